@@ -138,7 +138,11 @@ impl RawInputQueues {
         let size = voq.buffers.input.per_vl[0];
         let (detect, stop, go) = self.thresholds;
         let part = |sixteenths: u32| (size * sixteenths / 16).max(1);
-        let thresholds = [part(detect), part(stop), (part(stop) * go / 16).min(part(stop) - 1)];
+        let thresholds = [
+            part(detect),
+            part(stop),
+            (part(stop) * go / 16).min(part(stop) - 1),
+        ];
         voq.isolation = (self.queues == InputQueues::Isolating)
             .then(|| Isolation::even(vls, self.isolation_queues, thresholds));
     }

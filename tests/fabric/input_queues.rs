@@ -313,7 +313,8 @@ fn hot_flows_take_nothing_from_cold_ones_where_they_are_kept_apart() {
         InputQueues::PerFlow,
     ];
     let calm = all.map(|queues| cold_throughput(queues, false));
-    let [fifo, virtual_output, isolating, per_flow] = all.map(|queues| cold_throughput(queues, true));
+    let [fifo, virtual_output, isolating, per_flow] =
+        all.map(|queues| cold_throughput(queues, true));
     println!("calm {calm:?}; hot {fifo} {virtual_output} {isolating} {per_flow}");
     assert!(calm.iter().all(|&cold| cold > 0.99), "{calm:?}");
 }

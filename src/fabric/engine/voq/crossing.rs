@@ -7,12 +7,12 @@
 
 use super::arbiter::Pick;
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
+use super::flows::{self, Flow};
 use super::packet::{Packet, Purpose};
 use super::parts::{Input, Output, OutputQueue, OutputVl};
 use super::ports::{InPort, Pointer};
 use super::rate::{Length, PlainPacket, SubTick};
 use super::schedule::{Schedule, cross_plainly};
-use super::flows::{self, Flow};
 use super::{Fabric, event};
 use crate::fabric::engine::congestion::{Congestion, MarkerQueue, PacketLength};
 use crate::fabric::engine::far_end::FarEnd;

@@ -148,8 +148,14 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The packets behind heads of FIFOs.
     pub(super) fn behind_heads(&self) -> impl Iterator<Item = &Packet<L>> {
         let packets = &self.kernel.packets;
-        let fifos = self.fifos.iter().flat_map(|fifos| fifos.behind_heads(packets));
-        let sorted = self.flows.iter().flat_map(|flows| flows.behind_heads(packets));
+        let fifos = self
+            .fifos
+            .iter()
+            .flat_map(|fifos| fifos.behind_heads(packets));
+        let sorted = self
+            .flows
+            .iter()
+            .flat_map(|flows| flows.behind_heads(packets));
         fifos.chain(sorted)
     }
 

@@ -240,7 +240,10 @@ impl SwitchKind for Voq {
             InputQueues::Fifo => ", in-ports with FIFOs".to_owned(),
             InputQueues::PerFlow => ", in-ports with a queue for each destination".to_owned(),
             InputQueues::Isolating => {
-                let queues = self.isolation.as_ref().map_or(0, |isolation| isolation.queues);
+                let queues = self
+                    .isolation
+                    .as_ref()
+                    .map_or(0, |isolation| isolation.queues);
                 format!(", in-ports with FIFOs and {queues} congested-flow queues")
             }
         }

@@ -2,7 +2,8 @@
 //! from these.
 
 use super::{
-    Acks, Allocator, Buffers, Hca, InputQueues, IsolationParameters, LinkRates, PortStandard, StaticPool, VlArb, Voq,
+    Acks, Allocator, Buffers, Hca, InputQueues, IsolationParameters, LinkRates, PortStandard,
+    StaticPool, VlArb, Voq,
 };
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::parameters::{Parameters, Sizes, small};

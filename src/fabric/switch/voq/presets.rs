@@ -1,7 +1,9 @@
 //! Presets: parameters of InfiniBand switches, from publications and of commercial devices, each
 //! with its source.
 
-use super::{Acks, AdapterRate, Allocator, IsolationParameters, PortStandard, VlArb, VoqParameters};
+use super::{
+    Acks, AdapterRate, Allocator, IsolationParameters, PortStandard, VlArb, VoqParameters,
+};
 use crate::fabric::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
 use crate::fabric::spec::{FabricSpec, SpecError};
 use crate::fabric::switch::voq::InputQueues;

@@ -122,8 +122,7 @@ impl<'s> Hca<'s> {
             .iter()
             .filter_map(|(&qp, queue)| Some((qp, *queue.front()?)))
             .collect();
-        let has_credits =
-            |link: &Link, id: PacketId| link.has_credits(&packets[id]);
+        let has_credits = |link: &Link, id: PacketId| link.has_credits(&packets[id]);
         if !heads.is_empty() && !heads.values().any(|&id| has_credits(link, id)) {
             link.counts.credit_wait += 1;
         }

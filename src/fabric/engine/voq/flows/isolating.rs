@@ -211,8 +211,7 @@ impl Isolating {
             let credits = u32::from(packet.credits);
             let existing = queues.cfqs.iter().position(|cfq| cfq.dst == packet.dst);
             if existing.is_none() {
-                let is_stopped =
-                    (self.stops).has(packet.output, Flow::new(packet.vl, packet.dst));
+                let is_stopped = (self.stops).has(packet.output, Flow::new(packet.vl, packet.dst));
                 let is_detected = detects && queues.normal.held >= self.settings.detect[vl];
                 if queues.cfqs.len() >= self.settings.queues as usize || !is_stopped && !is_detected
                 {

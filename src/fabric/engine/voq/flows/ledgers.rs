@@ -2,7 +2,7 @@
 //! `PerFlow`). As `link`, with a ledger for each flow in place of each VL.
 //!
 //! There may be a thousand flows for each of some thousand links, so a link keeps the flows that use
-//! credits only: 16 bytes each, and 32 or more for each packet whose credits are on their way back. Both are
+//! credits only: 12 bytes each, and 32 or more for each packet whose credits are on their way back. Both are
 //! bounded by the packets in the fabric.
 
 use super::table::{Flow, FlowTable};

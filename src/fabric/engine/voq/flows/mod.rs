@@ -74,7 +74,8 @@ impl<const L: usize> Flows<L> {
         id: PacketId,
         packets: &mut Pool<PacketId, Packet<L>>,
     ) -> Option<bool> {
-        self.isolating().map(|isolating| isolating.join(id, packets))
+        self.isolating()
+            .map(|isolating| isolating.join(id, packets))
     }
 
     /// The packets behind the heads.
