@@ -204,10 +204,12 @@ fn fifos_saturate_as_karol_hluchyj_and_morgan_say() {
 /// all of uniform traffic.
 #[test]
 fn virtual_output_queues_take_nearly_all_of_uniform_traffic() {
-    for ports in [4, 32] {
-        let found = saturated(InputQueues::VirtualOutput, ports);
-        println!("{ports} ports: {found:.4}");
-        assert!(found > 0.97 && found <= 1.0, "{ports}: {found}");
+    for queues in [InputQueues::VirtualOutput, InputQueues::PerFlow] {
+        for ports in [4, 32] {
+            let found = saturated(queues, ports);
+            println!("{queues:?}, {ports} ports: {found:.4}");
+            assert!(found > 0.97 && found <= 1.0, "{ports}: {found}");
+        }
     }
 }
 
@@ -264,11 +266,11 @@ fn a_jammed_ring_of_fifos_is_reported_as_a_cycle() {
 /// Flits of a packet.
 const PACKET: u64 = 4;
 
-/// NICs 0 to 3 are at switch 0, 4 to 7 at switch 1, with one link between the switches. NICs 0 to 2 send to NICs 4 to 6, a fifth of
-/// what a link carries each. With a hot spot, NICs 3, 5 and 6 send all they can to NIC 7, which takes a third of it from each.
-/// Returns which part of the packets for NICs 4 to 6 arrive in a window.
+/// NICs 0 to 7 are at switch 0, 8 to 15 at switch 1, with one link between the switches. NICs 0 to 2 send to NICs 8 to 10, a fifth of
+/// what a link carries each. With a hot spot, NIC 3 and the NICs 9 to 14 send all they can to NIC 15, which takes a seventh of it from each.
+/// Returns which part of the packets for NICs 8 to 10 arrive in a window.
 fn cold_throughput(queues: InputQueues, hot: bool) -> f64 {
-    let mut spec = voq_fabric(Topology::cube(&[2], false, 4, 1, None).unwrap());
+    let mut spec = voq_fabric(Topology::cube(&[2], false, 8, 1, None).unwrap());
     let voq = voq_of(&mut spec);
     voq.input_queues = queues;
     voq.buffers.input = static_pool(2, 128);
@@ -277,17 +279,17 @@ fn cold_throughput(queues: InputQueues, hot: bool) -> f64 {
     for turn in 0..WINDOW / (5 * PACKET) {
         for src in 0..3 {
             let at = 5 * PACKET * turn + PACKET * u64::from(src);
-            lines.push((at, src, 4 + src));
+            lines.push((at, src, 8 + src));
         }
     }
     if hot {
-        let sources = [3, 5, 6];
-        let all = (0..WINDOW / PACKET).flat_map(|turn| sources.map(|src| (PACKET * turn, src, 7)));
+        let sources = [3, 9, 10, 11, 12, 13, 14];
+        let all = (0..WINDOW / PACKET).flat_map(|turn| sources.map(|src| (PACKET * turn, src, 15)));
         lines.extend(all);
         lines.sort_unstable();
     }
     let lines = lines.into_iter().zip(0u64..);
-    let cold = |token: u64, dst: u32| token << 1 | u64::from(dst != 7);
+    let cold = |token: u64, dst: u32| token << 1 | u64::from(dst != 15);
     let script = lines.map(|((at, src, dst), number)| {
         let message = message(cold(number, dst), src, dst, 0, PACKET * 64);
         (Cue::At(at), message)
@@ -302,8 +304,8 @@ fn cold_throughput(queues: InputQueues, hot: bool) -> f64 {
 
 const WINDOW: u64 = 24_000;
 
-/// The link carries what the cold flows send beside the third that NIC 7 takes from NIC 3. But they get no more than that third while they
-/// wait behind hot packets in a FIFO, or for credits that hot packets hold.
+/// The link carries what the cold flows send beside the seventh that NIC 15 takes from NIC 3. But they do not get it while they wait behind hot
+/// packets in a FIFO, or for credits that hot packets hold.
 #[test]
 fn hot_flows_take_nothing_from_cold_ones_where_they_are_kept_apart() {
     let all = [
@@ -317,4 +319,10 @@ fn hot_flows_take_nothing_from_cold_ones_where_they_are_kept_apart() {
         all.map(|queues| cold_throughput(queues, true));
     println!("calm {calm:?}; hot {fifo} {virtual_output} {isolating} {per_flow}");
     assert!(calm.iter().all(|&cold| cold > 0.99), "{calm:?}");
+    assert!(per_flow > 0.99 && per_flow >= isolating, "{per_flow}");
+    assert!(isolating > 0.9, "{isolating}");
+    assert!(
+        virtual_output < 0.9 && fifo < 0.75,
+        "{virtual_output}, {fifo}"
+    );
 }

@@ -22,6 +22,7 @@ mod infiniband_spec;
 mod input_queues;
 mod oracle_congestion;
 mod oracle_ib_congestion;
+mod oracle_ib_flows;
 mod oracle_ib_random;
 mod oracle_ib_scripts;
 mod oracle_ib_testbed;

@@ -68,6 +68,9 @@ impl Input {
 
     /// The packets that may request the output and VL of `queue`, in their order.
     pub fn heads(&self, queue: usize) -> Vec<PacketId> {
+        if self.queues[queue].is_empty() {
+            return Vec::new();
+        }
         let first = || self.queues[queue].front().copied().into_iter().collect();
         self.fifos.heads(queue).unwrap_or_else(first)
     }
