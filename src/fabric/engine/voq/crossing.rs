@@ -57,10 +57,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     pub(super) fn start_crossing(&mut self, input: InputId, output: OutputId) {
         let (now, room_binds) = (self.kernel.now, self.room_binds());
-        let of_flow = self.has_flows().then(|| {
-            let vl = self.outputs[output.index()].grant.vl;
-            self.bring_forward(input, output, vl)
-        });
+        let of_flow = self.bring_forward(input, output);
         let pace = Pace::at(now, &self.stages, &self.drain);
         let port = &mut self.outputs[output.index()];
         let reader = &mut self.inputs[input.index()];
@@ -79,12 +76,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         queue.counts.granted(packet.flits.into(), waited);
         let mut delay = 1 + self.links.latency(upstream);
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
-            let queue = MarkerQueue {
-                input,
-                output,
-                vl: pick.vl,
-            };
-            let observers = &mut self.kernel.observers;
+            let (observers, queue) = (&mut self.kernel.observers, (input, output, pick.vl));
             delay += mark((packet, id), queue, reader.rate, congestion, observers, now);
         }
 
@@ -105,8 +97,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             take_room(port, returns, packet.credits, &leaves, now);
         }
         let came_on = std::mem::replace(&mut packet.buffer_vl, pick.vl);
-        let dst = packet.dst;
-        let (to, waits, header) = (port.to, port.waiting_vls != 0, packet.schedule.header());
+        let (to, dst, header) = (port.to, packet.dst, packet.schedule.header());
+        let waits = port.waiting_vls != 0;
         let retry_at = port.free_at.tick - self.stages.allocation;
         if to.is_nic() {
             packet.input = InputId::NONE;
@@ -289,18 +281,19 @@ fn start_on_link<const L: usize>(
     (leaves, free.first_whole_tick())
 }
 
-/// Has the marker decide in tick `now` about a packet of `queue` that is granted and came over a
+/// Has the marker decide in tick `now` about a packet of a VoQ that is granted and came over a
 /// link of the rate with index `rate`. Returns how much later its credits return.
 #[inline(always)]
 fn mark<P: Probe, const L: usize>(
     (packet, id): (&mut Packet<L>, PacketId),
-    queue: MarkerQueue,
+    (input, output, vl): (InputId, OutputId, u8),
     rate: u8,
     congestion: &mut Congestion,
     observers: &mut Observers<P>,
     now: Tick,
 ) -> Tick {
     let Length { bytes, flits } = packet.length();
+    let queue = MarkerQueue { input, output, vl };
     let joined_now = packet.waiting_since == now;
     if congestion.granted(queue, PacketLength { flits, bytes }, joined_now) {
         packet.fecn = true;

@@ -313,6 +313,7 @@ impl run::Fabric for Fabric<'_> {
                 .enumerate()
                 .flat_map(|(id, switch)| switch.turns.of_switch(id))
                 .collect(),
+            stops: self.links.iter().map(|link| link.stops).sum(),
             links: self.links.into_iter().map(|link| link.counts).collect(),
             samples: self.samples,
             congestion: CongestionCounts {

@@ -51,6 +51,8 @@ pub struct Link {
     per_flow: bool,
     /// Stops and goes on their way back, and flows, as (VL, destination), that are stopped.
     notices: DelayLine<Notice>,
+    /// Stops sent so far.
+    pub stops: u64,
     stopped: BTreeSet<(usize, u32)>,
     per_credit: u32,
     /// Packets granted into the output buffer whose header has not left.
@@ -109,6 +111,7 @@ impl Link {
             far_size,
             per_flow: flows.is_some(),
             notices: DelayLine::new(),
+            stops: 0,
             stopped: BTreeSet::new(),
             per_credit,
             queue: VecDeque::new(),
@@ -165,6 +168,7 @@ impl Link {
     /// The far end sends stops and goes.
     pub fn tell(&mut self, now: Tick, notices: Vec<Notice>) {
         for notice in notices {
+            self.stops += u64::from(notice.stop);
             self.notices.push(now + 1 + self.latency, notice);
         }
     }

@@ -116,15 +116,21 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         None
     }
 
-    /// `input` has accepted the grant of `output` on `vl`: the head that requested goes to the front of its VoQ. Returns the
-    /// credits of the VL that it takes; it takes those of its flow now.
-    #[inline(never)]
+    /// `input` has accepted the grant of `output`. If not the first head of the VoQ may have requested it: that
+    /// which did goes to the front of the VoQ, and takes credits of its flow. Returns how many credits of the VL it takes.
+    #[inline(always)]
     pub(in super::super) fn bring_forward(
         &mut self,
         input: InputId,
         output: OutputId,
-        vl: u8,
-    ) -> u16 {
+    ) -> Option<u16> {
+        self.has_flows()
+            .then(|| self.bring_flow_forward(input, output))
+    }
+
+    #[inline(never)]
+    fn bring_flow_forward(&mut self, input: InputId, output: OutputId) -> u16 {
+        let vl = self.outputs[output.index()].grant.vl;
         let room = match self.room_binds() {
             true => self.room(output, self.largest),
             false => u16::MAX,
