@@ -24,6 +24,7 @@ mod input_queues;
 mod link_power;
 mod oracle_congestion;
 mod oracle_ib_congestion;
+mod oracle_ib_flows;
 mod oracle_ib_random;
 mod oracle_ib_scripts;
 mod oracle_ib_testbed;

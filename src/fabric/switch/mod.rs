@@ -193,7 +193,10 @@ pub enum Waits<'a> {
     FromBufferToBuffer(&'a hierarchical::Buffers),
     /// In an input buffer, whose VLs share no credits, until the next input buffer has credits. A
     /// packet in an output buffer has these credits, so output buffers always drain.
-    FromInputToInput,
+    FromInputToInput {
+        /// Each destination has credits of its own on each VL.
+        per_destination: bool,
+    },
 }
 
 /// Credits of the buffers of a whole fabric.

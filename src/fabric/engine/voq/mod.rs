@@ -13,7 +13,7 @@
 //! | 2 | credit returns, when a ledger is read | `link`, `credit_returns` |
 //! | 2 | injection reports | `nic` |
 //! | 3 | messages | `messages` |
-//! | 4 | routing | `route`, `fifos` |
+//! | 4 | routing | `route`, `fifos`, `flows` |
 //! | 5, 6 | grant, accept | `crossbar`, `arbiter`, `iterations` |
 //! | 7, 8 of switches | decided with the grant | `crossing` |
 //! | 7, 8 of NICs | send engine and link | `nic` |
@@ -28,6 +28,7 @@ mod crossbar;
 mod crossing;
 mod deadlock;
 mod fifos;
+mod flows;
 mod iterations;
 pub(super) mod layout;
 mod link;
@@ -45,6 +46,7 @@ mod statistics;
 use self::arbiter::Arbiters;
 use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
 use self::fifos::Fifos;
+use self::flows::Flows;
 use self::layout::Rates;
 use self::link::Links;
 use self::packet::{Origins, Packet};
@@ -63,7 +65,7 @@ use super::probe::Probe;
 use crate::fabric::ids::NicId;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Stages;
-use crate::fabric::spec::voq::{Allocator, InputQueues};
+use crate::fabric::spec::voq::Allocator;
 use crate::fabric::spec::{FabricSpec, SpecError, Tick, Units, Voq};
 use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::fabric::workload::{Message, Workload};
@@ -104,6 +106,8 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     queues: Vec<OutputQueue>,
     /// FIFOs, if input buffers have them; the VoQs then hold their heads.
     fifos: Option<Box<Fifos>>,
+    /// What keeps hot flows from the others, if input buffers do that.
+    flows: Option<Box<Flows<L>>>,
     /// `None`: one iteration of iSLIP.
     allocator: Option<Allocator>,
     switch_arbiters: Arbiters,
@@ -148,7 +152,9 @@ mod event {
     /// The tail of a message has left this NIC.
     pub(super) const INJECTION: u32 = 4;
     /// Packets may announce themselves; the number names nothing.
-    pub(super) const ANNOUNCEMENT: u32 = 5;
+    pub(super) const ANNOUNCEMENT: u32 = 6;
+    /// A stop or a go reaches this output.
+    pub(super) const STOP_OR_GO: u32 = 5;
 }
 
 /// Ticks that the wheel looks ahead at most. A later event comes out early and is put back.
@@ -220,8 +226,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             nics: (0..nics).map(|_| Nic::new(vls)).collect(),
             queue_pairs: QueuePairs::new(nics, spec.qos.service_levels.len(), vls),
             queues: vec![OutputQueue::default(); queues],
-            fifos: (voq.input_queues == InputQueues::Fifo)
-                .then(|| Box::new(Fifos::new(ports, vls))),
+            fifos: Fifos::of(voq.input_queues, ports, vls),
+            flows: Flows::new(voq, ports, outputs.len(), vls),
             allocator: Some(voq.allocator).filter(|&a| a != Allocator::default()),
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),
             nic_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
@@ -360,6 +366,7 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
                 }
             }
             event::ANNOUNCEMENT => self.take_announcements(),
+            event::STOP_OR_GO => self.see_stops(OutputId::new(id)),
             _ => self.report_injections(NicId::new(id), workload),
         }
     }
@@ -376,6 +383,9 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
         if !self.joining.is_empty() {
             self.complete_routing();
         }
+        if self.has_flows() {
+            self.sort_joined();
+        }
         match self.allocator.filter(|_| !Self::PLAIN) {
             Some(allocator) => self.allocate(allocator),
             None => {
@@ -387,6 +397,9 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
         }
         if !Self::PLAIN && self.fifos.is_some() {
             self.join_behind_heads();
+        }
+        if self.has_flows() {
+            self.sort_granted();
         }
         if !Self::PLAIN && self.congestion.is_some() {
             self.update_congestion_states();

@@ -14,6 +14,7 @@ use crate::vls::vl_at_nic;
 use crate::wiring::{End, Wiring};
 use crate::{CctCounts, CctiChange, CongestionCounts, FlowSample, RunEnd, Sample, run};
 use flitwise::fabric::ids::NicId;
+use flitwise::fabric::spec::voq::InputQueues;
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use flitwise::fabric::stats::LinkStateTicks;
 use flitwise::fabric::workload::{AppQueue, Message, Workload};
@@ -137,6 +138,9 @@ impl<'s> Fabric<'s> {
             self.links[link].packet_waits(now, self.packets[id].bytes);
             self.announce(now, link, id);
         }
+        for switch in &mut self.switches {
+            switch.sort_joined(now, &mut self.links);
+        }
     }
 
     /// A packet that waits for a link announces itself to those that follow.
@@ -169,7 +173,7 @@ impl<'s> Fabric<'s> {
                 let (packets, links) = (&mut self.packets, &mut self.links);
                 self.moved += switch.accept(now, iteration == 0, &grants, packets, links);
             }
-            switch.end_of_allocation(&self.packets, &self.links);
+            switch.end_of_allocation(now, &self.packets, &mut self.links);
         }
     }
 
@@ -345,7 +349,7 @@ impl run::Fabric for Fabric<'_> {
         let controlled = self.spec.congestion_control.is_some();
         self.links.iter().any(Link::is_changing)
             || !self.announcements.is_empty()
-            || controlled && links.any(|link| link.credits.are_under_way())
+            || controlled && links.any(Link::has_credits_under_way)
             || self.hcas.iter().any(|hca| hca.holds_something(now))
     }
 
@@ -376,6 +380,7 @@ impl run::Fabric for Fabric<'_> {
                 .enumerate()
                 .flat_map(|(id, switch)| switch.turns.of_switch(id))
                 .collect(),
+            stops: self.links.iter().map(|link| link.stops).sum(),
             links: self.links.into_iter().map(|link| link.counts).collect(),
             samples: self.samples,
             congestion: CongestionCounts {
@@ -418,12 +423,14 @@ fn new_link<'s>(
     };
     let rate = (link_rate(voq, wiring, at), spec.units.flit_bytes);
     let per_credit = spec.units.flits_per_credit;
+    let per_flow = voq.input_queues == InputQueues::PerFlow && matches!(to, End::Port { .. });
+    let flows = per_flow.then_some(wiring.homes.len() as u32);
     Link::new(
         (from, to),
         latency,
         rate,
         own,
-        far.per_vl.clone(),
+        (far.per_vl.clone(), flows),
         per_credit,
         spec.link_power.as_deref(),
     )

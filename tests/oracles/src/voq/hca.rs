@@ -108,8 +108,8 @@ impl<'s> Hca<'s> {
         for queue in [&mut self.cnps, &mut self.acks] {
             let Some(&id) = queue.front() else { continue };
             let packet = &packets[id];
-            if link.has_credits(packet.vl, packet.credits) {
-                link.take_credits(packet.vl, packet.credits);
+            if link.has_credits(packet) {
+                link.take_credits(packet);
                 queue.pop_front();
                 return Some(id);
             }
@@ -132,8 +132,7 @@ impl<'s> Hca<'s> {
             .iter()
             .filter_map(|(&qp, queue)| Some((qp, *queue.front()?)))
             .collect();
-        let has_credits =
-            |link: &Link<'_>, id: PacketId| link.has_credits(packets[id].vl, packets[id].credits);
+        let has_credits = |link: &Link<'_>, id: PacketId| link.has_credits(&packets[id]);
         if !heads.is_empty() && !heads.values().any(|&id| has_credits(link, id)) {
             link.counts.credit_wait += 1;
         }
@@ -182,6 +181,7 @@ impl<'s> Hca<'s> {
                 packet: id,
                 index,
                 vl,
+                dst: packet.dst,
             };
             link.store(packet.available[index as usize], flit);
         }
@@ -226,7 +226,7 @@ impl<'s> Hca<'s> {
         let per_credit = self.spec.units.flits_per_credit;
         let mut back = |flit: Flit| {
             if completes_credit(flit.index, packets[flit.packet].flits, per_credit) {
-                arriving.credits.push(now, flit.vl, 0);
+                arriving.give_back(now, flit, 0);
             }
         };
         if self.sink.is_none() {

@@ -1,5 +1,6 @@
 //! Links with the buffer before them: flits one way, credits the other.
 
+use super::fifos::Notice;
 use super::packet::{Flit, Packet, PacketId, PacketKind};
 use super::server::Server;
 use crate::credit_returns::CreditReturns;
@@ -10,7 +11,7 @@ use crate::wiring::End;
 use flitwise::fabric::spec::{LinkPower, Tick};
 use flitwise::fabric::stats::LinkStateTicks;
 use flitwise::units::Ratio;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Counters of one direction of a link (section 13).
 #[derive(Debug, Clone)]
@@ -54,9 +55,16 @@ pub struct Link<'s> {
     used: u32,
     /// Credits of the output buffer that the flits of this tick leave behind.
     freed: u32,
-    /// Credits left at the far end, per VL, and all.
-    pub far: Vec<u32>,
+    /// Credits left at the far end, per VL, and all. With credits per flow: per destination, then VL.
+    far: Vec<u32>,
     far_size: Vec<u32>,
+    /// The far end has credits for each destination.
+    per_flow: bool,
+    /// Stops and goes on their way back, and flows, as (VL, destination), that are stopped.
+    notices: DelayLine<Notice>,
+    /// Stops sent so far.
+    pub stops: u64,
+    stopped: BTreeSet<(usize, u32)>,
     per_credit: u32,
     /// Packets granted into the output buffer whose header has not left.
     queue: VecDeque<PacketId>,
@@ -66,7 +74,7 @@ pub struct Link<'s> {
     /// one tick.
     sending: VecDeque<Sending>,
     flits: DelayLine<Flit>,
-    pub credits: CreditReturns,
+    credits: CreditReturns,
 }
 
 /// The packet on the link.
@@ -74,6 +82,7 @@ pub struct Link<'s> {
 struct Sending {
     packet: PacketId,
     vl: usize,
+    dst: u32,
     next: u32,
     flits: u32,
     /// When each flit leaves, and when it is dated: the header may be far away by then.
@@ -89,7 +98,7 @@ impl<'s> Link<'s> {
         latency: Tick,
         (rate, flit_bytes): (Ratio, u32),
         own: u32,
-        far: Vec<u32>,
+        (far_size, flows): (Vec<u32>, Option<u32>),
         per_credit: u32,
         power: Option<&'s LinkPower>,
     ) -> Self {
@@ -117,8 +126,12 @@ impl<'s> Link<'s> {
             total: own,
             used: 0,
             freed: 0,
-            far_size: far.clone(),
-            far,
+            far: far_size.repeat(flows.unwrap_or(1) as usize),
+            far_size,
+            per_flow: flows.is_some(),
+            notices: DelayLine::new(),
+            stops: 0,
+            stopped: BTreeSet::new(),
             per_credit,
             queue: VecDeque::new(),
             stored: VecDeque::new(),
@@ -137,20 +150,53 @@ impl<'s> Link<'s> {
         self.used
     }
 
-    pub fn has_credits(&self, vl: usize, credits: u32) -> bool {
+    /// The credits that a packet of `vl` for `dst` takes.
+    fn pool(&self, vl: usize, dst: u32) -> usize {
+        let flow = if self.per_flow { dst as usize } else { 0 };
+        flow * self.far_size.len() + vl
+    }
+
+    /// The VL has so many credits, whether flows are stopped or not; there are no credits per flow.
+    pub fn vl_has_credits(&self, vl: usize, credits: u32) -> bool {
+        assert!(!self.per_flow);
         self.far[vl] >= credits
     }
 
-    pub fn take_credits(&mut self, vl: usize, credits: u32) {
-        assert!(self.has_credits(vl, credits));
-        self.far[vl] -= credits;
+    pub fn is_stopped(&self, vl: usize, dst: u32) -> bool {
+        self.stopped.contains(&(vl, dst))
+    }
+
+    /// There are credits for a packet, on the VL that was decided last.
+    pub fn has_credits(&self, packet: &Packet) -> bool {
+        let free = self.far[self.pool(packet.vl, packet.dst)];
+        free >= packet.credits && !self.is_stopped(packet.vl, packet.dst)
+    }
+
+    pub fn take_credits(&mut self, packet: &Packet) {
+        assert!(self.has_credits(packet));
+        let pool = self.pool(packet.vl, packet.dst);
+        self.far[pool] -= packet.credits;
+    }
+
+    /// The flit that completes a credit of the far end leaves it.
+    pub fn give_back(&mut self, now: Tick, flit: Flit, held_back: Tick) {
+        let pool = self.pool(flit.vl, flit.dst);
+        self.credits.push(now, pool, held_back);
+    }
+
+    /// The far end sends stops and goes.
+    pub fn tell(&mut self, now: Tick, notices: Vec<Notice>) {
+        for notice in notices {
+            self.stops += u64::from(notice.stop);
+            self.notices.push(now + 1 + self.latency, notice);
+        }
     }
 
     /// A packet is granted its way into the output buffer.
     pub fn grant(&mut self, id: PacketId, packet: &Packet) {
         assert!(self.has_room(packet.credits));
         self.used += packet.credits;
-        self.take_credits(packet.vl, packet.credits);
+        self.take_credits(packet);
         self.queue.push_back(id);
         if let (End::Port { .. }, Some(power)) = (self.from, &mut self.power) {
             power.packet_leaves(packet.bytes);
@@ -278,6 +324,7 @@ impl<'s> Link<'s> {
         self.sending.push_back(Sending {
             packet: id,
             vl: packet.vl,
+            dst: packet.dst,
             next: 0,
             flits: packet.flits,
             leaves: service.leaves,
@@ -329,6 +376,7 @@ impl<'s> Link<'s> {
                 packet: id,
                 index,
                 vl: sending.vl,
+                dst: sending.dst,
             }
         } else {
             let &(available, flit) = self.stored.front().expect("a flit that leaves is here");
@@ -361,12 +409,21 @@ impl<'s> Link<'s> {
         self.flits.pop_due(now)
     }
 
-    /// Phase 1: credits are seen.
+    /// Phase 1: credits, stops and goes are seen.
     pub fn see_credits(&mut self, now: Tick) -> usize {
         let mut seen = 0;
-        while let Some(vl) = self.credits.pop_due(now) {
-            self.far[vl] += 1;
-            assert!(self.far[vl] <= self.far_size[vl], "a credit too many");
+        while let Some(pool) = self.credits.pop_due(now) {
+            self.far[pool] += 1;
+            let size = self.far_size[pool % self.far_size.len()];
+            assert!(self.far[pool] <= size, "a credit too many");
+            seen += 1;
+        }
+        while let Some(Notice { vl, dst, stop }) = self.notices.pop_due(now) {
+            let changed = match stop {
+                true => self.stopped.insert((vl, dst)),
+                false => self.stopped.remove(&(vl, dst)),
+            };
+            assert!(changed, "stops and goes take turns");
             seen += 1;
         }
         seen
@@ -383,6 +440,10 @@ impl<'s> Link<'s> {
         let direct = self.sending.iter().filter(|sending| sending.direct);
         let rest = direct.map(|sending| (sending.flits - sending.next) as usize);
         from_buffer + self.flits.len() + rest.sum::<usize>()
+    }
+
+    pub fn has_credits_under_way(&self) -> bool {
+        self.credits.are_under_way()
     }
 
     /// Flits that have left and not arrived.
