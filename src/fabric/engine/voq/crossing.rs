@@ -120,9 +120,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         if let Some(at) = wake_upstream {
             self.wake_sender(upstream, at);
         }
-        if !Self::PLAIN {
-            self.head_granted(id, (input, came_on), dst);
-        }
+        self.head_granted(id, (input, came_on), dst);
     }
 
     /// Has the sender of a link, an output, look in tick `at` whether it can send, or earlier.

@@ -138,7 +138,7 @@ pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
 }
 
 /// True if all flits of the fabric take the same whole number of ticks to pass any link or
-/// crossbar, input buffers have virtual output queues, the allocator is one iteration of iSLIP, NICs answer to no packet and have no sinks, and the room in the output buffers of
+/// crossbar, input buffers have virtual output queues or FIFOs, the allocator is one iteration of iSLIP, NICs answer to no packet and have no sinks, and the room in the output buffers of
 /// switches does not bind. Then flit i of a packet passes every place a fixed time after the
 /// header.
 pub(in crate::fabric::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool {
@@ -147,7 +147,10 @@ pub(in crate::fabric::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool 
         && rates(spec, voq).iter().all(|link| rate(link).is_plain())
         && spec.congestion_control.is_none()
         && spec.link_power.is_none()
-        && voq.input_queues == InputQueues::VirtualOutput
+        && matches!(
+            voq.input_queues,
+            InputQueues::VirtualOutput | InputQueues::Fifo
+        )
         && voq.allocator == Allocator::default()
         && voq.hca.sink_rate.is_none()
         && voq.hca.acks == Acks::None

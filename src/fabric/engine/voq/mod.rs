@@ -395,7 +395,7 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
                 }
             }
         }
-        if !Self::PLAIN && self.fifos.is_some() {
+        if self.fifos.is_some() {
             self.join_behind_heads();
         }
         if self.has_flows() {

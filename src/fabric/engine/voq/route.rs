@@ -217,7 +217,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             if waits {
                 observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
             }
-        } else if let Some(fifos) = Self::unless_plain(&mut self.fifos)
+        } else if let Some(fifos) = self.fifos.as_deref_mut()
             && !fifos.join(id, &mut self.kernel.packets)
         {
             observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);

@@ -195,7 +195,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             look(self, queue.output);
         }
         new_heads.clear();
-        if let Some(isolating) = self.flows.as_deref_mut().and_then(Flows::isolating) {
+        if let Some(isolating) = Self::unless_plain(&mut self.flows).and_then(Flows::isolating) {
             isolating.new_heads = new_heads;
         }
     }
@@ -254,7 +254,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         if let Some(fifos) = &mut self.fifos {
             fifos.head_granted(at, dst, &mut self.kernel.packets);
         }
-        if let Some(isolating) = self.flows.as_deref_mut().and_then(Flows::isolating) {
+        if let Some(isolating) = Self::unless_plain(&mut self.flows).and_then(Flows::isolating) {
             isolating.head_granted(id, at, &mut self.kernel.packets);
         }
     }
