@@ -256,7 +256,7 @@ fn hot_spots_agree_where_flows_are_kept_apart() {
         let from = (i % 9) as u32;
         let to = if i % 2 == 0 { 8 } else { (i / 9 % 8) as u32 };
         let to = if to == from { (to + 1) % 9 } else { to };
-        (Cue::At(9 * i), message(i, from, to, (i % 3 / 2) as u8, 700))
+        (Cue::At(4 * i), message(i, from, to, (i % 3 / 2) as u8, 700))
     });
     let script = Script::new(lines);
     for (queues, thresholds) in [
