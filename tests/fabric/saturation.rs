@@ -10,7 +10,7 @@ use crate::common::specs::{hierarchical_of, sc2vl};
 use crate::fabric_analysis::cycle_of;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::hierarchical::{Pool, Quota};
-use flitwise::fabric::spec::voq::{InputQueues, PortStandard, VlArb};
+use flitwise::fabric::spec::voq::{InputQueues, Isolation, PortStandard, VlArb};
 use flitwise::fabric::spec::{FabricSpec, Switch, VlPolicy};
 use flitwise::fabric::topology::Topology;
 use proptest::collection::vec;
@@ -59,9 +59,14 @@ fn tighten(spec: &mut FabricSpec, packets: u32) {
             let ack = spec.units.credits(spec.units.flits(ack));
             let packets = packets * spec.largest_packet_credits().max(ack);
             let pool = static_pool(spec.qos.vls, packets);
-            let buffers = &mut voq_of(spec).buffers;
+            let vls = spec.qos.vls;
+            let voq = voq_of(spec);
+            let buffers = &mut voq.buffers;
             (buffers.input, buffers.nic_sink) = (pool.clone(), pool);
             (buffers.output, buffers.nic_queue) = (packets, packets);
+            if let Some(isolation) = &mut voq.isolation {
+                *isolation = Isolation::even(vls, isolation.queues, [1, 1, 0]);
+            }
         }
     }
 }
