@@ -5,6 +5,7 @@
 //! joins both. A separate module, the check, verifies the records.
 
 pub mod dot;
+pub mod dumpi;
 pub mod error;
 pub mod foreign;
 pub mod idset;

@@ -68,3 +68,10 @@ pub const MAX_DOT_EDGES: usize = 1 << 24;
 
 /// Most entries of forwarding tables, of 8 bytes each: all 49,151 LIDs at 2,700 switches.
 pub const MAX_FORWARDING_ENTRIES: usize = 1 << 27;
+
+/// Most bytes of the record of one DUMPI call: six arrays over [`MAX_TASKS`] ranks, as `MPI_Alltoallw` has them, take 20 MB.
+pub const MAX_DUMPI_RECORD: usize = 32 << 20;
+
+/// Most bytes that follow the calls of a DUMPI file: its counters take 2.4 kB, names of instrumented functions may take
+/// some MB.
+pub const MAX_DUMPI_TRAILER: usize = 16 << 20;
