@@ -3,7 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::dumpi;
 use crate::foreign::Foreign;
+use crate::line_error::LineError;
 use crate::vef::ParseError;
 
 /// A trace could not be read; the message names the file, the place and the cure.
@@ -39,7 +41,7 @@ pub enum ErrorKind {
     Compressed {
         /// The file.
         path: PathBuf,
-        /// `gzip` or `zstd`.
+        /// `gzip`, `zstd` or `tar`.
         format: &'static str,
         /// Why.
         cause: io::Error,
@@ -59,6 +61,30 @@ pub enum ErrorKind {
         path: PathBuf,
         /// What and where.
         error: ParseError,
+    },
+    /// A line of a metafile can't be read.
+    #[error("{}:{}: {}", path.display(), error.line, error.problem)]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// What and where.
+        error: LineError,
+    },
+    /// The file of a rank violates the format.
+    #[error("{}: {error}", path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// What and where.
+        error: dumpi::ParseError,
+    },
+    /// The files of a trace do not fit together.
+    #[error("{}: {problem}", path.display())]
+    Set {
+        /// The directory, archive or file that was given as the trace.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        problem: String,
     },
 }
 
@@ -104,6 +130,24 @@ impl Error {
             format,
             cause,
         }))
+    }
+
+    #[cold]
+    pub(crate) fn line(path: &Path, error: LineError) -> Self {
+        let path = path.to_owned();
+        Self(Box::new(ErrorKind::Line { path, error }))
+    }
+
+    #[cold]
+    pub(crate) fn binary(path: &Path, error: dumpi::ParseError) -> Self {
+        let path = path.to_owned();
+        Self(Box::new(ErrorKind::Binary { path, error }))
+    }
+
+    #[cold]
+    pub(crate) fn set(path: &Path, problem: impl Into<String>) -> Self {
+        let (path, problem) = (path.to_owned(), problem.into());
+        Self(Box::new(ErrorKind::Set { path, problem }))
     }
 
     #[cold]

@@ -75,3 +75,15 @@ pub const MAX_DUMPI_RECORD: usize = 32 << 20;
 /// Most bytes that follow the calls of a DUMPI file: its counters take 2.4 kB, names of instrumented functions may take
 /// some MB.
 pub const MAX_DUMPI_TRAILER: usize = 16 << 20;
+
+/// Bytes of a file of one rank that are read at once: of thousands of ranks, one block each is in memory.
+pub const RANK_BLOCK: usize = 32 * 1024;
+
+/// Files of ranks that are open at a time; further ones are opened for each block. Systems allow 1,024 files and more.
+pub const MAX_OPEN_RANKS: usize = 256;
+
+/// Most bytes of the metafile of a DUMPI trace, which has eight short lines.
+pub const MAX_METAFILE: usize = 64 * 1024;
+
+/// Most bytes of the name of a file in a tar archive, and of what else the archive says of it.
+pub const MAX_TAR_NAME: u64 = 64 * 1024;

@@ -14,17 +14,25 @@
 pub mod call;
 pub mod handle;
 mod layout;
+mod metafile;
 mod parse_error;
 mod parser;
+mod reader;
 mod record;
+mod set;
+mod sizes;
 mod trailer;
 mod wire;
 
 pub use call::{Call, Function};
 pub use handle::{Comm, Datatype, Group, IoRequest, Op, Request, Win};
 pub use layout::{Layout, Version};
+pub use metafile::Metafile;
 pub use parse_error::ParseError;
 pub use parser::{Parser, Step};
+pub use reader::Reader;
 pub use record::{Record, Span};
+pub use set::Set;
+pub use sizes::Types;
 pub use trailer::Trailer;
 pub use wire::{Array, List, Status, Statuses, Text};
