@@ -87,3 +87,6 @@ pub const MAX_METAFILE: usize = 64 * 1024;
 
 /// Most bytes of the name of a file in a tar archive, and of what else the archive says of it.
 pub const MAX_TAR_NAME: u64 = 64 * 1024;
+
+/// Numbers of requests of one DUMPI rank that a check or a summary remembers: recorders use a few thousand again and again.
+pub const MAX_REQUESTS: usize = 1 << 22;

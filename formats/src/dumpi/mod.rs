@@ -12,7 +12,9 @@
 //! [`Layout`]. Source: the layout as documented and written by sst-dumpi (commit a4c8bf5), checked on recordings of the
 //! versions 1.0.0, 1.1.0, 11.1.0 and 13.0.0.
 pub mod call;
+pub mod check;
 pub mod handle;
+pub mod info;
 mod layout;
 mod metafile;
 mod parse_error;
@@ -24,8 +26,10 @@ mod sizes;
 mod trailer;
 mod wire;
 
-pub use call::{Call, Function};
+pub use call::{Call, Collective, Function, Message};
+pub use check::{Check, Problem, check};
 pub use handle::{Comm, Datatype, Group, IoRequest, Op, Request, Win};
+pub use info::Info;
 pub use layout::{Layout, Version};
 pub use metafile::Metafile;
 pub use parse_error::ParseError;
