@@ -1,6 +1,6 @@
 //! A record: a call with its times.
 
-use super::call::Call;
+use super::call::{Call, Function};
 use super::wire::{Cursor, Decode, Fault};
 
 /// A call of a rank.
@@ -82,8 +82,11 @@ impl Clock {
             return Err(Fault::Nanoseconds(at, ns));
         }
         let mut now = self.last & !(Self::WRAP - 1) | seconds;
-        if now < self.last - Self::BACK {
+        let earliest = self.last - Self::BACK;
+        if now < earliest {
             now += Self::WRAP;
+        } else if now >= earliest + Self::WRAP && now >= Self::WRAP {
+            now -= Self::WRAP;
         }
         self.last = now;
         let whole = self
@@ -109,10 +112,8 @@ pub(super) struct Clocks {
     pub wall: Clock,
 }
 
-/// What [`record`] finds in place of a call.
+/// What is in place of the number of a function after the last call.
 pub(super) const END_OF_CALLS: u16 = Function::END;
-
-use super::call::Function;
 
 /// Decodes the record at the cursor, of the function with this number, which was read already.
 #[inline]

@@ -3,4 +3,8 @@
 #[path = "../support/data.rs"]
 mod data;
 
+mod broken;
+mod layouts;
 mod recordings;
+mod sets;
+mod write;

@@ -154,10 +154,12 @@ impl RankCheck {
             Call::CommSize(c)
                 if c.comm == Comm::WORLD && i64::from(c.size) != i64::from(self.ranks) =>
             {
+                // The ranks that are missing may well be peers.
+                self.comms.insert(Comm::WORLD, Size::Known(c.size));
                 let (said, files) = (c.size, self.ranks);
                 self.error(
                     check,
-                    format!("the program has {said} ranks, but the trace has {files} files: copy all files of the trace"),
+                    format!("the program has {said} ranks, but the trace has the files of {files}: copy all files of the trace"),
                 );
             }
             Call::CommRank(c)

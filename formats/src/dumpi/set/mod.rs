@@ -246,7 +246,7 @@ fn metafile(path: &Path, bytes: &[u8]) -> Result<Metafile, Error> {
     Metafile::parse(&text).map_err(|e| Error::line(path, e))
 }
 
-/// True if the file of a rank begins like one. An empty one does: its rank ended early.
+/// True if the file of a rank begins like one. One that is empty does: its rank ended early.
 fn begins_right(member: &Member, open: &Open) -> Result<bool, Error> {
     let head = || {
         let (encoding, bytes) = member.unpacked(open).map_err(|e| (Default::default(), e))?;
@@ -256,7 +256,7 @@ fn begins_right(member: &Member, open: &Open) -> Result<bool, Error> {
             .take(size)
             .read_to_end(&mut head)
             .map_err(|e| (Some(encoding), e))?;
-        Ok(head.is_empty() || head == MAGIC)
+        Ok(MAGIC.starts_with(&head))
     };
     head().map_err(|(encoding, e)| match encoding {
         Some(encoding) => unreadable(member.name(), encoding, e),
