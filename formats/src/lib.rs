@@ -1,8 +1,9 @@
 //! Streaming readers and writers for the trace formats that Flitwise replays.
 //!
 //! A parser opens no files: the caller feeds it bytes, and it returns records
-//! ([`vef::Parser`]). A [`Source`] gives the bytes of a plain, gzip or zstd file. A reader
-//! joins both. A separate module, the check, verifies the records.
+//! ([`vef::Parser`], [`dumpi::Parser`]). A [`Source`] gives the bytes of a plain, gzip or zstd file. A reader
+//! joins both. A separate module, the check, verifies the records. The files that make a trace together, one for
+//! each rank, are a set ([`dumpi::Set`]).
 
 pub mod dot;
 pub mod dumpi;

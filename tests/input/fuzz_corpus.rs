@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+#[path = "../fuzz/dumpi.rs"]
+mod dumpi;
 #[path = "../fuzz/properties.rs"]
 mod properties;
 #[path = "../fuzz/replays.rs"]
@@ -94,4 +96,17 @@ fn infiniband_dumps() {
 #[test]
 fn dot_graph() {
     replay(properties::dot_graph, &["fuzz/corpus/dot_graph"]);
+}
+
+#[test]
+fn dumpi_parser() {
+    replay(dumpi::dumpi_parser, &["fuzz/corpus/dumpi_parser"]);
+}
+
+#[test]
+fn dumpi_set() {
+    replay(
+        dumpi::dumpi_set,
+        &["fuzz/corpus/dumpi_set", "fuzz/corpus/dumpi_parser"],
+    );
 }

@@ -10,7 +10,36 @@
 //!
 //! Numbers are big-endian. The arguments of all functions are in [`call`], what versions write differently in
 //! [`Layout`]. Source: the layout as documented and written by sst-dumpi (commit a4c8bf5), checked on recordings of the
-//! versions 1.0.0, 1.1.0, 11.1.0 and 13.0.0.
+//! versions 1.0.0, 1.1.0 and 13.0.0, which are alike; what differs before 0.6.9 is known from the documentation only.
+//!
+//! [`Set`] finds the files of a trace, [`Reader`] reads those of a rank, any number of times, [`Parser`] bytes from
+//! anywhere. [`check()`] judges a trace, [`Info`] sums it up, [`Types`] knows the sizes of datatypes.
+//!
+//! # What who replays calls must know
+//! - **Order.** The calls of a rank are in the order in which they returned. With several threads
+//!   ([`Record::thread`]) they overlap; each thread alone is in order.
+//! - **Times** are nanoseconds of clocks of the rank's own ([`Span`]): between ranks they are not comparable. What
+//!   a rank computed is the time from the end of a call to the start of the next one, on the wall clock, or on the
+//!   processor's if the ranks shared processors when they were recorded. A clock may go back: then it is 0. The start of
+//!   `MPI_Init` is the anchor.
+//! - **Handles are per rank**, in the order of their first use there: communicators, groups, datatypes, operations,
+//!   requests and windows. Only those of predefined objects mean the same everywhere. Communicators of two ranks are
+//!   matched by their history: the n-th constructor that all members of a communicator call, with colours and keys.
+//! - **Handles come again.** What was freed gives its number to the next one. [`Types`] follows this for datatypes.
+//! - **Requests are no names.** Several operations in flight may have one number, since an MPI library may return one shared
+//!   request for sends that are complete at once: number → queue of operations. A wait for a number behind which nothing is left, or for
+//!   [`Request::NULL`], is over at once.
+//! - **`MPI_PROC_NULL`** is the number that the MPI library gives to it: of a destination any number below 0. Of a source it is −2
+//!   (Open MPI), or −1 (MPICH), which is [`ANY_SOURCE`](handle::ANY_SOURCE) as well: its status tells them
+//!   apart, with 0 bytes and a source below 0.
+//! - **What a receive got** is in its status, if it has one, with the true source and tag of a receive from any. Of a receive that
+//!   does not block it is in the call that completed it.
+//! - **Tests and probes** that found nothing (`flag` 0, a negative `index`) are polls: the time is waiting, not work. The
+//!   recorder may leave them out, and counts them in [`Trailer::ignored`].
+//! - **Calls that are missing.** The recorder knows the functions of MPI-2. Those of MPI-3, such as `MPI_Ibarrier`,
+//!   neighbourhood collectives and `MPI_Comm_split_type`, leave no trace but their handles; [`check()`] warns of them.
+//! - **Displacements and extents** are cut to 32 bits, and displacements of structures are wrong on machines of 64 bits:
+//!   the payload of a datatype is right, where it lies is not known.
 pub mod call;
 pub mod check;
 pub mod handle;

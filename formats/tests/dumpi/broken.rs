@@ -135,8 +135,10 @@ fn counts_do_not_decide_allocations() {
         ),
     ];
     for (name, body) in huge {
-        let mut file = File::default();
-        file.body = body;
+        let file = File {
+            body,
+            ..File::default()
+        };
         let bytes = file.bytes();
         let (_, error) = steps(&bytes, Layout::default(), 100);
         contains(
@@ -149,8 +151,10 @@ fn counts_do_not_decide_allocations() {
             ],
         );
     }
-    let mut file = File::default();
-    file.body = [&requests[..cut], &(-3_i32).to_be_bytes()].concat();
+    let file = File {
+        body: [&requests[..cut], &(-3_i32).to_be_bytes()].concat(),
+        ..File::default()
+    };
     let (_, error) = steps(&file.bytes(), Layout::default(), 100);
     contains(
         &error.unwrap(),

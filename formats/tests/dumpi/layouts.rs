@@ -198,7 +198,7 @@ fn every_function_has_the_name_and_the_arguments_of_the_table() {
 }
 
 /// A value in which each number is another one; conditions hold.
-fn one(field: &crate::write::Field, n: i64) -> Value {
+pub fn one(field: &crate::write::Field, n: i64) -> Value {
     match field.kind.as_str() {
         "statuses" => Value::Statuses(vec![(8, 1, false, 0, 7), (16, 2, true, -3, 9)]),
         "arr<arr<arr<char>>>" => Value::List(vec![Value::List(vec![text("a"), text("bc")]); 2]),

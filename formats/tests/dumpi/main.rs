@@ -4,7 +4,11 @@
 mod data;
 
 mod broken;
+mod fuzzed;
 mod layouts;
 mod recordings;
 mod sets;
 mod write;
+
+#[path = "../../../tests/fuzz/dumpi.rs"]
+mod properties;

@@ -79,7 +79,7 @@ fn put(dir: &tempfile::TempDir, name: &str, bytes: &[u8]) -> PathBuf {
 }
 
 /// A tar archive with these files.
-fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());
     for (name, bytes) in files {
         let mut header = tar::Header::new_gnu();

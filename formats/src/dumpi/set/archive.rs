@@ -14,6 +14,7 @@ use tar::{Archive, Entry, EntryType, PaxExtensions};
 use super::collection::{Collection, metafile_stem, rank_file};
 use super::member::Member;
 use super::metafile;
+use crate::dumpi::metafile::Metafile;
 use crate::error::Error;
 use crate::limits::{MAX_METAFILE, MAX_TAR_NAME, RANK_BLOCK};
 use crate::quote::cut;
@@ -71,7 +72,7 @@ fn plain(
             return Err(failed(io::ErrorKind::UnexpectedEof.into()));
         }
         match file {
-            Of::Metafile => walk.metafile(&name, &mut entry).map_err(failed)?,
+            Of::Metafile => walk.metafile(&name, &mut entry)?,
             Of::Rank => walk.rank(&name, &spool, start, end)?,
         }
     }
@@ -115,7 +116,7 @@ fn copy(
             continue;
         };
         if of == Of::Metafile {
-            walk.metafile(&name, &mut entry).map_err(failed)?;
+            walk.metafile(&name, &mut entry)?;
             continue;
         }
         let start = end;
@@ -200,11 +201,13 @@ impl<'a> Walk<'a> {
         Ok(Some((name, of)))
     }
 
-    fn metafile(&mut self, name: &str, entry: &mut Entry<'_, impl Read>) -> io::Result<()> {
+    fn metafile(&mut self, name: &str, entry: &mut Entry<'_, impl Read>) -> Result<(), Error> {
         let mut bytes = Vec::new();
-        entry.take(MAX_METAFILE as u64).read_to_end(&mut bytes)?;
+        let read = entry.take(MAX_METAFILE as u64).read_to_end(&mut bytes);
+        read.map_err(|e| Error::compressed(self.path, "tar", e))?;
         // Another file may have the same ending.
-        if let (Some(stem), Ok(meta)) = (metafile_stem(name), metafile(&self.shown(name), &bytes)) {
+        if let Some(stem) = metafile_stem(name).filter(|_| Metafile::is_one(&bytes)) {
+            let meta = metafile(&self.shown(name), &bytes)?;
             self.found.add_metafile(stem, meta);
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The files that were found, and which of them make the trace.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::member::{Member, Open};
 use super::{begins_right, metafile};
@@ -86,7 +86,7 @@ impl Collection {
                 }
             } else if let Some(stem) = metafile_stem(&name)
                 && prefix.is_none()
-                && let Some(meta) = read_metafile(&path)
+                && let Some(meta) = read_metafile(&path)?
             {
                 found.add_metafile(stem, meta);
             }
@@ -199,15 +199,16 @@ fn prefix_of(meta: &Metafile) -> Option<&str> {
 }
 
 /// The metafile at `path`; `None` if it is none after all.
-fn read_metafile(path: &PathBuf) -> Option<Metafile> {
-    let mut source = Source::open(path).ok()?;
+fn read_metafile(path: &Path) -> Result<Option<Metafile>, Error> {
+    let mut source = Source::open(path)?;
     while !source.buffer().1 && source.buffer().0.len() <= MAX_METAFILE {
-        source.more().ok()?;
+        source.more()?;
     }
     let bytes = source.buffer().0;
-    Metafile::is_one(bytes)
-        .then(|| metafile(path, bytes).ok())
-        .flatten()
+    match Metafile::is_one(bytes) {
+        true => metafile(path, bytes).map(Some),
+        false => Ok(None),
+    }
 }
 
 fn several(mut names: impl Iterator<Item = String>) -> String {
