@@ -40,6 +40,31 @@
 //!   neighbourhood collectives and `MPI_Comm_split_type`, leave no trace but their handles; [`check()`] warns of them.
 //! - **Displacements and extents** are cut to 32 bits, and displacements of structures are wrong on machines of 64 bits:
 //!   the payload of a datatype is right, where it lies is not known.
+//!
+//! # Examples
+//! ```
+//! use flitwise_formats::dumpi::{Info, Set, check};
+//!
+//! // The file of the only rank: its clocks count from 0, and it calls MPI_Barrier on MPI_COMM_WORLD from 2 s to 3 s.
+//! let mut file = b"\xff\xaa\xddDUMPI\0\0\0\0\0\0\0\0".to_vec();
+//! file.extend([0, 52, 0x08, 0, 2, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 2]);
+//! file.extend(293_u16.to_be_bytes());
+//! // Version 1.1.0, at the start of Unix time, on a machine without a name. The index says where that is.
+//! let header = file.len() as u64;
+//! file.extend([1, 1, 0]);
+//! file.extend([0; 8 + 2 * 2 + 2 * 4]);
+//! file.extend(b"\xff\xaa\xddDUMPI");
+//! file.extend([header, 8, 0, 0].map(u64::to_be_bytes).concat());
+//!
+//! let dir = tempfile::tempdir()?;
+//! std::fs::write(dir.path().join("barrier-0000.bin"), file)?;
+//! let set = Set::open(dir.path())?;
+//! let info = Info::read(&set)?;
+//! assert_eq!((set.ranks(), info.ranks[0].collectives, info.ranks[0].span_ns), (1, 1, 1_000_000_000));
+//! // There was no MPI_Init and no MPI_Finalize.
+//! assert!(check(&set)?.is_clean());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 pub mod call;
 pub mod check;
 pub mod handle;
