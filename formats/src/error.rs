@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::foreign::Foreign;
+use crate::place::Problem;
 use crate::vef::ParseError;
 
 /// A trace could not be read; the message names the file, the place and the cure.
@@ -60,6 +61,9 @@ pub enum ErrorKind {
         /// What and where.
         error: ParseError,
     },
+    /// The content violates its format.
+    #[error("{0}")]
+    Broken(Problem),
 }
 
 impl Error {
@@ -116,5 +120,10 @@ impl Error {
     pub(crate) fn parse(path: &Path, error: ParseError) -> Self {
         let path = path.to_owned();
         Self(Box::new(ErrorKind::Parse { path, error }))
+    }
+
+    #[cold]
+    pub(crate) fn broken(problem: Problem) -> Self {
+        Self(Box::new(ErrorKind::Broken(problem)))
     }
 }

@@ -7,19 +7,25 @@
 pub mod dot;
 pub mod error;
 pub mod foreign;
+pub mod goal;
 pub mod idset;
 pub mod infiniband;
 pub mod limits;
 mod line_error;
+mod matching;
+pub mod place;
 pub mod quote;
 pub mod sink;
 pub mod source;
+mod store;
 pub mod temporary;
+pub mod ti;
 pub mod vef;
 
 pub use error::Error;
 pub use foreign::Foreign;
 pub use idset::IdSet;
 pub use line_error::LineError;
+pub use place::{Place, PlaceError, Problem, Problems};
 pub use sink::Sink;
 pub use source::Source;
