@@ -178,35 +178,12 @@ fn is_number(word: &str) -> bool {
 
 /// An action of a rank: `0 init`, `p0 init`, `rank-0 compute 1e9`.
 fn is_action(line: &str) -> bool {
-    const ACTIONS: [&str; 20] = [
-        "init",
-        "finalize",
-        "comm_size",
-        "comm_split",
-        "comm_dup",
-        "compute",
-        "sleep",
-        "location",
-        "send",
-        "isend",
-        "recv",
-        "irecv",
-        "sendrecv",
-        "wait",
-        "waitall",
-        "test",
-        "barrier",
-        "bcast",
-        "reduce",
-        "allreduce",
-    ];
     let mut words = line.split_ascii_whitespace();
     let (Some(rank), Some(action)) = (words.next(), words.next()) else {
         return false;
     };
     let bare = rank.strip_prefix("rank-").or(rank.strip_prefix('p'));
-    let action = action.to_ascii_lowercase();
-    is_number(bare.unwrap_or(rank)) && ACTIONS.contains(&action.as_str())
+    is_number(bare.unwrap_or(rank)) && crate::ti::grammar::is_action(action)
 }
 
 /// A line of a list of files: one word that ends like a text file, in a folder or for a rank.

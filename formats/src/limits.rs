@@ -102,4 +102,7 @@ pub const MAX_TI_COUNT: u64 = 1 << 53;
 pub const MAX_LANE_BUFFERS: usize = 64 << 20;
 
 /// Collectives of a rank of a TI trace that a check compares one by one with those of the others.
-pub const MAX_TRACKED_COLLECTIVES: usize = 1 << 24;
+pub const MAX_TRACKED_COLLECTIVES: usize = 1 << 22;
+
+/// Most bytes of the list of the files of a TI trace: 250 for each of [`MAX_TASKS`] names.
+pub const MAX_TI_LIST: usize = 1 << 28;

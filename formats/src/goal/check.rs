@@ -235,6 +235,13 @@ fn find_cycle(block: &mut Block, mut waits: Vec<u32>) -> Result<Option<Error>, E
     for _ in 0..left {
         at = waits_for[at as usize].0;
     }
+    // The cycle is told from its first operation on.
+    let mut first = at;
+    for _ in 0..left {
+        at = waits_for[at as usize].0;
+        first = first.min(at);
+    }
+    at = first;
     describe_cycle(block, at, &waits_for, left).map(Some)
 }
 

@@ -110,10 +110,8 @@ impl Schedule {
     pub fn of(mut source: Source, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
         let head = source.head()?;
         if !head.starts_with(&MAGIC) {
-            if let Some(format) = Foreign::of(head).filter(|format| *format != Foreign::Goal) {
-                return Err(Error::foreign(source.path(), format));
-            }
-            return Self::of_text(source, go_on);
+            let foreign = Foreign::of(head).filter(|format| *format != Foreign::Goal);
+            return Self::of_text(source, foreign, go_on);
         }
         let mut writer = StoreWriter::new(source.path())?;
         loop {
@@ -134,9 +132,14 @@ impl Schedule {
         }
     }
 
-    fn of_text(source: Source, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+    fn of_text(
+        source: Source,
+        foreign: Option<Foreign>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Self>, Error> {
         let mut reader = TextReader {
             source,
+            foreign,
             parser: Parser::new(),
         };
         let path: Arc<Path> = reader.source.path().into();
@@ -295,6 +298,8 @@ fn read_table(store: &Store) -> Result<Vec<(u64, u64)>, Error> {
 /// Reads text part by part.
 struct TextReader {
     source: Source,
+    /// What else the file may be.
+    foreign: Option<Foreign>,
     parser: Parser,
 }
 
@@ -312,7 +317,14 @@ impl TextReader {
                         return Ok(Some(part));
                     }
                 }
-                Err(e) => return Err(Error::broken(e.of(&self.source.path().into()))),
+                Err(e) => {
+                    let path = self.source.path();
+                    let foreign = self.foreign.filter(|_| self.parser.line() == 0);
+                    return Err(match foreign {
+                        Some(format) => Error::foreign(path, format),
+                        None => Error::broken(e.of(&path.into())),
+                    });
+                }
             }
         }
     }
