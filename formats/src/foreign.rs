@@ -1,5 +1,6 @@
-//! Recognises files of other formats by their first bytes, so that a message can say what was
-//! given in place of a VEF trace. None of them is read here.
+//! Recognises files by their first bytes, so that a message can say what was given in place of a trace of
+//! the expected format. What it says is of a reader of VEF; GOAL and TI have readers of their own, in
+//! [`goal`](crate::goal) and [`ti`](crate::ti).
 //!
 //! | format | begins with | source |
 //! |---|---|---|

@@ -1,7 +1,7 @@
 //! Streaming readers and writers for the trace formats that Flitwise replays.
 //!
 //! A parser opens no files: the caller feeds it bytes, and it returns records
-//! ([`vef::Parser`]). A [`Source`] gives the bytes of a plain, gzip or zstd file. A reader
+//! ([`vef::Parser`], [`goal::Parser`], [`ti::Parser`]). A [`Source`] gives the bytes of a plain, gzip or zstd file. A reader
 //! joins both. A separate module, the check, verifies the records.
 
 pub mod dot;

@@ -51,6 +51,7 @@ pub mod check;
 pub mod info;
 mod labels;
 mod layout;
+mod operation;
 mod parser;
 mod record;
 mod schedule;

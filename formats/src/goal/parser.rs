@@ -3,7 +3,8 @@
 use memchr::{memchr, memmem};
 
 use super::labels::{Labels, Refused};
-use super::record::{Dependency, Kind, Op, Task};
+use super::operation::{self, Verb};
+use super::record::{Dependency, Kind, Op};
 use super::words::{Fault, Words};
 use crate::limits::{MAX_GOAL_LINE, MAX_GOAL_RANK_OPS, MAX_TASKS};
 use crate::place::PlaceError;
@@ -295,9 +296,9 @@ impl Parser {
                     "these are all operations of GOAL",
                 ));
             };
-            Part::Op(self.op(words, verb)?)
+            Part::Op(operation::parse(words, verb, self.ranks)?)
         } else if let Some(verb) = Verb::of(name) {
-            Part::Op(self.op(words, verb)?)
+            Part::Op(operation::parse(words, verb, self.ranks)?)
         } else if let Some(kind) = kind(words) {
             Part::Dependency(self.dependency(words, name, start, kind)?)
         } else {
@@ -375,52 +376,6 @@ impl Parser {
         Ok(Dependency { of, on, kind })
     }
 
-    fn op(&self, words: &mut Words, verb: Verb) -> Result<Op, Fault> {
-        words.blanks();
-        let mut op = Op::new(match verb {
-            Verb::Calc => Task::Calc {
-                time: words.number("the time", u64::MAX)?,
-            },
-            Verb::Send => {
-                let bytes = size(words, b"to")?;
-                let to = self.peer(words, false)?.unwrap_or_default();
-                let tag = tag(words, false)?.unwrap_or_default();
-                Task::Send { bytes, to, tag }
-            }
-            Verb::Recv => {
-                let bytes = size(words, b"from")?;
-                let from = self.peer(words, true)?;
-                let tag = tag(words, true)?;
-                Task::Recv { bytes, from, tag }
-            }
-        });
-        op.cpu = part_number(words, b"cpu")?;
-        if verb != Verb::Calc {
-            op.nic = part_number(words, b"nic")?;
-        }
-        Ok(op)
-    }
-
-    fn peer(&self, words: &mut Words, any: bool) -> Result<Option<u32>, Fault> {
-        words.blanks();
-        let start = words.at();
-        let max = u64::from(u32::MAX);
-        let rank = match any {
-            true => words.number_or_any("the rank", max)?,
-            false => Some(words.number("the rank", max)?),
-        };
-        match rank {
-            Some(rank) if rank >= u64::from(self.ranks) => {
-                words.rewind(start);
-                Err(words.expected(
-                    &format!("a rank from 0 to {}", self.ranks - 1),
-                    "correct the rank, or `num_ranks`",
-                ))
-            }
-            rank => Ok(rank.map(|rank| rank as u32)),
-        }
-    }
-
     fn end(&self) -> Result<Step, PlaceError> {
         let missing = match self.expects {
             Expects::Rank if self.rank == self.ranks => return Ok(Step::End),
@@ -471,24 +426,6 @@ impl Parser {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verb {
-    Send,
-    Recv,
-    Calc,
-}
-
-impl Verb {
-    fn of(name: &[u8]) -> Option<Self> {
-        match name {
-            b"send" => Some(Self::Send),
-            b"recv" => Some(Self::Recv),
-            b"calc" => Some(Self::Calc),
-            _ => None,
-        }
-    }
-}
-
 fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
@@ -499,50 +436,4 @@ fn kind(words: &mut Words) -> Option<Kind> {
         b"irequires" => Some(Kind::Started),
         _ => None,
     }
-}
-
-/// `64b to` or `64b from`.
-fn size(words: &mut Words, way: &'static [u8]) -> Result<u64, Fault> {
-    let bytes = words.number("the size in bytes", u64::MAX)?;
-    if !words.word(b"b") {
-        return Err(words.expected("`b` directly after the size", "sizes are bytes: `64b`"));
-    }
-    words.blanks();
-    if !words.word(way) {
-        let way = String::from_utf8_lossy(way).into_owned();
-        return Err(words.expected(
-            &format!("`{way}` and a rank"),
-            "a send goes `to` a rank, a recv comes `from` one",
-        ));
-    }
-    Ok(bytes)
-}
-
-/// The tag, 0 if there is none.
-fn tag(words: &mut Words, any: bool) -> Result<Option<u32>, Fault> {
-    words.blanks();
-    if !words.word(b"tag") {
-        return Ok(Some(0));
-    }
-    words.blanks();
-    let max = u64::from(u32::MAX) - 1;
-    let tag = match any {
-        true => words.number_or_any("the tag", max)?,
-        false => Some(words.number("the tag", max)?),
-    };
-    Ok(tag.map(|tag| tag as u32))
-}
-
-/// The number after `word`, 0 if there is none.
-fn part_number(words: &mut Words, word: &'static [u8]) -> Result<u8, Fault> {
-    words.blanks();
-    if !words.word(word) {
-        return Ok(0);
-    }
-    words.blanks();
-    let what = match word {
-        b"cpu" => "the CPU",
-        _ => "the NIC",
-    };
-    Ok(words.number(what, u64::from(u8::MAX))? as u8)
 }

@@ -263,36 +263,37 @@ fn read_table(store: &Store) -> Result<Vec<(u64, u64)>, Error> {
     let mut table = Vec::with_capacity(ranks as usize);
     let mut before = after;
     for (rank, entry) in bytes.chunks_exact(ENTRY as usize).enumerate() {
-        let at = HEAD + ENTRY * rank as u64;
-        let place = |offset: usize| u64_at(entry, offset).checked_add(BASE);
-        let (Some(start), Some(end)) = (place(0), place(8)) else {
-            return wrong(
-                at,
-                format!("rank {rank} is beyond the end of the file; it is damaged: make it again"),
-            );
-        };
-        if start < before || end < start {
-            return wrong(
-                at,
-                format!(
-                    "rank {rank} begins at byte {start} and ends at byte {end}, but the ranks before it end at byte \
-                     {before}; the file is damaged: make it again"
-                ),
-            );
-        }
-        if end > store.len() {
-            return wrong(
-                store.len(),
-                format!(
-                    "rank {rank} ends at byte {end}, beyond the end of the file; it is cut short: copy or make it \
-                     again"
-                ),
-            );
-        }
-        before = end;
-        table.push((start, end));
+        let extent = extent(entry, rank, before, store.len());
+        let extent = extent.map_err(|message| {
+            let at = HEAD + ENTRY * rank as u64;
+            Error::broken(PlaceError::byte(at, message).of(store.path()))
+        })?;
+        before = extent.1;
+        table.push(extent);
     }
     Ok(table)
+}
+
+/// Where a rank begins and ends, from its entry in the table. The ranks before it end at `before`, the file at `len`.
+fn extent(entry: &[u8], rank: usize, before: u64, len: u64) -> Result<(u64, u64), String> {
+    let place = |offset: usize| u64_at(entry, offset).checked_add(BASE);
+    let (Some(start), Some(end)) = (place(0), place(8)) else {
+        return Err(format!(
+            "rank {rank} is beyond any file; the table is damaged: make the file again"
+        ));
+    };
+    if start < before || end < start {
+        return Err(format!(
+            "rank {rank} begins at byte {start} and ends at byte {end}, but the ranks before it end at byte {before}; \
+             the table is damaged: make the file again"
+        ));
+    }
+    if end > len {
+        return Err(format!(
+            "rank {rank} ends at byte {end}, but the file has {len} bytes; it is cut short: copy or make it again"
+        ));
+    }
+    Ok((start, end))
 }
 
 /// Reads text part by part.

@@ -112,7 +112,7 @@ pub struct Elements {
 }
 
 impl Elements {
-    /// Their size in bytes; an element of unknown size counts as one byte.
+    /// Their size in bytes; an element of unknown size counts as none.
     #[must_use]
     pub fn bytes(self) -> u64 {
         self.datatype.bytes(self.count)

@@ -126,7 +126,7 @@ pub fn check(trace: &Trace, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Ch
     }
     if let Some(mut problem) = unknown {
         problem.message = format!(
-            "{} actions have elements of a datatype whose size is not in the trace; each counts as one byte, this is the \
+            "{} actions have elements of a datatype whose size is not in the trace; they count as no bytes, this is the \
              first",
             check.info.unknown_sizes
         );

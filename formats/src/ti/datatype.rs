@@ -55,10 +55,10 @@ impl Datatype {
         size.map(|&size| u64::from(size))
     }
 
-    /// The size of `count` elements in bytes; an element of unknown size counts as one byte.
+    /// The size of `count` elements in bytes; an element of unknown size counts as none.
     #[must_use]
     pub fn bytes(self, count: u64) -> u64 {
-        count.saturating_mul(self.size().unwrap_or(1))
+        count.saturating_mul(self.size().unwrap_or(0))
     }
 }
 

@@ -6,7 +6,7 @@ use super::action::{Action, Elements};
 use super::trace::Trace;
 use crate::error::Error;
 
-/// Contents of a trace. Elements of unknown size count as one byte each.
+/// Contents of a trace. Elements of unknown size count as no bytes.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Info {

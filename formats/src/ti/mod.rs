@@ -60,7 +60,7 @@
 //! - **Protocol.** `ssend` and `issend` complete when they are received; of the others the threshold of whoever replays
 //!   decides. `bsend` and `ibsend` complete at once.
 //! - **Sizes.** A [`Datatype`] that the program made has no size in the trace ([`Datatype::UNKNOWN`]): its elements count
-//!   as one byte.
+//!   as no bytes.
 //! - **Collectives** that have flops compute them on each member, besides what the network does.
 
 mod action;

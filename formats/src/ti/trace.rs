@@ -159,14 +159,14 @@ impl Trace {
         let mut packed = Vec::new();
         for (rank, place) in places.iter().enumerate() {
             // Says as well that a file can't be read.
-            let encoding = encoding(place).map_err(|e| {
+            let plain = is_plain(place).map_err(|e| {
                 let message = format!(
                     "the file of rank {rank}, `{}`, can't be read: {e}",
                     name_of(place)
                 );
                 Error::broken(PlaceError::line(entries[rank].line, message).of(&path))
             })?;
-            packed.push(encoding != Encoding::Plain);
+            packed.push(!plain);
         }
         let mut writer = None;
         for (lane, place) in places.iter().enumerate().filter(|(rank, _)| packed[*rank]) {
@@ -239,17 +239,18 @@ impl Trace {
     }
 }
 
-/// How the file at `path` is packed.
-fn encoding(path: &Path) -> std::io::Result<Encoding> {
+/// Whether the bytes at `path` are lines that can be read any number of times: neither packed nor a stream.
+fn is_plain(path: &Path) -> std::io::Result<bool> {
     use std::io::Read;
-    let mut start = Vec::new();
-    let file = std::fs::File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(std::io::Error::new(
-            std::io::ErrorKind::IsADirectory,
-            "it is a directory",
-        ));
+    let meta = std::fs::metadata(path)?;
+    if meta.is_dir() {
+        let kind = std::io::ErrorKind::IsADirectory;
+        return Err(std::io::Error::new(kind, "it is a directory"));
     }
-    file.take(4).read_to_end(&mut start)?;
-    Ok(Encoding::of(&start))
+    if !meta.is_file() {
+        return Ok(false);
+    }
+    let mut start = Vec::new();
+    std::fs::File::open(path)?.take(4).read_to_end(&mut start)?;
+    Ok(Encoding::of(&start) == Encoding::Plain)
 }

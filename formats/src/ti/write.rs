@@ -200,6 +200,30 @@ impl Line {
                 self.counts(&a.recv);
                 self.types([a.send_type, a.recv_type]);
             }
+            Collective::Gatherv { .. } | Collective::Scatterv { .. } => self.rooted_lists(call),
+            Collective::Allgatherv {
+                send,
+                recv,
+                recv_type,
+            } => {
+                self.number(send.count);
+                self.counts(recv);
+                self.types([send.datatype, *recv_type]);
+            }
+            Collective::ReduceScatter {
+                recv,
+                datatype,
+                flops,
+            } => {
+                self.counts(recv);
+                self.amount(*flops);
+                self.number(datatype.id());
+            }
+        }
+    }
+
+    fn rooted_lists(&mut self, call: &Collective) {
+        match call {
             Collective::Gatherv {
                 send,
                 recv,
@@ -222,24 +246,7 @@ impl Line {
                 self.number(*root);
                 self.types([*send_type, recv.datatype]);
             }
-            Collective::Allgatherv {
-                send,
-                recv,
-                recv_type,
-            } => {
-                self.number(send.count);
-                self.counts(recv);
-                self.types([send.datatype, *recv_type]);
-            }
-            Collective::ReduceScatter {
-                recv,
-                datatype,
-                flops,
-            } => {
-                self.counts(recv);
-                self.amount(*flops);
-                self.number(datatype.id());
-            }
+            _ => {}
         }
     }
 }
