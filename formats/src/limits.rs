@@ -73,7 +73,7 @@ pub const MAX_FORWARDING_ENTRIES: usize = 1 << 27;
 pub const MAX_GOAL_LINE: usize = 1024;
 
 /// Most operations of a rank of a GOAL schedule in its text form, of which a rank is held in memory
-/// while it is read: 0.8 GB. In the binary form a rank has up to 2^32 operations.
+/// while it is read: 1 GB. In the binary form a rank has up to 2^32 operations.
 pub const MAX_GOAL_RANK_OPS: usize = 1 << 24;
 
 /// Most dependencies of such a rank: 0.4 GB.

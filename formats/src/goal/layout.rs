@@ -3,8 +3,10 @@
 //! The form in which text is kept on disk has a node that is longer by its line; all else is the same.
 
 use super::record::{Dependency, Kind, Op, Task};
-use crate::limits::{MAX_GOAL_RANK_EDGES, MAX_GOAL_RANK_OPS};
+use crate::error::Error;
+use crate::limits::{BLOCK, MAX_GOAL_RANK_EDGES, MAX_GOAL_RANK_OPS};
 use crate::place::Place;
+use crate::store::StoreWriter;
 
 /// First bytes of a file.
 pub(super) const MAGIC: [u8; 8] = 0x107f_u64.to_le_bytes();
@@ -157,6 +159,16 @@ pub(super) struct RankBytes {
 
 const STARTED: u32 = 1 << 31;
 
+/// The dependencies of a rank, by the operation that is waited for.
+struct Lists {
+    /// Per operation, for how many it waits.
+    unmet: Vec<u32>,
+    /// Per operation, where its successors begin: first those that wait for its end, then those that wait for its
+    /// start.
+    starts: Vec<u32>,
+    successors: Vec<u32>,
+}
+
 impl RankBytes {
     /// Adds an operation.
     pub fn op(&mut self, op: Op, line: u64) -> Result<u32, &'static str> {
@@ -188,11 +200,9 @@ impl RankBytes {
         self.ops.len()
     }
 
-    /// The bytes of the rank with lines, after which it is empty.
-    pub fn finish(&mut self) -> Vec<u8> {
+    fn lists(&self) -> Lists {
         let n = self.ops.len();
         let mut unmet = vec![0u32; n];
-        // Per operation, where its successors begin: first those after its end, then those after its start.
         let mut starts = vec![0u32; 2 * n + 1];
         let slot = |&(of, on): &(u32, u32)| 2 * on as usize + usize::from(of & STARTED != 0);
         for edge in &self.edges {
@@ -209,12 +219,35 @@ impl RankBytes {
             successors[*at as usize] = edge.0 & !STARTED;
             *at += 1;
         }
+        Lists {
+            unmet,
+            starts,
+            successors,
+        }
+    }
+
+    /// Writes the bytes of the rank with lines, after which it is empty.
+    pub fn finish(&mut self, writer: &mut StoreWriter) -> Result<(), Error> {
+        let n = self.ops.len();
+        let Lists {
+            unmet,
+            starts,
+            successors,
+        } = self.lists();
         let roots = unmet.iter().filter(|&&n| n == 0).count();
-        let mut out = Vec::with_capacity(8 + 4 * roots + n * NODE_LINE + 4 * successors.len());
+        let mut out = Vec::new();
+        let mut flush = |out: &mut Vec<u8>, all: bool| {
+            if all || out.len() > BLOCK {
+                writer.write(out)?;
+                out.clear();
+            }
+            Ok::<(), Error>(())
+        };
         out.extend((n as u32).to_le_bytes());
         out.extend((roots as u32).to_le_bytes());
         for (i, _) in unmet.iter().enumerate().filter(|(_, n)| **n == 0) {
             out.extend((i as u32).to_le_bytes());
+            flush(&mut out, false)?;
         }
         for (i, &(op, line)) in self.ops.iter().enumerate() {
             let at = &starts[2 * i..2 * i + 3];
@@ -228,10 +261,15 @@ impl RankBytes {
             };
             write_node(&node, at[0], &mut out);
             out.extend(line.to_le_bytes());
+            flush(&mut out, false)?;
         }
-        out.extend(successors.iter().flat_map(|i| i.to_le_bytes()));
+        for index in &successors {
+            out.extend(index.to_le_bytes());
+            flush(&mut out, false)?;
+        }
+        flush(&mut out, true)?;
         self.ops.clear();
         self.edges.clear();
-        out
+        Ok(())
     }
 }

@@ -420,7 +420,7 @@ impl Builder {
             return Err(self.refused(format!("more than {} ranks", self.ranks)));
         }
         let start = self.writer.len();
-        self.writer.write(&self.rank.finish())?;
+        self.rank.finish(&mut self.writer)?;
         self.table.push((start, self.writer.len()));
         Ok(())
     }

@@ -158,6 +158,9 @@ impl Trace {
     ) -> Result<Option<Self>, Error> {
         let mut packed = Vec::new();
         for (rank, place) in places.iter().enumerate() {
+            if rank % 1024 == 0 && !go_on() {
+                return Ok(None);
+            }
             // Says as well that a file can't be read.
             let plain = is_plain(place).map_err(|e| {
                 let message = format!(
