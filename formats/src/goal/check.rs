@@ -166,7 +166,10 @@ fn check_rank(
             }
             Task::Calc { .. } => {}
         }
-        block.successors(index, node, |of, _| waits[of as usize] += 1)
+        block.successors(index, node, |of, _| {
+            let waits = &mut waits[of as usize];
+            *waits = waits.saturating_add(1);
+        })
     })?;
     states_its_dependencies(&mut block, &waits)?;
     if let Some(cycle) = find_cycle(&mut block, waits)? {
@@ -214,12 +217,12 @@ fn find_cycle(block: &mut Block, mut waits: Vec<u32>) -> Result<Option<Error>, E
             ready.push(sweep);
         }
         while let Some(index) = ready.pop() {
-            left -= 1;
+            left = left.saturating_sub(1);
             waits[index as usize] = STARTED;
             let node = block.node(index)?;
             block.successors(index, &node, |of, _| {
                 let waits = &mut waits[of as usize];
-                *waits -= 1;
+                *waits = waits.saturating_sub(1);
                 if *waits == 0 && of <= sweep {
                     ready.push(of);
                 }

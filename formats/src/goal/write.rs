@@ -193,10 +193,10 @@ fn write_rank(
         }
         Ok(())
     })?;
-    let mut at = 0;
+    let mut at = 0u32;
     block.each(|_, _, node: &Node| {
         write_node(node, at, &mut bytes);
-        at += node.done + node.started;
+        at = at.wrapping_add(node.done).wrapping_add(node.started);
         flush(&mut bytes, false);
         Ok(())
     })?;

@@ -86,6 +86,13 @@ impl Parser {
         self.line
     }
 
+    /// The number of the line at the start of `buf`.
+    fn number(&self, buf: &[u8]) -> u64 {
+        let first = word(&buf[..buf.len().min(24)]).filter(|_| self.numbered.is_some());
+        let number = first.and_then(|(number, _)| digits(number));
+        number.unwrap_or(self.line + 1)
+    }
+
     /// Parses a line at the start of `buf`; `eof` says that nothing follows `buf`.
     ///
     /// # Errors
@@ -111,7 +118,7 @@ impl Parser {
     /// ```
     #[inline]
     pub fn next(&mut self, buf: &[u8], eof: bool) -> Result<Step, PlaceError> {
-        let wrong = |e| PlaceError::line(self.line + 1, e);
+        let wrong = |e| PlaceError::line(self.number(buf), e);
         if buf.is_empty() {
             return Ok(if eof { Step::End } else { Step::NeedMore });
         }

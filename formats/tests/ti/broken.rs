@@ -181,6 +181,12 @@ fn long_lines_are_refused() {
         said.len() == 1 && said[0].starts_with("a.txt:2: a line of more than"),
         "{said:?}"
     );
+    let words = format!("0 init\n\n1 init\n\n0 compute {}\n", "1".repeat(700));
+    let said = said_of(&words);
+    assert!(
+        said.len() == 1 && said[0].starts_with("a.txt:5: a line of more than 596 bytes"),
+        "{said:?}"
+    );
     let (_dir, path) = files(&[
         ("a.txt", b"0.txt\n1.txt\n"),
         ("0.txt", long.as_bytes()),
