@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::dumpi;
 use crate::foreign::Foreign;
 use crate::line_error::LineError;
+use crate::place::Problem;
 use crate::vef::ParseError;
 
 /// A trace could not be read; the message names the file, the place and the cure.
@@ -86,6 +87,9 @@ pub enum ErrorKind {
         /// What is wrong, and what to do.
         problem: String,
     },
+    /// The content violates its format.
+    #[error("{0}")]
+    Broken(Problem),
 }
 
 impl Error {
@@ -160,5 +164,10 @@ impl Error {
     pub(crate) fn parse(path: &Path, error: ParseError) -> Self {
         let path = path.to_owned();
         Self(Box::new(ErrorKind::Parse { path, error }))
+    }
+
+    #[cold]
+    pub(crate) fn broken(problem: Problem) -> Self {
+        Self(Box::new(ErrorKind::Broken(problem)))
     }
 }

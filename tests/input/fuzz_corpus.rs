@@ -10,6 +10,8 @@ mod dumpi;
 mod properties;
 #[path = "../fuzz/replays.rs"]
 mod replays;
+#[path = "../fuzz/schedules.rs"]
+mod schedules;
 
 /// Gives `property` every file of the folders below `tests`.
 fn replay(property: fn(&[u8]), folders: &[&str]) {
@@ -109,4 +111,19 @@ fn dumpi_set() {
         dumpi::dumpi_set,
         &["fuzz/corpus/dumpi_set", "fuzz/corpus/dumpi_parser"],
     );
+}
+
+#[test]
+fn goal_parser() {
+    replay(schedules::goal_parser, &["fuzz/corpus/goal_parser"]);
+}
+
+#[test]
+fn goal_schedule() {
+    replay(schedules::goal_schedule, &["fuzz/corpus/goal_schedule"]);
+}
+
+#[test]
+fn ti_trace() {
+    replay(schedules::ti_trace, &["fuzz/corpus/ti_trace"]);
 }
