@@ -3,7 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::dumpi;
 use crate::foreign::Foreign;
+use crate::line_error::LineError;
+use crate::place::Problem;
 use crate::vef::ParseError;
 
 /// A trace could not be read; the message names the file, the place and the cure.
@@ -39,7 +42,7 @@ pub enum ErrorKind {
     Compressed {
         /// The file.
         path: PathBuf,
-        /// `gzip` or `zstd`.
+        /// `gzip`, `zstd` or `tar`.
         format: &'static str,
         /// Why.
         cause: io::Error,
@@ -60,6 +63,33 @@ pub enum ErrorKind {
         /// What and where.
         error: ParseError,
     },
+    /// A line of a metafile can't be read.
+    #[error("{}:{}: {}", path.display(), error.line, error.problem)]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// What and where.
+        error: LineError,
+    },
+    /// The file of a rank violates the format.
+    #[error("{}: {error}", path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// What and where.
+        error: dumpi::ParseError,
+    },
+    /// The files of a trace do not fit together.
+    #[error("{}: {problem}", path.display())]
+    Set {
+        /// The directory, archive or file that was given as the trace.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// The content violates its format.
+    #[error("{0}")]
+    Broken(Problem),
 }
 
 impl Error {
@@ -107,6 +137,24 @@ impl Error {
     }
 
     #[cold]
+    pub(crate) fn line(path: &Path, error: LineError) -> Self {
+        let path = path.to_owned();
+        Self(Box::new(ErrorKind::Line { path, error }))
+    }
+
+    #[cold]
+    pub(crate) fn binary(path: &Path, error: dumpi::ParseError) -> Self {
+        let path = path.to_owned();
+        Self(Box::new(ErrorKind::Binary { path, error }))
+    }
+
+    #[cold]
+    pub(crate) fn set(path: &Path, problem: impl Into<String>) -> Self {
+        let (path, problem) = (path.to_owned(), problem.into());
+        Self(Box::new(ErrorKind::Set { path, problem }))
+    }
+
+    #[cold]
     pub(crate) fn foreign(path: &Path, format: Foreign) -> Self {
         let path = path.to_owned();
         Self(Box::new(ErrorKind::Foreign { path, format }))
@@ -116,5 +164,10 @@ impl Error {
     pub(crate) fn parse(path: &Path, error: ParseError) -> Self {
         let path = path.to_owned();
         Self(Box::new(ErrorKind::Parse { path, error }))
+    }
+
+    #[cold]
+    pub(crate) fn broken(problem: Problem) -> Self {
+        Self(Box::new(ErrorKind::Broken(problem)))
     }
 }

@@ -1,5 +1,6 @@
-//! Recognises files of other formats by their first bytes, so that a message can say what was
-//! given in place of a VEF trace. None of them is read here.
+//! Recognises files by their first bytes, so that a message can say what was given in place of a trace of
+//! the expected format. What it says is of a reader of VEF; GOAL and TI have readers of their own, in
+//! [`goal`](crate::goal) and [`ti`](crate::ti).
 //!
 //! | format | begins with | source |
 //! |---|---|---|
@@ -178,35 +179,12 @@ fn is_number(word: &str) -> bool {
 
 /// An action of a rank: `0 init`, `p0 init`, `rank-0 compute 1e9`.
 fn is_action(line: &str) -> bool {
-    const ACTIONS: [&str; 20] = [
-        "init",
-        "finalize",
-        "comm_size",
-        "comm_split",
-        "comm_dup",
-        "compute",
-        "sleep",
-        "location",
-        "send",
-        "isend",
-        "recv",
-        "irecv",
-        "sendrecv",
-        "wait",
-        "waitall",
-        "test",
-        "barrier",
-        "bcast",
-        "reduce",
-        "allreduce",
-    ];
     let mut words = line.split_ascii_whitespace();
     let (Some(rank), Some(action)) = (words.next(), words.next()) else {
         return false;
     };
     let bare = rank.strip_prefix("rank-").or(rank.strip_prefix('p'));
-    let action = action.to_ascii_lowercase();
-    is_number(bare.unwrap_or(rank)) && ACTIONS.contains(&action.as_str())
+    is_number(bare.unwrap_or(rank)) && crate::ti::grammar::is_action(action)
 }
 
 /// A line of a list of files: one word that ends like a text file, in a folder or for a rank.

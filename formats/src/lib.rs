@@ -1,25 +1,33 @@
 //! Streaming readers and writers for the trace formats that Flitwise replays.
 //!
 //! A parser opens no files: the caller feeds it bytes, and it returns records
-//! ([`vef::Parser`]). A [`Source`] gives the bytes of a plain, gzip or zstd file. A reader
-//! joins both. A separate module, the check, verifies the records.
+//! ([`vef::Parser`], [`dumpi::Parser`], [`goal::Parser`], [`ti::Parser`]). A [`Source`] gives the bytes of a plain, gzip or zstd
+//! file. A reader joins both. A separate module, the check, verifies the records. The files that make a trace together, one for
+//! each rank, are a set ([`dumpi::Set`]).
 
 pub mod dot;
+pub mod dumpi;
 pub mod error;
 pub mod foreign;
+pub mod goal;
 pub mod idset;
 pub mod infiniband;
 pub mod limits;
 mod line_error;
+mod matching;
+pub mod place;
 pub mod quote;
 pub mod sink;
 pub mod source;
+mod store;
 pub mod temporary;
+pub mod ti;
 pub mod vef;
 
 pub use error::Error;
 pub use foreign::Foreign;
 pub use idset::IdSet;
 pub use line_error::LineError;
+pub use place::{Place, PlaceError, Problem, Problems};
 pub use sink::Sink;
 pub use source::Source;

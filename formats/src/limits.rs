@@ -68,3 +68,62 @@ pub const MAX_DOT_EDGES: usize = 1 << 24;
 
 /// Most entries of forwarding tables, of 8 bytes each: all 49,151 LIDs at 2,700 switches.
 pub const MAX_FORWARDING_ENTRIES: usize = 1 << 27;
+
+/// Most bytes of the record of one DUMPI call: six arrays over [`MAX_TASKS`] ranks, as `MPI_Alltoallw` has them, take 20 MB.
+pub const MAX_DUMPI_RECORD: usize = 32 << 20;
+
+/// Most bytes that follow the calls of a DUMPI file: its counters take 2.4 kB, names of instrumented functions may take
+/// some MB.
+pub const MAX_DUMPI_TRAILER: usize = 16 << 20;
+
+/// Bytes of a file of one rank that are read at once: of thousands of ranks, one block each is in memory.
+pub const RANK_BLOCK: usize = 32 * 1024;
+
+/// Files of ranks that are open at a time; further ones are opened for each block. Systems allow 1,024 files and more.
+pub const MAX_OPEN_RANKS: usize = 256;
+
+/// Most bytes of the metafile of a DUMPI trace, which has eight short lines.
+pub const MAX_METAFILE: usize = 64 * 1024;
+
+/// Most bytes of the name of a file in a tar archive, and of what else the archive says of it.
+pub const MAX_TAR_NAME: u64 = 64 * 1024;
+
+/// Numbers of requests of one DUMPI rank that a check or a summary remembers: recorders use a few thousand again and again.
+pub const MAX_REQUESTS: usize = 1 << 22;
+/// Longest line of a GOAL schedule in bytes, the line feed and comments of their own excluded.
+pub const MAX_GOAL_LINE: usize = 1024;
+
+/// Most operations of a rank of a GOAL schedule in its text form, of which a rank is held in memory
+/// while it is read: 1 GB. In the binary form a rank has up to 2^32 operations.
+pub const MAX_GOAL_RANK_OPS: usize = 1 << 24;
+
+/// Most dependencies of such a rank: 0.4 GB.
+pub const MAX_GOAL_RANK_EDGES: usize = 1 << 25;
+
+/// Most bytes of the labels of such a rank, with 64 bytes for each of them. Labels `l1`, `l2`, … of the
+/// first, second, … operation do not count.
+pub const MAX_GOAL_LABELS: usize = 1 << 28;
+
+/// Messages that a check of a GOAL schedule or of a TI trace counts by sender, receiver and tag, of those
+/// that lack their counterpart so far; of further ones it compares the numbers by receiver only.
+pub const MAX_UNMATCHED: usize = 1 << 22;
+
+/// Bytes of a line of a TI trace, besides what it has for each rank.
+pub const MAX_TI_LINE: usize = 512;
+
+/// Bytes that a line of a TI trace may have for each rank: two counts of 20 digits and their spaces.
+pub const MAX_TI_LINE_PER_RANK: usize = 42;
+
+/// Largest count of elements, and of bytes in a TI trace: up to here a number in floating point is exact, and
+/// its product with the size of a datatype fits 64 bits.
+pub const MAX_TI_COUNT: u64 = 1 << 53;
+
+/// Bytes for the lines of all ranks together that wait to be written to their rank's part of a file
+/// without a name.
+pub const MAX_LANE_BUFFERS: usize = 64 << 20;
+
+/// Collectives of a rank of a TI trace that a check compares one by one with those of the others.
+pub const MAX_TRACKED_COLLECTIVES: usize = 1 << 22;
+
+/// Most bytes of the list of the files of a TI trace: 250 for each of [`MAX_TASKS`] names.
+pub const MAX_TI_LIST: usize = 1 << 28;

@@ -4,10 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
+#[path = "../fuzz/dumpi.rs"]
+mod dumpi;
 #[path = "../fuzz/properties.rs"]
 mod properties;
 #[path = "../fuzz/replays.rs"]
 mod replays;
+#[path = "../fuzz/schedules.rs"]
+mod schedules;
 
 /// Gives `property` every file of the folders below `tests`.
 fn replay(property: fn(&[u8]), folders: &[&str]) {
@@ -94,4 +98,32 @@ fn infiniband_dumps() {
 #[test]
 fn dot_graph() {
     replay(properties::dot_graph, &["fuzz/corpus/dot_graph"]);
+}
+
+#[test]
+fn dumpi_parser() {
+    replay(dumpi::dumpi_parser, &["fuzz/corpus/dumpi_parser"]);
+}
+
+#[test]
+fn dumpi_set() {
+    replay(
+        dumpi::dumpi_set,
+        &["fuzz/corpus/dumpi_set", "fuzz/corpus/dumpi_parser"],
+    );
+}
+
+#[test]
+fn goal_parser() {
+    replay(schedules::goal_parser, &["fuzz/corpus/goal_parser"]);
+}
+
+#[test]
+fn goal_schedule() {
+    replay(schedules::goal_schedule, &["fuzz/corpus/goal_schedule"]);
+}
+
+#[test]
+fn ti_trace() {
+    replay(schedules::ti_trace, &["fuzz/corpus/ti_trace"]);
 }

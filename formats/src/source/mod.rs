@@ -10,6 +10,7 @@ mod spool;
 
 pub use self::directory::directory;
 pub use self::input::Input;
+pub(crate) use self::spool::Spool;
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -244,10 +245,24 @@ impl Source {
 }
 
 /// The first bytes, which say how the others are packed.
-fn start_of(input: &mut impl Read) -> io::Result<Vec<u8>> {
+pub(crate) fn start_of(input: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut start = Vec::with_capacity(4);
     input.take(4).read_to_end(&mut start)?;
     Ok(start)
+}
+
+/// The unpacked bytes of `input`, which are read in blocks of `block` bytes if they are packed.
+pub(crate) fn unpack(
+    input: impl Read + Send + 'static,
+    encoding: Encoding,
+    block: usize,
+) -> io::Result<Box<dyn Read + Send>> {
+    let blocks = |input| io::BufReader::with_capacity(block, input);
+    Ok(match encoding {
+        Encoding::Plain => Box::new(input),
+        Encoding::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(blocks(input))),
+        Encoding::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(blocks(input))?),
+    })
 }
 
 /// Releases the pages before `pos` to the operating system.
@@ -270,15 +285,7 @@ impl Stream {
         thread::Builder::new()
             .name("decompress".into())
             .spawn(move || {
-                let unpacked: io::Result<Box<dyn Read>> = match encoding {
-                    Encoding::Plain => Ok(Box::new(input)),
-                    Encoding::Gzip => Ok(Box::new(flate2::bufread::MultiGzDecoder::new(
-                        io::BufReader::with_capacity(BLOCK, input),
-                    ))),
-                    Encoding::Zstd => {
-                        zstd::stream::read::Decoder::new(input).map(|d| Box::new(d) as _)
-                    }
-                };
+                let unpacked = unpack(input, encoding, BLOCK);
                 match unpacked {
                     Ok(reader) => pump(reader, &full, &empty),
                     // A reader that has gone away needs no error.

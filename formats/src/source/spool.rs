@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The file. Nothing writes to it any more.
 #[derive(Debug)]
-pub(super) struct Spool(Mutex<File>);
+pub(crate) struct Spool(Mutex<File>);
 
 impl Spool {
     /// Reads the stream at `path` to its end. `None` if `go_on` returned false before.
@@ -42,11 +42,22 @@ impl Spool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// All bytes of this file, to which nothing writes any more.
+    pub fn of(file: File) -> Self {
+        Self(Mutex::new(file))
+    }
+
     /// Its bytes from the start.
     pub fn bytes(spool: &Arc<Self>) -> impl Read + Send + use<> {
+        Self::section(spool, 0, u64::MAX)
+    }
+
+    /// Its bytes from `start` to `end`, or to its end.
+    pub fn section(spool: &Arc<Self>, start: u64, end: u64) -> impl Read + Send + use<> {
         Bytes {
             spool: Arc::clone(spool),
-            at: 0,
+            at: start,
+            end,
         }
     }
 }
@@ -74,10 +85,14 @@ fn follow(path: &Path) -> io::Result<Receiver<io::Result<Vec<u8>>>> {
 struct Bytes {
     spool: Arc<Spool>,
     at: u64,
+    end: u64,
 }
 
 impl Read for Bytes {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let room = out.len().min(left);
+        let out = out.get_mut(..room).unwrap_or_default();
         let mut file = self.spool.file();
         file.seek(SeekFrom::Start(self.at))?;
         let n = file.read(out)?;

@@ -1,0 +1,157 @@
+//! Checks a whole trace, rank after rank, in one streaming pass.
+//!
+//! An error is what keeps a replay from knowing what the program did: a file that can't be parsed, calls that the footer
+//! counts and the file lacks, peers that do not exist, datatypes without a size. A warning is what recorders write of sound
+//! programs too: handles of functions that they do not intercept (those of MPI-3), clocks that were set back.
+
+mod rank;
+
+use std::fmt;
+
+use self::rank::RankCheck;
+use super::call::Function;
+use super::set::Set;
+use crate::error::{Error, ErrorKind};
+use crate::limits::MAX_PROBLEMS;
+
+/// Something wrong or odd in a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The rank in whose file it is.
+    pub rank: u32,
+    /// Bytes of the unpacked file before it.
+    pub offset: u64,
+    /// The call there, if it is about one.
+    pub function: Option<Function>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {}, offset {}", self.rank, self.offset)?;
+        if let Some(function) = self.function {
+            write!(f, " ({function})")?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+/// Result of checking a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Check {
+    /// The first [`MAX_PROBLEMS`] errors, by rank and offset.
+    pub errors: Vec<Problem>,
+    /// Number of errors.
+    pub error_total: u64,
+    /// The first [`MAX_PROBLEMS`] warnings: of each kind the first one of a rank.
+    pub warnings: Vec<Problem>,
+    /// Calls of each rank, as far as they could be read.
+    pub calls: Vec<u64>,
+}
+
+impl Check {
+    /// True if there are no errors.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.error_total == 0
+    }
+
+    #[cold]
+    fn error(&mut self, problem: Problem) {
+        self.error_total += 1;
+        if self.errors.len() < MAX_PROBLEMS {
+            self.errors.push(problem);
+        }
+    }
+
+    #[cold]
+    fn warning(&mut self, problem: Problem) {
+        if self.warnings.len() < MAX_PROBLEMS {
+            self.warnings.push(problem);
+        }
+    }
+}
+
+/// Records between two calls of `go_on` in [`check_while`].
+pub const ASK_EVERY: u64 = 1 << 16;
+
+/// Checks all files of a trace.
+///
+/// # Errors
+/// If a file can't be read. Files that violate the format are in [`Check::errors`].
+///
+/// # Examples
+/// ```no_run
+/// use flitwise_formats::dumpi::{Set, check};
+///
+/// let check = check(&Set::open("dumpi-2013.09.09.04.32.40.meta")?)?;
+/// for problem in &check.errors {
+///     eprintln!("{problem}");
+/// }
+/// # Ok::<(), flitwise_formats::Error>(())
+/// ```
+pub fn check(set: &Set) -> Result<Check, Error> {
+    loop {
+        // `go_on` never stops it.
+        if let Some(check) = check_while(set, &mut || true)? {
+            return Ok(check);
+        }
+    }
+}
+
+/// The same, as long as `go_on`, called every [`ASK_EVERY`] records, returns true. `None` if it returned false.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_while(set: &Set, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Check>, Error> {
+    let mut check = Check {
+        errors: Vec::new(),
+        error_total: 0,
+        warnings: Vec::new(),
+        calls: Vec::new(),
+    };
+    for rank in 0..set.ranks() {
+        match file(set, rank, &mut check, go_on) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(e) => match e.kind() {
+                ErrorKind::Binary { error, .. } => check.error(Problem {
+                    rank,
+                    offset: error.offset(),
+                    function: None,
+                    message: format!("the file can't be read: {error}"),
+                }),
+                _ => return Err(e),
+            },
+        }
+        check.calls.resize(rank as usize + 1, 0);
+    }
+    Ok(Some(check))
+}
+
+/// Checks the file of a rank. False if `go_on` returned false.
+fn file(
+    set: &Set,
+    rank: u32,
+    check: &mut Check,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<bool, Error> {
+    let mut judge = RankCheck::new(rank, set.ranks(), set.types(rank)?);
+    let mut reader = set.reader(rank)?;
+    check.calls.push(0);
+    while reader
+        .next_record(|record| judge.record(record, check))?
+        .is_some()
+    {
+        if let Some(calls) = check.calls.last_mut() {
+            *calls += 1;
+            if calls.is_multiple_of(ASK_EVERY) && !go_on() {
+                return Ok(false);
+            }
+        }
+    }
+    judge.finish(reader.trailer(), check);
+    Ok(go_on())
+}

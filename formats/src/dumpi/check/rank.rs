@@ -1,0 +1,309 @@
+//! What holds within the file of one rank.
+
+use hashbrown::{HashMap, HashSet};
+
+use super::{Check, Problem};
+use crate::dumpi::call::{Call, Function};
+use crate::dumpi::handle::{Comm, Datatype, Request};
+use crate::dumpi::record::Record;
+use crate::dumpi::sizes::Types;
+use crate::dumpi::trailer::Trailer;
+use crate::limits::MAX_REQUESTS;
+
+/// Oddities that are reported once for each rank.
+#[derive(Debug, Clone, Copy)]
+enum Odd {
+    Time,
+    Request,
+    Comm,
+    Ends,
+}
+
+/// How many ranks a communicator addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Size {
+    /// No call told it.
+    Unknown,
+    Known(i32),
+    /// Between two groups: the calls tell the size of the own one, but peers and roots are of the other one.
+    Between,
+}
+
+/// Checks the calls of one rank in order.
+pub struct RankCheck {
+    rank: u32,
+    ranks: u32,
+    types: Types,
+    /// Requests that were made.
+    requests: HashSet<Request>,
+    /// Communicators that were made and not freed.
+    comms: HashMap<Comm, Size>,
+    /// End of the last call of each thread, on the wall clock.
+    ends: HashMap<u16, i64>,
+    /// Calls by the number of the function.
+    calls: Vec<u64>,
+    warned: [bool; 4],
+    offset: u64,
+    function: Option<Function>,
+}
+
+impl RankCheck {
+    pub fn new(rank: u32, ranks: u32, types: Types) -> Self {
+        let world = i32::try_from(ranks).map_or(Size::Unknown, Size::Known);
+        Self {
+            rank,
+            ranks,
+            types,
+            requests: HashSet::from_iter([Request::NULL]),
+            comms: HashMap::from_iter([(Comm::WORLD, world), (Comm::SELF, Size::Known(1))]),
+            ends: HashMap::new(),
+            calls: vec![0; usize::from(Function::END)],
+            warned: [false; 4],
+            offset: 0,
+            function: None,
+        }
+    }
+
+    fn problem(&self, message: String) -> Problem {
+        Problem {
+            rank: self.rank,
+            offset: self.offset,
+            function: self.function,
+            message,
+        }
+    }
+
+    #[cold]
+    fn error(&self, check: &mut Check, message: String) {
+        check.error(self.problem(message));
+    }
+
+    #[cold]
+    fn odd(&mut self, check: &mut Check, odd: Odd, message: impl FnOnce() -> String) {
+        if let Some(warned) = self.warned.get_mut(odd as usize)
+            && !std::mem::replace(warned, true)
+        {
+            check.warning(self.problem(message()));
+        }
+    }
+
+    /// Checks a call.
+    pub fn record(&mut self, record: &Record<'_>, check: &mut Check) {
+        let call = &record.call;
+        let function = call.function();
+        (self.offset, self.function) = (record.offset, Some(function));
+        if let Some(calls) = self.calls.get_mut(usize::from(function.number())) {
+            *calls += 1;
+        }
+        self.times(record, check);
+        self.types.note(call);
+        self.requests(call, check);
+        self.world(call, check);
+        self.comms(call, check);
+        self.buffers(call, check);
+        self.peers(call, check);
+    }
+
+    fn times(&mut self, record: &Record<'_>, check: &mut Check) {
+        let Some(wall) = record.wall else {
+            return;
+        };
+        let thread = record.thread.unwrap_or(0);
+        let before = self.ends.insert(thread, wall.stop).unwrap_or(i64::MIN);
+        if wall.start < before || wall.stop < wall.start {
+            let back = before
+                .max(wall.start)
+                .saturating_sub(wall.start.min(wall.stop));
+            self.odd(check, Odd::Time, || {
+                format!(
+                    "the wall clock goes back by {back} ns; the time between the calls counts as 0"
+                )
+            });
+        }
+    }
+
+    fn requests(&mut self, call: &Call<'_>, check: &mut Check) {
+        if let Some(request) = call.made_request()
+            && self.requests.len() < MAX_REQUESTS
+        {
+            self.requests.insert(request);
+        }
+        // Beyond that number nobody knows.
+        if self.requests.len() >= MAX_REQUESTS {
+            return;
+        }
+        let mut unknown = None;
+        call.used_requests(&mut |request| {
+            if !self.requests.contains(&request) {
+                unknown.get_or_insert(request);
+            }
+        });
+        if let Some(Request(number)) = unknown {
+            self.odd(check, Odd::Request, || {
+                format!(
+                    "no call before made request {number}; one of a function that is not recorded, as those of MPI-3 \
+                     are, may have done so: what it waits for is not known"
+                )
+            });
+        }
+    }
+
+    /// The files are those of the program: as many as it has ranks, each of the rank in its name.
+    fn world(&mut self, call: &Call<'_>, check: &mut Check) {
+        match call {
+            Call::CommSize(c)
+                if c.comm == Comm::WORLD && i64::from(c.size) != i64::from(self.ranks) =>
+            {
+                // The ranks that are missing may well be peers.
+                self.comms.insert(Comm::WORLD, Size::Known(c.size));
+                let (said, files) = (c.size, self.ranks);
+                self.error(
+                    check,
+                    format!("the program has {said} ranks, but the trace has the files of {files}: copy all files of the trace"),
+                );
+            }
+            Call::CommRank(c)
+                if c.comm == Comm::WORLD && i64::from(c.rank) != i64::from(self.rank) =>
+            {
+                let said = c.rank;
+                self.error(
+                    check,
+                    format!(
+                        "this is rank {said}, but the name of the file says {}: correct the name",
+                        self.rank
+                    ),
+                );
+            }
+            Call::CommSize(c) => {
+                if let Some(size) = self.comms.get_mut(&c.comm)
+                    && *size == Size::Unknown
+                {
+                    *size = Size::Known(c.size);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn comms(&mut self, call: &Call<'_>, check: &mut Check) {
+        if let Some(comm) = call.comm()
+            && !self.comms.contains_key(&comm)
+            && comm != Comm::NULL
+        {
+            self.odd(check, Odd::Comm, || {
+                format!(
+                    "no call before made communicator {}; one of a function that is not recorded, as \
+                     MPI_Comm_split_type is not, may have done so: its members are not known",
+                    comm.0
+                )
+            });
+        }
+        if let Call::CommFree(c) | Call::CommDisconnect(c) = call {
+            self.comms.remove(&c.comm);
+        }
+        if let Some(made) = call.made_comm()
+            && made != Comm::NULL
+        {
+            let of = call.comm().and_then(|comm| self.comms.get(&comm).copied());
+            let size = match call {
+                Call::IntercommCreate(_)
+                | Call::CommAccept(_)
+                | Call::CommConnect(_)
+                | Call::CommSpawn(_)
+                | Call::CommSpawnMultiple(_)
+                | Call::CommJoin(_)
+                | Call::CommGetParent(_) => Size::Between,
+                Call::IntercommMerge(_) => Size::Unknown,
+                _ if of == Some(Size::Between) => Size::Between,
+                _ => Size::Unknown,
+            };
+            self.comms.insert(made, size);
+        }
+    }
+
+    fn buffers(&self, call: &Call<'_>, check: &mut Check) {
+        let mut wrong = None;
+        call.buffers(&mut |count, datatype: Datatype| {
+            if self.types.bytes(datatype, count).is_none() {
+                wrong.get_or_insert((count, datatype));
+            }
+        });
+        match wrong {
+            Some((count, _)) if count < 0 => {
+                self.error(check, format!("a buffer has {count} elements"));
+            }
+            Some((count, Datatype(number))) => self.error(
+                check,
+                format!("nothing says how many bytes {count} elements of datatype {number} have"),
+            ),
+            None => {}
+        }
+    }
+
+    fn peers(&self, call: &Call<'_>, check: &mut Check) {
+        let peer = |rank: i32, comm: Comm| match self.comms.get(&comm) {
+            Some(&Size::Known(size)) if rank >= size => Some(size),
+            _ => None,
+        };
+        let messages = [
+            call.sent(),
+            call.received(),
+            call.persistent().map(|(m, _)| m),
+        ];
+        let ends = messages.into_iter().flatten().map(|m| (m.peer, m.comm));
+        let roots = call.collective().into_iter();
+        let roots = roots.filter_map(|c| Some((c.root?, c.comm)));
+        for (rank, comm) in ends.chain(roots) {
+            if let Some(size) = peer(rank, comm) {
+                let number = comm.0;
+                self.error(
+                    check,
+                    format!(
+                        "rank {rank} does not exist in communicator {number}, which has {size}"
+                    ),
+                );
+            }
+        }
+    }
+
+    /// Checks what follows the calls.
+    pub fn finish(mut self, trailer: &Trailer, check: &mut Check) {
+        self.function = None;
+        let counted = trailer.calls.iter().zip(&trailer.ignored);
+        // The last counters are the sums of the others.
+        let functions = trailer.calls.len().saturating_sub(1);
+        for (number, (&calls, &ignored)) in (0..).zip(counted).take(functions) {
+            let found = self.calls.get(usize::from(number)).copied().unwrap_or(0);
+            let expected = i64::from(calls) - i64::from(ignored);
+            if i64::try_from(found) != Ok(expected) {
+                let name = Function::from_number(number)
+                    .map_or("a function without a name", Function::name);
+                self.error(
+                    check,
+                    format!(
+                        "the footer counts {calls} calls of {name}, {ignored} of them left out, but the file has {found}: \
+                         copy or record it again"
+                    ),
+                );
+            }
+        }
+        self.ends_right(check);
+    }
+
+    /// The program began and ended while it was recorded.
+    fn ends_right(&mut self, check: &mut Check) {
+        const INIT: [usize; 2] = [124, 171];
+        const FINALIZE: [usize; 1] = [125];
+        let lacks = |numbers: &[usize]| numbers.iter().all(|&n| self.calls.get(n) == Some(&0));
+        for (name, lacks) in [
+            ("MPI_Init", lacks(&INIT)),
+            ("MPI_Finalize", lacks(&FINALIZE)),
+        ] {
+            if lacks {
+                self.odd(check, Odd::Ends, || {
+                    format!("there is no {name}: the recorder was switched off, or the program ended early")
+                });
+            }
+        }
+    }
+}

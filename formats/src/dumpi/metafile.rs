@@ -1,0 +1,113 @@
+//! The metafile of a trace: lines `key=value` that say who ran it, on how many ranks, and how its files are called.
+
+use super::layout::Version;
+use crate::limits::MAX_TASKS;
+use crate::line_error::{LineError, error};
+use crate::quote::quoted;
+
+/// What a metafile says. Keys that are missing are `None`, others than these are ignored.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Metafile {
+    /// The machine of rank 0.
+    pub hostname: Option<String>,
+    /// Number of ranks.
+    pub numprocs: u32,
+    /// Who ran the program.
+    pub username: Option<String>,
+    /// When it began, in seconds of Unix time. The key lacks a letter: `startime`.
+    pub start_time: Option<u64>,
+    /// What the names of the ranks' files begin with, without a directory.
+    pub file_prefix: Option<String>,
+    /// Version of the recorder.
+    pub version: Option<Version>,
+}
+
+impl Metafile {
+    /// True if a file that begins with `head` is a metafile.
+    #[must_use]
+    pub fn is_one(head: &[u8]) -> bool {
+        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_start);
+        let mut others = lines.clone();
+        lines.any(|line| line.starts_with(b"hostname="))
+            && others.any(|line| line.starts_with(b"numprocs="))
+    }
+
+    /// Reads a metafile.
+    ///
+    /// # Errors
+    /// If a line is no `key=value`, a number is none, or `numprocs` is missing.
+    ///
+    /// # Examples
+    /// ```
+    /// use flitwise_formats::dumpi::Metafile;
+    ///
+    /// let meta = Metafile::parse("hostname=n17\nnumprocs=64\nfileprefix=dumpi-2013.09.09.04.32.40\n")?;
+    /// assert_eq!(meta.numprocs, 64);
+    /// assert_eq!(Metafile::parse("numprocs=many\n").unwrap_err().line, 1);
+    /// # Ok::<(), flitwise_formats::LineError>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, LineError> {
+        let mut meta = Self::default();
+        let mut version = [None; 3];
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim();
+            if line.is_empty() {
+                continue;
+            }
+            let Some((key, value)) = line.split_once('=') else {
+                return error(
+                    number,
+                    format!("expected `key=value`, found {}", quoted(line)),
+                );
+            };
+            match key {
+                "hostname" => meta.hostname = Some(value.to_owned()),
+                "username" => meta.username = Some(value.to_owned()),
+                "fileprefix" => meta.file_prefix = Some(value.to_owned()),
+                "startime" => meta.start_time = Some(integer(number, key, value, u64::MAX)?),
+                "numprocs" => meta.numprocs = ranks(number, value)?,
+                "version" => version[0] = Some(part(number, key, value)?),
+                "subversion" => version[1] = Some(part(number, key, value)?),
+                "subsubversion" => version[2] = Some(part(number, key, value)?),
+                _ => {}
+            }
+        }
+        if meta.numprocs == 0 {
+            let lines = text.lines().count().max(1);
+            return error(
+                lines,
+                "expected a line `numprocs=N` up to here: the number of ranks",
+            );
+        }
+        if let [Some(a), Some(b), Some(c)] = version {
+            meta.version = Some(Version(a, b, c));
+        }
+        Ok(meta)
+    }
+}
+
+fn integer(line: usize, key: &str, value: &str, max: u64) -> Result<u64, LineError> {
+    match value.parse() {
+        Ok(number) if number <= max => Ok(number),
+        _ => error(
+            line,
+            format!(
+                "expected a whole number up to {max} for {key}, found {}",
+                quoted(value)
+            ),
+        ),
+    }
+}
+
+fn ranks(line: usize, value: &str) -> Result<u32, LineError> {
+    match integer(line, "numprocs", value, MAX_TASKS.into())? {
+        0 => error(line, "expected at least one rank for numprocs, found 0"),
+        ranks => Ok(u32::try_from(ranks).unwrap_or(MAX_TASKS)),
+    }
+}
+
+fn part(line: usize, key: &str, value: &str) -> Result<u8, LineError> {
+    let number = integer(line, key, value, u8::MAX.into())?;
+    Ok(u8::try_from(number).unwrap_or(u8::MAX))
+}

@@ -1,0 +1,177 @@
+//! Reads the file of a rank record by record.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::layout::Layout;
+use super::parse_error::{DAMAGED, ParseError};
+use super::parser::{Parser, Step};
+use super::record::Record;
+use super::trailer::Trailer;
+use crate::error::Error;
+use crate::limits::RANK_BLOCK;
+use crate::source::Encoding;
+
+/// The calls of one rank, in the order in which they returned.
+///
+/// It has one block of the file in memory, and the longest record. [`Set::reader`](super::Set::reader) makes it.
+pub struct Reader {
+    name: PathBuf,
+    bytes: Buffer,
+    parser: Parser,
+    trailer: Arc<Trailer>,
+    done: bool,
+}
+
+impl Reader {
+    pub(super) fn new(
+        name: PathBuf,
+        encoding: Encoding,
+        input: Box<dyn Read + Send>,
+        trailer: Arc<Trailer>,
+    ) -> Self {
+        Self {
+            name,
+            bytes: Buffer::new(encoding, input),
+            parser: Parser::new(Layout::of(trailer.version)),
+            trailer,
+            done: false,
+        }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.name
+    }
+
+    /// What follows the calls in the file: known from the start.
+    #[must_use]
+    pub fn trailer(&self) -> &Trailer {
+        &self.trailer
+    }
+
+    /// Shows the next call to `read`, and returns what `read` returns; `None` after the last one.
+    ///
+    /// # Errors
+    /// If the file can't be read, violates the format, or was changed since it was opened. The reader ends then.
+    pub fn next_record<R>(
+        &mut self,
+        read: impl FnOnce(&Record<'_>) -> R,
+    ) -> Result<Option<R>, Error> {
+        while !self.done {
+            let (buf, eof) = self.bytes.rest();
+            let (consumed, more) = match self.parser.next(buf, eof) {
+                Ok(Step::Call { consumed, record }) => {
+                    let shown = read(&record);
+                    self.bytes.consume(consumed);
+                    return Ok(Some(shown));
+                }
+                Ok(Step::Start { consumed } | Step::EndOfCalls { consumed }) => (consumed, 0),
+                Ok(Step::Trailer { consumed, trailer }) => {
+                    self.end(consumed, &trailer)?;
+                    continue;
+                }
+                Ok(Step::NeedMore { bytes }) => (0, bytes),
+                Ok(Step::End) => return Ok(None),
+                Err(e) => {
+                    self.done = true;
+                    return Err(Error::binary(&self.name, e));
+                }
+            };
+            self.bytes.consume(consumed);
+            if more > 0
+                && let Err(e) = self.bytes.more(more)
+            {
+                self.done = true;
+                return Err(unreadable(&self.name, self.bytes.encoding, e));
+            }
+        }
+        Ok(None)
+    }
+
+    fn end(&mut self, consumed: usize, trailer: &Trailer) -> Result<(), Error> {
+        self.bytes.consume(consumed);
+        self.done = true;
+        if *trailer == *self.trailer {
+            return Ok(());
+        }
+        let problem = "the end of the file is not what it was when it was opened";
+        let error = ParseError::new(self.parser.offset(), None, problem, DAMAGED);
+        Err(Error::binary(&self.name, error))
+    }
+}
+
+impl std::fmt::Debug for Reader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Reader");
+        shown
+            .field("name", &self.name)
+            .field("parser", &self.parser);
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// Why a file of a rank can't be read.
+#[cold]
+pub(super) fn unreadable(name: &Path, encoding: Encoding, cause: io::Error) -> Error {
+    match encoding {
+        Encoding::Plain => Error::io(name, cause),
+        Encoding::Gzip => Error::compressed(name, "gzip", cause),
+        Encoding::Zstd => Error::compressed(name, "zstd", cause),
+    }
+}
+
+/// The bytes read and not consumed.
+struct Buffer {
+    encoding: Encoding,
+    input: Box<dyn Read + Send>,
+    bytes: Vec<u8>,
+    pos: usize,
+    eof: bool,
+}
+
+impl Buffer {
+    fn new(encoding: Encoding, input: Box<dyn Read + Send>) -> Self {
+        Self {
+            encoding,
+            input,
+            bytes: Vec::new(),
+            pos: 0,
+            eof: false,
+        }
+    }
+
+    /// They, and whether the file ends after them.
+    #[inline]
+    fn rest(&self) -> (&[u8], bool) {
+        (self.bytes.get(self.pos..).unwrap_or_default(), self.eof)
+    }
+
+    #[inline]
+    fn consume(&mut self, n: usize) {
+        self.pos += n;
+    }
+
+    /// Reads until there are `least` bytes or the file ends.
+    fn more(&mut self, least: usize) -> io::Result<()> {
+        self.bytes.drain(..self.pos.min(self.bytes.len()));
+        self.pos = 0;
+        // A record that is longer than a block may turn out to be longer still: read on in ever larger steps.
+        let least = least.max(self.bytes.len().saturating_mul(3) / 2);
+        while self.bytes.len() < least && !self.eof {
+            let have = self.bytes.len();
+            self.bytes.resize(have + RANK_BLOCK, 0);
+            let room = self.bytes.get_mut(have..).unwrap_or_default();
+            let read = self.input.read(room);
+            self.bytes.truncate(have + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(0) => self.eof = true,
+                Err(e) if e.kind() != io::ErrorKind::Interrupted => return Err(e),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,287 @@
+//! The files in a tar archive.
+//!
+//! Of a plain archive they are read in place; those of others are written to a file without a name. The archive is
+//! read entry by entry as it is: whatever it says of itself, at most [`MAX_TAR_NAME`] bytes of it are in memory.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tar::{Archive, Entry, EntryType, PaxExtensions};
+
+use super::collection::{Collection, metafile_stem, rank_file};
+use super::member::Member;
+use super::metafile;
+use crate::dumpi::metafile::Metafile;
+use crate::error::Error;
+use crate::limits::{MAX_METAFILE, MAX_TAR_NAME, RANK_BLOCK};
+use crate::quote::cut;
+use crate::source::{Encoding, Source, Spool, shown, start_of};
+
+/// Finds the files in the archive at `path`, of which `source` gives the unpacked bytes. `None` if `go_on` returned
+/// false.
+pub fn read(
+    path: &Path,
+    source: Source,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Collection>, Error> {
+    match in_place(path)? {
+        Some(file) => plain(path, file, go_on),
+        None => spooled(source, go_on),
+    }
+}
+
+/// The archive, if it is a file that is not packed.
+fn in_place(path: &Path) -> Result<Option<File>, Error> {
+    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file()) {
+        return Ok(None);
+    }
+    let open = || {
+        let mut file = File::open(path)?;
+        let encoding = Encoding::of(&start_of(&mut file)?);
+        file.rewind()?;
+        Ok((encoding == Encoding::Plain).then_some(file))
+    };
+    open().map_err(|e| Error::io(path, e))
+}
+
+fn plain(
+    path: &Path,
+    file: File,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Collection>, Error> {
+    let failed = |e| Error::compressed(path, "tar", e);
+    let len = file.metadata().map_err(|e| Error::io(path, e))?.len();
+    let again = File::open(path).map_err(|e| Error::io(path, e))?;
+    let spool = Arc::new(Spool::of(again));
+    let mut archive = Archive::new(file);
+    let mut walk = Walk::new(path);
+    for entry in archive.entries_with_seek().map_err(failed)?.raw(true) {
+        if !go_on() {
+            return Ok(None);
+        }
+        let mut entry = entry.map_err(failed)?;
+        let start = entry.raw_file_position();
+        let end = start.saturating_add(entry.size());
+        let Some((name, file)) = walk.file(&mut entry).map_err(failed)? else {
+            continue;
+        };
+        if end > len {
+            return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+        }
+        match file {
+            Of::Metafile => walk.metafile(&name, &mut entry)?,
+            Of::Rank => walk.rank(&name, &spool, start, end)?,
+        }
+    }
+    Ok(Some(walk.found))
+}
+
+fn spooled(source: Source, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Collection>, Error> {
+    let path = source.path().to_owned();
+    let mut stream = Stream {
+        source,
+        failed: None,
+    };
+    let copied = copy(&path, &mut stream, go_on);
+    // What the archive lacks because its own bytes could not be unpacked is not its fault.
+    match stream.failed {
+        Some(error) => Err(error),
+        None => copied,
+    }
+}
+
+fn copy(
+    path: &Path,
+    stream: &mut Stream,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Collection>, Error> {
+    let failed = |e| Error::compressed(path, "tar", e);
+    let dir = std::env::temp_dir();
+    let no_room = |e| Error::no_room(path, &dir, e);
+    let mut file = tempfile::tempfile_in(&dir).map_err(no_room)?;
+    let spool = Arc::new(Spool::of(file.try_clone().map_err(no_room)?));
+    let mut archive = Archive::new(stream);
+    let mut walk = Walk::new(path);
+    let mut end = 0;
+    let mut block = vec![0; RANK_BLOCK];
+    for entry in archive.entries().map_err(failed)?.raw(true) {
+        if !go_on() {
+            return Ok(None);
+        }
+        let mut entry = entry.map_err(failed)?;
+        let Some((name, of)) = walk.file(&mut entry).map_err(failed)? else {
+            continue;
+        };
+        if of == Of::Metafile {
+            walk.metafile(&name, &mut entry)?;
+            continue;
+        }
+        let start = end;
+        loop {
+            let n = entry.read(&mut block).map_err(failed)?;
+            let bytes = block.get(..n).unwrap_or_default();
+            if n == 0 {
+                break;
+            }
+            if !go_on() {
+                return Ok(None);
+            }
+            file.write_all(bytes).map_err(no_room)?;
+            end += n as u64;
+        }
+        if end - start < entry.size() {
+            return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+        }
+        walk.rank(&name, &spool, start, end)?;
+    }
+    Ok(Some(walk.found))
+}
+
+/// What a file in the archive is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Metafile,
+    Rank,
+}
+
+/// The way through an archive.
+struct Walk<'a> {
+    path: &'a Path,
+    found: Collection,
+    /// The name of the next entry, if its own header had no room for it.
+    long_name: Option<String>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(path: &'a Path) -> Self {
+        Self {
+            path: shown(path),
+            found: Collection::default(),
+            long_name: None,
+        }
+    }
+
+    /// Name and kind of the file that is this entry, if it is one that matters.
+    fn file(&mut self, entry: &mut Entry<'_, impl Read>) -> io::Result<Option<(String, Of)>> {
+        match entry.header().entry_type() {
+            EntryType::GNULongName => {
+                let name = text(entry)?;
+                let name = name.split('\0').next().unwrap_or_default();
+                self.long_name = Some(name.to_owned());
+                return Ok(None);
+            }
+            EntryType::XHeader => {
+                self.long_name = extended_name(&text(entry)?)?;
+                return Ok(None);
+            }
+            // Of the entry that comes.
+            EntryType::GNULongLink | EntryType::XGlobalHeader => return Ok(None),
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {}
+            _ => {
+                self.long_name = None;
+                return Ok(None);
+            }
+        }
+        let name = self.long_name.take().unwrap_or_else(|| {
+            let bytes: Cow<'_, [u8]> = entry.header().path_bytes();
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        let last = name.rsplit('/').next().unwrap_or_default();
+        let of = match (rank_file(last), metafile_stem(last)) {
+            (Some(_), _) => Of::Rank,
+            (_, Some(_)) => Of::Metafile,
+            _ => return Ok(None),
+        };
+        if entry.header().entry_type() == EntryType::GNUSparse {
+            return Err(other("a file with holes (made with --sparse)"));
+        }
+        Ok(Some((name, of)))
+    }
+
+    fn metafile(&mut self, name: &str, entry: &mut Entry<'_, impl Read>) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        let read = entry.take(MAX_METAFILE as u64).read_to_end(&mut bytes);
+        read.map_err(|e| Error::compressed(self.path, "tar", e))?;
+        // Another file may have the same ending.
+        if let Some(stem) = metafile_stem(name).filter(|_| Metafile::is_one(&bytes)) {
+            let meta = metafile(&self.shown(name), &bytes)?;
+            self.found.add_metafile(stem, meta);
+        }
+        Ok(())
+    }
+
+    fn rank(&mut self, name: &str, spool: &Arc<Spool>, start: u64, end: u64) -> Result<(), Error> {
+        let Some((prefix, rank)) = rank_file(name) else {
+            return Ok(());
+        };
+        let member = Member::section(self.shown(name), spool, start, end);
+        self.found.add(prefix, rank, member)
+    }
+
+    /// What messages call the file.
+    fn shown(&self, name: &str) -> PathBuf {
+        self.path
+            .join(cut(name.trim_start_matches('/')).to_string())
+    }
+}
+
+fn other(what: &str) -> io::Error {
+    io::Error::other(format!(
+        "it has {what}, which is not read: pack the files again"
+    ))
+}
+
+/// All of an entry that says something of the next one.
+fn text(entry: &mut Entry<'_, impl Read>) -> io::Result<String> {
+    if entry.size() > MAX_TAR_NAME {
+        return Err(other("a name of more than 64 KiB"));
+    }
+    let mut bytes = Vec::new();
+    entry.take(MAX_TAR_NAME).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The name in an extended header, if there is one.
+fn extended_name(text: &str) -> io::Result<Option<String>> {
+    let mut name = None;
+    for extension in PaxExtensions::new(text.as_bytes()) {
+        let extension = extension?;
+        match extension.key() {
+            Ok("path") => name = extension.value().ok().map(str::to_owned),
+            Ok("size") => return Err(other("a file of more than 8 GiB in the format `pax`")),
+            Ok(key) if key.starts_with("GNU.sparse") => {
+                return Err(other("a file with holes (made with --sparse)"));
+            }
+            _ => {}
+        }
+    }
+    Ok(name)
+}
+
+/// The bytes of a source. Keeps why they end too early.
+struct Stream {
+    source: Source,
+    failed: Option<Error>,
+}
+
+impl Read for Stream {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let (buf, eof) = self.source.buffer();
+            let n = buf.len().min(out.len());
+            if n > 0 || eof || out.is_empty() {
+                let from = buf.get(..n).unwrap_or_default();
+                out.get_mut(..n).unwrap_or_default().copy_from_slice(from);
+                self.source.consume(n);
+                return Ok(n);
+            }
+            if let Err(e) = self.source.more() {
+                self.failed.get_or_insert(e);
+                return Err(io::Error::other("its bytes can't be unpacked"));
+            }
+        }
+    }
+}

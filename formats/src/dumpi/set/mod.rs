@@ -1,0 +1,265 @@
+//! A whole trace: the files of all ranks, in a directory or in a tar archive.
+
+mod archive;
+mod collection;
+mod ending;
+mod member;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use self::collection::Collection;
+use self::member::{Member, Open};
+use super::metafile::Metafile;
+use super::reader::{Reader, unreadable};
+use super::sizes::Types;
+use super::trailer::{MAGIC, Trailer};
+use crate::error::Error;
+use crate::foreign::Foreign;
+use crate::limits::MAX_METAFILE;
+use crate::source::{Source, shown};
+
+/// The files of a trace.
+///
+/// It is given as the directory that has them, as their metafile, or as a tar archive, each plain or packed with gzip or
+/// zstd, and recognised by its content. In a directory or an archive each file of a rank may be packed as well. An
+/// archive that is packed or comes from a pipe is unpacked into a file without a name in the directory for temporary
+/// files, from which nothing is left when the program ends; others are read in place.
+///
+/// Files are opened when they are needed: by [`Set::reader`], any number of times, and independently of each other.
+///
+/// # Examples
+/// ```no_run
+/// use flitwise_formats::dumpi::{Call, Set};
+///
+/// let set = Set::open("dumpi-2013.09.09.04.32.40.meta")?;
+/// for rank in 0..set.ranks() {
+///     let mut types = set.types(rank)?;
+///     let mut sent = 0;
+///     let mut reader = set.reader(rank)?;
+///     while let Some(bytes) = reader.next_record(|record| {
+///         types.note(&record.call);
+///         match record.call {
+///             Call::Send(m) => types.bytes(m.datatype, m.count).unwrap_or(0),
+///             _ => 0,
+///         }
+///     })? {
+///         sent += bytes;
+///     }
+///     println!("rank {rank} sent {sent} bytes by MPI_Send");
+/// }
+/// # Ok::<(), flitwise_formats::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Set {
+    path: PathBuf,
+    members: Vec<Member>,
+    metafile: Option<Metafile>,
+    /// By rank, once they were read.
+    trailers: Vec<OnceLock<Arc<Trailer>>>,
+    open: Open,
+}
+
+impl Set {
+    /// Finds the files of the trace at `path`.
+    ///
+    /// # Errors
+    /// If there is no DUMPI trace or more than one, or the file of a rank is missing.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        loop {
+            // `go_on` never stops it.
+            if let Some(set) = Self::open_while(path.as_ref(), &mut || true)? {
+                return Ok(set);
+            }
+        }
+    }
+
+    /// The same, as long as `go_on`, called now and then, returns true. `None` if it returned false.
+    ///
+    /// # Errors
+    /// As [`Set::open`].
+    pub fn open_while(path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+        let collection = if path.is_dir() {
+            Collection::directory(path, None)?
+        } else {
+            let mut source = Source::open(path)?;
+            match content(&mut source)? {
+                Content::Metafile => {
+                    let meta = read_metafile(source)?;
+                    Collection::beside(path, meta)?
+                }
+                Content::Tar => match archive::read(path, source, go_on)? {
+                    Some(collection) => collection,
+                    None => return Ok(None),
+                },
+            }
+        };
+        let (members, metafile) = collection.choose(shown(path))?;
+        Ok(Some(Self {
+            path: shown(path).to_owned(),
+            trailers: members.iter().map(|_| OnceLock::new()).collect(),
+            members,
+            metafile,
+            open: Open::default(),
+        }))
+    }
+
+    /// True if a file that begins with `head`, unpacked, may be given as a trace: a metafile or a tar archive.
+    #[must_use]
+    pub fn probe(head: &[u8]) -> bool {
+        Metafile::is_one(head) || is_tar(head)
+    }
+
+    /// What was given as the trace.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Number of ranks.
+    #[must_use]
+    pub fn ranks(&self) -> u32 {
+        u32::try_from(self.members.len()).unwrap_or(u32::MAX)
+    }
+
+    /// What the metafile says, if there is one.
+    #[must_use]
+    pub fn metafile(&self) -> Option<&Metafile> {
+        self.metafile.as_ref()
+    }
+
+    /// The file of `rank`; `None` for a rank that does not exist.
+    #[must_use]
+    pub fn file(&self, rank: u32) -> Option<&Path> {
+        self.members.get(rank as usize).map(Member::name)
+    }
+
+    fn member(&self, rank: u32) -> Result<&Member, Error> {
+        self.members.get(rank as usize).ok_or_else(|| {
+            Error::set(
+                &self.path,
+                format!("has no rank {rank}: the last one is {}", self.ranks() - 1),
+            )
+        })
+    }
+
+    /// What follows the calls of `rank` in its file. It is read from the end of the file, of a packed one by unpacking
+    /// all of it, and kept.
+    ///
+    /// # Errors
+    /// If there is no such rank, or its file can't be read or is cut short.
+    pub fn trailer(&self, rank: u32) -> Result<Arc<Trailer>, Error> {
+        let member = self.member(rank)?;
+        let Some(known) = self.trailers.get(rank as usize) else {
+            return Ok(Arc::new(ending::read(member, &self.open)?));
+        };
+        if let Some(trailer) = known.get() {
+            return Ok(Arc::clone(trailer));
+        }
+        let trailer = Arc::new(ending::read(member, &self.open)?);
+        Ok(Arc::clone(known.get_or_init(|| trailer)))
+    }
+
+    /// The calls of `rank` from the start.
+    ///
+    /// # Errors
+    /// As [`Set::trailer`].
+    pub fn reader(&self, rank: u32) -> Result<Reader, Error> {
+        let trailer = self.trailer(rank)?;
+        let member = self.member(rank)?;
+        let (encoding, bytes) = member
+            .unpacked(&self.open)
+            .map_err(|e| Error::io(member.name(), e))?;
+        let name = member.name().to_owned();
+        Ok(Reader::new(name, encoding, bytes, trailer))
+    }
+
+    /// The datatypes of `rank` before its first call.
+    ///
+    /// # Errors
+    /// As [`Set::trailer`].
+    pub fn types(&self, rank: u32) -> Result<Types, Error> {
+        Ok(Types::new(self.trailer(rank)?))
+    }
+}
+
+enum Content {
+    Metafile,
+    Tar,
+}
+
+/// Bytes of a tar archive up to the end of its magic number.
+const TAR_HEAD: usize = 262;
+
+fn is_tar(head: &[u8]) -> bool {
+    head.get(257..TAR_HEAD) == Some(b"ustar")
+}
+
+/// Tells what `source` is.
+fn content(source: &mut Source) -> Result<Content, Error> {
+    loop {
+        let (head, eof) = source.buffer();
+        if head.len() >= TAR_HEAD || eof {
+            break;
+        }
+        source.more()?;
+    }
+    let head = source.buffer().0;
+    if is_tar(head) {
+        return Ok(Content::Tar);
+    }
+    if Metafile::is_one(head) {
+        return Ok(Content::Metafile);
+    }
+    if head.starts_with(&MAGIC) {
+        let problem = "is the file of one rank of a DUMPI trace; give the metafile of the trace, or the directory \
+                       or tar archive that has the files of all ranks";
+        return Err(Error::set(source.path(), problem));
+    }
+    match Foreign::of(head) {
+        Some(format) => Err(Error::foreign(source.path(), format)),
+        None => {
+            let problem = "is no DUMPI trace; give its metafile, or the directory or tar archive that has its files";
+            Err(Error::set(source.path(), problem))
+        }
+    }
+}
+
+/// Reads all of a metafile.
+fn read_metafile(mut source: Source) -> Result<Metafile, Error> {
+    while !source.buffer().1 && source.buffer().0.len() <= MAX_METAFILE {
+        source.more()?;
+    }
+    metafile(source.path(), source.buffer().0)
+}
+
+/// The metafile that has these bytes.
+fn metafile(path: &Path, bytes: &[u8]) -> Result<Metafile, Error> {
+    if bytes.len() > MAX_METAFILE {
+        let problem = format!(
+            "begins like the metafile of a DUMPI trace, but has more than {MAX_METAFILE} bytes"
+        );
+        return Err(Error::set(path, problem));
+    }
+    let text = String::from_utf8_lossy(bytes);
+    Metafile::parse(&text).map_err(|e| Error::line(path, e))
+}
+
+/// True if the file of a rank begins like one. One that is empty does: its rank ended early.
+fn begins_right(member: &Member, open: &Open) -> Result<bool, Error> {
+    let head = || {
+        let (encoding, bytes) = member.unpacked(open).map_err(|e| (Default::default(), e))?;
+        let mut head = Vec::new();
+        let size = MAGIC.len() as u64;
+        bytes
+            .take(size)
+            .read_to_end(&mut head)
+            .map_err(|e| (Some(encoding), e))?;
+        Ok(MAGIC.starts_with(&head))
+    };
+    head().map_err(|(encoding, e)| match encoding {
+        Some(encoding) => unreadable(member.name(), encoding, e),
+        None => Error::io(member.name(), e),
+    })
+}

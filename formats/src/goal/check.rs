@@ -1,0 +1,293 @@
+//! Checks a whole schedule.
+//!
+//! Memory: 4 bytes for each operation of one rank (12 if operations wait for each other), and the messages that lack their counterpart so far.
+
+use std::path::Path;
+
+use super::block::Block;
+use super::info::Info;
+use super::layout::Node;
+use super::record::{Kind, Task};
+use super::schedule::Schedule;
+use crate::error::{Error, ErrorKind};
+use crate::matching::{Matching, Unmatched};
+use crate::place::{PlaceError, Problem, Problems};
+use crate::source::Input;
+
+/// Result of checking a schedule.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Check {
+    /// What is in it, as far as it can be read.
+    pub info: Info,
+    /// What is wrong with it: what does not parse, operations that wait for each other, and messages without a
+    /// counterpart.
+    pub errors: Problems,
+}
+
+impl Check {
+    /// True if there are no errors.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.errors.is_empty()
+    }
+}
+
+/// Checks a file.
+///
+/// # Errors
+/// If it can't be read. What is wrong with its content is in [`Check::errors`].
+pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
+    let input = Input::new(path.as_ref());
+    loop {
+        // `go_on` never stops it.
+        if let Some((check, _)) = check_input(&input, &mut || true)? {
+            return Ok(check);
+        }
+    }
+}
+
+/// Checks an input. Calls `go_on` now and then, and returns `None` as soon as it returns false. The schedule is
+/// there unless it does not parse.
+///
+/// # Errors
+/// As [`check_file`].
+pub fn check_input(
+    input: &Input,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<(Check, Option<Schedule>)>, Error> {
+    let schedule = match Schedule::read(input, go_on) {
+        Ok(Some(schedule)) => schedule,
+        Ok(None) => return Ok(None),
+        Err(e) => {
+            let mut errors = Problems::default();
+            let problem = broken(e)?;
+            errors.add(|| problem);
+            let info = Info::default();
+            return Ok(Some((Check { info, errors }, None)));
+        }
+    };
+    let check = check(&schedule, go_on)?;
+    Ok(check.map(|check| (check, Some(schedule))))
+}
+
+/// Checks a schedule that is open, as [`check_input`].
+///
+/// # Errors
+/// If it can't be read.
+pub fn check(schedule: &Schedule, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Check>, Error> {
+    let mut check = Check {
+        info: Info::new(schedule),
+        errors: Problems::default(),
+    };
+    let mut matching = Matching::new(schedule.ranks());
+    for rank in 0..schedule.ranks() {
+        if !go_on() {
+            return Ok(None);
+        }
+        if let Err(e) = check_rank(schedule, rank, &mut check, &mut matching) {
+            let problem = broken(e)?;
+            check.errors.add(|| problem);
+            // The messages of the rank that were not read would be missed.
+            return Ok(Some(check));
+        }
+    }
+    for unmatched in matching.finish() {
+        check.errors.add(|| problem(schedule, unmatched));
+    }
+    Ok(Some(check))
+}
+
+/// What is wrong with the content; any other error stays one.
+fn broken(error: Error) -> Result<Problem, Error> {
+    match error.kind() {
+        ErrorKind::Broken(problem) => Ok(problem.clone()),
+        _ => Err(error),
+    }
+}
+
+fn problem(schedule: &Schedule, unmatched: Unmatched) -> Problem {
+    let path = schedule.path();
+    match unmatched {
+        Unmatched::Sends {
+            src,
+            dst,
+            tag,
+            count,
+            place,
+        } => PlaceError {
+            place,
+            message: format!(
+                "rank {src} sends {count} more to rank {dst} with tag {tag} than it receives; this is the last one: \
+                 add a recv there, or correct destination or tag"
+            ),
+        }
+        .of(path),
+        Unmatched::Receives {
+            src,
+            dst,
+            tag,
+            count,
+            place,
+        } => PlaceError {
+            place,
+            message: format!(
+                "rank {dst} receives {count} more from rank {src} with tag {tag} than are sent; this is the last \
+                 one: add a send there, or correct source or tag"
+            ),
+        }
+        .of(path),
+        Unmatched::Numbers {
+            dst,
+            sends,
+            receives,
+        } => Problem::whole(
+            path,
+            format!("rank {dst} receives {receives} messages, but {sends} are sent to it; correct their number"),
+        ),
+    }
+}
+
+fn check_rank(
+    schedule: &Schedule,
+    rank: u32,
+    check: &mut Check,
+    matching: &mut Matching,
+) -> Result<(), Error> {
+    let mut block = schedule.rank(rank)?;
+    check.info.largest_rank = check.info.largest_rank.max(block.len());
+    let mut waits = vec![0u32; block.len() as usize];
+    block.each(|block, index, node| {
+        check.info.add(node);
+        match node.op.task {
+            Task::Send { to, tag, .. } => matching.send(rank, to, u64::from(tag), node.place),
+            Task::Recv { from, tag, .. } => {
+                matching.receive(from, rank, tag.map(u64::from), node.place);
+            }
+            Task::Calc { .. } => {}
+        }
+        block.successors(index, node, |of, _| {
+            let waits = &mut waits[of as usize];
+            *waits = waits.saturating_add(1);
+        })
+    })?;
+    states_its_dependencies(&mut block, &waits)?;
+    if let Some(cycle) = find_cycle(&mut block, waits)? {
+        let problem = broken(cycle)?;
+        check.errors.add(|| problem);
+    }
+    Ok(())
+}
+
+/// The numbers of dependencies and the roots that the binary form states are those of its lists.
+fn states_its_dependencies(block: &mut Block, waits: &[u32]) -> Result<(), Error> {
+    let roots = waits.iter().filter(|&&n| n == 0).count();
+    for index in 0..block.len() {
+        let node = block.node(index)?;
+        let found = waits[index as usize];
+        if node.unmet != found {
+            let message = format!(
+                "states {} dependencies, but {found} operations list it; the file is damaged: make it again",
+                node.unmet
+            );
+            return Err(block.wrong(index, node.place, &message));
+        }
+    }
+    if roots != block.roots() as usize && !block.is_empty() {
+        let node = block.node(0)?;
+        let message = format!(
+            "the rank states {} operations without dependencies, but has {roots}; the file is damaged: make it \
+             again",
+            block.roots()
+        );
+        return Err(block.wrong(0, node.place, &message));
+    }
+    Ok(())
+}
+
+/// A message about operations that wait for each other, if there are any. `waits` has the number of operations for
+/// which each waits.
+fn find_cycle(block: &mut Block, mut waits: Vec<u32>) -> Result<Option<Error>, Error> {
+    const STARTED: u32 = u32::MAX;
+    let mut left = block.len();
+    // Most operations wait for those above them only: one pass in the order of the file starts them all.
+    let mut ready = Vec::new();
+    for sweep in 0..block.len() {
+        if waits[sweep as usize] == 0 {
+            ready.push(sweep);
+        }
+        while let Some(index) = ready.pop() {
+            left = left.saturating_sub(1);
+            waits[index as usize] = STARTED;
+            let node = block.node(index)?;
+            block.successors(index, &node, |of, _| {
+                let waits = &mut waits[of as usize];
+                *waits = waits.saturating_sub(1);
+                if *waits == 0 && of <= sweep {
+                    ready.push(of);
+                }
+            })?;
+        }
+    }
+    if left == 0 {
+        return Ok(None);
+    }
+    // Whoever can't start waits for another that can't.
+    let mut waits_for = vec![(0, Kind::Done); block.len() as usize];
+    let stuck = |index: u32| waits[index as usize] != STARTED;
+    for index in (0..block.len()).filter(|&index| stuck(index)) {
+        let node = block.node(index)?;
+        block.successors(index, &node, |of, kind| {
+            waits_for[of as usize] = (index, kind);
+        })?;
+    }
+    let mut at = (0..block.len()).find(|&index| stuck(index)).unwrap_or(0);
+    // After as many steps as there are operations, the walk is in a cycle.
+    for _ in 0..left {
+        at = waits_for[at as usize].0;
+    }
+    // The cycle is told from its first operation on.
+    let mut first = at;
+    for _ in 0..left {
+        at = waits_for[at as usize].0;
+        first = first.min(at);
+    }
+    at = first;
+    describe_cycle(block, at, &waits_for, left).map(Some)
+}
+
+/// Most operations of a cycle that a message names.
+const NAMED: usize = 6;
+
+fn describe_cycle(
+    block: &mut Block,
+    first: u32,
+    waits_for: &[(u32, Kind)],
+    stuck: u32,
+) -> Result<Error, Error> {
+    let start: Node = block.node(first)?;
+    let mut steps = Vec::new();
+    let mut at = first;
+    loop {
+        let (next, kind) = waits_for[at as usize];
+        let node = block.node(next)?;
+        let what = if kind == Kind::Done { "end" } else { "start" };
+        steps.push(format!(
+            "the {what} of operation {next} ({}, {})",
+            node.op.name(),
+            node.place
+        ));
+        at = next;
+        if at == first || steps.len() == NAMED {
+            break;
+        }
+    }
+    let more = if at == first { "" } else { ", and so on" };
+    let message = format!(
+        "a {} that can never start: it waits for {}{more}; remove one of these dependencies ({stuck} operations of \
+         the rank can't start)",
+        start.op.name(),
+        steps.join(", which waits for ")
+    );
+    Ok(block.wrong(first, start.place, &message))
+}

@@ -1,0 +1,98 @@
+//! Counts what is in a schedule.
+
+use super::layout::Node;
+use super::record::Task;
+use super::schedule::Schedule;
+use crate::error::Error;
+
+/// Contents of a schedule.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Info {
+    /// Ranks.
+    pub ranks: u32,
+    /// Operations of the rank that has most.
+    pub largest_rank: u32,
+    /// Sends.
+    pub sends: u64,
+    /// Receives.
+    pub recvs: u64,
+    /// Computations, those of length 0 included.
+    pub calcs: u64,
+    /// Dependencies on the end of an operation.
+    pub requires: u64,
+    /// Dependencies on the start of an operation.
+    pub irequires: u64,
+    /// Payload of all sends in bytes.
+    pub send_bytes: u64,
+    /// What all receives expect in bytes.
+    pub recv_bytes: u64,
+    /// Sum of all computations, in the unit of the file.
+    pub calc_time: u64,
+    /// Receives that accept any source.
+    pub any_source: u64,
+    /// Receives that accept any tag.
+    pub any_tag: u64,
+    /// CPUs of a rank: the largest number of one, and 1.
+    pub cpus: u32,
+    /// NICs of a rank: the largest number of one, and 1.
+    pub nics: u32,
+    /// Sends by size: entry 0 counts empty messages, entry `i` messages of 2^(i − 1) ≤ bytes < 2^i.
+    pub sizes: Vec<u64>,
+}
+
+impl Info {
+    /// Reads a whole schedule.
+    ///
+    /// # Errors
+    /// If it can't be read or an operation is broken.
+    pub fn read(schedule: &Schedule) -> Result<Self, Error> {
+        let mut info = Self::new(schedule);
+        for rank in 0..schedule.ranks() {
+            let mut block = schedule.rank(rank)?;
+            info.largest_rank = info.largest_rank.max(block.len());
+            block.each(|_, _, node| {
+                info.add(node);
+                Ok(())
+            })?;
+        }
+        Ok(info)
+    }
+
+    pub(super) fn new(schedule: &Schedule) -> Self {
+        Self {
+            ranks: schedule.ranks(),
+            cpus: 1,
+            nics: 1,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn add(&mut self, node: &Node) {
+        self.requires += u64::from(node.done);
+        self.irequires += u64::from(node.started);
+        self.cpus = self.cpus.max(u32::from(node.op.cpu) + 1);
+        self.nics = self.nics.max(u32::from(node.op.nic) + 1);
+        match node.op.task {
+            Task::Send { bytes, .. } => {
+                self.sends += 1;
+                self.send_bytes = self.send_bytes.saturating_add(bytes);
+                let class = (u64::BITS - bytes.leading_zeros()) as usize;
+                if class >= self.sizes.len() {
+                    self.sizes.resize(class + 1, 0);
+                }
+                self.sizes[class] += 1;
+            }
+            Task::Recv { bytes, from, tag } => {
+                self.recvs += 1;
+                self.recv_bytes = self.recv_bytes.saturating_add(bytes);
+                self.any_source += u64::from(from.is_none());
+                self.any_tag += u64::from(tag.is_none());
+            }
+            Task::Calc { time } => {
+                self.calcs += 1;
+                self.calc_time = self.calc_time.saturating_add(time);
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The contents of a GOAL schedule.
+
+/// An operation of a rank. Operations have numbers, from 0 in each rank, in the order of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Op {
+    /// What it does.
+    pub task: Task,
+    /// The CPU (or GPU stream) of the rank that does it; one does one thing at a time.
+    pub cpu: u8,
+    /// The NIC of the rank that a message passes; 0 for a [`Task::Calc`].
+    pub nic: u8,
+}
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Task {
+    /// Sends a message.
+    Send {
+        /// Its payload in bytes.
+        bytes: u64,
+        /// Receiving rank.
+        to: u32,
+        /// Tag; less than 2^32 − 1.
+        tag: u32,
+    },
+    /// Receives a message.
+    Recv {
+        /// Its payload in bytes.
+        bytes: u64,
+        /// Sending rank; `None` for any.
+        from: Option<u32>,
+        /// Tag, less than 2^32 − 1; `None` for any.
+        tag: Option<u32>,
+    },
+    /// Computes.
+    Calc {
+        /// For how long, in nanoseconds by LogGOPSim's convention; the file names no unit.
+        time: u64,
+    },
+}
+
+impl Op {
+    /// A task on CPU 0 and NIC 0.
+    #[must_use]
+    pub fn new(task: Task) -> Self {
+        Self {
+            task,
+            cpu: 0,
+            nic: 0,
+        }
+    }
+
+    /// The word by which the text calls it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self.task {
+            Task::Send { .. } => "send",
+            Task::Recv { .. } => "recv",
+            Task::Calc { .. } => "calc",
+        }
+    }
+}
+
+/// What an operation waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// `requires`: the end of the other operation.
+    Done,
+    /// `irequires`: the start of the other operation.
+    Started,
+}
+
+/// One operation waits for another of its rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Dependency {
+    /// The operation that waits.
+    pub of: u32,
+    /// The operation that it waits for.
+    pub on: u32,
+    /// Whether for its start or its end.
+    pub kind: Kind,
+}

@@ -1,0 +1,137 @@
+//! Counts sends against receives, by sender, receiver and tag.
+
+use hashbrown::HashMap;
+
+use crate::limits::MAX_UNMATCHED;
+use crate::place::Place;
+
+/// The messages of a trace that were seen so far, as far as their counterparts are missing.
+#[derive(Debug)]
+pub(crate) struct Matching {
+    /// Sends without a receive, or (negative) receives without a send, with the place of the last of them.
+    open: HashMap<(u32, u32, u64), (i64, Place)>,
+    /// By receiver.
+    receivers: Vec<Receiver>,
+    /// Some messages are counted by receiver only.
+    coarse: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Receiver {
+    sends: u64,
+    receives: u64,
+    /// Of the receives, those that accept any source or any tag.
+    any: u64,
+}
+
+/// Messages that lack their counterpart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unmatched {
+    /// Sends from `src` with `tag` that `dst` never receives.
+    Sends {
+        src: u32,
+        dst: u32,
+        tag: u64,
+        count: u64,
+        place: Place,
+    },
+    /// Receives of `dst` from `src` with `tag` that never get a message.
+    Receives {
+        src: u32,
+        dst: u32,
+        tag: u64,
+        count: u64,
+        place: Place,
+    },
+    /// Receives of `dst` and sends to it whose numbers differ.
+    Numbers { dst: u32, sends: u64, receives: u64 },
+}
+
+impl Matching {
+    /// None so far, of `ranks` ranks.
+    pub fn new(ranks: u32) -> Self {
+        Self {
+            open: HashMap::new(),
+            receivers: vec![Receiver::default(); ranks as usize],
+            coarse: false,
+        }
+    }
+
+    /// A send to a rank that is there.
+    pub fn send(&mut self, src: u32, dst: u32, tag: u64, place: Place) {
+        if let Some(receiver) = self.receivers.get_mut(dst as usize) {
+            receiver.sends += 1;
+        }
+        self.count((src, dst, tag), 1, place);
+    }
+
+    /// A receive; `None` for any.
+    pub fn receive(&mut self, src: Option<u32>, dst: u32, tag: Option<u64>, place: Place) {
+        let exact = src.zip(tag);
+        if let Some(receiver) = self.receivers.get_mut(dst as usize) {
+            receiver.receives += 1;
+            receiver.any += u64::from(exact.is_none());
+        }
+        if let Some((src, tag)) = exact {
+            self.count((src, dst, tag), -1, place);
+        }
+    }
+
+    fn count(&mut self, key: (u32, u32, u64), step: i64, place: Place) {
+        if let Some((net, last)) = self.open.get_mut(&key) {
+            if *net * step >= 0 {
+                *last = place;
+            }
+            *net += step;
+            if *net == 0 {
+                self.open.remove(&key);
+            }
+        } else if self.open.len() < MAX_UNMATCHED {
+            self.open.insert(key, (step, place));
+        } else {
+            self.coarse = true;
+        }
+    }
+
+    /// What lacks its counterpart, in the order of receiver, sender and tag.
+    pub fn finish(self) -> Vec<Unmatched> {
+        let mut found = Vec::new();
+        if !self.coarse {
+            let mut open: Vec<_> = self.open.into_iter().collect();
+            open.sort_unstable_by_key(|&((src, dst, tag), _)| (dst, src, tag));
+            for ((src, dst, tag), (net, place)) in open {
+                let any = self.receivers.get(dst as usize).map_or(0, |r| r.any);
+                let count = net.unsigned_abs();
+                match net > 0 {
+                    // One that accepts any may get it.
+                    true if any > 0 => {}
+                    true => found.push(Unmatched::Sends {
+                        src,
+                        dst,
+                        tag,
+                        count,
+                        place,
+                    }),
+                    false => found.push(Unmatched::Receives {
+                        src,
+                        dst,
+                        tag,
+                        count,
+                        place,
+                    }),
+                }
+            }
+        }
+        for (dst, r) in (0..).zip(&self.receivers) {
+            let (sends, receives) = (r.sends, r.receives);
+            if sends != receives && (self.coarse || r.any > 0) {
+                found.push(Unmatched::Numbers {
+                    dst,
+                    sends,
+                    receives,
+                });
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,149 @@
+//! Where in a file something is wrong, and what.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A line of a text, from 1.
+    Line(u64),
+    /// The offset of a byte of a binary file, from 0, in its unpacked content.
+    Byte(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Byte(offset) => write!(f, "byte {offset}"),
+        }
+    }
+}
+
+/// What is wrong at a place: the cause and the cure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceError {
+    /// Where.
+    pub place: Place,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+impl PlaceError {
+    #[cold]
+    pub(crate) fn line(line: u64, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let place = Place::Line(line);
+        Self { place, message }
+    }
+
+    #[cold]
+    pub(crate) fn byte(offset: u64, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let place = Place::Byte(offset);
+        Self { place, message }
+    }
+
+    /// The same in the file at `path`.
+    #[must_use]
+    pub fn of(self, path: &Arc<Path>) -> Problem {
+        Problem {
+            path: Arc::clone(path),
+            place: Some(self.place),
+            message: self.message,
+        }
+    }
+}
+
+impl fmt::Display for PlaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+impl std::error::Error for PlaceError {}
+
+/// Something wrong or odd in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file.
+    pub path: Arc<Path>,
+    /// Where; `None` if it concerns all of the file.
+    pub place: Option<Place>,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+impl Problem {
+    #[cold]
+    pub(crate) fn whole(path: &Arc<Path>, message: impl Into<String>) -> Self {
+        Self {
+            path: Arc::clone(path),
+            place: None,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, message) = (self.path.display(), &self.message);
+        match self.place {
+            Some(Place::Line(line)) => write!(f, "{path}:{line}: {message}"),
+            Some(place) => write!(f, "{path}: {place}: {message}"),
+            None => write!(f, "{path}: {message}"),
+        }
+    }
+}
+
+/// The first problems of a file, and how many there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Problems {
+    /// The first [`MAX_PROBLEMS`](crate::limits::MAX_PROBLEMS), in order of discovery.
+    pub first: Vec<Problem>,
+    /// Number of problems.
+    pub total: u64,
+}
+
+impl Problems {
+    /// Adds one; builds its message only if it is kept.
+    pub(crate) fn add(&mut self, problem: impl FnOnce() -> Problem) {
+        self.total += 1;
+        if self.first.len() < crate::limits::MAX_PROBLEMS {
+            self.first.push(problem());
+        }
+    }
+
+    /// True if there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_name_file_and_place() {
+        let path: Arc<Path> = Path::new("a.goal").into();
+        let shown = |e: PlaceError| e.of(&path).to_string();
+        assert_eq!(shown(PlaceError::line(3, "no")), "a.goal:3: no");
+        assert_eq!(shown(PlaceError::byte(8, "no")), "a.goal: byte 8: no");
+        assert_eq!(Problem::whole(&path, "no").to_string(), "a.goal: no");
+    }
+
+    #[test]
+    fn problems_beyond_the_first_are_only_counted() {
+        let path: Arc<Path> = Path::new("a").into();
+        let mut problems = Problems::default();
+        for _ in 0..1000 {
+            problems.add(|| Problem::whole(&path, "no"));
+        }
+        let kept = problems.first.len();
+        assert_eq!((kept, problems.total), (crate::limits::MAX_PROBLEMS, 1000));
+    }
+}

@@ -1,0 +1,342 @@
+//! Checks a whole trace.
+//!
+//! Memory: the messages that lack their counterpart so far, the pending requests of one rank, and the collectives of the
+//! first rank.
+
+use std::path::Path;
+
+use super::action::{Action, Collective, Request};
+use super::info::Info;
+use super::reader::Actions;
+use super::requests::Requests;
+use super::trace::Trace;
+use crate::error::{Error, ErrorKind};
+use crate::limits::MAX_TRACKED_COLLECTIVES;
+use crate::matching::{Matching, Unmatched};
+use crate::place::{Place, PlaceError, Problem, Problems};
+use crate::source::Input;
+
+/// Result of checking a trace.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Check {
+    /// What is in it, as far as it can be read.
+    pub info: Info,
+    /// What is wrong with it: lines that do not parse, messages without a counterpart, collectives that differ from rank
+    /// to rank, requests that nothing waits for.
+    pub errors: Problems,
+    /// Oddities that do not prevent a replay.
+    pub warnings: Problems,
+    /// Waits for a request that was done already, which recorders write behind a `waitall`.
+    pub waits_for_none: u64,
+}
+
+impl Check {
+    /// True if there are no errors.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.errors.is_empty()
+    }
+
+    fn new(ranks: u32) -> Self {
+        Self {
+            info: Info::new(ranks),
+            errors: Problems::default(),
+            warnings: Problems::default(),
+            waits_for_none: 0,
+        }
+    }
+}
+
+/// Checks a trace by its list of files, or its only file.
+///
+/// # Errors
+/// If a file can't be read. What is wrong with the content is in [`Check::errors`].
+pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
+    let input = Input::new(path.as_ref());
+    loop {
+        // `go_on` never stops it.
+        if let Some((check, _)) = check_input(&input, &mut || true)? {
+            return Ok(check);
+        }
+    }
+}
+
+/// Checks an input. Calls `go_on` now and then, and returns `None` as soon as it returns false. The trace is there unless
+/// it can't be opened.
+///
+/// # Errors
+/// As [`check_file`].
+pub fn check_input(
+    input: &Input,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<(Check, Option<Trace>)>, Error> {
+    let trace = match Trace::read(input, go_on) {
+        Ok(Some(trace)) => trace,
+        Ok(None) => return Ok(None),
+        Err(e) => {
+            let mut check = Check::new(0);
+            let problem = broken(e)?;
+            check.errors.add(|| problem);
+            return Ok(Some((check, None)));
+        }
+    };
+    let check = check(&trace, go_on)?;
+    Ok(check.map(|check| (check, Some(trace))))
+}
+
+/// Checks a trace that is open, as [`check_input`].
+///
+/// # Errors
+/// If it can't be read.
+pub fn check(trace: &Trace, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Check>, Error> {
+    let mut checker = Checker {
+        check: Check::new(trace.ranks()),
+        matching: Matching::new(trace.ranks()),
+        collectives: Vec::new(),
+        unknown: None,
+    };
+    let mut readable = true;
+    for rank in 0..trace.ranks() {
+        let mut actions = trace.rank(rank)?;
+        match checker.rank(rank, &mut actions, go_on) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(e) => {
+                let problem = broken(e)?;
+                checker.check.errors.add(|| problem);
+                readable = false;
+            }
+        }
+    }
+    let Checker {
+        mut check,
+        matching,
+        unknown,
+        ..
+    } = checker;
+    // What was not read would be missed.
+    let unmatched = if readable {
+        matching.finish()
+    } else {
+        Vec::new()
+    };
+    for unmatched in unmatched {
+        check.errors.add(|| problem(trace, unmatched));
+    }
+    if let Some(mut problem) = unknown {
+        problem.message = format!(
+            "{} actions have elements of a datatype whose size is not in the trace; they count as no bytes, this is the \
+             first",
+            check.info.unknown_sizes
+        );
+        check.warnings.add(|| problem);
+    }
+    Ok(Some(check))
+}
+
+/// What is wrong with the content; any other error stays one.
+fn broken(error: Error) -> Result<Problem, Error> {
+    match error.kind() {
+        ErrorKind::Broken(problem) => Ok(problem.clone()),
+        _ => Err(error),
+    }
+}
+
+fn problem(trace: &Trace, unmatched: Unmatched) -> Problem {
+    match unmatched {
+        Unmatched::Sends {
+            src,
+            dst,
+            tag,
+            count,
+            place,
+        } => PlaceError {
+            place,
+            message: format!(
+                "rank {src} sends {count} more to rank {dst} with tag {tag} than it receives; this is the last one: \
+                 record the program to its end, or correct destination or tag"
+            ),
+        }
+        .of(trace.path_of(src)),
+        Unmatched::Receives {
+            src,
+            dst,
+            tag,
+            count,
+            place,
+        } => PlaceError {
+            place,
+            message: format!(
+                "rank {dst} receives {count} more from rank {src} with tag {tag} than are sent; this is the last one: \
+                 record the program to its end, or correct source or tag"
+            ),
+        }
+        .of(trace.path_of(dst)),
+        Unmatched::Numbers {
+            dst,
+            sends,
+            receives,
+        } => Problem::whole(
+            trace.path_of(dst),
+            format!("rank {dst} receives {receives} messages, but {sends} are sent to it; record the program to its end"),
+        ),
+    }
+}
+
+struct Checker {
+    check: Check,
+    matching: Matching,
+    /// Name, root and line of each collective of rank 0.
+    collectives: Vec<(&'static str, Option<u32>, u64)>,
+    /// The first action with elements of unknown size.
+    unknown: Option<Problem>,
+}
+
+/// What the check knows of one rank.
+#[derive(Default)]
+struct Rank {
+    requests: Requests,
+    /// Collectives so far.
+    collectives: usize,
+    /// The line of the first collective that differs from that of rank 0.
+    differs: bool,
+    finalized: bool,
+}
+
+/// Lines between two calls of `go_on`.
+const ASK_EVERY: u64 = 1 << 16;
+
+impl Checker {
+    /// Checks a rank; false if it was stopped.
+    fn rank(
+        &mut self,
+        number: u32,
+        actions: &mut Actions,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, Error> {
+        let mut rank = Rank::default();
+        let (mut last, mut seen) = (0, 0u64);
+        while let Some((line, action)) = actions.next_action()? {
+            seen += 1;
+            if seen.is_multiple_of(ASK_EVERY) && !go_on() {
+                return Ok(false);
+            }
+            last = line;
+            if rank.finalized {
+                let name = action.name();
+                self.check
+                    .warnings
+                    .add(|| actions.problem(line, format!("`{name}` after `finalize`")));
+            }
+            let unknown = self.check.info.unknown_sizes;
+            self.check.info.add(number, &action);
+            if self.check.info.unknown_sizes > unknown && self.unknown.is_none() {
+                self.unknown = Some(actions.problem(line, String::new()));
+            }
+            self.action(number, &mut rank, line, &action, actions);
+        }
+        if seen == 0 {
+            let message =
+                format!("has no action of rank {number}; it is empty: record the program again");
+            return Err(Error::broken(Problem::whole(actions.path(), message)));
+        }
+        if !rank.finalized {
+            self.check.warnings.add(|| {
+                actions.problem(
+                    last,
+                    format!("rank {number} ends without `finalize`; the file may be cut short"),
+                )
+            });
+        }
+        let (ours, theirs) = (rank.collectives, self.collectives.len());
+        if number > 0 && !rank.differs && ours != theirs && ours < MAX_TRACKED_COLLECTIVES {
+            let message = format!(
+                "rank {number} takes part in {ours} collectives, but rank 0 in {theirs}; all ranks must take part in \
+                 all of them, since the trace names no communicators"
+            );
+            self.check.errors.add(|| actions.problem(last, message));
+        }
+        Ok(true)
+    }
+
+    fn action(&mut self, number: u32, rank: &mut Rank, line: u64, action: &Action, at: &Actions) {
+        let place = Place::Line(line);
+        match action {
+            Action::Finalize => rank.finalized = true,
+            Action::Send {
+                to, tag, immediate, ..
+            } => {
+                self.matching.send(number, *to, u64::from(*tag), place);
+                if *immediate {
+                    let (src, dst, tag) = (Some(number), Some(*to), Some(*tag));
+                    rank.requests.start(Request { src, dst, tag });
+                }
+            }
+            Action::Recv {
+                from,
+                tag,
+                immediate,
+                ..
+            } => {
+                self.matching
+                    .receive(*from, number, tag.map(u64::from), place);
+                if *immediate {
+                    let dst = Some(number);
+                    let (src, tag) = (*from, *tag);
+                    rank.requests.start(Request { src, dst, tag });
+                }
+            }
+            Action::SendRecv { to, from, .. } => {
+                self.matching.send(number, *to, 0, place);
+                self.matching.receive(*from, number, Some(0), place);
+            }
+            Action::Wait(request) => {
+                let found = rank.requests.take(*request);
+                self.check.waits_for_none += u64::from(found.is_none());
+            }
+            Action::WaitAll { .. } => drop(rank.requests.take_all()),
+            Action::Collective { call, .. } => self.collective(number, rank, line, call, at),
+            _ => {}
+        }
+    }
+
+    fn collective(
+        &mut self,
+        number: u32,
+        rank: &mut Rank,
+        line: u64,
+        call: &Collective,
+        at: &Actions,
+    ) {
+        let index = rank.collectives;
+        rank.collectives += 1;
+        if index >= MAX_TRACKED_COLLECTIVES || rank.differs {
+            return;
+        }
+        let ours = (call.name(), call.root());
+        if number == 0 {
+            self.collectives.push((ours.0, ours.1, line));
+            return;
+        }
+        let shown = |(name, root): (&str, Option<u32>)| match root {
+            Some(root) => format!("`{name}` with root {root}"),
+            None => format!("`{name}`"),
+        };
+        let theirs = self.collectives.get(index);
+        let theirs = theirs.map(|&(name, root, line)| ((name, root), line));
+        let Some((theirs, their_line)) = theirs.filter(|(theirs, _)| *theirs != ours) else {
+            return;
+        };
+        rank.differs = true;
+        self.check.errors.add(|| {
+            let message = format!(
+                "collective {index} of rank {number} is {}, but that of rank 0 is {} (line {their_line}); all ranks must \
+                 call the same ones, since the trace names no communicators",
+                shown(ours),
+                shown(theirs)
+            );
+            at.problem(line, message)
+        });
+    }
+}

@@ -1,0 +1,119 @@
+//! The list of the files of a trace.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::args::word;
+use super::trace::Form;
+use crate::error::Error;
+use crate::limits::{MAX_TASKS, MAX_TI_LIST};
+use crate::place::{PlaceError, Problem};
+use crate::quote::quoted;
+use crate::source::Source;
+
+/// A name in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub line: u64,
+    pub name: String,
+}
+
+/// Lines that say something.
+fn said(text: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let lines = (1..).zip(text.split(|&b| b == b'\n'));
+    lines.filter(|(_, line)| !line.starts_with(b"#") && word(line).is_some())
+}
+
+/// Whether a text that begins with `head` is a list: its first line is one word.
+pub(super) fn form(head: &[u8]) -> Form {
+    let first = said(head).next().and_then(|(_, line)| word(line));
+    match first {
+        Some((_, rest)) if word(rest).is_none() => Form::List,
+        _ => Form::OneFile,
+    }
+}
+
+/// The names in a list.
+pub(super) fn read(mut source: Source) -> Result<Vec<Entry>, Error> {
+    let path: Arc<Path> = source.path().into();
+    loop {
+        let (text, eof) = source.buffer();
+        if text.len() > MAX_TI_LIST {
+            let message = format!(
+                "is longer than {MAX_TI_LIST} bytes: is this the list of the files of a TI trace?"
+            );
+            return Err(Error::broken(Problem::whole(&path, message)));
+        }
+        if eof {
+            return entries(text).map_err(|e| Error::broken(e.of(&path)));
+        }
+        source.more()?;
+    }
+}
+
+/// The names in the text of a list.
+pub(super) fn entries(text: &[u8]) -> Result<Vec<Entry>, PlaceError> {
+    let mut entries = Vec::new();
+    for (line, name) in said(text) {
+        let wrong = |message: String| Err(PlaceError::line(line, message));
+        if entries.len() == MAX_TASKS as usize {
+            return wrong(format!(
+                "more than {MAX_TASKS} files; a trace has at most so many ranks"
+            ));
+        }
+        match std::str::from_utf8(name) {
+            Ok(name) => entries.push(Entry {
+                line,
+                name: name.trim().to_owned(),
+            }),
+            Err(_) => {
+                return wrong(
+                    "expected the name of a file, found no text; this is no list of files".into(),
+                );
+            }
+        }
+    }
+    Ok(entries)
+}
+
+/// Where the files are.
+pub(super) fn resolve(list: &Arc<Path>, entries: &[Entry]) -> Result<Vec<PathBuf>, Error> {
+    let dir = list.parent().unwrap_or(Path::new(""));
+    let find = |entry: &Entry| {
+        let name = Path::new(&entry.name);
+        let candidates = [
+            Some(dir.join(name)),
+            Some(dir.join("..").join(name)).filter(|_| name.is_relative()),
+            name.file_name().map(|file| dir.join(file)),
+        ];
+        let found = candidates.into_iter().flatten().find(|path| path.exists());
+        found.ok_or_else(|| missing(list, entry, "the folder of the list, nor in the one above"))
+    };
+    entries.iter().map(find).collect()
+}
+
+/// That a file of the list is not there.
+pub(super) fn missing(list: &Arc<Path>, entry: &Entry, place: &str) -> Error {
+    let message = format!(
+        "there is no file {} in {place}; copy it there, or correct its name",
+        quoted(&entry.name)
+    );
+    Error::broken(PlaceError::line(entry.line, message).of(list))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_have_one_word_on_a_line() {
+        assert_eq!(form(b"a.txt\nb.txt\n"), Form::List);
+        assert_eq!(form(b"\n# files\n  x/a.txt  \r\n"), Form::List);
+        for text in [&b"0 init\n"[..], b"", b"# a\n", b"my file.txt\n"] {
+            assert_eq!(form(text), Form::OneFile);
+        }
+        let names = entries(b"# a\n\n x/a.txt \nb.txt\r").unwrap();
+        let names: Vec<_> = names.iter().map(|e| (e.line, e.name.as_str())).collect();
+        assert_eq!(names, [(3, "x/a.txt"), (4, "b.txt")]);
+    }
+}

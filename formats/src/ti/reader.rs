@@ -1,0 +1,160 @@
+//! Reads the actions of one rank.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::action::Action;
+use super::lanes::{LanePlace, Lanes};
+use super::parser::{Parser, Step};
+use crate::error::Error;
+use crate::place::{PlaceError, Problem};
+
+/// Bytes read at once.
+const BLOCK: usize = 16 * 1024;
+
+/// Where the lines of a rank are.
+#[derive(Debug, Clone)]
+pub(super) struct RankFile {
+    /// How messages call the file.
+    pub path: Arc<Path>,
+    pub bytes: RankBytes,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum RankBytes {
+    /// In a file that is not packed. It is opened for each block: a trace may have more files than a process may have
+    /// open.
+    File,
+    /// In a lane.
+    Lane(Arc<Lanes>, usize),
+}
+
+/// The actions of one rank, in order. Takes some kilobytes of memory, whatever the length of the trace.
+#[derive(Debug, Clone)]
+pub struct Actions {
+    file: RankFile,
+    rank: u32,
+    parser: Parser,
+    buf: Vec<u8>,
+    /// Bytes of `buf` that are parsed.
+    parsed: usize,
+    /// Where the file goes on.
+    at: u64,
+    place: LanePlace,
+    eof: bool,
+    failed: bool,
+}
+
+impl Actions {
+    pub(super) fn new(file: &RankFile, rank: u32, ranks: u32, numbered: bool) -> Self {
+        Self {
+            file: file.clone(),
+            rank,
+            parser: match numbered {
+                true => Parser::numbered(ranks, rank),
+                false => Parser::new(ranks),
+            },
+            buf: Vec::new(),
+            parsed: 0,
+            at: 0,
+            place: LanePlace::default(),
+            eof: false,
+            failed: false,
+        }
+    }
+
+    /// The file that the rank is in.
+    #[must_use]
+    pub fn path(&self) -> &Arc<Path> {
+        &self.file.path
+    }
+
+    /// The next action with its line; `None` at the end.
+    ///
+    /// # Errors
+    /// If the file can't be read or the line violates the format.
+    #[inline]
+    pub fn next_action(&mut self) -> Result<Option<(u64, Action)>, Error> {
+        loop {
+            match self.parser.next(&self.buf[self.parsed..], self.eof) {
+                Ok(Step::NeedMore) => self.more()?,
+                Ok(Step::Nothing { consumed }) => self.parsed += consumed,
+                Ok(Step::Action {
+                    consumed,
+                    rank,
+                    action,
+                }) => {
+                    self.parsed += consumed;
+                    let line = self.parser.line();
+                    if rank == self.rank {
+                        return Ok(Some((line, action)));
+                    }
+                    return Err(self.wrong(PlaceError::line(
+                        line,
+                        format!(
+                            "a line of rank {rank} in the file of rank {}; correct the rank, or the order of the list \
+                             of files",
+                            self.rank
+                        ),
+                    )));
+                }
+                Ok(Step::End) => return Ok(None),
+                Err(e) => return Err(self.wrong(e)),
+            }
+        }
+    }
+
+    #[cold]
+    fn wrong(&self, error: PlaceError) -> Error {
+        Error::broken(error.of(&self.file.path))
+    }
+
+    /// That something is wrong with the action in `line`.
+    pub(super) fn problem(&self, line: u64, message: String) -> Problem {
+        PlaceError::line(line, message).of(&self.file.path)
+    }
+
+    fn more(&mut self) -> Result<(), Error> {
+        self.buf.drain(..self.parsed);
+        self.parsed = 0;
+        // A long line is looked at a few times only, not with each block of it.
+        let most = BLOCK.max(self.buf.len());
+        match &self.file.bytes {
+            RankBytes::Lane(lanes, lane) => {
+                let more = lanes.read(*lane, &mut self.place, most, &mut self.buf)?;
+                self.eof = !more;
+            }
+            RankBytes::File => {
+                let n = self
+                    .read_file(most)
+                    .map_err(|e| Error::io(&self.file.path, e))?;
+                self.eof = n == 0;
+                self.at += n as u64;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_file(&mut self, most: usize) -> io::Result<usize> {
+        let mut file = File::open(&self.file.path)?;
+        file.seek(SeekFrom::Start(self.at))?;
+        file.take(most as u64).read_to_end(&mut self.buf)
+    }
+}
+
+/// Ends after the first error.
+impl Iterator for Actions {
+    type Item = Result<(u64, Action), Error>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let item = self.next_action().transpose();
+        self.failed = matches!(item, Some(Err(_)));
+        item
+    }
+}

@@ -1,0 +1,168 @@
+//! A trace from named streams, such as the members of an archive.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::demux::{demux, source_blocks};
+use super::lanes::{LanePlace, LanesWriter};
+use super::list::{self, Entry};
+use super::reader::{RankBytes, RankFile};
+use super::trace::{Form, Trace};
+use crate::error::Error;
+use crate::limits::{BLOCK, MAX_TASKS};
+use crate::place::Problem;
+use crate::source::Source;
+
+/// Makes a trace from any number of named streams, in any order: the list of the files of a trace and these files, or
+/// one file with the lines of all ranks. They are kept in a file without a name in the directory for temporary files.
+///
+/// # Examples
+/// ```
+/// use flitwise_formats::Source;
+/// use flitwise_formats::ti::Set;
+///
+/// let dir = tempfile::tempdir()?;
+/// let mut set = Set::new("job.tar".as_ref())?;
+/// for (name, text) in [
+///     ("job/1.txt", "1 init\n1 finalize\n"),
+///     ("job.txt", "job/0.txt\njob/1.txt\n"),
+///     ("job/0.txt", "0 init\n0 finalize\n"),
+/// ] {
+///     let path = dir.path().join("member");
+///     std::fs::write(&path, text)?;
+///     set.add(name, Source::open(&path)?)?;
+/// }
+/// let trace = set.finish()?;
+/// assert_eq!((trace.ranks(), trace.rank(1)?.count()), (2, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Set {
+    path: Arc<Path>,
+    writer: LanesWriter,
+    /// Lanes by the names of their streams.
+    names: HashMap<String, usize>,
+    /// The first list of files, and its name.
+    list: Option<(String, Vec<Entry>)>,
+}
+
+impl Set {
+    /// No streams yet, of what messages call `path`.
+    ///
+    /// # Errors
+    /// If a temporary file can't be created.
+    pub fn new(path: &Path) -> Result<Self, Error> {
+        Ok(Self {
+            path: path.into(),
+            writer: LanesWriter::new(path)?,
+            names: HashMap::new(),
+            list: None,
+        })
+    }
+
+    fn refused(&self, message: impl Into<String>) -> Error {
+        Error::broken(Problem::whole(&self.path, message))
+    }
+
+    fn member(path: &Path, name: &str) -> Arc<Path> {
+        Path::new(&format!("{}:{name}", path.display())).into()
+    }
+
+    /// Adds a stream, plain or packed, and reads it to its end.
+    ///
+    /// # Errors
+    /// If it can't be read, or is a second list.
+    pub fn add(&mut self, name: &str, mut source: Source) -> Result<(), Error> {
+        if list::form(source.head()?) == Form::List {
+            if let Some((first, _)) = &self.list {
+                let message = format!(
+                    "has two lists of files, `{first}` and `{name}`; give one trace at a time"
+                );
+                return Err(self.refused(message));
+            }
+            self.list = Some((name.to_owned(), list::read(source)?));
+            return Ok(());
+        }
+        let lane = self.writer.len();
+        if lane > MAX_TASKS as usize {
+            return Err(self.refused(format!("has more than {MAX_TASKS} files")));
+        }
+        self.writer.make(lane);
+        self.names.insert(name.to_owned(), lane);
+        let mut blocks = source_blocks(source);
+        let mut buf = Vec::new();
+        while blocks(&mut buf)? {
+            self.writer.add(lane, &[&buf])?;
+            buf.clear();
+        }
+        Ok(())
+    }
+
+    /// The trace. Names in its list are relative to the folder of the list; where there is no such stream, they are
+    /// taken as full names, and then by what follows their last `/`.
+    ///
+    /// # Errors
+    /// If a file of the list is missing, or there is none and several files.
+    pub fn finish(self) -> Result<Trace, Error> {
+        let Self {
+            path,
+            writer,
+            names,
+            list,
+        } = self;
+        let Some((list, entries)) = list else {
+            return Self::only(&path, writer, &names);
+        };
+        let folder = list.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+        let by_last: HashMap<String, usize> = names
+            .iter()
+            .map(|(name, &lane)| (last(name), lane))
+            .collect();
+        let lanes = Arc::new(writer.finish()?);
+        let mut files = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            let name = entry.name.trim_start_matches("./");
+            let found = names
+                .get(format!("{folder}/{name}").trim_start_matches('/'))
+                .or_else(|| names.get(name))
+                .or_else(|| by_last.get(&last(name)));
+            let Some(&lane) = found else {
+                let list = Self::member(&path, &list);
+                return Err(list::missing(&list, entry, "the archive"));
+            };
+            files.push(RankFile {
+                path: Self::member(&path, name),
+                bytes: RankBytes::Lane(Arc::clone(&lanes), lane),
+            });
+        }
+        Ok(Trace::of_files(path, files))
+    }
+
+    /// The trace of a set without a list.
+    fn only(
+        path: &Arc<Path>,
+        writer: LanesWriter,
+        names: &HashMap<String, usize>,
+    ) -> Result<Trace, Error> {
+        if names.len() != 1 {
+            let message = format!(
+                "has {} files and no list of them; a TI trace has a list with the name of the file of each rank",
+                names.len()
+            );
+            return Err(Error::broken(Problem::whole(path, message)));
+        }
+        let lanes = writer.finish()?;
+        let mut place = LanePlace::default();
+        let mut blocks = |out: &mut Vec<u8>| lanes.read(0, &mut place, BLOCK, out);
+        let name = names.keys().next().map_or("", String::as_str);
+        let member = Self::member(path, name);
+        match demux(&member, &mut blocks, &mut || true)? {
+            Some(writer) => Trace::of_lanes(&member, writer),
+            // Nothing stops it.
+            None => Err(Error::broken(Problem::whole(path, "was not read"))),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../dumpi.rs"]
+mod dumpi;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| dumpi::dumpi_parser(data));
