@@ -149,9 +149,7 @@ impl<'s> Hca<'s> {
         let candidates: Vec<bool> = (0..self.pointers.len())
             .map(|vl| eligible.values().any(|&id| packets[id].vl == vl))
             .collect();
-        let Some(pick) = self.arbiter.pick(&candidates) else {
-            return None;
-        };
+        let pick = self.arbiter.pick(&candidates)?;
         let first = self.pointers[pick.vl];
         let after = eligible.range(first..).chain(eligible.range(..first));
         let (&qp, &id) = after

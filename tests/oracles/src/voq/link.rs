@@ -236,8 +236,9 @@ impl<'s> Link<'s> {
 
     /// The end of a tick.
     pub fn end_tick(&mut self, now: Tick) {
-        let of_switch = matches!(self.from, End::Port { .. });
-        let is_empty = self.is_clear(now) && !(of_switch && !self.queue.is_empty());
+        // What a NIC has not started still waits; what a switch granted does not.
+        let of_nic = matches!(self.from, End::Nic(_));
+        let is_empty = self.is_clear(now) && (of_nic || self.queue.is_empty());
         if let Some(power) = &mut self.power {
             power.end_tick(is_empty);
             self.counts.states = Some(power.counts);
