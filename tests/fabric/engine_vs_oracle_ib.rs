@@ -263,7 +263,7 @@ fn hot_spots_agree_where_flows_are_kept_apart() {
         (InputQueues::PerFlow, None),
         (InputQueues::Isolating, Some((1, [8, 12, 0]))),
         (InputQueues::Isolating, Some((2, [8, 8, 4]))),
-        (InputQueues::Isolating, Some((3, [1, 24, 23]))),
+        (InputQueues::Isolating, Some((3, [1, 12, 11]))),
     ] {
         let mut spec = voq_fabric(Topology::cube(&[3], false, 3, 1, None).unwrap());
         let voq = voq_of(&mut spec);
