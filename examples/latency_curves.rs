@@ -1,7 +1,7 @@
 //! Draws latency over load from a table of measurements of several simulators, for `docs/validation-simulators.md`.
 //!
 //! ```text
-//! cargo run --example latency_curves -- docs/validation/booksim-direct.csv docs/validation/booksim-direct.svg
+//! cargo run --example latency_curves -- docs/booksim/direct.csv docs/booksim/direct.svg
 //! ```
 //!
 //! The table has the columns of [`HEADER`]. A row without a latency is beyond saturation and is not drawn. Panels and

@@ -7,7 +7,7 @@ use crate::common::random::config;
 use crate::common::random_infiniband::{fabric, script, traffic, tree_fabric};
 use crate::common::random_queueing::choose_up_ports;
 use crate::common::script::{Cue, Script, message};
-use crate::compare::{as_stats, expected_sample, link_end, turns_of};
+use crate::compare::{as_stats, expected_sample, link_end, states_of, turns_of};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::series::{Sample, Sampling};
 use flitwise::fabric::spec::congestion::CctEntry;
@@ -124,7 +124,8 @@ fn compare_counts(
         let (queue, credit) = (expected.queue_wait, expected.credit_wait);
         prop_assert_eq!(link.queue_wait_ticks, queue, "queue wait of {:?}", from);
         prop_assert_eq!(link.credit_wait_ticks, credit, "credit wait of {:?}", from);
-        prop_assert_eq!(link.states, expected.states, "power states of {:?}", from);
+        let states = expected.states.map(states_of);
+        prop_assert_eq!(link.states, states, "power states of {:?}", from);
         let to_host = [link.from, link.to]
             .iter()
             .any(|end| matches!(end, LinkEnd::Nic(_)));

@@ -10,8 +10,8 @@ use crate::common::script::{Cue, Script, message};
 use crate::compare::compare_sampled;
 use crate::engine_vs_oracle_ib::compare;
 use flitwise::fabric::spec::{DownState, FabricSpec, LinkPower, LowState, ManagedLinks, Tick};
-use flitwise::fabric::stats::LinkStateTicks;
 use flitwise::fabric::topology::Topology;
+use flitwise_oracles::StateTicks;
 use flitwise_oracles::voq::{End, IbRun};
 use proptest::prelude::*;
 
@@ -72,7 +72,7 @@ fn run(spec: &FabricSpec, ticks: &[Tick]) -> IbRun {
     compare(spec, &Script::new(lines), None).unwrap()
 }
 
-fn states(run: &IbRun, from: End) -> LinkStateTicks {
+fn states(run: &IbRun, from: End) -> StateTicks {
     let link = run.links.iter().find(|link| link.from == from);
     link.and_then(|link| link.states).unwrap()
 }
@@ -123,7 +123,7 @@ fn a_link_goes_down_after_its_idle_ticks() {
     let other = states(&run, End::Nic(1));
     assert_eq!((other.up, other.wakes), (50, 0));
     for link in &run.links {
-        let LinkStateTicks {
+        let StateTicks {
             up,
             down,
             waking,

@@ -80,7 +80,7 @@ fn of_voqs(as_input_queued: bool, scheme: Option<RawScheme>, mut spec: FabricSpe
     if as_input_queued {
         let voq = voq_of(&mut spec);
         voq.port_standard = PortStandard::None;
-        voq.input_queues = InputQueues::Fifo;
+        (voq.input_queues, voq.isolation) = (InputQueues::Fifo, None);
         if let Some(scheme) = scheme {
             scheme.put(&mut spec, 31);
             // Its tables name the VLs of before.

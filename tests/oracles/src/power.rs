@@ -2,7 +2,32 @@
 
 use crate::wiring::End;
 use flitwise::fabric::spec::{LinkPower, ManagedLinks, Tick};
-use flitwise::fabric::stats::LinkStateTicks;
+use std::ops::AddAssign;
+
+/// Ticks of a link in each power state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StateTicks {
+    /// With all lanes.
+    pub up: Tick,
+    /// On the low lanes, or on none.
+    pub down: Tick,
+    /// Going up.
+    pub waking: Tick,
+    /// Going down.
+    pub sleeping: Tick,
+    /// How often it had to go up.
+    pub wakes: u64,
+}
+
+impl AddAssign for StateTicks {
+    fn add_assign(&mut self, other: Self) {
+        self.up += other.up;
+        self.down += other.down;
+        self.waking += other.waking;
+        self.sleeping += other.sleeping;
+        self.wakes += other.wakes;
+    }
+}
 
 /// What a link is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +57,8 @@ pub struct PowerState<'s> {
     must_wake: bool,
     /// Bytes that wait for the link.
     waiting: u64,
-    pub counts: LinkStateTicks,
-    sampled: LinkStateTicks,
+    pub counts: StateTicks,
+    sampled: StateTicks,
 }
 
 impl<'s> PowerState<'s> {
@@ -53,8 +78,8 @@ impl<'s> PowerState<'s> {
             state: State::Up { idle: 0 },
             must_wake: false,
             waiting: 0,
-            counts: LinkStateTicks::default(),
-            sampled: LinkStateTicks::default(),
+            counts: StateTicks::default(),
+            sampled: StateTicks::default(),
         })
     }
 
@@ -158,10 +183,10 @@ impl<'s> PowerState<'s> {
     }
 
     /// What was counted since the sample before.
-    pub fn sample(&mut self) -> LinkStateTicks {
+    pub fn sample(&mut self) -> StateTicks {
         let (now, before) = (self.counts, self.sampled);
         self.sampled = now;
-        LinkStateTicks {
+        StateTicks {
             up: now.up - before.up,
             down: now.down - before.down,
             waking: now.waking - before.waking,

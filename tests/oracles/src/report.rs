@@ -1,8 +1,8 @@
 //! What both oracles tell of a run.
 
 use super::congestion::FlowKey;
+use crate::power::StateTicks;
 use flitwise::fabric::spec::Tick;
-use flitwise::fabric::stats::LinkStateTicks;
 use std::collections::BTreeMap;
 
 /// Why a run ended.
@@ -69,7 +69,7 @@ pub struct Sample {
     /// State of every flow that has sent, by NIC.
     pub flows: BTreeMap<(u32, FlowKey), FlowSample>,
     /// Ticks in power states since the sample before: of links between switches, and of NICs.
-    pub power: Option<[LinkStateTicks; 2]>,
+    pub power: Option<[StateTicks; 2]>,
 }
 
 /// State of a flow.

@@ -4,10 +4,10 @@
 use super::fabric::Fabric;
 use super::packet::PacketId;
 use crate::congestion::FlowKey;
+use crate::power::StateTicks;
 use crate::sizes::flits_of_cnp;
 use crate::{CctiChange, FlowSample, Sample};
 use flitwise::fabric::spec::Tick;
-use flitwise::fabric::stats::LinkStateTicks;
 use std::collections::BTreeMap;
 
 impl Fabric<'_> {
@@ -85,8 +85,8 @@ impl Fabric<'_> {
     }
 
     /// Ticks in power states since the sample before: of links between switches, and of NICs.
-    fn sample_power(&mut self) -> [LinkStateTicks; 2] {
-        let mut sums = [LinkStateTicks::default(); 2];
+    fn sample_power(&mut self) -> [StateTicks; 2] {
+        let mut sums = [StateTicks::default(); 2];
         for link in &mut self.links {
             let is_host = link.counts.is_host_link();
             sums[usize::from(is_host)] += link.sample_power().unwrap_or_default();

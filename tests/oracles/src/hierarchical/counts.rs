@@ -1,8 +1,8 @@
 //! What is counted (`docs/model.md` §9): plain sums, and lists of what happened.
 
+use crate::power::StateTicks;
 use crate::wiring::End;
 use flitwise::fabric::spec::Tick;
-use flitwise::fabric::stats::LinkStateTicks;
 
 /// Counters of one direction of a link.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub struct LinkCounts {
     /// Each tick in which heads were ready and the link free, but none had quota.
     pub waited: Vec<Tick>,
     /// How long it was in each power state; `None` if it is always up.
-    pub states: Option<LinkStateTicks>,
+    pub states: Option<StateTicks>,
 }
 
 impl LinkCounts {

@@ -4,10 +4,9 @@ use super::counts::LinkCounts;
 use super::packet::Flit;
 use crate::credit_returns::CreditReturns;
 use crate::delay_line::DelayLine;
-use crate::power::PowerState;
+use crate::power::{PowerState, StateTicks};
 use crate::wiring::End;
 use flitwise::fabric::spec::{LinkPower, Tick};
-use flitwise::fabric::stats::LinkStateTicks;
 
 /// One direction of a cable.
 #[derive(Debug, Clone)]
@@ -81,7 +80,7 @@ impl<'s> Link<'s> {
     }
 
     /// How long it was in each power state since the sample before.
-    pub fn sample_power(&mut self) -> Option<LinkStateTicks> {
+    pub fn sample_power(&mut self) -> Option<StateTicks> {
         self.power.as_mut().map(PowerState::sample)
     }
 

@@ -7,6 +7,7 @@ use super::rates::link_rate;
 use super::switch::Switch;
 use super::{Departure, IbRun, patience};
 use crate::messages::{Messages, create};
+use crate::power::StateTicks;
 use crate::queueing::out_port;
 use crate::routing::Leg;
 use crate::sizes::{credits_of, data_flits_of, payloads};
@@ -16,7 +17,6 @@ use crate::{CctCounts, CctiChange, CongestionCounts, FlowSample, RunEnd, Sample,
 use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::voq::InputQueues;
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
-use flitwise::fabric::stats::LinkStateTicks;
 use flitwise::fabric::workload::{AppQueue, Message, Workload};
 use std::collections::BTreeMap;
 
@@ -272,8 +272,8 @@ impl<'s> Fabric<'s> {
     }
 
     /// Ticks in power states since the sample before: of links between switches, and of NICs.
-    fn sample_power(&mut self) -> [LinkStateTicks; 2] {
-        let mut sums = [LinkStateTicks::default(); 2];
+    fn sample_power(&mut self) -> [StateTicks; 2] {
+        let mut sums = [StateTicks::default(); 2];
         for link in &mut self.links {
             let of_nic = [link.from, link.to]
                 .iter()

@@ -5,11 +5,10 @@ use super::packet::{Flit, Packet, PacketId, PacketKind};
 use super::server::Server;
 use crate::credit_returns::CreditReturns;
 use crate::delay_line::DelayLine;
-use crate::power::PowerState;
+use crate::power::{PowerState, StateTicks};
 use crate::sizes::completes_credit;
 use crate::wiring::End;
 use flitwise::fabric::spec::{LinkPower, Tick};
-use flitwise::fabric::stats::LinkStateTicks;
 use flitwise::units::Ratio;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -31,7 +30,7 @@ pub struct LinkCounts {
     /// Ticks in which heads waited and none had credits.
     pub credit_wait: Tick,
     /// How long it was in each power state; `None` if it is always up.
-    pub states: Option<LinkStateTicks>,
+    pub states: Option<StateTicks>,
 }
 
 /// An output buffer of one FIFO, the link behind it, and the count of the credits of
@@ -246,7 +245,7 @@ impl<'s> Link<'s> {
     }
 
     /// How long it was in each power state since the sample before.
-    pub fn sample_power(&mut self) -> Option<LinkStateTicks> {
+    pub fn sample_power(&mut self) -> Option<StateTicks> {
         self.power.as_mut().map(PowerState::sample)
     }
 
