@@ -1,11 +1,24 @@
 //! Prefetches memory. A large fabric does not fit into the near caches, but the
 //! events of a tick say early which parts they will touch.
 
+/// Number of switch ports beyond which parts are prefetched. A port takes more than 500
+/// bytes, and a core has about 1 MiB of cache of its own. In debug builds the number is
+/// so small that the comparison with the oracle covers both cases.
+pub(super) const PREFETCH_PORTS: usize = if cfg!(debug_assertions) { 40 } else { 1024 };
+
 /// Hints that `items[index]` is about to be used. Does nothing if there is no
 /// such item, or no such instruction on this machine.
 #[inline(always)]
 pub(super) fn prefetch<T>(items: &[T], index: usize) {
     prefetch_line(items.as_ptr().wrapping_add(index).cast());
+}
+
+/// The same for all cache lines of `items[index]`, if it begins at one.
+#[inline(always)]
+pub(super) fn prefetch_all<T>(items: &[T], index: usize) {
+    for offset in (0..size_of::<T>()).step_by(64) {
+        prefetch_at(items, index, offset);
+    }
 }
 
 /// The same for the cache line with byte `offset` of `items[index]`.
@@ -30,7 +43,7 @@ fn prefetch_line(at: *const u8) {
 
 #[cfg(test)]
 mod tests {
-    use super::{prefetch, prefetch_at};
+    use super::{prefetch, prefetch_all, prefetch_at};
 
     #[test]
     fn any_index_is_allowed_and_nothing_changes() {
@@ -38,6 +51,7 @@ mod tests {
         for index in [0, 2, 3, usize::MAX] {
             prefetch(&items, index);
             prefetch_at(&items, index, 64);
+            prefetch_all(&[[1u64; 20]; 2], index);
         }
         prefetch::<u8>(&[], 0);
         assert_eq!(items, [1, 2, 3]);

@@ -80,9 +80,9 @@ pub(super) trait SwitchModel {
     /// Phases 1 and 2: an event of this tick came out of the wheel. Only the fabric knows its kind,
     /// and what its number names.
     fn event(&mut self, kind: u32, id: u32, workload: &mut impl Workload);
-    /// Prefetches what some of the `next` events will need. It is called before each event.
-    #[inline(always)]
-    fn prefetch(&self, _next: &[u32]) {}
+    /// Prefetches what some of the events of the tick, `due`, will need. It is called before each of
+    /// them, the one at position `at`.
+    fn prefetch(&self, due: &[u32], at: usize);
     /// Phase 3: a message joins its queue at its NIC.
     fn enqueue(&mut self, message: &Message);
     /// The rest of phase 3, and the phases after it.
@@ -146,7 +146,7 @@ fn take_events(model: &mut impl SwitchModel, due: &mut Vec<u32>, workload: &mut 
     kernel.wheel.take(kernel.now, due);
     kernel.observers.counters.events += due.len() as u64;
     for (i, &event) in due.iter().enumerate() {
-        model.prefetch(&due[i + 1..]);
+        model.prefetch(due, i);
         model.event(event >> EVENT_SHIFT, event & EVENT_ID, workload);
     }
     due.clear();

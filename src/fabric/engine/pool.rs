@@ -2,7 +2,7 @@
 //! reuses the index of a removed one.
 
 use crate::fabric::ids::NicId;
-use crate::fabric::prefetch::prefetch;
+use crate::fabric::prefetch::prefetch_all;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::Message;
 
@@ -151,7 +151,7 @@ impl<I: EntryId, T> Pool<I, T> {
 
     #[inline]
     pub(super) fn prefetch(&self, id: I) {
-        prefetch(&self.entries, id.index());
+        prefetch_all(&self.entries, id.index());
     }
 
     #[inline]

@@ -5,6 +5,8 @@
 
 use super::far_end::FarEnd;
 use super::ids::OutputId;
+use super::observers::Observers;
+use super::probe::Probe;
 use crate::fabric::series::PowerSample;
 use crate::fabric::spec::{FabricSpec, LinkPower, ManagedLinks, Tick};
 use crate::fabric::stats::LinkStateTicks;
@@ -174,8 +176,14 @@ impl LinkPowers {
 
     /// A packet of `bytes` that waits for the link of `output` is granted or started in tick `now`.
     #[inline]
-    pub(super) fn leaves(&mut self, output: OutputId, bytes: u32, now: Tick) -> Passage {
-        let Some((link, _)) = self.at(output, now) else {
+    pub(super) fn leaves<P: Probe>(
+        &mut self,
+        output: OutputId,
+        bytes: u32,
+        now: Tick,
+        observers: &mut Observers<P>,
+    ) -> Passage {
+        let Some((link, power)) = self.at(output, now) else {
             return Passage {
                 not_before: 0,
                 slow: false,
@@ -183,12 +191,16 @@ impl LinkPowers {
         };
         debug_assert!(link.waiting >= u64::from(bytes), "a packet waits once");
         link.waiting -= u64::from(bytes);
+        let not_before = match link.is_down {
+            true => link.slept_at,
+            false => link.up_at,
+        };
+        if P::WATCHES && not_before > 0 {
+            let from = link.slept_at - power.sleep;
+            observers.probe.woke(output, from, not_before);
+        }
         Passage {
-            not_before: if link.is_down {
-                link.slept_at
-            } else {
-                link.up_at
-            },
+            not_before,
             slow: link.is_down,
         }
     }

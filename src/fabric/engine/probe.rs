@@ -127,6 +127,13 @@ pub trait Probe: Debug {
         let _ = (output, from, until);
     }
 
+    /// From tick `from` until before tick `until`, the link of `output` was off, or on its way down or
+    /// up. It is reported when a packet is granted or started that may have waited for this, so more
+    /// than once if several have.
+    fn woke(&mut self, output: OutputId, from: Tick, until: Tick) {
+        let _ = (output, from, until);
+    }
+
     /// A switch has marked a packet that is granted to `output` in tick `now`.
     fn marked(&mut self, now: Tick, packet: PacketSeen, output: OutputId) {
         let _ = (now, packet, output);

@@ -69,6 +69,7 @@ use super::probe::Probe;
 use super::turns::Turns;
 use super::vls::Vls;
 use crate::fabric::ids::NicId;
+use crate::fabric::prefetch::PREFETCH_PORTS;
 use crate::fabric::spec::hierarchical::Timing;
 use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick, Units};
 use crate::fabric::stats::{FabricStats, LinkStats};
@@ -160,11 +161,6 @@ mod event {
     /// The tail of a message has left its NIC.
     pub(super) const INJECTION: u32 = 4;
 }
-
-/// Number of switch ports beyond which parts are prefetched. A port takes more than 500
-/// bytes, and a core has about 1 MiB of cache of its own. In debug builds the number is
-/// so small that the comparison with the oracle covers both cases.
-const PREFETCH_PORTS: usize = if cfg!(debug_assertions) { 40 } else { 1024 };
 
 impl<C: Control, P: Probe> Fabric<C, P> {
     /// An idle fabric at tick 0.
@@ -352,9 +348,9 @@ impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, next: &[u32]) {
+    fn prefetch(&self, due: &[u32], at: usize) {
         if self.prefetching {
-            self.prefetch_delivery(next);
+            self.prefetch_delivery(&due[at + 1..]);
         }
     }
 

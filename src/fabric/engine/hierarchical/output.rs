@@ -177,7 +177,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         let free_at = now + Tick::from(packet.flits);
         sender.free_at = free_at;
         if let Some(power) = &mut self.kernel.power {
-            power.leaves(output, 1, now);
+            power.leaves(output, 1, now, &mut self.kernel.observers);
             power.is_free_at(output, free_at);
         }
         let blocked_since = std::mem::replace(&mut sender.blocked_since, Tick::MAX);

@@ -8,6 +8,7 @@
 use super::messages::MessageQueue;
 use crate::fabric::engine::congestion::FlowId;
 use crate::fabric::ids::NicId;
+use crate::fabric::prefetch::prefetch;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Names a queue pair.
@@ -101,7 +102,7 @@ impl Waiting {
 }
 
 /// Most entries of a table of all possible queue pairs.
-const MAX_TABLE: u64 = 1 << 18;
+const MAX_TABLE: u64 = 1 << 21;
 
 /// Where each queue pair is, by its NIC and key.
 #[derive(Debug)]
@@ -224,6 +225,15 @@ impl QueuePairs {
     #[inline]
     pub(in crate::fabric::engine) fn waiting(&self, nic: NicId, group: usize) -> &Waiting {
         &self.waiting[nic.index() * self.groups + group]
+    }
+
+    /// Prefetches the queue pairs of `nic` that wait in `group`.
+    #[inline]
+    pub(in crate::fabric::engine) fn prefetch(&self, nic: NicId, group: usize) {
+        prefetch(
+            &self.waiting,
+            (nic.index() * self.groups).wrapping_add(group),
+        );
     }
 
     /// `pair`, which belongs to `group`, has a packet to send again. Its first packet takes

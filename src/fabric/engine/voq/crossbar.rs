@@ -39,6 +39,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline]
     pub(super) fn grant(&mut self) {
         for i in 0..self.dirty_outputs.len() {
+            if self.prefetching {
+                self.prefetch_grants(i);
+            }
             self.grant_from(self.dirty_outputs[i], Shortcut::Allowed);
         }
         self.dirty_outputs.clear();

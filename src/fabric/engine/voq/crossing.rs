@@ -90,7 +90,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
         let power = Self::unless_plain(&mut self.kernel.power);
-        let passage = power.map(|power| power.leaves(output, packet.bytes, now));
+        let passage = power.map(|power| power.leaves(output, packet.bytes, now, observers));
         let (leaves, end) = start_on_link(packet, port, &crossing, passage, pace);
         if let Some(power) = Self::unless_plain(&mut self.kernel.power) {
             power.is_free_at(output, end);

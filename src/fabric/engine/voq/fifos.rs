@@ -11,6 +11,7 @@ use super::parts::Queue;
 use crate::fabric::engine::ids::InputId;
 use crate::fabric::engine::pool::{PacketId, Pool};
 use crate::fabric::ids::NicId;
+use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::voq::InputQueues;
 
 /// The FIFO of an (in-port, VL), or of a flow there.
@@ -63,6 +64,20 @@ impl Fifos {
         match &mut self.places {
             Places::PerVl(fifos) => &mut fifos[input.index() * self.vls + usize::from(came_on)],
             Places::PerFlow(tables) => tables[input.index()].entry(Flow::new(came_on, dst)),
+        }
+    }
+
+    /// Prefetches the FIFO of `input` for packets that come on VL `came_on`, if it does not depend on the packet.
+    #[inline]
+    pub(super) fn prefetch(&self, input: InputId, came_on: u8) {
+        if let Places::PerVl(fifos) = &self.places {
+            prefetch(
+                fifos,
+                input
+                    .index()
+                    .wrapping_mul(self.vls)
+                    .wrapping_add(came_on.into()),
+            );
         }
     }
 

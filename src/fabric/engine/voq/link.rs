@@ -9,6 +9,7 @@ use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
 use super::parts::{Output, OutputVl};
 use super::ports::{Pointer, Ports};
 use crate::fabric::engine::ids::OutputId;
+use crate::fabric::prefetch::{prefetch, prefetch_all};
 use crate::fabric::spec::Tick;
 use crate::fabric::spec::voq::Buffers;
 
@@ -72,6 +73,18 @@ impl<const L: usize, const W: usize> Links<L, W> {
     pub(super) fn vl_mut(&mut self, output: OutputId, vl: u8) -> &mut OutputVl<W> {
         let at = self.at(output, vl);
         &mut self.ends[at]
+    }
+
+    /// Prefetches the end of `output` on `vl`.
+    #[inline]
+    pub(super) fn prefetch_vl(&self, output: OutputId, vl: u8) {
+        prefetch(&self.ends, self.at(output, vl));
+    }
+
+    /// Prefetches the credits on their way back to `output`.
+    #[inline]
+    pub(super) fn prefetch_returns(&self, output: OutputId) {
+        prefetch_all(&self.returns, output.index());
     }
 
     /// The ends of all outputs, numbered output · VLs + VL.

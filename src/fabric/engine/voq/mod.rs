@@ -21,6 +21,7 @@
 //! `L` is the number of lines of a flit [`schedule`]: at least the number of different rates in
 //! the fabric, or 0 if the fabric is plain ([`layout::is_plain`]). Switches have up to 64 · `W` ports.
 
+mod ahead;
 mod arbiter;
 mod arrival;
 mod credit_returns;
@@ -63,6 +64,7 @@ use super::pool::{EntryId, PacketId};
 use super::power::{LinkPowers, OutputKind};
 use super::probe::Probe;
 use crate::fabric::ids::NicId;
+use crate::fabric::prefetch::PREFETCH_PORTS;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Stages;
 use crate::fabric::spec::voq::Allocator;
@@ -116,6 +118,8 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     links: Links<L, W>,
     /// Output buffers of switches may be too full for a packet: see `layout::room_binds`.
     room_binds: bool,
+    /// The fabric has more than [`PREFETCH_PORTS`] ports: see `ahead`.
+    prefetching: bool,
     /// Per output: credits of its own buffer that are on their way back.
     buffer_returns: Vec<CreditReturns<L>>,
 
@@ -233,6 +237,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             nic_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
             links: Links::new(&outputs, buffers, voq.hca.sink_rate.is_some()),
             room_binds: layout::room_binds(spec, voq),
+            prefetching: ports > PREFETCH_PORTS,
             buffer_returns: outputs.iter().map(|_| CreditReturns::default()).collect(),
             routes: Routes::new(spec, voq)?,
             origins: Origins::default(),
@@ -326,6 +331,13 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
     #[inline(always)]
     fn kernel_mut(&mut self) -> &mut Kernel<Packet<L>, ShortBucket, P> {
         &mut self.kernel
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, due: &[u32], at: usize) {
+        if self.prefetching {
+            self.prefetch_events(due, at);
+        }
     }
 
     /// Phases 1 and 2: tails reach their NICs and injections are reported. Notes which headers

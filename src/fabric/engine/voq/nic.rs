@@ -417,9 +417,10 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let port = &mut self.outputs[output.index()];
         let rates = &self.drain.rates;
         let mut power = Self::unless_plain(&mut self.kernel.power);
+        let observers = &mut self.kernel.observers;
         let slow = power
             .as_deref_mut()
-            .is_some_and(|power| power.leaves(output, length.bytes, now).slow);
+            .is_some_and(|power| power.leaves(output, length.bytes, now, observers).slow);
         let (leaves, free) =
             packet
                 .schedule

@@ -6,6 +6,7 @@ use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::pool::{EntryId, MessageId, PacketId};
 use crate::fabric::engine::probe::PacketSeen;
 use crate::fabric::ids::NicId;
+use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::Tick;
 
 /// What a packet is for.
@@ -83,6 +84,13 @@ impl Origins {
             Some(entry) => *entry = origin,
             None => self.0.push(origin),
         }
+    }
+}
+
+impl Origins {
+    #[inline]
+    pub(super) fn prefetch(&self, id: PacketId) {
+        prefetch(&self.0, id.index());
     }
 }
 

@@ -94,14 +94,14 @@ impl Routes {
         }
     }
 
-    /// Decides output, VL and VL class of `packet`, which has number `id`, at `switch`.
-    /// `room(output)`: credits free in the output buffer of `output`.
-    #[inline(always)]
     /// Where a packet to `dst` goes next at `switch`, if the destination alone decides.
     pub(super) fn by_destination(&self, switch: SwitchId, dst: NicId) -> OutputId {
         self.next_hops.by_destination(switch, dst)
     }
 
+    /// Decides output, VL and VL class of `packet`, which has number `id`, at `switch`.
+    /// `room(output)`: credits free in the output buffer of `output`.
+    #[inline(always)]
     fn route<const L: usize>(
         &mut self,
         packet: &mut Packet<L>,

@@ -249,7 +249,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// Packet `id` for `dst`, a head of the (in-port, VL) `at`, is granted. The packet behind it is the next head.
-    #[inline]
+    #[inline(always)]
     pub(super) fn head_granted(&mut self, id: PacketId, at: (InputId, u8), dst: NicId) {
         if let Some(fifos) = &mut self.fifos {
             fifos.head_granted(at, dst, &mut self.kernel.packets);

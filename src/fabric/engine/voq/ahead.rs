@@ -1,0 +1,150 @@
+//! Prefetching, for a fabric that does not fit into the caches. The events of a tick, and the outputs
+//! that may grant in it, are known before the first of them is looked at. They are taken in groups,
+//! and what a group will need is prefetched in rounds: each round reads what the round before has
+//! brought, and names what lies behind it. So the misses of a group overlap. Such hints change no result.
+
+use super::packet::Packet;
+use super::ports::Pointer;
+use super::{Fabric, event};
+use crate::fabric::engine::calendar::{EVENT_ID, EVENT_SHIFT};
+use crate::fabric::engine::ids::OutputId;
+use crate::fabric::engine::pool::{EntryId, PacketId};
+use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::NicId;
+use crate::fabric::prefetch::{prefetch, prefetch_all};
+
+/// Events, or outputs, whose memory is fetched together: what they need fits into the nearest cache.
+const GROUP: usize = 16;
+
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+    /// Prefetches what the event at position `at` of those of a tick and the others of its group will
+    /// need, if it is the first of them.
+    #[inline(always)]
+    pub(super) fn prefetch_events(&self, due: &[u32], at: usize) {
+        if at.is_multiple_of(GROUP) {
+            self.prefetch_group(&due[at..due.len().min(at + GROUP)]);
+        }
+    }
+
+    #[inline(never)]
+    fn prefetch_group(&self, group: &[u32]) {
+        let events = || group.iter().map(|e| (e >> EVENT_SHIFT, e & EVENT_ID));
+        for (kind, id) in events() {
+            match kind {
+                event::JOIN => self.prefetch_packet(PacketId::of(id)),
+                event::DELIVERY => {
+                    self.prefetch_packet(PacketId::of(id));
+                    self.origins.prefetch(PacketId::of(id));
+                }
+                event::OUTPUT => prefetch_all(&self.outputs, id as usize),
+                event::NIC => {
+                    prefetch_all(&self.nics, id as usize);
+                    prefetch_all(&self.outputs, self.ports + id as usize);
+                }
+                _ => {}
+            }
+        }
+        for (kind, id) in events() {
+            match kind {
+                event::JOIN => self.prefetch_place(&self.kernel.packets[PacketId::of(id)]),
+                event::DELIVERY => {
+                    let message = self.origins[PacketId::of(id)].message;
+                    self.kernel.messages.prefetch(message);
+                }
+                event::NIC => {
+                    let vl = self.nics[id as usize].waiting_vls.trailing_zeros();
+                    self.queue_pairs.prefetch(NicId::new(id), vl as usize);
+                }
+                _ => {}
+            }
+        }
+        for (_, id) in events().filter(|&(kind, _)| kind == event::JOIN) {
+            self.prefetch_queue(&self.kernel.packets[PacketId::of(id)]);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_packet(&self, id: PacketId) {
+        self.kernel.packets.prefetch(id);
+    }
+
+    /// The in-port of `packet`, its FIFO there, and its output.
+    #[inline(always)]
+    fn prefetch_place(&self, packet: &Packet<L>) {
+        prefetch(&self.inputs, packet.input.index());
+        if let Some(fifos) = &self.fifos {
+            fifos.prefetch(packet.input, packet.buffer_vl);
+        }
+        if packet.output != OutputId::NONE {
+            prefetch_all(&self.outputs, packet.output.index());
+            self.links.prefetch_vl(packet.output, packet.vl);
+        }
+    }
+
+    /// The VoQ of `packet`, if it has been routed.
+    #[inline(always)]
+    fn prefetch_queue(&self, packet: &Packet<L>) {
+        let input = self.inputs.get(packet.input.index());
+        let output = self.outputs.get(packet.output.index());
+        if let (Some(input), Some(output)) = (input, output) {
+            let queue = input.queue(output.out_port, self.vls, packet.vl.into());
+            prefetch(&self.queues, queue);
+        }
+    }
+
+    /// Prefetches what the output at position `at` of those that may grant and the others of its group
+    /// will need, if it is the first of them: the head that the first of its VLs would grant, and what
+    /// the grant of that changes.
+    #[inline(always)]
+    pub(super) fn prefetch_grants(&self, at: usize) {
+        if at.is_multiple_of(GROUP) {
+            self.prefetch_requests(at);
+        }
+    }
+
+    #[inline(never)]
+    fn prefetch_requests(&self, at: usize) {
+        let outputs = &self.dirty_outputs[at..self.dirty_outputs.len().min(at + GROUP)];
+        for &output in outputs {
+            let vl = self.first_waiting_vl(output);
+            self.links.prefetch_vl(output, vl);
+            self.links.prefetch_returns(output);
+            if self.room_binds() {
+                prefetch_all(&self.buffer_returns, output.index());
+            }
+        }
+        // What the heads request, as far as it is known without the packets.
+        let mut queues = [(0, OutputId::NONE); GROUP];
+        for &output in outputs {
+            let port = &self.outputs[output.index()];
+            let heads = self.links.vl(output, self.first_waiting_vl(output)).heads;
+            if let Some(in_port) = heads.first_from(Pointer::START) {
+                prefetch(&self.inputs, in_port.input(port.first_input).index());
+            }
+        }
+        for (&output, (queue, upstream)) in outputs.iter().zip(&mut queues) {
+            let port = &self.outputs[output.index()];
+            let vl = self.first_waiting_vl(output);
+            let heads = self.links.vl(output, vl).heads;
+            if let Some(in_port) = heads.first_from(Pointer::START) {
+                let reader = &self.inputs[in_port.input(port.first_input).index()];
+                *queue = reader.queue(port.out_port, self.vls, vl.into());
+                *upstream = reader.upstream;
+                prefetch(&self.queues, *queue);
+                self.links.prefetch_returns(*upstream);
+            }
+        }
+        for (queue, upstream) in queues {
+            if upstream != OutputId::NONE {
+                self.prefetch_packet(self.queues[queue].fifo.head);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn first_waiting_vl(&self, output: OutputId) -> u8 {
+        let vl = self.outputs[output.index()].waiting_vls.trailing_zeros();
+        // Without any, a hint for VL 0 does no harm.
+        (vl as usize % self.vls) as u8
+    }
+}
