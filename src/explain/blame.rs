@@ -23,6 +23,8 @@ pub(crate) enum Reason {
     Link(Culprit),
     /// The link lacked credits.
     Credits,
+    /// The link was off, or on its way down or up.
+    Waking,
     /// Congestion control held it back.
     Throttled,
     /// Something inside the device in front of the link.
@@ -77,7 +79,7 @@ pub(super) fn delays(hops: &[Hop], created: Tick, alone: &Alone, late: Tick) -> 
 }
 
 /// What the message with number `mark` waited for at a hop, `ticks` ticks in all: ticks in which
-/// the link carried packets of others or lacked credits, the latest first, from the time at which the
+/// the link carried packets of others, lacked credits or had no power, the latest first, from the time at which the
 /// first packet of the message was there. The rest is `otherwise`.
 pub(super) fn at_hop(
     hop: &Hop,
@@ -94,6 +96,8 @@ pub(super) fn at_hop(
         .collect();
     let stalls = output.stalls.iter();
     times.extend(stalls.map(|&(from, until)| (from, until, Reason::Credits)));
+    let wakes = output.wakes.iter();
+    times.extend(wakes.map(|&(from, until)| (from, until, Reason::Waking)));
     times.sort_by_key(|&(start, end, _)| (end, start));
     let (mut left, mut until) = (ticks, hop.start);
     let mut waits: Vec<Wait> = Vec::new();
@@ -179,6 +183,7 @@ mod tests {
             ]
             .into(),
             stalls: [(130, 133)].into(),
+            wakes: [(106, 109)].into(),
             ..Output::default()
         };
         let at = |ticks| {
@@ -196,7 +201,8 @@ mod tests {
             (of(0), 20),
             (Reason::Credits, 3),
             (of(1), 10),
-            (Reason::Inside, 7),
+            (Reason::Waking, 3),
+            (Reason::Inside, 4),
         ];
         assert_eq!(at(40), all);
     }

@@ -81,6 +81,8 @@ pub struct LinkShare {
     pub queueing_ps: u64,
     /// While it lacked credits.
     pub credit_stalls_ps: u64,
+    /// While it was off, or on its way down or up.
+    pub waking_links_ps: u64,
     /// While congestion control held them back.
     pub throttling_ps: u64,
     /// For the device in front of it.
@@ -91,7 +93,11 @@ impl LinkShare {
     /// All of it.
     #[must_use]
     pub fn ps(&self) -> u64 {
-        self.queueing_ps + self.credit_stalls_ps + self.throttling_ps + self.inside_devices_ps
+        self.queueing_ps
+            + self.credit_stalls_ps
+            + self.waking_links_ps
+            + self.throttling_ps
+            + self.inside_devices_ps
     }
 }
 
@@ -128,7 +134,7 @@ struct Piece {
 struct Sums {
     parts: Parts,
     culprits: BTreeMap<Culprit, u64>,
-    links: BTreeMap<OutputId, [u64; 4]>,
+    links: BTreeMap<OutputId, [u64; 5]>,
     ranks: BTreeMap<u32, Parts>,
     collectives: BTreeMap<String, Parts>,
     phases: Vec<Parts>,
@@ -192,13 +198,14 @@ fn culprits(all: &BTreeMap<Culprit, u64>) -> Vec<CulpritShare> {
     culprits
 }
 
-fn links(all: &BTreeMap<OutputId, [u64; 4]>, topology: &Topology) -> Vec<LinkShare> {
-    let share = |(&output, ps): (&OutputId, &[u64; 4])| LinkShare {
+fn links(all: &BTreeMap<OutputId, [u64; 5]>, topology: &Topology) -> Vec<LinkShare> {
+    let share = |(&output, ps): (&OutputId, &[u64; 5])| LinkShare {
         from: output.end(topology),
         queueing_ps: ps[0],
         credit_stalls_ps: ps[1],
-        throttling_ps: ps[2],
-        inside_devices_ps: ps[3],
+        waking_links_ps: ps[2],
+        throttling_ps: ps[3],
+        inside_devices_ps: ps[4],
     };
     let mut links: Vec<_> = all.iter().map(share).collect();
     links.sort_by_key(|link| Reverse(link.ps()));
@@ -238,8 +245,9 @@ impl Sums {
                 match part {
                     Part::Queueing => link[0] += ps,
                     Part::CreditStalls => link[1] += ps,
-                    Part::Throttling => link[2] += ps,
-                    _ => link[3] += ps,
+                    Part::WakingLinks => link[2] += ps,
+                    Part::Throttling => link[3] += ps,
+                    _ => link[4] += ps,
                 }
                 if let Some(culprit) = culprit {
                     *self.culprits.entry(culprit).or_default() += ps;
@@ -323,6 +331,7 @@ fn in_fabric(
         let (part, culprit) = match wait.reason {
             Reason::Link(culprit) => (Part::Queueing, Some(culprit)),
             Reason::Credits => (Part::CreditStalls, None),
+            Reason::Waking => (Part::WakingLinks, None),
             Reason::Throttled => (Part::Throttling, None),
             Reason::Inside => (Part::InsideDevices, None),
         };

@@ -21,6 +21,8 @@ pub enum Part {
     Queueing,
     /// A message waited for a link that lacked credits.
     CreditStalls,
+    /// A message waited for a link that was off, or on its way down or up.
+    WakingLinks,
     /// Congestion control held a message back.
     Throttling,
     /// A message waited inside a switch or NIC, though its link was free and had credits.
@@ -29,7 +31,7 @@ pub enum Part {
 
 impl Part {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Start,
         Self::Computing,
         Self::Reduction,
@@ -38,6 +40,7 @@ impl Part {
         Self::Latency,
         Self::Queueing,
         Self::CreditStalls,
+        Self::WakingLinks,
         Self::Throttling,
         Self::InsideDevices,
     ];
@@ -54,6 +57,7 @@ impl Part {
             Self::Latency => "latency_ps",
             Self::Queueing => "queueing_ps",
             Self::CreditStalls => "credit_stalls_ps",
+            Self::WakingLinks => "waking_links_ps",
             Self::Throttling => "throttling_ps",
             Self::InsideDevices => "inside_devices_ps",
         }
@@ -71,6 +75,7 @@ impl Part {
             Self::Latency => "latency",
             Self::Queueing => "queueing",
             Self::CreditStalls => "credit stalls",
+            Self::WakingLinks => "waking links",
             Self::Throttling => "throttling",
             Self::InsideDevices => "inside switches and NICs",
         }
@@ -105,6 +110,7 @@ impl Parts {
         let waits = [
             Part::Queueing,
             Part::CreditStalls,
+            Part::WakingLinks,
             Part::Throttling,
             Part::InsideDevices,
         ];

@@ -78,6 +78,8 @@ pub(super) struct Output {
     pub transfers: VecDeque<Transfer>,
     /// Ticks without credits: from, and until before.
     pub stalls: VecDeque<(Tick, Tick)>,
+    /// Ticks in which it was off, or on its way down or up: from, and until before.
+    pub wakes: VecDeque<(Tick, Tick)>,
     /// Messages that wait for it or have waited, and are on their way.
     pub watchers: u32,
     /// When the first of these came.
@@ -379,6 +381,15 @@ impl Probe for Tracer {
         self.output(output).stalls.push_back((from, until));
         let since = self.needed_since(output);
         prune(&mut self.output(output).stalls, since, |stall| stall.1);
+    }
+
+    fn woke(&mut self, output: OutputId, from: Tick, until: Tick) {
+        let wakes = &mut self.output(output).wakes;
+        if wakes.back() != Some(&(from, until)) {
+            wakes.push_back((from, until));
+            let since = self.needed_since(output);
+            prune(&mut self.output(output).wakes, since, |wake| wake.1);
+        }
     }
 
     fn delivered(&mut self, now: Tick, packet: PacketSeen, _: Option<u64>) {

@@ -156,7 +156,7 @@ fn an_explanation_has_tables_of_all_that_it_says() {
         "late_partners_ps": 500_000,
         "culprits": [{ "from": "background 0", "sl": "BK", "ps": 2_500_000 }],
         "links": [{ "from": "nic 0", "to": "switch 0 port 0", "queueing_ps": 2_500_000,
-                    "credit_stalls_ps": 0, "throttling_ps": 0 }],
+                    "credit_stalls_ps": 0, "waking_links_ps": 0, "throttling_ps": 0 }],
         "ranks": [
             { "rank": 0, "parts": parts(2_000_000, 0) },
             { "rank": 1, "parts": parts(5_500_000, 2_500_000) },

@@ -96,6 +96,7 @@ fn job_json(
             "to": far_end(run, share),
             "queueing_ps": share.queueing_ps,
             "credit_stalls_ps": share.credit_stalls_ps,
+            "waking_links_ps": share.waking_links_ps,
             "throttling_ps": share.throttling_ps,
             "inside_devices_ps": share.inside_devices_ps,
         })
@@ -416,6 +417,7 @@ fn link_rows(run: &Simulation, explained: &Explanation) -> Vec<Vec<String>> {
         "time",
         "queueing",
         "credit stalls",
+        "waking links",
         "throttling",
         "inside devices",
     ];
@@ -425,6 +427,7 @@ fn link_rows(run: &Simulation, explained: &Explanation) -> Vec<Vec<String>> {
             share.ps(),
             share.queueing_ps,
             share.credit_stalls_ps,
+            share.waking_links_ps,
             share.throttling_ps,
             share.inside_devices_ps,
         ];

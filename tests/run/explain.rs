@@ -152,6 +152,27 @@ proptest! {
         }
     }
 
+    /// One message is under way at a time, and links go off between messages: all that it waits for is links that
+    /// wake. With links that are always on the job takes what is left.
+    #[test]
+    fn waking_links_are_blamed_for_what_they_cost(
+        hops in hops(), fabric in prop::sample::select(&[0, 2]), idle_ns in prop::sample::select(&[100, 2_000, 1_000_000_000]),
+    ) {
+        let trace = file(&token(8, &hops));
+        let job = format!("[[job]]\nname = \"token\"\ntrace = {:?}\n", trace.path());
+        let power = format!("[power]\npolicy = \"on-off\"\ndown_after = \"{idle_ns}ns\"\n");
+        let text = |power: &str| format!("baseline.enabled = false\n{}{power}{job}", FABRICS[fabric]);
+        let saving = run(&plan(&text(&power)));
+        let always_on = run(&plan(&text("")));
+        let (explained, left) = (only(&saving.main), only(&always_on.main));
+        check(explained, &saving.main)?;
+        let waited = explained.parts.of(Part::WakingLinks);
+        prop_assert_eq!(left.parts.contention(), 0);
+        prop_assert_eq!(explained.parts.contention(), waited);
+        prop_assert_eq!(explained.total_ps - waited, left.total_ps);
+        prop_assert!(waited > 0 || idle_ns > 100, "links go off before the second message");
+    }
+
     /// Any program, with collectives, on any of the fabrics: every picosecond is for something, once.
     #[test]
     fn the_parts_add_up(
@@ -201,7 +222,13 @@ fn every_kind_of_wait_occurs() {
     let explained = only(&result.main);
     check(explained, &result.main).unwrap();
     for part in Part::ALL {
-        let there = ![Part::Start, Part::Reduction, Part::InsideNodes].contains(&part);
+        let elsewhere = [
+            Part::Start,
+            Part::Reduction,
+            Part::InsideNodes,
+            Part::WakingLinks,
+        ];
+        let there = !elsewhere.contains(&part);
         assert_eq!(explained.parts.of(part) > 0, there, "{part:?}");
     }
     let sources = explained.culprits.iter().map(|share| share.culprit.source);

@@ -148,6 +148,7 @@ impl Job<'_> {
                 format!("{} → {}", text(link, "from"), text(link, "to")),
                 us(&link["queueing_ps"]),
                 us(&link["credit_stalls_ps"]),
+                us(&link["waking_links_ps"]),
                 us(&link["throttling_ps"]),
             ]
         };
@@ -157,6 +158,7 @@ impl Job<'_> {
                 "link",
                 "queueing (µs)",
                 "credit stalls (µs)",
+                "waking links (µs)",
                 "throttling (µs)",
             ]),
             rows: self.list("links").iter().take(ROWS).map(row).collect(),
