@@ -12,6 +12,7 @@ use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::Bcast;
+use crate::replay::trace::HOST_SPEED;
 use crate::units::Ratio;
 use flitwise_formats::quote::quoted;
 use flitwise_formats::source::{STDIN, directory};
@@ -127,6 +128,13 @@ fn one_job(
             "is 0; messages inside a node would never arrive",
         ));
     }
+    let host_speed = job.host_speed.unwrap_or(HOST_SPEED);
+    if host_speed.is_zero() {
+        return Err(ConfigError::new(
+            key("host_speed"),
+            "is 0; a computation would never end",
+        ));
+    }
     Ok(Job {
         enabled: job.enabled.unwrap_or(true),
         trace_path: find_trace(job, dir, &key("trace"))?,
@@ -151,6 +159,7 @@ fn one_job(
         },
         send_completion: send_completion(job, i)?,
         compute_scale: job.compute_scale.unwrap_or(Ratio::ONE),
+        host_speed,
         intra_node_latency_ps: job
             .intra_node_latency
             .map_or(INTRA_NODE_LATENCY_PS, |t| t.0),

@@ -3,12 +3,16 @@
 //! A new format is a module here with a [`TraceFormat`], an entry in [`FORMATS`], and a parser
 //! in the crate `flitwise-formats`.
 
+pub mod goal;
 mod kept;
+pub mod ti;
 pub mod vef;
 
 use super::program::{Program, StopCheck};
+use crate::units::Ratio;
 use flitwise_formats::source::Input;
-use std::path::Path;
+use flitwise_formats::{Problem, Problems};
+use std::path::{Path, PathBuf};
 
 /// A format of traces.
 pub trait TraceFormat: Sync {
@@ -45,15 +49,59 @@ pub trait TraceFile: Send + Sync {
         None
     }
 
-    /// The trace from its start. The program ends with an error when `stop` says so.
+    /// The files that the trace has besides the one by which it is given.
+    fn parts(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// The trace from its start, read as `reading` says. The program ends with an error when `stop` says so.
     ///
     /// # Errors
     /// If the file can't be read or is not the one that was checked.
-    fn open<'a>(&self, stop: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>>;
+    fn open<'a>(
+        &self,
+        reading: &Reading,
+        stop: StopCheck<'a>,
+    ) -> anyhow::Result<Box<dyn Program + 'a>>;
+}
+
+/// What a job says of how its trace is read. Each format uses the part that concerns it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// Flops per second of a rank in a TI trace; more than 0.
+    pub host_speed: Ratio,
+}
+
+/// What SimGrid's recorder counts flops by if it is told nothing else (`smpi/host-speed`), in flops per second: with
+/// it a computation takes as long as it was recorded.
+pub const HOST_SPEED: Ratio = Ratio::whole(20_000);
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self {
+            host_speed: HOST_SPEED,
+        }
+    }
+}
+
+/// Problems that a refusal quotes.
+const QUOTED: usize = 5;
+
+/// Why a trace with these problems is refused.
+#[cold]
+fn refusal(problems: &Problems) -> String {
+    let mut lines: Vec<String> = (problems.first.iter().take(QUOTED))
+        .map(Problem::to_string)
+        .collect();
+    let more = problems.total.saturating_sub(lines.len() as u64);
+    if more > 0 {
+        lines.push(format!("and {more} more errors"));
+    }
+    lines.join("\n")
 }
 
 /// All formats, in the order in which a file is held against them.
-pub const FORMATS: [&dyn TraceFormat; 1] = [&vef::Vef];
+pub const FORMATS: [&dyn TraceFormat; 3] = [&vef::Vef, &goal::Goal, &ti::Ti];
 
 /// Most operations of a trace that is kept in memory after it was checked: 40 MB of them.
 const MAX_KEPT: u64 = 500_000;
@@ -67,7 +115,7 @@ const MAX_KEPT: u64 = 500_000;
 /// # Examples
 /// ```
 /// use flitwise::replay::program::{RankId, StopCheck, StreamId};
-/// use flitwise::replay::trace::check_file;
+/// use flitwise::replay::trace::{Reading, check_file};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("ping.vef");
@@ -77,7 +125,7 @@ const MAX_KEPT: u64 = 500_000;
 ///
 /// let file = check_file(&path, &mut || true)?.expect("not stopped");
 /// assert_eq!((file.ranks(), file.operations()), (2, 2));
-/// let mut program = file.open(StopCheck::never())?;
+/// let mut program = file.open(&Reading::default(), StopCheck::never())?;
 /// let op = program.next(RankId::new(0), StreamId::new(0))?.expect("one operation");
 /// assert_eq!(op.compute_ps, 10_000);
 /// # Ok::<(), anyhow::Error>(())

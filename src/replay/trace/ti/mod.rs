@@ -1,0 +1,73 @@
+//! SimGrid's TI traces: recognised, checked, and opened for replay.
+
+mod collective;
+mod program;
+
+pub use program::TiProgram;
+
+use super::refusal;
+use crate::replay::program::{Program, StopCheck};
+use crate::replay::trace::{Reading, TraceFile, TraceFormat};
+use anyhow::bail;
+use flitwise_formats::source::Input;
+use flitwise_formats::ti::{Trace, check_input, probe};
+use std::path::PathBuf;
+
+/// TI.
+pub struct Ti;
+
+impl TraceFormat for Ti {
+    fn name(&self) -> &'static str {
+        "TI"
+    }
+
+    fn probe(&self, head: &[u8]) -> bool {
+        probe(head).is_some()
+    }
+
+    fn check(
+        &self,
+        input: &Input,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
+        let Some((check, trace)) = check_input(input, go_on)? else {
+            return Ok(None);
+        };
+        let (Some(trace), true) = (trace, check.is_clean()) else {
+            bail!(refusal(&check.errors));
+        };
+        let operations = check.info.actions;
+        Ok(Some(Box::new(TiFile { trace, operations })))
+    }
+}
+
+/// A trace that checked clean.
+struct TiFile {
+    trace: Trace,
+    operations: u64,
+}
+
+impl TraceFile for TiFile {
+    fn ranks(&self) -> u32 {
+        self.trace.ranks()
+    }
+
+    fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    fn parts(&self) -> Vec<PathBuf> {
+        let files = (0..self.trace.ranks()).map(|rank| self.trace.path_of(rank));
+        let others = files.filter(|file| *file != self.trace.path());
+        others.map(|file| file.to_path_buf()).collect()
+    }
+
+    fn open<'a>(
+        &self,
+        reading: &Reading,
+        _: StopCheck<'a>,
+    ) -> anyhow::Result<Box<dyn Program + 'a>> {
+        let program = TiProgram::new(self.trace.clone(), reading.host_speed)?;
+        Ok(Box::new(program))
+    }
+}
