@@ -236,7 +236,7 @@ fn a_file_whose_parts_contradict_each_other_is_an_error() {
 }
 
 #[test]
-fn calls_that_no_replay_can_follow_are_errors_and_oddities_are_warnings() {
+fn calls_that_no_replay_can_follow_are_errors() {
     let one = One::new();
     let judge = |name: &str, values: &[Value]| {
         let mut file = ring(0, 1);
@@ -272,9 +272,20 @@ fn calls_that_no_replay_can_follow_are_errors_and_oddities_are_warnings() {
         judge("MPI_Bcast", &[1.into(), 5.into(), 3.into(), 2.into()]),
         &["(MPI_Bcast): rank 3 does not exist"],
     );
+    let in_place = [1, 1, 1, 5, 2].map(Value::Number);
+    assert!(judge("MPI_Allgather", &in_place).is_clean());
     // MPI_PROC_NULL, and a buffer of nothing.
     assert!(send(1, 5, -2, 2).is_clean() && send(0, 99, 0, 2).is_clean());
+}
 
+#[test]
+fn oddities_are_warnings() {
+    let one = One::new();
+    let judge = |name: &str, values: &[Value]| {
+        let mut file = ring(0, 1);
+        file.call(name, values);
+        judged(one.with(&file.bytes()))
+    };
     let warns = |check: flitwise_formats::dumpi::Check, part: &str| {
         assert!(check.is_clean() && check.warnings.len() == 1, "{check:?}");
         contains(&check.warnings[0].to_string(), &[part]);

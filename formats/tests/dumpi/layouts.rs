@@ -261,13 +261,11 @@ fn old_versions_are_read_by_their_layout() {
     for (version, coords, displacements, tag) in [
         ([0, 4, 9], 1, 1, false),
         ([0, 6, 1], 1, 1, false),
-        ([0, 6, 2], 1, 1, false),
         ([0, 6, 3], 1, 1, true),
         ([0, 6, 8], 2, 1, true),
         ([0, 6, 9], 2, 2, true),
         ([1, 1, 0], 2, 2, true),
         ([13, 0, 0], 2, 2, true),
-        ([255, 0, 0], 2, 2, true),
     ] {
         let mut file = File {
             version,

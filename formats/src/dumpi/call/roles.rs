@@ -207,7 +207,8 @@ impl Call<'_> {
     }
 
     /// Shows `see` the count and the type of each part of the buffers of a message, a persistent request or a collective:
-    /// of `MPI_Alltoallw` two for each rank. `MPI_IN_PLACE` is not recorded: such a buffer has the count that the program passed.
+    /// of `MPI_Alltoallw` two for each rank. `MPI_IN_PLACE` is not
+    /// recorded: beside it MPI ignores count and type, and they are what the program passed, often [`Datatype::NULL`] or less.
     pub fn buffers(&self, see: &mut dyn FnMut(i32, Datatype)) {
         let messages = [
             self.sent(),

@@ -223,8 +223,11 @@ impl RankCheck {
 
     fn buffers(&self, call: &Call<'_>, check: &mut Check) {
         let mut wrong = None;
+        // Beside MPI_IN_PLACE a program may pass no type, and any count.
+        let may_lack = call.collective().is_some();
         call.buffers(&mut |count, datatype: Datatype| {
-            if self.types.bytes(datatype, count).is_none() {
+            let in_place = may_lack && datatype <= Datatype::NULL;
+            if !in_place && self.types.bytes(datatype, count).is_none() {
                 wrong.get_or_insert((count, datatype));
             }
         });
