@@ -5,5 +5,6 @@ mod alone;
 mod by_hand;
 mod critical_path;
 mod everything;
+mod formats;
 mod naive;
 mod random;

@@ -25,11 +25,9 @@ impl Player<'_> {
                 State::Computing => self.act(rank, stream, ps, shared)?,
                 State::Looking => self.look(rank, stream, ps, shared)?,
                 State::Between => false,
-                State::Waiting
-                | State::Blocked
-                | State::InWait
-                | State::Paused
-                | State::Ended => true,
+                State::Waiting | State::Blocked | State::InWait | State::Paused | State::Ended => {
+                    true
+                }
             };
             if blocked {
                 return Ok(());

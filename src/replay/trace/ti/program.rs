@@ -121,7 +121,11 @@ impl Rank {
                 immediate,
             } => {
                 let (src, dst, known) = (Some(self.id.get()), Some(to), Some(tag));
-                let message = Request { src, dst, tag: known };
+                let message = Request {
+                    src,
+                    dst,
+                    tag: known,
+                };
                 let request = immediate.then(|| RequestId(self.requests.start(message)));
                 vec![send(to, tag_of(tag), elements, mode, request)]
             }
@@ -132,11 +136,20 @@ impl Rank {
                 ..
             } => {
                 let dst = Some(self.id.get());
-                let message = Request { src: from, dst, tag };
+                let message = Request {
+                    src: from,
+                    dst,
+                    tag,
+                };
                 let request = immediate.then(|| RequestId(self.requests.start(message)));
                 vec![receive(from, tag.map(tag_of), request)]
             }
-            Action::SendRecv { to, send: sent, from, .. } => {
+            Action::SendRecv {
+                to,
+                send: sent,
+                from,
+                ..
+            } => {
                 let both = [RequestId(OF_SENDRECV), RequestId(OF_SENDRECV + 1)];
                 vec![
                     receive(from, Some(NO_TAG), Some(both[0])),
@@ -148,7 +161,10 @@ impl Rank {
                 let found = self.requests.take(request);
                 // Traces name messages only: what names none is a collective.
                 let found = found.or_else(|| self.collectives.pop_front());
-                found.map(|found| wait(vec![RequestId(found)])).into_iter().collect()
+                found
+                    .map(|found| wait(vec![RequestId(found)]))
+                    .into_iter()
+                    .collect()
             }
             Action::WaitAll { .. } => {
                 let mut all = self.requests.take_all();
