@@ -8,3 +8,4 @@ mod everything;
 mod formats;
 mod naive;
 mod random;
+mod schedules;

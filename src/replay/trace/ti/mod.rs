@@ -36,14 +36,19 @@ impl TraceFormat for Ti {
         let (Some(trace), true) = (trace, check.is_clean()) else {
             bail!(refusal(&check.errors));
         };
-        let operations = check.info.actions;
-        Ok(Some(Box::new(TiFile { trace, operations })))
+        Ok(Some(Box::new(TiFile {
+            trace,
+            given: input.path().to_owned(),
+            operations: check.info.actions,
+        })))
     }
 }
 
 /// A trace that checked clean.
 struct TiFile {
     trace: Trace,
+    /// The path by which it is given.
+    given: PathBuf,
     operations: u64,
 }
 
@@ -58,8 +63,11 @@ impl TraceFile for TiFile {
 
     fn parts(&self) -> Vec<PathBuf> {
         let files = (0..self.trace.ranks()).map(|rank| self.trace.path_of(rank));
-        let others = files.filter(|file| *file != self.trace.path());
-        others.map(|file| file.to_path_buf()).collect()
+        let mut parts: Vec<PathBuf> = files.map(|file| file.to_path_buf()).collect();
+        // All ranks may have one file.
+        parts.dedup();
+        parts.retain(|part| *part != self.given);
+        parts
     }
 
     fn open<'a>(
