@@ -128,13 +128,6 @@ fn one_job(
             "is 0; messages inside a node would never arrive",
         ));
     }
-    let host_speed = job.host_speed.unwrap_or(HOST_SPEED);
-    if host_speed.is_zero() {
-        return Err(ConfigError::new(
-            key("host_speed"),
-            "is 0; a computation would never end",
-        ));
-    }
     Ok(Job {
         enabled: job.enabled.unwrap_or(true),
         trace_path: find_trace(job, dir, &key("trace"))?,
@@ -159,7 +152,7 @@ fn one_job(
         },
         send_completion: send_completion(job, i)?,
         compute_scale: job.compute_scale.unwrap_or(Ratio::ONE),
-        host_speed,
+        host_speed: host_speed(job, &key)?,
         intra_node_latency_ps: job
             .intra_node_latency
             .map_or(INTRA_NODE_LATENCY_PS, |t| t.0),
@@ -168,6 +161,17 @@ fn one_job(
         collectives: job.collectives,
         name,
     })
+}
+
+/// How fast a rank of the job computes.
+fn host_speed(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Ratio, ConfigError> {
+    match job.host_speed.unwrap_or(HOST_SPEED) {
+        Ratio::ZERO => Err(ConfigError::new(
+            key("host_speed"),
+            "is 0; a computation would never end",
+        )),
+        speed => Ok(speed),
+    }
 }
 
 /// The NICs of a vFabric, each once.

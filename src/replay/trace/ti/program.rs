@@ -157,29 +157,27 @@ impl Rank {
                     wait(both.to_vec()),
                 ]
             }
-            Action::Wait(request) => {
-                let found = self.requests.take(request);
-                // Traces name messages only: what names none is a collective.
-                let found = found.or_else(|| self.collectives.pop_front());
-                found
-                    .map(|found| wait(vec![RequestId(found)]))
-                    .into_iter()
-                    .collect()
-            }
-            Action::WaitAll { .. } => {
-                let mut all = self.requests.take_all();
-                all.extend(self.collectives.drain(..));
-                match all.is_empty() {
-                    true => Vec::new(),
-                    false => vec![wait(all.into_iter().map(RequestId).collect())],
-                }
-            }
+            Action::Wait(request) => self.wait(request).into_iter().collect(),
+            Action::WaitAll { .. } => self.wait_all().into_iter().collect(),
             Action::Collective {
                 ref call,
                 immediate,
             } => vec![self.collective(call, immediate, world)],
             _ => Vec::new(),
         }
+    }
+
+    fn wait(&mut self, request: Request) -> Option<Call> {
+        let found = self.requests.take(request);
+        // Traces name messages only: what names none is a collective.
+        let found = found.or_else(|| self.collectives.pop_front())?;
+        Some(wait(vec![RequestId(found)]))
+    }
+
+    fn wait_all(&mut self) -> Option<Call> {
+        let mut all = self.requests.take_all();
+        all.extend(self.collectives.drain(..));
+        (!all.is_empty()).then(|| wait(all.into_iter().map(RequestId).collect()))
     }
 
     fn collective(
