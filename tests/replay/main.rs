@@ -6,6 +6,7 @@ mod by_hand;
 mod critical_path;
 mod everything;
 mod formats;
+mod loggp;
 mod naive;
 mod random;
 mod schedules;
