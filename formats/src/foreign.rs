@@ -77,7 +77,8 @@ impl Foreign {
 
 const TI: &str = "a time-independent (TI) trace of SimGrid, where another format is expected; `flitwise trace convert` \
                   makes VEF3 of it";
-const GOAL: &str = "a GOAL schedule, where another format is expected; `flitwise trace convert` makes VEF3 of it";
+const GOAL: &str =
+    "a GOAL schedule, where another format is expected; `flitwise trace convert` makes VEF3 of it";
 const GOAL_BINARY: &str = "a GOAL schedule in binary form, where another format is expected; `flitwise trace convert` \
                            makes VEF3 of it";
 

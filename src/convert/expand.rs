@@ -91,7 +91,11 @@ fn expand_rank(
         let first = out.len() as u32;
         match &node.task {
             Task::Collective(entry) if !kept.contains(&entry.key) => {
-                let cpu = if beside.contains(&index) { BESIDE } else { node.cpu };
+                let cpu = if beside.contains(&index) {
+                    BESIDE
+                } else {
+                    node.cpu
+                };
                 let entry = std::sync::Arc::clone(entry);
                 let first_tag = tags.get(&entry.key).copied().unwrap_or(FIRST_TAG);
                 out.push(Node {
@@ -127,12 +131,7 @@ fn expand_rank(
 }
 
 /// Adds the steps behind the last of `out`, which begins the collective, and what ends it.
-fn add_steps(
-    out: &mut Vec<Node>,
-    entry: &Entry,
-    first_tag: u32,
-    cpu: u8,
-) -> anyhow::Result<()> {
+fn add_steps(out: &mut Vec<Node>, entry: &Entry, first_tag: u32, cpu: u8) -> anyhow::Result<()> {
     let mut before = After::done(out.len() as u32 - 1);
     let mut sends = Vec::new();
     let rank = |member: u32| entry.members.get(member as usize).map_or(0, |r| r.get());

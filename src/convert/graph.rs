@@ -113,9 +113,8 @@ impl Losses {
 
     /// In order of their words.
     pub fn lines(&self) -> Vec<String> {
-        let line = |(what, count): (&&str, &u64)| {
-            format!("{} {what}", crate::units::human_count(*count))
-        };
+        let line =
+            |(what, count): (&&str, &u64)| format!("{} {what}", crate::units::human_count(*count));
         self.0.iter().map(line).collect()
     }
 }

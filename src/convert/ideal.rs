@@ -272,7 +272,9 @@ fn waits_for(entry: &Entry) -> (Option<u32>, WaitsFor) {
         false => (Some(root), WaitsFor::Nobody),
     };
     let of_kind = |kind: &CollectiveKind| match *kind {
-        CollectiveKind::Bcast { root, .. } | CollectiveKind::Scatter { root, .. } => from_root(root),
+        CollectiveKind::Bcast { root, .. } | CollectiveKind::Scatter { root, .. } => {
+            from_root(root)
+        }
         CollectiveKind::Reduce { root, .. } | CollectiveKind::Gather { root, .. } => to_root(root),
         _ => (None, WaitsFor::All),
     };

@@ -18,7 +18,9 @@ pub(super) fn schedule(
     let mut builder = Builder::new(name, graph.ranks.len() as u32)?;
     for (nodes, taken) in graph.ranks.iter().zip(&course.taken) {
         for (index, node) in (0..).zip(nodes) {
-            let sent = taken.get(&index).map(|&(rank, send)| bytes(graph, rank, send));
+            let sent = taken
+                .get(&index)
+                .map(|&(rank, send)| bytes(graph, rank, send));
             let mut op = Op::new(task(node, sent.unwrap_or(0), losses)?);
             op.cpu = node.cpu;
             builder.op(op)?;

@@ -281,7 +281,11 @@ fn scatterv(root: u32, send: Box<[u64]>, own: u64) -> Collective {
 }
 
 fn alltoallv(send: Box<[u64]>, recv: Box<[u64]>) -> Collective {
-    let sum = |sizes: &[u64]| sizes.iter().fold(0_u64, |sum, size| sum.saturating_add(*size));
+    let sum = |sizes: &[u64]| {
+        sizes
+            .iter()
+            .fold(0_u64, |sum, size| sum.saturating_add(*size))
+    };
     Collective::Alltoallv(Box::new(Alltoallv {
         send_buffer: sum(&send),
         recv_buffer: sum(&recv),
@@ -359,13 +363,17 @@ fn of_kind(kind: &CollectiveKind, me: u32) -> Collective {
 }
 
 fn alltoall(blocks: &[AlltoallBlocks], me: u32) -> Collective {
-    let same = blocks.first().filter(|first| blocks.iter().all(|b| b == *first));
+    let same = blocks
+        .first()
+        .filter(|first| blocks.iter().all(|b| b == *first));
     if let Some(AlltoallBlocks::Each(bytes)) = same {
         let (send, recv) = (of_bytes(*bytes), of_bytes(*bytes));
         return Collective::Alltoall { send, recv };
     }
     let ours = blocks.get(me as usize);
-    let sent = (0..).zip(blocks).map(|(j, _)| ours.map_or(0, |ours| ours.to(j)));
+    let sent = (0..)
+        .zip(blocks)
+        .map(|(j, _)| ours.map_or(0, |ours| ours.to(j)));
     let received = blocks.iter().map(|theirs| theirs.to(me));
     alltoallv(sent.collect(), received.collect())
 }

@@ -284,7 +284,11 @@ impl Records<'_> {
         let Some((op, send, recv)) = sizes(entry) else {
             return;
         };
-        let ranks: Arc<[u32]> = entry.members.iter().map(|rank| RankId::get(*rank)).collect();
+        let ranks: Arc<[u32]> = entry
+            .members
+            .iter()
+            .map(|rank| RankId::get(*rank))
+            .collect();
         let known = self.comms.iter().position(|comm| *comm == ranks);
         let comm = known.unwrap_or_else(|| {
             self.comms.push(ranks);

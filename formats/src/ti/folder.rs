@@ -34,7 +34,7 @@ impl Found {
                 Ok(Some(Form::List)) => found.lists.push(file),
                 Ok(Some(Form::OneFile)) => found.actions.push(file),
                 // What can't be read is none of its files, or is said to be missing.
-                Ok(None) | Err(_) => {}
+                Ok(Some(Form::Archive) | None) | Err(_) => {}
             }
         }
         Ok(found)
@@ -104,6 +104,8 @@ fn by_number(files: &[PathBuf]) -> Option<Vec<PathBuf>> {
     let mut numbered: Vec<_> = files.iter().map(number).collect::<Option<_>>()?;
     numbered.sort_unstable();
     let first = numbered.first()?.0;
-    let consecutive = (first..).zip(&numbered).all(|(n, (number, _))| n == *number);
+    let consecutive = (first..)
+        .zip(&numbered)
+        .all(|(n, (number, _))| n == *number);
     (first <= 1 && consecutive).then(|| numbered.into_iter().map(|(_, file)| file).collect())
 }

@@ -3,10 +3,10 @@
 use super::opened::{Opened, open};
 use crate::cli::{CliError, bad_trace, print};
 use flitwise::units::{human_bytes, human_count};
-use flitwise_formats::error::ErrorKind;
 use flitwise_formats::Source;
-use flitwise_formats::source::{Input, shown};
+use flitwise_formats::error::ErrorKind;
 use flitwise_formats::place::Place;
+use flitwise_formats::source::{Input, shown};
 use flitwise_formats::vef::{Check, Problem, Reader, observe};
 use flitwise_formats::{Problems, goal, ti};
 use serde_json::{Value, json};

@@ -61,7 +61,11 @@ pub(super) fn of_goal(input: &Input) -> Result<Summary, CliError> {
         ),
         (
             "computation",
-            computation(&traffic, &format!("{} calcs, ", human_count(info.calcs)), ns),
+            computation(
+                &traffic,
+                &format!("{} calcs, ", human_count(info.calcs)),
+                ns,
+            ),
         ),
         (
             "dependencies",

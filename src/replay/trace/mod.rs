@@ -171,7 +171,9 @@ pub fn format_of(input: &Input) -> anyhow::Result<&'static dyn TraceFormat> {
     let [first, ..] = FORMATS;
     let mut formats = FORMATS.into_iter();
     if input.path().is_dir() {
-        return Ok(formats.find(|format| format.finds(input.path())).unwrap_or(first));
+        return Ok(formats
+            .find(|format| format.finds(input.path()))
+            .unwrap_or(first));
     }
     let mut source = input.open()?;
     let head = source.head()?;
