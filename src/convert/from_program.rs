@@ -1,8 +1,8 @@
 //! The operations of a trace whose ranks do one thing after the other: VEF, and traces of MPI calls.
 
 use super::graph::{After, Brings, Entry, Graph, Key, Losses, Node, Task};
-use crate::replay::mpi::{Call, CommId, RequestId, SendMode, Until};
-use crate::replay::program::{Action, Event, Label, Op, Program, RankId, StreamId};
+use crate::replay::mpi::{Call, CommId, Communicator, RequestId, SendMode, Until};
+use crate::replay::program::{Action, Contribution, Event, Label, Op, Program, RankId, StreamId};
 use anyhow::{Context, bail, ensure};
 use flitwise_formats::goal::Kind;
 use hashbrown::HashMap;
@@ -102,6 +102,28 @@ impl Rank {
         if self.before.iter().any(waits) {
             self.node(Task::Calc { ps: 0 })?;
         }
+        Ok(())
+    }
+
+    fn collective(
+        &mut self,
+        comm: &Communicator,
+        contribution: Contribution,
+        request: Option<RequestId>,
+    ) -> anyhow::Result<()> {
+        let number = self.calls.entry(comm.id).or_default();
+        let key = Key::Call(comm.id.get(), *number);
+        *number += 1;
+        let me = comm.members.iter().position(|m| m.get() == self.number);
+        let me = me.with_context(|| format!("rank {} is no member", self.number))?;
+        let entry = Entry {
+            key,
+            members: Arc::clone(&comm.members),
+            me: me as u32,
+            brings: Brings::Own(contribution),
+        };
+        let node = self.node(Task::Collective(Arc::new(entry)))?;
+        self.called(node, request);
         Ok(())
     }
 
@@ -245,21 +267,7 @@ impl Builder {
                 comm,
                 contribution,
                 request,
-            } => {
-                let number = rank.calls.entry(comm.id).or_default();
-                let key = Key::Call(comm.id.get(), *number);
-                *number += 1;
-                let me = comm.members.iter().position(|m| m.get() == rank.number);
-                let me = me.with_context(|| format!("rank {} is no member", rank.number))?;
-                let entry = Entry {
-                    key,
-                    members: Arc::clone(&comm.members),
-                    me: me as u32,
-                    brings: Brings::Own(contribution),
-                };
-                let node = rank.node(Task::Collective(Arc::new(entry)))?;
-                rank.called(node, request);
-            }
+            } => rank.collective(&comm, contribution, request)?,
             Call::Wait { requests, until } => {
                 let active = requests.iter().filter_map(|r| rank.requests.remove(r));
                 let active: Vec<u32> = active.collect();

@@ -35,55 +35,11 @@ pub(super) fn of_goal(input: &Input) -> Result<Summary, CliError> {
         goal::Form::Text => "GOAL, text",
         goal::Form::Binary => "GOAL, binary",
     };
-    let operations = info.sends + info.recvs + info.calcs;
-    let ns = |time: f64| human_time((time * 1000.0) as u64);
-    let rows = vec![
-        ("format", form.to_owned()),
-        ("ranks", human_count(info.ranks.into())),
-        (
-            "operations",
-            format!(
-                "{}, at most {} of a rank",
-                human_count(operations),
-                human_count(info.largest_rank.into())
-            ),
-        ),
-        ("messages", messages(&traffic)),
-        ("bytes", bytes(&traffic)),
-        (
-            "receives",
-            format!(
-                "{}, {} of any source, {} of any tag",
-                human_count(info.recvs),
-                human_count(info.any_source),
-                human_count(info.any_tag)
-            ),
-        ),
-        (
-            "computation",
-            computation(
-                &traffic,
-                &format!("{} calcs, ", human_count(info.calcs)),
-                ns,
-            ),
-        ),
-        (
-            "dependencies",
-            format!(
-                "{} on ends, {} on starts",
-                human_count(info.requires),
-                human_count(info.irequires)
-            ),
-        ),
-        (
-            "CPUs, NICs",
-            format!("{} and {} of a rank", info.cpus, info.nics),
-        ),
-    ];
+    let rows = goal_rows(form, &info, &traffic);
     let keys = json!({
         "format": form,
         "ranks": info.ranks,
-        "operations": operations,
+        "operations": info.sends + info.recvs + info.calcs,
         "calcs": info.calcs,
         "receives": info.recvs,
         "receives_of_any_source": info.any_source,
@@ -102,6 +58,50 @@ pub(super) fn of_goal(input: &Input) -> Result<Summary, CliError> {
     })
 }
 
+fn goal_rows(form: &str, info: &goal::Info, traffic: &Traffic) -> Vec<(&'static str, String)> {
+    let operations = info.sends + info.recvs + info.calcs;
+    let ns = |time: f64| human_time((time * 1000.0) as u64);
+    vec![
+        ("format", form.to_owned()),
+        ("ranks", human_count(info.ranks.into())),
+        (
+            "operations",
+            format!(
+                "{}, at most {} of a rank",
+                human_count(operations),
+                human_count(info.largest_rank.into())
+            ),
+        ),
+        ("messages", messages(traffic)),
+        ("bytes", bytes(traffic)),
+        (
+            "receives",
+            format!(
+                "{}, {} of any source, {} of any tag",
+                human_count(info.recvs),
+                human_count(info.any_source),
+                human_count(info.any_tag)
+            ),
+        ),
+        (
+            "computation",
+            computation(traffic, &format!("{} calcs, ", human_count(info.calcs)), ns),
+        ),
+        (
+            "dependencies",
+            format!(
+                "{} on ends, {} on starts",
+                human_count(info.requires),
+                human_count(info.irequires)
+            ),
+        ),
+        (
+            "CPUs, NICs",
+            format!("{} and {} of a rank", info.cpus, info.nics),
+        ),
+    ]
+}
+
 pub(super) fn of_ti(input: &Input) -> Result<Summary, CliError> {
     let bad = |e: flitwise_formats::Error| bad_trace(&e);
     let trace = loop {
@@ -111,35 +111,7 @@ pub(super) fn of_ti(input: &Input) -> Result<Summary, CliError> {
     };
     let info = ti::Info::read(&trace).map_err(bad)?;
     let traffic = Traffic::of_actions(&trace).map_err(bad)?;
-    let flops = |flops: f64| format!("{flops:.4e} flops");
-    let mut rows = vec![
-        ("format", "TI".to_owned()),
-        ("ranks", human_count(info.ranks.into())),
-        ("actions", human_count(info.actions)),
-        ("messages", messages(&traffic)),
-        ("bytes", bytes(&traffic)),
-        (
-            "receives",
-            format!(
-                "{}, {} of any source or tag",
-                human_count(info.recvs + info.sendrecvs),
-                human_count(info.any)
-            ),
-        ),
-        (
-            "collectives",
-            format!(
-                "{} calls of all ranks, {} only started",
-                human_count(info.collectives),
-                human_count(info.immediate_collectives)
-            ),
-        ),
-        ("computation", computation(&traffic, "", flops)),
-    ];
-    if info.unknown_sizes > 0 {
-        let unknown = human_count(info.unknown_sizes);
-        rows.push(("unknown sizes", format!("{unknown}: counted as no bytes")));
-    }
+    let rows = ti_rows(&info, &traffic);
     let mut table = vec![row(["action", "count"])];
     let named = info.by_name.iter();
     table.extend(named.map(|(name, &count)| vec![(*name).to_owned(), human_count(count)]));
@@ -163,6 +135,39 @@ pub(super) fn of_ti(input: &Input) -> Result<Summary, CliError> {
         keys,
         traffic,
     })
+}
+
+fn ti_rows(info: &ti::Info, traffic: &Traffic) -> Vec<(&'static str, String)> {
+    let flops = |flops: f64| format!("{flops:.4e} flops");
+    let mut rows = vec![
+        ("format", "TI".to_owned()),
+        ("ranks", human_count(info.ranks.into())),
+        ("actions", human_count(info.actions)),
+        ("messages", messages(traffic)),
+        ("bytes", bytes(traffic)),
+        (
+            "receives",
+            format!(
+                "{}, {} of any source or tag",
+                human_count(info.recvs + info.sendrecvs),
+                human_count(info.any)
+            ),
+        ),
+        (
+            "collectives",
+            format!(
+                "{} calls of all ranks, {} only started",
+                human_count(info.collectives),
+                human_count(info.immediate_collectives)
+            ),
+        ),
+        ("computation", computation(traffic, "", flops)),
+    ];
+    if info.unknown_sizes > 0 {
+        let unknown = human_count(info.unknown_sizes);
+        rows.push(("unknown sizes", format!("{unknown}: counted as no bytes")));
+    }
+    rows
 }
 
 fn messages(traffic: &Traffic) -> String {
