@@ -61,7 +61,7 @@ pub struct Written {
 }
 
 /// Most operations of a trace that is converted: 8 GB of memory at most.
-const MAX_OPERATIONS: u64 = 1 << 26;
+const MAX_OPERATIONS: u64 = 1 << 25;
 
 /// Writes the trace `file`, which messages call `name`, in another form. A TI trace is read, and written, for ranks of the speed in
 /// `reading`.
