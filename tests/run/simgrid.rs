@@ -64,7 +64,9 @@ fn ti_traces_take_about_as_long_as_in_simgrid() {
         let ratio = ours / theirs;
         println!("{name}: {ours:.6} s, CM02 {theirs:.6} s, ratio {ratio:.3}");
         if !(least..=most).contains(&ratio) {
-            wrong.push_str(&format!("{name}: {ours:.6} s, not {theirs:.6} s: {ratio:.3}\n"));
+            wrong.push_str(&format!(
+                "{name}: {ours:.6} s, not {theirs:.6} s: {ratio:.3}\n"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
