@@ -30,11 +30,18 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "TIME")]
     unit: Option<Picoseconds>,
     /// Flops per second of a rank in a TI trace, read or written [default: 20000].
-    #[arg(long, value_name = "FLOPS")]
+    #[arg(long, value_name = "FLOPS", value_parser = flops)]
     host_speed: Option<Ratio>,
     /// Prints what was written as JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// A speed as an experiment has it: `1e9`.
+fn flops(text: &str) -> Result<Ratio, String> {
+    let number = text.parse::<f64>().ok().and_then(Ratio::from_f64);
+    let number = number.filter(|speed| *speed != Ratio::ZERO);
+    number.ok_or_else(|| "it is no number of flops per second above 0, such as 1e9".to_owned())
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -85,7 +92,6 @@ fn to_another(args: &ConvertArgs, input: &Input) -> Result<(), CliError> {
     }
     let reading = match args.host_speed {
         None => Reading::default(),
-        Some(Ratio::ZERO) => return bad("--host-speed 0: a rank must compute: more than 0"),
         Some(host_speed) => Reading { host_speed },
     };
     let file = checked(input)?;
