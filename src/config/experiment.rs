@@ -126,6 +126,9 @@ pub struct Job {
     pub send_completion: SendCompletion,
     /// Multiplies every computation.
     pub compute_scale: Ratio,
+    /// Flops per second of a rank in a TI trace.
+    #[serde(rename = "host_speed_flops_per_s")]
+    pub host_speed: Ratio,
     /// Latency of a message between ranks of one NIC, in picoseconds.
     pub intra_node_latency_ps: u64,
     /// Bandwidth of such messages in bytes per second.

@@ -159,6 +159,7 @@ pub(super) struct RawJob {
     pub send_completion: Option<RawSendCompletion>,
     pub eager_threshold: Option<Bytes>,
     pub compute_scale: Option<Ratio>,
+    pub host_speed: Option<Ratio>,
     pub intra_node_latency: Option<Picoseconds>,
     pub intra_node_bandwidth: Option<Rate>,
     pub reduction_cost: Option<CostPerByte>,

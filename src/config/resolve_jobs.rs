@@ -12,6 +12,7 @@ use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::Bcast;
+use crate::replay::trace::HOST_SPEED;
 use crate::units::Ratio;
 use flitwise_formats::quote::quoted;
 use flitwise_formats::source::{STDIN, directory};
@@ -151,6 +152,7 @@ fn one_job(
         },
         send_completion: send_completion(job, i)?,
         compute_scale: job.compute_scale.unwrap_or(Ratio::ONE),
+        host_speed: host_speed(job, &key)?,
         intra_node_latency_ps: job
             .intra_node_latency
             .map_or(INTRA_NODE_LATENCY_PS, |t| t.0),
@@ -159,6 +161,17 @@ fn one_job(
         collectives: job.collectives,
         name,
     })
+}
+
+/// How fast a rank of the job computes.
+fn host_speed(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Ratio, ConfigError> {
+    match job.host_speed.unwrap_or(HOST_SPEED) {
+        Ratio::ZERO => Err(ConfigError::new(
+            key("host_speed"),
+            "is 0; a computation would never end",
+        )),
+        speed => Ok(speed),
+    }
 }
 
 /// The NICs of a vFabric, each once.

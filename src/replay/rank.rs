@@ -59,6 +59,8 @@ pub(super) enum State {
     InWait,
     /// The operation waits for requests, and an event will look at them.
     Looking,
+    /// The program has nothing for it now, and will wake it.
+    Paused,
     /// The program is over.
     Ended,
 }

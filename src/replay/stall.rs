@@ -32,12 +32,18 @@ impl Lines {
         for rank in &waiting.job.ranks {
             let id = rank.id;
             for (number, stream) in rank.streams() {
-                let Some(op) = &stream.op else { continue };
-                let place = op.place;
                 let which = match number.get() {
                     0 => String::new(),
                     number => format!(", stream {number},"),
                 };
+                if stream.state == State::Paused {
+                    self.add(|| {
+                        let open = waiting.open(rank);
+                        format!("job '{name}': rank {id}{which} waits for {open}")
+                    });
+                }
+                let Some(op) = &stream.op else { continue };
+                let place = op.place;
                 match stream.state {
                     State::Waiting => self.add(|| {
                         let awaited: Vec<String> = (op.after.events().iter())
@@ -50,7 +56,11 @@ impl Lines {
                         let end = waiting.end_of(rank, number, op);
                         format!("job '{name}': rank {id}{which} waits for {end} ({place})")
                     }),
-                    State::Between | State::Computing | State::Looking | State::Ended => {}
+                    State::Between
+                    | State::Computing
+                    | State::Looking
+                    | State::Paused
+                    | State::Ended => {}
                 }
             }
         }
@@ -161,6 +171,24 @@ impl Waiting<'_> {
         match open || self.under_way(sent) {
             true => format!("rank {rank}"),
             false => format!("rank {rank}, which has not entered it"),
+        }
+    }
+
+    /// What the operations of a rank wait for that no stream waits for: its receive that was posted first.
+    fn open(&self, rank: &Rank) -> String {
+        let endpoint = rank.endpoint_if_any();
+        let posted = endpoint.and_then(|endpoint| {
+            let posted = endpoint.queues.posted();
+            posted.min_by_key(|(_, number, _)| *number)
+        });
+        match posted {
+            Some((pattern, ..)) => {
+                let (from, tag) = (pattern.from, pattern.tag.map(|tag| tag.0.cast_unsigned()));
+                let from = from.map_or_else(|| "any rank".into(), |from| format!("rank {from}"));
+                let tag = tag.map_or_else(|| "any tag".into(), |tag| format!("tag {tag}"));
+                format!("a message from {from} ({tag})")
+            }
+            None => "the end of its sends".into(),
         }
     }
 

@@ -18,7 +18,8 @@ use twox_hash::XxHash3_128;
 pub struct TraceDigest {
     /// The trace as written in the experiment file.
     pub trace: String,
-    /// XXH3 (128 bits, seed 0) of the bytes of the file, compressed or not.
+    /// XXH3 (128 bits, seed 0) of the bytes of the file, compressed or not; of a trace of several files, of all of
+    /// them one after the other.
     pub xxh3: u128,
 }
 
@@ -120,8 +121,20 @@ fn read(
     let Some(file) = check_input(&input, go_on)? else {
         return Ok(None);
     };
-    let hash = xxh3(input.bytes()?, go_on).with_context(|| input.path().display().to_string())?;
-    Ok(hash.map(|hash| (file, hash)))
+    let mut hash = XxHash3_128::new();
+    let shown = || input.path().display().to_string();
+    // A directory has no bytes of its own.
+    if !input.path().is_dir() && !add(&mut hash, input.bytes()?, go_on).with_context(shown)? {
+        return Ok(None);
+    }
+    for part in file.parts() {
+        let shown = || part.display().to_string();
+        let bytes = std::fs::File::open(&part).with_context(shown)?;
+        if !add(&mut hash, bytes, go_on).with_context(shown)? {
+            return Ok(None);
+        }
+    }
+    Ok(Some((file, hash.finish_128())))
 }
 
 /// Bytes read at once.
@@ -129,20 +142,23 @@ const BLOCK: usize = 1 << 20;
 /// Blocks between two looks at whether the user stops the run.
 const LOOK: u32 = 64;
 
-/// The digest of a file; `None` if `go_on` returned false before its end.
-fn xxh3(mut file: impl Read, go_on: &mut dyn FnMut() -> bool) -> std::io::Result<Option<u128>> {
-    let mut block = vec![0; BLOCK];
-    let (mut hash, mut until_look) = (XxHash3_128::new(), LOOK);
+/// Adds a file to a digest; false if `go_on` returned false before its end.
+fn add(
+    hash: &mut XxHash3_128,
+    mut file: impl Read,
+    go_on: &mut dyn FnMut() -> bool,
+) -> std::io::Result<bool> {
+    let (mut block, mut until_look) = (vec![0; BLOCK], LOOK);
     loop {
         if until_look == 0 {
             until_look = LOOK;
             if !go_on() {
-                return Ok(None);
+                return Ok(false);
             }
         }
         until_look -= 1;
         match file.read(&mut block) {
-            Ok(0) => return Ok(Some(hash.finish_128())),
+            Ok(0) => return Ok(true),
             Ok(n) => hash.write(&block[..n]),
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
@@ -155,7 +171,8 @@ mod tests {
     use std::io::Read;
 
     fn xxh3(file: impl Read) -> std::io::Result<u128> {
-        super::xxh3(file, &mut || true).map(Option::unwrap)
+        let mut hash = super::XxHash3_128::new();
+        super::add(&mut hash, file, &mut || true).map(|_| hash.finish_128())
     }
 
     /// A file read in blocks has the digest of its bytes at once, and no bytes have XXH3's

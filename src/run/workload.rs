@@ -10,6 +10,7 @@ use crate::replay::background::{BackgroundFlow, MessageSize, NicQueueing, Rate, 
 use crate::replay::mpi::Protocol;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::StopCheck;
+use crate::replay::trace::Reading;
 use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::{Ratio, TickLength};
 
@@ -75,11 +76,14 @@ pub(super) fn replay_of<'a>(
             Repeat::Times(times) => times.into(),
             Repeat::UntilOthersEnd => 0,
         };
+        let reading = Reading {
+            host_speed: job.host_speed,
+        };
         operations += trace.operations().saturating_mul(times);
         jobs.push(JobSpec {
             name: job.name.clone(),
             program: trace
-                .open(StopCheck::new(stopped))
+                .open(&reading, StopCheck::new(stopped))
                 .map_err(RunError::Trace)?,
             start_ps: job.start_ps,
             repeat: job.repeat,

@@ -3,7 +3,12 @@
 
 mod alone;
 mod by_hand;
+mod conversions;
 mod critical_path;
 mod everything;
+mod formats;
+mod loggp;
 mod naive;
 mod random;
+mod recorded;
+mod schedules;

@@ -81,6 +81,8 @@ pub enum SendMode {
     Standard,
     /// Never before the receiver has matched it.
     Synchronous,
+    /// At its start: it has a buffer of its own. The message travels like that of a standard send.
+    Buffered,
 }
 
 /// What a wait waits for, and which requests it takes.

@@ -13,6 +13,8 @@ pub enum Owner {
     Stream(StreamId),
     /// A request.
     Request(RequestId),
+    /// Nothing: the send was complete at its start.
+    Nobody,
 }
 
 /// A send whose sender still has something to do or to hear.
@@ -79,6 +81,11 @@ impl Endpoint {
         if let Some(complete) = self.requests.get_mut(&request) {
             *complete = true;
         }
+    }
+
+    /// Makes a request inactive.
+    pub fn forget(&mut self, request: RequestId) {
+        self.requests.remove(&request);
     }
 
     /// Looks at the requests of a wait. True if it returns now: it has then taken what it takes.

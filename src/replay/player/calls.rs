@@ -11,6 +11,7 @@ use crate::replay::mpi::{
 use crate::replay::program::{Action, Contribution, Op, Place, RankId, StreamId};
 use crate::replay::queue::{Act, Actor, What};
 use crate::replay::rank::State;
+use anyhow::Context;
 
 /// What went wrong; the caller adds the place.
 type Problem = String;
@@ -72,7 +73,7 @@ impl Player<'_> {
         };
         match (request, complete) {
             (Some(request), true) => {
-                self.complete_request(rank, request, ps, shared);
+                self.complete_request(rank, request, ps, shared)?;
                 Ok(State::Between)
             }
             (Some(_), false) | (None, true) => Ok(State::Between),
@@ -167,6 +168,8 @@ impl Player<'_> {
         let number = endpoint.order.number((to, comm)).ok_or(TOO_MANY)?;
         // An eager send that is complete when handed over has nothing to do or to hear later.
         let over = !rendezvous && release == Release::Handed;
+        let buffered = mode == SendMode::Buffered;
+        let owner = if buffered { Owner::Nobody } else { owner };
         let send = match over {
             true => 0,
             false => {
@@ -197,7 +200,7 @@ impl Player<'_> {
             to,
         };
         self.post(calling.ps, ranks, size, packet, release, shared)?;
-        Ok(over)
+        Ok(over || buffered)
     }
 
     fn post(
@@ -341,16 +344,22 @@ impl Player<'_> {
         Ok(false)
     }
 
-    /// A request completed at `ps`: streams that wait for it look again.
+    /// A request completed at `ps`: streams that wait for it look again, or the program hears of it.
     pub(super) fn complete_request(
         &mut self,
         rank: RankId,
         request: RequestId,
         ps: u64,
         shared: &mut Shared<'_>,
-    ) {
+    ) -> anyhow::Result<()> {
         let state = &mut self.ranks[rank.index()];
         state.touch(ps);
+        let completed = self.program.completed(rank, request);
+        if completed.with_context(|| format!("job '{}', rank {rank}", self.name))? {
+            state.endpoint().forget(request);
+            self.wake_paused(rank, ps, shared);
+            return Ok(());
+        }
         state.endpoint().complete(request);
         let streams = state.streams().len() as u32;
         for stream in StreamId::all(streams) {
@@ -363,6 +372,7 @@ impl Player<'_> {
                 shared.stream(ps, self.act_of(rank, stream, record), stream);
             }
         }
+        Ok(())
     }
 
     /// A packet arrived at its receiver at `ps`.

@@ -25,7 +25,9 @@ impl Player<'_> {
                 State::Computing => self.act(rank, stream, ps, shared)?,
                 State::Looking => self.look(rank, stream, ps, shared)?,
                 State::Between => false,
-                State::Waiting | State::Blocked | State::InWait | State::Ended => true,
+                State::Waiting | State::Blocked | State::InWait | State::Paused | State::Ended => {
+                    true
+                }
             };
             if blocked {
                 return Ok(());
@@ -33,8 +35,14 @@ impl Player<'_> {
             let next = self.program.next(rank, stream);
             let next = next.with_context(|| format!("job '{}', rank {rank}", self.name))?;
             self.ranks[r].touch(ps);
+            self.wake_paused(rank, ps, shared);
             let state = self.ranks[r].stream_mut(stream);
             let Some(mut op) = next else {
+                if self.program.pauses(rank, stream) {
+                    state.state = State::Paused;
+                    shared.observe(ps, self.seen(rank, stream), || Doing::Waiting);
+                    return Ok(());
+                }
                 state.state = State::Ended;
                 self.unended -= 1;
                 shared.observe(ps, self.seen(rank, stream), || Doing::Ended);
@@ -56,6 +64,18 @@ impl Player<'_> {
             }
             if self.compute(rank, stream, ps, shared)? > ps {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Lets the streams of `rank` go on at `ps` that paused and have something to do again.
+    pub(super) fn wake_paused(&mut self, rank: RankId, ps: u64, shared: &mut Shared<'_>) {
+        while let Some(stream) = self.program.woken(rank) {
+            let woken = self.ranks[rank.index()].stream_mut(stream);
+            if woken.state == State::Paused {
+                woken.state = State::Between;
+                let record = woken.records;
+                shared.stream(ps, self.act_of(rank, stream, record), stream);
             }
         }
     }
@@ -369,9 +389,9 @@ impl Player<'_> {
         let stream = match owner {
             Owner::Stream(stream) => stream,
             Owner::Request(request) => {
-                self.complete_request(rank, request, ps, shared);
-                return Ok(());
+                return self.complete_request(rank, request, ps, shared);
             }
+            Owner::Nobody => return Ok(()),
         };
         let state = &mut self.ranks[rank.index()];
         state.touch(ps);

@@ -7,7 +7,7 @@ mod stop;
 pub use collective::{AlltoallBlocks, Collective, CollectiveKind, Contribution, RootedBlocks};
 pub use stop::{StopCheck, Stopped};
 
-use super::mpi::Call;
+use super::mpi::{Call, RequestId};
 use crate::fabric::ids::define_ids;
 use std::fmt;
 use std::num::NonZeroU64;
@@ -173,6 +173,30 @@ pub trait Program {
     /// If the trace is broken at a place not read before; [`Stopped`] if the user stops the run
     /// before it is found.
     fn next(&mut self, rank: RankId, stream: StreamId) -> anyhow::Result<Option<Op>>;
+
+    /// True if a stream of `rank` for which [`next`](Self::next) has nothing now is not over: it goes on when
+    /// it is [woken](Self::woken).
+    fn pauses(&self, rank: RankId, stream: StreamId) -> bool {
+        let _ = (rank, stream);
+        false
+    }
+
+    /// The operation of this request of `rank` is complete. True if the program follows its requests itself: then
+    /// no wait names them.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    fn completed(&mut self, rank: RankId, request: RequestId) -> anyhow::Result<bool> {
+        let _ = (rank, request);
+        Ok(false)
+    }
+
+    /// A stream of `rank` that [paused](Self::pauses) and goes on, each once: to be asked after `next` and
+    /// [`completed`](Self::completed).
+    fn woken(&mut self, rank: RankId) -> Option<StreamId> {
+        let _ = rank;
+        None
+    }
 
     /// Starts over: every stream is at its first operation again.
     ///

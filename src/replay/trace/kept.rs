@@ -1,7 +1,7 @@
 //! Small traces as lists of operations in memory, so that their files are read once for any
 //! number of replays.
 
-use super::TraceFile;
+use super::{Reading, TraceFile};
 use crate::replay::program::{Op, Program, RankId, StopCheck, StreamId};
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl TraceFile for Kept {
         self.ideal_ps
     }
 
-    fn open<'a>(&self, _: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
+    fn open<'a>(&self, _: &Reading, _: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
         let of_rank = |streams: &Ops| vec![0; streams.len()];
         Ok(Box::new(KeptProgram {
             next: self.ranks.iter().map(of_rank).collect(),

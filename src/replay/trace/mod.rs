@@ -3,12 +3,17 @@
 //! A new format is a module here with a [`TraceFormat`], an entry in [`FORMATS`], and a parser
 //! in the crate `flitwise-formats`.
 
+pub mod goal;
 mod kept;
+pub mod ti;
 pub mod vef;
 
 use super::program::{Program, StopCheck};
+use crate::units::Ratio;
+use flitwise_formats::goal::Schedule;
 use flitwise_formats::source::Input;
-use std::path::Path;
+use flitwise_formats::{Problem, Problems};
+use std::path::{Path, PathBuf};
 
 /// A format of traces.
 pub trait TraceFormat: Sync {
@@ -17,6 +22,12 @@ pub trait TraceFormat: Sync {
 
     /// True if a file whose unpacked content begins with `head` says that it is of this format.
     fn probe(&self, head: &[u8]) -> bool;
+
+    /// True if the directory `dir` has a trace of this format.
+    fn finds(&self, dir: &Path) -> bool {
+        let _ = dir;
+        false
+    }
 
     /// Reads and checks all of `input`. Calls `go_on` now and then, and returns `None` as soon as it
     /// returns false.
@@ -45,15 +56,64 @@ pub trait TraceFile: Send + Sync {
         None
     }
 
-    /// The trace from its start. The program ends with an error when `stop` says so.
+    /// The schedule, if the trace is one.
+    fn schedule(&self) -> Option<&Schedule> {
+        None
+    }
+
+    /// The files that the trace has besides the one by which it is given.
+    fn parts(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// The trace from its start, read as `reading` says. The program ends with an error when `stop` says so.
     ///
     /// # Errors
     /// If the file can't be read or is not the one that was checked.
-    fn open<'a>(&self, stop: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>>;
+    fn open<'a>(
+        &self,
+        reading: &Reading,
+        stop: StopCheck<'a>,
+    ) -> anyhow::Result<Box<dyn Program + 'a>>;
+}
+
+/// What a job says of how its trace is read. Each format uses the part that concerns it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// Flops per second of a rank in a TI trace; more than 0.
+    pub host_speed: Ratio,
+}
+
+/// What SimGrid's recorder counts flops by if it is told nothing else (`smpi/host-speed`), in flops per second: with
+/// it a computation takes as long as it was recorded.
+pub const HOST_SPEED: Ratio = Ratio::whole(20_000);
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self {
+            host_speed: HOST_SPEED,
+        }
+    }
+}
+
+/// Problems that a refusal quotes.
+const QUOTED: usize = 5;
+
+/// Why a trace with these problems is refused.
+#[cold]
+fn refusal(problems: &Problems) -> String {
+    let mut lines: Vec<String> = (problems.first.iter().take(QUOTED))
+        .map(Problem::to_string)
+        .collect();
+    let more = problems.total.saturating_sub(lines.len() as u64);
+    if more > 0 {
+        lines.push(format!("and {more} more errors"));
+    }
+    lines.join("\n")
 }
 
 /// All formats, in the order in which a file is held against them.
-pub const FORMATS: [&dyn TraceFormat; 1] = [&vef::Vef];
+pub const FORMATS: [&dyn TraceFormat; 3] = [&vef::Vef, &goal::Goal, &ti::Ti];
 
 /// Most operations of a trace that is kept in memory after it was checked: 40 MB of them.
 const MAX_KEPT: u64 = 500_000;
@@ -67,7 +127,7 @@ const MAX_KEPT: u64 = 500_000;
 /// # Examples
 /// ```
 /// use flitwise::replay::program::{RankId, StopCheck, StreamId};
-/// use flitwise::replay::trace::check_file;
+/// use flitwise::replay::trace::{Reading, check_file};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("ping.vef");
@@ -77,7 +137,7 @@ const MAX_KEPT: u64 = 500_000;
 ///
 /// let file = check_file(&path, &mut || true)?.expect("not stopped");
 /// assert_eq!((file.ranks(), file.operations()), (2, 2));
-/// let mut program = file.open(StopCheck::never())?;
+/// let mut program = file.open(&Reading::default(), StopCheck::never())?;
 /// let op = program.next(RankId::new(0), StreamId::new(0))?.expect("one operation");
 /// assert_eq!(op.compute_ps, 10_000);
 /// # Ok::<(), anyhow::Error>(())
@@ -100,9 +160,22 @@ pub fn check_input(
     input: &Input,
     go_on: &mut dyn FnMut() -> bool,
 ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
+    format_of(input)?.check(input, go_on)
+}
+
+/// The format of a trace, by its content. VEF says what is wrong with a file of none.
+///
+/// # Errors
+/// If the file can't be read.
+pub fn format_of(input: &Input) -> anyhow::Result<&'static dyn TraceFormat> {
+    let [first, ..] = FORMATS;
+    let mut formats = FORMATS.into_iter();
+    if input.path().is_dir() {
+        return Ok(formats
+            .find(|format| format.finds(input.path()))
+            .unwrap_or(first));
+    }
     let mut source = input.open()?;
     let head = source.head()?;
-    let of_head = FORMATS.iter().find(|format| format.probe(head));
-    // The first format says what is wrong with a file of none.
-    of_head.unwrap_or(&FORMATS[0]).check(input, go_on)
+    Ok(formats.find(|format| format.probe(head)).unwrap_or(first))
 }

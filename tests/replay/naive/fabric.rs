@@ -20,9 +20,14 @@ pub fn reports(tick: u64, bytes: u64) -> [u64; 2] {
 
 /// The replay of a case, at its start.
 pub fn replay(case: &Case) -> Replay<'static> {
+    replay_of(case, Box::new(InMemory::new(&case.ranks)))
+}
+
+/// The replay of a program as the job of a case.
+pub fn replay_of(case: &Case, program: Box<dyn Program>) -> Replay<'static> {
     let job = JobSpec {
         name: String::from("job"),
-        program: Box::new(InMemory::new(&case.ranks)),
+        program,
         start_ps: case.start_ps,
         repeat: Repeat::Times(case.repeat),
         sl: 0,

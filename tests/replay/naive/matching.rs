@@ -17,7 +17,8 @@ pub struct Send {
     /// Counts the sends from this rank to that rank in this communicator.
     pub number: usize,
     pub eager: bool,
-    pub owner: Owner,
+    /// What is complete with it; nothing if the sender has a buffer.
+    pub owner: Option<Owner>,
     /// The envelope has arrived.
     pub arrived: bool,
     /// When the receiver took the envelope up: how many envelopes it took up before.
@@ -62,7 +63,11 @@ impl World<'_> {
         self.outcome.point_to_point += 1;
         self.outcome.point_to_point_bytes += bytes;
         let small = bytes <= self.case.protocol.eager_threshold_bytes;
-        let eager = mode == SendMode::Standard && small;
+        let eager = mode != SendMode::Synchronous && small;
+        let buffered = mode == SendMode::Buffered;
+        self.count_if(buffered && eager, "short buffered send");
+        self.count_if(buffered && !eager, "long buffered send");
+        let owner_later = (!buffered).then_some(owner);
         self.count_if(eager, "eager send");
         self.count_if(!eager && !small, "rendezvous");
         self.count_if(!eager && small, "short synchronous send");
@@ -77,14 +82,14 @@ impl World<'_> {
             bytes,
             number,
             eager,
-            owner,
+            owner: owner_later,
             arrived: false,
             taken: None,
             receive: None,
             clear_arrived: false,
             answered: false,
         });
-        let waits = eager && self.case.send_completion == SendCompletion::Injected;
+        let waits = eager && !buffered && self.case.send_completion == SendCompletion::Injected;
         self.send(Message {
             from,
             to,
@@ -97,7 +102,7 @@ impl World<'_> {
             when_injected: waits.then_some(owner),
             when_arrived: None,
         });
-        if eager && !waits {
+        if buffered || (eager && !waits) {
             self.complete(Some(owner));
         }
     }
@@ -257,7 +262,7 @@ impl World<'_> {
                 to,
                 bytes,
                 purpose: Purpose::Payload(send),
-                when_injected: Some(owner),
+                when_injected: owner,
                 when_arrived: None,
             });
         }

@@ -10,7 +10,7 @@
 mod case;
 mod compare;
 mod describe;
-mod fabric;
+pub mod fabric;
 mod matching;
 mod members;
 mod message;

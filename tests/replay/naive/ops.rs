@@ -117,6 +117,11 @@ pub fn ssend(to: u32, comm: u32, tag: i32, bytes: u64) -> Op {
     send_in_mode(to, comm, tag, bytes, SendMode::Synchronous)
 }
 
+/// A buffered send that blocks.
+pub fn bsend(to: u32, comm: u32, tag: i32, bytes: u64) -> Op {
+    send_in_mode(to, comm, tag, bytes, SendMode::Buffered)
+}
+
 /// A receive that blocks; `None` for any source or tag.
 pub fn receive(from: Option<u32>, comm: u32, tag: Option<i32>) -> Op {
     call(Call::Receive {

@@ -3,7 +3,7 @@
 use super::{Lines, VefProgram};
 use crate::replay::program::{Program, StopCheck};
 use crate::replay::trace::kept::Kept;
-use crate::replay::trace::{MAX_KEPT, TraceFile, TraceFormat};
+use crate::replay::trace::{MAX_KEPT, Reading, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_formats::source::Input;
 use flitwise_formats::vef::{Check, Clock, Observer, Reader, Record, Resolved, observe};
@@ -81,7 +81,7 @@ impl TraceFile for VefFile {
         self.ideal_ps
     }
 
-    fn open<'a>(&self, stop: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
+    fn open<'a>(&self, _: &Reading, stop: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
         let program = VefProgram::resume(&self.input, &self.check, stop)?;
         Ok(Box::new(program))
     }
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(file.operations(), check.records.iter().sum::<u64>());
         let info = flitwise_formats::vef::Info::read(&path).unwrap();
         assert_eq!(file.ideal_ps(), info.ideal.map(|ideal| ideal.span_ps));
-        let mut kept = file.open(StopCheck::never()).unwrap();
+        let mut kept = file.open(&Reading::default(), StopCheck::never()).unwrap();
         let ops = all(&mut *kept);
         assert_eq!(ops, all(&mut read));
         assert!(

@@ -50,7 +50,7 @@ fn messages(builder: &mut Builder, dice: &mut Dice<'_>) {
     let [send_request, mut receive_request] = [dice.one_in(2), dice.one_in(2)];
     let any_source = builder.wildcards && dice.one_in(3);
     let any_tag = builder.wildcards && dice.one_in(4);
-    let synchronous = dice.one_in(5);
+    let mode = dice.below(10);
     let [before_send, before_receive] = [dice.of(&COMPUTATIONS), dice.of(&COMPUTATIONS)];
     let mut sends = Vec::new();
     let mut receives = Vec::new();
@@ -59,10 +59,10 @@ fn messages(builder: &mut Builder, dice: &mut Dice<'_>) {
         // Tags of messages of one piece may differ.
         let tag = if dice.one_in(3) { tag + 1 } else { tag };
         let rank = to.rank as u32;
-        sends.push(if synchronous {
-            ops::ssend(rank, comm, tag, bytes)
-        } else {
-            ops::send(rank, comm, tag, bytes)
+        sends.push(match mode {
+            0..=1 => ops::ssend(rank, comm, tag, bytes),
+            2..=3 => ops::bsend(rank, comm, tag, bytes),
+            _ => ops::send(rank, comm, tag, bytes),
         });
         let source = (!any_source).then_some(from.rank as u32);
         receives.push(ops::receive(source, comm, (!any_tag).then_some(tag)));

@@ -1,0 +1,72 @@
+//! GOAL schedules: recognised, checked, and opened for replay.
+//!
+//! Only dependencies order the operations of a rank. So a stream stands for a CPU, which takes the operations
+//! that have no unmet dependency in the order in which they got there, and [pauses](Program::pauses) while it has none.
+
+mod program;
+
+pub use program::GoalProgram;
+
+use super::refusal;
+use crate::replay::program::{Program, StopCheck};
+use crate::replay::trace::{Reading, TraceFile, TraceFormat};
+use anyhow::bail;
+use flitwise_formats::goal::{Schedule, check_input, probe};
+use flitwise_formats::source::Input;
+
+/// GOAL, as text or binary.
+pub struct Goal;
+
+impl TraceFormat for Goal {
+    fn name(&self) -> &'static str {
+        "GOAL"
+    }
+
+    fn probe(&self, head: &[u8]) -> bool {
+        probe(head).is_some()
+    }
+
+    fn check(
+        &self,
+        input: &Input,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
+        let Some((check, schedule)) = check_input(input, go_on)? else {
+            return Ok(None);
+        };
+        let (Some(schedule), true) = (schedule, check.is_clean()) else {
+            bail!(refusal(&check.errors));
+        };
+        let info = check.info;
+        Ok(Some(Box::new(GoalFile {
+            schedule,
+            cpus: info.cpus,
+            operations: info.sends + info.recvs + info.calcs,
+        })))
+    }
+}
+
+/// A schedule that checked clean.
+struct GoalFile {
+    schedule: Schedule,
+    cpus: u32,
+    operations: u64,
+}
+
+impl TraceFile for GoalFile {
+    fn ranks(&self) -> u32 {
+        self.schedule.ranks()
+    }
+
+    fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    fn schedule(&self) -> Option<&Schedule> {
+        Some(&self.schedule)
+    }
+
+    fn open<'a>(&self, _: &Reading, _: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
+        Ok(Box::new(GoalProgram::new(self.schedule.clone(), self.cpus)))
+    }
+}

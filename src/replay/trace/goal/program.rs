@@ -1,0 +1,238 @@
+//! The operations of a schedule, as their dependencies allow them.
+
+use crate::replay::mpi::{Call, CommId, RequestId, SendMode, Tag};
+use crate::replay::program::{Action, After, Op, Place, Program, RankId, StreamId};
+use anyhow::Context;
+use flitwise_formats::goal::{Block, Kind, Node, Schedule, Task};
+use flitwise_formats::place;
+use hashbrown::HashMap;
+use std::collections::VecDeque;
+
+/// Picoseconds of a unit of time in a schedule: nanoseconds, by LogGOPSim's convention.
+const PS_PER_UNIT: u64 = 1000;
+
+/// A schedule being replayed. It keeps of each rank the operations that may start and those that wait for part of their
+/// dependencies.
+pub struct GoalProgram {
+    schedule: Schedule,
+    cpus: u32,
+    ranks: Vec<Option<Box<RankState>>>,
+}
+
+/// How far a rank is.
+struct RankState {
+    block: Block,
+    /// Unmet dependencies of the operations of which some are met.
+    unmet: HashMap<u32, u32>,
+    cpus: Vec<Cpu>,
+    /// Operations that are not complete.
+    open: u32,
+    woken: VecDeque<StreamId>,
+}
+
+#[derive(Default)]
+struct Cpu {
+    /// Operations that may start, in the order in which they came to this.
+    ready: VecDeque<u32>,
+    /// The computation in progress.
+    computes: Option<u32>,
+    paused: bool,
+}
+
+impl GoalProgram {
+    /// A schedule from its start; no operation is of a CPU beyond `cpus`.
+    #[must_use]
+    pub fn new(schedule: Schedule, cpus: u32) -> Self {
+        let ranks = schedule.ranks();
+        Self {
+            schedule,
+            cpus: cpus.max(1),
+            ranks: (0..ranks).map(|_| None).collect(),
+        }
+    }
+
+    fn rank(&mut self, rank: RankId) -> anyhow::Result<&mut RankState> {
+        let state = self.ranks.get_mut(rank.index());
+        let state = state.with_context(|| format!("there is no rank {rank}"))?;
+        if state.is_none() {
+            let block = self.schedule.rank(rank.get())?;
+            *state = Some(Box::new(RankState::new(block, self.cpus)?));
+        }
+        state.as_deref_mut().context("the rank was not read")
+    }
+}
+
+impl RankState {
+    fn new(mut block: Block, cpus: u32) -> anyhow::Result<Self> {
+        let mut all: Vec<Cpu> = (0..cpus).map(|_| Cpu::default()).collect();
+        for index in 0..block.len() {
+            let node = block.node(index)?;
+            if node.unmet == 0
+                && let Some(cpu) = all.get_mut(usize::from(node.op.cpu))
+            {
+                cpu.ready.push_back(index);
+            }
+        }
+        Ok(Self {
+            open: block.len(),
+            block,
+            unmet: HashMap::new(),
+            cpus: all,
+            woken: VecDeque::new(),
+        })
+    }
+
+    /// Operation `index` started or is complete, as `what` says: others may start.
+    fn happened(&mut self, index: u32, node: &Node, what: Kind) -> anyhow::Result<()> {
+        let mut waiting = Vec::new();
+        self.block.successors(index, node, |of, kind| {
+            if kind == what {
+                waiting.push(of);
+            }
+        })?;
+        for of in waiting {
+            let left = match self.unmet.get(&of) {
+                Some(&left) => left,
+                None => self.block.node(of)?.unmet,
+            };
+            match left.saturating_sub(1) {
+                0 => {
+                    self.unmet.remove(&of);
+                    self.may_start(of)?;
+                }
+                left => {
+                    self.unmet.insert(of, left);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn may_start(&mut self, index: u32) -> anyhow::Result<()> {
+        let number = self.block.node(index)?.op.cpu;
+        let Some(cpu) = self.cpus.get_mut(usize::from(number)) else {
+            return Ok(());
+        };
+        cpu.ready.push_back(index);
+        if std::mem::take(&mut cpu.paused) {
+            self.woken.push_back(StreamId::new(number.into()));
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, index: u32) -> anyhow::Result<()> {
+        let node = self.block.node(index)?;
+        self.open = self.open.saturating_sub(1);
+        self.happened(index, &node, Kind::Done)?;
+        if self.open == 0 {
+            // Nothing follows: the streams that pause end.
+            for (cpu, number) in self.cpus.iter_mut().zip(0..) {
+                if std::mem::take(&mut cpu.paused) {
+                    self.woken.push_back(StreamId::new(number));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, stream: StreamId) -> anyhow::Result<Option<Op>> {
+        let computed = self
+            .cpus
+            .get_mut(stream.index())
+            .and_then(|cpu| cpu.computes.take());
+        if let Some(index) = computed {
+            self.complete(index)?;
+        }
+        let Some(cpu) = self.cpus.get_mut(stream.index()) else {
+            return Ok(None);
+        };
+        let Some(index) = cpu.ready.pop_front() else {
+            cpu.paused = self.open > 0;
+            return Ok(None);
+        };
+        let node = self.block.node(index)?;
+        if matches!(node.op.task, Task::Calc { .. }) {
+            cpu.computes = Some(index);
+        }
+        self.happened(index, &node, Kind::Started)?;
+        operation(index, &node).map(Some)
+    }
+}
+
+/// An operation of a schedule as the replay carries it out; its request has its number.
+fn operation(index: u32, node: &Node) -> anyhow::Result<Op> {
+    let place = match node.place {
+        place::Place::Line(line) => Place::line(line),
+        place::Place::Byte(offset) => Place::byte(offset),
+    };
+    let comm = CommId::new(0);
+    // A tag has 32 bits in both; as a signed number it is another one, but no two become the same.
+    let tag = |tag: u32| Tag(tag.cast_signed());
+    let request = Some(RequestId(index.into()));
+    let mut compute_ps = 0;
+    let action = match node.op.task {
+        Task::Calc { time } => {
+            compute_ps = time.checked_mul(PS_PER_UNIT).with_context(|| {
+                format!("{place}: a calc of {time} ns ends beyond the range of time")
+            })?;
+            Action::Marker
+        }
+        Task::Send { bytes, to, tag: t } => Action::Mpi(Box::new(Call::Send {
+            to: RankId::new(to),
+            comm,
+            tag: tag(t),
+            bytes,
+            mode: SendMode::Standard,
+            request,
+        })),
+        Task::Recv { from, tag: t, .. } => Action::Mpi(Box::new(Call::Receive {
+            from: from.map(RankId::new),
+            comm,
+            tag: t.map(tag),
+            request,
+        })),
+    };
+    Ok(Op {
+        after: After::Previous,
+        compute_ps,
+        action,
+        label: None,
+        place,
+    })
+}
+
+impl Program for GoalProgram {
+    fn ranks(&self) -> u32 {
+        self.schedule.ranks()
+    }
+
+    fn streams(&self, _: RankId) -> u32 {
+        self.cpus
+    }
+
+    fn next(&mut self, rank: RankId, stream: StreamId) -> anyhow::Result<Option<Op>> {
+        self.rank(rank)?.next(stream)
+    }
+
+    fn pauses(&self, rank: RankId, stream: StreamId) -> bool {
+        let state = self.ranks.get(rank.index()).and_then(Option::as_deref);
+        let cpu = state.and_then(|state| state.cpus.get(stream.index()));
+        cpu.is_some_and(|cpu| cpu.paused)
+    }
+
+    fn completed(&mut self, rank: RankId, request: RequestId) -> anyhow::Result<bool> {
+        let index = u32::try_from(request.0)?;
+        self.rank(rank)?.complete(index)?;
+        Ok(true)
+    }
+
+    fn woken(&mut self, rank: RankId) -> Option<StreamId> {
+        let state = self.ranks.get_mut(rank.index())?.as_deref_mut()?;
+        state.woken.pop_front()
+    }
+
+    fn restart(&mut self) -> anyhow::Result<()> {
+        self.ranks.fill_with(|| None);
+        Ok(())
+    }
+}

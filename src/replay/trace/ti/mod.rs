@@ -1,0 +1,84 @@
+//! SimGrid's TI traces: recognised, checked, and opened for replay.
+
+mod collective;
+mod program;
+
+pub use program::TiProgram;
+
+use super::refusal;
+use crate::replay::program::{Program, StopCheck};
+use crate::replay::trace::{Reading, TraceFile, TraceFormat};
+use anyhow::bail;
+use flitwise_formats::source::Input;
+use flitwise_formats::ti::{Trace, check_input, is_folder, probe};
+use std::path::{Path, PathBuf};
+
+/// TI.
+pub struct Ti;
+
+impl TraceFormat for Ti {
+    fn name(&self) -> &'static str {
+        "TI"
+    }
+
+    fn probe(&self, head: &[u8]) -> bool {
+        probe(head).is_some()
+    }
+
+    fn finds(&self, dir: &Path) -> bool {
+        is_folder(dir)
+    }
+
+    fn check(
+        &self,
+        input: &Input,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
+        let Some((check, trace)) = check_input(input, go_on)? else {
+            return Ok(None);
+        };
+        let (Some(trace), true) = (trace, check.is_clean()) else {
+            bail!(refusal(&check.errors));
+        };
+        Ok(Some(Box::new(TiFile {
+            trace,
+            given: input.path().to_owned(),
+            operations: check.info.actions,
+        })))
+    }
+}
+
+/// A trace that checked clean.
+struct TiFile {
+    trace: Trace,
+    /// The path by which it is given.
+    given: PathBuf,
+    operations: u64,
+}
+
+impl TraceFile for TiFile {
+    fn ranks(&self) -> u32 {
+        self.trace.ranks()
+    }
+
+    fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    fn parts(&self) -> Vec<PathBuf> {
+        let mut parts = self.trace.files().to_vec();
+        // All ranks may have one file.
+        parts.dedup();
+        parts.retain(|part| *part != self.given);
+        parts
+    }
+
+    fn open<'a>(
+        &self,
+        reading: &Reading,
+        _: StopCheck<'a>,
+    ) -> anyhow::Result<Box<dyn Program + 'a>> {
+        let program = TiProgram::new(self.trace.clone(), reading.host_speed)?;
+        Ok(Box::new(program))
+    }
+}

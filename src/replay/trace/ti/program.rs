@@ -1,0 +1,278 @@
+//! The actions of a trace as MPI calls.
+
+use super::collective::contribution;
+use crate::replay::mpi::{Call, CommId, Communicator, RequestId, SendMode, Tag, Until};
+use crate::replay::program::{Action as Does, After, Op, Place, Program, RankId, StreamId};
+use crate::units::Ratio;
+use anyhow::Context;
+use flitwise_formats::ti::{Action, Actions, Elements, Mode, Request, Requests, Trace};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Requests of collectives and of `sendRecv` have numbers of their own, from these on.
+const OF_COLLECTIVES: u64 = 1 << 62;
+const OF_SENDRECV: u64 = 1 << 63;
+
+/// The tag of a `sendRecv`, which has none in the trace.
+const NO_TAG: Tag = Tag(0);
+
+const PS_PER_S: f64 = 1e12;
+
+/// A trace being replayed, read as its ranks go on.
+pub struct TiProgram {
+    trace: Trace,
+    host_speed: f64,
+    world: Arc<Communicator>,
+    ranks: Vec<Rank>,
+}
+
+/// How far a rank is.
+struct Rank {
+    id: RankId,
+    actions: Actions,
+    requests: Requests,
+    /// Collectives that were started and that no wait took.
+    collectives: VecDeque<u64>,
+    next_collective: u64,
+    flops: f64,
+    seconds: f64,
+    /// Flops of the collective that is being called: they count behind it.
+    of_collective: f64,
+    /// Calls of the action that was read last.
+    ready: VecDeque<Op>,
+    line: u64,
+    ended: bool,
+}
+
+impl Rank {
+    fn new(trace: &Trace, id: u32) -> anyhow::Result<Self> {
+        Ok(Self {
+            id: RankId::new(id),
+            actions: trace.rank(id)?,
+            requests: Requests::default(),
+            collectives: VecDeque::new(),
+            next_collective: OF_COLLECTIVES,
+            flops: 0.0,
+            seconds: 0.0,
+            of_collective: 0.0,
+            ready: VecDeque::new(),
+            line: 0,
+            ended: false,
+        })
+    }
+
+    /// The computation since the last call, in picoseconds.
+    fn compute_ps(&mut self, host_speed: f64) -> anyhow::Result<u64> {
+        let seconds = std::mem::take(&mut self.seconds);
+        let ps = (std::mem::take(&mut self.flops) / host_speed + seconds) * PS_PER_S;
+        anyhow::ensure!(
+            ps < u64::MAX as f64,
+            "{}, line {}: a computation that ends beyond the range of time; raise host_speed",
+            self.actions.path().display(),
+            self.line
+        );
+        Ok(ps.round() as u64)
+    }
+
+    fn does(&mut self, action: Does, host_speed: f64) -> anyhow::Result<()> {
+        let compute_ps = self.compute_ps(host_speed)?;
+        self.ready.push_back(Op {
+            after: After::Previous,
+            compute_ps,
+            action,
+            label: None,
+            place: Place::line(self.line),
+        });
+        Ok(())
+    }
+
+    /// Reads actions until there is a call, or they end.
+    fn read(&mut self, world: &Arc<Communicator>, host_speed: f64) -> anyhow::Result<()> {
+        while self.ready.is_empty() && !self.ended {
+            let Some((line, action)) = self.actions.next_action()? else {
+                self.ended = true;
+                // What the rank computes at its end counts.
+                return self.does(Does::Marker, host_speed);
+            };
+            self.line = line;
+            match action {
+                Action::Compute { flops } => self.flops += flops,
+                Action::Sleep { seconds } => self.seconds += seconds,
+                action => {
+                    for call in self.calls(&action, world) {
+                        self.does(Does::Mpi(Box::new(call)), host_speed)?;
+                    }
+                    self.flops += std::mem::take(&mut self.of_collective);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The calls that an action stands for. A test that may have found nothing is none, and so is a `waitany`, which
+    /// does not say what it found: the program looked, and went on.
+    fn calls(&mut self, action: &Action, world: &Arc<Communicator>) -> Vec<Call> {
+        match *action {
+            Action::Send {
+                to,
+                tag,
+                elements,
+                mode,
+                immediate,
+            } => {
+                let (src, dst, known) = (Some(self.id.get()), Some(to), Some(tag));
+                let message = Request {
+                    src,
+                    dst,
+                    tag: known,
+                };
+                let request = immediate.then(|| RequestId(self.requests.start(message)));
+                vec![send(to, tag_of(tag), elements, mode, request)]
+            }
+            Action::Recv {
+                from,
+                tag,
+                immediate,
+                ..
+            } => {
+                let dst = Some(self.id.get());
+                let message = Request {
+                    src: from,
+                    dst,
+                    tag,
+                };
+                let request = immediate.then(|| RequestId(self.requests.start(message)));
+                vec![receive(from, tag.map(tag_of), request)]
+            }
+            Action::SendRecv {
+                to,
+                send: sent,
+                from,
+                ..
+            } => {
+                let both = [RequestId(OF_SENDRECV), RequestId(OF_SENDRECV + 1)];
+                vec![
+                    receive(from, Some(NO_TAG), Some(both[0])),
+                    send(to, NO_TAG, sent, Mode::Standard, Some(both[1])),
+                    wait(both.to_vec()),
+                ]
+            }
+            Action::Wait(request) => self.wait(request).into_iter().collect(),
+            Action::WaitAll { .. } => self.wait_all().into_iter().collect(),
+            Action::Collective {
+                ref call,
+                immediate,
+            } => vec![self.collective(call, immediate, world)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn wait(&mut self, request: Request) -> Option<Call> {
+        let found = self.requests.take(request);
+        // Traces name messages only: what names none is a collective.
+        let found = found.or_else(|| self.collectives.pop_front())?;
+        Some(wait(vec![RequestId(found)]))
+    }
+
+    fn wait_all(&mut self) -> Option<Call> {
+        let mut all = self.requests.take_all();
+        all.extend(self.collectives.drain(..));
+        (!all.is_empty()).then(|| wait(all.into_iter().map(RequestId).collect()))
+    }
+
+    fn collective(
+        &mut self,
+        call: &flitwise_formats::ti::Collective,
+        immediate: bool,
+        world: &Arc<Communicator>,
+    ) -> Call {
+        let n = world.members.len() as u32;
+        let (contribution, flops) = contribution(call, self.id.get(), n);
+        let request = immediate.then(|| {
+            let number = self.next_collective;
+            self.next_collective += 1;
+            self.collectives.push_back(number);
+            RequestId(number)
+        });
+        self.of_collective = flops;
+        Call::Collective {
+            comm: Arc::clone(world),
+            contribution,
+            request,
+        }
+    }
+}
+
+fn tag_of(tag: u32) -> Tag {
+    Tag(tag.cast_signed())
+}
+
+fn send(to: u32, tag: Tag, elements: Elements, mode: Mode, request: Option<RequestId>) -> Call {
+    Call::Send {
+        to: RankId::new(to),
+        comm: CommId::new(0),
+        tag,
+        bytes: elements.bytes(),
+        mode: match mode {
+            Mode::Standard => SendMode::Standard,
+            Mode::Synchronous => SendMode::Synchronous,
+            Mode::Buffered => SendMode::Buffered,
+        },
+        request,
+    }
+}
+
+fn receive(from: Option<u32>, tag: Option<Tag>, request: Option<RequestId>) -> Call {
+    Call::Receive {
+        from: from.map(RankId::new),
+        comm: CommId::new(0),
+        tag,
+        request,
+    }
+}
+
+fn wait(requests: Vec<RequestId>) -> Call {
+    Call::Wait {
+        requests: requests.into(),
+        until: Until::All,
+    }
+}
+
+impl TiProgram {
+    /// A trace from its start, whose ranks compute at `host_speed` flops per second.
+    ///
+    /// # Errors
+    /// If the trace can't be read.
+    pub fn new(trace: Trace, host_speed: Ratio) -> anyhow::Result<Self> {
+        let count = trace.ranks();
+        let ranks = (0..count).map(|rank| Rank::new(&trace, rank));
+        Ok(Self {
+            host_speed: host_speed.to_f64(),
+            world: Arc::new(Communicator {
+                id: CommId::new(0),
+                members: RankId::all(count).collect(),
+            }),
+            ranks: ranks.collect::<Result<_, _>>()?,
+            trace,
+        })
+    }
+}
+
+impl Program for TiProgram {
+    fn ranks(&self) -> u32 {
+        self.trace.ranks()
+    }
+
+    fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
+        let state = self.ranks.get_mut(rank.index());
+        let state = state.with_context(|| format!("there is no rank {rank}"))?;
+        state.read(&self.world, self.host_speed)?;
+        Ok(state.ready.pop_front())
+    }
+
+    fn restart(&mut self) -> anyhow::Result<()> {
+        let again = (0..self.trace.ranks()).map(|rank| Rank::new(&self.trace, rank));
+        self.ranks = again.collect::<Result<_, _>>()?;
+        Ok(())
+    }
+}
