@@ -38,8 +38,54 @@ pub struct Experiment {
     pub background_gap_skip_ps: Option<u64>,
     /// How the synthetic flows are measured where there is no job.
     pub measure: Option<Measure>,
+    /// What the parts of the fabric draw; `None`: energy is not counted.
+    pub power: Option<Power>,
     /// The static analysis that takes the place of a simulation; then there is neither a job nor a flow.
     pub congestion: Option<Box<Request>>,
+}
+
+/// What the parts of a fabric draw, in watts (`docs/energy.md`). It serialises, with the states of
+/// links, as `experiment.power` in `docs/result.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Power {
+    /// When links go down.
+    pub policy: PowerPolicy,
+    /// One direction of a link that is up.
+    pub up_watts: f64,
+    /// One direction of a link that is down.
+    pub down_watts: f64,
+    /// One direction of a link that goes up or down.
+    pub transition_watts: f64,
+    /// A switch without its links.
+    pub switch_watts: f64,
+    /// A NIC without its link.
+    pub nic_watts: f64,
+}
+
+/// When links go down (`docs/link-power.md`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum PowerPolicy {
+    /// Never.
+    AlwaysOn,
+    /// When idle; they then carry nothing.
+    OnOff,
+    /// When idle; they then carry packets on a few lanes.
+    HighLow,
+}
+
+impl PowerPolicy {
+    /// Its name in experiments and results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AlwaysOn => "always-on",
+            Self::OnOff => "on-off",
+            Self::HighLow => "high-low",
+        }
+    }
 }
 
 /// One application. It serialises as an entry of `experiment.jobs` in `docs/result.md`, but for the
@@ -245,11 +291,13 @@ pub enum SeriesKind {
     PortVls,
     /// CCTI and injection rate delay per source.
     Sources,
+    /// Power states of links.
+    Power,
 }
 
 impl SeriesKind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Flows, Self::PortVls, Self::Sources];
+    pub const ALL: [Self; 4] = [Self::Flows, Self::PortVls, Self::Sources, Self::Power];
 
     /// The name in experiment files and of the files written.
     #[must_use]
@@ -258,6 +306,7 @@ impl SeriesKind {
             Self::Flows => "flows",
             Self::PortVls => "port_vls",
             Self::Sources => "sources",
+            Self::Power => "power",
         }
     }
 }

@@ -32,6 +32,7 @@ pub(super) fn check(
     qos(&raw.qos, &raw.fabric)?;
     control_is_off(raw, document)?;
     congestion(&raw.congestion_control, experiment)?;
+    power(raw)?;
     for (i, entry) in raw.background.iter().enumerate() {
         background(entry, &format!("background.{i}"))?;
     }
@@ -167,6 +168,21 @@ fn control_is_off(raw: &RawExperiment, document: &Document<'_>) -> Result<(), Co
             format!("{KEY}.{}", key.get_ref()),
             "congestion control is off; add kind = \"ib\" to switch it on, or kind = \"none\" to \
              keep its settings for another run",
+        ),
+    }
+}
+
+/// Settings of power states that no `policy` switches on or off.
+fn power(raw: &RawExperiment) -> Result<(), ConfigError> {
+    let Some(raw) = raw.power.as_ref().filter(|raw| raw.policy.is_none()) else {
+        return Ok(());
+    };
+    match raw.first_of_states() {
+        None => Ok(()),
+        Some(key) => refused(
+            format!("power.{key}"),
+            "links are always on; add policy = \"on-off\" or \"high-low\", or policy = \
+             \"always-on\" to keep the settings for another run",
         ),
     }
 }
@@ -319,6 +335,9 @@ fn gap_skip(raw: &RawExperiment, experiment: &Experiment) -> Result<(), ConfigEr
         Some(_) if experiment.fabric.congestion_control.is_some() => {
             "does not know what the timers of congestion control do in a gap; remove it, or take \
              congestion_control.kind = \"none\""
+        }
+        Some(_) if experiment.power.is_some() => {
+            "leaves out simulated time, whose energy [power] would not count; remove one of the two"
         }
         Some(_) => return Ok(()),
     };

@@ -5,7 +5,7 @@
 //! exhaustively, so a field or variant that they forget does not compile. What joins several types
 //! is put together here: the parts of an experiment, and the names of its service levels.
 
-use super::experiment::{Background, Experiment, Job, SendCompletion};
+use super::experiment::{Background, Experiment, Job, Power, SendCompletion};
 use super::switch::{scheduler_json, switch_json};
 use crate::fabric::spec::{CongestionControl, FabricSpec, Qos};
 use crate::oblivious::{self, PathChoice, Request, Subset};
@@ -32,6 +32,7 @@ pub fn experiment_json(e: &Experiment) -> Value {
         background,
         background_gap_skip_ps,
         measure,
+        power,
         congestion: request,
     } = e;
     let levels = &fabric.qos;
@@ -55,6 +56,10 @@ pub fn experiment_json(e: &Experiment) -> Value {
             (*ps).into(),
             &mut value,
         );
+    }
+    if let Some(power) = power {
+        let value_of_power = power_json(power, fabric);
+        insert_behind("congestion_control", "power", value_of_power, &mut value);
     }
     if let Some(request) = request {
         insert_behind("measure", "congestion", analysis(request), &mut value);
@@ -159,6 +164,18 @@ fn congestion(control: Option<&CongestionControl>, qos: &Qos) -> Value {
     if let Some(Value::Array(levels)) = value.get_mut("service_levels").map(Value::take) {
         let names = qos.service_levels.iter().map(|level| level.name.clone());
         value["service_levels"] = names.zip(levels).collect::<Map<_, _>>().into();
+    }
+    value
+}
+
+/// `[power]`: the states of links, if they have any but up, and what they cost.
+fn power_json(power: &Power, fabric: &FabricSpec) -> Value {
+    let mut value = match fabric.link_power.as_deref() {
+        Some(states) => json!(states),
+        None => json!({}),
+    };
+    if let (Value::Object(all), Value::Object(watts)) = (&mut value, json!(power)) {
+        all.extend(watts);
     }
     value
 }

@@ -5,6 +5,7 @@ use super::placement::RawPlacement;
 use super::raw_congestion::RawCongestionControl;
 use super::raw_fabric::RawFabric;
 use super::raw_place::RawPlace;
+use super::raw_power::RawPower;
 use super::raw_traffic::{RawBackground, RawMeasure};
 use super::resolve_request::RawRequest;
 use super::resolve_series::RawSeries;
@@ -32,6 +33,7 @@ pub(super) struct RawExperiment {
     pub qos: RawQos,
     #[serde(default)]
     pub congestion_control: RawCongestionControl,
+    pub power: Option<RawPower>,
     #[serde(default)]
     pub vfabric: Vec<RawVfabric>,
     #[serde(default)]

@@ -7,31 +7,28 @@ use super::raw::RawExperiment;
 use super::raw_congestion::RawControlKind;
 use super::raw_traffic::RawMeasure;
 use super::resolve_series::RawSeries;
-use super::resolve_vls;
 use super::study::{Base, Override};
 use super::tagged::fabric_kind;
 use super::texts::Texts;
 use super::{
     ignored, resolve_about, resolve_congestion, resolve_fabric, resolve_failure, resolve_jobs,
-    resolve_qos, resolve_request, resolve_routing, resolve_series, resolve_tables, resolve_traffic,
-    switch,
+    resolve_power, resolve_qos, resolve_request, resolve_routing, resolve_series, resolve_tables,
+    resolve_traffic, resolve_vls, switch,
 };
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, SchemeKind, VlPolicy};
 use crate::replay::Repeat;
-use std::io::Read;
-use std::path::Path;
-use toml::Spanned;
-use toml::de::DeValue;
+use std::{io::Read, path::Path};
+use toml::{Spanned, de::DeValue};
 
 /// What is laid over the experiment for the baseline where `[baseline]` does not
-/// say otherwise: no background, round robin, congestion control off.
+/// say otherwise: no background, round robin, congestion control off; with `[power]` links always on.
 const BASELINE_DEFAULT: &str =
     "background = []\n[qos]\nscheduler = \"rr\"\n[congestion_control]\nkind = \"none\"\n";
+const ALWAYS_ON: &str = "[power]\npolicy = \"always-on\"\n";
 
 /// Seed of an experiment that has none.
 pub(super) const DEFAULT_SEED: u64 = 1;
-
 /// Most bytes read from one file: experiments fit on a screen.
 const MAX_FILE: u64 = 16 << 20;
 
@@ -105,7 +102,11 @@ fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, Con
             texts.add_from(origin, SET, set.text.as_str())
         })
         .collect();
-    let default = texts.add("[baseline] default", BASELINE_DEFAULT);
+    let has_power = document(&texts, text, base, &set_texts)?
+        .get("power")
+        .is_some();
+    let default = [BASELINE_DEFAULT, if has_power { ALWAYS_ON } else { "" }].concat();
+    let default = texts.add("[baseline] default", default);
     // The file named by the baseline is one more text, so it must be known before
     // any document borrows from them.
     let file = baseline_file(&document(&texts, text, base, &set_texts)?, dir)?;
@@ -411,6 +412,7 @@ fn experiment(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError
         background,
         background_gap_skip_ps: raw.background_gap_skip.map(|time| time.0),
         measure,
+        power: resolve_power::watts(raw.power.as_ref())?,
         congestion,
     })
 }
@@ -464,6 +466,7 @@ pub(super) fn fabric(
         resolve_congestion::exceptions(control, &mut parameters, &fabric.topology)?;
         fabric.congestion_control = Some(Box::new(parameters));
     }
+    resolve_power::states(raw.power.as_ref(), &mut fabric)?;
     Ok((fabric, routing_name, dtable))
 }
 

@@ -11,6 +11,7 @@ use serde::Deserialize;
 #[serde(rename_all = "kebab-case")]
 pub(super) enum RawRouting {
     Dor,
+    HybridDor,
     Destro,
     DModK,
     Minimal,
@@ -65,7 +66,8 @@ pub(super) fn routing(
         SlimFly, Torus, Xgft,
     };
     let default = match topology {
-        Torus(_) | Mesh(_) | Hyperx(_) | Kns(_) => RawRouting::Dor,
+        Torus(_) | Mesh(_) | Hyperx(_) => RawRouting::Dor,
+        Kns(_) => RawRouting::HybridDor,
         Single(_) | KAryNTree(_) => RawRouting::Destro,
         Xgft(_) | FatTree(_) => RawRouting::DModK,
         Dragonfly(_) | SlimFly(_) | Megafly(_) => RawRouting::Minimal,
@@ -99,12 +101,14 @@ pub(super) fn routing(
 fn settings(raw: &RawFabric, topology: &RawTopology, seed: u64) -> Result<Routing, ConfigError> {
     let own = Routing::default();
     let up_ports = raw.up_ports.unwrap_or(own.up_ports);
-    let is_tree = matches!(
-        topology,
-        RawTopology::KAryNTree(_) | RawTopology::Xgft(_) | RawTopology::FatTree(_)
-    );
-    if up_ports == UpPorts::LeastQueued && !is_tree {
-        let problem = "only trees (kinds \"k-ary-n-tree\", \"xgft\" and \"fat-tree\") have up-ports; remove it";
+    let has_up_ports = match topology {
+        RawTopology::KAryNTree(_) | RawTopology::Xgft(_) | RawTopology::FatTree(_) => true,
+        RawTopology::Kns(raw) => raw.s.is_some_and(|stages| stages > 1),
+        _ => false,
+    };
+    if up_ports == UpPorts::LeastQueued && !has_up_ports {
+        let problem = "only trees (kinds \"k-ary-n-tree\", \"xgft\" and \"fat-tree\", and the lines of a \"kns\" with s > 1) \
+                       have up-ports; remove it";
         return Err(ConfigError::new("fabric.up_ports", problem));
     }
     Ok(Routing {
@@ -173,6 +177,7 @@ impl RawRouting {
     fn name(self) -> &'static str {
         match self {
             Self::Dor => "dor",
+            Self::HybridDor => "hybrid-dor",
             Self::Destro => "destro",
             Self::DModK => "d-mod-k",
             Self::Minimal => "minimal",
@@ -186,7 +191,7 @@ impl RawRouting {
     /// What computes its tables, on any topology.
     pub(super) fn engine(self) -> Option<RoutingEngine> {
         match self {
-            Self::Dor | Self::Destro | Self::DModK | Self::Minimal => None,
+            Self::Dor | Self::HybridDor | Self::Destro | Self::DModK | Self::Minimal => None,
             Self::MinHop => Some(RoutingEngine::MinHop),
             Self::Updn => Some(RoutingEngine::UpDown),
             Self::Ftree => Some(RoutingEngine::FatTree),
@@ -206,11 +211,18 @@ fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<&'static str> {
         // A tree of one switch, for whoever takes a tree down to it.
         Single(_) if !trees => Some("a single switch leaves nothing to route; remove the key"),
         _ if routing.engine().is_some() => None,
+        Kns(_) if matches!(routing, RawRouting::Dor | RawRouting::HybridDor) => None,
+        Kns(_) => {
+            Some("a kns takes \"hybrid-dor\" (also \"dor\"), \"min-hop\", \"updn\" or \"dfsssp\"")
+        }
+        _ if routing == RawRouting::HybridDor => {
+            Some("\"hybrid-dor\" routes kns; remove it, the topology has a routing of its own")
+        }
         Torus(_) | Mesh(_) if trees => {
             Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
         }
-        Hyperx(_) | Kns(_) if routing != RawRouting::Dor => {
-            Some("a hyperx or kns takes \"dor\", \"min-hop\", \"updn\" or \"dfsssp\"")
+        Hyperx(_) if routing != RawRouting::Dor => {
+            Some("a hyperx takes \"dor\", \"min-hop\", \"updn\" or \"dfsssp\"")
         }
         KAryNTree(_) | Xgft(_) | FatTree(_) if routing == RawRouting::Dor => Some(
             "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",

@@ -30,6 +30,7 @@ pub(super) enum RawSeriesKind {
     Flows,
     PortVls,
     Sources,
+    Power,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -60,7 +61,7 @@ pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
     if record.is_empty() {
         return Err(ConfigError::new(
             "series.record",
-            "names nothing; list some of \"flows\", \"port_vls\", \"sources\", or remove [series]",
+            "names nothing; list some of \"flows\", \"port_vls\", \"sources\", \"power\", or remove [series]",
         ));
     }
     let figure_lines = raw.figure_lines.unwrap_or(LINES);
@@ -84,7 +85,7 @@ pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
 }
 
 /// False if nothing is ever recorded: fills of hierarchical switches belong to their marker, and
-/// sources to their control.
+/// sources to their control; links without power states are always up.
 fn can_be_seen(kind: SeriesKind, fabric: &FabricSpec) -> bool {
     let control = fabric.congestion_control.as_deref();
     match kind {
@@ -94,6 +95,7 @@ fn can_be_seen(kind: SeriesKind, fabric: &FabricSpec) -> bool {
                 || fabric.switch.kind().records_fills()
         }
         SeriesKind::Sources => control.is_some_and(|control| control.source != SourceControl::None),
+        SeriesKind::Power => fabric.link_power.is_some(),
     }
 }
 
@@ -102,5 +104,6 @@ fn meant(raw: RawSeriesKind) -> SeriesKind {
         RawSeriesKind::Flows => SeriesKind::Flows,
         RawSeriesKind::PortVls => SeriesKind::PortVls,
         RawSeriesKind::Sources => SeriesKind::Sources,
+        RawSeriesKind::Power => SeriesKind::Power,
     }
 }

@@ -7,7 +7,9 @@ use super::raw_topology::{
     RawNics, RawSingle, RawSlimFly, RawTopology, RawTree, RawXgft,
 };
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::topology::{Arrangement, DragonflySize, FatTreeSize, MegaflySize, Topology};
+use crate::fabric::topology::{
+    Arrangement, DragonflySize, FatTreeSize, KnsSize, MegaflySize, Topology,
+};
 use std::path::Path;
 
 const KEY: &str = "fabric.topology";
@@ -166,13 +168,13 @@ impl RawKns {
     fn resolve(&self) -> Result<Topology, ConfigError> {
         let k = need(self.k, "kns", "k", ", the routers on a line")?;
         let n = need(self.n, "kns", "n", ", the dimensions")?;
-        if let Some(s) = self.s.filter(|&s| s != 1) {
-            let problem =
-                format!("{s}; the lines have one stage of switches: remove it, or write 1");
-            return Err(ConfigError::new("fabric.topology.s", problem));
-        }
-        let concentration = self.concentration.unwrap_or(1);
-        Ok(Topology::kns(k, n, concentration, self.hosts)?)
+        let size = KnsSize {
+            k,
+            n,
+            s: self.s.unwrap_or(1),
+            concentration: self.concentration.unwrap_or(1),
+        };
+        Ok(Topology::kns(size, self.hosts)?)
     }
 }
 

@@ -114,6 +114,7 @@ impl Parameters {
             qos,
             switch,
             congestion_control: None,
+            link_power: None,
         })
     }
 

@@ -3,7 +3,7 @@
 
 use super::ids::{NicId, PortId, SwitchId};
 use super::spec::Tick;
-use super::stats::LinkStats;
+use super::stats::{LinkStateTicks, LinkStats};
 
 /// What is seen at the end of a tick, or has happened since the sample before. Every list
 /// is sorted by what names its rows, and leaves out rows that say nothing.
@@ -17,6 +17,17 @@ pub struct Sample {
     pub port_vls: Vec<PortVlSample>,
     /// Sources under congestion control that have sent; empty without congestion control.
     pub sources: Vec<SourceSample>,
+    /// Power states of the links since the sample before; `None` if they are always up.
+    pub power: Option<PowerSample>,
+}
+
+/// How long links were in each power state since the sample before, summed over them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PowerSample {
+    /// Links between switches.
+    pub switch_links: LinkStateTicks,
+    /// Links between NICs and switches, in both directions.
+    pub host_links: LinkStateTicks,
 }
 
 /// Payload delivered of a queue pair.

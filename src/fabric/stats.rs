@@ -5,6 +5,7 @@ use super::spec::Tick;
 use super::topology::Topology;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
 
 /// Counters of one run, or of the part of it since they were restarted. Two runs of the
 /// same experiment give equal values.
@@ -376,6 +377,34 @@ pub struct LinkStats {
     pub waited_ticks: u64,
     /// Ticks, summed over packets, that packets anywhere waited because of this link.
     pub held_up_ticks: u64,
+    /// How long it was in each power state; `None` if it is always up.
+    pub states: Option<LinkStateTicks>,
+}
+
+/// How long a link was in each power state (`docs/link-power.md`). The ticks add up to all that
+/// were counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkStateTicks {
+    /// Ticks with all lanes.
+    pub up: Tick,
+    /// Ticks on the low lanes, or on none.
+    pub down: Tick,
+    /// Ticks of going up.
+    pub waking: Tick,
+    /// Ticks of going down.
+    pub sleeping: Tick,
+    /// How often it began to go up.
+    pub wakes: u64,
+}
+
+impl AddAssign for LinkStateTicks {
+    fn add_assign(&mut self, other: Self) {
+        self.up += other.up;
+        self.down += other.down;
+        self.waking += other.waking;
+        self.sleeping += other.sleeping;
+        self.wakes += other.wakes;
+    }
 }
 
 /// What came in by one port of a switch to leave by another.

@@ -93,9 +93,11 @@ impl<'a> Unloaded<'a> {
     /// # Errors
     /// As [`Engine::new`].
     pub fn new(spec: &'a FabricSpec) -> Result<Self, SpecError> {
+        // Waiting for a link that is down is no latency: it depends on the traffic before.
+        let always_up = spec.always_up();
         Ok(Self {
             spec,
-            engine: Engine::new(spec)?,
+            engine: Engine::new(&always_up)?,
             kinds: BTreeMap::new(),
             of_pair: BTreeMap::new(),
             known: BTreeMap::new(),

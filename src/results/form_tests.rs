@@ -46,6 +46,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         queue_wait_ticks: 40,
         waited_ticks: 50,
         held_up_ticks: 50,
+        states: None,
     };
     Simulation {
         status,

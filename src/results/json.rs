@@ -4,6 +4,7 @@
 //! out. They do not derive this form: half of its values are computed, and what they derive, with the
 //! names of their fields, is the form of records.
 
+use super::energy::{Energy, energy_json};
 use super::explain::explanation_json;
 use super::links::{busiest, culprits, links_json};
 use super::nic_rate::NicRate;
@@ -84,8 +85,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Value {
         "latency_ns": latencies(plan, stats),
         "service_levels": service_levels(plan, stats),
         "congestion": stats.congestion.as_ref().map(congestion),
-        // Not modelled in this version.
-        "energy": null,
+        "energy": energy_json(experiment, main),
         "links": links_json(plan, stats, &culprits(stats, LINKS)),
         "busiest_links": links_json(plan, stats, &busiest(plan, stats, LINKS)),
         "baselines": baselines.collect::<Vec<_>>(),
@@ -115,6 +115,7 @@ fn baseline_json(experiment: &Experiment, run: &Simulation, hash: &str) -> Value
         "experiment": experiment_json(experiment),
         "execution_time_ps": execution_time_ps(experiment, run),
         "flit_hops": run.stats.flit_hops,
+        "energy": energy_json(experiment, run),
     })
 }
 
@@ -278,6 +279,9 @@ fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
             if let Some(names) = plan.experiment.fabric.topology.names() {
                 let hosts = outcome.nics.iter().map(|&nic| names.nic_label(nic));
                 value["hosts"] = json!(hosts.collect::<Vec<_>>());
+            }
+            if let Some(energy) = Energy::of(&plan.experiment, &result.main) {
+                value["energy_j"] = json!(energy.of_job_j(outcome.execution_ps));
             }
             if let Some(split) = time_split(plan, result, i) {
                 value["time_split"] = json!(split);

@@ -5,7 +5,7 @@ use super::table::write_table;
 use super::{link_end, link_end_named, utilisation};
 use crate::config::Plan;
 use crate::config::experiment::SeriesFormat;
-use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
+use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
 use crate::units::human_time;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -110,6 +110,7 @@ pub(super) fn links_json(plan: &Plan, stats: &FabricStats, links: &[&LinkStats])
             queue_wait_ticks,
             waited_ticks,
             held_up_ticks,
+            states,
         } = **link;
         let mut value = json!({
             "from": link_end(from),
@@ -123,6 +124,15 @@ pub(super) fn links_json(plan: &Plan, stats: &FabricStats, links: &[&LinkStats])
             "held_up_ns": ns(held_up_ticks),
             "held_up_share": share(stats, link),
         });
+        if let Some(states) = states {
+            value["states_ns"] = json!({
+                "up": ns(states.up),
+                "down": ns(states.down),
+                "waking": ns(states.waking),
+                "sleeping": ns(states.sleeping),
+            });
+            value["wakes"] = states.wakes.into();
+        }
         if let Some(names) = plan.experiment.fabric.topology.names() {
             value["from_name"] = names.end_label(from).into();
             value["from_guid"] = names.end_guid(from).into();
@@ -152,6 +162,15 @@ const COLUMNS: [Column<'static>; 14] = [
     Column::full("held_up_share", ColumnKind::Real),
 ];
 
+/// Five more, where links have power states; empty for a link that is always up.
+const STATES: [Column; 5] = [
+    Column::optional("up_ns", ColumnKind::Real),
+    Column::optional("down_ns", ColumnKind::Real),
+    Column::optional("waking_ns", ColumnKind::Real),
+    Column::optional("sleeping_ns", ColumnKind::Real),
+    Column::optional("wakes", ColumnKind::Integer),
+];
+
 /// Two more, where the operators of the fabric have names.
 const NAMES: [Column; 2] = [
     Column::full("from_name", ColumnKind::Text),
@@ -167,8 +186,11 @@ pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow:
     let series = plan.series.as_ref();
     let format = series.map_or(SeriesFormat::Csv, |series| series.format);
     let names = plan.experiment.fabric.topology.names();
-    let more: &[Column] = names.map_or(&[], |_| &NAMES);
-    let mut tables = data_table::open(dir, "links", format, &[&COLUMNS[..], more].concat())?;
+    let named: &[Column] = names.map_or(&[], |_| &NAMES);
+    let has_states = plan.experiment.fabric.link_power.is_some();
+    let states: &[Column] = if has_states { &STATES } else { &[] };
+    let columns = [&COLUMNS[..], states, named].concat();
+    let mut tables = data_table::open(dir, "links", format, &columns)?;
     let tick = plan.experiment.fabric.units.tick;
     let all: u128 = stats
         .links
@@ -196,10 +218,36 @@ pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow:
             ns(link.held_up_ticks),
             Cell::Real(link.held_up_ticks as f64 / all.max(1) as f64),
         ];
+        if has_states {
+            cells.extend(state_cells(link.states, ns));
+        }
         cells.extend(ends.iter().flatten().map(|name| Cell::Text(name)));
         tables.iter_mut().try_for_each(|table| table.row(&cells))?;
     }
     tables.into_iter().try_for_each(Table::finish)
+}
+
+/// How long a link was in each power state.
+fn state_cells(
+    states: Option<LinkStateTicks>,
+    ns: impl Fn(u64) -> Cell<'static>,
+) -> [Cell<'static>; 5] {
+    match states {
+        None => [
+            Cell::Empty,
+            Cell::Empty,
+            Cell::Empty,
+            Cell::Empty,
+            Cell::Empty,
+        ],
+        Some(states) => [
+            ns(states.up),
+            ns(states.down),
+            ns(states.waking),
+            ns(states.sleeping),
+            Cell::Integer(states.wakes),
+        ],
+    }
 }
 
 /// NIC, switch and port of an end.

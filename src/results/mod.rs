@@ -4,6 +4,7 @@ mod curve;
 pub(crate) mod data_table;
 pub(crate) mod distribution;
 mod dtable;
+pub mod energy;
 mod explain;
 #[cfg(feature = "plots")]
 mod figure;

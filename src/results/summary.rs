@@ -1,5 +1,6 @@
 //! The summary that a run prints: the results and their main causes.
 
+use super::energy::Energy;
 use super::links::write_links;
 use super::nic_rate::NicRate;
 use super::split::{TimeSplit, last_job, reference_ps, time_split};
@@ -322,6 +323,37 @@ fn write_details(out: &mut String, o: &JobOutcome) -> fmt::Result {
     Ok(())
 }
 
+fn write_energy(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result {
+    let (Some(energy), Some(power)) = (Energy::of(&plan.experiment, main), plan.experiment.power)
+    else {
+        return Ok(());
+    };
+    let per_bit = energy
+        .pj_per_bit()
+        .map_or_else(String::new, |pj| format!(", {pj:.1} pJ/bit delivered"));
+    writeln!(
+        out,
+        "energy          {} J{per_bit}; links {} J, {:.1} % less than always up ({}); links carry nothing {:.1} % of the time",
+        joules(energy.total_j()),
+        joules(energy.links_j()),
+        100.0 * energy.links_saved(),
+        power.policy.name(),
+        100.0 * energy.idle_share(),
+    )
+}
+
+/// Three or more significant digits.
+fn joules(joules: f64) -> String {
+    let decimals = if joules >= 100.0 {
+        1
+    } else if joules >= 1.0 {
+        3
+    } else {
+        6
+    };
+    format!("{joules:.decimals$}")
+}
+
 fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result {
     let stats = &main.stats;
     let nic = NicRate::of(&plan.experiment);
@@ -350,6 +382,7 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
             c.level_max,
         )?;
     }
+    write_energy(out, plan, main)?;
     if let Some(line) = saturation_line(&plan.experiment.fabric.topology, main) {
         writeln!(out, "saturated: {line}")?;
     }

@@ -126,6 +126,10 @@ const SLOWDOWN: usize = 1;
 const LATENCY: usize = 2;
 // The 99th percentile of latencies is only in the tables of points.
 const THROUGHPUT: usize = 4;
+const PACKET_LATENCY: usize = 5;
+const ENERGY: usize = 7;
+const PER_BIT: usize = 8;
+const SAVED: usize = 9;
 
 /// Simulated runs. In the order of `row::job_values` and `row::load_values`.
 pub(super) static SIMULATED: Metrics = Metrics {
@@ -148,6 +152,11 @@ pub(super) static SIMULATED: Metrics = Metrics {
         ("latency_p99_ns", false),
         ("latency_max_ns", false),
         ("saturated", true),
+        ("packet_latency_mean_ns", false),
+        ("link_idle_share", false),
+        ("energy_j", false),
+        ("energy_pj_per_bit", false),
+        ("link_energy_saved", false),
     ],
     measures: &[
         Measure {
@@ -172,19 +181,50 @@ pub(super) static SIMULATED: Metrics = Metrics {
             difference: percent("throughput_percent", "throughput (%)"),
             ..plain("throughput_gbit_per_s_per_nic", "throughput (Gb/s/NIC)", 3)
         },
+        Measure {
+            difference: percent("packet_latency_percent", "packet latency (%)"),
+            ..plain("packet_latency_mean_ns", "packet latency (ns)", 1)
+        },
+        plain("link_idle_share", "idle share of links", 4),
+        Measure {
+            difference: percent("energy_percent", "energy (%)"),
+            optional: true,
+            ..plain("energy_j", "energy (J)", 4)
+        },
+        Measure {
+            difference: percent("energy_per_bit_percent", "energy per bit (%)"),
+            optional: true,
+            ..plain("energy_pj_per_bit", "energy (pJ/bit)", 1)
+        },
+        Measure {
+            difference: points(
+                "link_energy_saved_percentage_points",
+                "link energy saved (percentage points)",
+            ),
+            optional: true,
+            ..plain("link_energy_saved", "link energy saved", 4)
+        },
     ],
-    compared: &[TIME, SLOWDOWN, THROUGHPUT, LATENCY],
+    compared: &[
+        TIME,
+        SLOWDOWN,
+        THROUGHPUT,
+        LATENCY,
+        PACKET_LATENCY,
+        ENERGY,
+        PER_BIT,
+    ],
     shown: Shown {
-        points: &[TIME, SLOWDOWN, LATENCY],
+        points: &[TIME, SLOWDOWN, LATENCY, ENERGY, SAVED],
         // Without a baseline there is no slowdown.
         matrix: &[SLOWDOWN, TIME],
-        differences: &[TIME, SLOWDOWN],
+        differences: &[TIME, SLOWDOWN, ENERGY],
         precise: TIME,
     },
     shown_of_loads: Shown {
-        points: &[THROUGHPUT, LATENCY],
+        points: &[THROUGHPUT, LATENCY, PACKET_LATENCY, PER_BIT, SAVED],
         matrix: &[],
-        differences: &[THROUGHPUT, LATENCY],
+        differences: &[THROUGHPUT, LATENCY, PACKET_LATENCY, PER_BIT],
         precise: THROUGHPUT,
     },
 };

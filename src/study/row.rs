@@ -6,6 +6,7 @@ use crate::fabric::stats::Latency;
 use crate::oblivious::MeanFigures;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
+use crate::results::energy::{Energy, idle_share};
 use crate::results::nic_rate::NicRate;
 use crate::results::split::{last_job, reference_ps};
 use crate::results::{
@@ -288,6 +289,7 @@ fn job_values(plan: &Plan, result: &RunResult) -> Vec<Value> {
     values.extend(traffic(plan, run, None));
     values.extend(latencies(plan, outcomes.map(|outcome| &outcome.latency)));
     values.push(Value::Integer(saturated(experiment, run).into()));
+    values.extend(links_and_energy(plan, run));
     values
 }
 
@@ -301,7 +303,23 @@ fn load_values(plan: &Plan, run: &Simulation) -> Vec<Value> {
     let levels = run.stats.service_levels.iter();
     values.extend(latencies(plan, levels.map(|level| &level.end_to_end)));
     values.push(Value::Integer(saturated(experiment, run).into()));
+    values.extend(links_and_energy(plan, run));
     values
+}
+
+/// Latency of packets, idle share of links, and energy.
+fn links_and_energy(plan: &Plan, run: &Simulation) -> [Value; 5] {
+    let experiment = &plan.experiment;
+    let levels = run.stats.service_levels.iter();
+    let [packets, ..] = latencies(plan, levels.map(|level| &level.network));
+    let energy = Energy::of(experiment, run);
+    [
+        packets,
+        Value::Real(idle_share(experiment, &run.stats)),
+        energy.map(|energy| energy.total_j()).into(),
+        energy.and_then(|energy| energy.pj_per_bit()).into(),
+        energy.map(|energy| energy.links_saved()).into(),
+    ]
 }
 
 /// Messages, flit-hops, offered and accepted load.

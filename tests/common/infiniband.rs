@@ -78,6 +78,7 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
             port_standard: PortStandard::InfiniBand,
             allocator: Allocator::default(),
             input_queues: InputQueues::VirtualOutput,
+            isolation: None,
             vlarb: VlArb::RoundRobin,
             hca: Hca {
                 send_rate: None,
@@ -88,6 +89,7 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
             },
         })),
         congestion_control: None,
+        link_power: None,
     }
 }
 

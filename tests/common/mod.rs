@@ -13,6 +13,7 @@ pub mod lone_packet;
 pub mod paths;
 pub mod random;
 pub mod random_infiniband;
+pub mod random_power;
 pub mod random_queueing;
 pub mod random_tables;
 pub mod random_topology;

@@ -299,8 +299,7 @@ pub fn detours() -> impl Strategy<Value = Paths> {
 /// The same paths, over NICs if `topology` has no groups.
 pub fn fit_paths(paths: Paths, topology: &Topology) -> Paths {
     match (paths, topology.shape()) {
-        // A slim fly has no detours.
-        (Paths::Minimal, _) | (_, Shape::SlimFly(_)) => Paths::Minimal,
+        (Paths::Minimal, _) => Paths::Minimal,
         (_, Shape::Dragonfly(_)) => paths,
         (Paths::Detours(detours), shape) => Paths::Detours(Detours {
             intermediate: Intermediate::Nic,
@@ -421,6 +420,7 @@ prop_compose! {
                 scheduler: Scheduler::RrVl,
             })),
             congestion_control: None,
+            link_power: None,
         };
         spec.congestion_control = control.map(|mut control| {
             if let SourceControl::Cct(cct) = &mut control.source {

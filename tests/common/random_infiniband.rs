@@ -2,7 +2,7 @@
 
 use super::infiniband::{ratio, static_pool, voq_fabric, voq_of};
 use super::random::{Kind, fit_paths, paths};
-use super::random_queueing::raw_scheme;
+use super::random_queueing::{raw_input_queues, raw_scheme};
 use super::random_tables::RawTables;
 use super::random_topology;
 use super::script::{Cue, Script, message};
@@ -13,7 +13,7 @@ use flitwise::fabric::spec::congestion::{
     PortCongestion, PortVlMarker, SlCongestion, SlScope, SourceControl, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::voq::{
-    Acks, AllocationRule, Allocator, Buffers, InputQueues, LinkRates, VlArb, VlWeight,
+    Acks, AllocationRule, Allocator, Buffers, LinkRates, VlArb, VlWeight,
 };
 use flitwise::fabric::spec::{
     CongestionControl, FabricSpec, Hop, LinkLatency, Notification, Paths, QueueingScheme, RingTie,
@@ -326,9 +326,8 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
             Just(Acks::PerPacket)
         ];
         let sizes = (0u32..8, 0u32..8, 0u32..6, 0u32..6);
-        let queues = prop_oneof![Just(InputQueues::VirtualOutput), Just(InputQueues::Fifo)];
         (
-            (Just(spec), queues, allocator()),
+            (Just(spec), raw_input_queues(), allocator()),
             (fineness(), rate(), rate(), vec(rate(), 0..4)),
             (option::of(rate()), option::of(rate()), acks),
             (arbiter(vls), arbiter(vls), 1u32..4),
@@ -356,7 +355,7 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
                     };
                     let nics = spec.topology.nics();
                     let voq = voq_of(&mut spec);
-                    (voq.links, voq.input_queues) = (rates, queues);
+                    voq.links = rates;
                     voq.allocator = allocator;
                     let (send, sink, acks) = hca;
                     (voq.hca.send_rate, voq.hca.sink_rate) = (send.map(fine), sink.map(fine));
@@ -402,6 +401,7 @@ fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value =
                         }
                         Box::new(control)
                     });
+                    queues.put(&mut spec);
                     spec
                 },
             )

@@ -1,5 +1,7 @@
-//! Random queueing schemes for random fabrics.
+//! Random queueing schemes and input queues for random fabrics.
 
+use super::infiniband::voq_of;
+use flitwise::fabric::spec::voq::{InputQueues, Isolation};
 use flitwise::fabric::spec::{
     Detail, FabricSpec, Mix, Paths, QueueingScheme, SchemeKind, TrunkSelection, UpPorts, VlPolicy,
 };
@@ -94,6 +96,55 @@ impl RawScheme {
             spec.routing.trunk = TrunkSelection::Destination;
         }
         true
+    }
+}
+
+/// How input buffers organise a VL, before it is known how large they are.
+#[derive(Debug, Clone, Copy)]
+pub struct RawInputQueues {
+    queues: InputQueues,
+    isolation_queues: u32,
+    /// In sixteenths of the VL: detect, stop, and go as a part of stop.
+    thresholds: (u32, u32, u32),
+}
+
+/// Any of them.
+pub fn raw_input_queues() -> impl Strategy<Value = RawInputQueues> {
+    let queues = prop_oneof![
+        1 => Just(InputQueues::VirtualOutput),
+        1 => Just(InputQueues::Fifo),
+        1 => Just(InputQueues::PerFlow),
+        2 => Just(InputQueues::Isolating),
+    ];
+    let thresholds = (0u32..=16, 0u32..=16, 0u32..=16);
+    (queues, 1u32..=4, thresholds).prop_map(|(queues, isolation_queues, thresholds)| {
+        RawInputQueues {
+            queues,
+            isolation_queues,
+            thresholds,
+        }
+    })
+}
+
+impl RawInputQueues {
+    /// Gives these to the switches of `spec`, whose buffers have their sizes.
+    pub fn put(self, spec: &mut FabricSpec) {
+        if self.queues == InputQueues::PerFlow {
+            spec.congestion_control = None;
+        }
+        let vls = spec.qos.vls;
+        let voq = voq_of(spec);
+        voq.input_queues = self.queues;
+        let size = voq.buffers.input.per_vl[0];
+        let (detect, stop, go) = self.thresholds;
+        let part = |sixteenths: u32| (size * sixteenths / 16).max(1);
+        let thresholds = [
+            part(detect),
+            part(stop),
+            (part(stop) * go / 16).min(part(stop) - 1),
+        ];
+        voq.isolation = (self.queues == InputQueues::Isolating)
+            .then(|| Isolation::even(vls, self.isolation_queues, thresholds));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Random small topologies.
 
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
-use flitwise::fabric::topology::{Arrangement, DragonflySize, MegaflySize, Topology};
+use flitwise::fabric::topology::{Arrangement, DragonflySize, KnsSize, MegaflySize, Topology};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -107,11 +107,20 @@ pub fn megafly() -> impl Strategy<Value = Topology> {
     })
 }
 
-/// A k-ary n-direct 1-indirect topology.
+/// A k-ary n-direct s-indirect topology, of one stage or two.
 pub fn kns() -> impl Strategy<Value = Topology> {
-    (2u32..=3, 1u32..=3, 1u32..=2, 0u32..=2).prop_map(|(k, n, concentration, missing)| {
+    let one = (2u32..=3, 1u32..=3).prop_map(|(k, n)| (k, n, 1));
+    let more = prop_oneof![2 => Just((4, 1, 2)), 2 => Just((4, 2, 2)), 1 => Just((8, 1, 3)), 1 => Just((9, 1, 2))];
+    let size = prop_oneof![one, more];
+    (size, 1u32..=2, 0u32..=2).prop_map(|((k, n, s), concentration, missing)| {
         let nics = k.pow(n) * concentration;
-        Topology::kns(k, n, concentration, Some(nics - missing.min(nics - 1))).unwrap()
+        let size = KnsSize {
+            k,
+            n,
+            s,
+            concentration,
+        };
+        Topology::kns(size, Some(nics - missing.min(nics - 1))).unwrap()
     })
 }
 

@@ -107,6 +107,7 @@ pub fn opa_gen1(topology: Topology, scheduler: Scheduler) -> FabricSpec {
             scheduler,
         })),
         congestion_control: None,
+        link_power: None,
     }
 }
 
@@ -145,6 +146,7 @@ pub fn opasim(topology: Topology) -> FabricSpec {
             scheduler: Scheduler::RrVl,
         })),
         congestion_control: None,
+        link_power: None,
     }
 }
 

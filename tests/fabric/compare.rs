@@ -3,15 +3,17 @@
 use crate::common::script::Script;
 use flitwise::fabric::engine::{Deadlock, Engine, Place, Progress, RunEnd, Waiting};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
-use flitwise::fabric::series::{FlowSample, PortVlSample, Sample, Sampling, SourceSample};
+use flitwise::fabric::series::{
+    FlowSample, PortVlSample, PowerSample, Sample, Sampling, SourceSample,
+};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{
-    CctStats, CongestionStats, FabricStats, Latency, LinkEnd, TurnStats,
+    CctStats, CongestionStats, FabricStats, Latency, LinkEnd, LinkStateTicks, TurnStats,
 };
-use flitwise_oracles::Turns;
 use flitwise_oracles::hierarchical::{
     self as oracle, Blocked, CongestionCounts, End, FlowKey, LevelCounts, OracleRun,
 };
+use flitwise_oracles::{StateTicks, Turns};
 use proptest::prelude::*;
 use std::ops::ControlFlow;
 
@@ -146,6 +148,11 @@ fn compare_counts(stats: &FabricStats, oracle: &OracleRun) -> Result<(), TestCas
         let (queue, credit) = (expected.queue_wait, expected.credit_wait(stats.end_tick));
         prop_assert_eq!(link.queue_wait_ticks, queue, "queue wait of {:?}", from);
         prop_assert_eq!(link.credit_wait_ticks, credit, "credit wait of {:?}", from);
+        // A deadlock is noticed at different times, up to which states go on.
+        if stats.end_tick == oracle.end_tick {
+            let states = expected.states.map(states_of);
+            prop_assert_eq!(link.states, states, "power states of {:?}", from);
+        }
     }
     prop_assert_eq!(turns_of(stats), oracle.turns.clone());
     Ok(())
@@ -186,6 +193,28 @@ pub fn expected_sample(sample: &oracle::Sample) -> Sample {
         flows: flows.filter(|flow| flow.bytes > 0).collect(),
         port_vls: sample.port_vls.iter().map(port_vl).collect(),
         sources: sample.flows.iter().map(source).collect(),
+        power: sample.power.map(|[switch_links, host_links]| PowerSample {
+            switch_links: states_of(switch_links),
+            host_links: states_of(host_links),
+        }),
+    }
+}
+
+/// Ticks in power states as the engine gives them.
+pub fn states_of(ticks: StateTicks) -> LinkStateTicks {
+    let StateTicks {
+        up,
+        down,
+        waking,
+        sleeping,
+        wakes,
+    } = ticks;
+    LinkStateTicks {
+        up,
+        down,
+        waking,
+        sleeping,
+        wakes,
     }
 }
 

@@ -7,10 +7,11 @@ use crate::common::random::config;
 use crate::common::random_infiniband::{fabric, script, traffic, tree_fabric};
 use crate::common::random_queueing::choose_up_ports;
 use crate::common::script::{Cue, Script, message};
-use crate::compare::{as_stats, expected_sample, link_end, turns_of};
+use crate::compare::{as_stats, expected_sample, link_end, states_of, turns_of};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::series::{Sample, Sampling};
 use flitwise::fabric::spec::congestion::CctEntry;
+use flitwise::fabric::spec::voq::{InputQueues, Isolation};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::{FabricStats, LinkEnd};
 use flitwise::fabric::topology::Topology;
@@ -24,7 +25,7 @@ use std::ops::ControlFlow;
 const TICKS: u64 = 2_000_000;
 
 /// Runs both and compares all that they tell; returns what the oracle said.
-fn compare(
+pub fn compare(
     spec: &FabricSpec,
     script: &Script,
     interval: Option<Tick>,
@@ -123,6 +124,8 @@ fn compare_counts(
         let (queue, credit) = (expected.queue_wait, expected.credit_wait);
         prop_assert_eq!(link.queue_wait_ticks, queue, "queue wait of {:?}", from);
         prop_assert_eq!(link.credit_wait_ticks, credit, "credit wait of {:?}", from);
+        let states = expected.states.map(states_of);
+        prop_assert_eq!(link.states, states, "power states of {:?}", from);
         let to_host = [link.from, link.to]
             .iter()
             .any(|end| matches!(end, LinkEnd::Nic(_)));
@@ -244,6 +247,34 @@ fn starved_port_vls_agree() {
     });
     assert!(ends.windows(2).all(|pair| pair[0] != pair[1]), "{ends:?}");
     assert!(ends[4] > ends[0], "{ends:?}");
+}
+
+/// Half of the packets go to one NIC of three switches in a row, the others anywhere, on two VLs: stops reach the sources, and
+/// queues run full and end.
+#[test]
+fn hot_spots_agree_where_flows_are_kept_apart() {
+    let lines = (0..400u64).map(|i| {
+        let from = (i % 9) as u32;
+        let to = if i % 2 == 0 { 8 } else { (i / 9 % 8) as u32 };
+        let to = if to == from { (to + 1) % 9 } else { to };
+        (Cue::At(4 * i), message(i, from, to, (i % 3 / 2) as u8, 700))
+    });
+    let script = Script::new(lines);
+    for (queues, thresholds) in [
+        (InputQueues::PerFlow, None),
+        (InputQueues::Isolating, Some((1, [8, 12, 0]))),
+        (InputQueues::Isolating, Some((2, [8, 8, 4]))),
+        (InputQueues::Isolating, Some((3, [1, 12, 11]))),
+    ] {
+        let mut spec = voq_fabric(Topology::cube(&[3], false, 3, 1, None).unwrap());
+        let voq = voq_of(&mut spec);
+        voq.buffers.input = static_pool(2, 24);
+        voq.input_queues = queues;
+        voq.isolation = thresholds.map(|(queues, parts)| Isolation::even(2, queues, parts));
+        let run = compare(&spec, &script, Some(100)).unwrap();
+        let some = queues == InputQueues::PerFlow || run.stops > 20;
+        assert!(some, "{queues:?} {thresholds:?}: {} stops", run.stops);
+    }
 }
 
 #[test]

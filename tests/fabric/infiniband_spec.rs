@@ -8,7 +8,7 @@ use crate::common::specs;
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::congestion::CctEntry;
 use flitwise::fabric::spec::hierarchical::Scheduler;
-use flitwise::fabric::spec::voq::{Acks, VlArb, VlWeight};
+use flitwise::fabric::spec::voq::{Acks, InputQueues, Isolation, VlArb, VlWeight};
 use flitwise::fabric::spec::{
     CongestionControl, FabricSpec, ForwardingTables, Notification, SlToVl, VlPolicy,
 };
@@ -122,6 +122,45 @@ fn buffers() {
     refused("fabric.ack", "0 bytes", |s| voq_of(s).hca.ack_bytes = 0);
     refused("fabric.crossbar_speedup", "at least 1", |s| {
         voq_of(s).crossbar_speedup = 0
+    });
+}
+
+#[test]
+fn input_queues() {
+    let isolate = |s: &mut FabricSpec, queues, thresholds| {
+        voq_of(s).input_queues = InputQueues::Isolating;
+        voq_of(s).isolation = Some(Isolation::even(2, queues, thresholds));
+    };
+    let mut isolating = sound();
+    isolate(&mut isolating, 64, [64, 64, 63]);
+    isolating.validate().unwrap();
+    refused("fabric.isolation_queues", "1 to 64", |s| {
+        isolate(s, 0, [16, 8, 4])
+    });
+    refused("fabric.isolation_queues", "1 to 64", |s| {
+        isolate(s, 65, [16, 8, 4])
+    });
+    refused("fabric.isolation_detect", "65 credits on VL 0", |s| {
+        isolate(s, 1, [65, 8, 4])
+    });
+    refused("fabric.isolation_stop", "take 1 to 64", |s| {
+        isolate(s, 1, [16, 0, 0])
+    });
+    refused("fabric.isolation_go", "where flows stop at 8", |s| {
+        isolate(s, 1, [16, 8, 8])
+    });
+    refused("fabric.isolation_go", "1 thresholds for 2 VLs", |s| {
+        isolate(s, 1, [16, 8, 4]);
+        voq_of(s).isolation.as_mut().unwrap().go.pop();
+    });
+    refused("fabric.isolation_queues", "only input_queues", |s| {
+        voq_of(s).isolation = Some(Isolation::even(2, 1, [16, 8, 4]))
+    });
+    refused("fabric.input_queues", "needs the sizes", |s| {
+        voq_of(s).input_queues = InputQueues::Isolating
+    });
+    refused("fabric.input_queues", "nothing to do", |s| {
+        voq_of(s).input_queues = InputQueues::PerFlow
     });
 }
 

@@ -6,7 +6,7 @@ use crate::common::script::{Cue, Script, message};
 use flitwise::fabric::engine::probe::{NoProbe, Obstacle, OutputId, Probe};
 use flitwise::fabric::engine::{Engine, Place, RunEnd};
 use flitwise::fabric::ids::PortId;
-use flitwise::fabric::spec::voq::InputQueues;
+use flitwise::fabric::spec::voq::{InputQueues, Isolation};
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::stats::LinkEnd;
 use flitwise::fabric::topology::Topology;
@@ -204,11 +204,21 @@ fn fifos_saturate_as_karol_hluchyj_and_morgan_say() {
 /// all of uniform traffic.
 #[test]
 fn virtual_output_queues_take_nearly_all_of_uniform_traffic() {
-    for ports in [4, 32] {
-        let found = saturated(InputQueues::VirtualOutput, ports);
-        println!("{ports} ports: {found:.4}");
-        assert!(found > 0.97 && found <= 1.0, "{ports}: {found}");
+    for queues in [InputQueues::VirtualOutput, InputQueues::PerFlow] {
+        for ports in [4, 32] {
+            let found = saturated(queues, ports);
+            println!("{queues:?}, {ports} ports: {found:.4}");
+            assert!(found > 0.97 && found <= 1.0, "{ports}: {found}");
+        }
     }
+}
+
+/// Gives switches that isolate flows their congested-flow queues: two, which together leave half of the VL.
+fn isolate(spec: &mut FabricSpec) {
+    let voq = voq_of(spec);
+    let size = voq.buffers.input.per_vl[0];
+    voq.isolation = (voq.input_queues == InputQueues::Isolating)
+        .then(|| Isolation::even(2, 2, [size / 4, size / 4, size / 8]));
 }
 
 /// A ring whose packets all go the same way round, on one VL, two hops each.
@@ -218,6 +228,7 @@ fn ring(queues: InputQueues) -> FabricSpec {
     voq.input_queues = queues;
     // Three packets: two wait behind the head.
     voq.buffers.input = static_pool(2, 12);
+    isolate(&mut spec);
     spec
 }
 
@@ -229,7 +240,15 @@ fn a_jammed_ring_of_fifos_is_reported_as_a_cycle() {
         (Cue::At(0), message(token, src, (src + 1) % 3, 0, 256))
     });
     let lines: Vec<_> = lines.collect();
-    for queues in [InputQueues::VirtualOutput, InputQueues::Fifo] {
+    let mut per_flow = Script::new(lines.clone());
+    let mut engine = Engine::<NoProbe>::new(&ring(InputQueues::PerFlow)).unwrap();
+    // Nobody waits for packets to another destination.
+    assert_eq!(engine.run(&mut per_flow), RunEnd::Drained);
+    for queues in [
+        InputQueues::VirtualOutput,
+        InputQueues::Fifo,
+        InputQueues::Isolating,
+    ] {
         let mut engine = Engine::<NoProbe>::new(&ring(queues)).unwrap();
         let RunEnd::Deadlock(deadlock) = engine.run(&mut Script::new(lines.clone())) else {
             panic!("{queues:?} do not jam");
@@ -242,4 +261,68 @@ fn a_jammed_ring_of_fifos_is_reported_as_a_cycle() {
         );
         assert!(deadlock.cycle.iter().all(|w| w.place == Place::Input));
     }
+}
+
+/// Flits of a packet.
+const PACKET: u64 = 4;
+
+/// NICs 0 to 7 are at switch 0, 8 to 15 at switch 1, with one link between the switches. NICs 0 to 2 send to NICs 8 to 10, a fifth of
+/// what a link carries each. With a hot spot, NIC 3 and the NICs 9 to 14 send all they can to NIC 15, which takes a seventh of it from each.
+/// Returns which part of the packets for NICs 8 to 10 arrive in a window.
+fn cold_throughput(queues: InputQueues, hot: bool) -> f64 {
+    let mut spec = voq_fabric(Topology::cube(&[2], false, 8, 1, None).unwrap());
+    let voq = voq_of(&mut spec);
+    voq.input_queues = queues;
+    voq.buffers.input = static_pool(2, 128);
+    isolate(&mut spec);
+    let mut lines = Vec::new();
+    for turn in 0..WINDOW / (5 * PACKET) {
+        for src in 0..3 {
+            let at = 5 * PACKET * turn + PACKET * u64::from(src);
+            lines.push((at, src, 8 + src));
+        }
+    }
+    if hot {
+        let sources = [3, 9, 10, 11, 12, 13, 14];
+        let all = (0..WINDOW / PACKET).flat_map(|turn| sources.map(|src| (PACKET * turn, src, 15)));
+        lines.extend(all);
+        lines.sort_unstable();
+    }
+    let lines = lines.into_iter().zip(0u64..);
+    let cold = |token: u64, dst: u32| token << 1 | u64::from(dst != 15);
+    let script = lines.map(|((at, src, dst), number)| {
+        let message = message(cold(number, dst), src, dst, 0, PACKET * 64);
+        (Cue::At(at), message)
+    });
+    let mut script = Script::new(script);
+    let mut engine = Engine::<NoProbe>::new(&spec).unwrap();
+    assert_eq!(engine.run(&mut script), RunEnd::Drained);
+    let counted = (script.delivered.iter())
+        .filter(|(at, token)| token & 1 == 1 && (WINDOW / 2..WINDOW).contains(at));
+    (counted.count() as u64 * PACKET) as f64 / (0.6 * (WINDOW / 2) as f64)
+}
+
+const WINDOW: u64 = 24_000;
+
+/// The link carries what the cold flows send beside the seventh that NIC 15 takes from NIC 3. But they do not get it while they wait behind hot
+/// packets in a FIFO, or for credits that hot packets hold.
+#[test]
+fn hot_flows_take_nothing_from_cold_ones_where_they_are_kept_apart() {
+    let all = [
+        InputQueues::Fifo,
+        InputQueues::VirtualOutput,
+        InputQueues::Isolating,
+        InputQueues::PerFlow,
+    ];
+    let calm = all.map(|queues| cold_throughput(queues, false));
+    let [fifo, virtual_output, isolating, per_flow] =
+        all.map(|queues| cold_throughput(queues, true));
+    println!("calm {calm:?}; hot {fifo} {virtual_output} {isolating} {per_flow}");
+    assert!(calm.iter().all(|&cold| cold > 0.99), "{calm:?}");
+    assert!(per_flow > 0.99 && per_flow >= isolating, "{per_flow}");
+    assert!(isolating > 0.9, "{isolating}");
+    assert!(
+        virtual_output < 0.9 && fifo < 0.75,
+        "{virtual_output}, {fifo}"
+    );
 }

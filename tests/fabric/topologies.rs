@@ -1,10 +1,13 @@
 //! HyperX, slim fly, megafly, KNS and fat trees: sizes, degrees and distances in closed form, and freedom of
 //! deadlock. How their switches are linked, the oracle's wiring tells (`wiring`), and random comparisons route them.
 
+use crate::common::ids::pair;
 use crate::common::infiniband::voq_fabric;
 use flitwise::fabric::analysis::channels::ChannelGraph;
+use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
-use flitwise::fabric::topology::{Arrangement, FatTreeSize, MegaflySize, Topology};
+use flitwise::fabric::ids::SwitchId;
+use flitwise::fabric::topology::{Arrangement, FatTreeSize, KnsSize, MegaflySize, Topology};
 
 /// The routes of `topology`, which reach everything and cannot deadlock.
 fn routes(topology: Topology) -> RouteAnalysis {
@@ -92,12 +95,106 @@ fn megaflies_go_up_over_and_down() {
     }
 }
 
+fn kns(k: u32, n: u32, s: u32, concentration: u32) -> Topology {
+    let size = KnsSize {
+        k,
+        n,
+        s,
+        concentration,
+    };
+    Topology::kns(size, None).unwrap()
+}
+
 #[test]
 fn kns_takes_two_links_for_each_coordinate() {
-    let topology = Topology::kns(3, 2, 2, None).unwrap();
+    let topology = kns(3, 2, 1, 2);
     assert_eq!((topology.switches(), topology.nics()), (9 + 2 * 3, 18));
     let by_hops = [18, 0, 9 * 4 * 4, 0, 9 * 4 * 4];
     assert_eq!(routes(topology).pairs_by_hops, by_hops);
+}
+
+/// On a line that is a tree of s stages with q ports down, (q − 1) q^(l−1) of the others are 2 l links away, and
+/// the distances of the dimensions add up.
+#[test]
+fn lines_of_several_stages_are_trees() {
+    for (q, n, s) in [
+        (2u32, 1, 2),
+        (2, 2, 2),
+        (2, 3, 2),
+        (3, 2, 2),
+        (2, 2, 3),
+        (4, 1, 2),
+    ] {
+        let k = q.pow(s);
+        let topology = kns(k, n, s, 1);
+        let (routers, on_line) = (k.pow(n), s * k / q);
+        let lines = n * k.pow(n - 1);
+        assert_eq!(topology.switches(), routers + lines * on_line);
+        assert_eq!(topology.nics(), routers);
+        // All ways to be 0, 1, … levels apart in each dimension.
+        let one: Vec<u64> = (0..=s)
+            .map(|level| match level {
+                0 => 1,
+                _ => u64::from((q - 1) * q.pow(level - 1)),
+            })
+            .collect();
+        let mut levels = vec![1u64];
+        for _ in 0..n {
+            let mut sum = vec![0; levels.len() + s as usize];
+            for (i, many) in levels.iter().enumerate() {
+                for (j, more) in one.iter().enumerate() {
+                    sum[i + j] += many * more;
+                }
+            }
+            levels = sum;
+        }
+        let mut by_hops = vec![0; 2 * levels.len() - 1];
+        for (level, many) in levels.iter().enumerate().skip(1) {
+            by_hops[2 * level] = u64::from(routers) * many;
+        }
+        let routes = routes(topology);
+        assert_eq!(
+            routes.pairs_by_hops, by_hops,
+            "{k}-ary {n}-direct {s}-indirect"
+        );
+        // A link between a router and its line carries what changes this coordinate: from each of the
+        // k^d sources that agree above it, to k − 1 coordinates and all destinations beyond.
+        let most = u64::from((k - 1) * k.pow(n - 1));
+        assert_eq!(routes.link_pairs.iter().max(), Some(&most));
+    }
+}
+
+/// DESTRO inside of a line: up by the digits of the destination's coordinate, down again the same way.
+#[test]
+fn lines_are_routed_by_the_coordinate_of_the_destination() {
+    let spec = voq_fabric(kns(4, 2, 2, 1));
+    // From (0, 0) to (3, 1). Routers 0 to 15; dimension 0: stage 0 from 16, 2 switches for each of 4 lines, stage 1 from 24.
+    let route = path(&spec, &spec, pair(0, 7), 0, 64).unwrap();
+    let hops: Vec<_> = (route.steps.iter())
+        .map(|step| (step.switch.get(), step.port_out.get()))
+        .collect();
+    // To 3 = 11 in base 2: up by port 2 + 1, down by 1, then 1. Line 0 of dimension 0 is switches 16, 17 and
+    // 24, 25; line 3 of dimension 1 (x = 3) is switches 32 + 6, 7. To 1 from 0 there stays below one switch.
+    let expected = [(0, 1), (16, 3), (25, 1), (17, 1), (3, 2), (38, 1), (7, 0)];
+    assert_eq!(hops, expected);
+    let text = |switch| spec.topology.switch_text(SwitchId::new(switch));
+    assert_eq!(text(3), "switch 3 (3,0)");
+    assert_eq!(text(25), "switch 25 (dimension 0, line 0, level 1, 1)");
+    assert_eq!(text(38), "switch 38 (dimension 1, line 3, level 0, 0)");
+}
+
+#[test]
+fn stages_must_be_a_root_of_the_routers_on_a_line() {
+    for (k, s) in [(4, 0), (6, 2), (8, 2), (2, 2), (7, u32::MAX)] {
+        let size = KnsSize {
+            k,
+            n: 1,
+            s,
+            concentration: 1,
+        };
+        let error = Topology::kns(size, None).unwrap_err();
+        assert_eq!(error.key, "fabric.topology.s", "{error}");
+    }
 }
 
 #[test]
@@ -125,6 +222,7 @@ fn fat_trees_are_generalised_fat_trees() {
         ((None, 3, 9, 1), "must be even"),
         ((None, 0, 8, 1), "1 to 8 levels"),
         ((None, 2, 8, 2), "oversubscription"),
+        ((None, 1, 8, 3), "no links up"),
     ] {
         let (nodes, levels, radix, over) = sizes;
         let error = tree(nodes, levels, radix, over).unwrap_err().to_string();

@@ -2,6 +2,7 @@
 //! candidates. That engine and oracle agree on it is in `engine_vs_oracle*`.
 
 use crate::common::ids::pair;
+use crate::common::infiniband::voq_of;
 use crate::common::random::config;
 use crate::common::random_infiniband;
 use crate::common::random_queueing::choose_up_ports;
@@ -11,7 +12,8 @@ use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::path::path;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
 use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::{Channel, FabricSpec, Hop, Paths, UpPorts};
+use flitwise::fabric::spec::voq::InputQueues;
+use flitwise::fabric::spec::{Channel, FabricSpec, Hop, LegAt, Paths, UpPorts};
 use flitwise::fabric::topology::{Peer, Ports, Topology};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,7 +163,9 @@ impl AllRoutes {
                 out_port,
             };
             let before = (at.channel, at.class);
-            let (channel, class) = spec.channel_behind(hop, sl, dst, 0, before).unwrap();
+            let (channel, class) = spec
+                .channel_behind(hop, sl, dst, LegAt::default(), before)
+                .unwrap();
             let Peer::Switch { switch, port } = spec.topology.peer(at.switch, out_port) else {
                 continue;
             };
@@ -193,6 +197,11 @@ proptest! {
         // Paths with two legs: see `tests/fabric/fabric_analysis.rs`.
         prop_assume!(spec.routing.paths == Paths::Minimal);
         choose_up_ports(&mut spec);
+        // Queues of each destination have a graph of their own: see `infiniband_analysis`.
+        let queues = &mut voq_of(&mut spec).input_queues;
+        if *queues == InputQueues::PerFlow {
+            *queues = InputQueues::Fifo;
+        }
         let routes = RouteAnalysis::new(&spec, &spec).unwrap();
         let all = AllRoutes::of(&spec);
         prop_assert_eq!(routes.connected(), routes.pairs);

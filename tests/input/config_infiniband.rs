@@ -173,6 +173,9 @@ fn input_queues_are_a_choice_of_their_own() {
     let named = "input_queues = \"virtual-output\"";
     assert_eq!(queues(named), InputQueues::VirtualOutput);
     assert_eq!(queues("input_queues = \"fifo\""), InputQueues::Fifo);
+    assert_eq!(queues("input_queues = \"per-flow\""), InputQueues::PerFlow);
+    let isolating = "input_queues = \"isolating\"\nisolation_queues = 2";
+    assert_eq!(queues(isolating), InputQueues::Isolating);
     let dbbm = "[qos]\nvl_policy = \"dbbm\"\nqueues = 2";
     let both = format!("input_queues = \"fifo\"\n{dbbm}");
     assert_eq!(queues(&both), InputQueues::Fifo);

@@ -8,6 +8,7 @@ mod support;
 
 mod adaptive;
 mod culprits;
+mod direct;
 mod explain;
 mod generate;
 mod ideal_clock;

@@ -261,12 +261,14 @@ fn csv_and_parquet_have_the_same_rows() {
                 marked: 1,
             }],
             sources: vec![source(None, 4, 100)],
+            power: None,
         });
         (recording.take)(&Sample {
             tick: 15_625,
             flows: vec![flow(0, 1, 125_008)],
             port_vls: Vec::new(),
             sources: vec![source(Some(NicId::new(9)), 0, 0)],
+            power: None,
         });
     }
     let control = Control::default();

@@ -59,6 +59,7 @@ struct Verdict<'a> {
     routes: RouteAnalysis,
     queues: u64,
     dependencies: u64,
+    per_destination: bool,
     without_room: [u64; 3],
     cycle: Option<Vec<Channel>>,
 }
@@ -76,6 +77,7 @@ impl<'a> Verdict<'a> {
             spec,
             queues: graph.queues,
             dependencies: graph.dependencies(),
+            per_destination: graph.per_destination,
             without_room: graph.without_room,
             cycle: graph.cycle(),
             routes,
@@ -116,7 +118,7 @@ impl<'a> Verdict<'a> {
         }
         let per_vl = match self.spec.switch.kind().waits() {
             Waits::FromBufferToBuffer(at) => at.central_queues == CentralQueues::PerVl,
-            Waits::FromInputToInput => false,
+            Waits::FromInputToInput { .. } => false,
         };
         if any(&central) && per_vl {
             return "take fabric.central_queues = \"per-neighbour\"";
@@ -223,6 +225,13 @@ impl<'a> Verdict<'a> {
     }
 
     fn write_channels(&self, out: &mut String) -> fmt::Result {
+        if self.per_destination {
+            let queues = names::counted(self.queues, "queue");
+            let text = format!(
+                "{queues}, each one for every destination, to which all routes lead: no cycle"
+            );
+            return row(out, "channels", "ok", text);
+        }
         let graph = format!(
             "{}, {}",
             names::counted(self.queues, "queue"),

@@ -243,6 +243,14 @@ fn switch_json(topology: &Topology, switch: SwitchId) -> String {
             number,
             position,
         } => format!(", \"{part}\": {number}, \"position\": {position}"),
+        Place::OnLine {
+            dimension,
+            line,
+            level,
+            position,
+        } => format!(
+            ", \"dimension\": {dimension}, \"line\": {line}, \"level\": {level}, \"position\": {position}"
+        ),
     };
     let named = topology.names().and_then(|names| {
         let named = names.switch(switch)?;

@@ -60,6 +60,10 @@ with_common_keys! {
         allocator: AllocationRule,
         allocator_iterations: u32,
         input_queues: InputQueues,
+        isolation_queues: u32,
+        isolation_detect: BufferPart,
+        isolation_stop: BufferPart,
+        isolation_go: BufferPart,
         input_buffer_vls: Vec<BufferPart>,
         nic_sink_vls: Vec<BufferPart>,
         hca_send_rate: RawHcaRate,
@@ -154,6 +158,10 @@ impl RawVoq {
             allocator,
             allocator_iterations,
             input_queues,
+            isolation_queues,
+            isolation_detect,
+            isolation_stop,
+            isolation_go,
             input_buffer_vls,
             nic_sink_vls,
             hca_send_rate,
@@ -171,6 +179,11 @@ impl RawVoq {
         replace(&mut p.allocator.rule, *allocator);
         replace(&mut p.allocator.iterations, *allocator_iterations);
         replace(&mut p.input_queues, *input_queues);
+        replace(&mut p.isolation.queues, *isolation_queues);
+        replace(&mut p.isolation.detect, *isolation_detect);
+        replace(&mut p.isolation.stop, *isolation_stop);
+        replace(&mut p.isolation.go, *isolation_go);
+        self.isolation_is_used(p)?;
         p.input_vls = input_buffer_vls.clone().or(p.input_vls.take());
         p.sink_vls = nic_sink_vls.clone().or(p.sink_vls.take());
         replace(&mut p.send_rate, hca_send_rate.map(|rate| rate.0));
@@ -178,6 +191,29 @@ impl RawVoq {
         replace(&mut p.acks, *acks);
         replace(&mut p.ack_bytes, ack.map(|b| b.0));
         Ok(())
+    }
+}
+
+impl RawVoq {
+    /// Refuses settings of congested-flow queues that the default of `input_queues` does not have.
+    fn isolation_is_used(&self, p: &VoqParameters) -> Result<(), ConfigError> {
+        if self.input_queues.is_some() || p.input_queues == InputQueues::Isolating {
+            return Ok(());
+        }
+        let keys = [
+            (self.isolation_queues.is_some(), "queues"),
+            (self.isolation_detect.is_some(), "detect"),
+            (self.isolation_stop.is_some(), "stop"),
+            (self.isolation_go.is_some(), "go"),
+        ];
+        match keys.iter().find(|(given, _)| *given) {
+            Some((_, key)) => Err(ConfigError::new(
+                format!("fabric.isolation_{key}"),
+                "is used only with input_queues = \"isolating\"; add it, or name other `input_queues` to keep \
+                 the setting for another run",
+            )),
+            None => Ok(()),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use super::routes::RouteAnalysis;
 use super::turns::{VlPair, VlPairs};
 use super::{MAX_TURNS, TooLarge};
 use crate::fabric::ids::{PortId, SwitchId};
-use crate::fabric::spec::{Classes, FabricSpec, Hop};
+use crate::fabric::spec::{Classes, FabricSpec, Hop, Paths};
 use crate::fabric::switch::Waits;
 use crate::fabric::switch::hierarchical::{CentralQueues, Quota, central_between};
 use crate::fabric::topology::Peer;
@@ -74,6 +74,9 @@ pub struct ChannelGraph<'a> {
     classes: Classes,
     nodes: Nodes,
     graph: Graph,
+    /// Each queue is one for every destination, and packets go straight to theirs. Then the graph of each destination
+    /// is that of its routes, which has no cycle but where there is a routing loop.
+    pub per_destination: bool,
     /// Number of queues in use.
     pub queues: u64,
     /// Number of queues in use with fewer exclusive credits than the largest packet on their VL
@@ -103,15 +106,19 @@ impl<'a> ChannelGraph<'a> {
             edges: Vec::new(),
         };
         let pairs = VlPairs::new(spec);
+        let per_destination = has_queues_per_destination(spec);
         for switch in topology.switch_ids() {
             match spec.switch.kind().waits() {
                 Waits::FromBufferToBuffer(_) => {
                     builder.add_switch(switch, routes, &classes, &pairs);
                 }
-                Waits::FromInputToInput => builder.add_inputs(switch, routes, &pairs),
+                Waits::FromInputToInput { .. } => builder.add_inputs(switch, routes, &pairs),
             }
             let edges = builder.edges.len() as u64;
             TooLarge::check("dependencies between queues:", edges, MAX_TURNS)?;
+        }
+        if per_destination {
+            builder.edges.clear();
         }
         builder.add_shared();
         let mut without_room = [0; 3];
@@ -124,6 +131,7 @@ impl<'a> ChannelGraph<'a> {
         }
         Ok(Self {
             spec,
+            per_destination,
             graph: Graph::new(nodes.count(), builder.edges),
             classes,
             nodes,
@@ -261,11 +269,23 @@ impl Nodes {
     }
 }
 
+/// True if each queue is one for every destination, to which all packets go on minimal paths.
+fn has_queues_per_destination(spec: &FabricSpec) -> bool {
+    let waits = spec.switch.kind().waits();
+    let per_destination = matches!(
+        waits,
+        Waits::FromInputToInput {
+            per_destination: true
+        }
+    );
+    per_destination && spec.routing.paths == Paths::Minimal
+}
+
 /// How central buffers are divided; without effect in a fabric that has none.
 fn central_queues(spec: &FabricSpec) -> CentralQueues {
     match spec.switch.kind().waits() {
         Waits::FromBufferToBuffer(buffers) => buffers.central_queues,
-        Waits::FromInputToInput => CentralQueues::PerVl,
+        Waits::FromInputToInput { .. } => CentralQueues::PerVl,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::Routes;
 use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{Channel, FabricSpec, Hop, Tick};
+use crate::fabric::spec::{Channel, FabricSpec, Hop, LegAt, Tick};
 use crate::fabric::switch::{Passage, ZeroLoad};
 use crate::fabric::topology::{Peer, Ports};
 use thiserror::Error;
@@ -123,7 +123,7 @@ fn follow(
         let switch = at.switch;
         if via.is_some_and(|via| spec.ends_detour(switch, via)) {
             walk.target = dst;
-            walk.begin(walk.leg + 1);
+            walk.begin(walk.leg.number + 1);
             (via, leg_begins) = (None, steps.len());
         }
         if steps[leg_begins..].iter().any(|step| step.switch == switch) {
@@ -159,15 +159,19 @@ struct Walk<'a, R> {
     packet: Box<dyn ZeroLoad + 'a>,
     /// The channel on which it came, and its VL class.
     channel: Channel,
-    /// Number of the present leg.
-    leg: u8,
+    /// The present leg.
+    leg: LegAt,
     class: u8,
 }
 
 impl<'a, R: Routes> Walk<'a, R> {
     /// Leg `leg` begins.
     fn begin(&mut self, leg: u8) {
-        (self.leg, self.class) = (leg, self.spec.first_class(leg));
+        self.class = self.spec.first_class(leg);
+        self.leg = LegAt {
+            number: leg,
+            begins: true,
+        };
     }
 
     fn new(
@@ -186,7 +190,7 @@ impl<'a, R: Routes> Walk<'a, R> {
             sl,
             packet: spec.switch.kind().at_zero_load(spec, src, payload),
             channel,
-            leg: 0,
+            leg: LegAt::default(),
             class: 0,
         }
     }
@@ -210,6 +214,7 @@ impl<'a, R: Routes> Walk<'a, R> {
         let behind = spec.channel_behind(hop, self.sl, dst, self.leg, before);
         let (channel, class) = behind.ok_or(NoRoute::NoVl)?;
         (self.channel, self.class) = (channel, class);
+        self.leg.begins = false;
         let latency = match spec.topology.peer(switch, port_out) {
             Peer::Switch { .. } => spec.link_latency.switch,
             _ => spec.link_latency.host,

@@ -3,7 +3,7 @@
 
 use super::turns::VlPair;
 use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::spec::{Channel, FabricSpec, Hop, QueueingScheme, SlToVl};
+use crate::fabric::spec::{Channel, FabricSpec, Hop, LegAt, QueueingScheme, SlToVl};
 use crate::fabric::topology::{Peer, Ports, Topology};
 use std::collections::BTreeMap;
 
@@ -68,8 +68,9 @@ impl Rule<'_> {
             Self::Tables(tables) => tables.at_switch(hop, sl as u8),
             Self::Scheme(rule) => {
                 let known = rule.channels[sl * usize::from(VLS) + before];
+                let leg = LegAt::default();
                 let behind =
-                    known.and_then(|known| rule.spec.channel_behind(hop, sl, dst, 0, known));
+                    known.and_then(|known| rule.spec.channel_behind(hop, sl, dst, leg, known));
                 behind.map(|(channel, _)| channel.vl)
             }
         })

@@ -88,6 +88,7 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
             scheduler: Scheduler::RrVl,
         })),
         congestion_control: None,
+        link_power: None,
     };
     Engine::new(&spec).unwrap().run(&mut Burst { count, bytes })
 }

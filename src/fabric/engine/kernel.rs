@@ -5,13 +5,15 @@ use super::calendar::{Bucket, EVENT_ID, EVENT_SHIFT, Wake, Wheel};
 use super::congestion::Congestion;
 use super::counters::Counters;
 use super::deadlock::Deadlock;
+use super::ids::OutputId;
 use super::nic::Messages;
 use super::observers::Observers;
 use super::pool::{PacketId, Pool};
+use super::power::LinkPowers;
 use super::probe::Probe;
 use crate::fabric::series::{PortVlSample, Sample};
 use crate::fabric::spec::{FabricSpec, Tick};
-use crate::fabric::stats::{FabricStats, LinkStats};
+use crate::fabric::stats::{FabricStats, LinkStateTicks, LinkStats};
 use crate::fabric::workload::{Message, Workload};
 
 /// The state that the fabrics of all kinds of switch have. `K` is a packet; `B` keeps the events of
@@ -24,6 +26,8 @@ pub(super) struct Kernel<K, B: Bucket, P> {
     pub packets: Pool<PacketId, K>,
     pub messages: Messages,
     pub observers: Observers<P>,
+    /// Power states of links, if they have some. The fabric fills it in: it numbers the outputs.
+    pub power: Option<Box<LinkPowers>>,
     /// Messages that the workload creates in phase 3; empty between ticks.
     outbox: Vec<Message>,
 }
@@ -41,6 +45,7 @@ impl<K, B: Bucket, P: Probe> Kernel<K, B, P> {
                 counters: Counters::new(spec),
                 probe,
             },
+            power: None,
             outbox: Vec::new(),
         }
     }
@@ -49,6 +54,11 @@ impl<K, B: Bucket, P: Probe> Kernel<K, B, P> {
     #[inline]
     pub(super) fn push(&mut self, at: Tick, kind: u32, id: u32) {
         self.wheel.push(self.now, at, kind << EVENT_SHIFT | id);
+    }
+
+    /// How long the link of `output` has been in each power state, up to the end of the present tick.
+    pub(super) fn link_states(&self, output: OutputId) -> Option<LinkStateTicks> {
+        self.power.as_deref()?.ticks(output, self.now)
     }
 
     /// Has the part with this `wake` look in tick `at`, or earlier, by the event of `kind` and `id`.
@@ -180,10 +190,13 @@ pub(super) fn sample(model: &mut impl SwitchModel, tick: Tick) -> Sample {
         port_vls = congestion.sample_port_vls();
         sources = congestion.sample_sources(tick);
     }
+    let power = model.kernel_mut().power.as_mut();
+    let power = power.map(|power| power.sample(tick));
     Sample {
         tick,
         flows: model.kernel_mut().observers.counters.take_flows(),
         port_vls: port_vls.unwrap_or_else(|| model.occupancy()),
         sources,
+        power,
     }
 }

@@ -30,6 +30,7 @@ mod next_hop;
 mod nic;
 mod observers;
 mod pool;
+mod power;
 pub mod probe;
 mod queueing;
 mod recorder;

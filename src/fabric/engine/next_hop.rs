@@ -60,6 +60,19 @@ impl Table {
     }
 }
 
+/// Outputs that nothing waits for.
+struct Empty;
+
+impl Occupancy for Empty {
+    fn in_buffer(&mut self, _: OutputId) -> u32 {
+        0
+    }
+
+    fn waiting(&self, _: OutputId) -> u32 {
+        0
+    }
+}
+
 /// The routing of a fabric.
 #[derive(Debug)]
 pub(super) struct NextHops {
@@ -96,6 +109,12 @@ impl NextHops {
     #[inline]
     pub(super) fn prefetch(&self, switch: SwitchId, dst: NicId) {
         self.table.router.prefetch(switch, dst);
+    }
+
+    /// Where a packet to `dst` goes next at `switch`, if the destination alone decides.
+    pub(super) fn by_destination(&self, switch: SwitchId, dst: NicId) -> OutputId {
+        let first = self.table.candidate(switch, dst);
+        self.choice.foresee(switch, first, dst, &mut Empty)
     }
 
     /// Where a packet goes next. Called once for each packet and switch.

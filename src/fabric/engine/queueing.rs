@@ -159,11 +159,7 @@ impl ClassRule {
             Self::Topology(classes) => {
                 classes.behind(hop.in_port, hop.out_port, hop.output.get(), class)
             }
-            Self::Legs(of_leg) => {
-                let (in_port, out_port) = (hop.in_port, hop.out_port);
-                let class = class - hop.first_class;
-                hop.first_class + of_leg.behind(in_port, out_port, hop.output.get(), class)
-            }
+            Self::Legs(of_leg) => hop.class_behind(of_leg, class),
             Self::BehindGlobal { to_nic, .. } if to_nic[hop.output.index()] => class,
             Self::BehindGlobal { is_global, .. } => {
                 let (from, to) = (hop.in_port.index(), hop.out_port.index());

@@ -51,6 +51,26 @@ pub(super) struct Hop {
     pub out_port: PortId,
     /// The first VL class of the leg of its path that the packet is on.
     pub first_class: u8,
+    /// That leg begins here.
+    pub leg_begins: bool,
+}
+
+impl Hop {
+    /// VL class behind the hop of a packet whose class was `class`, if each leg of its path has the classes `of_leg`.
+    #[inline]
+    pub(super) fn class_behind(&self, of_leg: &VlClasses, class: u8) -> u8 {
+        let output = self.output.get();
+        let behind = match self.leg_begins {
+            true => of_leg.first(output),
+            false => of_leg.behind(
+                self.in_port,
+                self.out_port,
+                output,
+                class - self.first_class,
+            ),
+        };
+        self.first_class + behind
+    }
 }
 
 /// VL and VL class of a packet.
@@ -129,11 +149,7 @@ impl Vls {
                 }
             }
             Changes::Legs(of_leg) => {
-                let hop = hop();
-                let (in_port, out_port) = (hop.in_port, hop.out_port);
-                let class = before.class - hop.first_class;
-                let class = of_leg.behind(in_port, out_port, hop.output.get(), class);
-                let class = hop.first_class + class;
+                let class = hop().class_behind(of_leg, before.class);
                 VlAndClass {
                     vl: self.of_class(sl, class, dst),
                     class,

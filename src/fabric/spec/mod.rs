@@ -10,6 +10,7 @@ pub mod congestion;
 mod json;
 mod links;
 pub mod paths;
+pub mod power;
 pub mod qos;
 pub mod queueing;
 pub mod routing;
@@ -21,12 +22,13 @@ pub mod vls;
 pub use self::congestion::{CongestionControl, Notification};
 pub use self::links::LinkRates;
 pub use self::paths::{DetourRule, Detours, Intermediate, Paths};
+pub use self::power::{DownState, LinkPower, LowState, ManagedLinks};
 pub use self::qos::{Qos, ServiceLevel};
 pub use self::queueing::{Detail, Mix, QueueingScheme, SchemeKind};
 pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPorts};
 pub use self::speed::{LinkSpeed, flits_per_tick};
 pub use self::units::{Stages, Units};
-pub use self::vls::{Channel, Hop, SlToVl, VlPolicy};
+pub use self::vls::{Channel, Hop, LegAt, SlToVl, VlPolicy};
 pub(in crate::fabric) use super::switch::hierarchical::Classes;
 pub use super::switch::hierarchical::{self, Hierarchical};
 pub use super::switch::voq::{self, Voq};
@@ -66,6 +68,9 @@ pub struct FabricSpec {
     /// Congestion control, which every kind may have.
     #[serde(skip)]
     pub congestion_control: Option<Box<CongestionControl>>,
+    /// Power states of links; `None`: links are always up.
+    #[serde(skip)]
+    pub link_power: Option<Box<LinkPower>>,
 }
 
 /// Latencies of links in ticks, each at least 1.

@@ -207,6 +207,22 @@ impl FabricSpec {
         candidates.first()
     }
 
+    /// The first key by which something besides the destination decides routes; `None` if the
+    /// destination alone does.
+    pub(in crate::fabric) fn key_beside_destination(&self) -> Option<&'static str> {
+        let routing = &self.routing;
+        let has_trunks = self.topology.family().trunk() > 1;
+        if routing.paths != Paths::Minimal {
+            Some("fabric.paths")
+        } else if routing.up_ports != UpPorts::Destination {
+            Some("fabric.up_ports")
+        } else if routing.trunk != TrunkSelection::Destination && has_trunks {
+            Some("fabric.trunk_selection")
+        } else {
+            None
+        }
+    }
+
     /// Into how many equal shares a pair's traffic must be divided so that every candidate on every
     /// route gets whole ones.
     #[must_use]

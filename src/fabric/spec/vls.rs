@@ -102,6 +102,15 @@ pub struct Hop {
     pub out_port: PortId,
 }
 
+/// The leg of its path that a packet is on at a switch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LegAt {
+    /// Its number, from 0.
+    pub number: u8,
+    /// The leg begins here.
+    pub begins: bool,
+}
+
 impl Qos {
     /// Queues that service level `sl` has in each of `classes` VL classes: the destination picks
     /// one. At least 1.
@@ -199,7 +208,7 @@ impl FabricSpec {
         }
     }
 
-    /// Channel behind `hop`, and VL class there, of a packet of `sl` for NIC `dst` on leg `leg` of its path that had the
+    /// Channel behind `hop`, and VL class there, of a packet of `sl` for NIC `dst` on the leg `leg` of its path that had the
     /// channel `before` and whose VL class was `class`, a class of that leg; `None` if it has no channel.
     #[must_use]
     pub fn channel_behind(
@@ -207,7 +216,7 @@ impl FabricSpec {
         hop: Hop,
         sl: usize,
         dst: NicId,
-        leg: u8,
+        leg: LegAt,
         (before, class): (Channel, u8),
     ) -> Option<(Channel, u8)> {
         let class = self.class_behind(hop, leg, class);
@@ -223,8 +232,8 @@ impl FabricSpec {
         Some((channel?, class))
     }
 
-    /// VL class behind `hop` of a packet on leg `leg` whose VL class was `class`.
-    fn class_behind(&self, hop: Hop, leg: u8, class: u8) -> u8 {
+    /// VL class behind `hop` of a packet on the leg `leg` whose VL class was `class`.
+    fn class_behind(&self, hop: Hop, leg: LegAt, class: u8) -> u8 {
         let Hop {
             switch,
             in_port,
@@ -239,9 +248,13 @@ impl FabricSpec {
                 _ => u8::from(self.is_global(in_port) && !self.is_global(out_port)),
             };
         }
-        let first = self.first_class(leg);
+        let first = self.first_class(leg.number);
         let class = class.saturating_sub(first);
-        first + self.topology.class_behind(switch, in_port, out_port, class)
+        first
+            + match leg.begins {
+                true => self.topology.first_class_behind(switch, out_port),
+                false => (self.topology).class_behind(switch, in_port, out_port, class),
+            }
     }
 
     /// True if `port` is a global port of a dragonfly.

@@ -131,6 +131,9 @@ pub trait SwitchKind {
     /// Credits that the packets of `vl` may take at most in an input buffer.
     fn input_credits(&self, vl: usize) -> u32;
 
+    /// Credits of the buffer of a NIC before its link.
+    fn nic_queue_credits(&self) -> u32;
+
     /// Credits of all buffers in a fabric of `topology`.
     fn buffer_credits(&self, topology: &Topology) -> BufferCredits;
 
@@ -190,7 +193,10 @@ pub enum Waits<'a> {
     FromBufferToBuffer(&'a hierarchical::Buffers),
     /// In an input buffer, whose VLs share no credits, until the next input buffer has credits. A
     /// packet in an output buffer has these credits, so output buffers always drain.
-    FromInputToInput,
+    FromInputToInput {
+        /// Each destination has credits of its own on each VL.
+        per_destination: bool,
+    },
 }
 
 /// Credits of the buffers of a whole fabric.

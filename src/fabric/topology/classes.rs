@@ -61,7 +61,7 @@ impl VlClasses {
         kept.max(self.least[output as usize])
     }
 
-    /// VL class of a packet that leaves the switch of its NIC by `output`.
+    /// VL class, within its leg, of a packet that leaves the switch where the leg begins by `output`.
     #[inline]
     #[must_use]
     pub fn first(&self, output: u32) -> u8 {

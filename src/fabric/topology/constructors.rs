@@ -1,8 +1,8 @@
 //! The constructors of topologies, one for each family and front.
 
 use super::{
-    Arrangement, Cube, Dragonfly, DragonflySize, FatTreeSize, Graph, HyperX, Kns, Link, Megafly,
-    MegaflySize, Single, SlimFly, Topology, Tree, Xgft, fat_tree,
+    Arrangement, Cube, Dragonfly, DragonflySize, FatTreeSize, Graph, HyperX, Kns, KnsSize, Link,
+    Megafly, MegaflySize, Single, SlimFly, Topology, Tree, Xgft, fat_tree,
 };
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::SpecError;
@@ -110,13 +110,13 @@ impl Topology {
         Megafly::build(size, arrangement, hosts)
     }
 
-    /// A k-ary n-direct 1-indirect topology with `concentration` NICs per router. `hosts` limits the number of NICs (the
-    /// first ones stay).
+    /// A k-ary n-direct s-indirect topology of `size`. `hosts` limits the number of NICs (the first ones stay).
     ///
     /// # Errors
-    /// If `k` is below 2, `n` or `concentration` is 0, a switch has more than 120 ports, or the fabric more than 2^22.
-    pub fn kns(k: u32, n: u32, concentration: u32, hosts: Option<u32>) -> Result<Self, SpecError> {
-        Kns::build(k, n, concentration, hosts)
+    /// If `k` is below 2 or no power `s` of a whole number, another number is 0, a switch has more than 120 ports, or
+    /// the fabric more than 2^22.
+    pub fn kns(size: KnsSize, hosts: Option<u32>) -> Result<Self, SpecError> {
+        Kns::build(size, hosts)
     }
 
     /// A fat tree of switches of one radix, as the [`Xgft`] that it is. `hosts` limits the number of NICs (the

@@ -32,6 +32,17 @@ pub enum Place {
         /// Position of the switch in the part, from 0.
         position: u32,
     },
+    /// A position in a tree that joins the routers of a line.
+    OnLine {
+        /// Dimension of the line.
+        dimension: u32,
+        /// Number of the line in its dimension.
+        line: u32,
+        /// Level of the tree, from 0.
+        level: u32,
+        /// Position in the level, from 0.
+        position: u32,
+    },
 }
 
 /// How the switches are arranged in a drawing. Ranges are switch ids.

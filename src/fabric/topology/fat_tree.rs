@@ -44,6 +44,10 @@ pub(super) fn build(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, S
         return misfit("fabric.topology.radix", problem);
     }
     if levels == 1 {
+        if over != 1 {
+            let problem = format!("{over}; a fat tree of one level has no links up: remove it");
+            return misfit("fabric.topology.oversubscription", problem);
+        }
         let nodes = nodes.unwrap_or(radix);
         if nodes == 0 || nodes > radix {
             return misfit(

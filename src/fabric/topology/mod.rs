@@ -38,7 +38,7 @@ pub use family::{ClosedForm, Destination, Drawing, Family, Place, SwitchOrder};
 pub use fat_tree::FatTreeSize;
 pub use graph::{Graph, Link};
 pub use hyperx::HyperX;
-pub use kns::Kns;
+pub use kns::{Kns, KnsSize};
 pub use megafly::{Megafly, MegaflySize};
 pub use names::{Names, NicName, SwitchName};
 pub use ports::Ports;
@@ -175,8 +175,14 @@ impl Topology {
         ask!(&self.shape, family => family.candidates(tie, switch, to))
     }
 
+    /// VL class behind `out_port` of a packet whose leg begins at `switch`, if the leg has the class 0 there.
+    #[must_use]
+    pub fn first_class_behind(&self, switch: SwitchId, out_port: PortId) -> u8 {
+        self.family().least_class(switch, out_port)
+    }
+
     /// VL class behind `out_port` of a packet of VL class `class` that came to `switch` by
-    /// `in_port`. The class is 0 at injection.
+    /// `in_port`, on the same leg of its path. The class is 0 at injection.
     #[must_use]
     pub fn class_behind(
         &self,

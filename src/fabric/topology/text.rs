@@ -22,6 +22,16 @@ impl Topology {
                 number,
                 position,
             } => format!("switch {switch} ({part} {number}, {position})"),
+            Place::OnLine {
+                dimension,
+                line,
+                level,
+                position,
+            } => {
+                format!(
+                    "switch {switch} (dimension {dimension}, line {line}, level {level}, {position})"
+                )
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Slowdowns, execution times and bandwidths: a bar for each point of a study, or for each job of a run.
+//! Slowdowns, execution times, energy and more: a bar for each point of a study, or for each job of a run.
 
 use super::{time_unit, titled};
 use crate::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure};
@@ -16,6 +16,27 @@ struct Measure {
     field: &'static str,
     base: f64,
     unit: Unit,
+    of: Of,
+}
+
+/// Which studies have it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    All,
+    /// Those of synthetic traffic at one load.
+    OneLoad,
+    /// Those of jobs.
+    Jobs,
+}
+
+impl Of {
+    fn has(self, study: &StudySource) -> bool {
+        match self {
+            Self::All => true,
+            Self::OneLoad => study.has_one_load(),
+            Self::Jobs => study.rows.iter().any(|row| row.load.is_none()),
+        }
+    }
 }
 
 /// What values are in, and figures.
@@ -23,6 +44,9 @@ struct Measure {
 enum Unit {
     Factor,
     Picoseconds,
+    Nanoseconds,
+    /// As it is, in this unit.
+    As(&'static str),
     /// Shares of 1, which figures have in percent.
     Share,
 }
@@ -34,6 +58,7 @@ const SLOWDOWN: Measure = Measure {
     field: "slowdown",
     base: 1.0,
     unit: Unit::Factor,
+    of: Of::All,
 };
 const TIME: Measure = Measure {
     title: "Execution time",
@@ -42,6 +67,7 @@ const TIME: Measure = Measure {
     field: "execution_time_ps",
     base: 0.0,
     unit: Unit::Picoseconds,
+    of: Of::All,
 };
 const BANDWIDTH: Measure = Measure {
     title: "Bandwidth of a connection by static analysis",
@@ -51,7 +77,64 @@ const BANDWIDTH: Measure = Measure {
     field: "bandwidth",
     base: 0.0,
     unit: Unit::Share,
+    of: Of::All,
 };
+
+const THROUGHPUT: Measure = Measure {
+    title: "Throughput",
+    axis: "accepted per NIC",
+    column: "throughput_gbit_per_s_per_nic",
+    // Of runs there are curves.
+    field: "",
+    base: 0.0,
+    unit: Unit::As("Gb/s"),
+    of: Of::OneLoad,
+};
+const PACKET_LATENCY: Measure = Measure {
+    title: "Latency of packets",
+    axis: "mean latency in the network",
+    column: "packet_latency_mean_ns",
+    unit: Unit::Nanoseconds,
+    ..THROUGHPUT
+};
+const ENERGY_PER_BIT: Measure = Measure {
+    title: "Energy for each bit delivered",
+    axis: "energy",
+    column: "energy_pj_per_bit",
+    unit: Unit::As("pJ/bit"),
+    ..THROUGHPUT
+};
+const ENERGY: Measure = Measure {
+    title: "Energy",
+    axis: "energy",
+    column: "energy_j",
+    field: "energy_j",
+    base: 0.0,
+    unit: Unit::As("J"),
+    of: Of::Jobs,
+};
+const SAVED: Measure = Measure {
+    title: "Energy of links that their power states save",
+    axis: "saved",
+    column: "link_energy_saved",
+    field: "",
+    base: 0.0,
+    unit: Unit::Share,
+    of: Of::All,
+};
+
+pub(super) fn throughputs(sources: &[Source]) -> Vec<Figure> {
+    figures(sources, THROUGHPUT)
+}
+
+pub(super) fn latencies(sources: &[Source]) -> Vec<Figure> {
+    figures(sources, PACKET_LATENCY)
+}
+
+pub(super) fn energies(sources: &[Source]) -> Vec<Figure> {
+    let of = |measure| figures(sources, measure);
+    [of(ENERGY_PER_BIT), of(ENERGY), of(SAVED)].concat()
+}
 
 pub(super) fn slowdowns(sources: &[Source]) -> Vec<Figure> {
     figures(sources, SLOWDOWN)
@@ -77,7 +160,7 @@ fn figures(sources: &[Source], measure: Measure) -> Vec<Figure> {
     let studies: Vec<&StudySource> = sources
         .iter()
         .filter_map(|source| match source {
-            Source::Study(study) => Some(&**study),
+            Source::Study(study) => Some(&**study).filter(|study| measure.of.has(study)),
             Source::Run(_) | Source::Congestion(_) => None,
         })
         .collect();
@@ -278,6 +361,11 @@ fn figure(grid: &Grid, measure: Measure) -> Figure {
     let (factor, unit) = match measure.unit {
         Unit::Factor => (1.0, "factor"),
         Unit::Picoseconds => time_unit(most),
+        Unit::Nanoseconds => {
+            let (factor, unit) = time_unit(1000.0 * most);
+            (1000.0 * factor, unit)
+        }
+        Unit::As(unit) => (1.0, unit),
         Unit::Share => (100.0, "%"),
     };
     let cut = Cut {

@@ -33,6 +33,8 @@ pub(super) fn latency(sources: &[Source]) -> Vec<Figure> {
 fn figure(sources: &[Source], measure: Measure) -> Vec<Figure> {
     let curves = sources.iter().flat_map(|source| match source {
         Source::Run(run) => of_run(run, measure),
+        // Bars show what has one load.
+        Source::Study(study) if study.has_one_load() => Vec::new(),
         Source::Study(study) => of_study(study, sources.len() > 1, measure),
         Source::Congestion(_) => Vec::new(),
     });

@@ -31,6 +31,8 @@ pub enum Kind {
     Throughput,
     /// Latency over offered load.
     Latency,
+    /// What runs cost in energy, and what power states of links save, as bars with intervals.
+    Energy,
     /// Distributions of latencies.
     Distribution,
     /// What ranks do over time.
@@ -58,12 +60,13 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of a report.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Slowdown,
         Self::Time,
         Self::Split,
         Self::Throughput,
         Self::Latency,
+        Self::Energy,
         Self::Explanation,
         Self::Timeline,
         Self::Matrix,
@@ -86,6 +89,7 @@ impl Kind {
             Self::Split => "split",
             Self::Throughput => "throughput",
             Self::Latency => "latency",
+            Self::Energy => "energy",
             Self::Distribution => "distribution",
             Self::Timeline => "timeline",
             Self::Matrix => "matrix",
@@ -118,6 +122,10 @@ impl Kind {
             Self::Throughput | Self::Latency => (
                 "curves: no run has loads",
                 "flitwise run EXP.toml --set 'measure.loads=[0.2, 0.5, 0.8]' --out DIR",
+            ),
+            Self::Energy => (
+                "energy, which needs [power]",
+                "flitwise run EXP.toml --set power.policy=on-off --out DIR",
             ),
             Self::Distribution => (
                 "distributions of latencies (latencies.csv)",
@@ -165,8 +173,9 @@ pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
         Kind::Slowdown => bars::slowdowns(sources),
         Kind::Time => bars::times(sources),
         Kind::Split => time::splits(sources),
-        Kind::Throughput => curves::throughput(sources),
-        Kind::Latency => curves::latency(sources),
+        Kind::Throughput => [curves::throughput(sources), bars::throughputs(sources)].concat(),
+        Kind::Latency => [curves::latency(sources), bars::latencies(sources)].concat(),
+        Kind::Energy => bars::energies(sources),
         Kind::Distribution => distribution::figures(&details(sources)),
         Kind::Timeline => each(sources, ranks::figure),
         Kind::Matrix => each(sources, |run| matrix::figures(run, matrix::Measure::Bytes)),

@@ -40,6 +40,7 @@ fn figure(run: &RunSource, series: &Series) -> Figure {
             Axis::new("control level", ""),
             1.0,
         ),
+        SeriesKind::Power => ("Power states of links", Axis::new("links", ""), 1.0),
     };
     let (factor, unit) = time_unit(series.end_ps as f64);
     let line = |(at, (_, samples, _)): (usize, &(&String, &Vec<Sample>, f64))| Line {

@@ -19,7 +19,7 @@ use serde::Serialize;
 type Figures = (&'static str, &'static str, &'static [Kind]);
 
 /// The sections of runs and studies.
-const SECTIONS: [Figures; 9] = [
+const SECTIONS: [Figures; 10] = [
     ("slowdown", "Slowdown", &[Kind::Slowdown]),
     ("time", "Execution time", &[Kind::Time, Kind::Split]),
     (
@@ -27,6 +27,7 @@ const SECTIONS: [Figures; 9] = [
         "Throughput and latency over load",
         &[Kind::Throughput, Kind::Latency],
     ),
+    ("energy", "Energy", &[Kind::Energy]),
     ("why", "Why it takes so long", &[Kind::Explanation]),
     ("ranks", "What the ranks do", &[Kind::Timeline]),
     (

@@ -253,6 +253,7 @@ fn series_columns(kind: SeriesKind) -> [&'static str; 9] {
         ),
         SeriesKind::PortVls => ("waiting_bytes", ["switch", "port", "vl", "port_name", ""]),
         SeriesKind::Sources => ("control_level", ["nic", "to_nic", "sl", "nic_name", ""]),
+        SeriesKind::Power => ("mean_links", ["links", "state", "", "", ""]),
     };
     let [a, b, c, d, e] = of;
     ["run", "load", "time_ps", value, a, b, c, d, e]
@@ -267,6 +268,7 @@ fn sample_name(kind: SeriesKind, row: &Row<'_>) -> String {
     };
     match kind {
         SeriesKind::PortVls => format!("{} VL {c}", named(7, format!("switch {a} port {b}"))),
+        SeriesKind::Power => format!("{a}: {b}"),
         _ if b.is_empty() => format!("{}, SL {c}", named(7, format!("NIC {a}"))),
         _ => format!(
             "{} → {}, SL {c}",

@@ -78,6 +78,13 @@ impl StudySource {
         })
     }
 
+    /// Its runs have no job, and all the same load: there is nothing over which to draw a curve.
+    #[must_use]
+    pub fn has_one_load(&self) -> bool {
+        let first = self.rows.first().and_then(|row| row.load.as_ref());
+        first.is_some() && self.rows.iter().all(|row| row.load.as_ref() == first)
+    }
+
     /// `HPL, rr, 0.1`, or the name of the study if nothing varies.
     #[must_use]
     pub fn point_name(&self, row: &StudyRow) -> String {

@@ -3,6 +3,7 @@
 
 use super::colours::Colours;
 use super::gbit_per_s;
+use super::power;
 use super::spool::{Key, NONE, Spool};
 use crate::config::Experiment;
 use crate::config::experiment::SeriesKind;
@@ -255,6 +256,7 @@ impl Request<'_> {
             SeriesKind::Flows => "Payload delivered per flow",
             SeriesKind::PortVls => "Data waiting per Port VL",
             SeriesKind::Sources => "Control level per source",
+            SeriesKind::Power => "Power states of links",
         })
     }
 
@@ -282,6 +284,7 @@ impl Request<'_> {
                 _ => ("waiting (B)", 1024.0),
             },
             SeriesKind::Sources => ("control level", 1.0),
+            SeriesKind::Power => ("links", 1.0),
         }
     }
 
@@ -289,7 +292,7 @@ impl Request<'_> {
     fn colours(&self, keys: &[Key], colours: &mut Colours) -> Vec<usize> {
         match self.kind {
             SeriesKind::Flows => colours.of(keys),
-            SeriesKind::PortVls => (0..keys.len()).collect(),
+            SeriesKind::PortVls | SeriesKind::Power => (0..keys.len()).collect(),
             SeriesKind::Sources => {
                 let flows = keys.iter().map(|&[from, sl, to]| [from, to, sl]);
                 colours.of(&flows.collect::<Vec<_>>())
@@ -303,6 +306,7 @@ impl Request<'_> {
             SeriesKind::Flows => ("flows", "most bytes"),
             SeriesKind::PortVls => ("Port VLs", "most data waiting"),
             SeriesKind::Sources => ("sources", "largest sum of control levels"),
+            SeriesKind::Power => ("states", "most links"),
         };
         match shown == all {
             true if all == 0 => "nothing was recorded".to_owned(),
@@ -352,6 +356,11 @@ impl Request<'_> {
             }
             SeriesKind::Sources if c == NONE => format!("{}{}", nic(a), sl(b)),
             SeriesKind::Sources => format!("{} -> {}{}", nic(a), nic(c), sl(b)),
+            SeriesKind::Power => format!(
+                "{}: {}",
+                power::LINKS[a as usize & 1],
+                power::STATES[b as usize & 3]
+            ),
         }
     }
 
@@ -376,6 +385,7 @@ impl Request<'_> {
                 }
                 SeriesKind::Sources if sum.rows == 0 => return None,
                 SeriesKind::Sources => sum.value as f64 / sum.rows as f64,
+                SeriesKind::Power => sum.value as f64 / (n * self.interval) as f64,
             };
             Some((middle, value))
         };

@@ -9,6 +9,7 @@ mod colours;
 #[cfg(feature = "plots")]
 mod draw;
 mod figure;
+mod power;
 mod spool;
 
 use crate::config::experiment::{Series, SeriesKind};
@@ -306,6 +307,14 @@ impl RunFiles<'_> {
                 cells.extend(nic(a).map(Cell::Text));
                 write(&cells)
             }
+            SeriesKind::Power => {
+                let (links, state) = (power::LINKS[a as usize & 1], power::STATES[b as usize & 3]);
+                let mean = x as f64 / interval as f64;
+                let watts = mean * power::watts(self.experiment, b);
+                let [links, state] = [links, state].map(Cell::Text);
+                let [mean, watts] = [mean, watts].map(Cell::Real);
+                write(&[run, load, time, links, state, mean, watts])
+            }
         }
     }
 }
@@ -358,6 +367,8 @@ impl Recorded {
                     let to = s.dst.map_or(NONE, NicId::get);
                     push([s.nic.get(), s.sl.into(), to], [s.level.into(), s.delay])
                 })?,
+                SeriesKind::Power => (power::rows(seen))
+                    .try_for_each(|(links, state, ticks)| push([links, state, 0], [ticks, 0]))?,
             }
         }
         Ok(())
@@ -412,12 +423,19 @@ fn columns(kind: SeriesKind, names: Option<&Names>) -> Vec<Column<'static>> {
             integer("control_level"),
             integer("delay_ps"),
         ],
+        SeriesKind::Power => vec![
+            text("links"),
+            text("state"),
+            real("mean_links"),
+            real("watts"),
+        ],
     });
     if names.is_some() {
         columns.extend(match kind {
             SeriesKind::Flows => vec![text("from_name"), text("to_name")],
             SeriesKind::PortVls => vec![text("port_name")],
             SeriesKind::Sources => vec![text("nic_name")],
+            SeriesKind::Power => Vec::new(),
         });
     }
     columns

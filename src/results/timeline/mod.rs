@@ -86,6 +86,9 @@ struct Link {
     carried: f64,
     /// The part that was shown last.
     shown: f64,
+    /// Ticks for which it was up, and the part of the time that was shown last.
+    up: Tick,
+    shown_up: f64,
 }
 
 /// Writes events. Times are in picoseconds and never decrease.
@@ -233,12 +236,23 @@ impl<'a> TimelineFile<'a> {
         }
     }
 
-    /// The parts of the time up to the end of `tick` for which links were used, where they differ from
+    /// The parts of the time up to the end of `tick` for which links were used, or up, where they differ from
     /// those before.
     fn parts(&self, seen: &mut Seen, tick: Tick, links: &[LinkStats]) -> Vec<(usize, f64)> {
         let fabric = &self.experiment.fabric;
         let ticks = (tick + 1).saturating_sub(seen.since).max(1) as f64;
         let mut changed = Vec::new();
+        // Behind all links, those with power states once more: for how long they were up.
+        let with_states = seen.links.iter_mut().zip(links);
+        let with_states = with_states.filter_map(|(link, stats)| Some((link, stats.states?.up)));
+        for (at, (link, up)) in with_states.enumerate() {
+            let part = (up.saturating_sub(link.up) as f64 / ticks).min(1.0);
+            link.up = up;
+            if part.to_bits() != link.shown_up.to_bits() {
+                link.shown_up = part;
+                changed.push((links.len() + at, part));
+            }
+        }
         for (at, (link, stats)) in seen.links.iter_mut().zip(links).enumerate() {
             let units = stats.units.saturating_sub(link.units);
             link.units = stats.units;
@@ -303,11 +317,14 @@ impl Timeline for TimelineFile<'_> {
         drop(seen);
         self.see(|tracker, output| {
             if first && self.interval.is_some() {
+                let topology = &self.experiment.fabric.topology;
+                let end = |end| link_end_named(topology, end);
+                let name = |link: &LinkStats| format!("{} -> {}", end(link.from), end(link.to));
                 for link in links {
-                    let topology = &self.experiment.fabric.topology;
-                    let end = |end| link_end_named(topology, end);
-                    let name = format!("{} -> {}", end(link.from), end(link.to));
-                    output.link(&name)?;
+                    output.link(&name(link))?;
+                }
+                for link in links.iter().filter(|link| link.states.is_some()) {
+                    output.link(&format!("{}, up", name(link)))?;
                 }
             }
             // What happens in this tick may be reported in the next.

@@ -95,7 +95,7 @@ fn port_of_destination(spec: &FabricSpec, wiring: &Wiring, switch: u32, dst: u32
         }
         Shape::SlimFly(fly) => slim_fly::route(fly, switch, home, dst),
         Shape::Megafly(fly) => megafly::route(fly, switch, home, dst),
-        Shape::Kns(kns) => kns::route(kns, switch, home),
+        Shape::Kns(kns) => kns::route(kns, switch, home).0,
         Shape::Graph(_) => graph::routes(wiring, switch)[dst as usize],
         Shape::Single(_) => unreachable!("every NIC is at the only switch"),
     }

@@ -27,6 +27,7 @@ mod detours;
 mod families;
 pub mod hierarchical;
 mod messages;
+mod power;
 mod queueing;
 mod report;
 mod routing;
@@ -38,6 +39,7 @@ pub mod voq;
 pub mod wiring;
 
 pub use congestion::FlowKey;
+pub use power::StateTicks;
 pub use report::{CctCounts, CctiChange, CongestionCounts, FlowSample, RunEnd, Sample};
 pub use turns::Turns;
 pub use wiring::End;

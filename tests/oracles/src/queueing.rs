@@ -70,8 +70,8 @@ fn of_pair(
     })
 }
 
-/// Out-port at `switch` towards NIC `dst`.
-fn out_port(spec: &FabricSpec, wiring: &Wiring, switch: u32, header: Header) -> usize {
+/// Out-port of a packet with `header` at `switch`, if the destination alone decides.
+pub(crate) fn out_port(spec: &FabricSpec, wiring: &Wiring, switch: u32, header: Header) -> usize {
     let mut router = Router::new(spec, wiring, switch);
     // The load plays no part in what local schemes are allowed.
     let load = Load {

@@ -1,6 +1,7 @@
 //! What both oracles tell of a run.
 
 use super::congestion::FlowKey;
+use crate::power::StateTicks;
 use flitwise::fabric::spec::Tick;
 use std::collections::BTreeMap;
 
@@ -67,6 +68,8 @@ pub struct Sample {
     pub port_vls: BTreeMap<(usize, usize, usize), (u64, u64)>,
     /// State of every flow that has sent, by NIC.
     pub flows: BTreeMap<(u32, FlowKey), FlowSample>,
+    /// Ticks in power states since the sample before: of links between switches, and of NICs.
+    pub power: Option<[StateTicks; 2]>,
 }
 
 /// State of a flow.

@@ -168,7 +168,10 @@ impl<'s> Router<'s> {
             }
             Shape::SlimFly(fly) => slim_fly::route(fly, switch, home, dst),
             Shape::Megafly(fly) => megafly::route(fly, switch, home, dst),
-            Shape::Kns(kns) => kns::route(kns, switch, home),
+            Shape::Kns(kns) => {
+                let (own, first, count) = kns::route(kns, switch, home);
+                upwards(own, first, count)
+            }
             Shape::Graph(_) => self.table[dst as usize],
             Shape::Single(_) => unreachable!("every NIC is at the only switch"),
         }
@@ -224,10 +227,11 @@ impl<'s> Router<'s> {
                 }
                 0
             }
-            // Classes number the hops.
+            // Classes number the hops of a leg.
             Shape::SlimFly(_) if home != self.switch => {
                 let ports = &self.wiring.ports[self.switch as usize];
-                usize::from(matches!(ports[input], Some(End::Port { .. })))
+                let from_link = matches!(ports[input], Some(End::Port { .. }));
+                usize::from(from_link && leg == header.leg)
             }
             Shape::SlimFly(_) => class,
             _ => 0,

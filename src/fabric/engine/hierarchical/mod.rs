@@ -64,6 +64,7 @@ use super::kernel::{Kernel, SwitchModel};
 use super::next_hop::NextHops;
 use super::nic::Answering;
 use super::pool::{EntryId, MessageId, PacketId};
+use super::power::{LinkPowers, OutputKind};
 use super::probe::Probe;
 use super::turns::Turns;
 use super::vls::Vls;
@@ -198,9 +199,13 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         } = Ports::new(topology);
         let central = |c: u32| Central::new(c % (radix / 2));
         let far_words = queues.count().div_ceil(64).saturating_sub(1);
+        let mut kernel = Kernel::new(spec, layout::event_horizon(spec, timing), probe);
+        let kinds = (0..).zip(&senders);
+        let kinds = kinds.map(|(at, sender)| OutputKind::of(at >= ports, sender.to));
+        kernel.power = LinkPowers::new(spec, kinds).map(Box::new);
         Ok(Self {
             control,
-            kernel: Kernel::new(spec, layout::event_horizon(spec, timing), probe),
+            kernel,
             radix,
             vls,
             prefetching: ports > PREFETCH_PORTS,

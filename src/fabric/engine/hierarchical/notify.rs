@@ -70,8 +70,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         control.nics[nic.index()].cnps.push_back(id);
         let counters = &mut self.kernel.observers.counters;
         counters.count(|counts| counts.notifications_sent += 1);
+        let output = OutputId::of_nic(nic, self.ports);
+        self.packet_waits(output);
         // Phase 7 wakes the output later if its link is busy.
-        self.dirty_outputs.push(OutputId::of_nic(nic, self.ports));
+        self.dirty_outputs.push(output);
     }
 
     /// Phase 7: sends a CNP, if `output` is a NIC that has one. Returns true if the link is
@@ -81,6 +83,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         let Some(nic) = output.nic(self.ports) else {
             return false;
         };
+        let free_at = self.link_free_at(output);
         let Some(control) = self.control.get_mut() else {
             return false;
         };
@@ -89,13 +92,13 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             return false;
         };
         let sender = &self.senders[output.index()];
-        let free_at = sender.free_at;
+        let (sent_until, to) = (sender.free_at, sender.to);
         if free_at > now {
             self.wake_output(output, free_at);
             return true;
         }
         let packet = &self.kernel.packets[id];
-        let (link, vl) = ((output, sender.to), usize::from(packet.vl));
+        let (link, vl) = ((output, to), usize::from(packet.vl));
         let credits = u32::from(packet.credits);
         if !self.links.has_quota(link, vl, credits, now) {
             match self.links.retry(link, vl, credits) {
@@ -105,7 +108,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             return false;
         }
         state.cnps.pop_front();
-        state.was_idle |= now > free_at;
+        state.was_idle |= now > sent_until;
         let has_more = !state.cnps.is_empty();
         self.transmit(output, NextPacket::Cnp(id, vl));
         if has_more {

@@ -43,13 +43,31 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     /// Notes that a packet became ready on `vl` of `output`.
     #[inline]
     pub(super) fn packet_ready_at_output(&mut self, output: OutputId, vl: usize) {
-        let link = &mut self.senders[output.index()];
-        link.ready |= 1 << vl;
-        let free_at = link.free_at;
+        self.senders[output.index()].ready |= 1 << vl;
+        self.packet_waits(output);
+        let free_at = self.link_free_at(output);
         if free_at <= self.kernel.now {
             self.dirty_outputs.push(output);
         } else {
             self.wake_output(output, free_at);
+        }
+    }
+
+    /// A packet waits for the link of `output`, which may have to go up for it.
+    #[inline]
+    pub(super) fn packet_waits(&mut self, output: OutputId) {
+        if let Some(power) = &mut self.kernel.power {
+            power.waits(output, 1, self.kernel.now);
+        }
+    }
+
+    /// First tick in which the link of `output`, for which packets wait, may start one.
+    #[inline]
+    pub(super) fn link_free_at(&self, output: OutputId) -> Tick {
+        let free_at = self.senders[output.index()].free_at;
+        match &self.kernel.power {
+            Some(power) => free_at.max(power.starts_at(output)),
+            None => free_at,
         }
     }
 
@@ -77,8 +95,8 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         if link.ready == 0 {
             return;
         }
-        if link.free_at > now {
-            let free_at = link.free_at;
+        let free_at = self.link_free_at(output);
+        if free_at > now {
             self.wake_output(output, free_at);
             return;
         }
@@ -158,6 +176,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         let (to, has_more) = (sender.to, sender.ready != 0);
         let free_at = now + Tick::from(packet.flits);
         sender.free_at = free_at;
+        if let Some(power) = &mut self.kernel.power {
+            power.leaves(output, 1, now);
+            power.is_free_at(output, free_at);
+        }
         let blocked_since = std::mem::replace(&mut sender.blocked_since, Tick::MAX);
         let nic = output.nic(self.ports);
         let transfer = Transfer {

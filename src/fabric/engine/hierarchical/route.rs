@@ -112,6 +112,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
             in_port: PortId::new(port.get() - first_port),
             out_port: PortId::new(next.output.get() - first_port),
             first_class: next.first_class,
+            leg_begins: next.leg_begins,
         };
         let class = next.class_before(class);
         let behind = self

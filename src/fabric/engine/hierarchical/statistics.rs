@@ -15,6 +15,9 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     pub(super) fn restart_counting(&mut self) {
         self.kernel.observers.counters.restart(self.kernel.now);
         self.turns.restart();
+        if let Some(power) = &mut self.kernel.power {
+            power.restart(self.kernel.now);
+        }
         for (output, link) in self.outputs.iter_mut().zip(&mut self.senders) {
             output.sent = LinkCounts::default();
             if link.blocked_since != Tick::MAX {
@@ -48,6 +51,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
                     queue_wait_ticks: sent.queue_wait,
                     waited_ticks: 0,
                     held_up_ticks: 0,
+                    states: self.kernel.link_states(output),
                 }
             })
             .collect()

@@ -8,6 +8,7 @@ use super::Fabric;
 use super::nic::append;
 use super::packet::{Origin, Packet, Purpose};
 use crate::fabric::engine::counters::Arrived;
+use crate::fabric::engine::ids::OutputId;
 use crate::fabric::engine::nic::{Answers, Received};
 use crate::fabric::engine::pool::{MessageId, PacketId};
 use crate::fabric::engine::probe::Probe;
@@ -132,6 +133,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             &mut state.acks
         };
         append(queue, id, |tail| &mut self.kernel.packets[tail].next);
+        self.waits_for_link(id, OutputId::of_nic(src, self.ports));
         if becn {
             self.kernel
                 .observers

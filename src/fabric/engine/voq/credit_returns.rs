@@ -139,7 +139,7 @@ impl<const L: usize> CreditReturn<L> {
 
     /// Tick of the last credit.
     #[inline]
-    fn end(&self) -> Tick {
+    pub(super) fn end(&self) -> Tick {
         self.first + Tick::from(self.span)
     }
 
@@ -159,7 +159,7 @@ impl<const L: usize> CreditReturn<L> {
     }
 
     /// Credits that are back by tick `now`, including credits already applied.
-    fn credits_by(&self, drain: &DrainRates, now: Tick) -> u32 {
+    pub(super) fn credits_by(&self, drain: &DrainRates, now: Tick) -> u32 {
         if now >= self.end() {
             return self.credits.into();
         }

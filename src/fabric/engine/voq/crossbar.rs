@@ -21,17 +21,17 @@ enum Shortcut {
 }
 
 /// What an output finds when it looks at the VoQs that request it.
-struct Requests {
+pub(super) struct Requests {
     /// Bit set of the VLs with an eligible VoQ.
     candidates: u32,
     /// For each candidate VL: the in-port of the first eligible VoQ at or after the pointer.
     in_ports: [InPort; MAX_LEVELS],
     /// Some head has credits.
-    any_credits: bool,
+    pub any_credits: bool,
     /// First tick in which a head that lacks credits gets them, as far as known.
-    credits_at: Tick,
+    pub credits_at: Tick,
     /// First tick in which a VoQ may become eligible by the passing of time alone.
-    retry_at: Tick,
+    pub retry_at: Tick,
 }
 
 impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
@@ -97,7 +97,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             return;
         }
         let waiting_vls = port.waiting_vls;
-        let is_sole = shortcut == Shortcut::Allowed && waiting_vls.is_power_of_two();
+        let may_be_sole = shortcut == Shortcut::Allowed && !self.has_flows();
+        let is_sole = may_be_sole && waiting_vls.is_power_of_two();
         if is_sole && self.grant_sole_request(output) {
             return;
         }
@@ -160,7 +161,11 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            if let Some(in_port) = self.first_eligible(output, vl, room, &mut requests) {
+            let found = match self.has_flows() {
+                true => self.first_eligible_by_flow(output, vl, room, &mut requests),
+                false => self.first_eligible(output, vl, room, &mut requests),
+            };
+            if let Some(in_port) = found {
                 requests.candidates |= 1 << vl;
                 requests.in_ports[vl] = in_port;
             }

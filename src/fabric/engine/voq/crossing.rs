@@ -7,6 +7,7 @@
 
 use super::arbiter::Pick;
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
+use super::flows::{self, Flow};
 use super::packet::{Packet, Purpose};
 use super::parts::{Input, Output, OutputQueue, OutputVl};
 use super::ports::{InPort, Pointer};
@@ -18,6 +19,7 @@ use crate::fabric::engine::far_end::FarEnd;
 use crate::fabric::engine::ids::{InputId, OutputId};
 use crate::fabric::engine::observers::{Observers, Transfer};
 use crate::fabric::engine::pool::PacketId;
+use crate::fabric::engine::power::Passage;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Stages;
@@ -56,6 +58,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     pub(super) fn start_crossing(&mut self, input: InputId, output: OutputId) {
         let (now, room_binds) = (self.kernel.now, self.room_binds());
+        let of_flow = self.bring_forward(input, output);
         let pace = Pace::at(now, &self.stages, &self.drain);
         let port = &mut self.outputs[output.index()];
         let reader = &mut self.inputs[input.index()];
@@ -64,6 +67,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let id = queue.fifo.head;
         let packet = &mut self.kernel.packets[id];
         let output_vl = self.links.vl_mut(output, pick.vl);
+        output_vl.credits -= of_flow.unwrap_or(packet.credits);
         leave_queue(packet, queue, (reader, port), (output_vl, pick.vl));
         let arbiters = &mut self.switch_arbiters;
         arbiters.advance(output.index(), pick, packet.bytes.into());
@@ -73,22 +77,24 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         queue.counts.granted(packet.flits.into(), waited);
         let mut delay = 1 + self.links.latency(upstream);
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
-            let queue = MarkerQueue {
-                input,
-                output,
-                vl: pick.vl,
-            };
-            let observers = &mut self.kernel.observers;
+            let (observers, queue) = (&mut self.kernel.observers, (input, output, pick.vl));
             delay += mark((packet, id), queue, reader.rate, congestion, observers, now);
         }
 
         let crossing = cross(packet, reader, port, pace);
         let credit_return = crossing.credit_return(delay, packet);
-        let links = &mut self.links;
-        let wake_upstream = links.give_back(upstream, credit_return, &self.drain, now);
+        let to = (upstream, Flow::new(packet.buffer_vl, packet.dst));
+        let apart = Self::unless_plain(&mut self.flows);
+        let (links, drain) = (&mut self.links, &self.drain);
+        let wake_upstream = flows::give_back(apart, links, to, credit_return, drain, now);
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
-        let (leaves, end) = start_on_link(packet, port, &crossing, pace);
+        let power = Self::unless_plain(&mut self.kernel.power);
+        let passage = power.map(|power| power.leaves(output, packet.bytes, now));
+        let (leaves, end) = start_on_link(packet, port, &crossing, passage, pace);
+        if let Some(power) = Self::unless_plain(&mut self.kernel.power) {
+            power.is_free_at(output, end);
+        }
         let transfer = transfer(packet, (output, port.to), end, now - joined_at);
         observers.started(&mut port.sent, transfer, || packet.seen(id));
         if room_binds {
@@ -97,7 +103,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             take_room(port, returns, packet.credits, &leaves, now);
         }
         let came_on = std::mem::replace(&mut packet.buffer_vl, pick.vl);
-        let (to, waits, header) = (port.to, port.waiting_vls != 0, packet.schedule.header());
+        let (to, dst, header) = (port.to, packet.dst, packet.schedule.header());
+        let waits = port.waiting_vls != 0;
         let retry_at = port.free_at.tick - self.stages.allocation;
         if to.is_nic() {
             packet.input = InputId::NONE;
@@ -113,9 +120,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         if let Some(at) = wake_upstream {
             self.wake_sender(upstream, at);
         }
-        if let Some(fifos) = Self::unless_plain(&mut self.fifos) {
-            fifos.head_granted(input, came_on, &mut self.kernel.packets);
-        }
+        self.head_granted(id, (input, came_on), dst);
     }
 
     /// Has the sender of a link, an output, look in tick `at` whether it can send, or earlier.
@@ -176,7 +181,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 }
 
 /// `packet`, the head of `queue`, is granted: takes it out of its VoQ between `reader` and `port`,
-/// moves the pointers of both, and takes the credits at the far end.
+/// and moves the pointers of both.
 #[inline(always)]
 fn leave_queue<const L: usize, const W: usize>(
     packet: &Packet<L>,
@@ -185,7 +190,6 @@ fn leave_queue<const L: usize, const W: usize>(
     (output_vl, vl): (&mut OutputVl<W>, u8),
 ) {
     port.granted_to = InPort::NONE;
-    output_vl.credits -= packet.credits;
     reader.pointer = Pointer::behind(port.out_port);
     output_vl.pointer = Pointer::behind(reader.in_port);
     queue.fifo.head = packet.next;
@@ -252,6 +256,7 @@ fn cross<const L: usize, const W: usize>(
 }
 
 /// Decides when `packet` passes the output buffer and the link of `port`, and counts it there.
+/// `passage`: what the power state of the link makes of it.
 /// The packet's schedule then says when it arrives at the next buffer. Returns the schedule on
 /// which its flits leave, and the first tick in which the link is free again.
 #[inline(always)]
@@ -259,40 +264,53 @@ fn start_on_link<const L: usize>(
     packet: &mut Packet<L>,
     port: &mut Output,
     crossing: &Crossing<L>,
+    passage: Option<Passage>,
     pace: Pace<'_>,
 ) -> (Schedule<L>, Tick) {
     let length = packet.length();
     let inside = pace.stages.crossbar + pace.stages.output_store;
     let ready = crossing.start + inside;
-    let start = ready.max(port.link_free.tick);
+    let (not_before, slow) =
+        passage.map_or((0, false), |passage| (passage.not_before, passage.slow));
+    let start = ready.max(port.link_free.tick).max(not_before);
     let tail = crossing.tail + inside;
     let available = crossing.available.later(inside).with_tail(tail);
     let drain = pace.drain;
     let (leaves, free) = match crossing.plain {
         // The crossbar has the rate of the links.
         Some(plain) => available.served_plainly(&drain.crossbar.rate, port.link_free, start, plain),
-        None => available.served(&drain.rates, port.rate, port.link_free, start, length),
+        None => {
+            let rate = port.rate_of(slow);
+            available.served(&drain.rates, rate, port.link_free, start, length)
+        }
     };
     port.link_free = free;
+    if slow {
+        // The next packet is granted when this one has started, and its header finds the link free.
+        let next = (start + 1 + pace.stages.allocation).max(free.tick.saturating_sub(inside));
+        port.free_at = port.free_at.max(SubTick::at(next));
+    }
     port.sent_bytes += u64::from(length.bytes);
     packet.waiting_since = ready;
     packet.starts = start;
-    packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), length.flits);
+    let flight = port.flight_of(slow, &drain.rates);
+    packet.schedule = leaves.arriving(flight, port.arrival_of_tail(free), length.flits);
     (leaves, free.first_whole_tick())
 }
 
-/// Has the marker decide in tick `now` about a packet of `queue` that is granted and came over a
+/// Has the marker decide in tick `now` about a packet of a VoQ that is granted and came over a
 /// link of the rate with index `rate`. Returns how much later its credits return.
 #[inline(always)]
 fn mark<P: Probe, const L: usize>(
     (packet, id): (&mut Packet<L>, PacketId),
-    queue: MarkerQueue,
+    (input, output, vl): (InputId, OutputId, u8),
     rate: u8,
     congestion: &mut Congestion,
     observers: &mut Observers<P>,
     now: Tick,
 ) -> Tick {
     let Length { bytes, flits } = packet.length();
+    let queue = MarkerQueue { input, output, vl };
     let joined_now = packet.waiting_since == now;
     if congestion.granted(queue, PacketLength { flits, bytes }, joined_now) {
         packet.fecn = true;

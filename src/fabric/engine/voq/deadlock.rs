@@ -7,6 +7,7 @@
 //! is no phase of a tick: the engine makes it now and then, and when no event is left.
 
 use super::Fabric;
+use super::packet::Packet;
 use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
 use crate::fabric::engine::ids::InputId;
 use crate::fabric::engine::pool::PacketId;
@@ -17,6 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
+        if self.has_flows() {
+            return self.find_deadlock_by_flow();
+        }
         // Per (input buffer, VL): the VoQs with a packet in it, and the credits that their packets
         // hold.
         let mut holders: BTreeMap<(InputId, u8), (BTreeSet<usize>, u32)> = BTreeMap::new();
@@ -32,11 +36,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             }
         }
         // A packet behind the head of a FIFO waits for that head, which is in one of these VoQs.
-        for packet in self
-            .fifos
-            .iter()
-            .flat_map(|fifos| fifos.behind_heads(&self.kernel.packets))
-        {
+        for packet in self.behind_heads() {
             let held = holders.entry((packet.input, packet.buffer_vl)).or_default();
             held.1 += u32::from(packet.credits);
         }
@@ -90,8 +90,12 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// The head of `queue`, for the report.
     fn describe(&self, queue: usize) -> Waiting {
-        let packet = &self.kernel.packets[self.queues[queue].fifo.head];
-        let SwitchPort { switch, port } = self.input_of(queue).at(self.radix);
+        self.describe_packet(&self.kernel.packets[self.queues[queue].fifo.head])
+    }
+
+    /// `packet`, which waits in an input buffer, for the report.
+    pub(super) fn describe_packet(&self, packet: &Packet<L>) -> Waiting {
+        let SwitchPort { switch, port } = packet.input.at(self.radix);
         Waiting {
             place: Place::Input,
             switch,

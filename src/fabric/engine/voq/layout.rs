@@ -39,9 +39,29 @@ pub(in crate::fabric::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Rati
     .flatten()
     .collect();
     rates.extend(links.exceptions.values());
+    let of_links = [links.host, links.switch];
+    let of_links = of_links.iter().chain(links.exceptions.values());
+    rates.extend(
+        of_links
+            .map(|&rate| low_rate(spec, rate))
+            .filter(|_| is_slowed(spec)),
+    );
     rates.sort_by(|a, b| b.cmp(a));
     rates.dedup();
     rates
+}
+
+/// Links that are down carry packets, more slowly.
+fn is_slowed(spec: &FabricSpec) -> bool {
+    spec.link_power
+        .as_deref()
+        .is_some_and(|power| power.low().is_some())
+}
+
+/// The rate of a link of `rate` while it is down; `rate` itself if it then carries nothing.
+pub(super) fn low_rate(spec: &FabricSpec, rate: Ratio) -> Ratio {
+    let low = spec.link_power.as_deref().and_then(|power| power.low());
+    low.and_then(|low| low.rate(rate)).unwrap_or(rate)
 }
 
 /// Per NIC: the rate of its link in flits per tick.
@@ -112,12 +132,13 @@ pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
     let most = 2 * u64::from(most_credits(spec, voq)) + grant_to_link + 3;
     voq.crossbar_speedup > 1
         || rates(spec, voq) != [voq.crossbar_rate()]
+        || spec.link_power.is_some()
         || spec.routing.asks_for_buffers()
         || most > u64::from(voq.buffers.output)
 }
 
 /// True if all flits of the fabric take the same whole number of ticks to pass any link or
-/// crossbar, input buffers have virtual output queues, the allocator is one iteration of iSLIP, NICs answer to no packet and have no sinks, and the room in the output buffers of
+/// crossbar, input buffers have virtual output queues or FIFOs, the allocator is one iteration of iSLIP, NICs answer to no packet and have no sinks, and the room in the output buffers of
 /// switches does not bind. Then flit i of a packet passes every place a fixed time after the
 /// header.
 pub(in crate::fabric::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool {
@@ -125,7 +146,11 @@ pub(in crate::fabric::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool 
     !room_binds(spec, voq)
         && rates(spec, voq).iter().all(|link| rate(link).is_plain())
         && spec.congestion_control.is_none()
-        && voq.input_queues == InputQueues::VirtualOutput
+        && spec.link_power.is_none()
+        && matches!(
+            voq.input_queues,
+            InputQueues::VirtualOutput | InputQueues::Fifo
+        )
         && voq.allocator == Allocator::default()
         && voq.hca.sink_rate.is_none()
         && voq.hca.acks == Acks::None

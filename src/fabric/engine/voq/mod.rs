@@ -13,7 +13,7 @@
 //! | 2 | credit returns, when a ledger is read | `link`, `credit_returns` |
 //! | 2 | injection reports | `nic` |
 //! | 3 | messages | `messages` |
-//! | 4 | routing | `route`, `fifos` |
+//! | 4 | routing | `route`, `fifos`, `flows` |
 //! | 5, 6 | grant, accept | `crossbar`, `arbiter`, `iterations` |
 //! | 7, 8 of switches | decided with the grant | `crossing` |
 //! | 7, 8 of NICs | send engine and link | `nic` |
@@ -28,6 +28,7 @@ mod crossbar;
 mod crossing;
 mod deadlock;
 mod fifos;
+mod flows;
 mod iterations;
 pub(super) mod layout;
 mod link;
@@ -36,6 +37,7 @@ mod nic;
 mod packet;
 mod parts;
 mod ports;
+mod power;
 mod rate;
 mod route;
 mod schedule;
@@ -44,6 +46,7 @@ mod statistics;
 use self::arbiter::Arbiters;
 use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
 use self::fifos::Fifos;
+use self::flows::Flows;
 use self::layout::Rates;
 use self::link::Links;
 use self::packet::{Origins, Packet};
@@ -57,15 +60,17 @@ use super::ids::{InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, PairId, QueuePairs};
 use super::pool::{EntryId, PacketId};
+use super::power::{LinkPowers, OutputKind};
 use super::probe::Probe;
 use crate::fabric::ids::NicId;
 use crate::fabric::series::PortVlSample;
 use crate::fabric::spec::Stages;
-use crate::fabric::spec::voq::{Allocator, InputQueues};
+use crate::fabric::spec::voq::Allocator;
 use crate::fabric::spec::{FabricSpec, SpecError, Tick, Units, Voq};
 use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::fabric::workload::{Message, Workload};
 use crate::units::Ratio;
+use std::collections::BTreeSet;
 
 /// The state of a fabric at the end of a tick.
 #[derive(Debug)]
@@ -101,6 +106,8 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     queues: Vec<OutputQueue>,
     /// FIFOs, if input buffers have them; the VoQs then hold their heads.
     fifos: Option<Box<Fifos>>,
+    /// What keeps hot flows from the others, if input buffers do that.
+    flows: Option<Box<Flows<L>>>,
     /// `None`: one iteration of iSLIP.
     allocator: Option<Allocator>,
     switch_arbiters: Arbiters,
@@ -116,6 +123,8 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     origins: Origins,
 
     congestion: Option<Box<Congestion>>,
+    /// Announcements of packets that have not reached their outputs.
+    announcements: BTreeSet<(Tick, OutputId)>,
 
     // Work of the present tick; empty between ticks.
     /// Packets whose header becomes ready in phase 4, if the order in which they are routed matters.
@@ -142,6 +151,10 @@ mod event {
     pub(super) const DELIVERY: u32 = 3;
     /// The tail of a message has left this NIC.
     pub(super) const INJECTION: u32 = 4;
+    /// Packets may announce themselves; the number names nothing.
+    pub(super) const ANNOUNCEMENT: u32 = 6;
+    /// A stop or a go reaches this output.
+    pub(super) const STOP_OR_GO: u32 = 5;
 }
 
 /// Ticks that the wheel looks ahead at most. A later event comes out early and is put back.
@@ -194,8 +207,12 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let congestion = congestion.map(|control| {
             Congestion::new(spec, control, byte_rates(spec, voq, host_rates)).map(Box::new)
         });
+        let mut kernel = Kernel::new(spec, reach.min(MOST_BUCKETS), probe);
+        let kinds = (0..).zip(&outputs);
+        let kinds = kinds.map(|(at, output)| OutputKind::of(at >= ports, output.to));
+        kernel.power = LinkPowers::new(spec, kinds).map(Box::new);
         Ok(Self {
-            kernel: Kernel::new(spec, reach.min(MOST_BUCKETS), probe),
+            kernel,
             radix,
             vls,
             ports,
@@ -209,8 +226,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             nics: (0..nics).map(|_| Nic::new(vls)).collect(),
             queue_pairs: QueuePairs::new(nics, spec.qos.service_levels.len(), vls),
             queues: vec![OutputQueue::default(); queues],
-            fifos: (voq.input_queues == InputQueues::Fifo)
-                .then(|| Box::new(Fifos::new(ports, vls))),
+            fifos: Fifos::of(voq.input_queues, ports, vls),
+            flows: Flows::new(voq, ports, outputs.len(), vls),
             allocator: Some(voq.allocator).filter(|&a| a != Allocator::default()),
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),
             nic_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
@@ -220,6 +237,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             routes: Routes::new(spec, voq)?,
             origins: Origins::default(),
             congestion: congestion.transpose()?,
+            announcements: BTreeSet::new(),
             inputs,
             outputs,
             drain,
@@ -347,6 +365,8 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
                     self.arrive(packet, workload);
                 }
             }
+            event::ANNOUNCEMENT => self.take_announcements(),
+            event::STOP_OR_GO => self.see_stops(OutputId::new(id)),
             _ => self.report_injections(NicId::new(id), workload),
         }
     }
@@ -363,6 +383,9 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
         if !self.joining.is_empty() {
             self.complete_routing();
         }
+        if self.has_flows() {
+            self.sort_joined();
+        }
         match self.allocator.filter(|_| !Self::PLAIN) {
             Some(allocator) => self.allocate(allocator),
             None => {
@@ -372,8 +395,11 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
                 }
             }
         }
-        if !Self::PLAIN && self.fifos.is_some() {
+        if self.fifos.is_some() {
             self.join_behind_heads();
+        }
+        if self.has_flows() {
+            self.sort_granted();
         }
         if !Self::PLAIN && self.congestion.is_some() {
             self.update_congestion_states();

@@ -7,6 +7,7 @@
 
 use super::arbiter::Pick;
 use super::credit_returns::CreditReturn;
+use super::flows::Flow;
 use super::packet::{Origin, Packet, Purpose};
 use super::parts::Queue;
 use super::rate::Length;
@@ -23,16 +24,16 @@ use crate::fabric::spec::validate::MAX_LEVELS;
 use crate::fabric::workload::{AppQueue, Workload};
 
 /// What keeps the packets of a NIC from being fetched.
-struct Obstacles {
-    /// First tick in which congestion control may stop holding a packet.
-    held_until: Tick,
+pub(super) struct Obstacles {
+    /// First tick in which congestion control may stop holding a packet, or its flow gets credits of its own.
+    pub held_until: Tick,
     /// Per VL: size in credits of the smallest packet that lacks credits; `u16::MAX` if none does.
     credits: [u16; MAX_LEVELS],
     /// Size in credits of the smallest packet that does not fit into the output buffer;
     /// `u16::MAX` if all fit.
-    room: u16,
+    pub room: u16,
     /// The first packet of some send queue has credits.
-    any_credits: bool,
+    pub any_credits: bool,
 }
 
 /// When the send engine looks again.
@@ -92,7 +93,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     fn send_from(&mut self, nic: NicId) {
         let (now, output) = (self.kernel.now, OutputId::of_nic(nic, self.ports));
         let mut retry_at = Tick::MAX;
-        let link_is_free = |fabric: &Self| fabric.outputs[output.index()].link_free.tick <= now;
+        let link_is_free = |fabric: &Self| fabric.link_starts_at(output) <= now;
         // (a) CNPs and ACKs.
         if !Self::PLAIN && link_is_free(self) {
             retry_at = self.start_answer(nic, output);
@@ -115,7 +116,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             && (state.buffer.head != PacketId::NONE
                 || answers.iter().any(|&id| id != PacketId::NONE))
         {
-            retry_at = retry_at.min(self.outputs[output.index()].link_free.tick);
+            retry_at = retry_at.min(self.link_starts_at(output));
         }
         if retry_at != Tick::MAX {
             self.wake_nic(nic, retry_at);
@@ -136,15 +137,18 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             if id == PacketId::NONE {
                 continue;
             }
-            let Packet { vl, credits, .. } = self.kernel.packets[id];
-            let available = self.credits(output, vl, credits);
+            let Packet {
+                vl, credits, dst, ..
+            } = self.kernel.packets[id];
+            let flow = Flow::new(vl, dst);
+            let available = self.credits_of(output, flow, credits);
             if available < credits {
                 let missing = u32::from(credits - available);
-                let due = self.credits_due(output, vl, missing);
+                let due = self.credits_of_due(output, flow, missing);
                 retry_at = retry_at.min(due.unwrap_or(Tick::MAX));
                 continue;
             }
-            self.links.vl_mut(output, vl).credits -= credits;
+            self.take_credits(output, flow, credits);
             let state = &mut self.nics[nic.index()];
             let queue = if from_cnps {
                 &mut state.cnps
@@ -184,11 +188,15 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let credits = self.credits(output, vl as u8, self.largest);
-            let pointer = self.nics[nic.index()].pointers[vl];
-            if let Some(at) =
-                self.first_eligible_pair(nic, vl, (credits, room), pointer, &mut obstacles)
-            {
+            let found = match self.has_flows() {
+                true => self.first_eligible_pair_by_flow((nic, output), vl, room, &mut obstacles),
+                false => {
+                    let credits = self.credits(output, vl as u8, self.largest);
+                    let pointer = self.nics[nic.index()].pointers[vl];
+                    self.first_eligible_pair(nic, vl, (credits, room), pointer, &mut obstacles)
+                }
+            };
+            if let Some(at) = found {
                 candidates |= 1 << vl;
                 positions[vl] = at as u32;
             }
@@ -216,11 +224,13 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     fn fetch_sole_packet(&mut self, nic: NicId, output: OutputId) -> bool {
         let waiting_vls = self.nics[nic.index()].waiting_vls;
         let vl = waiting_vls.trailing_zeros();
+        let has_flows = self.has_flows();
         let port = &mut self.outputs[output.index()];
         let is_eligible = self.queue_pairs.waiting(nic, vl as usize).pairs().len() == 1
             && port.room >= self.largest
             && self.links.vl(output, vl as u8).credits >= self.largest
-            && self.congestion.is_none();
+            && self.congestion.is_none()
+            && !has_flows;
         if is_eligible {
             let (since, now) = (port.end_credit_wait(), self.kernel.now);
             let observers = &mut self.kernel.observers;
@@ -317,6 +327,13 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         None
     }
 
+    /// A packet of `flow` takes `credits` at the switch.
+    #[inline(always)]
+    fn take_credits(&mut self, output: OutputId, flow: Flow, credits: u16) {
+        let of_vl = self.take_of_flow(output, flow, credits);
+        self.links.vl_mut(output, flow.vl() as u8).credits -= of_vl;
+    }
+
     /// The send engine fetches the first packet of the queue pair at position `at` into the
     /// output buffer. The packet takes room there, and credits at the switch.
     fn fetch_from_pair(&mut self, nic: NicId, output: OutputId, pick: Pick, at: usize) {
@@ -366,7 +383,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             &mut self.kernel.packets[tail].next
         });
         self.outputs[output.index()].room -= credits;
-        self.links.vl_mut(output, pick.vl).credits -= credits;
+        self.take_credits(output, Flow::new(pick.vl, state.dst), credits);
+        self.waits_for_link(packet, output);
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
             let level = congestion.level(state.flow, now);
             let end = free.first_whole_tick();
@@ -398,10 +416,18 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let flits = length.flits;
         let port = &mut self.outputs[output.index()];
         let rates = &self.drain.rates;
-        let (leaves, free) = packet
-            .schedule
-            .served(rates, port.rate, port.link_free, now, length);
+        let mut power = Self::unless_plain(&mut self.kernel.power);
+        let slow = power
+            .as_deref_mut()
+            .is_some_and(|power| power.leaves(output, length.bytes, now).slow);
+        let (leaves, free) =
+            packet
+                .schedule
+                .served(rates, port.rate_of(slow), port.link_free, now, length);
         port.link_free = free;
+        if let Some(power) = power {
+            power.is_free_at(output, free.first_whole_tick());
+        }
         port.sent_bytes += u64::from(length.bytes);
         let transfer = Transfer {
             output,
@@ -422,7 +448,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             Purpose::Answer => observers.answer_injected(now, nic, seen),
         }
         observers.started(&mut port.sent, transfer, seen);
-        packet.schedule = leaves.arriving(port.flight.into(), port.arrival_of_tail(free), flits);
+        let flight = port.flight_of(slow, rates);
+        packet.schedule = leaves.arriving(flight, port.arrival_of_tail(free), flits);
         packet.input = port.to.input();
         self.routes.route_ahead(packet, id, port.to_switch);
         if origin.purpose == Purpose::Data {

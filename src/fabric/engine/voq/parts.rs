@@ -4,7 +4,7 @@
 //! The phases that change this state are in `arrival`, `route`, `crossbar` and `nic`.
 
 use super::arbiter::Pick;
-use super::layout::Rates;
+use super::layout::{self, Rates};
 use super::ports::{InPort, OutPort, Pointer, Port, Ports};
 use super::rate::{Rate, SubTick};
 use crate::fabric::engine::calendar::Wake;
@@ -122,6 +122,8 @@ pub(super) struct Output {
     pub sent_bytes: u64,
     /// Index of the rate of the link.
     pub rate: u8,
+    /// Index of its rate while it is down; `rate` if it then carries nothing.
+    pub low_rate: u8,
     /// The switch at the other end; 0 if there is none.
     pub to_switch: SwitchId,
 }
@@ -147,10 +149,30 @@ impl Output {
             sent: LinkCounts::default(),
             sent_bytes: 0,
             rate: 0,
+            low_rate: 0,
             to_switch: match to.is_connected() && !to.is_nic() {
                 true => to.input().at(radix).switch,
                 false => SwitchId::default(),
             },
+        }
+    }
+
+    /// Index of its rate for a packet that takes it on the low lanes, or on all.
+    #[inline(always)]
+    pub(super) fn rate_of(&self, slow: bool) -> u8 {
+        match slow {
+            true => self.low_rate,
+            false => self.rate,
+        }
+    }
+
+    /// Ticks from the start of a flit to its arrival as a whole, as [`Output::flight`]; on the low
+    /// lanes if `slow`.
+    #[inline(always)]
+    pub(super) fn flight_of(&self, slow: bool, rates: &[Rate]) -> Tick {
+        match slow {
+            true => Tick::from(self.latency) + rates[usize::from(self.low_rate)].flit_ticks() - 1,
+            false => self.flight.into(),
         }
     }
 
@@ -277,14 +299,15 @@ pub(super) fn ports<const W: usize>(
     let ports = (topology.switches() * radix) as usize;
     let mut inputs = in_ports(topology);
     let output = |to: FarEnd, at: SwitchPort, room: u32, latency: Tick| {
-        let rate = rates.index(if !to.is_connected() {
-            voq.links.host
-        } else {
-            voq.links.at(topology, at.switch, at.port)
-        });
+        let own = match to.is_connected() {
+            true => voq.links.at(topology, at.switch, at.port),
+            false => voq.links.host,
+        };
+        let (rate, low_rate) = (rates.index(own), rates.index(layout::low_rate(spec, own)));
         let flight = latency + drain[usize::from(rate)].flit_ticks() - 1;
         Output {
             rate,
+            low_rate,
             room: room as u16,
             flight: flight as u32,
             latency: latency as u32,

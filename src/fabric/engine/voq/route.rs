@@ -1,5 +1,5 @@
 //! Phase 4: routing decides output, SC and VL of each packet whose header becomes ready, and the
-//! packet joins its VoQ (`docs/model-infiniband.md` §7), or its FIFO: see `fifos`.
+//! packet joins its VoQ (`docs/model-infiniband.md` §7), or its FIFO: see `fifos` and `flows`.
 //!
 //! If a route depends on no other packet, it is looked up as soon as a grant or a NIC sends the
 //! packet to the switch, so that it is at hand when the header is ready.
@@ -97,6 +97,11 @@ impl Routes {
     /// Decides output, VL and VL class of `packet`, which has number `id`, at `switch`.
     /// `room(output)`: credits free in the output buffer of `output`.
     #[inline(always)]
+    /// Where a packet to `dst` goes next at `switch`, if the destination alone decides.
+    pub(super) fn by_destination(&self, switch: SwitchId, dst: NicId) -> OutputId {
+        self.next_hops.by_destination(switch, dst)
+    }
+
     fn route<const L: usize>(
         &mut self,
         packet: &mut Packet<L>,
@@ -129,6 +134,7 @@ impl Routes {
             in_port: PortId::new(input.get() - first_port),
             out_port: PortId::new(output.get() - first_port),
             first_class: next.first_class,
+            leg_begins: next.leg_begins,
         };
         let VlAndClass { vl, class } = self.vls.behind(hop, sl, dst, before);
         (packet.output, packet.vl, packet.class) = (output, vl, class);
@@ -204,21 +210,29 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         observers.queued(now, output, || packet.seen(id));
 
         let queue = MarkerQueue { input, output, vl };
-        if let Some(fifos) = Self::unless_plain(&mut self.fifos)
+        let packets = &mut self.kernel.packets;
+        if let Some(flows) = Self::unless_plain(&mut self.flows)
+            && let Some(waits) = flows.join(id, packets)
+        {
+            if waits {
+                observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
+            }
+        } else if let Some(fifos) = self.fifos.as_deref_mut()
             && !fifos.join(id, &mut self.kernel.packets)
         {
             observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
-        } else if self.join_voq(id, queue) {
+        } else if self.join_voq(id, queue) || self.has_flows() {
             push_quickly(&mut self.dirty_outputs, output);
         }
         if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
             congestion.joined(queue, flits.into());
         }
+        self.waits_for_link(id, output);
     }
 
     /// Appends packet `id` to the VoQ that `queue` names. Returns true if it is the head there.
     #[inline(always)]
-    fn join_voq(&mut self, id: PacketId, queue: MarkerQueue) -> bool {
+    pub(super) fn join_voq(&mut self, id: PacketId, queue: MarkerQueue) -> bool {
         let MarkerQueue { input, output, vl } = queue;
         let state = &mut self.inputs[input.index()];
         let out_port = OutPort::within(output, state.first_output);
@@ -236,6 +250,13 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         is_head
     }
 
+    /// Has `output` look at its VoQs from the next tick on, when it is idle.
+    pub(super) fn wake_idle_output(&mut self, output: OutputId) {
+        let idle_from = self.outputs[output.index()].free_at.tick;
+        let at = idle_from.saturating_sub(self.stages.allocation);
+        self.wake_output(output, at.max(self.kernel.now + 1));
+    }
+
     /// End of phase 6: the packets behind heads of FIFOs that were granted in this tick join their
     /// VoQs. Their outputs look at them from the next tick on.
     pub(super) fn join_behind_heads(&mut self) {
@@ -246,10 +267,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 input, output, vl, ..
             } = self.kernel.packets[id];
             self.kernel.packets[id].starts = self.kernel.now;
-            if self.join_voq(id, MarkerQueue { input, output, vl }) {
-                let idle_from = self.outputs[output.index()].free_at.tick;
-                let at = idle_from.saturating_sub(self.stages.allocation);
-                self.wake_output(output, at.max(self.kernel.now + 1));
+            if self.join_voq(id, MarkerQueue { input, output, vl }) || self.has_flows() {
+                self.wake_idle_output(output);
             }
         }
         if let Some(fifos) = &mut self.fifos {

@@ -64,6 +64,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             }
         }
         self.kernel.observers.counters.restart(self.kernel.now);
+        if let Some(power) = &mut self.kernel.power {
+            power.restart(self.kernel.now);
+        }
         for queue in &mut self.queues {
             queue.counts = TurnCounts::default();
         }
@@ -117,6 +120,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                     queue_wait_ticks: output.sent.queue_wait - counts.queue_wait,
                     waited_ticks: 0,
                     held_up_ticks: 0,
+                    states: self.kernel.link_states(at),
                 }
             })
             .collect()
@@ -145,14 +149,27 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         turns
     }
 
+    /// The packets behind heads of FIFOs.
+    pub(super) fn behind_heads(&self) -> impl Iterator<Item = &Packet<L>> {
+        let packets = &self.kernel.packets;
+        let fifos = self
+            .fifos
+            .iter()
+            .flat_map(|fifos| fifos.behind_heads(packets));
+        let sorted = self
+            .flows
+            .iter()
+            .flat_map(|flows| flows.behind_heads(packets));
+        fifos.chain(sorted)
+    }
+
     /// The flits waiting per Port VL, counted packet by packet.
     pub(super) fn waiting_flits(&self) -> Vec<PortVlSample> {
         let (vls, radix) = (self.vls, self.radix);
         let mut found = Vec::new();
         // Per output VL: the flits behind heads of FIFOs.
         let mut behind: BTreeMap<usize, u64> = BTreeMap::new();
-        let fifos = self.fifos.iter();
-        for packet in fifos.flat_map(|fifos| fifos.behind_heads(&self.kernel.packets)) {
+        for packet in self.behind_heads() {
             let output_vl = packet.output.index() * vls + usize::from(packet.vl);
             *behind.entry(output_vl).or_default() += u64::from(packet.flits);
         }

@@ -76,6 +76,7 @@ impl FabricSpec {
         self.validate_qos(datelines)?;
         self.validate_congestion()?;
         self.validate_forwarding()?;
+        self.validate_link_power()?;
         self.switch.kind().validate(self)
     }
 

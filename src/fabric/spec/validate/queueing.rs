@@ -1,9 +1,7 @@
 //! Checks that a queueing scheme fits the fabric (`docs/queueing.md`).
 
 use super::error;
-use crate::fabric::spec::{
-    FabricSpec, Paths, QueueingScheme, SchemeKind, SpecError, TrunkSelection, UpPorts,
-};
+use crate::fabric::spec::{FabricSpec, QueueingScheme, SchemeKind, SpecError};
 use crate::fabric::topology::Shape;
 
 impl FabricSpec {
@@ -63,15 +61,7 @@ impl FabricSpec {
 
     /// The next switch's out-port follows from the destination.
     fn validate_local(&self, name: &str) -> Result<(), SpecError> {
-        let routing = &self.routing;
-        let key = if routing.paths != Paths::Minimal {
-            "fabric.paths"
-        } else if routing.up_ports != UpPorts::Destination {
-            "fabric.up_ports"
-        } else if routing.trunk != TrunkSelection::Destination && self.topology.family().trunk() > 1
-        {
-            "fabric.trunk_selection"
-        } else {
+        let Some(key) = self.key_beside_destination() else {
             return Ok(());
         };
         error(

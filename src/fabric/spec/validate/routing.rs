@@ -31,11 +31,6 @@ impl FabricSpec {
                            itself and deadlock; take \"ugal-l\"";
             return error("fabric.paths", problem.into());
         }
-        if detours.is_some() && matches!(self.topology.shape(), Shape::SlimFly(_)) {
-            let problem = "a slim fly counts the hops of a path from its source NIC, so paths have one leg there; \
-                           remove it";
-            return error("fabric.paths", problem.into());
-        }
         let Some(tables) = &self.routing.forwarding else {
             return match self.routing.failed.is_empty() {
                 true => Ok(()),

@@ -235,6 +235,10 @@ impl SwitchKind for Hierarchical {
         self.buffers.input.per_vl[vl].max
     }
 
+    fn nic_queue_credits(&self) -> u32 {
+        self.buffers.nic_queue.total
+    }
+
     fn buffer_credits(&self, topology: &Topology) -> BufferCredits {
         let b = &self.buffers;
         let (ports, nics) = (topology.connected_ports(), u64::from(topology.nics()));

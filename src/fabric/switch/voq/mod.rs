@@ -1,10 +1,12 @@
 //! The InfiniBand switch and its NICs as plain data (`docs/model-infiniband.md`).
 
+mod isolation;
 mod parameters;
 mod presets;
 mod validate;
 mod zero_load;
 
+pub use self::isolation::{Isolation, IsolationParameters, MAX_ISOLATION_QUEUES};
 pub use self::parameters::{AdapterRate, VoqParameters};
 pub use self::validate::MAX_DATA_VLS;
 pub use super::Acks;
@@ -98,6 +100,9 @@ pub struct Voq {
     pub allocator: Allocator,
     /// How input buffers of switches organise the packets of a VL.
     pub input_queues: InputQueues,
+    /// How flows are isolated, with [`InputQueues::Isolating`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// Rates of the links.
     #[serde(flatten)]
     pub links: LinkRates,
@@ -125,6 +130,13 @@ pub enum InputQueues {
     /// Versus Output Queueing on a Space-Division Packet Switch*, IEEE Transactions on
     /// Communications 35 (12), 1987).
     Fifo,
+    /// A FIFO for each destination, with credits of its own: more than a switch can have, and the bound of
+    /// what queueing schemes can do (`docs/model-infiniband.md` §15).
+    PerFlow,
+    /// One FIFO, and a few queues beside it for the flows that block it: like FBICM (Escudero-Sahuquillo et
+    /// al., *FBICM: Efficient Congestion Management for High-Performance Networks Using Distributed
+    /// Deterministic Routing*, HiPC 2008).
+    Isolating,
 }
 
 /// Sizes of the buffers in credits.
@@ -226,6 +238,14 @@ impl SwitchKind for Voq {
         match self.input_queues {
             InputQueues::VirtualOutput => String::new(),
             InputQueues::Fifo => ", in-ports with FIFOs".to_owned(),
+            InputQueues::PerFlow => ", in-ports with a queue for each destination".to_owned(),
+            InputQueues::Isolating => {
+                let queues = self
+                    .isolation
+                    .as_ref()
+                    .map_or(0, |isolation| isolation.queues);
+                format!(", in-ports with FIFOs and {queues} congested-flow queues")
+            }
         }
     }
 
@@ -261,6 +281,10 @@ impl SwitchKind for Voq {
         self.buffers.input.per_vl[vl]
     }
 
+    fn nic_queue_credits(&self) -> u32 {
+        self.buffers.nic_queue
+    }
+
     fn buffer_credits(&self, topology: &Topology) -> BufferCredits {
         let b = &self.buffers;
         let (ports, nics) = (topology.connected_ports(), u64::from(topology.nics()));
@@ -276,12 +300,14 @@ impl SwitchKind for Voq {
     fn waits_for(&self, link: &LinkStats, in_input_buffers: u64) -> u64 {
         match self.input_queues {
             InputQueues::VirtualOutput => link.queue_wait_ticks,
-            InputQueues::Fifo => in_input_buffers,
+            InputQueues::Fifo | InputQueues::PerFlow | InputQueues::Isolating => in_input_buffers,
         }
     }
 
     fn waits(&self) -> Waits<'_> {
-        Waits::FromInputToInput
+        Waits::FromInputToInput {
+            per_destination: self.input_queues == InputQueues::PerFlow,
+        }
     }
 
     fn records_fills(&self) -> bool {

@@ -2,7 +2,8 @@
 //! from these.
 
 use super::{
-    Acks, Allocator, Buffers, Hca, InputQueues, LinkRates, PortStandard, StaticPool, VlArb, Voq,
+    Acks, Allocator, Buffers, Hca, InputQueues, IsolationParameters, LinkRates, PortStandard,
+    StaticPool, VlArb, Voq,
 };
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::parameters::{Parameters, Sizes, small};
@@ -31,6 +32,8 @@ pub struct VoqParameters {
     pub allocator: Allocator,
     /// How input buffers of switches organise the packets of a VL.
     pub input_queues: InputQueues,
+    /// How flows are isolated, with [`InputQueues::Isolating`].
+    pub isolation: IsolationParameters,
     /// Size of each VL of an input buffer; `None`: the VLs in use have equal shares.
     pub input_vls: Option<Vec<BufferPart>>,
     /// The same of a receive buffer.
@@ -104,13 +107,17 @@ impl VoqParameters {
         let links = self.links(units)?;
         let fastest = links.fastest();
         let rate = |rate, key| adapter_rate(rate, units, qos, fastest, key);
+        let buffers = self.buffers(all, units, qos)?;
+        let is_isolating = self.input_queues == InputQueues::Isolating;
+        let sizes = Sizes::new(units, qos);
         Ok(Voq {
             stages: all.stages.ticks(units.tick),
             crossbar_speedup: self.crossbar_speedup,
             port_standard: self.port_standard,
             allocator: self.allocator,
             input_queues: self.input_queues,
-            buffers: self.buffers(all, units, qos)?,
+            isolation: is_isolating.then(|| self.isolation.build(&sizes, &buffers.input.per_vl)),
+            buffers,
             vlarb: self.vlarb.clone(),
             hca: Hca {
                 send_rate: rate(self.send_rate, "fabric.hca_send_rate")?,

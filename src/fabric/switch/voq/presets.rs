@@ -1,7 +1,9 @@
 //! Presets: parameters of InfiniBand switches, from publications and of commercial devices, each
 //! with its source.
 
-use super::{Acks, AdapterRate, Allocator, PortStandard, VlArb, VoqParameters};
+use super::{
+    Acks, AdapterRate, Allocator, IsolationParameters, PortStandard, VlArb, VoqParameters,
+};
 use crate::fabric::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
 use crate::fabric::spec::{FabricSpec, SpecError};
 use crate::fabric::switch::voq::InputQueues;
@@ -159,6 +161,7 @@ fn ib_switch(speed: Ratio) -> VoqParameters {
         port_standard: PortStandard::InfiniBand,
         allocator: Allocator::default(),
         input_queues: InputQueues::VirtualOutput,
+        isolation: IsolationParameters::default(),
         input_vls: None,
         sink_vls: None,
         send_rate: AdapterRate::Unlimited,

@@ -53,7 +53,8 @@ impl FabricSpec {
         if voq.hca.ack_bytes == 0 {
             return error("fabric.ack", "an ACK of 0 bytes".into());
         }
-        self.validate_static_buffers(&used, voq)
+        self.validate_static_buffers(&used, voq)?;
+        self.validate_input_queues(&used, voq)
     }
 
     fn validate_rates(&self, voq: &Voq) -> Result<(), SpecError> {

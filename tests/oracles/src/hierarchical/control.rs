@@ -4,6 +4,7 @@
 use super::fabric::Fabric;
 use super::packet::PacketId;
 use crate::congestion::FlowKey;
+use crate::power::StateTicks;
 use crate::sizes::flits_of_cnp;
 use crate::{CctiChange, FlowSample, Sample};
 use flitwise::fabric::spec::Tick;
@@ -83,6 +84,16 @@ impl Fabric<'_> {
         nics.any(|nic| nic.holds_for_now(now, &self.packets))
     }
 
+    /// Ticks in power states since the sample before: of links between switches, and of NICs.
+    fn sample_power(&mut self) -> [StateTicks; 2] {
+        let mut sums = [StateTicks::default(); 2];
+        for link in &mut self.links {
+            let is_host = link.counts.is_host_link();
+            sums[usize::from(is_host)] += link.sample_power().unwrap_or_default();
+        }
+        sums
+    }
+
     /// A sample at the end of tick `now`.
     pub fn take_sample(&mut self, now: Tick) {
         let mut port_vls = BTreeMap::new();
@@ -99,11 +110,13 @@ impl Fabric<'_> {
                 flows.insert((id, key), FlowSample { ccti, delay });
             }
         }
+        let power = self.spec.link_power.is_some().then(|| self.sample_power());
         self.samples.push(Sample {
             tick: now,
             payload: std::mem::take(&mut self.messages.payload),
             port_vls,
             flows,
+            power,
         });
     }
 }

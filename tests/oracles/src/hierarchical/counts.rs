@@ -1,5 +1,6 @@
 //! What is counted (`docs/model.md` §9): plain sums, and lists of what happened.
 
+use crate::power::StateTicks;
 use crate::wiring::End;
 use flitwise::fabric::spec::Tick;
 
@@ -18,6 +19,8 @@ pub struct LinkCounts {
     pub queue_wait: Tick,
     /// Each tick in which heads were ready and the link free, but none had quota.
     pub waited: Vec<Tick>,
+    /// How long it was in each power state; `None` if it is always up.
+    pub states: Option<StateTicks>,
 }
 
 impl LinkCounts {
@@ -29,6 +32,7 @@ impl LinkCounts {
             packets: 0,
             queue_wait: 0,
             waited: Vec::new(),
+            states: None,
         }
     }
 

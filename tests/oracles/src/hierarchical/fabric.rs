@@ -29,7 +29,7 @@ pub struct Fabric<'s> {
     wiring: &'s Wiring,
     pub nics: Vec<Nic<'s>>,
     pub switches: Vec<Switch<'s>>,
-    pub links: Vec<Link>,
+    pub links: Vec<Link<'s>>,
     pub packets: Vec<Packet>,
     pub messages: Messages,
     /// Requests of each switch, between phases 5 and 6.
@@ -58,7 +58,7 @@ impl<'s> Fabric<'s> {
                 (End::Port { .. }, End::Port { .. }) => spec.link_latency.switch,
                 _ => spec.link_latency.host,
             };
-            Link::new(from, to, latency)
+            Link::new((from, to), latency, spec.link_power.as_deref())
         };
         let nic = |&(up, down): &(usize, usize)| Nic::new(spec, up, down);
         let count = wiring.ports.len();
@@ -286,6 +286,10 @@ impl<'s> Fabric<'s> {
     fn schedule(&mut self, now: Tick) {
         for at in 0..self.links.len() {
             let from = self.links[at].from;
+            let waiting = self.waiting_for(from);
+            if !self.links[at].is_up_for(waiting) {
+                continue;
+            }
             if let End::Nic(nic) = from
                 && let Some(cnp) = self.nics[nic].respond(&self.packets)
             {
@@ -305,6 +309,22 @@ impl<'s> Fabric<'s> {
                     self.departs(now, id, at);
                 }
             }
+        }
+    }
+
+    /// Packets that wait for the link that begins at `from`: heads that are ready, and CNPs.
+    fn waiting_for(&self, from: End) -> usize {
+        match from {
+            End::Nic(nic) => self.nics[nic].sender.heads() + self.nics[nic].cnps.len(),
+            End::Port { switch, port } => self.switches[switch].outputs[port].sender.heads(),
+        }
+    }
+
+    /// The end of a tick, as far as power states see it.
+    fn end_tick(&mut self, now: Tick) {
+        for at in 0..self.links.len() {
+            let waiting = self.waiting_for(self.links[at].from);
+            self.links[at].end_tick(now, waiting);
         }
     }
 
@@ -376,6 +396,7 @@ impl run::Fabric for Fabric<'_> {
     /// The phases of `docs/model.md` §5.
     fn tick(&mut self, now: Tick, workload: &mut dyn Workload) -> usize {
         self.moved = 0;
+        self.links.iter_mut().for_each(Link::begin_tick);
         self.arrive(now, workload);
         self.release(now, workload);
         self.create(now, workload);
@@ -384,6 +405,7 @@ impl run::Fabric for Fabric<'_> {
         self.allocate_switch(now);
         self.schedule(now);
         self.leave(now);
+        self.end_tick(now);
         self.check_conservation();
         self.moved
     }
@@ -393,7 +415,7 @@ impl run::Fabric for Fabric<'_> {
     }
 
     fn holds_for_now(&self, now: Tick) -> bool {
-        self.is_held_back(now)
+        self.links.iter().any(Link::is_changing) || self.is_held_back(now)
     }
 
     fn patience(&self) -> Tick {

@@ -4,12 +4,13 @@ use super::counts::LinkCounts;
 use super::packet::Flit;
 use crate::credit_returns::CreditReturns;
 use crate::delay_line::DelayLine;
+use crate::power::{PowerState, StateTicks};
 use crate::wiring::End;
-use flitwise::fabric::spec::Tick;
+use flitwise::fabric::spec::{LinkPower, Tick};
 
 /// One direction of a cable.
 #[derive(Debug, Clone)]
-pub struct Link {
+pub struct Link<'s> {
     pub from: End,
     pub to: End,
     pub counts: LinkCounts,
@@ -19,10 +20,11 @@ pub struct Link {
     last_sent: Option<Tick>,
     /// Flits that have entered the link.
     pub carried: u64,
+    power: Option<PowerState<'s>>,
 }
 
-impl Link {
-    pub fn new(from: End, to: End, latency: Tick) -> Self {
+impl<'s> Link<'s> {
+    pub fn new((from, to): (End, End), latency: Tick, power: Option<&'s LinkPower>) -> Self {
         Self {
             from,
             to,
@@ -32,6 +34,7 @@ impl Link {
             credits: CreditReturns::new(latency),
             last_sent: None,
             carried: 0,
+            power: PowerState::new(power, (from, to)),
         }
     }
 
@@ -49,6 +52,41 @@ impl Link {
 
     pub fn arriving_flit(&mut self, now: Tick) -> Option<Flit> {
         self.flits.pop_due(now)
+    }
+
+    /// The beginning of a tick. Only an idle link goes down, so nothing is left of what it carried.
+    pub fn begin_tick(&mut self) {
+        if let Some(power) = &mut self.power {
+            power.begin_tick(true);
+        }
+    }
+
+    /// Phase 7: so many packets wait for it. True if one may start.
+    pub fn is_up_for(&mut self, waiting: usize) -> bool {
+        self.power.as_mut().is_none_or(|power| {
+            power.observe(waiting as u64, true);
+            power.may_start(false)
+        })
+    }
+
+    /// The end of tick `now`, in which so many packets still wait.
+    pub fn end_tick(&mut self, now: Tick, waiting: usize) {
+        let is_empty = self.last_sent != Some(now);
+        if let Some(power) = &mut self.power {
+            power.observe(waiting as u64, true);
+            power.end_tick(is_empty);
+            self.counts.states = Some(power.counts);
+        }
+    }
+
+    /// How long it was in each power state since the sample before.
+    pub fn sample_power(&mut self) -> Option<StateTicks> {
+        self.power.as_mut().map(PowerState::sample)
+    }
+
+    /// Its power state changes by time alone.
+    pub fn is_changing(&self) -> bool {
+        self.power.as_ref().is_some_and(PowerState::is_changing)
     }
 
     pub fn flits_under_way(&self) -> usize {

@@ -147,7 +147,13 @@ impl<'s> Nic<'s> {
     }
 
     /// Phase 8: the receive buffer is read as fast as flits come in.
-    pub fn drain(&mut self, now: Tick, spec: &FabricSpec, packets: &[Packet], links: &mut [Link]) {
+    pub fn drain(
+        &mut self,
+        now: Tick,
+        spec: &FabricSpec,
+        packets: &[Packet],
+        links: &mut [Link<'_>],
+    ) {
         for flit in self.received.drain(..) {
             let flits = packets[flit.packet].flits;
             if completes_credit(flit.index, flits, spec.units.flits_per_credit) {

@@ -78,6 +78,13 @@ impl Sender {
         }
     }
 
+    /// Heads that are ready to leave.
+    pub fn heads(&self) -> usize {
+        (0..self.buffer.queues())
+            .filter(|&vl| self.buffer.head(vl).is_some())
+            .count()
+    }
+
     /// Phase 7: if the link is free, the scheduler picks a packet.
     pub fn schedule(&mut self, spec: &FabricSpec, packets: &[Packet]) -> Choice {
         if self.sending.is_some() {
@@ -130,7 +137,7 @@ impl Sender {
 
     /// Phase 8: the next flit of the packet on the link leaves. Returns the
     /// packet if this was its tail.
-    pub fn send(&mut self, now: Tick, links: &mut [Link]) -> Option<PacketId> {
+    pub fn send(&mut self, now: Tick, links: &mut [Link<'_>]) -> Option<PacketId> {
         let sending = self.sending.as_mut()?;
         let link = self
             .link

@@ -63,7 +63,7 @@ impl Fabric<'_> {
                     packet.flits,
                     self.spec.units.flits_per_credit,
                 ) {
-                    self.links[at].credits.push(now, flit.vl, 0);
+                    self.links[at].give_back(now, flit, 0);
                 }
                 (flit.index + 1 == packet.flits).then_some(flit.packet)
             }
@@ -143,6 +143,10 @@ impl Fabric<'_> {
             bytes,
             ..blank(self.spec, (src, dst, sl), flits, vl)
         });
-        self.packets.len() - 1
+        let id = self.packets.len() - 1;
+        let link = self.hcas[src as usize].leaving;
+        self.links[link].packet_waits(now, bytes);
+        self.announce(now, link, id);
+        id
     }
 }

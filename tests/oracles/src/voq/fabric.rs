@@ -7,12 +7,15 @@ use super::rates::link_rate;
 use super::switch::Switch;
 use super::{Departure, IbRun, patience};
 use crate::messages::{Messages, create};
+use crate::power::StateTicks;
+use crate::queueing::out_port;
 use crate::routing::Leg;
 use crate::sizes::{credits_of, data_flits_of, payloads};
 use crate::vls::vl_at_nic;
 use crate::wiring::{End, Wiring};
 use crate::{CctCounts, CctiChange, CongestionCounts, FlowSample, RunEnd, Sample, run};
 use flitwise::fabric::ids::NicId;
+use flitwise::fabric::spec::voq::InputQueues;
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use flitwise::fabric::workload::{AppQueue, Message, Workload};
 use std::collections::BTreeMap;
@@ -21,9 +24,12 @@ use std::collections::BTreeMap;
 pub struct Fabric<'s> {
     pub(super) spec: &'s FabricSpec,
     pub(super) voq: &'s Voq,
+    wiring: &'s Wiring,
     pub(super) hcas: Vec<Hca<'s>>,
     pub(super) switches: Vec<Switch<'s>>,
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<Link<'s>>,
+    /// Announcements under way: tick, and link that they reach.
+    announcements: Vec<(Tick, usize)>,
     pub(super) packets: Vec<Packet>,
     pub(super) messages: Messages,
     /// Flits that left and reached a NIC.
@@ -47,11 +53,13 @@ impl<'s> Fabric<'s> {
         Self {
             spec,
             voq,
+            wiring,
             hcas: nics.map(|id| Hca::new(spec, voq, wiring, id)).collect(),
             switches: switches
                 .map(|id| Switch::new(spec, voq, wiring, id))
                 .collect(),
             links: wiring.links.iter().map(link).collect(),
+            announcements: Vec::new(),
             packets: Vec::new(),
             messages: Messages::default(),
             flits_sent: 0,
@@ -70,6 +78,10 @@ impl<'s> Fabric<'s> {
     fn release(&mut self, now: Tick, workload: &mut dyn Workload) {
         for link in &mut self.links {
             link.release();
+        }
+        let due = |announcement: &mut (Tick, usize)| announcement.0 <= now;
+        for (_, link) in self.announcements.extract_if(.., due) {
+            self.links[link].announced(now);
         }
         self.messages.report_injections(now, workload);
     }
@@ -118,6 +130,39 @@ impl<'s> Fabric<'s> {
             };
             switch.route(now, &mut self.packets, links, &elsewhere);
         }
+        let joined = self
+            .switches
+            .iter()
+            .flat_map(|switch| switch.joined(&self.packets));
+        for (id, link) in joined.collect::<Vec<_>>() {
+            self.links[link].packet_waits(now, self.packets[id].bytes);
+            self.announce(now, link, id);
+        }
+        for switch in &mut self.switches {
+            switch.sort_joined(now, &mut self.links);
+        }
+    }
+
+    /// A packet that waits for a link announces itself to those that follow.
+    pub(super) fn announce(&mut self, now: Tick, mut link: usize, id: PacketId) {
+        let ahead = self
+            .spec
+            .link_power
+            .as_ref()
+            .map_or(0, |power| power.wake_ahead);
+        let mut at = now + 1;
+        for _ in 0..ahead {
+            let End::Port { switch, .. } = self.links[link].to else {
+                return;
+            };
+            at += self.links[link].latency;
+            let header = self.packets[id].header();
+            let port = out_port(self.spec, self.wiring, switch as u32, header);
+            link = self.wiring.switch_links[switch][port]
+                .leaving
+                .expect("routes go on by links");
+            self.announcements.push((at, link));
+        }
     }
 
     /// Phases 5 and 6: outputs grant and inputs accept, once per iteration; then Port VLs change their state.
@@ -128,7 +173,7 @@ impl<'s> Fabric<'s> {
                 let (packets, links) = (&mut self.packets, &mut self.links);
                 self.moved += switch.accept(now, iteration == 0, &grants, packets, links);
             }
-            switch.end_of_allocation(&self.packets, &self.links);
+            switch.end_of_allocation(now, &self.packets, &mut self.links);
         }
     }
 
@@ -142,7 +187,11 @@ impl<'s> Fabric<'s> {
                 self.start_on(now, link, id);
             }
             let (hca, packets) = (&mut self.hcas[nic], &mut self.packets);
-            self.moved += hca.pick(now, packets, &mut self.links[link]);
+            let picked = hca.pick(now, packets, &mut self.links[link]);
+            self.moved += usize::from(picked.is_some());
+            if let Some(id) = picked {
+                self.announce(now, link, id);
+            }
             for (sl, dst) in self.hcas[nic].emptied() {
                 let queue = AppQueue {
                     nic: NicId::new(nic as u32),
@@ -222,6 +271,18 @@ impl<'s> Fabric<'s> {
         );
     }
 
+    /// Ticks in power states since the sample before: of links between switches, and of NICs.
+    fn sample_power(&mut self) -> [StateTicks; 2] {
+        let mut sums = [StateTicks::default(); 2];
+        for link in &mut self.links {
+            let of_nic = [link.from, link.to]
+                .iter()
+                .any(|end| matches!(end, End::Nic(_)));
+            sums[usize::from(of_nic)] += link.sample_power().unwrap_or_default();
+        }
+        sums
+    }
+
     /// Ticks that a flit takes on the slowest server.
     fn slowest_flit(&self) -> Tick {
         let rates = [self.voq.hca.send_rate, self.voq.hca.sink_rate];
@@ -229,7 +290,7 @@ impl<'s> Fabric<'s> {
             .into_iter()
             .flatten()
             .map(|r| r.den().div_ceil(r.num()));
-        let links = self.links.iter().map(|link| link.server.flit_ticks());
+        let links = self.links.iter().map(Link::flit_ticks);
         servers.chain(links).max().unwrap_or(1)
     }
 }
@@ -240,6 +301,9 @@ impl run::Fabric for Fabric<'_> {
     /// The phases of section 5.
     fn tick(&mut self, now: Tick, workload: &mut dyn Workload) -> usize {
         self.moved = 0;
+        for link in &mut self.links {
+            link.begin_tick(now);
+        }
         self.arrive(now, workload);
         self.release(now, workload);
         self.create(now, workload);
@@ -247,6 +311,9 @@ impl run::Fabric for Fabric<'_> {
         self.allocate(now);
         self.start(now, workload);
         self.leave(now);
+        for link in &mut self.links {
+            link.end_tick(now);
+        }
         if now.is_multiple_of(64) {
             self.check_conservation();
         }
@@ -267,18 +334,22 @@ impl run::Fabric for Fabric<'_> {
                 flows.insert((id, key), FlowSample { ccti, delay });
             }
         }
+        let power = self.spec.link_power.is_some().then(|| self.sample_power());
         self.samples.push(Sample {
             tick: now,
             payload: std::mem::take(&mut self.messages.payload),
             port_vls,
             flows,
+            power,
         });
     }
 
     fn holds_for_now(&self, now: Tick) -> bool {
         let mut links = self.links.iter();
         let controlled = self.spec.congestion_control.is_some();
-        controlled && links.any(|link| link.credits.are_under_way())
+        self.links.iter().any(Link::is_changing)
+            || !self.announcements.is_empty()
+            || controlled && links.any(Link::has_credits_under_way)
             || self.hcas.iter().any(|hca| hca.holds_something(now))
     }
 
@@ -309,6 +380,7 @@ impl run::Fabric for Fabric<'_> {
                 .enumerate()
                 .flat_map(|(id, switch)| switch.turns.of_switch(id))
                 .collect(),
+            stops: self.links.iter().map(|link| link.stops).sum(),
             links: self.links.into_iter().map(|link| link.counts).collect(),
             samples: self.samples,
             congestion: CongestionCounts {
@@ -327,7 +399,12 @@ impl run::Fabric for Fabric<'_> {
 }
 
 /// The link between two ends, with the buffer before it.
-fn new_link(spec: &FabricSpec, voq: &Voq, wiring: &Wiring, (from, to): (End, End)) -> Link {
+fn new_link<'s>(
+    spec: &'s FabricSpec,
+    voq: &Voq,
+    wiring: &Wiring,
+    (from, to): (End, End),
+) -> Link<'s> {
     let (buffers, flight) = (&voq.buffers, spec.link_latency);
     let (at, latency, own, far) = match (from, to) {
         (End::Nic(_), End::Port { switch, port }) => {
@@ -346,13 +423,16 @@ fn new_link(spec: &FabricSpec, voq: &Voq, wiring: &Wiring, (from, to): (End, End
     };
     let rate = (link_rate(voq, wiring, at), spec.units.flit_bytes);
     let per_credit = spec.units.flits_per_credit;
+    let per_flow = voq.input_queues == InputQueues::PerFlow && matches!(to, End::Port { .. });
+    let flows = per_flow.then_some(wiring.homes.len() as u32);
     Link::new(
         (from, to),
         latency,
         rate,
         own,
-        far.per_vl.clone(),
+        (far.per_vl.clone(), flows),
         per_credit,
+        spec.link_power.as_deref(),
     )
 }
 

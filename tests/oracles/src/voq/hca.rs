@@ -96,15 +96,20 @@ impl<'s> Hca<'s> {
     }
 
     /// Phase 7 (a): a CNP or an ACK that starts on the link now.
-    pub fn respond(&mut self, now: Tick, packets: &[Packet], link: &mut Link) -> Option<PacketId> {
-        if !link.is_free(now) {
+    pub fn respond(
+        &mut self,
+        now: Tick,
+        packets: &[Packet],
+        link: &mut Link<'_>,
+    ) -> Option<PacketId> {
+        if !link.takes_answers(now) {
             return None;
         }
         for queue in [&mut self.cnps, &mut self.acks] {
             let Some(&id) = queue.front() else { continue };
             let packet = &packets[id];
-            if link.has_credits(packet.vl, packet.credits) {
-                link.take_credits(packet.vl, packet.credits);
+            if link.has_credits(packet) {
+                link.take_credits(packet);
                 queue.pop_front();
                 return Some(id);
             }
@@ -113,17 +118,21 @@ impl<'s> Hca<'s> {
     }
 
     /// Phase 7 (b): the send engine takes a packet.
-    pub fn pick(&mut self, now: Tick, packets: &mut [Packet], link: &mut Link) -> usize {
+    pub fn pick(
+        &mut self,
+        now: Tick,
+        packets: &mut [Packet],
+        link: &mut Link<'_>,
+    ) -> Option<PacketId> {
         if !self.engine.is_free(now) {
-            return 0;
+            return None;
         }
         let heads: BTreeMap<(u8, u32), PacketId> = self
             .send
             .iter()
             .filter_map(|(&qp, queue)| Some((qp, *queue.front()?)))
             .collect();
-        let has_credits =
-            |link: &Link, id: PacketId| link.has_credits(packets[id].vl, packets[id].credits);
+        let has_credits = |link: &Link<'_>, id: PacketId| link.has_credits(&packets[id]);
         if !heads.is_empty() && !heads.values().any(|&id| has_credits(link, id)) {
             link.counts.credit_wait += 1;
         }
@@ -140,9 +149,7 @@ impl<'s> Hca<'s> {
         let candidates: Vec<bool> = (0..self.pointers.len())
             .map(|vl| eligible.values().any(|&id| packets[id].vl == vl))
             .collect();
-        let Some(pick) = self.arbiter.pick(&candidates) else {
-            return 0;
-        };
+        let pick = self.arbiter.pick(&candidates)?;
         let first = self.pointers[pick.vl];
         let after = eligible.range(first..).chain(eligible.range(..first));
         let (&qp, &id) = after
@@ -165,12 +172,14 @@ impl<'s> Hca<'s> {
             .leaves;
         packet.waiting_since = now;
         link.grant(id, packet);
+        link.packet_waits(now, packet.bytes);
         for index in 0..packet.flits {
             let vl = packet.vl;
             let flit = Flit {
                 packet: id,
                 index,
                 vl,
+                dst: packet.dst,
             };
             link.store(packet.available[index as usize], flit);
         }
@@ -181,7 +190,7 @@ impl<'s> Hca<'s> {
         } else {
             self.ccti_of_sent.push(0);
         }
-        1
+        Some(id)
     }
 
     /// Queue pairs whose send queue has run empty since the last call.
@@ -211,11 +220,11 @@ impl<'s> Hca<'s> {
     }
 
     /// Phase 8: flits leave the receive buffer, and their credits go back.
-    pub fn read(&mut self, now: Tick, packets: &[Packet], arriving: &mut Link) -> usize {
+    pub fn read(&mut self, now: Tick, packets: &[Packet], arriving: &mut Link<'_>) -> usize {
         let per_credit = self.spec.units.flits_per_credit;
         let mut back = |flit: Flit| {
             if completes_credit(flit.index, packets[flit.packet].flits, per_credit) {
-                arriving.credits.push(now, flit.vl, 0);
+                arriving.give_back(now, flit, 0);
             }
         };
         if self.sink.is_none() {

@@ -1,9 +1,10 @@
 //! In-ports of switches: the input buffer, its queues (section 2), and the crossbar port that reads it.
+//! Which packets are heads is in `fifos`.
 
+use super::fifos::{Fifos, Waiting};
 use super::packet::{Flit, PacketId};
 use super::rates::crossbar_rate;
 use crate::delay_line::DelayLine;
-use flitwise::fabric::spec::voq::InputQueues;
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -28,14 +29,6 @@ impl CrossbarPort {
     }
 }
 
-/// A packet in a FIFO.
-#[derive(Debug, Clone, Copy)]
-struct InFifo {
-    packet: PacketId,
-    /// The queue of the (output, VL) that it is in as well.
-    queue: usize,
-}
-
 #[derive(Debug, Clone)]
 pub struct Input {
     /// The link that arrives here.
@@ -47,10 +40,7 @@ pub struct Input {
     /// All that wait for an (output, VL), in the order in which they joined: queue
     /// `output * vls + vl`.
     pub queues: Vec<VecDeque<PacketId>>,
-    /// The FIFO of each VL on which packets come; none with virtual output queues.
-    fifos: Vec<VecDeque<InFifo>>,
-    /// The heads of the FIFOs, in the order in which they became that.
-    heads: Vec<InFifo>,
+    pub fifos: Fifos,
     pub read: CrossbarPort,
     /// Output from which grants are looked at.
     pub pointer: usize,
@@ -64,57 +54,37 @@ impl Input {
             flits: BTreeMap::new(),
             routing: DelayLine::new(),
             queues: vec![VecDeque::new(); radix * vls],
-            fifos: match voq.input_queues {
-                InputQueues::VirtualOutput => Vec::new(),
-                InputQueues::Fifo => vec![VecDeque::new(); vls],
-            },
-            heads: Vec::new(),
+            fifos: Fifos::new(voq, vls),
             read: CrossbarPort::new(spec, voq),
             pointer: 0,
         }
     }
 
-    /// A packet that came on VL `came_on` has been routed: it waits for the output and VL of
-    /// `queue`.
-    pub fn join(&mut self, packet: PacketId, came_on: usize, queue: usize) {
-        self.queues[queue].push_back(packet);
-        if let Some(fifo) = self.fifos.get_mut(came_on) {
-            let entry = InFifo { packet, queue };
-            fifo.push_back(entry);
-            if fifo.len() == 1 {
-                self.heads.push(entry);
-            }
-        }
+    /// A packet that came on VL `came_on` has been routed.
+    pub fn join(&mut self, waiting: Waiting, came_on: usize) {
+        self.queues[waiting.queue].push_back(waiting.packet);
+        self.fifos.join(waiting, came_on);
     }
 
-    /// The packet that requests the output and VL of `queue`.
-    pub fn head(&self, queue: usize) -> Option<PacketId> {
-        if self.fifos.is_empty() {
-            return self.queues[queue].front().copied();
+    /// The packets that may request the output and VL of `queue`, in their order.
+    pub fn heads(&self, queue: usize) -> Vec<PacketId> {
+        if self.queues[queue].is_empty() {
+            return Vec::new();
         }
-        let head = self.heads.iter().find(|head| head.queue == queue);
-        head.map(|head| head.packet)
+        let first = || self.queues[queue].front().copied().into_iter().collect();
+        self.fifos.heads(queue).unwrap_or_else(first)
     }
 
     /// The packets that only a grant keeps from going on: with FIFOs their heads, else all.
     pub fn waiting(&self) -> Vec<PacketId> {
-        if self.fifos.is_empty() {
-            return self.queues.iter().flatten().copied().collect();
-        }
-        self.heads.iter().map(|head| head.packet).collect()
+        let all = || self.queues.iter().flatten().copied().collect();
+        self.fifos.all_heads().unwrap_or_else(all)
     }
 
-    /// The packet that requests the output and VL of `queue` is granted. Of its FIFO, the packet
-    /// behind it becomes the head.
+    /// A packet that requested the output and VL of `queue` is granted.
     pub fn leave(&mut self, packet: PacketId, queue: usize) {
-        assert_eq!(self.head(queue), Some(packet));
+        assert!(self.heads(queue).contains(&packet));
         self.queues[queue].retain(|&other| other != packet);
-        self.heads.retain(|head| head.packet != packet);
-        for fifo in &mut self.fifos {
-            if fifo.front().is_some_and(|head| head.packet == packet) {
-                fifo.pop_front();
-                self.heads.extend(fifo.front());
-            }
-        }
+        self.fifos.leave(packet);
     }
 }

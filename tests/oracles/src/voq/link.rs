@@ -1,14 +1,16 @@
 //! Links with the buffer before them: flits one way, credits the other.
 
+use super::fifos::Notice;
 use super::packet::{Flit, Packet, PacketId, PacketKind};
 use super::server::Server;
 use crate::credit_returns::CreditReturns;
 use crate::delay_line::DelayLine;
+use crate::power::{PowerState, StateTicks};
 use crate::sizes::completes_credit;
 use crate::wiring::End;
-use flitwise::fabric::spec::Tick;
+use flitwise::fabric::spec::{LinkPower, Tick};
 use flitwise::units::Ratio;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Counters of one direction of a link (section 13).
 #[derive(Debug, Clone)]
@@ -27,25 +29,41 @@ pub struct LinkCounts {
     pub queue_wait: Tick,
     /// Ticks in which heads waited and none had credits.
     pub credit_wait: Tick,
+    /// How long it was in each power state; `None` if it is always up.
+    pub states: Option<StateTicks>,
 }
 
 /// An output buffer of one FIFO, the link behind it, and the count of the credits of
 /// the buffer at the far end.
 #[derive(Debug, Clone)]
-pub struct Link {
+pub struct Link<'s> {
     pub from: End,
     pub to: End,
     pub latency: Tick,
     pub server: Server,
+    /// The server that it is on its low lanes.
+    low_server: Server,
+    power: Option<PowerState<'s>>,
+    /// Packets in the output buffer that go on the low lanes.
+    slow: Vec<PacketId>,
+    /// The packet granted last, if it went on the low lanes.
+    last_slow: Option<PacketId>,
     pub counts: LinkCounts,
     /// Credits of the output buffer: all, and in use.
     total: u32,
     used: u32,
     /// Credits of the output buffer that the flits of this tick leave behind.
     freed: u32,
-    /// Credits left at the far end, per VL, and all.
-    pub far: Vec<u32>,
+    /// Credits left at the far end, per VL, and all. With credits per flow: per destination, then VL.
+    far: Vec<u32>,
     far_size: Vec<u32>,
+    /// The far end has credits for each destination.
+    per_flow: bool,
+    /// Stops and goes on their way back, and flows, as (VL, destination), that are stopped.
+    notices: DelayLine<Notice>,
+    /// Stops sent so far.
+    pub stops: u64,
+    stopped: BTreeSet<(usize, u32)>,
     per_credit: u32,
     /// Packets granted into the output buffer whose header has not left.
     queue: VecDeque<PacketId>,
@@ -55,7 +73,7 @@ pub struct Link {
     /// one tick.
     sending: VecDeque<Sending>,
     flits: DelayLine<Flit>,
-    pub credits: CreditReturns,
+    credits: CreditReturns,
 }
 
 /// The packet on the link.
@@ -63,6 +81,7 @@ pub struct Link {
 struct Sending {
     packet: PacketId,
     vl: usize,
+    dst: u32,
     next: u32,
     flits: u32,
     /// When each flit leaves, and when it is dated: the header may be far away by then.
@@ -72,20 +91,27 @@ struct Sending {
     direct: bool,
 }
 
-impl Link {
+impl<'s> Link<'s> {
     pub fn new(
         (from, to): (End, End),
         latency: Tick,
         (rate, flit_bytes): (Ratio, u32),
         own: u32,
-        far: Vec<u32>,
+        (far_size, flows): (Vec<u32>, Option<u32>),
         per_credit: u32,
+        power: Option<&'s LinkPower>,
     ) -> Self {
+        let low = power.and_then(LinkPower::low);
+        let low_rate = low.and_then(|low| low.rate(rate)).unwrap_or(rate);
         Self {
             from,
             to,
             latency,
             server: Server::new(rate, flit_bytes),
+            low_server: Server::new(low_rate, flit_bytes),
+            power: PowerState::new(power, (from, to)),
+            slow: Vec::new(),
+            last_slow: None,
             counts: LinkCounts {
                 from,
                 to,
@@ -94,12 +120,17 @@ impl Link {
                 packets: 0,
                 queue_wait: 0,
                 credit_wait: 0,
+                states: None,
             },
             total: own,
             used: 0,
             freed: 0,
-            far_size: far.clone(),
-            far,
+            far: far_size.repeat(flows.unwrap_or(1) as usize),
+            far_size,
+            per_flow: flows.is_some(),
+            notices: DelayLine::new(),
+            stops: 0,
+            stopped: BTreeSet::new(),
             per_credit,
             queue: VecDeque::new(),
             stored: VecDeque::new(),
@@ -118,21 +149,128 @@ impl Link {
         self.used
     }
 
-    pub fn has_credits(&self, vl: usize, credits: u32) -> bool {
+    /// The credits that a packet of `vl` for `dst` takes.
+    fn pool(&self, vl: usize, dst: u32) -> usize {
+        let flow = if self.per_flow { dst as usize } else { 0 };
+        flow * self.far_size.len() + vl
+    }
+
+    /// The VL has so many credits, whether flows are stopped or not; there are no credits per flow.
+    pub fn vl_has_credits(&self, vl: usize, credits: u32) -> bool {
+        assert!(!self.per_flow);
         self.far[vl] >= credits
     }
 
-    pub fn take_credits(&mut self, vl: usize, credits: u32) {
-        assert!(self.has_credits(vl, credits));
-        self.far[vl] -= credits;
+    pub fn is_stopped(&self, vl: usize, dst: u32) -> bool {
+        self.stopped.contains(&(vl, dst))
+    }
+
+    /// There are credits for a packet, on the VL that was decided last.
+    pub fn has_credits(&self, packet: &Packet) -> bool {
+        let free = self.far[self.pool(packet.vl, packet.dst)];
+        free >= packet.credits && !self.is_stopped(packet.vl, packet.dst)
+    }
+
+    pub fn take_credits(&mut self, packet: &Packet) {
+        assert!(self.has_credits(packet));
+        let pool = self.pool(packet.vl, packet.dst);
+        self.far[pool] -= packet.credits;
+    }
+
+    /// The flit that completes a credit of the far end leaves it.
+    pub fn give_back(&mut self, now: Tick, flit: Flit, held_back: Tick) {
+        let pool = self.pool(flit.vl, flit.dst);
+        self.credits.push(now, pool, held_back);
+    }
+
+    /// The far end sends stops and goes.
+    pub fn tell(&mut self, now: Tick, notices: Vec<Notice>) {
+        for notice in notices {
+            self.stops += u64::from(notice.stop);
+            self.notices.push(now + 1 + self.latency, notice);
+        }
     }
 
     /// A packet is granted its way into the output buffer.
     pub fn grant(&mut self, id: PacketId, packet: &Packet) {
         assert!(self.has_room(packet.credits));
         self.used += packet.credits;
-        self.take_credits(packet.vl, packet.credits);
+        self.take_credits(packet);
         self.queue.push_back(id);
+        if let (End::Port { .. }, Some(power)) = (self.from, &mut self.power) {
+            power.packet_leaves(packet.bytes);
+            self.last_slow = power.is_slow().then_some(id);
+            self.slow.extend(self.last_slow);
+        }
+    }
+
+    /// A packet begins to wait for the link.
+    pub fn packet_waits(&mut self, now: Tick, bytes: u32) {
+        let is_clear = self.is_clear(now);
+        if let Some(power) = &mut self.power {
+            power.packet_waits(bytes, is_clear);
+        }
+    }
+
+    /// Phase 2: a packet announces itself.
+    pub fn announced(&mut self, now: Tick) {
+        let is_clear = self.is_clear(now);
+        if let Some(power) = &mut self.power {
+            power.announced(is_clear);
+        }
+    }
+
+    /// No packet is on the link, nor on its way to the low lanes, at the beginning of tick `now`.
+    fn is_clear(&self, now: Tick) -> bool {
+        self.slow.is_empty() && self.server.end() <= now && self.low_server.end() <= now
+    }
+
+    /// The beginning of a tick.
+    pub fn begin_tick(&mut self, now: Tick) {
+        let is_clear = self.is_clear(now);
+        if let Some(power) = &mut self.power {
+            power.begin_tick(is_clear);
+        }
+    }
+
+    /// The end of a tick.
+    pub fn end_tick(&mut self, now: Tick) {
+        // What a NIC has not started still waits; what a switch granted does not.
+        let of_nic = matches!(self.from, End::Nic(_));
+        let is_empty = self.is_clear(now) && (of_nic || self.queue.is_empty());
+        if let Some(power) = &mut self.power {
+            power.end_tick(is_empty);
+            self.counts.states = Some(power.counts);
+        }
+    }
+
+    /// How long it was in each power state since the sample before.
+    pub fn sample_power(&mut self) -> Option<StateTicks> {
+        self.power.as_mut().map(PowerState::sample)
+    }
+
+    /// Its power state changes by time alone.
+    pub fn is_changing(&self) -> bool {
+        self.power.as_ref().is_some_and(PowerState::is_changing)
+    }
+
+    /// A packet that went on the low lanes keeps the port that writes the output buffer from being idle:
+    /// until it has started, and the link is free when the next header could be there, `ahead` ticks
+    /// later.
+    pub fn keeps_port(&self, now: Tick, ahead: Tick) -> bool {
+        let starts_later = |id: &PacketId| self.queue.contains(id);
+        let waits = |id: PacketId| starts_later(&id) || !self.low_server.is_free(now + ahead);
+        self.last_slow.is_some_and(waits)
+    }
+
+    /// Packet `id` may start, as far as the power state says.
+    fn is_powered(&self, id: PacketId) -> bool {
+        self.power.as_ref().is_none_or(|power| {
+            power.may_start(match self.from {
+                End::Nic(_) => power.is_slow(),
+                End::Port { .. } => self.slow.contains(&id),
+            })
+        })
     }
 
     /// A flit joins the output buffer, and may leave from `available` on.
@@ -148,7 +286,13 @@ impl Link {
     }
 
     pub fn is_free(&self, now: Tick) -> bool {
-        self.server.is_free(now)
+        self.server.is_free(now) && self.low_server.is_free(now)
+    }
+
+    /// A CNP or an ACK may start.
+    pub fn takes_answers(&self, now: Tick) -> bool {
+        let power = self.power.as_ref();
+        self.is_free(now) && power.is_none_or(|power| power.may_start(power.is_slow()))
     }
 
     /// Phase 7: the first packet of the output buffer, if it may start now. The tail of the
@@ -158,7 +302,7 @@ impl Link {
         let is_header = |flit: &Flit| flit.packet == first && flit.index == 0;
         let header = self.stored.iter().find(|(_, flit)| is_header(flit));
         let here = header.is_some_and(|&(available, _)| available <= now);
-        (here && self.is_free(now)).then_some(first)
+        (here && self.is_free(now) && self.is_powered(first)).then_some(first)
     }
 
     /// Phase 7: a packet starts. Its flits follow in [`Link::leave`].
@@ -168,16 +312,19 @@ impl Link {
             assert_eq!(self.queue.pop_front(), Some(id));
         }
         let available = (!direct).then_some(packet.available.as_slice());
-        let service = self
-            .server
-            .serve(now, (packet.bytes, packet.flits), available);
+        let server = match self.takes_slowly(id, packet.bytes) {
+            true => &mut self.low_server,
+            false => &mut self.server,
+        };
+        let service = server.serve(now, (packet.bytes, packet.flits), available);
         // All flits but the last are whole.
-        let flight = self.latency + self.server.flit_ticks() - 1;
+        let flight = self.latency + server.flit_ticks() - 1;
         packet.dated = service.leaves.iter().map(|tick| tick + flight).collect();
         *packet.dated.last_mut().expect("a packet has flits") = service.last + self.latency;
         self.sending.push_back(Sending {
             packet: id,
             vl: packet.vl,
+            dst: packet.dst,
             next: 0,
             flits: packet.flits,
             leaves: service.leaves,
@@ -188,6 +335,20 @@ impl Link {
         self.counts.packets += 1;
         self.counts.flits += u64::from(packet.flits);
         self.counts.queue_wait += now - packet.waiting_since;
+    }
+
+    /// Packet `id` starts: does it go on the low lanes?
+    fn takes_slowly(&mut self, id: PacketId, bytes: u32) -> bool {
+        let Some(power) = &mut self.power else {
+            return false;
+        };
+        if let End::Nic(_) = self.from {
+            power.packet_leaves(bytes);
+            return power.is_slow();
+        }
+        let before = self.slow.len();
+        self.slow.retain(|&other| other != id);
+        self.slow.len() < before
     }
 
     /// Phase 8: flits leave. Returns how many, and the packets whose tails were among them.
@@ -215,6 +376,7 @@ impl Link {
                 packet: id,
                 index,
                 vl: sending.vl,
+                dst: sending.dst,
             }
         } else {
             let &(available, flit) = self.stored.front().expect("a flit that leaves is here");
@@ -247,15 +409,29 @@ impl Link {
         self.flits.pop_due(now)
     }
 
-    /// Phase 1: credits are seen.
+    /// Phase 1: credits, stops and goes are seen.
     pub fn see_credits(&mut self, now: Tick) -> usize {
         let mut seen = 0;
-        while let Some(vl) = self.credits.pop_due(now) {
-            self.far[vl] += 1;
-            assert!(self.far[vl] <= self.far_size[vl], "a credit too many");
+        while let Some(pool) = self.credits.pop_due(now) {
+            self.far[pool] += 1;
+            let size = self.far_size[pool % self.far_size.len()];
+            assert!(self.far[pool] <= size, "a credit too many");
+            seen += 1;
+        }
+        while let Some(Notice { vl, dst, stop }) = self.notices.pop_due(now) {
+            let changed = match stop {
+                true => self.stopped.insert((vl, dst)),
+                false => self.stopped.remove(&(vl, dst)),
+            };
+            assert!(changed, "stops and goes take turns");
             seen += 1;
         }
         seen
+    }
+
+    /// Ticks of one flit at the slowest, rounded up.
+    pub fn flit_ticks(&self) -> Tick {
+        self.server.flit_ticks().max(self.low_server.flit_ticks())
     }
 
     /// Flits in the output buffer and on the link.
@@ -264,6 +440,10 @@ impl Link {
         let direct = self.sending.iter().filter(|sending| sending.direct);
         let rest = direct.map(|sending| (sending.flits - sending.next) as usize);
         from_buffer + self.flits.len() + rest.sum::<usize>()
+    }
+
+    pub fn has_credits_under_way(&self) -> bool {
+        self.credits.are_under_way()
     }
 
     /// Flits that have left and not arrived.

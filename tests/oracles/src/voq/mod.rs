@@ -3,10 +3,12 @@
 
 mod arrival;
 mod fabric;
+mod fifos;
 mod hca;
 mod input;
 mod link;
 mod packet;
+mod port_vls;
 mod rates;
 mod server;
 mod switch;
@@ -69,6 +71,8 @@ pub struct IbRun {
     pub messages_delivered: u64,
     /// Counters of every connected direction of a link.
     pub links: Vec<LinkCounts>,
+    /// Stops sent over all links.
+    pub stops: u64,
     /// What passed the turns of switches.
     pub turns: Turns,
     /// Time series, if an interval was given.

@@ -25,6 +25,8 @@ pub struct Flit {
     pub index: u32,
     /// VL of the buffer that the flit is in or on its way to.
     pub vl: usize,
+    /// Destination of the packet.
+    pub dst: u32,
 }
 
 /// A packet: what every flit of it has in common, and where its header is.

@@ -1,26 +1,28 @@
-//! Switches: the crossbar, the arbiters of the outputs (sections 4 and 6), and their Port VLs
-//! (section 9). Input buffers are in `input`.
+//! Switches: the crossbar, and the arbiters of the outputs (sections 4 and 6). Their Port VLs (section 9) are in
+//! `port_vls`, input buffers in `input`.
 
+use super::fifos::{Fifos, Waiting};
 use super::input::{CrossbarPort, Input};
 use super::link::Link;
 use super::packet::{Flit, Packet, PacketId};
+use super::port_vls::size;
 use super::rates::{crossbar_rate, link_rate};
 use super::vlarb::{Arbiter, Pick};
 use crate::congestion::PortVl;
 use crate::delay_line::DelayLine;
 use crate::routing::{Load, NextHop, Router};
-use crate::sizes::{completes_credit, largest_credits};
+use crate::sizes::completes_credit;
 use crate::turns::SwitchTurns;
 use crate::wiring::Wiring;
 use flitwise::fabric::spec::congestion::Marker;
-use flitwise::fabric::spec::voq::AllocationRule;
+use flitwise::fabric::spec::voq::{AllocationRule, InputQueues};
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
 use std::collections::VecDeque;
 
 #[derive(Debug, Clone)]
-struct Output {
+pub(super) struct Output {
     /// The link that leaves here.
-    link: Option<usize>,
+    pub(super) link: Option<usize>,
     write: CrossbarPort,
     arbiter: Arbiter,
     /// Input from which each VL is served.
@@ -28,7 +30,7 @@ struct Output {
     /// Flits in the crossbar, with the tick from which they may leave the buffer.
     line: DelayLine<Flit>,
     /// With a marker only.
-    port_vls: Vec<PortVl>,
+    pub(super) port_vls: Vec<PortVl>,
 }
 
 /// A packet between an input and an output buffer.
@@ -62,17 +64,17 @@ pub struct Grant {
 pub struct Switch<'s> {
     id: usize,
     wiring: &'s Wiring,
-    spec: &'s FabricSpec,
-    voq: &'s Voq,
-    vls: usize,
-    inputs: Vec<Input>,
-    outputs: Vec<Output>,
+    pub(super) spec: &'s FabricSpec,
+    pub(super) voq: &'s Voq,
+    pub(super) vls: usize,
+    pub(super) inputs: Vec<Input>,
+    pub(super) outputs: Vec<Output>,
     crossings: Vec<Crossing>,
     router: Router<'s>,
     /// Packets that joined a queue in this tick.
-    joined: Vec<PacketId>,
+    pub(super) joined: Vec<PacketId>,
     /// Port VLs whose fill changed in this tick.
-    changed: Vec<(usize, usize)>,
+    pub(super) changed: Vec<(usize, usize)>,
     pub turns: SwitchTurns,
 }
 
@@ -122,11 +124,12 @@ impl<'s> Switch<'s> {
         }
         let flits = input.flits.entry(flit.packet).or_default();
         flits.push_back((now, flit));
+        let per_flow = self.voq.input_queues == InputQueues::PerFlow;
         let on_vl = input
             .flits
             .values()
             .flatten()
-            .filter(|(_, f)| f.vl == flit.vl);
+            .filter(|(_, f)| f.vl == flit.vl && (f.dst == flit.dst || !per_flow));
         assert!(
             on_vl.count() as u64 <= size(self.spec, self.voq, flit.vl),
             "a buffer over its size"
@@ -134,7 +137,7 @@ impl<'s> Switch<'s> {
     }
 
     /// Phase 1: flits come out of the crossbar.
-    pub fn cross_over(&mut self, now: Tick, links: &mut [Link]) {
+    pub fn cross_over(&mut self, now: Tick, links: &mut [Link<'_>]) {
         for output in &mut self.outputs {
             while let Some(flit) = output.line.pop_due(now) {
                 let link = output.link.expect("packets go to connected ports");
@@ -144,7 +147,7 @@ impl<'s> Switch<'s> {
     }
 
     /// The queue of a port in credits.
-    pub fn queue(&self, packets: &[Packet], links: &[Link], port: usize) -> u32 {
+    pub fn queue(&self, packets: &[Packet], links: &[Link<'_>], port: usize) -> u32 {
         let buffered = self.outputs[port]
             .link
             .map_or(0, |link| links[link].in_use());
@@ -157,7 +160,7 @@ impl<'s> Switch<'s> {
         &mut self,
         now: Tick,
         packets: &mut [Packet],
-        links: &[Link],
+        links: &[Link<'_>],
         elsewhere: &dyn Fn(&[Packet], u32, usize) -> u32,
     ) {
         let outputs: Vec<_> = self.outputs.iter().map(|output| output.link).collect();
@@ -181,11 +184,28 @@ impl<'s> Switch<'s> {
                 (packet.output, packet.class, packet.vl) = (output, class, vl);
                 packet.leg = leg;
                 packet.waiting_since = now;
-                self.inputs[port].join(id, came_on, output * self.vls + vl);
+                let waiting = Waiting {
+                    packet: id,
+                    queue: output * self.vls + vl,
+                    dst: packet.dst,
+                    credits: packet.credits,
+                };
+                self.inputs[port].join(waiting, came_on);
                 self.joined.push(id);
                 self.changed.push((output, vl));
             }
         }
+    }
+
+    /// The packets that joined a queue in this tick, each with the link that it waits for.
+    pub fn joined<'a>(
+        &'a self,
+        packets: &'a [Packet],
+    ) -> impl Iterator<Item = (PacketId, usize)> + 'a {
+        self.joined.iter().filter_map(|&id| {
+            let link = self.outputs[packets[id].output].link?;
+            Some((id, link))
+        })
     }
 
     /// Phase 5: what each output grants in an iteration.
@@ -194,22 +214,21 @@ impl<'s> Switch<'s> {
         now: Tick,
         is_first: bool,
         packets: &[Packet],
-        links: &mut [Link],
+        links: &mut [Link<'_>],
     ) -> Vec<Grant> {
         let radix = self.inputs.len();
         let mut grants = Vec::new();
         for (at, output) in self.outputs.iter().enumerate() {
             let Some(link) = output.link else { continue };
-            if !output.write.is_idle(now, self.voq) {
+            let stages = &self.voq.stages;
+            let ahead = stages.allocation + stages.crossbar + stages.output_store;
+            if !output.write.is_idle(now, self.voq) || links[link].keeps_port(now, ahead) {
                 continue;
             }
-            let head = |input: usize, vl: usize| self.inputs[input].head(at * self.vls + vl);
-            let has_credits = |id: PacketId| {
-                let packet = &packets[id];
-                links[link].has_credits(packet.vl, packet.credits)
-            };
+            let heads = |input: usize, vl: usize| self.inputs[input].heads(at * self.vls + vl);
+            let has_credits = |id: PacketId| links[link].has_credits(&packets[id]);
             let eligible = |input: usize, vl: usize| {
-                head(input, vl).filter(|&id| {
+                heads(input, vl).into_iter().find(|&id| {
                     self.inputs[input].read.is_idle(now, self.voq)
                         && links[link].has_room(packets[id].credits)
                         && has_credits(id)
@@ -232,7 +251,7 @@ impl<'s> Switch<'s> {
                 });
             }
             let all = (0..radix).flat_map(|input| (0..self.vls).map(move |vl| (input, vl)));
-            let heads: Vec<_> = all.filter_map(|(input, vl)| head(input, vl)).collect();
+            let heads: Vec<_> = all.flat_map(|(input, vl)| heads(input, vl)).collect();
             if is_first && !heads.is_empty() && !heads.iter().any(|&id| has_credits(id)) {
                 links[link].counts.credit_wait += 1;
             }
@@ -247,7 +266,7 @@ impl<'s> Switch<'s> {
         is_first: bool,
         grants: &[Grant],
         packets: &mut [Packet],
-        links: &mut [Link],
+        links: &mut [Link<'_>],
     ) -> usize {
         let radix = self.inputs.len();
         let mut granted = 0;
@@ -283,8 +302,33 @@ impl<'s> Switch<'s> {
         }
     }
 
+    /// Phase 4, when all headers have joined.
+    pub fn sort_joined(&mut self, now: Tick, links: &mut [Link<'_>]) {
+        self.sort(now, links, Fifos::sort_joined);
+    }
+
+    /// The FIFOs of each in-port are sorted, and the stops and goes of this tick are sent.
+    fn sort(
+        &mut self,
+        now: Tick,
+        links: &mut [Link<'_>],
+        sorting: impl Fn(&mut Fifos, &dyn Fn(usize, u32) -> bool),
+    ) {
+        for input in &mut self.inputs {
+            let Some(arriving) = input.link else { continue };
+            let stopped = |queue: usize, dst: u32| {
+                let link = self.outputs[queue / self.vls].link.expect("connected");
+                links[link].is_stopped(queue % self.vls, dst)
+            };
+            sorting(&mut input.fifos, &stopped);
+            let notices = std::mem::take(&mut input.fifos.notices);
+            links[arriving].tell(now, notices);
+        }
+    }
+
     /// End of phase 6: packets wait on, and Port VLs change their state.
-    pub fn end_of_allocation(&mut self, packets: &[Packet], links: &[Link]) {
+    pub fn end_of_allocation(&mut self, now: Tick, packets: &[Packet], links: &mut [Link<'_>]) {
+        self.sort(now, links, Fifos::sort_granted);
         for id in self.inputs.iter().flat_map(Input::waiting) {
             self.turns.waits(id);
         }
@@ -297,7 +341,7 @@ impl<'s> Switch<'s> {
         now: Tick,
         grant: Grant,
         packets: &mut [Packet],
-        links: &mut [Link],
+        links: &mut [Link<'_>],
     ) {
         let stages = &self.voq.stages;
         let input = &mut self.inputs[grant.input];
@@ -355,56 +399,8 @@ impl<'s> Switch<'s> {
         self.changed.push((grant.output, vl));
     }
 
-    /// Flits that wait in each input for (output, vl), but for those of the packets `without`.
-    fn waiting(
-        &self,
-        output: usize,
-        vl: usize,
-        packets: &[Packet],
-        without: &[PacketId],
-    ) -> Vec<u64> {
-        let flits = |id: &PacketId| u64::from(packets[*id].flits);
-        let waiting = |input: &Input| {
-            let queue = input.queues[output * self.vls + vl].iter();
-            queue.filter(|id| !without.contains(id)).map(flits).sum()
-        };
-        self.inputs.iter().map(waiting).collect()
-    }
-
-    /// End of phase 6: Port VLs whose fill changed enter or leave the congestion state.
-    fn update_port_vls(&mut self, packets: &[Packet], links: &[Link]) {
-        let changed = std::mem::take(&mut self.changed);
-        let joined = std::mem::take(&mut self.joined);
-        if self.outputs.iter().all(|output| output.port_vls.is_empty()) {
-            return;
-        }
-        for (at, vl) in changed {
-            let queues = self.waiting(at, vl, packets, &[]);
-            let still_waits = |id: &PacketId| {
-                let here = (packets[*id].output, packets[*id].vl) == (at, vl);
-                here && self
-                    .inputs
-                    .iter()
-                    .any(|i| i.queues[at * self.vls + vl].contains(id))
-            };
-            let rises = joined.iter().any(still_waits);
-            let before = rises.then(|| self.waiting(at, vl, packets, &joined));
-            let link = &links[self.outputs[at].link.expect("connected")];
-            let root = link.has_credits(vl, largest_credits(self.spec));
-            let size = size(self.spec, self.voq, vl);
-            let port_vl = &mut self.outputs[at].port_vls[vl];
-            port_vl.update_state(&queues, before.as_deref(), size, root);
-        }
-    }
-
-    /// Packets marked in all.
-    pub fn marked(&self) -> u64 {
-        let port_vls = self.outputs.iter().flat_map(|output| &output.port_vls);
-        port_vls.map(|port_vl| port_vl.marked_in_all).sum()
-    }
-
     /// Phase 8: flits cross.
-    pub fn cross(&mut self, now: Tick, links: &mut [Link]) -> usize {
+    pub fn cross(&mut self, now: Tick, links: &mut [Link<'_>]) -> usize {
         let stages = &self.voq.stages;
         let mut moved = 0;
         let mut crossings = std::mem::take(&mut self.crossings);
@@ -426,7 +422,7 @@ impl<'s> Switch<'s> {
                 assert_eq!((flit.packet, flit.index), (crossing.packet, index));
                 if completes_credit(index, crossing.flits, self.spec.units.flits_per_credit) {
                     let link = &mut links[input.link.expect("connected")];
-                    link.credits.push(now, flit.vl, crossing.held_back);
+                    link.give_back(now, flit, crossing.held_back);
                 }
                 flit.vl = crossing.vl;
                 self.outputs[crossing.output]
@@ -448,22 +444,6 @@ impl<'s> Switch<'s> {
         moved
     }
 
-    /// Flits waiting and packets marked, per (output, VL) that has any; marks are reset.
-    pub fn port_vls(&mut self, packets: &[Packet]) -> Vec<((usize, usize), (u64, u64))> {
-        let mut found = Vec::new();
-        for output in 0..self.outputs.len() {
-            for vl in 0..self.vls {
-                let waiting = self.waiting(output, vl, packets, &[]).iter().sum();
-                let port_vl = self.outputs[output].port_vls.get_mut(vl);
-                let marked = port_vl.map_or(0, |port_vl| std::mem::take(&mut port_vl.marked));
-                if waiting + marked > 0 {
-                    found.push(((output, vl), (waiting, marked)));
-                }
-            }
-        }
-        found
-    }
-
     /// Flits in input buffers and in the crossbar.
     pub fn flits(&self) -> usize {
         let inputs = self
@@ -473,11 +453,6 @@ impl<'s> Switch<'s> {
             .map(VecDeque::len);
         inputs.sum::<usize>() + self.outputs.iter().map(|o| o.line.len()).sum::<usize>()
     }
-}
-
-/// Flits that an input buffer has for a VL.
-fn size(spec: &FabricSpec, voq: &Voq, vl: usize) -> u64 {
-    u64::from(voq.buffers.input.per_vl[vl]) * u64::from(spec.units.flits_per_credit)
 }
 
 /// Credits of the packets that wait for the output buffer of `port`.

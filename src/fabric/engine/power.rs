@@ -1,0 +1,281 @@
+//! Power states of links (`docs/link-power.md`), for every kind of switch.
+//!
+//! Nothing happens in the tick in which a link goes down: whoever looks at a link next brings its
+//! state up to date, in closed form. So power states cost no events, but for announcements.
+
+use super::far_end::FarEnd;
+use super::ids::OutputId;
+use crate::fabric::series::PowerSample;
+use crate::fabric::spec::{FabricSpec, LinkPower, ManagedLinks, Tick};
+use crate::fabric::stats::LinkStateTicks;
+
+/// The sending end of a link, as far as power matters.
+#[derive(Debug, Clone)]
+struct Link {
+    /// Bytes that wait for it: in a switch from joining to the grant, in a NIC from the pick, or
+    /// the creation, to the start.
+    waiting: u64,
+    /// More waiting bytes than this have it go up.
+    threshold: u64,
+    /// A NIC is at one of its ends.
+    is_host: bool,
+    /// It is down, or goes down.
+    is_down: bool,
+    /// Tick from which it is down, after it went down last.
+    slept_at: Tick,
+    /// Tick in which it begins to go up, and from which it is up; `Tick::MAX` while it is down.
+    wakes_at: Tick,
+    up_at: Tick,
+    /// First tick that begins without a packet on it, after all packets that were granted; or the
+    /// tick of its last announcement.
+    idle_from: Tick,
+    /// All ticks before this one have been counted.
+    counted_to: Tick,
+    counted: LinkStateTicks,
+    /// What had been counted when counting began anew, and when the last sample was taken.
+    restarted: LinkStateTicks,
+    sampled: LinkStateTicks,
+}
+
+impl Link {
+    /// A link that is up.
+    fn new(threshold: u64, is_host: bool) -> Self {
+        Self {
+            waiting: 0,
+            threshold,
+            is_host,
+            is_down: false,
+            slept_at: 0,
+            wakes_at: 0,
+            up_at: 0,
+            idle_from: 0,
+            counted_to: 0,
+            counted: LinkStateTicks::default(),
+            restarted: LinkStateTicks::default(),
+            sampled: LinkStateTicks::default(),
+        }
+    }
+
+    /// Adds the ticks from `counted_to` until before `to` to the states that the link was in. It
+    /// has not gone down in them.
+    fn count(&mut self, to: Tick) {
+        let from = std::mem::replace(&mut self.counted_to, to);
+        // `slept_at` ≤ `wakes_at` ≤ `up_at`.
+        let until = |end: Tick| end.clamp(from, to);
+        let (slept, wakes) = (until(self.slept_at), until(self.wakes_at));
+        let up = until(self.up_at);
+        let counted = &mut self.counted;
+        counted.sleeping += slept - from;
+        counted.down += wakes - slept;
+        counted.waking += up - wakes;
+        counted.up += to - up;
+    }
+
+    /// The tick in which it goes down if nothing happens before; `None` if it does not.
+    fn goes_down_at(&self, power: &LinkPower) -> Option<Tick> {
+        let goes_down = !self.is_down && self.waiting == 0;
+        goes_down.then(|| self.idle_from.max(self.up_at) + power.down_after)
+    }
+
+    /// Brings it to the beginning of tick `now`.
+    fn advance(&mut self, power: &LinkPower, now: Tick) {
+        if let Some(at) = self.goes_down_at(power).filter(|&at| at <= now) {
+            self.count(at);
+            self.is_down = true;
+            self.slept_at = at + power.sleep;
+            (self.wakes_at, self.up_at) = (Tick::MAX, Tick::MAX);
+        }
+        self.count(now);
+    }
+
+    /// It is down, and has to go up from tick `now` on: as soon as it is down and has sent the
+    /// packets that were granted.
+    fn wake(&mut self, power: &LinkPower, now: Tick) {
+        self.is_down = false;
+        self.wakes_at = now.max(self.slept_at).max(self.idle_from);
+        self.up_at = self.wakes_at + power.wake;
+        self.counted.wakes += 1;
+    }
+}
+
+/// How a packet that is granted or started goes over its link.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passage {
+    /// It does not start before this tick.
+    pub not_before: Tick,
+    /// It goes on the low lanes.
+    pub slow: bool,
+}
+
+/// The power states of all links that have some.
+#[derive(Debug)]
+pub(super) struct LinkPowers {
+    power: LinkPower,
+    /// Per output; `None`: always up.
+    links: Vec<Option<Link>>,
+}
+
+impl LinkPowers {
+    /// All links up at tick 0. `outputs`: whether each output is a NIC, and whether the other end
+    /// of its link is; `None` without a link.
+    pub(super) fn new(
+        spec: &FabricSpec,
+        outputs: impl Iterator<Item = Option<OutputKind>>,
+    ) -> Option<Self> {
+        let power = spec.link_power.as_deref()?.clone();
+        let link = |kind: OutputKind| {
+            let is_host = kind.of_nic || kind.to_nic;
+            let is_managed = power.links == ManagedLinks::All || !is_host;
+            is_managed.then(|| Link::new(kind.threshold(&power), is_host))
+        };
+        Some(Self {
+            links: outputs.map(|kind| kind.and_then(link)).collect(),
+            power,
+        })
+    }
+
+    /// What the links do.
+    pub(super) fn settings(&self) -> &LinkPower {
+        &self.power
+    }
+
+    /// The link of `output`, brought to the beginning of tick `now`.
+    #[inline]
+    fn at(&mut self, output: OutputId, now: Tick) -> Option<(&mut Link, &LinkPower)> {
+        let (link, power) = (self.links[output.index()].as_mut()?, &self.power);
+        link.advance(power, now);
+        Some((link, power))
+    }
+
+    /// A packet of `bytes` begins to wait for the link of `output` in tick `now`.
+    #[inline]
+    pub(super) fn waits(&mut self, output: OutputId, bytes: u32, now: Tick) {
+        let Some((link, power)) = self.at(output, now) else {
+            return;
+        };
+        link.waiting += u64::from(bytes);
+        if link.is_down && link.waiting > link.threshold {
+            link.wake(power, now);
+        }
+    }
+
+    /// A packet announces itself to `output` in tick `now`: its link goes up, or stays up as if it
+    /// had been idle only from now on.
+    pub(super) fn announced(&mut self, output: OutputId, now: Tick) {
+        let Some((link, power)) = self.at(output, now) else {
+            return;
+        };
+        if link.is_down {
+            link.wake(power, now);
+        } else {
+            link.idle_from = link.idle_from.max(now);
+        }
+    }
+
+    /// A packet of `bytes` that waits for the link of `output` is granted or started in tick `now`.
+    #[inline]
+    pub(super) fn leaves(&mut self, output: OutputId, bytes: u32, now: Tick) -> Passage {
+        let Some((link, _)) = self.at(output, now) else {
+            return Passage {
+                not_before: 0,
+                slow: false,
+            };
+        };
+        debug_assert!(link.waiting >= u64::from(bytes), "a packet waits once");
+        link.waiting -= u64::from(bytes);
+        Passage {
+            not_before: if link.is_down {
+                link.slept_at
+            } else {
+                link.up_at
+            },
+            slow: link.is_down,
+        }
+    }
+
+    /// The link of `output` is free again in tick `end`, after the packets that were granted.
+    #[inline]
+    pub(super) fn is_free_at(&mut self, output: OutputId, end: Tick) {
+        if let Some(link) = &mut self.links[output.index()] {
+            link.idle_from = link.idle_from.max(end);
+        }
+    }
+
+    /// First tick in which the link of `output`, for which packets wait, can start one.
+    #[inline]
+    pub(super) fn starts_at(&self, output: OutputId) -> Tick {
+        match &self.links[output.index()] {
+            Some(link) if link.is_down => link.slept_at,
+            Some(link) => link.up_at,
+            None => 0,
+        }
+    }
+
+    /// How long the link of `output` has been in each state, up to the end of tick `now`.
+    pub(super) fn ticks(&self, output: OutputId, now: Tick) -> Option<LinkStateTicks> {
+        let mut link = self.links[output.index()].clone()?;
+        link.advance(&self.power, now + 1);
+        Some(difference(link.counted, link.restarted))
+    }
+
+    /// Counts anew from the tick after `now` on.
+    pub(super) fn restart(&mut self, now: Tick) {
+        for link in self.links.iter_mut().flatten() {
+            let mut counted = link.clone();
+            counted.advance(&self.power, now + 1);
+            link.restarted = counted.counted;
+        }
+    }
+
+    /// How long links between switches, and links of NICs, were in each state since the last call,
+    /// up to the end of tick `now`.
+    pub(super) fn sample(&mut self, now: Tick) -> PowerSample {
+        let mut sample = PowerSample::default();
+        for link in self.links.iter_mut().flatten() {
+            let mut counted = link.clone();
+            counted.advance(&self.power, now + 1);
+            let before = std::mem::replace(&mut link.sampled, counted.counted);
+            let sum = match link.is_host {
+                true => &mut sample.host_links,
+                false => &mut sample.switch_links,
+            };
+            *sum += difference(counted.counted, before);
+        }
+        sample
+    }
+}
+
+/// The sending end of a link of some output.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OutputKind {
+    /// It is a NIC.
+    pub of_nic: bool,
+    /// The other end of its link is a NIC.
+    pub to_nic: bool,
+}
+
+impl OutputKind {
+    /// Of an output with a link to `to`; `None` without one.
+    pub(super) fn of(of_nic: bool, to: FarEnd) -> Option<Self> {
+        let to_nic = to.is_nic();
+        to.is_connected().then_some(Self { of_nic, to_nic })
+    }
+
+    fn threshold(self, power: &LinkPower) -> u64 {
+        match power.low() {
+            None => 0,
+            Some(low) if self.of_nic => low.nic_threshold_bytes,
+            Some(low) => low.switch_threshold_bytes,
+        }
+    }
+}
+
+fn difference(now: LinkStateTicks, before: LinkStateTicks) -> LinkStateTicks {
+    LinkStateTicks {
+        up: now.up - before.up,
+        down: now.down - before.down,
+        waking: now.waking - before.waking,
+        sleeping: now.sleeping - before.sleeping,
+        wakes: now.wakes - before.wakes,
+    }
+}

@@ -1,0 +1,104 @@
+//! Deadlocks where any head of a VoQ may be granted: as `super::super::deadlock`, with heads in place of VoQs.
+//!
+//! A head that is stopped waits for the congested-flow queue that stopped it, which tells it to go on when its own
+//! head has left. It is live if that queue is gone, or has said so already.
+
+use super::{Flow, Flows};
+use crate::fabric::engine::deadlock::{Deadlock, dead_cycle};
+use crate::fabric::engine::ids::InputId;
+use crate::fabric::engine::pool::{EntryId, PacketId};
+use crate::fabric::engine::probe::Probe;
+use crate::fabric::engine::voq::Fabric;
+use crate::fabric::engine::voq::packet::Packet;
+use crate::fabric::ids::NicId;
+use std::collections::BTreeMap;
+
+/// The credits of an (input buffer, VL), or of a flow there: which heads hold them, and how many are held.
+type Holders = BTreeMap<(InputId, u8, Option<NicId>), (Vec<usize>, u32)>;
+
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+    /// A cycle of packets that can never move, if there is one.
+    pub(in super::super) fn find_deadlock_by_flow(&mut self) -> Option<Deadlock> {
+        let heads = self.heads();
+        let mut holders = Holders::new();
+        for &id in &heads {
+            let packet = &self.kernel.packets[id];
+            let held = holders.entry(self.place(packet)).or_default();
+            held.0.push(id.index());
+            held.1 += u32::from(packet.credits);
+        }
+        for packet in self.behind_heads() {
+            holders.entry(self.place(packet)).or_default().1 += u32::from(packet.credits);
+        }
+        let mut waiting = BTreeMap::new();
+        for &id in &heads {
+            if let Some(waits_for) = self.head_waits_for(id, &holders) {
+                waiting.insert(id.index(), waits_for);
+            }
+        }
+        let (cycle, blocked) = dead_cycle(waiting)?;
+        let describe = |at: usize| self.describe_packet(&self.kernel.packets.entries()[at]);
+        let cycle = cycle.into_iter().map(describe).collect();
+        Some(Deadlock { cycle, blocked })
+    }
+
+    /// All packets in VoQs.
+    fn heads(&self) -> Vec<PacketId> {
+        let mut heads = Vec::new();
+        for queue in &self.queues {
+            let mut at = queue.fifo.head;
+            while at != PacketId::NONE {
+                heads.push(at);
+                at = self.kernel.packets[at].next;
+            }
+        }
+        heads
+    }
+
+    /// Flows have credits of their own.
+    fn credits_are_per_flow(&self) -> bool {
+        matches!(self.flows.as_deref(), Some(Flows::PerFlow(_)))
+    }
+
+    /// Whose credits `packet` holds.
+    fn place(&self, packet: &Packet<L>) -> (InputId, u8, Option<NicId>) {
+        let dst = self.credits_are_per_flow().then_some(packet.dst);
+        (packet.input, packet.buffer_vl, dst)
+    }
+
+    /// The heads that hold the credits which head `id` waits for. `None` if it has credits, or if some are
+    /// sure to come.
+    fn head_waits_for(&mut self, id: PacketId, holders: &Holders) -> Option<Vec<usize>> {
+        let Packet {
+            output,
+            vl,
+            dst,
+            credits,
+            ..
+        } = self.kernel.packets[id];
+        let port = &self.outputs[output.index()];
+        if port.to.is_nic() {
+            return None;
+        }
+        let (peer, flow) = (port.to.input(), Flow::new(vl, dst));
+        if let Some(Flows::Isolating(isolating)) = self.flows.as_deref()
+            && isolating.stops.has(output, flow)
+        {
+            let head = isolating.head_of_stopped(peer, vl, dst)?;
+            return Some(vec![head.index()]);
+        }
+        let free = self.credits_of(output, flow, credits);
+        let any_on = match self.flows.as_deref() {
+            Some(Flows::PerFlow(ledgers)) => ledgers.any_on(output, flow),
+            _ => self.links.any_on(output, vl),
+        };
+        if free >= credits || any_on {
+            return None;
+        }
+        let per_flow = self.credits_are_per_flow();
+        let (held_by, held) = holders.get(&(peer, vl, per_flow.then_some(dst)))?;
+        // The other credits belong to packets on their way into the buffer.
+        let found = u32::from(free) + held;
+        (found == self.buffer_credits[usize::from(vl)]).then(|| held_by.clone())
+    }
+}

@@ -1,0 +1,277 @@
+//! Input buffers that keep hot flows from the others (`docs/model-infiniband.md` §15).
+//!
+//! With credits of its own a flow takes no space from another (`ledgers`); if flows are isolated, their senders
+//! stop them (`isolating`, `stops`). Both change two things, of which the rest of the fabric knows no more than the
+//! functions here: which credits a packet has, and that any head of a VoQ may be granted, not only the first. The deadlocks
+//! that are left are in `deadlock`.
+
+mod deadlock;
+mod isolating;
+mod ledgers;
+mod requests;
+mod stops;
+mod table;
+
+pub(super) use self::table::{Flow, FlowTable};
+
+use self::isolating::Isolating;
+use self::ledgers::FlowLedgers;
+use self::stops::Notice;
+use super::credit_returns::{CreditReturn, DrainRates};
+use super::link::Links;
+use super::packet::Packet;
+use super::{Fabric, event};
+use crate::fabric::engine::bits::push_quickly;
+use crate::fabric::engine::congestion::MarkerQueue;
+use crate::fabric::engine::ids::{InputId, OutputId};
+use crate::fabric::engine::pool::{PacketId, Pool};
+use crate::fabric::engine::probe::Probe;
+use crate::fabric::ids::NicId;
+use crate::fabric::spec::voq::InputQueues;
+use crate::fabric::spec::{Tick, Voq};
+
+/// What keeps hot flows from the others.
+#[derive(Debug)]
+pub(super) enum Flows<const L: usize> {
+    PerFlow(FlowLedgers<L>),
+    Isolating(Isolating),
+}
+
+impl<const L: usize> Flows<L> {
+    /// With nothing under way, in a fabric of so many ports of switches and outputs.
+    pub(super) fn new(voq: &Voq, in_ports: usize, outputs: usize, vls: usize) -> Option<Box<Self>> {
+        let flows = match (voq.input_queues, &voq.isolation) {
+            (InputQueues::PerFlow, _) => {
+                Self::PerFlow(FlowLedgers::new(outputs, &voq.buffers.input.per_vl))
+            }
+            (InputQueues::Isolating, Some(settings)) => {
+                Self::Isolating(Isolating::new(settings, in_ports, outputs, vls))
+            }
+            _ => return None,
+        };
+        Some(Box::new(flows))
+    }
+
+    pub(super) fn isolating(&mut self) -> Option<&mut Isolating> {
+        match self {
+            Self::Isolating(isolating) => Some(isolating),
+            Self::PerFlow(_) => None,
+        }
+    }
+
+    /// The ledgers of the flows beyond a link to a switch, if flows have credits of their own.
+    pub(super) fn ledgers(&mut self) -> Option<&mut FlowLedgers<L>> {
+        match self {
+            Self::PerFlow(ledgers) => Some(ledgers),
+            Self::Isolating(_) => None,
+        }
+    }
+
+    /// Packet `id`, whose header has become ready, joins its FIFO if that is sorted. Returns true if it is likely to wait
+    /// behind another; `None` if there is no such FIFO.
+    pub(super) fn join(
+        &mut self,
+        id: PacketId,
+        packets: &mut Pool<PacketId, Packet<L>>,
+    ) -> Option<bool> {
+        self.isolating()
+            .map(|isolating| isolating.join(id, packets))
+    }
+
+    /// The packets behind the heads.
+    pub(super) fn behind_heads<'a>(
+        &'a self,
+        packets: &'a Pool<PacketId, Packet<L>>,
+    ) -> impl Iterator<Item = &'a Packet<L>> {
+        let isolating = match self {
+            Self::Isolating(isolating) => Some(isolating),
+            Self::PerFlow(_) => None,
+        };
+        isolating
+            .into_iter()
+            .flat_map(|isolating| isolating.behind_heads(packets))
+    }
+}
+
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+    /// The credits at `output` are not all that counts.
+    #[inline(always)]
+    pub(super) fn has_flows(&self) -> bool {
+        !Self::PLAIN && self.flows.is_some()
+    }
+
+    /// Credits that `output` has for packets of `flow`. Of credits of a VL, it applies those that are due only
+    /// if the ledger has less than `wanted`.
+    pub(super) fn credits_of(&mut self, output: OutputId, flow: Flow, wanted: u16) -> u16 {
+        let (to_nic, now) = (self.outputs[output.index()].to.is_nic(), self.kernel.now);
+        match self.flows.as_deref_mut() {
+            Some(Flows::PerFlow(ledgers)) if !to_nic => {
+                ledgers.credits(output, flow, &self.drain, now)
+            }
+            Some(Flows::Isolating(isolating)) if isolating.stops.has(output, flow) => 0,
+            _ => self.credits(output, flow.vl() as u8, wanted),
+        }
+    }
+
+    /// The tick when `missing` more of these credits arrive, or an earlier one in which to look again. `None` if that
+    /// is not known; then `output` is woken.
+    pub(super) fn credits_of_due(
+        &mut self,
+        output: OutputId,
+        flow: Flow,
+        missing: u32,
+    ) -> Option<Tick> {
+        let to_nic = self.outputs[output.index()].to.is_nic();
+        match self.flows.as_deref_mut() {
+            Some(Flows::PerFlow(ledgers)) if !to_nic => {
+                ledgers.due(output, flow, missing, &self.drain)
+            }
+            Some(Flows::Isolating(isolating)) if isolating.stops.has(output, flow) => None,
+            _ => self.credits_due(output, flow.vl() as u8, missing),
+        }
+    }
+
+    /// A packet of `flow` takes `credits` at `output`, if they are not those of its VL. Returns what it takes of these.
+    #[inline(always)]
+    pub(super) fn take_of_flow(&mut self, output: OutputId, flow: Flow, credits: u16) -> u16 {
+        let to_nic = self.outputs[output.index()].to.is_nic();
+        if let Some(flows) = Self::unless_plain(&mut self.flows)
+            && let Some(ledgers) = flows.ledgers()
+            && !to_nic
+        {
+            ledgers.take(output, flow, credits);
+            return 0;
+        }
+        credits
+    }
+
+    /// Phase 4, when all headers have joined.
+    pub(super) fn sort_joined(&mut self) {
+        let Some(flows) = &mut self.flows else { return };
+        let Some(isolating) = flows.isolating() else {
+            return;
+        };
+        isolating.sort(&mut self.kernel.packets);
+        self.take_new_heads(|fabric, output| push_quickly(&mut fabric.dirty_outputs, output));
+    }
+
+    /// The end of phase 6. Outputs look at the new heads from the next tick on.
+    pub(super) fn sort_granted(&mut self) {
+        let Some(flows) = &mut self.flows else { return };
+        let Some(isolating) = flows.isolating() else {
+            return;
+        };
+        isolating.sort(&mut self.kernel.packets);
+        self.take_new_heads(Self::wake_idle_output);
+    }
+
+    /// The packets that have become heads join their VoQs, and `look` has their outputs look at them; stops and goes
+    /// are sent.
+    fn take_new_heads(&mut self, look: impl Fn(&mut Self, OutputId)) {
+        let now = self.kernel.now;
+        let Some(isolating) = self.flows.as_deref_mut().and_then(Flows::isolating) else {
+            return;
+        };
+        let mut new_heads = std::mem::take(&mut isolating.new_heads);
+        let mut notices = std::mem::take(&mut isolating.notices);
+        for (input, notice) in notices.drain(..) {
+            let upstream = self.inputs[input.index()].upstream;
+            let at = now + 1 + self.links.latency(upstream);
+            if isolating.stops.send(upstream, at, notice) {
+                let number = upstream.get();
+                self.kernel.push(at, event::STOP_OR_GO, number);
+            }
+        }
+        isolating.notices = notices;
+        for &id in &new_heads {
+            let packet = &mut self.kernel.packets[id];
+            packet.starts = now;
+            let queue = MarkerQueue {
+                input: packet.input,
+                output: packet.output,
+                vl: packet.vl,
+            };
+            self.join_voq(id, queue);
+            look(self, queue.output);
+        }
+        new_heads.clear();
+        if let Some(isolating) = Self::unless_plain(&mut self.flows).and_then(Flows::isolating) {
+            isolating.new_heads = new_heads;
+        }
+    }
+
+    /// Phase 1: stops and goes reach `output`.
+    pub(super) fn see_stops(&mut self, output: OutputId) {
+        let now = self.kernel.now;
+        while let Some(isolating) = self.flows.as_deref_mut().and_then(Flows::isolating) {
+            if let Some(notice) = isolating.stops.see(output, now) {
+                self.stop_or_go(output, notice);
+            } else {
+                if let Some(at) = isolating.stops.next_at(output) {
+                    self.kernel.push(at, event::STOP_OR_GO, output.get());
+                }
+                return;
+            }
+        }
+    }
+
+    /// A stop changes what requests `output`, and either changes which of these requests have credits.
+    fn stop_or_go(&mut self, output: OutputId, notice: Notice) {
+        if let Some(nic) = output.nic(self.ports) {
+            self.mark_nic_dirty(nic);
+            return;
+        }
+        push_quickly(&mut self.dirty_outputs, output);
+        if !notice.stop {
+            return;
+        }
+        let vl = notice.flow.vl() as u8;
+        let first_input = self.outputs[output.index()].first_input;
+        let mut in_ports = self.links.vl(output, vl).heads;
+        while let Some(in_port) = in_ports.pop() {
+            self.sort_stopped(in_port.input(first_input), output, notice.flow);
+        }
+    }
+
+    /// A stop of `flow` at `output` may concern heads of the normal FIFOs of `input`.
+    fn sort_stopped(&mut self, input: InputId, output: OutputId, flow: Flow) {
+        let Some(isolating) = self.flows.as_deref_mut().and_then(Flows::isolating) else {
+            return;
+        };
+        for came_on in 0..self.vls as u8 {
+            if let Some(head) = isolating.head_of_normal(input, came_on) {
+                let packet = &self.kernel.packets[head];
+                if packet.output == output && Flow::new(packet.vl, packet.dst) == flow {
+                    isolating.sort_later(input, came_on);
+                }
+            }
+        }
+    }
+
+    /// Packet `id` for `dst`, a head of the (in-port, VL) `at`, is granted. The packet behind it is the next head.
+    #[inline]
+    pub(super) fn head_granted(&mut self, id: PacketId, at: (InputId, u8), dst: NicId) {
+        if let Some(fifos) = &mut self.fifos {
+            fifos.head_granted(at, dst, &mut self.kernel.packets);
+        }
+        if let Some(isolating) = Self::unless_plain(&mut self.flows).and_then(Flows::isolating) {
+            isolating.head_granted(id, at, &mut self.kernel.packets);
+        }
+    }
+}
+
+/// A switch returns credits of `flow` to `upstream`: see [`Links::give_back`].
+#[inline(always)]
+pub(super) fn give_back<const L: usize, const W: usize>(
+    flows: Option<&mut Flows<L>>,
+    links: &mut Links<L, W>,
+    (upstream, flow): (OutputId, Flow),
+    credit_return: CreditReturn<L>,
+    drain: &DrainRates,
+    now: Tick,
+) -> Option<Tick> {
+    match flows.and_then(Flows::ledgers) {
+        Some(ledgers) => ledgers.give_back(upstream, flow, credit_return, drain, now),
+        None => links.give_back(upstream, credit_return, drain, now),
+    }
+}

@@ -1,0 +1,69 @@
+//! Power states of links (`docs/link-power.md`) in fabrics of these switches: what packets announce,
+//! and what is counted. `join`, `crossing` and `nic` tell `engine::power` which packets wait, and
+//! ask it how they go.
+
+use super::{Fabric, event};
+use crate::fabric::engine::ids::OutputId;
+use crate::fabric::engine::pool::PacketId;
+use crate::fabric::engine::probe::Probe;
+use crate::fabric::spec::Tick;
+
+impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+    /// First tick in which the link of a NIC with `output`, for which packets wait, may start one.
+    #[inline(always)]
+    pub(super) fn link_starts_at(&self, output: OutputId) -> Tick {
+        let free = self.outputs[output.index()].link_free.tick;
+        match self.kernel.power.as_deref().filter(|_| !Self::PLAIN) {
+            Some(power) => free.max(power.starts_at(output)),
+            None => free,
+        }
+    }
+
+    /// Packet `id` begins to wait for the link of `output`, and announces itself to the links
+    /// behind it.
+    #[inline(always)]
+    pub(super) fn waits_for_link(&mut self, id: PacketId, output: OutputId) {
+        let kernel = &mut self.kernel;
+        if let Some(power) = Self::unless_plain(&mut kernel.power) {
+            power.waits(output, kernel.packets[id].bytes, kernel.now);
+            let ahead = power.settings().wake_ahead;
+            if ahead > 0 {
+                self.announce(ahead, id, output);
+            }
+        }
+    }
+
+    /// Packet `id` announces itself to the `ahead` links behind `output` on its route.
+    #[inline(never)]
+    fn announce(&mut self, ahead: u32, id: PacketId, mut output: OutputId) {
+        let (dst, now) = (self.kernel.packets[id].dst, self.kernel.now);
+        let mut at = now + 1;
+        for _ in 0..ahead {
+            let port = &self.outputs[output.index()];
+            if port.to.is_nic() {
+                break;
+            }
+            at += Tick::from(port.latency);
+            output = self.routes.by_destination(port.to_switch, dst);
+            if self.announcements.insert((at, output)) {
+                self.kernel.push(at, event::ANNOUNCEMENT, 0);
+            }
+        }
+    }
+
+    /// Phase 2: announcements reach their outputs.
+    pub(super) fn take_announcements(&mut self) {
+        let now = self.kernel.now;
+        while let Some(&(at, output)) = self.announcements.first() {
+            if at > now {
+                // Events far ahead come out early.
+                self.kernel.push(at, event::ANNOUNCEMENT, 0);
+                return;
+            }
+            self.announcements.pop_first();
+            if let Some(power) = &mut self.kernel.power {
+                power.announced(output, now);
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What a run costs in energy (`docs/energy.md`): how long links were in each power state, and the
+//! watts of the experiment.
+
+use super::{execution_time_ps, utilisation};
+use crate::config::Experiment;
+use crate::config::experiment::Power;
+use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
+use crate::run::{Simulation, Status};
+use serde_json::{Value, json};
+
+/// Energy of a run, or of its window, in joules, and what follows from it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Energy {
+    /// Links between switches, both directions.
+    pub switch_links: LinkEnergy,
+    /// Links between NICs and switches, both directions.
+    pub host_links: LinkEnergy,
+    /// Joules of switches without their links.
+    pub switches_j: f64,
+    /// Joules of NICs without their links.
+    pub nics_j: f64,
+    /// Joules of the links if they were always up.
+    pub always_up_j: f64,
+    /// Seconds that were counted.
+    pub seconds: f64,
+    /// Payload bits delivered.
+    pub delivered_bits: f64,
+}
+
+/// Energy and states of some links.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LinkEnergy {
+    /// Directions of links.
+    pub links: u64,
+    /// Joules while up, down, waking and sleeping.
+    pub joules: [f64; 4],
+    /// Ticks in each state, summed over the links.
+    pub ticks: LinkStateTicks,
+    /// Mean share of the time in which the links carry nothing.
+    pub idle_share: f64,
+}
+
+impl LinkEnergy {
+    /// Joules in all states.
+    #[must_use]
+    pub fn total_j(&self) -> f64 {
+        self.joules.iter().sum()
+    }
+
+    fn of<'a>(
+        links: impl Iterator<Item = &'a LinkStats>,
+        power: &Power,
+        experiment: &Experiment,
+        stats: &FabricStats,
+    ) -> Self {
+        let mut all = Self::default();
+        let mut used = 0.0;
+        for link in links {
+            all.links += 1;
+            all.ticks += link.states.unwrap_or(LinkStateTicks {
+                up: stats.ticks(),
+                ..LinkStateTicks::default()
+            });
+            used += utilisation(experiment, stats, link);
+        }
+        let tick_s = experiment.fabric.units.tick.ns(1) * 1e-9;
+        let LinkStateTicks {
+            up,
+            down,
+            waking,
+            sleeping,
+            wakes: _,
+        } = all.ticks;
+        let (high, low, change) = (power.up_watts, power.down_watts, power.transition_watts);
+        all.joules = [
+            (up, high),
+            (down, low),
+            (waking, change),
+            (sleeping, change),
+        ]
+        .map(|(ticks, watts)| ticks as f64 * tick_s * watts);
+        all.idle_share = 1.0 - used / all.links.max(1) as f64;
+        all
+    }
+
+    fn json(&self) -> Value {
+        let [up, down, waking, sleeping] = self.joules;
+        let ticks = self.ticks;
+        let all = (ticks.up + ticks.down + ticks.waking + ticks.sleeping).max(1) as f64;
+        let share = |ticks: u64| ticks as f64 / all;
+        json!({
+            "links": self.links,
+            "energy_j": self.total_j(),
+            "energy_by_state_j": { "up": up, "down": down, "waking": waking, "sleeping": sleeping },
+            "share_of_time": {
+                "up": share(ticks.up),
+                "down": share(ticks.down),
+                "waking": share(ticks.waking),
+                "sleeping": share(ticks.sleeping),
+            },
+            "wakes": ticks.wakes,
+            "idle_share": self.idle_share,
+        })
+    }
+}
+
+impl Energy {
+    /// The energy of `run` of `experiment`; `None` without `[power]`.
+    #[must_use]
+    pub fn of(experiment: &Experiment, run: &Simulation) -> Option<Self> {
+        let (power, stats) = (experiment.power.as_ref()?, &run.stats);
+        let of_host = |link: &&LinkStats| {
+            [link.from, link.to]
+                .iter()
+                .any(|end| matches!(end, LinkEnd::Nic(_)))
+        };
+        let links = |host: bool| stats.links.iter().filter(move |link| of_host(link) == host);
+        let some = |host| LinkEnergy::of(links(host), power, experiment, stats);
+        let seconds = experiment.fabric.units.tick.ns(stats.ticks().into()) * 1e-9;
+        let topology = &experiment.fabric.topology;
+        let bytes: u64 = stats.service_levels.iter().map(|sl| sl.bytes).sum();
+        Some(Self {
+            switch_links: some(false),
+            host_links: some(true),
+            switches_j: f64::from(topology.switches()) * power.switch_watts * seconds,
+            nics_j: f64::from(topology.nics()) * power.nic_watts * seconds,
+            always_up_j: stats.links.len() as f64 * power.up_watts * seconds,
+            seconds,
+            delivered_bits: 8.0 * bytes as f64,
+        })
+    }
+
+    /// Joules of all links.
+    #[must_use]
+    pub fn links_j(&self) -> f64 {
+        self.switch_links.total_j() + self.host_links.total_j()
+    }
+
+    /// Joules of everything.
+    #[must_use]
+    pub fn total_j(&self) -> f64 {
+        self.links_j() + self.switches_j + self.nics_j
+    }
+
+    /// Picojoules for a bit of payload delivered; `None` if none was.
+    #[must_use]
+    pub fn pj_per_bit(&self) -> Option<f64> {
+        (self.delivered_bits > 0.0).then(|| self.total_j() * 1e12 / self.delivered_bits)
+    }
+
+    /// Share of the energy of links that their states save: 0 if they are always up.
+    #[must_use]
+    pub fn links_saved(&self) -> f64 {
+        match self.always_up_j > 0.0 {
+            true => 1.0 - self.links_j() / self.always_up_j,
+            false => 0.0,
+        }
+    }
+
+    /// Mean share of the time in which links carry nothing.
+    #[must_use]
+    pub fn idle_share(&self) -> f64 {
+        let (switch, host) = (&self.switch_links, &self.host_links);
+        let sum = switch.idle_share * switch.links as f64 + host.idle_share * host.links as f64;
+        sum / (switch.links + host.links).max(1) as f64
+    }
+
+    /// Energy of a job of the run that took `execution_ps`, in joules: the mean power of the whole
+    /// fabric for as long.
+    #[must_use]
+    pub fn of_job_j(&self, execution_ps: u64) -> f64 {
+        match self.seconds > 0.0 {
+            true => self.total_j() * execution_ps as f64 * 1e-12 / self.seconds,
+            false => 0.0,
+        }
+    }
+}
+
+/// Mean share of the time in which the links of a run carry nothing.
+#[must_use]
+pub fn idle_share(experiment: &Experiment, stats: &FabricStats) -> f64 {
+    let used = stats
+        .links
+        .iter()
+        .map(|link| utilisation(experiment, stats, link));
+    1.0 - used.sum::<f64>() / stats.links.len().max(1) as f64
+}
+
+/// `energy` of `result.json`; null without `[power]`.
+pub(super) fn energy_json(experiment: &Experiment, run: &Simulation) -> Value {
+    let (Some(energy), Some(power)) = (Energy::of(experiment, run), experiment.power) else {
+        return Value::Null;
+    };
+    let is_whole = run.status == Status::Complete && !experiment.jobs.is_empty();
+    let time_s = execution_time_ps(experiment, run) as f64 * 1e-12;
+    json!({
+        "policy": power.policy,
+        "total_j": energy.total_j(),
+        "links_j": energy.links_j(),
+        "switches_j": energy.switches_j,
+        "nics_j": energy.nics_j,
+        "links_always_up_j": energy.always_up_j,
+        "links_saved": energy.links_saved(),
+        "mean_watts": energy.total_j() / energy.seconds.max(f64::MIN_POSITIVE),
+        "delivered_bits": energy.delivered_bits,
+        "pj_per_bit": energy.pj_per_bit(),
+        "energy_delay_js": is_whole.then(|| energy.total_j() * time_s),
+        "idle_share": energy.idle_share(),
+        "switch_links": energy.switch_links.json(),
+        "host_links": energy.host_links.json(),
+    })
+}

@@ -1,0 +1,37 @@
+//! The series of power states: which links, in which state, for how long.
+
+use crate::config::Experiment;
+use crate::fabric::series::Sample;
+use crate::fabric::stats::LinkStateTicks;
+
+/// Which links a row is of, by the first part of its key.
+pub(super) const LINKS: [&str; 2] = ["between switches", "of NICs"];
+/// Which state, by the second part.
+pub(super) const STATES: [&str; 4] = ["up", "down", "waking", "sleeping"];
+
+/// The rows of a sample: links, state, and ticks in it summed over the links.
+pub(super) fn rows(sample: &Sample) -> impl Iterator<Item = (u32, u32, u64)> {
+    let power = sample.power.iter();
+    let both = power.flat_map(|power| [(0, power.switch_links), (1, power.host_links)]);
+    both.flat_map(|(links, ticks)| {
+        let LinkStateTicks {
+            up,
+            down,
+            waking,
+            sleeping,
+            wakes: _,
+        } = ticks;
+        let states = [up, down, waking, sleeping].into_iter().zip(0..);
+        states.map(move |(ticks, state)| (links, state, ticks))
+    })
+    .filter(|&(_, _, ticks)| ticks > 0)
+}
+
+/// What a link in `state` draws, in watts.
+pub(super) fn watts(experiment: &Experiment, state: u32) -> f64 {
+    experiment.power.map_or(0.0, |power| match state {
+        0 => power.up_watts,
+        1 => power.down_watts,
+        _ => power.transition_watts,
+    })
+}
