@@ -123,7 +123,8 @@ fn read(
     };
     let mut hash = XxHash3_128::new();
     let shown = || input.path().display().to_string();
-    if !add(&mut hash, input.bytes()?, go_on).with_context(shown)? {
+    // A directory has no bytes of its own.
+    if !input.path().is_dir() && !add(&mut hash, input.bytes()?, go_on).with_context(shown)? {
         return Ok(None);
     }
     for part in file.parts() {

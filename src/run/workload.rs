@@ -11,7 +11,7 @@ use crate::replay::mpi::Protocol;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::StopCheck;
 use crate::replay::trace::Reading;
-use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
+use crate::replay::{ComputeModel, IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::{Ratio, TickLength};
 
 /// True if a run on `network` replays `job`. Where messages do not meet, jobs that repeat until the
@@ -43,9 +43,11 @@ pub(super) fn least_ps(experiment: &Experiment, traces: &Traces) -> Option<u64> 
     });
     let ends = ends.map(|(job, times)| {
         // All computations shrink alike, and so does the longest chain of them.
-        let once = job
-            .compute_scale
-            .mul_round(traces.of(job).ok()?.ideal_ps()?)?;
+        let compute = &job.compute;
+        let alike = compute.cap_ps.is_none() && compute.factors.is_empty();
+        let ideal_ps = traces.of(job).ok()?.ideal_ps();
+        let ideal_ps = ideal_ps.filter(|_| alike && compute.noise.is_zero())?;
+        let once = job.compute_scale.mul_round(ideal_ps)?;
         Some(job.start_ps.saturating_add(once.saturating_mul(times)))
     });
     ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
@@ -78,6 +80,8 @@ pub(super) fn replay_of<'a>(
         };
         let reading = Reading {
             host_speed: job.host_speed,
+            compute_time: job.compute.time,
+            skip_unsupported: job.skip_unsupported,
         };
         operations += trace.operations().saturating_mul(times);
         jobs.push(JobSpec {
@@ -98,8 +102,16 @@ pub(super) fn replay_of<'a>(
                     }
                 }
             },
-            protocol: Protocol::default(),
+            protocol: Protocol {
+                eager_threshold_bytes: job.calls.eager_threshold_bytes,
+                ..Protocol::default()
+            },
             compute_scale: job.compute_scale,
+            compute: ComputeModel {
+                cap_ps: job.compute.cap_ps,
+                factors: job.compute.factors.clone(),
+                noise: job.compute.noise,
+            },
             intra_node: IntraNode {
                 latency_ps: job.intra_node_latency_ps,
                 bytes_per_s: job.intra_node_bandwidth,

@@ -102,6 +102,7 @@ fn replay(
         send_completion: SendCompletion::Handed,
         protocol: Protocol::default(),
         compute_scale: Ratio::ONE,
+        compute: ComputeModel::default(),
         intra_node: IntraNode {
             latency_ps: 0,
             bytes_per_s: Ratio::ONE,

@@ -4,6 +4,7 @@
 mod alone;
 mod by_hand;
 mod critical_path;
+mod dumpi;
 mod everything;
 mod formats;
 mod naive;

@@ -65,6 +65,20 @@ pub enum Call {
         /// Request, unless the call blocks.
         request: Option<RequestId>,
     },
+    /// Waits until a message that a receive of this would take has come, and leaves it there.
+    Probe {
+        /// Sending rank; `None` for any.
+        from: Option<RankId>,
+        /// Communicator.
+        comm: CommId,
+        /// Tag; `None` for any.
+        tag: Option<Tag>,
+    },
+    /// Makes requests of the rank inactive, whether or not they are complete.
+    Free {
+        /// The requests.
+        requests: Box<[RequestId]>,
+    },
     /// Waits for requests of the rank.
     Wait {
         /// The requests. Requests that are not active do not count.

@@ -46,6 +46,8 @@ pub struct Endpoint {
     pub queues: MatchQueues<Owner>,
     /// Numbers of envelopes.
     pub order: Order,
+    /// What streams in a probe look for.
+    pub probes: Vec<(Pattern, StreamId)>,
     /// Sends in progress.
     pub sends: Slots<Sending>,
     /// Receives that wait for the payload of a rendezvous.
@@ -86,6 +88,12 @@ impl Endpoint {
     /// Makes a request inactive.
     pub fn forget(&mut self, request: RequestId) {
         self.requests.remove(&request);
+    }
+
+    /// Takes the streams whose probe looks for `envelope`, which is unexpected.
+    pub fn found(&mut self, envelope: &Envelope) -> Vec<StreamId> {
+        let found = self.probes.extract_if(.., |(pattern, _)| pattern.accepts(envelope));
+        found.map(|(_, stream)| stream).collect()
     }
 
     /// Looks at the requests of a wait. True if it returns now: it has then taken what it takes.

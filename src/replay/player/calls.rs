@@ -67,6 +67,15 @@ impl Player<'_> {
                 };
                 return Ok(waits);
             }
+            Call::Probe { from, comm, tag } => {
+                let pattern = Pattern { comm, from, tag };
+                return Ok(self.probe(calling, pattern));
+            }
+            Call::Free { ref requests } => {
+                let endpoint = self.ranks[rank.index()].endpoint();
+                requests.iter().for_each(|&request| endpoint.forget(request));
+                return Ok(State::Between);
+            }
             Call::Send { request, .. }
             | Call::Receive { request, .. }
             | Call::Collective { request, .. } => (request, self.start(calling, call, shared)?),
@@ -126,7 +135,7 @@ impl Player<'_> {
                 ref contribution,
                 request,
             } => self.collective(calling, comm, contribution, request, shared),
-            Call::Wait { .. } => Ok(true),
+            Call::Wait { .. } | Call::Probe { .. } | Call::Free { .. } => Ok(true),
         }
     }
 
@@ -216,6 +225,16 @@ impl Player<'_> {
         self.link.post(ps, ranks, bytes, purpose, release, shared)?;
         self.in_flight += 1;
         Ok(())
+    }
+
+    /// Looks for an unexpected message; what a stream does that makes a probe.
+    fn probe(&mut self, calling: Calling, pattern: Pattern) -> State {
+        let endpoint = self.ranks[calling.rank.index()].endpoint();
+        if endpoint.queues.has(&pattern) {
+            return State::Between;
+        }
+        endpoint.probes.push((pattern, calling.stream));
+        State::Blocked
     }
 
     /// Matches a receive or posts it. True if it is complete at once.
@@ -329,7 +348,7 @@ impl Player<'_> {
         let wait = |op: &Op| match &op.action {
             Action::Mpi(call) => match &**call {
                 Call::Wait { requests, until } => Some((requests.clone(), *until)),
-                Call::Send { .. } | Call::Receive { .. } | Call::Collective { .. } => None,
+                _ => None,
             },
             Action::Marker | Action::Send { .. } | Action::Collective(..) => None,
         };
@@ -458,6 +477,9 @@ impl Player<'_> {
         for envelope in arrivals.envelopes {
             let endpoint = self.ranks[rank.index()].endpoint();
             let Some(owner) = endpoint.queues.arrive(envelope) else {
+                for stream in endpoint.found(&envelope) {
+                    self.complete(rank, Owner::Stream(stream), ps, shared)?;
+                }
                 continue;
             };
             let matched = self.matched(rank, envelope, owner, ps, shared);

@@ -49,7 +49,7 @@ impl Player<'_> {
                 return Ok(());
             };
             state.records += 1;
-            let Some(scaled) = self.compute_scale.mul_round(op.compute_ps) else {
+            let Some(scaled) = self.computing.ps(rank, stream, op.compute_ps) else {
                 return Err(self.error(rank, op.place, TOO_LATE));
             };
             op.compute_ps = scaled;

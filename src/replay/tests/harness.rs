@@ -167,6 +167,7 @@ pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec<'static> {
         send_completion: SendCompletion::Handed,
         protocol: Protocol::default(),
         compute_scale: Ratio::ONE,
+        compute: ComputeModel::default(),
         intra_node: IntraNode {
             latency_ps: 500,
             bytes_per_s: Ratio::whole(1_000_000_000_000),

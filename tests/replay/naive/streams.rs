@@ -166,6 +166,24 @@ impl World<'_> {
                 self.look(key, requests, *until);
                 return;
             }
+            Call::Probe { from, comm, tag } => {
+                if self.has_unexpected(rank, (*from, *comm, *tag)) {
+                    self.done(key);
+                }
+                let at_once = self.ops[&key].done_ps.is_some();
+                self.count_if(at_once, "probe that finds a message at once");
+                self.count_if(!at_once, "probe that waits");
+                return;
+            }
+            Call::Free { requests } => {
+                for request in requests {
+                    let was = self.requests.remove(&(rank, *request));
+                    self.count_if(was == Some(true), "complete request freed");
+                    self.count_if(was == Some(false), "request freed before it is complete");
+                }
+                self.done(key);
+                return;
+            }
         };
         let owner = match request {
             None => Owner::Op(key),
@@ -194,9 +212,10 @@ impl World<'_> {
             Call::Collective {
                 comm, contribution, ..
             } => self.enter_call((rank, key.stream), comm, contribution, owner),
-            Call::Wait { .. } => {}
+            Call::Wait { .. } | Call::Probe { .. } | Call::Free { .. } => {}
         }
     }
+
 
     /// A wait looks at its requests: it is done if it need not wait any longer.
     fn look(&mut self, key: OpKey, requests: &[RequestId], until: Until) {

@@ -201,7 +201,10 @@ impl<'a> World<'a> {
             Some(Owner::Request(rank, request)) => {
                 self.touch(rank);
                 let complete = self.requests.get_mut(&(rank, request));
-                *complete.expect("a request is active until it is complete") = true;
+                // It may have been freed.
+                if let Some(complete) = complete {
+                    *complete = true;
+                }
             }
             Some(Owner::Member(member)) => {
                 self.touch(self.members[member].rank);

@@ -16,15 +16,21 @@ mod unsupported;
 use crate::replay::program::{Program, StopCheck};
 use crate::replay::trace::{ComputeTime, QUOTED, Reading, TraceFile, TraceFormat};
 use anyhow::{Context, bail};
-use flitwise_formats::dumpi::{Check, Set, check_seen};
+use flitwise_formats::dumpi::{Check, Record, Set, check_seen};
 use flitwise_formats::source::Input;
 use program::{DumpiProgram, Settings};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use survey::{Known, Survey};
 
 /// DUMPI.
 pub struct Dumpi;
+
+/// True if the directory `path` has the files of a trace.
+#[must_use]
+pub fn is_directory(path: &Path) -> bool {
+    path.is_dir() && Set::is_directory(path)
+}
 
 impl TraceFormat for Dumpi {
     fn name(&self) -> &'static str {
@@ -46,7 +52,7 @@ impl TraceFormat for Dumpi {
         let path = || set.path().display().to_string();
         let mut survey = Survey::default();
         let mut full = false;
-        let mut see = |rank, record: &_| {
+        let mut see = |rank, record: &Record<'_>| {
             full = full || survey.is_full();
             if !full {
                 survey.see(rank, record);
