@@ -122,6 +122,7 @@
 //! Results are a function of experiment and seed, whatever the machine and the number of threads.
 
 pub mod config;
+pub mod convert;
 pub mod explain;
 pub mod fabric;
 pub mod figure;

@@ -1,6 +1,6 @@
 //! Recognises files by their first bytes, so that a message can say what was given in place of a trace of
-//! the expected format. What it says is of a reader of VEF; GOAL and TI have readers of their own, in
-//! [`goal`](crate::goal) and [`ti`](crate::ti).
+//! the expected format. GOAL and TI have readers of their own, in [`goal`](crate::goal) and [`ti`](crate::ti), and it
+//! is these that say so where a file of one is given in place of the other.
 //!
 //! | format | begins with | source |
 //! |---|---|---|
@@ -75,14 +75,22 @@ impl Foreign {
     }
 }
 
+const DUMPI: &str = "a DUMPI trace, where another format is expected; `flitwise trace convert` makes VEF3 of it";
+const TI: &str = "a time-independent (TI) trace of SimGrid, where another format is expected; `flitwise trace convert` \
+                  makes VEF3 of it";
+const GOAL: &str =
+    "a GOAL schedule, where another format is expected; `flitwise trace convert` makes VEF3 of it";
+const GOAL_BINARY: &str = "a GOAL schedule in binary form, where another format is expected; `flitwise trace convert` \
+                           makes VEF3 of it";
+
 impl fmt::Display for Foreign {
     /// What the file is, and what to do with it, as the rest of a message that names the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self {
-            Self::Dumpi => "a DUMPI trace",
-            Self::Ti => "a time-independent (TI) trace of SimGrid",
-            Self::Goal => "a GOAL schedule",
-            Self::GoalBinary => "a GOAL schedule in binary form",
+            Self::Dumpi => return f.write_str(DUMPI),
+            Self::Ti => return f.write_str(TI),
+            Self::Goal => return f.write_str(GOAL),
+            Self::GoalBinary => return f.write_str(GOAL_BINARY),
             Self::Otf2 => "part of an OTF2 trace",
             Self::Packed(by) => {
                 return write!(

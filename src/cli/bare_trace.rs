@@ -2,7 +2,7 @@
 
 use super::CliError;
 use flitwise_formats::vef::Reader;
-use flitwise_formats::{Foreign, Source};
+use flitwise_formats::{Foreign, Source, goal, ti};
 use std::path::Path;
 
 /// NICs of the switch that an experiment has without a word about its fabric.
@@ -11,19 +11,22 @@ const USUAL_NICS: u32 = 48;
 /// Says how to replay the file if it is a trace, or what it is if it is a trace that is not read;
 /// `None` if it is neither, or no file that can be read again.
 pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
-    if !file.metadata().is_ok_and(|meta| meta.is_file()) {
+    let is_folder = ti::is_folder(file);
+    if !is_folder && !file.metadata().is_ok_and(|meta| meta.is_file()) {
         return None;
     }
     let name = file.display();
-    let mut source = Source::open(file).ok()?;
-    let head = source.head().ok()?;
-    if !head.starts_with(b"VEF") {
-        let format = Foreign::of(head).filter(|format| format.is_trace())?;
-        return Some(CliError::BadInput(format!(
-            "`{name}` is no experiment but {format}"
-        )));
-    }
-    let ranks = Reader::open(file).map_or(0, |reader| reader.header().tasks);
+    let ranks = match is_folder {
+        true => ti::Trace::open(file).map_or(0, |trace| trace.ranks()),
+        false => match ranks_of(file)? {
+            Ok(ranks) => ranks,
+            Err(format) => {
+                return Some(CliError::BadInput(format!(
+                    "`{name}` is no experiment but {format}"
+                )));
+            }
+        },
+    };
     // A text of JSON is one of TOML, too.
     let trace = serde_json::Value::from(file.display().to_string());
     let experiment = format!("job = [{{ trace = {trace} }}]");
@@ -38,6 +41,26 @@ pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
     Some(CliError::BadInput(format!(
         "`{name}` is a trace, and `run` takes an experiment (docs/experiment.md); {cure}"
     )))
+}
+
+/// The ranks of a trace, 0 if it is broken; or what else the file is; `None` if it is no trace.
+fn ranks_of(file: &Path) -> Option<Result<u32, Foreign>> {
+    let mut source = Source::open(file).ok()?;
+    let head = source.head().ok()?;
+    if head.starts_with(b"VEF") {
+        return Some(Ok(
+            Reader::open(file).map_or(0, |reader| reader.header().tasks)
+        ));
+    }
+    if goal::probe(head).is_some() {
+        return Some(Ok(goal::Schedule::open(file).map_or(0, |s| s.ranks())));
+    }
+    if ti::probe(head).is_some() {
+        return Some(Ok(ti::Trace::open(file).map_or(0, |trace| trace.ranks())));
+    }
+    Foreign::of(head)
+        .filter(|format| format.is_trace())
+        .map(Err)
 }
 
 /// The override that gives every rank a NIC; none where the usual fabric has them.

@@ -13,9 +13,8 @@ use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::Bcast;
-use crate::replay::trace::HOST_SPEED;
+use crate::replay::trace::{HOST_SPEED, is_trace_directory};
 use crate::units::Ratio;
-use flitwise_formats::dumpi::Set;
 use flitwise_formats::quote::quoted;
 use flitwise_formats::source::{STDIN, directory};
 use std::path::{Path, PathBuf};
@@ -425,7 +424,7 @@ fn check_vfabrics(
 }
 
 /// Relative to the study file that names it, else to the experiment file, else to the current directory; or
-/// standard input. A pipe will do, and so will a directory of a DUMPI trace.
+/// standard input. A pipe will do, and so will the directory of a trace of several files.
 fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigError> {
     let trace = job.trace.as_str();
     let here = PathBuf::from(trace);
@@ -436,7 +435,7 @@ fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigErro
     let mut places: Vec<PathBuf> = of_study.into_iter().collect();
     places.extend([dir.join(trace), here]);
     let readable = |path: &&PathBuf| match path.metadata() {
-        Ok(meta) if meta.is_dir() => Set::is_directory(path),
+        Ok(meta) if meta.is_dir() => is_trace_directory(path),
         meta => meta.is_ok(),
     };
     if let Some(found) = places.iter().find(readable) {

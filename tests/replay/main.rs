@@ -3,10 +3,13 @@
 
 mod alone;
 mod by_hand;
+mod conversions;
 mod critical_path;
 mod dumpi;
 mod everything;
 mod formats;
+mod loggp;
 mod naive;
 mod random;
+mod recorded;
 mod schedules;

@@ -19,6 +19,7 @@ mod operators;
 mod progress;
 mod python;
 mod real_traces;
+mod recorded_formats;
 mod records;
 mod run_results;
 mod saturation;

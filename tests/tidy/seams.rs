@@ -157,6 +157,7 @@ fn only_the_command_line_prints() {
     for dir in [
         "src/fabric",
         "src/replay",
+        "src/convert",
         "src/config",
         "src/results",
         "src/figure",

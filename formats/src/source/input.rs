@@ -1,7 +1,7 @@
 //! A file that is read several times.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -55,6 +55,36 @@ impl Input {
             path: path.to_owned(),
             content: Content::Spooled(Arc::new(spool)),
         }))
+    }
+
+    /// All of `file`, which messages call `path` and to which nothing writes any more.
+    #[must_use]
+    pub fn of_file(path: &Path, file: File) -> Self {
+        let content = Content::Spooled(Arc::new(Spool::of(file)));
+        let path = path.to_owned();
+        Self { path, content }
+    }
+
+    /// What is left of `source`, as [`Input::repeatable`] keeps a stream.
+    ///
+    /// # Errors
+    /// If it can't be read, or the directory for temporary files has no room for it.
+    pub fn rest_of(mut source: Source) -> Result<Self, Error> {
+        let path = source.path().to_owned();
+        let dir = std::env::temp_dir();
+        let no_room = |e| Error::no_room(&path, &dir, e);
+        let mut file = tempfile::tempfile_in(&dir).map_err(no_room)?;
+        loop {
+            let (bytes, eof) = source.buffer();
+            file.write_all(bytes).map_err(no_room)?;
+            let n = bytes.len();
+            source.consume(n);
+            if eof {
+                break;
+            }
+            source.more()?;
+        }
+        Ok(Self::of_file(&path, file))
     }
 
     /// The whole content of a small compressed file; `None` for any other or a broken file.

@@ -4,16 +4,18 @@
 //! blocks ahead of the reader, because decompression is slower than parsing. A pipe and standard
 //! input, which is called `-`, are streams: they can be read once, or [kept](Input::repeatable).
 
+mod archive;
 mod directory;
 mod input;
 mod spool;
 
+pub(crate) use self::archive::{TarNames, TarStream};
 pub use self::directory::directory;
 pub use self::input::Input;
 pub(crate) use self::spool::Spool;
 
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -138,6 +140,26 @@ impl Source {
             path: shown(path).to_owned(),
             bytes: bytes.map_err(|e| Error::io(shown(path), e))?,
         })
+    }
+
+    /// The bytes of `file` from its start, which messages call `path`.
+    ///
+    /// # Errors
+    /// If they can't be read.
+    pub(crate) fn of_file(path: &Path, mut file: File) -> Result<Self, Error> {
+        let open = || {
+            file.rewind()?;
+            let start = start_of(&mut file)?;
+            match Encoding::of(&start) {
+                Encoding::Plain => Self::map(&file),
+                encoding => Self::rest(start, file, encoding),
+            }
+        };
+        let path = path.to_owned();
+        match open() {
+            Ok(bytes) => Ok(Self { path, bytes }),
+            Err(e) => Err(Error::io(&path, e)),
+        }
     }
 
     /// The first bytes that are there at once, by which its format is recognised; empty only if the

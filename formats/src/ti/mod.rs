@@ -3,6 +3,7 @@
 //! ```text
 //! trace = list of files, one name on a line, line k (from 0) for rank k   and a file for each rank
 //!       | one file with the lines of all ranks, in any order of ranks
+//!       | a directory with the files of one trace, or a tar archive of them
 //! file  = { [ rank action { argument } ] LF }
 //! ```
 //!
@@ -64,11 +65,13 @@
 //! - **Collectives** that have flops compute them on each member, besides what the network does.
 
 mod action;
+mod archive;
 mod args;
 pub mod check;
 mod collective;
 mod datatype;
 mod demux;
+mod folder;
 pub(crate) mod grammar;
 pub mod info;
 mod lanes;
@@ -83,6 +86,7 @@ pub mod write;
 pub use action::{Action, Alltoallv, Collective, Elements, Mode, Request};
 pub use check::{Check, check, check_file, check_input};
 pub use datatype::Datatype;
+pub use folder::is_folder;
 pub use info::Info;
 pub use parser::{Parser, Step};
 pub use reader::Actions;

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::archive;
 use super::demux::{demux, name_of, source_blocks};
+use super::folder;
 use super::lanes::LanesWriter;
 use super::list::{self, Entry};
 use super::reader::{Actions, RankBytes, RankFile};
@@ -19,11 +21,21 @@ pub enum Form {
     List,
     /// One file with the lines of all ranks.
     OneFile,
+    /// A tar archive with either.
+    Archive,
 }
 
 /// The form of the trace whose unpacked content begins with `head`; `None` if it is none.
 #[must_use]
 pub fn probe(head: &[u8]) -> Option<Form> {
+    match archive::probe(head) {
+        true => Some(Form::Archive),
+        false => probe_text(head),
+    }
+}
+
+/// The form of what is no archive.
+pub(super) fn probe_text(head: &[u8]) -> Option<Form> {
     match Foreign::of(head) {
         Some(Foreign::Ti) => Some(list::form(head)),
         _ => None,
@@ -57,13 +69,16 @@ pub fn probe(head: &[u8]) -> Option<Form> {
 pub struct Trace {
     path: Arc<Path>,
     form: Form,
+    /// Those in which the trace is, if it is given by their list or their directory.
+    files: Arc<[PathBuf]>,
     ranks: Arc<[RankFile]>,
     /// Lines have their number in place of the rank.
     numbered: bool,
 }
 
 impl Trace {
-    /// Opens a trace by its list of files, or by its only file; plain, gzip or zstd, the files of ranks too.
+    /// Opens a trace by its list of files, its only file, the directory that has one of these, or a tar archive; plain, gzip or zstd,
+    /// the files of ranks too.
     ///
     /// Names in a list are relative to the folder of the list. Where there is no such file, the folder above is tried,
     /// since SimGrid takes them as relative to the folder in which it runs, and then the folder of the list without the
@@ -87,8 +102,14 @@ impl Trace {
     /// # Errors
     /// As [`Trace::open`].
     pub fn read(input: &Input, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+        if input.path().is_dir() {
+            return folder::read(input.path(), go_on);
+        }
         let mut source = input.open()?;
         let head = source.head()?;
+        if archive::probe(head) {
+            return archive::read(source, go_on);
+        }
         let foreign = Foreign::of(head).filter(|format| *format != Foreign::Ti);
         if let Some(format) = foreign {
             return Err(Error::foreign(source.path(), format));
@@ -96,12 +117,15 @@ impl Trace {
         let form = list::form(head);
         let path: Arc<Path> = source.path().into();
         match form {
-            Form::OneFile => Self::one_file(&path, source, go_on),
+            Form::OneFile | Form::Archive => Self::one_file(&path, source, go_on),
             Form::List => {
                 let entries = list::read(source)?;
                 let places = list::resolve(&path, &entries)?;
                 match &places[..] {
-                    [only] => Self::one_file(&(**only).into(), Source::open(only)?, go_on),
+                    [only] => {
+                        let trace = Self::one_file(&(**only).into(), Source::open(only)?, go_on)?;
+                        Ok(trace.map(|trace| trace.in_files(places)))
+                    }
                     _ => Self::list(path, &entries, &places, go_on),
                 }
             }
@@ -136,6 +160,7 @@ impl Trace {
         Ok(Self {
             path: Arc::clone(path),
             form: Form::OneFile,
+            files: Arc::new([]),
             ranks: (0..ranks).map(file).collect(),
             numbered: true,
         })
@@ -145,12 +170,18 @@ impl Trace {
         Self {
             path,
             form: Form::List,
+            files: Arc::new([]),
             ranks: ranks.into(),
             numbered: false,
         }
     }
 
-    fn list(
+    pub(super) fn in_files(self, files: Vec<PathBuf>) -> Self {
+        let files = files.into();
+        Self { files, ..self }
+    }
+
+    pub(super) fn list(
         path: Arc<Path>,
         entries: &[Entry],
         places: &[PathBuf],
@@ -200,7 +231,8 @@ impl Trace {
                 _ => RankBytes::File,
             },
         });
-        Ok(Some(Self::of_files(Arc::clone(&path), files.collect())))
+        let trace = Self::of_files(Arc::clone(&path), files.collect());
+        Ok(Some(trace.in_files(places.to_vec())))
     }
 
     /// The path of the list of files, or of the only file.
@@ -219,6 +251,12 @@ impl Trace {
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.ranks.len() as u32
+    }
+
+    /// The files that it is in besides the one by which it is given, in the order of ranks.
+    #[must_use]
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 
     /// The file that a rank is in.

@@ -96,7 +96,14 @@ impl Info {
     /// # Errors
     /// If the file can't be read or is not VEF.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let mut reader = Reader::open(path)?;
+        Self::of(Reader::open(path)?)
+    }
+
+    /// The same for a trace that is open, from its first record on.
+    ///
+    /// # Errors
+    /// As [`Info::read`].
+    pub fn of(mut reader: Reader) -> Result<Self, Error> {
         let header = reader.header().clone();
         let comms = reader.comms().to_vec();
         let mut tally = Tally::new(&header, &comms);

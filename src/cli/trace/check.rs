@@ -1,10 +1,14 @@
 //! `flitwise trace check`.
 
+use super::opened::{Opened, open};
 use crate::cli::{CliError, bad_trace, print};
 use flitwise::units::{human_bytes, human_count};
+use flitwise_formats::Source;
 use flitwise_formats::error::ErrorKind;
-use flitwise_formats::source::shown;
-use flitwise_formats::vef::{Check, Problem, check_file};
+use flitwise_formats::place::Place;
+use flitwise_formats::source::{Input, shown};
+use flitwise_formats::vef::{Check, Problem, Reader, observe};
+use flitwise_formats::{Problems, goal, ti};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -14,7 +18,11 @@ const SCHEMA: &str = "flitwise-trace-check-1";
 
 /// Prints the verdict to standard output. A broken trace is also bad input.
 pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
-    let verdict = verdict_on(file)?;
+    let verdict = match open(file)? {
+        Opened::Vef(source) => verdict_on(source)?,
+        Opened::Goal(input) => return print_other(&of_goal(&input)?, file, json),
+        Opened::Ti(input) => return print_other(&of_ti(&input)?, file, json),
+    };
     let text = if json {
         format!("{:#}\n", verdict.document(file))
     } else {
@@ -38,8 +46,18 @@ struct Verdict {
     check: Option<Check>,
 }
 
-fn verdict_on(file: &Path) -> Result<Verdict, CliError> {
-    match check_file(file) {
+fn verdict_on(source: Source) -> Result<Verdict, CliError> {
+    let check = || {
+        let mut reader = Reader::of(source)?;
+        loop {
+            // `go_on` never stops it.
+            if let Some((check, ())) = observe(&mut reader, (), &mut || true)? {
+                return Ok(check);
+            }
+        }
+    };
+    let checked: Result<Check, flitwise_formats::Error> = check();
+    match checked {
         Ok(mut check) => Ok(Verdict {
             errors: std::mem::take(&mut check.errors),
             error_total: check.error_total,
@@ -124,6 +142,128 @@ impl Verdict {
                 "collective_lines": c.members,
                 "unverified": c.unverified,
             })),
+        })
+    }
+}
+
+/// The verdict on a schedule or a TI trace.
+struct Other {
+    errors: Problems,
+    warnings: Problems,
+    counts: Vec<(&'static str, u64)>,
+}
+
+fn of_goal(input: &Input) -> Result<Other, CliError> {
+    let check = loop {
+        // `go_on` never stops it.
+        if let Some((check, _)) =
+            goal::check_input(input, &mut || true).map_err(|e| bad_trace(&e))?
+        {
+            break check;
+        }
+    };
+    let info = check.info;
+    Ok(Other {
+        errors: check.errors,
+        warnings: Problems::default(),
+        counts: vec![
+            ("ranks", info.ranks.into()),
+            ("operations", info.sends + info.recvs + info.calcs),
+            ("messages", info.sends),
+            ("bytes", info.send_bytes),
+        ],
+    })
+}
+
+fn of_ti(input: &Input) -> Result<Other, CliError> {
+    let check = loop {
+        if let Some((check, _)) = ti::check_input(input, &mut || true).map_err(|e| bad_trace(&e))? {
+            break check;
+        }
+    };
+    let info = check.info;
+    Ok(Other {
+        errors: check.errors,
+        warnings: check.warnings,
+        counts: vec![
+            ("ranks", info.ranks.into()),
+            ("actions", info.actions),
+            ("messages", info.sends + info.sendrecvs),
+            ("bytes", info.send_bytes.saturating_add(info.sendrecv_bytes)),
+            ("collective_calls", info.collectives),
+            ("waits_for_none", check.waits_for_none),
+            ("unknown_sizes", info.unknown_sizes),
+        ],
+    })
+}
+
+/// Prints such a verdict. A broken trace is also bad input.
+fn print_other(verdict: &Other, file: &Path, json: bool) -> Result<(), CliError> {
+    let text = match json {
+        true => format!("{:#}\n", verdict.document(file)),
+        false => verdict.text(file),
+    };
+    print(&text)?;
+    match verdict.errors.total {
+        0 => Ok(()),
+        total => Err(CliError::BadInput(format!(
+            "{}: the trace is broken: {}; record or convert it again",
+            shown(file).display(),
+            counted(total, "error"),
+        ))),
+    }
+}
+
+impl Other {
+    fn text(&self, file: &Path) -> String {
+        let name = shown(file).display().to_string();
+        let mut lines: Vec<String> = self.errors.first.iter().map(|p| p.to_string()).collect();
+        let hidden = (self.errors.total).saturating_sub(self.errors.first.len() as u64);
+        if hidden > 0 {
+            lines.push(format!("{name}: and {} more errors", human_count(hidden)));
+        }
+        let warnings = self.warnings.first.iter();
+        lines.extend(warnings.map(|p| format!("warning: {p}")));
+        if self.errors.is_empty() {
+            for &(what, count) in &self.counts {
+                let shown = match what {
+                    "bytes" => human_bytes(count),
+                    _ => human_count(count),
+                };
+                lines.push(format!("{:<16}  {shown}", what.replace('_', " ")));
+            }
+            lines.push(match self.warnings.total {
+                0 => format!("{name} -- nothing wrong"),
+                n => format!("{name} -- nothing wrong, {}", counted(n, "warning")),
+            });
+        }
+        lines.join("\n") + "\n"
+    }
+
+    fn document(&self, file: &Path) -> Value {
+        let list = |problems: &Problems| -> Vec<Value> {
+            let one = |p: &flitwise_formats::Problem| {
+                let (line, byte) = match p.place {
+                    Some(Place::Line(line)) => (Some(line), None),
+                    Some(Place::Byte(byte)) => (None, Some(byte)),
+                    None => (None, None),
+                };
+                let file = p.path.display().to_string();
+                json!({ "file": file, "line": line, "byte": byte, "message": p.message })
+            };
+            problems.first.iter().map(one).collect()
+        };
+        let counts: serde_json::Map<String, Value> = (self.counts.iter())
+            .map(|&(what, count)| (what.to_owned(), count.into()))
+            .collect();
+        json!({
+            "schema": SCHEMA,
+            "file": file.display().to_string(),
+            "clean": self.errors.is_empty(),
+            "error_total": self.errors.total,
+            "errors": list(&self.errors),
+            "warnings": list(&self.warnings),
+            "counts": counts,
         })
     }
 }

@@ -1,30 +1,37 @@
 //! `flitwise trace convert`.
 
-use super::output::{Output, Written, or_gone};
+use super::opened::{Opened, checked, open};
+use super::output::{Output, Written, or_gone, warn_of};
 use super::{broken, info::format_name};
 use crate::cli::{CliError, bad_trace};
 use clap::{Args, ValueEnum};
-use flitwise::units::Picoseconds;
-use flitwise_formats::source::shown;
-use flitwise_formats::vef::{ConvertError, Reader, Target, Version, convert};
+use flitwise::convert;
+use flitwise::replay::trace::Reading;
+use flitwise::units::{Picoseconds, Ratio};
+use flitwise_formats::Source;
+use flitwise_formats::source::{Input, shown, stream_id};
+use flitwise_formats::vef::{ConvertError, Reader, Target, Version};
 use std::path::PathBuf;
 
 /// Arguments of `flitwise trace convert`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  flitwise trace convert traces/hpl-16.vef.gz hpl-16.vef.zst --unit 100ps\n\nWhat the target can't hold exactly is refused, by line."
+    after_help = "Example:\n  flitwise trace convert traces/hpl-16.vef.gz hpl-16.vef.zst --unit 100ps\n\n  flitwise trace convert traces/goal/sweep3d-4.goal.gz sweep3d.vef.gz\n  flitwise trace convert traces/hpl-16.vef.gz hpl-16.goal --format goal\n\nFrom VEF to VEF, what the target can't hold exactly is refused, by line. Between formats, standard error says\nwhat is not as it was; docs/traces.md has a table of it."
 )]
 pub struct ConvertArgs {
-    /// Trace file, plain or compressed; it is checked on the way. - is standard input.
+    /// Trace, plain or compressed; it is checked on the way. - is standard input.
     input: PathBuf,
     /// File to write: .gz is gzip, .zst zstd, everything else plain; - is standard output.
     output: PathBuf,
-    /// Version of the format.
+    /// Format of the new trace.
     #[arg(long, value_name = "FORMAT", default_value = "vef3")]
     format: Format,
-    /// Unit of time, for example 1ns [default: the input's].
+    /// Unit of time of VEF made of VEF, for example 1ns [default: the input's].
     #[arg(long, value_name = "TIME")]
     unit: Option<Picoseconds>,
+    /// Flops per second of a rank in a TI trace, read or written [default: 20000].
+    #[arg(long, value_name = "FLOPS")]
+    host_speed: Option<Ratio>,
     /// Prints what was written as JSON.
     #[arg(long)]
     json: bool,
@@ -36,16 +43,103 @@ enum Format {
     Vef,
     /// With unit of time and traffic bit.
     Vef3,
+    /// A GOAL schedule, text.
+    Goal,
+    /// A GOAL schedule, binary.
+    GoalBinary,
+    /// A TI trace of SimGrid, in one file.
+    Ti,
 }
 
 pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
+    let version = match args.format {
+        Format::Vef => Some(Version::Vef),
+        Format::Vef3 => Some(Version::Vef3),
+        Format::Goal | Format::GoalBinary | Format::Ti => None,
+    };
+    let input = match (open(&args.input)?, version) {
+        (Opened::Vef(source), Some(version)) => return of_vef(args, source, version),
+        (Opened::Vef(source), None) => match stream_id(&args.input) {
+            Some(_) => Input::rest_of(source).map_err(|e| bad_trace(&e))?,
+            None => Input::new(&args.input),
+        },
+        (Opened::Goal(input) | Opened::Ti(input), _) => input,
+    };
+    to_another(args, &input)
+}
+
+/// Between formats.
+fn to_another(args: &ConvertArgs, input: &Input) -> Result<(), CliError> {
+    let bad = |why: &str| Err(CliError::BadInput(why.into()));
+    let (form, format) = match args.format {
+        Format::Vef => {
+            return bad("--format vef is for traces that are VEF: choose vef3, and convert that");
+        }
+        Format::Vef3 => (convert::Form::Vef3, "VEF3"),
+        Format::Goal => (convert::Form::Goal, "GOAL, text"),
+        Format::GoalBinary => (convert::Form::GoalBinary, "GOAL, binary"),
+        Format::Ti => (convert::Form::Ti, "TI"),
+    };
+    if args.unit.is_some() {
+        return bad("--unit is for traces that are VEF and become VEF: leave it out");
+    }
+    let reading = match args.host_speed {
+        None => Reading::default(),
+        Some(Ratio::ZERO) => return bad("--host-speed 0: a rank must compute: more than 0"),
+        Some(host_speed) => Reading { host_speed },
+    };
+    let file = checked(input)?;
+    let mut output = Output::open(&args.output)?;
+    let name = shown(&args.input);
+    let written = match convert::convert(&*file, name, &reading, form, &mut output) {
+        Ok(written) => written,
+        Err(e) => return or_write(e, args),
+    };
+    let what = format!("becomes {format}");
+    warn_of(&args.input, &what, &written.losses);
+    let written = Written {
+        format,
+        ps_per_unit: written.ps_per_unit,
+        ranks: written.ranks,
+        records: written.records,
+        messages: written.messages,
+        bytes: written.bytes,
+        markers: written.markers,
+        collectives: written.collectives,
+        members: written.members,
+        losses: written.losses,
+    };
+    output.finish(&written, args.json)
+}
+
+/// An output that can't be written is no fault of the input.
+fn or_write(error: anyhow::Error, args: &ConvertArgs) -> Result<(), CliError> {
+    use flitwise_formats::{Error, goal::WriteError as Goal, ti::WriteError as Ti};
+    let error = match error.downcast::<std::io::Error>() {
+        Ok(e) => return or_gone(Err(e), &args.output),
+        Err(error) => error,
+    };
+    let error = match error.downcast::<Goal>() {
+        Ok(Goal::Write(e)) => return or_gone(Err(e), &args.output),
+        Ok(e) => e.into(),
+        Err(error) => error,
+    };
+    let error = match error.downcast::<Ti>() {
+        Ok(Ti::Write(e)) => return or_gone(Err(e), &args.output),
+        Ok(e) => e.into(),
+        Err(error) => error,
+    };
+    Err(match error.downcast_ref::<Error>() {
+        Some(e) => bad_trace(e),
+        None => CliError::BadInput(format!("{}: {error:#}", shown(&args.input).display())),
+    })
+}
+
+/// From VEF to VEF, line by line.
+fn of_vef(args: &ConvertArgs, source: Source, version: Version) -> Result<(), CliError> {
     let input = &args.input;
     let bad = |why: String| CliError::BadInput(why);
-    let mut reader = Reader::open(input).map_err(|e| bad_trace(&e))?;
-    let version = match args.format {
-        Format::Vef => Version::Vef,
-        Format::Vef3 => Version::Vef3,
-    };
+    let mut reader = Reader::of(source).map_err(|e| bad_trace(&e))?;
     let unit = match args.unit {
         Some(Picoseconds(0)) => return Err(bad("--unit 0 is no unit of time".into())),
         Some(Picoseconds(ps)) => ps,
@@ -56,7 +150,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
         ps_per_unit: unit,
     };
     let output = Output::open(&args.output)?;
-    let (check, output) = match convert(&mut reader, target, output) {
+    let (check, output) = match flitwise_formats::vef::convert(&mut reader, target, output) {
         Ok(done) => done,
         Err(ConvertError::Write(e)) => return or_gone(Err(e), &args.output),
         Err(ConvertError::Broken(check)) => return Err(broken(input, &check)),
@@ -72,13 +166,15 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
     };
     let written = Written {
         format: format_name(version),
-        ps_per_unit: unit,
+        ps_per_unit: Some(unit),
         ranks: check.header.tasks,
         messages: check.messages,
         bytes: check.bytes,
         markers: check.markers,
         collectives: check.collectives,
         members: check.members,
-    };
+        ..Written::default()
+    }
+    .vef_records();
     output.finish(&written, args.json)
 }

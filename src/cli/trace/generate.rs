@@ -218,13 +218,15 @@ fn generate(args: &Common, kernel: Kernel) -> Result<(), CliError> {
     };
     let written = Written {
         format: "VEF3",
-        ps_per_unit: 1000,
+        ps_per_unit: Some(1000),
         ranks: args.ranks,
         messages: counts.messages,
         bytes: counts.bytes,
         markers: counts.markers,
         collectives: counts.collectives,
         members: counts.members,
-    };
+        ..Written::default()
+    }
+    .vef_records();
     output.finish(&written, args.json)
 }

@@ -1,20 +1,21 @@
 //! `flitwise trace info`.
 
-use super::matrix;
+use super::opened::{Opened, open};
+use super::{info_other, matrix};
 use crate::cli::{CliError, bad_trace, print};
 use clap::Args;
 use flitwise::results::write_table;
 use flitwise::units::{human_bytes, human_count, human_time};
 use flitwise_formats::source::shown;
-use flitwise_formats::vef::{Collectives, Info, Op, Version};
+use flitwise_formats::vef::{Collectives, Info, Op, Pair, Reader, Version};
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Version of the JSON.
-const SCHEMA: &str = "flitwise-trace-info-2";
+pub(super) const SCHEMA: &str = "flitwise-trace-info-2";
 /// Rank pairs listed.
-const PAIRS: usize = 10;
+pub(super) const PAIRS: usize = 10;
 /// Communicators listed in the text.
 const COMMS: usize = 8;
 
@@ -36,9 +37,16 @@ pub struct InfoArgs {
 
 pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
     let file = &args.file;
-    let info = Info::read(file).map_err(|e| bad_trace(&e))?;
+    let source = match open(file)? {
+        Opened::Vef(source) => source,
+        Opened::Goal(input) => return run_other(args, &info_other::of_goal(&input)?),
+        Opened::Ti(input) => return run_other(args, &info_other::of_ti(&input)?),
+    };
+    let info = Reader::of(source).and_then(Info::of);
+    let info = info.map_err(|e| bad_trace(&e))?;
     if let Some(form) = args.matrix {
-        return print(&matrix::whole(&info, form)?);
+        let (ranks, others) = (info.header.tasks, info.other_pairs);
+        return print(&matrix::whole(ranks, &info.pairs, others, form)?);
     }
     if args.json {
         return print(&format!("{:#}\n", document(file, &info)));
@@ -46,6 +54,20 @@ pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
     let mut text = String::new();
     // Writing to a String does not fail.
     let _ = write_text(&mut text, file, &info);
+    print(&text)
+}
+
+/// The same for other formats than VEF.
+fn run_other(args: &InfoArgs, summary: &info_other::Summary) -> Result<(), CliError> {
+    if let Some(form) = args.matrix {
+        return print(&summary.matrix(form)?);
+    }
+    if args.json {
+        return print(&format!("{:#}\n", summary.document(&args.file)));
+    }
+    let mut text = String::new();
+    // Writing to a String does not fail.
+    let _ = summary.write(&mut text, &args.file);
     print(&text)
 }
 
@@ -65,7 +87,7 @@ fn imbalance(info: &Info) -> f64 {
 }
 
 /// Smallest and largest message of class `i` of [`Info::sizes`].
-fn size_class(i: usize) -> (u64, u64) {
+pub(super) fn size_class(i: usize) -> (u64, u64) {
     match i {
         0 => (0, 0),
         _ => {
@@ -133,11 +155,11 @@ fn document(file: &Path, info: &Info) -> Value {
 fn write_text(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
     write_summary(out, file, info)?;
     write_collectives(out, info)?;
-    write_sizes(out, info)?;
+    write_sizes(out, &info.sizes, info.messages)?;
     if info.header.tasks <= matrix::SMALL && info.messages > 0 {
-        return matrix::write_tables(out, info);
+        return matrix::write_tables(out, info.header.tasks, &info.pairs);
     }
-    write_pairs(out, info)
+    write_pairs(out, &info.pairs, info.other_pairs)
 }
 
 fn write_summary(out: &mut String, file: &Path, info: &Info) -> fmt::Result {
@@ -207,10 +229,10 @@ fn write_collectives(out: &mut String, info: &Info) -> fmt::Result {
     write_table(out, &table)
 }
 
-fn write_sizes(out: &mut String, info: &Info) -> fmt::Result {
+pub(super) fn write_sizes(out: &mut String, sizes: &[u64], messages: u64) -> fmt::Result {
     let mut table = vec![row(["message size", "messages", "share"])];
-    for (i, &count) in info.sizes.iter().enumerate().filter(|&(_, &n)| n > 0) {
-        let share = 100.0 * count as f64 / info.messages.max(1) as f64;
+    for (i, &count) in sizes.iter().enumerate().filter(|&(_, &n)| n > 0) {
+        let share = 100.0 * count as f64 / messages.max(1) as f64;
         table.push(vec![
             size_label(i),
             human_count(count),
@@ -220,9 +242,9 @@ fn write_sizes(out: &mut String, info: &Info) -> fmt::Result {
     write_table(out, &table)
 }
 
-fn write_pairs(out: &mut String, info: &Info) -> fmt::Result {
+pub(super) fn write_pairs(out: &mut String, pairs: &[Pair], others: (u64, u64)) -> fmt::Result {
     let mut table = vec![row(["busiest rank pairs", "messages", "bytes"])];
-    for p in info.pairs.iter().take(PAIRS) {
+    for p in pairs.iter().take(PAIRS) {
         table.push(vec![
             format!("{} -> {}", p.src, p.dst),
             human_count(p.messages),
@@ -230,12 +252,12 @@ fn write_pairs(out: &mut String, info: &Info) -> fmt::Result {
         ]);
     }
     write_table(out, &table)?;
-    let more = info.pairs.len().saturating_sub(PAIRS) as u64;
+    let more = pairs.len().saturating_sub(PAIRS) as u64;
     if more > 0 {
         let more = human_count(more);
         writeln!(out, "and {more} more pairs: --matrix csv lists all of them")?;
     }
-    if let (others @ 1.., _) = info.other_pairs {
+    if let (others @ 1.., _) = others {
         let others = human_count(others);
         writeln!(
             out,
@@ -276,7 +298,7 @@ fn on(uses: &[&Collectives], info: &Info) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
-fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
+pub(super) fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(String::from).to_vec()
 }
 

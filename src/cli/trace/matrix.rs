@@ -4,7 +4,7 @@ use crate::cli::CliError;
 use clap::ValueEnum;
 use flitwise::results::write_table;
 use flitwise::units::{human_bytes, human_count};
-use flitwise_formats::vef::Info;
+use flitwise_formats::vef::Pair;
 use std::fmt::Write;
 
 /// Most ranks whose matrix the summary shows.
@@ -22,14 +22,18 @@ pub(super) enum Form {
 }
 
 /// The matrix and nothing else.
-pub(super) fn whole(info: &Info, form: Form) -> Result<String, CliError> {
-    let ranks = info.header.tasks;
+pub(super) fn whole(
+    ranks: u32,
+    pairs: &[Pair],
+    others: (u64, u64),
+    form: Form,
+) -> Result<String, CliError> {
     match form {
-        Form::Csv => Ok(csv(info)),
+        Form::Csv => Ok(csv(pairs, others)),
         Form::Text if ranks <= LARGE => {
             let mut out = String::new();
             // Writing to a String does not fail.
-            let _ = write_tables(&mut out, info);
+            let _ = write_tables(&mut out, ranks, pairs);
             Ok(out.trim_start_matches('\n').to_owned())
         }
         Form::Text => Err(CliError::BadInput(format!(
@@ -40,23 +44,23 @@ pub(super) fn whole(info: &Info, form: Form) -> Result<String, CliError> {
 
 /// Pairs by source and destination. The last line, without ranks, has the traffic of the pairs
 /// that are not counted separately.
-fn csv(info: &Info) -> String {
-    let mut pairs = info.pairs.clone();
+fn csv(pairs: &[Pair], others: (u64, u64)) -> String {
+    let mut pairs = pairs.to_vec();
     pairs.sort_unstable_by_key(|p| (p.src, p.dst));
     let mut out = String::from("src,dst,messages,bytes\n");
     for p in &pairs {
         // Writing to a String does not fail.
         let _ = writeln!(out, "{},{},{},{}", p.src, p.dst, p.messages, p.bytes);
     }
-    if let (messages @ 1.., bytes) = info.other_pairs {
+    if let (messages @ 1.., bytes) = others {
         let _ = writeln!(out, ",,{messages},{bytes}");
     }
     out
 }
 
 /// Bytes, then messages: a row per source, a column per destination.
-pub(super) fn write_tables(out: &mut String, info: &Info) -> std::fmt::Result {
-    let n = info.header.tasks.min(LARGE) as usize;
+pub(super) fn write_tables(out: &mut String, ranks: u32, pairs: &[Pair]) -> std::fmt::Result {
+    let n = ranks.min(LARGE) as usize;
     for (title, cell) in [("bytes from \\ to", 0), ("messages from \\ to", 1)] {
         let mut table = vec![vec!["-".to_owned(); n + 1]; n + 1];
         for rank in 0..n {
@@ -64,7 +68,7 @@ pub(super) fn write_tables(out: &mut String, info: &Info) -> std::fmt::Result {
             table[rank + 1][0] = rank.to_string();
         }
         title.clone_into(&mut table[0][0]);
-        for p in &info.pairs {
+        for p in pairs {
             let row = table.get_mut(p.src as usize + 1);
             if let Some(at) = row.and_then(|row| row.get_mut(p.dst as usize + 1)) {
                 *at = match cell {

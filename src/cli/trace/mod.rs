@@ -5,9 +5,12 @@ mod check;
 mod convert;
 mod generate;
 mod info;
+mod info_other;
 mod matrix;
+mod opened;
 mod output;
 mod slice;
+mod traffic;
 
 use super::CliError;
 use clap::{Args, Subcommand};
@@ -27,7 +30,7 @@ pub enum TraceCommand {
         after_help = "Example:\n  flitwise trace check traces/hpl-16.vef.gz\n\nExits 0 if the trace can be replayed, else 2. docs/result.md describes the JSON."
     )]
     Check(CheckArgs),
-    /// Copies a trace: other packing, version or unit of time, the same meaning.
+    /// Copies a trace into another packing, version, unit of time or format.
     Convert(convert::ConvertArgs),
     /// Cuts a window of time or some of the ranks out of a trace.
     Slice(slice::SliceArgs),

@@ -1,8 +1,9 @@
 //! The files to which commands write traces, and the report about them.
 
-use crate::cli::{CliError, print, signal};
+use crate::cli::{CliError, print, signal, tell};
 use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::Sink;
+use flitwise_formats::source::shown;
 use serde_json::json;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::path::Path;
@@ -86,42 +87,59 @@ pub(super) fn or_gone(result: io::Result<()>, path: &Path) -> Result<(), CliErro
     }
 }
 
+/// Says on standard error what is not as it was in the trace at `path`.
+pub(super) fn warn_of(path: &Path, what: &str, losses: &[String]) {
+    tell(format_args!("{} {what}", shown(path).display()));
+    for loss in losses {
+        tell(format_args!("not as in the trace: {loss}"));
+    }
+}
+
 /// What a written trace contains.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Written {
     pub format: &'static str,
-    pub ps_per_unit: u64,
+    /// Of VEF.
+    pub ps_per_unit: Option<u64>,
     pub ranks: u32,
+    /// Lines or operations.
+    pub records: u64,
     pub messages: u64,
     pub bytes: u64,
     pub markers: u64,
     pub collectives: u64,
     /// Lines of collectives.
     pub members: u64,
+    /// What is not as it was.
+    pub losses: Vec<String>,
 }
 
 impl Written {
-    fn records(&self) -> u64 {
-        self.messages + self.markers + self.members
+    /// What the other numbers of a VEF trace add up to.
+    pub fn vef_records(self) -> Self {
+        let records = self.messages + self.markers + self.members;
+        Self { records, ..self }
     }
 
     fn text(&self, path: &Path) -> String {
-        let unit = self.ps_per_unit;
-        let rows = [
+        let format = match self.ps_per_unit {
+            Some(unit) => format!("{}, times in units of {unit} ps", self.format),
+            None => self.format.to_owned(),
+        };
+        let mut rows = vec![
             ("written", path.display().to_string()),
-            (
-                "format",
-                format!("{}, times in units of {unit} ps", self.format),
-            ),
+            ("format", format),
             ("ranks", human_count(self.ranks.into())),
-            ("records", human_count(self.records())),
+            ("records", human_count(self.records)),
             ("messages", human_count(self.messages)),
             ("bytes", human_bytes(self.bytes)),
-            ("markers", human_count(self.markers)),
-            ("collectives", human_count(self.collectives)),
         ];
-        rows.map(|(name, value)| format!("{name:<14}  {value}\n"))
-            .concat()
+        if self.ps_per_unit.is_some() {
+            rows.push(("markers", human_count(self.markers)));
+        }
+        rows.push(("collectives", human_count(self.collectives)));
+        let line = |(name, value): (&str, String)| format!("{name:<14}  {value}\n");
+        rows.into_iter().map(line).collect()
     }
 
     fn json(&self, path: &Path) -> String {
@@ -131,12 +149,13 @@ impl Written {
             "format": self.format,
             "ps_per_unit": self.ps_per_unit,
             "ranks": self.ranks,
-            "records": self.records(),
+            "records": self.records,
             "messages": self.messages,
             "bytes": self.bytes,
             "markers": self.markers,
             "collectives": self.collectives,
             "collective_lines": self.members,
+            "losses": self.losses,
         });
         format!("{document:#}\n")
     }

@@ -1,15 +1,19 @@
 //! `flitwise trace slice`.
 
-use super::output::{Output, Written, or_gone};
+use super::opened::{Opened, checked, open};
+use super::output::{Output, Written, or_gone, warn_of};
 use super::{broken, info::format_name};
 use crate::cli::{CliError, bad_trace};
 use clap::{ArgGroup, Args};
+use flitwise::convert::{Form, convert};
+use flitwise::replay::trace::Reading;
 use flitwise::units::Picoseconds;
 use flitwise_formats::limits::MAX_TASKS;
 use flitwise_formats::quote::quoted;
-use flitwise_formats::source::shown;
+use flitwise_formats::source::{Input, shown, stream_id};
 use flitwise_formats::vef::{Cut, Plan, SliceError};
-use std::path::PathBuf;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Arguments of `flitwise trace slice`.
@@ -79,6 +83,7 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
         ranks: args.ranks.as_ref().map(|r| r.0.clone()),
     };
     let name = shown(&args.input).display();
+    let input = input_of(&args.input)?;
     let output = Output::open(&args.output)?;
     let refused = |e: SliceError| match e {
         SliceError::Write(e) => or_gone(Err(e), &args.output).err(),
@@ -88,7 +93,7 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
         e => Some(CliError::BadInput(e.to_string())),
     };
     let cut = || {
-        let plan = Plan::make(&args.input, &cut)?;
+        let plan = Plan::of(input, &cut)?;
         let output = plan.write(output)?;
         Ok((plan, output))
     };
@@ -99,15 +104,45 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
     let header = plan.header();
     let written = Written {
         format: format_name(header.version),
-        ps_per_unit: header.ps_per_unit,
+        ps_per_unit: Some(header.ps_per_unit),
         ranks: header.tasks,
         messages: plan.messages(),
         bytes: plan.bytes(),
         markers: header.messages - plan.messages(),
         collectives: header.collectives,
         members: header.members,
-    };
+        ..Written::default()
+    }
+    .vef_records();
     output.finish(&written, args.json)
+}
+
+/// The trace as VEF. Of another format, its VEF3 is in a file without a name.
+fn input_of(path: &Path) -> Result<Input, CliError> {
+    let source = match open(path)? {
+        Opened::Vef(source) => source,
+        Opened::Goal(input) | Opened::Ti(input) => return as_vef(path, &input),
+    };
+    match stream_id(path) {
+        Some(_) => Input::rest_of(source).map_err(|e| bad_trace(&e)),
+        None => Ok(Input::new(path)),
+    }
+}
+
+fn as_vef(path: &Path, input: &Input) -> Result<Input, CliError> {
+    let file = checked(input)?;
+    let failed = |e: std::io::Error| {
+        let dir = std::env::temp_dir();
+        CliError::Failed(format!("cannot write to {}: {e}", dir.display()))
+    };
+    let temporary = tempfile::tempfile().map_err(failed)?;
+    let mut out = BufWriter::new(temporary.try_clone().map_err(failed)?);
+    let reading = Reading::default();
+    let written = convert(&*file, shown(path), &reading, Form::Vef3, &mut out);
+    let written = written.map_err(|e| CliError::BadInput(format!("{e:#}")))?;
+    warn_of(path, "is cut as VEF3", &written.losses);
+    drop(out);
+    Ok(Input::of_file(path, temporary))
 }
 
 #[cfg(test)]

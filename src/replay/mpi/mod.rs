@@ -8,7 +8,7 @@ mod order;
 
 pub use call::{Call, CommId, Communicator, Protocol, RequestId, SendMode, Tag, Until};
 pub(super) use endpoint::{Cleared, Endpoint, Owner, Sending};
-pub(super) use matching::{Envelope, Pattern, Transfer};
+pub(crate) use matching::{Envelope, MatchQueues, Pattern, Transfer};
 
 /// A message of the MPI layer on its way. Slots are places in the tables of one of the two
 /// endpoints.

@@ -11,6 +11,7 @@ pub mod vef;
 
 use super::program::{Program, StopCheck};
 use crate::units::Ratio;
+use flitwise_formats::goal::Schedule;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,12 @@ pub trait TraceFormat: Sync {
 
     /// True if a file whose unpacked content begins with `head` says that it is of this format.
     fn probe(&self, head: &[u8]) -> bool;
+
+    /// True if the directory `dir` has a trace of this format.
+    fn finds(&self, dir: &Path) -> bool {
+        let _ = dir;
+        false
+    }
 
     /// Reads and checks all of `input`. Calls `go_on` now and then, and returns `None` as soon as it
     /// returns false.
@@ -48,6 +55,11 @@ pub trait TraceFile: Send + Sync {
     /// The least time that a replay takes, in picoseconds: its span on the
     /// [ideal clock](flitwise_formats::vef::Clock); `None` if it is not known.
     fn ideal_ps(&self) -> Option<u64> {
+        None
+    }
+
+    /// The schedule, if the trace is one.
+    fn schedule(&self) -> Option<&Schedule> {
         None
     }
 
@@ -177,12 +189,28 @@ pub fn check_input(
     input: &Input,
     go_on: &mut dyn FnMut() -> bool,
 ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
-    if dumpi::is_directory(input.path()) {
-        return dumpi::Dumpi.check(input, go_on);
+    format_of(input)?.check(input, go_on)
+}
+
+/// True if the directory `dir` has a trace.
+#[must_use]
+pub fn is_trace_directory(dir: &Path) -> bool {
+    dir.is_dir() && FORMATS.iter().any(|format| format.finds(dir))
+}
+
+/// The format of a trace, by its content. VEF says what is wrong with a file of none.
+///
+/// # Errors
+/// If the file can't be read.
+pub fn format_of(input: &Input) -> anyhow::Result<&'static dyn TraceFormat> {
+    let [first, ..] = FORMATS;
+    let mut formats = FORMATS.into_iter();
+    if input.path().is_dir() {
+        return Ok(formats
+            .find(|format| format.finds(input.path()))
+            .unwrap_or(first));
     }
     let mut source = input.open()?;
     let head = source.head()?;
-    let of_head = FORMATS.iter().find(|format| format.probe(head));
-    // The first format says what is wrong with a file of none.
-    of_head.unwrap_or(&FORMATS[0]).check(input, go_on)
+    Ok(formats.find(|format| format.probe(head)).unwrap_or(first))
 }

@@ -1,24 +1,23 @@
 //! The files in a tar archive.
 //!
 //! Of a plain archive they are read in place; those of others are written to a file without a name. The archive is
-//! read entry by entry as it is: whatever it says of itself, at most [`MAX_TAR_NAME`] bytes of it are in memory.
+//! read entry by entry as it is: whatever it says of itself, at most 64 KiB of it are in memory.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tar::{Archive, Entry, EntryType, PaxExtensions};
+use tar::{Archive, Entry};
 
 use super::collection::{Collection, metafile_stem, rank_file};
 use super::member::Member;
 use super::metafile;
 use crate::dumpi::metafile::Metafile;
 use crate::error::Error;
-use crate::limits::{MAX_METAFILE, MAX_TAR_NAME, RANK_BLOCK};
+use crate::limits::{MAX_METAFILE, RANK_BLOCK};
 use crate::quote::cut;
-use crate::source::{Encoding, Source, Spool, shown, start_of};
+use crate::source::{Encoding, Source, Spool, TarNames, TarStream, shown, start_of};
 
 /// Finds the files in the archive at `path`, of which `source` gives the unpacked bytes. `None` if `go_on` returned
 /// false.
@@ -81,10 +80,7 @@ fn plain(
 
 fn spooled(source: Source, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Collection>, Error> {
     let path = source.path().to_owned();
-    let mut stream = Stream {
-        source,
-        failed: None,
-    };
+    let mut stream = TarStream::new(source);
     let copied = copy(&path, &mut stream, go_on);
     // What the archive lacks because its own bytes could not be unpacked is not its fault.
     match stream.failed {
@@ -95,7 +91,7 @@ fn spooled(source: Source, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Col
 
 fn copy(
     path: &Path,
-    stream: &mut Stream,
+    stream: &mut TarStream,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Option<Collection>, Error> {
     let failed = |e| Error::compressed(path, "tar", e);
@@ -151,8 +147,7 @@ enum Of {
 struct Walk<'a> {
     path: &'a Path,
     found: Collection,
-    /// The name of the next entry, if its own header had no room for it.
-    long_name: Option<String>,
+    names: TarNames,
 }
 
 impl<'a> Walk<'a> {
@@ -160,44 +155,22 @@ impl<'a> Walk<'a> {
         Self {
             path: shown(path),
             found: Collection::default(),
-            long_name: None,
+            names: TarNames::default(),
         }
     }
 
     /// Name and kind of the file that is this entry, if it is one that matters.
     fn file(&mut self, entry: &mut Entry<'_, impl Read>) -> io::Result<Option<(String, Of)>> {
-        match entry.header().entry_type() {
-            EntryType::GNULongName => {
-                let name = text(entry)?;
-                let name = name.split('\0').next().unwrap_or_default();
-                self.long_name = Some(name.to_owned());
-                return Ok(None);
-            }
-            EntryType::XHeader => {
-                self.long_name = extended_name(&text(entry)?)?;
-                return Ok(None);
-            }
-            // Of the entry that comes.
-            EntryType::GNULongLink | EntryType::XGlobalHeader => return Ok(None),
-            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {}
-            _ => {
-                self.long_name = None;
-                return Ok(None);
-            }
-        }
-        let name = self.long_name.take().unwrap_or_else(|| {
-            let bytes: Cow<'_, [u8]> = entry.header().path_bytes();
-            String::from_utf8_lossy(&bytes).into_owned()
-        });
+        let Some(name) = self.names.file(entry)? else {
+            return Ok(None);
+        };
         let last = name.rsplit('/').next().unwrap_or_default();
         let of = match (rank_file(last), metafile_stem(last)) {
             (Some(_), _) => Of::Rank,
             (_, Some(_)) => Of::Metafile,
             _ => return Ok(None),
         };
-        if entry.header().entry_type() == EntryType::GNUSparse {
-            return Err(other("a file with holes (made with --sparse)"));
-        }
+        TarNames::whole(entry)?;
         Ok(Some((name, of)))
     }
 
@@ -225,63 +198,5 @@ impl<'a> Walk<'a> {
     fn shown(&self, name: &str) -> PathBuf {
         self.path
             .join(cut(name.trim_start_matches('/')).to_string())
-    }
-}
-
-fn other(what: &str) -> io::Error {
-    io::Error::other(format!(
-        "it has {what}, which is not read: pack the files again"
-    ))
-}
-
-/// All of an entry that says something of the next one.
-fn text(entry: &mut Entry<'_, impl Read>) -> io::Result<String> {
-    if entry.size() > MAX_TAR_NAME {
-        return Err(other("a name of more than 64 KiB"));
-    }
-    let mut bytes = Vec::new();
-    entry.take(MAX_TAR_NAME).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// The name in an extended header, if there is one.
-fn extended_name(text: &str) -> io::Result<Option<String>> {
-    let mut name = None;
-    for extension in PaxExtensions::new(text.as_bytes()) {
-        let extension = extension?;
-        match extension.key() {
-            Ok("path") => name = extension.value().ok().map(str::to_owned),
-            Ok("size") => return Err(other("a file of more than 8 GiB in the format `pax`")),
-            Ok(key) if key.starts_with("GNU.sparse") => {
-                return Err(other("a file with holes (made with --sparse)"));
-            }
-            _ => {}
-        }
-    }
-    Ok(name)
-}
-
-/// The bytes of a source. Keeps why they end too early.
-struct Stream {
-    source: Source,
-    failed: Option<Error>,
-}
-
-impl Read for Stream {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let (buf, eof) = self.source.buffer();
-            let n = buf.len().min(out.len());
-            if n > 0 || eof || out.is_empty() {
-                let from = buf.get(..n).unwrap_or_default();
-                out.get_mut(..n).unwrap_or_default().copy_from_slice(from);
-                self.source.consume(n);
-                return Ok(n);
-            }
-            if let Err(e) = self.source.more() {
-                self.failed.get_or_insert(e);
-                return Err(io::Error::other("its bytes can't be unpacked"));
-            }
-        }
     }
 }

@@ -183,6 +183,14 @@ impl Plan {
     pub fn make(path: &Path, cut: &Cut) -> Result<Self, SliceError> {
         // `go_on` never stops it.
         let source = Input::repeatable(path, &mut || true)?.ok_or_else(changed)?;
+        Self::of(source, cut)
+    }
+
+    /// The same for an input that can be opened any number of times.
+    ///
+    /// # Errors
+    /// As [`Plan::make`].
+    pub fn of(source: Input, cut: &Cut) -> Result<Self, SliceError> {
         let mut reader = Reader::of(source.open()?)?;
         let input = reader.header().clone();
         let all = reader.comms().to_vec();

@@ -26,11 +26,6 @@ use survey::{Known, Survey};
 /// DUMPI.
 pub struct Dumpi;
 
-/// True if the directory `path` has the files of a trace.
-#[must_use]
-pub fn is_directory(path: &Path) -> bool {
-    path.is_dir() && Set::is_directory(path)
-}
 
 impl TraceFormat for Dumpi {
     fn name(&self) -> &'static str {
@@ -39,6 +34,10 @@ impl TraceFormat for Dumpi {
 
     fn probe(&self, head: &[u8]) -> bool {
         Set::probe(head)
+    }
+
+    fn finds(&self, dir: &Path) -> bool {
+        Set::is_directory(dir)
     }
 
     fn check(

@@ -62,6 +62,10 @@ impl TraceFile for GoalFile {
         self.operations
     }
 
+    fn schedule(&self) -> Option<&Schedule> {
+        Some(&self.schedule)
+    }
+
     fn open<'a>(&self, _: &Reading, _: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
         Ok(Box::new(GoalProgram::new(self.schedule.clone(), self.cpus)))
     }

@@ -10,8 +10,8 @@ use crate::replay::program::{Program, StopCheck};
 use crate::replay::trace::{Reading, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_formats::source::Input;
-use flitwise_formats::ti::{Trace, check_input, probe};
-use std::path::PathBuf;
+use flitwise_formats::ti::{Trace, check_input, is_folder, probe};
+use std::path::{Path, PathBuf};
 
 /// TI.
 pub struct Ti;
@@ -23,6 +23,10 @@ impl TraceFormat for Ti {
 
     fn probe(&self, head: &[u8]) -> bool {
         probe(head).is_some()
+    }
+
+    fn finds(&self, dir: &Path) -> bool {
+        is_folder(dir)
     }
 
     fn check(
@@ -62,8 +66,7 @@ impl TraceFile for TiFile {
     }
 
     fn parts(&self) -> Vec<PathBuf> {
-        let files = (0..self.trace.ranks()).map(|rank| self.trace.path_of(rank));
-        let mut parts: Vec<PathBuf> = files.map(|file| file.to_path_buf()).collect();
+        let mut parts = self.trace.files().to_vec();
         // All ranks may have one file.
         parts.dedup();
         parts.retain(|part| *part != self.given);

@@ -1,0 +1,50 @@
+//! The trace that a command is given, whatever its format.
+
+use crate::cli::{CliError, bad_trace};
+use flitwise::replay::trace::{TraceFile, check_input};
+use flitwise_formats::source::{Input, stream_id};
+use flitwise_formats::{Source, goal, ti};
+use std::path::Path;
+
+/// A trace, before its records.
+pub(super) enum Opened {
+    /// VEF, or of no known format: its reader says why.
+    Vef(Source),
+    Goal(Input),
+    Ti(Input),
+}
+
+/// Opens the trace at `path`, which may be a pipe or `-`, and recognises its format.
+pub(super) fn open(path: &Path) -> Result<Opened, CliError> {
+    if ti::is_folder(path) {
+        return Ok(Opened::Ti(Input::new(path)));
+    }
+    let mut source = Source::open(path).map_err(|e| bad_trace(&e))?;
+    let head = source.head().map_err(|e| bad_trace(&e))?;
+    let (is_goal, is_ti) = (goal::probe(head).is_some(), ti::probe(head).is_some());
+    if !is_goal && !is_ti {
+        return Ok(Opened::Vef(source));
+    }
+    let input = match stream_id(path) {
+        Some(_) => Input::rest_of(source).map_err(|e| bad_trace(&e))?,
+        None => Input::new(path),
+    };
+    Ok(match is_goal {
+        true => Opened::Goal(input),
+        false => Opened::Ti(input),
+    })
+}
+
+/// Checks a trace that is to be replayed or converted.
+pub(super) fn checked(input: &Input) -> Result<Box<dyn TraceFile>, CliError> {
+    let bad = |e: anyhow::Error| match e.downcast_ref() {
+        Some(e) => bad_trace(e),
+        None => CliError::BadInput(format!("{e:#}")),
+    };
+    loop {
+        // It never stops.
+        if let Some(file) = check_input(input, &mut || true).map_err(bad)? {
+            return Ok(file);
+        }
+    }
+}

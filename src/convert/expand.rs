@@ -1,0 +1,182 @@
+//! Collectives as the messages of their usual algorithms, where a format has no collectives or not these.
+
+use super::graph::{After, Entry, Graph, Key, Losses, Node, Task};
+use crate::replay::collectives::{Plan, Step};
+use hashbrown::{HashMap, HashSet};
+use std::collections::BTreeMap;
+
+/// The first tag of messages of collectives; those of programs are below as a rule.
+pub(super) const FIRST_TAG: u32 = 1 << 30;
+
+/// The CPU of collectives that go on beside their rank: their steps wait for no computation.
+const BESIDE: u8 = 1;
+
+const NOTE: &str = "collectives become the messages of their usual algorithms";
+
+/// Replaces the collectives that are not in `kept`.
+pub(super) fn expand(
+    graph: Graph,
+    kept: &HashSet<Key>,
+    losses: &mut Losses,
+) -> anyhow::Result<Graph> {
+    let tags = tags(&graph, kept)?;
+    losses.add(tags.len() as u64, NOTE);
+    if tags.is_empty() {
+        return Ok(graph);
+    }
+    let any_tag = |node: &&Node| matches!(node.task, Task::Recv { tag: None, .. });
+    let any_tags = graph.ranks.iter().flatten().filter(any_tag).count();
+    losses.add(
+        any_tags as u64,
+        "receives of any tag may take a message of such a collective",
+    );
+    let mut expanded = Graph::default();
+    for nodes in graph.ranks {
+        expanded.ranks.push(expand_rank(nodes, kept, &tags)?);
+    }
+    Ok(expanded)
+}
+
+/// Where the tags of each collective begin, in the order of their keys.
+fn tags(graph: &Graph, kept: &HashSet<Key>) -> anyhow::Result<HashMap<Key, u32>> {
+    let mut widths: BTreeMap<Key, u32> = BTreeMap::new();
+    for node in graph.ranks.iter().flatten() {
+        let Task::Collective(entry) = &node.task else {
+            continue;
+        };
+        if kept.contains(&entry.key) {
+            continue;
+        }
+        let width = widths.entry(entry.key).or_default();
+        for step in steps(&entry.plan()?, entry.me) {
+            if let Step::Send { tag, .. } | Step::Recv { tag, .. } = step {
+                *width = (*width).max(tag.saturating_add(1));
+            }
+        }
+    }
+    let mut next: u32 = 0;
+    let mut tags = HashMap::new();
+    for (key, width) in widths {
+        // The tags of a trace with more messages between two ranks are used again, in order.
+        if next.checked_add(width).is_none_or(|end| end > FIRST_TAG) {
+            next = 0;
+        }
+        tags.insert(key, FIRST_TAG + next);
+        next = next.saturating_add(width);
+    }
+    Ok(tags)
+}
+
+fn steps(plan: &Plan, me: u32) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for round in 0..plan.rounds(me) {
+        plan.round(me, round, &mut steps);
+    }
+    steps
+}
+
+/// The operations of a rank with the steps of its collectives. Each old one has one new one that stands for its start
+/// and one for its end.
+fn expand_rank(
+    nodes: Vec<Node>,
+    kept: &HashSet<Key>,
+    tags: &HashMap<Key, u32>,
+) -> anyhow::Result<Vec<Node>> {
+    let beside = beside(&nodes);
+    let mut out: Vec<Node> = Vec::with_capacity(nodes.len());
+    let mut ends: Vec<(u32, u32)> = Vec::with_capacity(nodes.len());
+    // Operations may wait for later ones: what they wait for is renumbered at the end.
+    let mut old: Vec<bool> = Vec::with_capacity(nodes.len());
+    for (index, node) in (0..).zip(nodes) {
+        let first = out.len() as u32;
+        match &node.task {
+            Task::Collective(entry) if !kept.contains(&entry.key) => {
+                let cpu = if beside.contains(&index) {
+                    BESIDE
+                } else {
+                    node.cpu
+                };
+                let entry = std::sync::Arc::clone(entry);
+                let first_tag = tags.get(&entry.key).copied().unwrap_or(FIRST_TAG);
+                out.push(Node {
+                    task: Task::Calc { ps: 0 },
+                    cpu,
+                    ..node
+                });
+                old.push(true);
+                add_steps(&mut out, &entry, first_tag, cpu)?;
+                old.resize(out.len(), false);
+            }
+            _ => {
+                out.push(node);
+                old.push(true);
+            }
+        }
+        ends.push((first, out.len() as u32 - 1));
+    }
+    let waits = out.iter_mut().zip(old).filter(|(_, old)| *old);
+    for after in waits.flat_map(|(node, _)| &mut node.after) {
+        if let Some(&(first, last)) = ends.get(after.on as usize) {
+            // What an expanded collective begins with takes no time.
+            after.on = match *after {
+                After {
+                    kind: flitwise_formats::goal::Kind::Started,
+                    ..
+                } => first,
+                After { .. } => last,
+            };
+        }
+    }
+    Ok(out)
+}
+
+/// Adds the steps behind the last of `out`, which begins the collective, and what ends it.
+fn add_steps(out: &mut Vec<Node>, entry: &Entry, first_tag: u32, cpu: u8) -> anyhow::Result<()> {
+    let mut before = After::done(out.len() as u32 - 1);
+    let mut sends = Vec::new();
+    let rank = |member: u32| entry.members.get(member as usize).map_or(0, |r| r.get());
+    let mut push = |task: Task, after: Vec<After>| {
+        out.push(Node { task, after, cpu });
+        out.len() as u32 - 1
+    };
+    for step in steps(&entry.plan()?, entry.me) {
+        match step {
+            Step::Send { to, bytes, tag } => {
+                let (to, tag) = (rank(to), first_tag.saturating_add(tag));
+                let send = push(Task::Send { to, tag, bytes }, vec![before]);
+                sends.push(After::done(send));
+                before = After::started(send);
+            }
+            Step::Recv { from, tag } => {
+                let recv = Task::Recv {
+                    from: Some(rank(from)),
+                    tag: Some(first_tag.saturating_add(tag)),
+                    bytes: 0,
+                };
+                before = After::done(push(recv, vec![before]));
+            }
+            // The time of a reduction is a key of the experiment.
+            Step::Compute { .. } => {}
+        }
+    }
+    if !sends.contains(&before) {
+        sends.push(before);
+    }
+    push(Task::Calc { ps: 0 }, sends);
+    Ok(())
+}
+
+/// Collectives beside which their rank goes on: something waits for their start, but not for their end.
+pub(super) fn beside(nodes: &[Node]) -> HashSet<u32> {
+    let mut beside = HashSet::new();
+    for node in nodes {
+        for after in &node.after {
+            if after.kind == flitwise_formats::goal::Kind::Started
+                && !node.after.contains(&After::done(after.on))
+            {
+                beside.insert(after.on);
+            }
+        }
+    }
+    beside
+}

@@ -1,0 +1,322 @@
+//! The operations of a trace whose ranks do one thing after the other: VEF, and traces of MPI calls.
+
+use super::graph::{After, Brings, Entry, Graph, Key, Losses, Node, Task};
+use crate::replay::mpi::{Call, CommId, Communicator, RequestId, SendMode, Until};
+use crate::replay::program::{Action, Contribution, Event, Label, Op, Program, RankId, StreamId};
+use anyhow::{Context, bail, ensure};
+use flitwise_formats::goal::Kind;
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+/// A message that its receiver knows by an id.
+#[derive(Clone, Copy)]
+struct Known {
+    from: u32,
+    to: u32,
+    tag: u32,
+    bytes: u64,
+}
+
+#[derive(Default)]
+struct Builder {
+    graph: Graph,
+    losses: Losses,
+    /// Messages that an operation of their receiver waits for.
+    awaited: HashMap<u64, Known>,
+    others: Vec<Known>,
+    /// Receives of such messages: rank, operation and id.
+    receives: Vec<(u32, u32, u64)>,
+    /// Messages so far between two ranks: each gets a tag of its own.
+    tags: HashMap<(u32, u32), u32>,
+}
+
+/// The part of one rank that is read so far.
+#[derive(Default)]
+struct Rank {
+    number: u32,
+    nodes: Vec<Node>,
+    /// What the next operation waits for.
+    before: Vec<After>,
+    received: HashMap<u64, u32>,
+    collectives: HashMap<u64, u32>,
+    labels: HashMap<Label, u32>,
+    requests: HashMap<RequestId, u32>,
+    /// Collectives that it called on each communicator.
+    calls: HashMap<CommId, u32>,
+}
+
+pub(super) fn graph(program: &mut dyn Program, losses: &mut Losses) -> anyhow::Result<Graph> {
+    let mut builder = Builder::default();
+    for rank in RankId::all(program.ranks()) {
+        ensure!(
+            program.streams(rank) == 1,
+            "rank {rank} has several streams, which this conversion does not read"
+        );
+        let mut state = Rank {
+            number: rank.get(),
+            ..Rank::default()
+        };
+        while let Some(op) = program.next(rank, StreamId::new(0))? {
+            builder.add(&mut state, op)?;
+        }
+        state.end()?;
+        builder.graph.ranks.push(state.nodes);
+    }
+    let graph = builder.finish()?;
+    *losses = graph.1;
+    Ok(graph.0)
+}
+
+impl Rank {
+    /// Adds an operation that waits for what is before it.
+    fn node(&mut self, task: Task) -> anyhow::Result<u32> {
+        let after = std::mem::take(&mut self.before);
+        self.push(task, after)
+    }
+
+    fn push(&mut self, task: Task, after: Vec<After>) -> anyhow::Result<u32> {
+        let index = u32::try_from(self.nodes.len()).context("a rank of 2^32 operations")?;
+        let cpu = 0;
+        self.nodes.push(Node { task, after, cpu });
+        Ok(index)
+    }
+
+    /// What follows a call of an operation with or without a request.
+    fn called(&mut self, node: u32, request: Option<RequestId>) {
+        self.before = match request {
+            None => vec![After::done(node)],
+            Some(request) => {
+                self.requests.insert(request, node);
+                vec![After::started(node)]
+            }
+        };
+    }
+
+    /// What the rank waits for at its end becomes an operation of no time.
+    fn end(&mut self) -> anyhow::Result<()> {
+        let waits = |after: &After| {
+            let node = self.nodes.get(after.on as usize);
+            after.kind == Kind::Done
+                && node.is_some_and(|node| !matches!(node.task, Task::Calc { .. }))
+        };
+        if self.before.iter().any(waits) {
+            self.node(Task::Calc { ps: 0 })?;
+        }
+        Ok(())
+    }
+
+    fn collective(
+        &mut self,
+        comm: &Communicator,
+        contribution: Contribution,
+        request: Option<RequestId>,
+    ) -> anyhow::Result<()> {
+        let number = self.calls.entry(comm.id).or_default();
+        let key = Key::Call(comm.id.get(), *number);
+        *number += 1;
+        let me = comm.members.iter().position(|m| m.get() == self.number);
+        let me = me.with_context(|| format!("rank {} is no member", self.number))?;
+        let entry = Entry {
+            key,
+            members: Arc::clone(&comm.members),
+            me: me as u32,
+            brings: Brings::Own(contribution),
+        };
+        let node = self.node(Task::Collective(Arc::new(entry)))?;
+        self.called(node, request);
+        Ok(())
+    }
+
+    fn waits(&mut self, after: After) {
+        if !self.before.contains(&after) {
+            self.before.push(after);
+        }
+    }
+}
+
+impl Builder {
+    fn add(&mut self, rank: &mut Rank, op: Op) -> anyhow::Result<()> {
+        for &event in op.after.events() {
+            self.event(rank, event)?;
+        }
+        let first = rank.nodes.len();
+        if op.compute_ps > 0 {
+            let ps = op.compute_ps;
+            let calc = rank.node(Task::Calc { ps })?;
+            rank.before = vec![After::done(calc)];
+        }
+        match op.action {
+            Action::Marker => {}
+            Action::Send {
+                id,
+                to,
+                bytes,
+                awaited,
+            } => {
+                let known = self.known(rank.number, to.get(), bytes);
+                match awaited {
+                    true => drop(self.awaited.insert(id, known)),
+                    false => self.others.push(known),
+                }
+                let (to, tag) = (known.to, known.tag);
+                let send = rank.node(Task::Send { to, tag, bytes })?;
+                rank.before = vec![After::started(send)];
+            }
+            Action::Collective(collective, me) => {
+                let (id, members) = (collective.id, Arc::clone(&collective.members));
+                let entry = Entry {
+                    key: Key::Id(id),
+                    members,
+                    me,
+                    brings: Brings::All(collective),
+                };
+                let node = rank.node(Task::Collective(Arc::new(entry)))?;
+                rank.collectives.insert(id, node);
+                rank.before = vec![After::started(node)];
+            }
+            Action::Mpi(call) => self.call(rank, *call)?,
+        }
+        if let Some(label) = op.label
+            && rank.nodes.len() > first
+        {
+            let last = rank.nodes.len() as u32 - 1;
+            rank.labels.insert(label, last);
+        }
+        Ok(())
+    }
+
+    /// The next operation of `rank` waits for an event.
+    fn event(&mut self, rank: &mut Rank, event: Event) -> anyhow::Result<()> {
+        let after = match event {
+            Event::Received(id) => {
+                let node = match rank.received.get(&id) {
+                    Some(&node) => node,
+                    None => {
+                        let (from, tag, bytes) = (None, None, 0);
+                        // Filled in when its send was read.
+                        let node = rank.push(Task::Recv { from, tag, bytes }, Vec::new())?;
+                        self.receives.push((rank.number, node, id));
+                        rank.received.insert(id, node);
+                        node
+                    }
+                };
+                After::done(node)
+            }
+            Event::Completed(id) => match rank.collectives.get(&id) {
+                Some(&node) => After::done(node),
+                None => bail!("collective {id} is waited for before it is entered"),
+            },
+            Event::Started(label) | Event::Done(label) => match rank.labels.get(&label) {
+                Some(&on) if matches!(event, Event::Started(_)) => After::started(on),
+                Some(&on) => After::done(on),
+                None => return Ok(()),
+            },
+        };
+        rank.waits(after);
+        Ok(())
+    }
+
+    fn known(&mut self, from: u32, to: u32, bytes: u64) -> Known {
+        let next = self.tags.entry((from, to)).or_default();
+        let tag = *next;
+        *next = next.wrapping_add(1) & (super::expand::FIRST_TAG - 1);
+        Known {
+            from,
+            to,
+            tag,
+            bytes,
+        }
+    }
+
+    fn call(&mut self, rank: &mut Rank, call: Call) -> anyhow::Result<()> {
+        match call {
+            Call::Send {
+                to,
+                tag,
+                bytes,
+                mode,
+                request,
+                ..
+            } => {
+                let (to, tag) = (to.get(), tag.0.cast_unsigned());
+                let node = rank.node(Task::Send { to, tag, bytes })?;
+                rank.called(node, request);
+                match mode {
+                    SendMode::Standard => {}
+                    SendMode::Buffered => {
+                        self.losses.add(1, "buffered sends become standard sends");
+                    }
+                    SendMode::Synchronous => {
+                        self.losses
+                            .add(1, "synchronous sends become standard sends");
+                    }
+                }
+            }
+            Call::Receive {
+                from, tag, request, ..
+            } => {
+                let (from, tag) = (from.map(RankId::get), tag.map(|tag| tag.0.cast_unsigned()));
+                let node = rank.node(Task::Recv {
+                    from,
+                    tag,
+                    bytes: 0,
+                })?;
+                rank.called(node, request);
+            }
+            Call::Collective {
+                comm,
+                contribution,
+                request,
+            } => rank.collective(&comm, contribution, request)?,
+            Call::Wait { requests, until } => {
+                let active = requests.iter().filter_map(|r| rank.requests.remove(r));
+                let active: Vec<u32> = active.collect();
+                if until != Until::All && active.len() > 1 {
+                    self.losses
+                        .add(1, "waits for one of several requests wait for all of them");
+                }
+                for node in active {
+                    rank.waits(After::done(node));
+                }
+            }
+            Call::Probe { .. } => {
+                let what = "probes that found a message are left out: its receive waits for it";
+                self.losses.add(1, what);
+            }
+            Call::Free { requests } => requests.iter().for_each(|request| {
+                rank.requests.remove(request);
+            }),
+        }
+        Ok(())
+    }
+
+    /// Fills in what receives of messages with an id take, and adds those of messages that nothing waits for.
+    fn finish(mut self) -> anyhow::Result<(Graph, Losses)> {
+        for (rank, node, id) in self.receives {
+            let known = self.awaited.remove(&id);
+            let known = known.with_context(|| format!("message {id} is never sent"))?;
+            let rank = self.graph.ranks.get_mut(rank as usize);
+            if let Some(node) = rank.and_then(|nodes| nodes.get_mut(node as usize)) {
+                node.task = receive(known);
+            }
+        }
+        for known in self.others {
+            if let Some(nodes) = self.graph.ranks.get_mut(known.to as usize) {
+                nodes.push(Node {
+                    task: receive(known),
+                    after: Vec::new(),
+                    cpu: 0,
+                });
+            }
+        }
+        Ok((self.graph, self.losses))
+    }
+}
+
+fn receive(known: Known) -> Task {
+    Task::Recv {
+        from: Some(known.from),
+        tag: Some(known.tag),
+        bytes: known.bytes,
+    }
+}

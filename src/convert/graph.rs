@@ -1,0 +1,120 @@
+//! What all ranks of a trace do, as operations with dependencies: the form between two formats.
+
+use crate::replay::collectives::{Choices, Plan};
+use crate::replay::program::{Collective, Contribution, RankId};
+use anyhow::Context;
+use flitwise_formats::goal::Kind;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The operations of each rank. Operations that may start at the same time start in their order here.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    pub ranks: Vec<Vec<Node>>,
+}
+
+/// An operation.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub task: Task,
+    /// What it waits for.
+    pub after: Vec<After>,
+    /// One CPU does one thing at a time.
+    pub cpu: u8,
+}
+
+/// A dependency on another operation of the rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct After {
+    pub on: u32,
+    pub kind: Kind,
+}
+
+impl After {
+    pub fn done(on: u32) -> Self {
+        let kind = Kind::Done;
+        Self { on, kind }
+    }
+
+    pub fn started(on: u32) -> Self {
+        let kind = Kind::Started;
+        Self { on, kind }
+    }
+}
+
+/// What an operation does.
+#[derive(Debug, Clone)]
+pub(super) enum Task {
+    Calc {
+        ps: u64,
+    },
+    Send {
+        to: u32,
+        tag: u32,
+        bytes: u64,
+    },
+    /// From any rank, with any tag where there is none.
+    Recv {
+        from: Option<u32>,
+        tag: Option<u32>,
+        bytes: u64,
+    },
+    Collective(Arc<Entry>),
+}
+
+/// Tells the collectives of a trace apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Key {
+    Id(u64),
+    /// Communicator, and number among the calls on it.
+    Call(u32, u32),
+}
+
+/// A rank enters a collective.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub key: Key,
+    pub members: Arc<[RankId]>,
+    /// Position among the members.
+    pub me: u32,
+    pub brings: Brings,
+}
+
+/// What a member knows of its collective.
+#[derive(Debug)]
+pub(super) enum Brings {
+    All(Arc<Collective>),
+    Own(Contribution),
+}
+
+impl Entry {
+    /// The messages of this member, by the usual algorithm.
+    pub fn plan(&self) -> anyhow::Result<Plan> {
+        let (n, choices) = (self.members.len(), Choices::default());
+        let plan = match &self.brings {
+            Brings::All(collective) => Plan::new(&collective.kind, n, &choices),
+            Brings::Own(contribution) => Plan::of_member(contribution, self.me, n, &choices),
+        };
+        plan.with_context(|| format!("a collective of {n} ranks"))
+    }
+}
+
+/// What a conversion changes, counted by kind.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Losses(BTreeMap<&'static str, u64>);
+
+impl Losses {
+    /// `count` times, what is described by the words behind the number.
+    pub fn add(&mut self, count: u64, what: &'static str) {
+        if count > 0 {
+            *self.0.entry(what).or_default() += count;
+        }
+    }
+
+    /// In order of their words.
+    pub fn lines(&self) -> Vec<String> {
+        let line =
+            |(what, count): (&&str, &u64)| format!("{} {what}", crate::units::human_count(*count));
+        self.0.iter().map(line).collect()
+    }
+}

@@ -1,0 +1,299 @@
+//! The operations of all ranks on a network on which messages take no time: in what order they start, and which message
+//! each receive takes.
+
+use super::graph::{Brings, Entry, Graph, Key, Node, Task};
+use crate::replay::mpi::{CommId, Envelope, MatchQueues, Pattern, Tag, Transfer};
+use crate::replay::program::{CollectiveKind, Contribution, RankId};
+use anyhow::bail;
+use flitwise_formats::goal::Kind;
+use hashbrown::HashMap;
+use std::collections::{BTreeSet, VecDeque};
+
+/// What happened.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    /// Rank and operation, in the order in which they started.
+    pub starts: Vec<(u32, u32)>,
+    /// By rank and receive: rank and send.
+    pub taken: Vec<HashMap<u32, (u32, u32)>>,
+}
+
+/// Carries out all operations.
+///
+/// # Errors
+/// If some can never start or end.
+pub(super) fn run(graph: &Graph) -> anyhow::Result<Course> {
+    let mut machine = Machine::new(graph);
+    while let Some((now, rank)) = machine.agenda.pop_first() {
+        machine.now = now;
+        machine.act(rank);
+    }
+    for (number, rank) in machine.ranks.iter().enumerate() {
+        if rank.open > 0 {
+            bail!(
+                "rank {number} waits for ever on an ideal network: {} of its operations can't start or end",
+                rank.open
+            );
+        }
+    }
+    Ok(machine.course)
+}
+
+/// How far a rank is.
+#[derive(Default)]
+struct Rank {
+    /// Operations for which each operation waits.
+    unmet: Vec<u32>,
+    /// Who waits for each operation.
+    waiting: Vec<Vec<(u32, Kind)>>,
+    cpus: Vec<Cpu>,
+    queues: MatchQueues<u32>,
+    open: usize,
+}
+
+#[derive(Default)]
+struct Cpu {
+    ready: VecDeque<u32>,
+    /// The computation in progress, and its end.
+    busy: Option<(u32, u64)>,
+}
+
+/// Who has entered a collective.
+#[derive(Default)]
+struct Entered {
+    count: usize,
+    root: bool,
+    /// Members that are not done: rank and operation.
+    waiting: Vec<(u32, u32)>,
+}
+
+/// For whom a member of a collective waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WaitsFor {
+    Nobody,
+    Root,
+    All,
+}
+
+struct Machine<'a> {
+    graph: &'a Graph,
+    ranks: Vec<Rank>,
+    entered: HashMap<Key, Entered>,
+    /// When a rank may go on.
+    agenda: BTreeSet<(u64, u32)>,
+    now: u64,
+    course: Course,
+}
+
+impl Rank {
+    fn new(nodes: &[Node]) -> Self {
+        let cpus = nodes.iter().map(|node| usize::from(node.cpu) + 1).max();
+        let mut rank = Self {
+            unmet: vec![0; nodes.len()],
+            waiting: vec![Vec::new(); nodes.len()],
+            cpus: Vec::new(),
+            queues: MatchQueues::default(),
+            open: nodes.len(),
+        };
+        rank.cpus.resize_with(cpus.unwrap_or(1), Cpu::default);
+        for (index, node) in (0..).zip(nodes) {
+            for after in &node.after {
+                if let Some(waiting) = rank.waiting.get_mut(after.on as usize) {
+                    waiting.push((index, after.kind));
+                    rank.unmet[index as usize] += 1;
+                }
+            }
+            if rank.unmet[index as usize] == 0 {
+                rank.cpus[usize::from(node.cpu)].ready.push_back(index);
+            }
+        }
+        rank
+    }
+}
+
+impl<'a> Machine<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let ranks: Vec<Rank> = graph.ranks.iter().map(|nodes| Rank::new(nodes)).collect();
+        let course = Course {
+            taken: ranks.iter().map(|_| HashMap::new()).collect(),
+            ..Course::default()
+        };
+        Self {
+            agenda: (0..ranks.len() as u32).map(|rank| (0, rank)).collect(),
+            graph,
+            ranks,
+            entered: HashMap::new(),
+            now: 0,
+            course,
+        }
+    }
+
+    /// Lets a rank do all that it can do now.
+    fn act(&mut self, rank: u32) {
+        loop {
+            let mut acted = false;
+            for cpu in 0..self.ranks[rank as usize].cpus.len() {
+                acted |= self.act_on(rank, cpu);
+            }
+            if !acted {
+                return;
+            }
+        }
+    }
+
+    fn act_on(&mut self, rank: u32, cpu: usize) -> bool {
+        let state = &mut self.ranks[rank as usize].cpus[cpu];
+        match state.busy {
+            Some((_, end)) if end > self.now => return false,
+            Some((calc, _)) => {
+                state.busy = None;
+                self.complete(rank, calc);
+                return true;
+            }
+            None => {}
+        }
+        let Some(index) = state.ready.pop_front() else {
+            return false;
+        };
+        self.start(rank, cpu, index);
+        true
+    }
+
+    fn start(&mut self, rank: u32, cpu: usize, index: u32) {
+        let graph = self.graph;
+        self.course.starts.push((rank, index));
+        self.happened(rank, index, Kind::Started);
+        match &graph.ranks[rank as usize][index as usize].task {
+            Task::Calc { ps: 0 } => self.complete(rank, index),
+            Task::Calc { ps } => {
+                let end = self.now.saturating_add(*ps);
+                self.ranks[rank as usize].cpus[cpu].busy = Some((index, end));
+                self.agenda.insert((end, rank));
+            }
+            &Task::Send { to, tag, .. } => {
+                self.complete(rank, index);
+                let envelope = Envelope {
+                    from: RankId::new(rank),
+                    comm: CommId::new(0),
+                    tag: Tag(tag.cast_signed()),
+                    transfer: Transfer::Rendezvous { send: index },
+                };
+                let receiver = self.ranks.get_mut(to as usize);
+                if let Some(recv) = receiver.and_then(|r| r.queues.arrive(envelope)) {
+                    self.taken(to, recv, envelope);
+                }
+            }
+            &Task::Recv { from, tag, .. } => {
+                let pattern = Pattern {
+                    comm: CommId::new(0),
+                    from: from.map(RankId::new),
+                    tag: tag.map(|tag| Tag(tag.cast_signed())),
+                };
+                let queues = &mut self.ranks[rank as usize].queues;
+                if let Some((recv, envelope)) = queues.receive(pattern, index) {
+                    self.taken(rank, recv, envelope);
+                }
+            }
+            Task::Collective(entry) => self.enter(rank, index, entry),
+        }
+    }
+
+    fn taken(&mut self, rank: u32, recv: u32, envelope: Envelope) {
+        if let Transfer::Rendezvous { send } = envelope.transfer {
+            let from = envelope.from.get();
+            self.course.taken[rank as usize].insert(recv, (from, send));
+        }
+        self.complete(rank, recv);
+    }
+
+    fn enter(&mut self, rank: u32, index: u32, entry: &Entry) {
+        let (root, rule) = waits_for(entry);
+        let members = entry.members.len();
+        let entered = self.entered.entry(entry.key).or_default();
+        entered.count += 1;
+        entered.root |= root == Some(entry.me);
+        let (all, has_root) = (entered.count == members, entered.root);
+        let over = match rule {
+            WaitsFor::Nobody => true,
+            WaitsFor::Root => has_root,
+            WaitsFor::All => all,
+        };
+        if !over {
+            entered.waiting.push((rank, index));
+        }
+        // A root that enters releases those that wait for it, and the last member all of them.
+        let free = all || (has_root && waits_for_root(entry));
+        let released = match free {
+            true => std::mem::take(&mut entered.waiting),
+            false => Vec::new(),
+        };
+        if all {
+            self.entered.remove(&entry.key);
+        }
+        for (rank, index) in released {
+            self.complete(rank, index);
+        }
+        if over {
+            self.complete(rank, index);
+        }
+    }
+
+    fn complete(&mut self, rank: u32, index: u32) {
+        self.ranks[rank as usize].open -= 1;
+        self.happened(rank, index, Kind::Done);
+    }
+
+    fn happened(&mut self, rank: u32, index: u32, what: Kind) {
+        let nodes = &self.graph.ranks[rank as usize];
+        let state = &mut self.ranks[rank as usize];
+        let waiting = std::mem::take(&mut state.waiting[index as usize]);
+        for &(of, _) in waiting.iter().filter(|(_, kind)| *kind == what) {
+            let unmet = &mut state.unmet[of as usize];
+            *unmet -= 1;
+            if *unmet == 0 {
+                let cpu = usize::from(nodes[of as usize].cpu);
+                state.cpus[cpu].ready.push_back(of);
+                self.agenda.insert((self.now, rank));
+            }
+        }
+        state.waiting[index as usize] = waiting;
+    }
+}
+
+/// The position of the root, if there is one, and for whom this member waits.
+fn waits_for(entry: &Entry) -> (Option<u32>, WaitsFor) {
+    let me = entry.me;
+    let from_root = |root: u32| match me == root {
+        true => (Some(root), WaitsFor::Nobody),
+        false => (Some(root), WaitsFor::Root),
+    };
+    let to_root = |root: u32| match me == root {
+        true => (Some(root), WaitsFor::All),
+        false => (Some(root), WaitsFor::Nobody),
+    };
+    let of_kind = |kind: &CollectiveKind| match *kind {
+        CollectiveKind::Bcast { root, .. } | CollectiveKind::Scatter { root, .. } => {
+            from_root(root)
+        }
+        CollectiveKind::Reduce { root, .. } | CollectiveKind::Gather { root, .. } => to_root(root),
+        _ => (None, WaitsFor::All),
+    };
+    match &entry.brings {
+        Brings::All(collective) => of_kind(&collective.kind),
+        Brings::Own(Contribution::Known(kind)) => of_kind(kind),
+        Brings::Own(Contribution::Gatherv { root, .. }) => to_root(*root),
+        Brings::Own(Contribution::Scatterv { root, .. }) => from_root(*root),
+        Brings::Own(Contribution::Alltoallv { .. }) => (None, WaitsFor::All),
+    }
+}
+
+/// True if the members wait for the root alone.
+fn waits_for_root(entry: &Entry) -> bool {
+    match waits_for(entry) {
+        (Some(root), rule) => match entry.me == root {
+            true => rule == WaitsFor::Nobody,
+            false => rule == WaitsFor::Root,
+        },
+        (None, _) => false,
+    }
+}

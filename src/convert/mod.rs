@@ -1,0 +1,176 @@
+//! Traces from one format into another: VEF, GOAL schedules and TI traces, and whatever else becomes a
+//! [program](crate::replay::program) of MPI calls.
+//!
+//! All operations of a trace are in memory, with their dependencies (`graph`). What the target does not have is put in other words,
+//! and counted: `docs/traces.md` lists it. Where a target has one order of operations, or names messages in place of
+//! receives that accept any, it is as on a network on which messages take no time (`ideal`).
+
+mod expand;
+mod from_goal;
+mod from_program;
+mod graph;
+mod ideal;
+mod to_goal;
+mod to_ti;
+mod to_vef;
+
+use crate::replay::program::StopCheck;
+use crate::replay::trace::{Reading, TraceFile};
+use anyhow::ensure;
+use flitwise_formats::goal;
+use graph::{Graph, Losses, Task};
+use hashbrown::HashSet;
+use std::io::Write;
+use std::path::Path;
+
+/// What a trace becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// VEF3.
+    Vef3,
+    /// A GOAL schedule, text.
+    Goal,
+    /// A GOAL schedule, binary.
+    GoalBinary,
+    /// A TI trace, in one file.
+    Ti,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// Ranks.
+    pub ranks: u32,
+    /// Lines or operations.
+    pub records: u64,
+    /// Messages from point to point, those of collectives that became messages included.
+    pub messages: u64,
+    /// Their payload in bytes.
+    pub bytes: u64,
+    /// Collectives that are still ones.
+    pub collectives: u64,
+    /// Lines of these.
+    pub members: u64,
+    /// VEF: entries of waits, and ends.
+    pub markers: u64,
+    /// Picoseconds of a unit of time, where the target has one.
+    pub ps_per_unit: Option<u64>,
+    /// What is not as it was, a line each, beginning with how often.
+    pub losses: Vec<String>,
+}
+
+/// Most operations of a trace that is converted: 8 GB of memory at most.
+const MAX_OPERATIONS: u64 = 1 << 25;
+
+/// Writes the trace `file`, which messages call `name`, in another form. A TI trace is read, and written, for ranks of the speed in
+/// `reading`.
+///
+/// # Errors
+/// If the trace can't be read, has too many operations, or does not end on an ideal network; or if `out` fails.
+///
+/// # Examples
+/// ```
+/// use flitwise::convert::{Form, convert};
+/// use flitwise::replay::trace::{Reading, check_file};
+///
+/// let dir = tempfile::tempdir()?;
+/// let path = dir.path().join("pair.goal");
+/// std::fs::write(&path, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n")?;
+/// let file = check_file(&path, &mut || true)?.expect("not stopped");
+/// let mut vef = Vec::new();
+/// let written = convert(&*file, &path, &Reading::default(), Form::Vef3, &mut vef)?;
+/// assert_eq!((written.messages, written.bytes), (1, 64));
+/// assert!(vef.starts_with(b"VEF3 2 "));
+/// # Ok::<(), anyhow::Error>(())
+/// ```
+pub fn convert(
+    file: &dyn TraceFile,
+    name: &Path,
+    reading: &Reading,
+    form: Form,
+    out: &mut impl Write,
+) -> anyhow::Result<Written> {
+    let operations = file.operations();
+    ensure!(
+        operations <= MAX_OPERATIONS,
+        "{} has {operations} operations; at most {MAX_OPERATIONS} are converted: cut out a part of it",
+        name.display()
+    );
+    let mut losses = Losses::default();
+    let graph = match file.schedule() {
+        Some(schedule) => from_goal::graph(schedule, &mut losses)?,
+        None => {
+            let mut program = file.open(reading, StopCheck::never())?;
+            from_program::graph(&mut *program, &mut losses)?
+        }
+    };
+    let kept = match form {
+        Form::Vef3 => to_vef::kept(&graph),
+        Form::Goal | Form::GoalBinary => HashSet::new(),
+        Form::Ti => to_ti::kept(&graph),
+    };
+    let graph = expand::expand(graph, &kept, &mut losses)?;
+    let course = ideal::run(&graph)?;
+    lost_with(form, &graph, &mut losses);
+    let mut written = counts(&graph, kept.len() as u64);
+    match form {
+        Form::Vef3 => {
+            let counts = to_vef::write(&graph, &course, &mut losses, out)?;
+            written.markers = counts.markers;
+            written.ps_per_unit = Some(counts.ps_per_unit);
+            written.records = counts.messages + counts.markers + counts.members;
+        }
+        Form::Goal | Form::GoalBinary => {
+            let schedule = to_goal::schedule(name, &graph, &course, &mut losses)?;
+            match form {
+                Form::Goal => goal::write::text(&schedule, out)?,
+                _ => goal::write::binary(&schedule, out)?,
+            }
+            written.records = graph.ranks.iter().map(|nodes| nodes.len() as u64).sum();
+        }
+        Form::Ti => {
+            let speed = reading.host_speed;
+            written.records = to_ti::write(&graph, &course, speed, &mut losses, out)?;
+        }
+    }
+    out.flush()?;
+    written.losses = losses.lines();
+    Ok(written)
+}
+
+fn counts(graph: &Graph, collectives: u64) -> Written {
+    let mut written = Written {
+        ranks: graph.ranks.len() as u32,
+        collectives,
+        ..Written::default()
+    };
+    for node in graph.ranks.iter().flatten() {
+        match node.task {
+            Task::Send { bytes, .. } => {
+                written.messages += 1;
+                written.bytes = written.bytes.saturating_add(bytes);
+            }
+            Task::Collective(_) => written.members += 1,
+            Task::Calc { .. } | Task::Recv { .. } => {}
+        }
+    }
+    written
+}
+
+/// What a form can't say of any trace.
+fn lost_with(form: Form, graph: &Graph, losses: &mut Losses) {
+    if form != Form::Vef3 {
+        return;
+    }
+    let any = |task: &Task| match task {
+        Task::Recv { from, tag, .. } => from.is_none() || tag.is_none(),
+        _ => false,
+    };
+    let nodes = || graph.ranks.iter().flatten();
+    let count = nodes().filter(|node| any(&node.task)).count() as u64;
+    losses.add(
+        count,
+        "receives of any source or tag name the message that comes first on an ideal network",
+    );
+}

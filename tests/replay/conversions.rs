@@ -1,0 +1,322 @@
+//! Traces converted from one format into another send the same messages, and at the same times where both formats can say as much:
+//! on a fabric without contention, all messages eager, which is all that a VEF trace can say of them.
+
+use crate::naive::fabric::{play, replay_of};
+use crate::naive::{Case, Sent};
+use flitwise::convert::{Form, Written, convert};
+use flitwise::fabric::workload::Workload;
+use flitwise::replay::mpi::Protocol;
+use flitwise::replay::program::StopCheck;
+use flitwise::replay::trace::{Reading, check_file};
+use flitwise::units::Ratio;
+use proptest::prelude::*;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const FORMS: [Form; 4] = [Form::Vef3, Form::Goal, Form::GoalBinary, Form::Ti];
+
+/// The recorded TI traces count a flop for each nanosecond.
+fn reading() -> Reading {
+    Reading {
+        host_speed: Ratio::whole(1_000_000_000),
+    }
+}
+
+fn own(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("traces")
+        .join(name)
+}
+
+/// What a trace sends, by tick, and how long it takes.
+#[derive(Debug, PartialEq)]
+struct Played {
+    log: Vec<Sent>,
+    execution_ps: u64,
+}
+
+impl Played {
+    /// The messages without their times.
+    fn messages(&self) -> Vec<(u32, u32, u64)> {
+        let message = |sent: &Sent| (sent.src, sent.dst, sent.bytes);
+        let mut messages: Vec<_> = self.log.iter().map(message).collect();
+        messages.sort_unstable();
+        messages
+    }
+}
+
+#[track_caller]
+fn played(trace: &Path) -> Played {
+    let file = check_file(trace, &mut || true);
+    let file = file.unwrap_or_else(|e| panic!("{}: {e}", trace.display()));
+    let file = file.unwrap();
+    let program = file.open(&reading(), StopCheck::never()).unwrap();
+    let case = Case {
+        protocol: Protocol {
+            eager_threshold_bytes: u64::MAX,
+            ..Protocol::default()
+        },
+        ..Case::of(vec![vec![]; file.ranks() as usize])
+    };
+    let mut replay = replay_of(&case, program);
+    let mut log = play(&mut replay, false);
+    assert!(replay.finished(), "{}", trace.display());
+    let outcome = replay.outcomes().remove(0);
+    assert!(outcome.complete, "{}", trace.display());
+    log.sort_unstable();
+    Played {
+        log,
+        execution_ps: outcome.execution_ps,
+    }
+}
+
+/// Converts a trace into a file in `dir`.
+#[track_caller]
+fn converted(trace: &Path, form: Form, dir: &TempDir) -> (PathBuf, Written) {
+    let file = check_file(trace, &mut || true).unwrap().unwrap();
+    let number = std::fs::read_dir(dir.path()).unwrap().count();
+    let path = dir.path().join(format!("{number}-{form:?}"));
+    let mut out = BufWriter::new(File::create(&path).unwrap());
+    let written = convert(&*file, trace, &reading(), form, &mut out);
+    let written = written.unwrap_or_else(|e| panic!("{} to {form:?}: {e:#}", trace.display()));
+    (path, written)
+}
+
+/// A trace and all that becomes of it, once and twice converted, send the same messages at the same times.
+#[track_caller]
+fn is_the_same_everywhere(trace: &Path) {
+    let dir = tempfile::tempdir().unwrap();
+    let original = played(trace);
+    for form in FORMS {
+        let (once, _) = converted(trace, form, &dir);
+        assert!(played(&once) == original, "{} as {form:?}", trace.display());
+        for form_again in FORMS {
+            let (twice, _) = converted(&once, form_again, &dir);
+            let shown = format!("{} as {form:?}, {form_again:?}", trace.display());
+            assert!(played(&twice) == original, "{shown}");
+        }
+    }
+}
+
+/// Messages of MPI that overtake one another wait, those of VEF do not: so times may differ in between, and are the same again
+/// in what is VEF at last.
+#[test]
+fn recorded_vef_is_the_same_after_another_format() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["randomaccess-16.vef.gz", "gromacs_water-16.vef.gz"] {
+        let original = played(&own(name));
+        for form in FORMS {
+            let (once, _) = converted(&own(name), form, &dir);
+            assert_eq!(
+                played(&once).messages(),
+                original.messages(),
+                "{name} as {form:?}"
+            );
+            let (twice, _) = converted(&once, Form::Vef3, &dir);
+            assert!(
+                played(&twice) == original,
+                "{name} as {form:?} and again VEF"
+            );
+        }
+    }
+}
+
+/// Where a conversion changes nothing, times are the same; messages always are.
+#[test]
+fn schedules_send_the_same_messages_in_all_formats() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut same = 0;
+    for entry in std::fs::read_dir(own("goal")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "gz") {
+            continue;
+        }
+        let original = played(&path);
+        for form in FORMS {
+            let (copy, written) = converted(&path, form, &dir);
+            let copy = played(&copy);
+            let shown = format!("{} as {form:?}: {:?}", path.display(), written.losses);
+            assert_eq!(copy.messages(), original.messages(), "{shown}");
+            if written.losses.is_empty() {
+                assert!(copy == original, "{shown}");
+                same += 1;
+            }
+        }
+    }
+    assert!(same >= 24, "{same}");
+}
+
+#[test]
+fn actions_send_the_same_messages_in_all_formats() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["nas_is_S-16", "nas_dt_SH_W-32", "comd-16"] {
+        let trace = own(&format!("ti/{name}.tar.gz"));
+        let original = played(&trace);
+        for form in FORMS {
+            let (copy, written) = converted(&trace, form, &dir);
+            let copy = played(&copy);
+            assert_eq!(copy.messages(), original.messages(), "{name} as {form:?}");
+            match form {
+                // Their flops have fractions, which become whole nanoseconds.
+                Form::Goal | Form::GoalBinary => {
+                    let difference = copy.execution_ps.abs_diff(original.execution_ps);
+                    assert!(difference < 1_000_000, "{name}: {difference} ps");
+                    let rounded = written.losses.iter().any(|loss| loss.contains("rounded"));
+                    assert!(rounded, "{:?}", written.losses);
+                }
+                Form::Vef3 | Form::Ti => assert!(copy == original, "{name} as {form:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_lost_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let losses = |trace: &Path, form| converted(trace, form, &dir).1.losses.join("\n");
+    let gromacs = own("gromacs_water-16.vef.gz");
+    let said = losses(&gromacs, Form::Goal);
+    assert_eq!(
+        said,
+        "186 collectives become the messages of their usual algorithms"
+    );
+    let path = dir.path().join("a.goal");
+    let text = "num_ranks 2\n\
+        rank 0 {\na: recv 8b from -1 tag -1\nc: calc 5 cpu 1\nd: calc 6\nd requires a\ns: send 1b to 1 nic 1\n}\n\
+        rank 1 {\nrecv 1b from 0\nsend 8b to 0 tag 3\n}\n";
+    std::fs::write(&path, text).unwrap();
+    let said = losses(&path, Form::Vef3);
+    for part in [
+        "1 receives of any source or tag name the message",
+        "1 messages lose the number of their NIC",
+        "operations come behind others of which they were independent",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    let said = losses(&path, Form::Ti);
+    assert!(said.contains("1 ranks compute on one CPU"), "{said}");
+    let said = losses(&own("ti/nas_is_S-16.tar.gz"), Form::Vef3);
+    assert!(said.contains("collectives become the messages"), "{said}");
+}
+
+#[test]
+fn a_schedule_that_never_ends_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.goal");
+    // Each waits for the other's message before it sends its own.
+    let rank = |me: u32| {
+        let other = 1 - me;
+        format!("rank {me} {{\nr: recv 1b from {other}\ns: send 1b to {other}\ns requires r\n}}\n")
+    };
+    std::fs::write(&path, format!("num_ranks 2\n{}{}", rank(0), rank(1))).unwrap();
+    let file = check_file(&path, &mut || true).unwrap().unwrap();
+    let refused = convert(&*file, &path, &reading(), Form::Vef3, &mut Vec::new());
+    let message = refused.unwrap_err().to_string();
+    assert!(message.contains("rank 0 waits for ever"), "{message}");
+}
+
+const RANKS: u32 = 4;
+/// Messages below take equally long, so that none overtakes another: those of MPI would wait for it.
+const SMALL: u64 = 8;
+
+/// A VEF trace of messages: each piece is a computation of a rank and a message from it, which its receiver may wait for
+/// later on.
+fn vef(pieces: &[[u8; 6]]) -> String {
+    let mut lines = Vec::new();
+    let mut waits: Vec<(u32, u64)> = Vec::new();
+    let mut id = 0_u64;
+    for piece in pieces {
+        let (rank, to) = (u32::from(piece[0]) % RANKS, u32::from(piece[1]) % RANKS);
+        let time = u64::from(piece[2]) * 3;
+        // A message to this rank that it has not waited for, if the piece says so.
+        let mine = waits.iter().position(|&(of, _)| of == rank);
+        let (dep, after) = match mine.filter(|_| piece[3] % 3 > 0) {
+            Some(at) => (2, waits.remove(at).1.to_string()),
+            None => (0, "-1".to_owned()),
+        };
+        if piece[4] % 4 == 0 {
+            lines.push(format!("{id} {rank} {rank} 0 {dep} {time} {after}"));
+        } else {
+            let bytes = u64::from(piece[5]) % SMALL;
+            let dep = dep + 4;
+            lines.push(format!("{id} {rank} {to} {bytes} {dep} {time} {after}"));
+            waits.push((to, id));
+        }
+        id += 1;
+    }
+    let ranks: Vec<String> = (0..RANKS).map(|rank| rank.to_string()).collect();
+    let mut text = format!("VEF3 {RANKS} {id} 1 0 0 0 1000\nC0 {}\n", ranks.join(" "));
+    for line in lines {
+        writeln!(text, "{line}").unwrap();
+    }
+    text
+}
+
+/// A schedule in which every rank does one thing after the other.
+fn chain(pieces: &[[u8; 6]]) -> String {
+    let mut ranks = vec![(String::new(), 0, String::new()); RANKS as usize];
+    let mut add = |rank: usize, what: String, counts: bool| {
+        let (ops, number, edges) = &mut ranks[rank];
+        *number += 1;
+        writeln!(ops, "l{number}: {what}").unwrap();
+        if counts && *number > 1 {
+            writeln!(edges, "l{number} requires l{}", *number - 1).unwrap();
+        }
+    };
+    for (tag, piece) in pieces.iter().enumerate() {
+        let (rank, to) = (u32::from(piece[0]) % RANKS, u32::from(piece[1]) % RANKS);
+        let bytes = u64::from(piece[5]) % SMALL;
+        match piece[4] % 3 {
+            0 => add(
+                rank as usize,
+                format!("calc {}", u64::from(piece[2]) * 3),
+                true,
+            ),
+            _ => {
+                let tag = tag % 5;
+                add(
+                    rank as usize,
+                    format!("send {bytes}b to {to} tag {tag}"),
+                    true,
+                );
+                add(
+                    to as usize,
+                    format!("recv {bytes}b from {rank} tag {tag}"),
+                    true,
+                );
+            }
+        }
+    }
+    let mut text = format!("num_ranks {RANKS}\n");
+    for (rank, (ops, _, edges)) in ranks.iter().enumerate() {
+        write!(text, "rank {rank} {{\n{ops}{edges}}}\n").unwrap();
+    }
+    text
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_vef_of_messages_is_the_same_everywhere(
+        pieces in prop::collection::vec(any::<[u8; 6]>(), 1..40),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("random.vef");
+        std::fs::write(&path, vef(&pieces)).unwrap();
+        is_the_same_everywhere(&path);
+    }
+
+    #[test]
+    fn any_schedule_without_choices_is_the_same_everywhere(
+        pieces in prop::collection::vec(any::<[u8; 6]>(), 1..40),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("random.goal");
+        std::fs::write(&path, chain(&pieces)).unwrap();
+        is_the_same_everywhere(&path);
+    }
+}

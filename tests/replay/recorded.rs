@@ -1,0 +1,152 @@
+//! Recorded traces of calls and schedules: the naive replay agrees with the replay on each of their messages, on a fabric without
+//! contention.
+
+use crate::naive::fabric::{play, replay_of};
+use crate::naive::{Case, Sent, compare, replay};
+use flitwise::fabric::workload::Workload;
+use flitwise::replay::mpi::Call;
+use flitwise::replay::mpi::{CommId, SendMode, Tag};
+use flitwise::replay::outcome::JobOutcome;
+use flitwise::replay::program::{
+    Action, After, Event, Label, Op, Place, RankId, StopCheck, StreamId,
+};
+use flitwise::replay::trace::{Reading, TraceFile, check_file};
+use flitwise::units::Ratio;
+use flitwise_formats::goal::{Kind, Schedule, Task};
+use std::path::{Path, PathBuf};
+
+fn own(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("traces")
+        .join(name)
+}
+
+fn checked(trace: &Path) -> Box<dyn TraceFile> {
+    check_file(trace, &mut || true).unwrap().unwrap()
+}
+
+fn reading() -> Reading {
+    Reading {
+        host_speed: Ratio::whole(1_000_000_000),
+    }
+}
+
+/// The replay of a trace as its file is read.
+fn engine(case: &Case, file: &dyn TraceFile) -> (JobOutcome, Vec<Sent>) {
+    let program = file.open(&reading(), StopCheck::never()).unwrap();
+    let mut replay = replay_of(case, program);
+    let log = play(&mut replay, false);
+    assert!(replay.finished());
+    (replay.outcomes().remove(0), log)
+}
+
+/// All operations of a trace of calls.
+fn calls(file: &dyn TraceFile) -> Vec<Vec<Vec<Op>>> {
+    let mut program = file.open(&reading(), StopCheck::never()).unwrap();
+    let mut ranks = Vec::new();
+    for rank in RankId::all(file.ranks()) {
+        let mut ops = Vec::new();
+        while let Some(op) = program.next(rank, StreamId::new(0)).unwrap() {
+            ops.push(op);
+        }
+        ranks.push(vec![ops]);
+    }
+    ranks
+}
+
+#[test]
+fn the_naive_replay_agrees_on_actions() {
+    for name in ["nas_is_S-16", "nas_dt_SH_W-32", "comd-16"] {
+        let file = checked(&own(&format!("ti/{name}.tar.gz")));
+        let case = Case::of(calls(&*file));
+        let naive = compare(&case).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let (outcome, log) = engine(&case, &*file);
+        assert_eq!(log, naive.fabric, "{name}");
+        assert_eq!(outcome.execution_ps, naive.repetitions_ps[0], "{name}");
+    }
+}
+
+/// Each operation of a schedule as a stream of its own, which waits for what the operation waits for. A CPU does nothing else
+/// while it computes; so this is the same only where the computations of a rank wait for one another.
+fn streams(schedule: &Schedule) -> Vec<Vec<Vec<Op>>> {
+    let mut ranks = Vec::new();
+    for rank in 0..schedule.ranks() {
+        let mut block = schedule.rank(rank).unwrap();
+        let mut waits = vec![Vec::new(); block.len() as usize];
+        let mut actions = Vec::new();
+        for index in 0..block.len() {
+            let node = block.node(index).unwrap();
+            block
+                .successors(index, &node, |of, kind| {
+                    let label = Label::new(index.into()).unwrap();
+                    waits[of as usize].push(match kind {
+                        Kind::Done => Event::Done(label),
+                        Kind::Started => Event::Started(label),
+                    });
+                })
+                .unwrap();
+            let (comm, request) = (CommId::new(0), None);
+            actions.push(match node.op.task {
+                Task::Calc { time } => (time * 1000, Action::Marker),
+                Task::Send { bytes, to, tag } => {
+                    let send = Call::Send {
+                        to: RankId::new(to),
+                        comm,
+                        tag: Tag(tag.cast_signed()),
+                        bytes,
+                        mode: SendMode::Standard,
+                        request,
+                    };
+                    (0, Action::Mpi(Box::new(send)))
+                }
+                Task::Recv { from, tag, .. } => {
+                    let receive = Call::Receive {
+                        from: from.map(RankId::new),
+                        comm,
+                        tag: tag.map(|tag| Tag(tag.cast_signed())),
+                        request,
+                    };
+                    (0, Action::Mpi(Box::new(receive)))
+                }
+            });
+        }
+        let ops = (0..).zip(actions).zip(waits);
+        let stream = |((index, (compute_ps, action)), events)| {
+            vec![Op {
+                after: After::of(events),
+                compute_ps,
+                action,
+                label: Label::new(index),
+                place: Place::line(index + 1),
+            }]
+        };
+        ranks.push(ops.map(stream).collect());
+    }
+    ranks
+}
+
+#[test]
+fn the_naive_replay_agrees_on_schedules() {
+    for name in [
+        "allreduce-recdoub-16-1m",
+        "allreduce-ring-16-1m",
+        "alltoall-linear-32-4k",
+        "bcast-binomial-16-64k",
+        "binary_tree_32",
+        "dissemination-64-8b",
+        "gather-16-4k",
+        "pipelinedring-8-64k",
+        "random_bisect-32-256k",
+    ] {
+        let file = checked(&own(&format!("goal/{name}.goal.gz")));
+        let case = Case::of(streams(file.schedule().unwrap()));
+        let naive = replay(&case);
+        let (outcome, mut log) = engine(&case, &*file);
+        // What happens at one time may happen in another order: streams act in theirs, a CPU takes what could start first.
+        let mut expected = naive.fabric.clone();
+        expected.sort_unstable();
+        log.sort_unstable();
+        assert_eq!(log, expected, "{name}");
+        assert_eq!(outcome.execution_ps, naive.repetitions_ps[0], "{name}");
+    }
+}
