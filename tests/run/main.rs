@@ -25,6 +25,7 @@ mod run_results;
 mod saturation;
 mod schema;
 mod series;
+mod simgrid;
 mod streams;
 mod studies;
 mod theory;
