@@ -188,10 +188,41 @@ fn the_naive_replay_agrees_on_recordings() {
     }
 }
 
+fn shipped(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/dumpi").join(name)
+}
+
+#[test]
+fn shipped_recordings_replay_with_their_counts() {
+    for (trace, name) in [("nas_is_S-16.tar.gz", "nas_is_S-16"), ("nas_dt_WH_W-11", "nas_dt_WH_W-11")] {
+        let counts = counts_of(&shipped(&format!("{name}.counts.json")));
+        agrees(&shipped(trace), &counts, None);
+    }
+}
+
+/// A file in a tar archive.
+fn tar_entry(path: &Path) -> Vec<u8> {
+    let mut content = std::fs::read(path).unwrap();
+    let mut header = [0; 512];
+    let mut put = |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
+    put(0, &path.file_name().unwrap().to_string_lossy());
+    put(100, "0000644");
+    put(124, &format!("{:011o}", content.len()));
+    put(136, "00000000000");
+    put(148, "        ");
+    put(156, "0");
+    put(257, "ustar\u{0}00");
+    let sum: u64 = header.iter().map(|&byte| u64::from(byte)).sum();
+    let sum = format!("{sum:06o}\u{0}");
+    header[148..148 + sum.len()].copy_from_slice(sum.as_bytes());
+    content.resize(content.len().next_multiple_of(512), 0);
+    [header.to_vec(), content].concat()
+}
+
 /// A trace is given by its directory, its metafile, any of its files or an archive, and replays alike.
 #[test]
 fn all_ways_to_give_a_trace_are_one() {
-    let Some(trace) = set("nas_is_S-16") else { return };
+    let trace = shipped("nas_dt_WH_W-11");
     let names = std::fs::read_dir(&trace).unwrap();
     let mut names: Vec<PathBuf> = names.map(|entry| entry.unwrap().path()).collect();
     names.sort();
@@ -199,8 +230,14 @@ fn all_ways_to_give_a_trace_are_one() {
         let path = names.iter().find(|path| path.to_string_lossy().ends_with(end));
         path.unwrap_or_else(|| panic!("{end}")).clone()
     };
-    let all = [trace.clone(), ends(".meta"), ends("-0000.bin.gz"), ends("-0009.bin.gz")];
-    let jobs = all.map(|path| replayed(&path, FABRICS[0].1, "name = \"is\""));
+    // An archive of the same files.
+    let dir = tempfile::tempdir().unwrap();
+    let archive = dir.path().join("dt.tar");
+    let files = names.iter().flat_map(|path| tar_entry(path));
+    let files: Vec<u8> = files.chain([0; 1024]).collect();
+    std::fs::write(&archive, files).unwrap();
+    let all = [trace.clone(), ends(".meta"), ends("-0000.bin.gz"), ends("-0009.bin.gz"), archive];
+    let jobs = all.map(|path| replayed(&path, FABRICS[0].1, "name = \"dt\""));
     for job in &jobs[1..] {
         assert_eq!(*job, jobs[0]);
     }

@@ -17,13 +17,16 @@ pub fn any(world: &World, dice: &mut Dice<'_>) -> usize {
     dice.of(&usable)
 }
 
+/// Members, the other side, and dimensions of a new communicator.
+type Made = (Vec<usize>, Option<Vec<usize>>, Option<Vec<i64>>);
+
 /// All members of `parent` call `name`, whose arguments are before and after the number of the new communicator, of which there is
 /// one for each list of members.
 fn construct(
     world: &mut World,
     parent: usize,
     name: &'static str,
-    made: Vec<(Vec<usize>, Option<Vec<usize>>, Option<Vec<i64>>)>,
+    made: Vec<Made>,
     arguments: impl Fn(&World, usize) -> Vec<Value>,
 ) {
     let mut callers = world.comms[parent].members.clone();

@@ -125,7 +125,7 @@ fn messages(world: &mut World, dice: &mut Dice<'_>) {
             ["MPI_Send", "MPI_Isend"],
         ][mode];
         let handle = world.handle(comm, from);
-        let mut values = vec![elements.into(), sent.into(), to_peer.into(), tag.into(), handle.into()];
+        let mut values: Vec<Value> = vec![elements.into(), sent.into(), to_peer.into(), tag.into(), handle.into()];
         let request = later.then(|| world.id(from));
         let compute = computation(dice);
         if let Some(request) = request {
@@ -176,7 +176,7 @@ fn receive(world: &mut World, dice: &mut Dice<'_>, (comm, from, to): (usize, usi
     let said_tag = if any_tag { ANY } else { tag };
     let comm_id = CommId::new(comm as u32);
     if dice.one_in(4) {
-        let values = [source.into(), said_tag.into(), handle.into()];
+        let values: [Value; 3] = [source.into(), said_tag.into(), handle.into()];
         let found = [&values[..], &[statuses(true, &[(peer, tag)])]].concat();
         if dice.one_in(2) {
             let failed = [&values[..], &[0.into(), statuses(false, &[])]].concat();
@@ -196,7 +196,7 @@ fn receive(world: &mut World, dice: &mut Dice<'_>, (comm, from, to): (usize, usi
     let later = dice.one_in(2);
     let number = later.then(|| world.request(to));
     let request = later.then(|| world.id(to));
-    let values = [20_000.into(), DOUBLE.into(), source.into(), said_tag.into(), handle.into()];
+    let values: [Value; 5] = [20_000.into(), DOUBLE.into(), source.into(), said_tag.into(), handle.into()];
     let compute = computation(dice);
     match number {
         Some(number) => world.call(to, compute, "MPI_Irecv", &[&values[..], &[number.into()]].concat()),
@@ -416,7 +416,7 @@ fn to_nobody(world: &mut World, dice: &mut Dice<'_>) {
     // As a source −1 is anyone as well: the status tells.
     world.feature(true, "from no process");
     let status = statuses(null == -1 || dice.one_in(2), &[(null, -1)]);
-    let values = [3.into(), INT.into(), null.into(), 0.into(), handle.into()];
+    let values: [Value; 5] = [3.into(), INT.into(), null.into(), 0.into(), handle.into()];
     if dice.one_in(2) {
         world.call(rank, 14, "MPI_Recv", &[&values[..], &[status]].concat());
     } else {
