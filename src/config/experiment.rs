@@ -95,6 +95,10 @@ impl PowerPolicy {
 pub struct Calls {
     /// Largest message that is sent before its receive is known.
     pub eager_threshold_bytes: u64,
+    /// Time that a rank is busy before each message that it sends.
+    pub send_overhead_ps: u64,
+    /// Time that a rank is busy after each message that a call received.
+    pub receive_overhead_ps: u64,
 }
 
 /// How a job computes, besides its scale. It serialises into the entry of the job in `docs/result.md`.

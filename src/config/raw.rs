@@ -166,6 +166,8 @@ pub(super) struct RawJob {
     pub compute_factors: Option<Vec<Ratio>>,
     pub compute_noise: Option<Ratio>,
     pub skip_unsupported: Option<bool>,
+    pub send_overhead: Option<Picoseconds>,
+    pub receive_overhead: Option<Picoseconds>,
     pub intra_node_latency: Option<Picoseconds>,
     pub intra_node_bandwidth: Option<Rate>,
     pub reduction_cost: Option<CostPerByte>,

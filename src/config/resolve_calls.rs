@@ -39,5 +39,7 @@ pub(super) fn calls(job: &RawJob) -> Calls {
     Calls {
         eager_threshold_bytes: (job.eager_threshold)
             .map_or(default.eager_threshold_bytes, |bytes| bytes.0),
+        send_overhead_ps: job.send_overhead.map_or(0, |time| time.0),
+        receive_overhead_ps: job.receive_overhead.map_or(0, |time| time.0),
     }
 }

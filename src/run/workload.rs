@@ -104,6 +104,8 @@ pub(super) fn replay_of<'a>(
             },
             protocol: Protocol {
                 eager_threshold_bytes: job.calls.eager_threshold_bytes,
+                send_overhead_ps: job.calls.send_overhead_ps,
+                receive_overhead_ps: job.calls.receive_overhead_ps,
                 ..Protocol::default()
             },
             compute_scale: job.compute_scale,

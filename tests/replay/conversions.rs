@@ -22,6 +22,7 @@ const FORMS: [Form; 4] = [Form::Vef3, Form::Goal, Form::GoalBinary, Form::Ti];
 fn reading() -> Reading {
     Reading {
         host_speed: Ratio::whole(1_000_000_000),
+        ..Reading::default()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::replay::link::Shared;
 use crate::replay::members::{Entry, Key};
 use crate::replay::messages::{Purpose, RankPair, Release};
 use crate::replay::mpi::{
-    Call, Cleared, CommId, Communicator, Envelope, Owner, Packet, Pattern, RequestId, SendMode,
+    Call, Cleared, CommId, Communicator, Envelope, Look, Owner, Packet, Pattern, RequestId, SendMode,
     Sending, Tag, Transfer,
 };
 use crate::replay::program::{Action, Contribution, Op, Place, RankId, StreamId};
@@ -59,13 +59,13 @@ impl Player<'_> {
                 ref requests,
                 until,
             } => {
-                let returns = self.ranks[rank.index()].endpoint().look(requests, until);
-                let waits = if returns {
-                    State::Between
-                } else {
-                    State::InWait
-                };
-                return Ok(waits);
+                return Ok(match self.ranks[rank.index()].endpoint().look(requests, until) {
+                    Look::Waits => State::InWait,
+                    Look::Returns(received) => {
+                        self.received(rank, stream, received);
+                        State::Between
+                    }
+                });
             }
             Call::Probe { from, comm, tag } => {
                 let pattern = Pattern { comm, from, tag };
@@ -80,6 +80,9 @@ impl Player<'_> {
             | Call::Receive { request, .. }
             | Call::Collective { request, .. } => (request, self.start(calling, call, shared)?),
         };
+        if request.is_none() && complete && matches!(call, Call::Receive { .. }) {
+            self.received(rank, stream, 1);
+        }
         match (request, complete) {
             (Some(request), true) => {
                 self.complete_request(rank, request, ps, shared)?;
@@ -115,7 +118,7 @@ impl Player<'_> {
                     bytes,
                     mode,
                 };
-                let owner = self.owner(calling, request);
+                let owner = self.owner(calling, request, false);
                 let sent = owner.and_then(|owner| self.send_call(calling, outgoing, owner, shared));
                 sent.map_err(|problem| error(self, problem))
             }
@@ -126,7 +129,7 @@ impl Player<'_> {
                 request,
             } => {
                 let pattern = Pattern { comm, from, tag };
-                let owner = self.owner(calling, request);
+                let owner = self.owner(calling, request, true);
                 let posted = owner.and_then(|owner| self.receive(calling, pattern, owner, shared));
                 posted.map_err(|problem| error(self, problem))
             }
@@ -139,13 +142,25 @@ impl Player<'_> {
         }
     }
 
+    /// A stream is busy for a while, because a call of it received messages.
+    pub(super) fn received(&mut self, rank: RankId, stream: StreamId, messages: u64) {
+        let busy_ps = self.protocol.receive_overhead_ps.saturating_mul(messages);
+        let stream = self.ranks[rank.index()].stream_mut(stream);
+        stream.busy_ps = stream.busy_ps.saturating_add(busy_ps);
+    }
+
     /// What a call completes: its request, which becomes active, or its stream.
-    fn owner(&mut self, calling: Calling, request: Option<RequestId>) -> Result<Owner, Problem> {
+    fn owner(
+        &mut self,
+        calling: Calling,
+        request: Option<RequestId>,
+        receives: bool,
+    ) -> Result<Owner, Problem> {
         let Some(request) = request else {
             return Ok(Owner::Stream(calling.stream));
         };
         let endpoint = self.ranks[calling.rank.index()].endpoint();
-        match endpoint.activate(request) {
+        match endpoint.activate(request, receives) {
             true => Ok(Owner::Request(request)),
             false => Err(format!("request {} is still active", request.0)),
         }
@@ -293,7 +308,7 @@ impl Player<'_> {
             ps,
             place,
         } = calling;
-        let owner = self.owner(calling, request);
+        let owner = self.owner(calling, request, false);
         let owner = owner.map_err(|problem| self.error(rank, place, &problem))?;
         let state = &mut self.ranks[rank.index()];
         let record = state.stream(stream).records - 1;
@@ -353,11 +368,16 @@ impl Player<'_> {
             Action::Marker | Action::Send { .. } | Action::Collective(..) => None,
         };
         if let Some((requests, until)) = op.as_ref().and_then(wait)
-            && !state.endpoint().look(&requests, until)
         {
-            state.stream_mut(stream).op = op;
-            return Ok(true);
+            match state.endpoint().look(&requests, until) {
+                Look::Waits => {
+                    state.stream_mut(stream).op = op;
+                    return Ok(true);
+                }
+                Look::Returns(received) => self.received(rank, stream, received),
+            }
         }
+        let state = &mut self.ranks[rank.index()];
         state.stream_mut(stream).state = State::Between;
         self.done(rank, op.and_then(|op| op.label), ps, shared)?;
         Ok(false)

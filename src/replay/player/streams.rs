@@ -4,7 +4,7 @@ use super::Player;
 use crate::replay::link::{Shared, TOO_LATE};
 use crate::replay::members::{Arrival, Entry, Key, Member};
 use crate::replay::messages::{InFlight, Purpose, RankPair, Release};
-use crate::replay::mpi::Owner;
+use crate::replay::mpi::{Call, Owner};
 use crate::replay::observer::Doing;
 use crate::replay::program::{Action, Collective, Event, Label, Op, RankId, StreamId};
 use crate::replay::rank::State;
@@ -52,7 +52,18 @@ impl Player<'_> {
             let Some(scaled) = self.computing.ps(rank, stream, op.compute_ps) else {
                 return Err(self.error(rank, op.place, TOO_LATE));
             };
-            op.compute_ps = scaled;
+            // What MPI does counts as computation.
+            let sends = match &op.action {
+                Action::Mpi(call) => matches!(**call, Call::Send { .. }),
+                _ => false,
+            };
+            let overhead = if sends { self.protocol.send_overhead_ps } else { 0 };
+            let busy_ps = std::mem::take(&mut self.ranks[r].stream_mut(stream).busy_ps);
+            let whole = scaled.checked_add(overhead).and_then(|ps| ps.checked_add(busy_ps));
+            let Some(whole) = whole else {
+                return Err(self.error(rank, op.place, TOO_LATE));
+            };
+            op.compute_ps = whole;
             if !self.ranks[r].awaits(stream, op, &mut self.arrived) {
                 shared.observe(ps, self.seen(rank, stream), || {
                     let rank = &self.ranks[r];
@@ -397,8 +408,12 @@ impl Player<'_> {
         state.touch(ps);
         let blocked = state.stream_mut(stream);
         blocked.state = State::Between;
-        let label = blocked.op.take().and_then(|op| op.label);
-        let record = blocked.records;
+        let op = blocked.op.take();
+        let receives = matches!(op.as_ref().map(|op| &op.action), Some(Action::Mpi(call)) if matches!(**call, Call::Receive { .. }));
+        let (label, record) = (op.and_then(|op| op.label), blocked.records);
+        if receives {
+            self.received(rank, stream, 1);
+        }
         shared.stream(ps, self.act_of(rank, stream, record), stream);
         self.done(rank, label, ps, shared)
     }

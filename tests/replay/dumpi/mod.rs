@@ -33,6 +33,7 @@ fn checked(path: &Path) -> Box<dyn TraceFile> {
 
 /// All operations of a program, by rank: what they are does not depend on when they are asked for.
 fn operations(program: &mut dyn Program) -> Vec<Vec<Op>> {
+    let ranks = program.ranks();
     let of_rank = |rank| {
         let mut ops = Vec::new();
         while let Some(op) = program.next(rank, StreamId::new(0)).unwrap() {
@@ -40,7 +41,7 @@ fn operations(program: &mut dyn Program) -> Vec<Vec<Op>> {
         }
         ops
     };
-    RankId::all(program.ranks()).map(of_rank).collect()
+    RankId::all(ranks).map(of_rank).collect()
 }
 
 fn operations_of(path: &Path, reading: &Reading) -> Vec<Vec<Op>> {

@@ -22,7 +22,7 @@ const FABRICS: [(&str, &str); 3] = [
     ),
     (
         "an Omni-Path torus",
-        "preset = \"opa-gen1\"\ntopology = { kind = \"torus\", dimensions = [4, 4], concentration = 4 }\nrouting = \"dor\"",
+        "preset = \"opa-gen1\"\ntopology = { kind = \"torus\", dimensions = [4, 4], concentration = 4, trunk = 4 }",
     ),
     (
         "an InfiniBand tree",

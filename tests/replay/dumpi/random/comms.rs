@@ -60,7 +60,9 @@ pub fn piece(world: &mut World, dice: &mut Dice<'_>) {
     let parent = any(world, dice);
     match dice.below(8) {
         0 => dup(world, parent),
-        1 => split(world, parent, dice),
+        1 => {
+            split(world, parent, dice);
+        },
         2 => create(world, parent, dice),
         3 => cart(world, parent, dice),
         4 => graph(world, parent, dice),
