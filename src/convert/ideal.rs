@@ -18,6 +18,32 @@ pub(super) struct Course {
     pub taken: Vec<HashMap<u32, (u32, u32)>>,
 }
 
+impl Course {
+    /// Computations, sends and collectives that wait for none of those of their rank which start before them: in one order of
+    /// operations they do.
+    pub fn extra_order(&self, graph: &Graph) -> u64 {
+        // By rank: how many started, and the last of these that each operation follows.
+        let mut ranks = vec![(0, HashMap::new()); graph.ranks.len()];
+        let mut extra = 0;
+        for &(rank, index) in &self.starts {
+            let node = &graph.ranks[rank as usize][index as usize];
+            let (steps, follows) = &mut ranks[rank as usize];
+            let before = node.after.iter().filter_map(|after| follows.get(&after.on));
+            let last = before.copied().max().unwrap_or(0);
+            let step = match node.task {
+                Task::Recv { .. } => last,
+                Task::Calc { .. } | Task::Send { .. } | Task::Collective(_) => {
+                    extra += u64::from(last != *steps);
+                    *steps += 1;
+                    *steps
+                }
+            };
+            follows.insert(index, step);
+        }
+        extra
+    }
+}
+
 /// Carries out all operations.
 ///
 /// # Errors

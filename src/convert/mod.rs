@@ -112,11 +112,11 @@ pub fn convert(
     };
     let graph = expand::expand(graph, &kept, &mut losses)?;
     let course = ideal::run(&graph)?;
-    lost_with(form, &graph, &mut losses);
+    lost_with(form, &graph, &course, &mut losses);
     let mut written = counts(&graph, kept.len() as u64);
     match form {
         Form::Vef3 => {
-            let counts = to_vef::write(&graph, &course, &mut losses, out)?;
+            let counts = to_vef::write(&graph, &course, out)?;
             written.markers = counts.markers;
             written.ps_per_unit = Some(counts.ps_per_unit);
             written.records = counts.messages + counts.markers + counts.members;
@@ -158,19 +158,24 @@ fn counts(graph: &Graph, collectives: u64) -> Written {
     written
 }
 
-/// What a form can't say of any trace.
-fn lost_with(form: Form, graph: &Graph, losses: &mut Losses) {
-    if form != Form::Vef3 {
-        return;
+/// What the formats in which a rank does one thing after the other can't say.
+fn lost_with(form: Form, graph: &Graph, course: &ideal::Course, losses: &mut Losses) {
+    match form {
+        Form::Goal | Form::GoalBinary => return,
+        Form::Vef3 | Form::Ti => losses.add(
+            course.extra_order(graph),
+            "operations come behind others of which they were independent, in the order of an ideal network",
+        ),
     }
     let any = |task: &Task| match task {
         Task::Recv { from, tag, .. } => from.is_none() || tag.is_none(),
-        _ => false,
+        Task::Calc { .. } | Task::Send { .. } | Task::Collective(_) => false,
     };
-    let nodes = || graph.ranks.iter().flatten();
-    let count = nodes().filter(|node| any(&node.task)).count() as u64;
-    losses.add(
-        count,
-        "receives of any source or tag name the message that comes first on an ideal network",
-    );
+    if form == Form::Vef3 {
+        let receives = graph.ranks.iter().flatten().filter(|node| any(&node.task));
+        losses.add(
+            receives.count() as u64,
+            "receives of any source or tag name the message that comes first on an ideal network",
+        );
+    }
 }

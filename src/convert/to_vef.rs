@@ -1,6 +1,6 @@
 //! Writes operations as a VEF3 trace, in which a rank does one thing after the other.
 
-use super::graph::{Brings, Entry, Graph, Key, Losses, Node, Task};
+use super::graph::{Brings, Entry, Graph, Key, Node, Task};
 use super::ideal::Course;
 use crate::replay::program::{AlltoallBlocks, CollectiveKind, Contribution, RankId, RootedBlocks};
 use anyhow::Context;
@@ -99,7 +99,6 @@ pub(super) struct Counts {
 pub(super) fn write(
     graph: &Graph,
     course: &Course,
-    losses: &mut Losses,
     out: &mut impl Write,
 ) -> anyhow::Result<Counts> {
     let whole = |node: &Node| match node.task {
@@ -117,7 +116,6 @@ pub(super) fn write(
         groups: HashMap::new(),
         all: Vec::new(),
         counts: Counts::default(),
-        extra_order: 0,
     };
     for &(rank, node) in &course.starts {
         records.add(rank, node)?;
@@ -125,10 +123,6 @@ pub(super) fn write(
     for rank in 0..graph.ranks.len() as u32 {
         records.end(rank);
     }
-    losses.add(
-        records.extra_order,
-        "operations come behind others of which they were independent, in the order of an ideal network",
-    );
     records.finish(out)
 }
 
@@ -146,10 +140,6 @@ struct Rank {
     time_ps: u64,
     /// Dependencies that its records respect by now.
     met: HashSet<(u32, Kind)>,
-    /// Calcs, sends and collectives so far.
-    steps: u32,
-    /// The last of these that each operation follows.
-    follows: HashMap<u32, u32>,
 }
 
 struct Records<'a> {
@@ -163,24 +153,15 @@ struct Records<'a> {
     groups: HashMap<Key, u64>,
     all: Vec<Record>,
     counts: Counts,
-    extra_order: u64,
 }
 
 impl Records<'_> {
     fn add(&mut self, rank: u32, index: u32) -> anyhow::Result<()> {
         let graph = self.graph;
         let node = &graph.ranks[rank as usize][index as usize];
-        let state = &mut self.ranks[rank as usize];
-        let before = |after: &super::graph::After| state.follows.get(&after.on).copied();
-        let follows = node.after.iter().filter_map(before).max().unwrap_or(0);
         if let Task::Recv { .. } = node.task {
-            state.follows.insert(index, follows);
             return Ok(());
         }
-        self.extra_order += u64::from(follows != state.steps);
-        state.steps += 1;
-        let step = state.steps;
-        state.follows.insert(index, step);
         self.wait(rank, index)?;
         let state = &mut self.ranks[rank as usize];
         match &node.task {

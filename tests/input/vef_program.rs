@@ -8,8 +8,8 @@ use crate::support;
 use flitwise::replay::program::{
     Action, After, Event, Place, Program, RankId, StopCheck, StreamId,
 };
-use flitwise::replay::trace::check_file;
 use flitwise::replay::trace::vef::VefProgram;
+use flitwise::replay::trace::{Reading, check_file};
 use flitwise_formats::vef::{DepId, DepKind, Record};
 use proptest::prelude::*;
 
@@ -108,7 +108,7 @@ proptest! {
         }
         let file = trace.file();
         let kept = check_file(file.path(), &mut || true).unwrap().unwrap();
-        let mut kept = kept.open(StopCheck::never()).unwrap();
+        let mut kept = kept.open(&Reading::default(), StopCheck::never()).unwrap();
         let mut read = VefProgram::open(file.path()).unwrap().0.keeping(budget);
         for most in [first_run, usize::MAX] {
             let (mut taken, mut over) = (0, vec![false; tasks as usize]);

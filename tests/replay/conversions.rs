@@ -161,12 +161,12 @@ fn actions_send_the_same_messages_in_all_formats() {
             let copy = played(&copy);
             assert_eq!(copy.messages(), original.messages(), "{name} as {form:?}");
             match form {
-                // Their flops have fractions, which become whole nanoseconds.
+                // Flops may have fractions, which become whole nanoseconds.
                 Form::Goal | Form::GoalBinary => {
+                    let rounded = written.losses.iter().any(|loss| loss.contains("rounded"));
                     let difference = copy.execution_ps.abs_diff(original.execution_ps);
                     assert!(difference < 1_000_000, "{name}: {difference} ps");
-                    let rounded = written.losses.iter().any(|loss| loss.contains("rounded"));
-                    assert!(rounded, "{:?}", written.losses);
+                    assert!(rounded || copy == original, "{name}: {:?}", written.losses);
                 }
                 Form::Vef3 | Form::Ti => assert!(copy == original, "{name} as {form:?}"),
             }

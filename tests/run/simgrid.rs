@@ -18,7 +18,7 @@ host_link_latency = "50us"
 input_latency = "0ns"
 routing_latency = "0ns"
 allocation_latency = "64ns"
-crossbar_latency = "0ns"
+crossbar_latency = "64ns"
 output_latency = "0ns"
 nic_queue = "64KiB"
 nic_sink = "64KiB"
@@ -64,7 +64,9 @@ fn ti_traces_take_about_as_long_as_in_simgrid() {
         let ratio = ours / theirs;
         println!("{name}: {ours:.6} s, CM02 {theirs:.6} s, ratio {ratio:.3}");
         if !(least..=most).contains(&ratio) {
-            wrong.push_str(&format!("{name}: {ours:.6} s, not {theirs:.6} s: {ratio:.3}\n"));
+            wrong.push_str(&format!(
+                "{name}: {ours:.6} s, not {theirs:.6} s: {ratio:.3}\n"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -5,6 +5,7 @@ mod data;
 
 mod broken;
 mod files;
+mod given;
 mod properties;
 
 use std::io::Write;

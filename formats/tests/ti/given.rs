@@ -1,0 +1,166 @@
+//! Traces given as a directory or as an archive.
+
+use std::io::Write;
+use std::path::Path;
+
+use flitwise_formats::ti::{Trace, check_file, is_folder, probe};
+
+use crate::{files, gzip};
+
+/// Names and contents of a trace of two ranks, by its list.
+const PAIR: [(&str, &[u8]); 3] = [
+    (
+        "pair.txt",
+        b"pair.txt_files/7_rank-1.txt\npair.txt_files/7_rank-2.txt\n",
+    ),
+    (
+        "pair.txt_files/7_rank-1.txt",
+        b"0 init\n0 send 1 7 64\n0 finalize\n",
+    ),
+    (
+        "pair.txt_files/7_rank-2.txt",
+        b"1 init\n1 recv 0 7 64\n1 finalize\n",
+    ),
+];
+
+/// A tar archive of these files.
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (name, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        header.set_cksum();
+        archive.append_data(&mut header, name, *bytes).unwrap();
+    }
+    archive.into_inner().unwrap()
+}
+
+#[track_caller]
+fn is_the_pair(path: &Path) {
+    let check = check_file(path).unwrap();
+    assert!(check.is_clean(), "{:?}", check.errors);
+    let found = (check.info.ranks, check.info.sends, check.info.send_bytes);
+    assert_eq!(found, (2, 1, 64), "{}", path.display());
+}
+
+fn written(name: &str, bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+    files(&[(name, bytes)])
+}
+
+#[test]
+fn a_directory_has_a_list_or_one_file_or_numbered_files() {
+    let (dir, _) = files(&PAIR);
+    assert!(is_folder(dir.path()));
+    is_the_pair(dir.path());
+    // The folder of the files, whose names have the numbers of the ranks.
+    is_the_pair(&dir.path().join("pair.txt_files"));
+    let trace = Trace::open(dir.path()).unwrap();
+    assert_eq!(trace.files().len(), 2);
+    let (one, _) = written("all.txt", b"0 init\n1 init\n0 send 1 7 64\n1 recv 0 7 64\n");
+    is_the_pair(one.path());
+    assert_eq!(Trace::open(one.path()).unwrap().files().len(), 1);
+}
+
+#[test]
+fn ten_ranks_come_in_the_order_of_their_numbers() {
+    let name = |rank: u32| format!("7_rank-{}.txt", rank + 1);
+    let ranks: Vec<(String, String)> = (0..12)
+        .map(|rank| (name(rank), format!("{rank} init\n")))
+        .collect();
+    let ranks: Vec<(&str, &[u8])> = ranks
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_bytes()))
+        .collect();
+    let (dir, _) = files(&ranks);
+    let trace = Trace::open(dir.path()).unwrap();
+    assert_eq!(trace.ranks(), 12);
+    assert!((0..12).all(|rank| trace.rank(rank).unwrap().next_action().is_ok()));
+    // One of them is missing.
+    std::fs::remove_file(dir.path().join(name(5))).unwrap();
+    let refused = Trace::open(dir.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("11 files of ranks and no list"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_directory_of_several_traces_or_none_is_refused() {
+    let (dir, _) = files(&[PAIR[0], ("other.txt", PAIR[0].1)]);
+    let refused = Trace::open(dir.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("several TI traces; name one of them"),
+        "{refused}"
+    );
+    assert!(
+        refused.contains("other.txt") && refused.contains("pair.txt"),
+        "{refused}"
+    );
+    let (dir, _) = written("notes", b"none\n");
+    assert!(!is_folder(dir.path()));
+    let refused = Trace::open(dir.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("a directory without a TI trace"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn archives_are_read_plain_and_packed() {
+    let archive = tar(&PAIR);
+    assert!(probe(&archive).is_some());
+    for (name, bytes) in [
+        ("pair.tar", archive.clone()),
+        ("pair.tar.gz", gzip(&archive)),
+        ("pair.tar.zst", zstd::encode_all(&archive[..], 1).unwrap()),
+    ] {
+        let (_dir, path) = written(name, &bytes);
+        is_the_pair(&path);
+        assert!(Trace::open(&path).unwrap().files().is_empty());
+    }
+    // The files of ranks may come first, and be packed.
+    let packed = gzip(PAIR[2].1);
+    let (_dir, path) = written("a.tar", &tar(&[PAIR[1], PAIR[0], (PAIR[2].0, &packed)]));
+    is_the_pair(&path);
+}
+
+#[test]
+fn broken_archives_are_refused() {
+    let archive = tar(&PAIR);
+    for len in [600, 1024 + 520, archive.len() - 1024 - 500] {
+        let (_dir, path) = written("cut.tar", &archive[..len]);
+        let check = check_file(&path);
+        let refused = match check {
+            Ok(check) => check.errors.first[0].to_string(),
+            Err(e) => e.to_string(),
+        };
+        assert!(refused.contains("cut.tar"), "{len}: {refused}");
+    }
+    let (_dir, path) = written("gap.tar", &tar(&PAIR[..2]));
+    let check = check_file(&path).unwrap();
+    let refused = check.errors.first[0].to_string();
+    assert!(
+        refused.contains("no file `pair.txt_files/7_rank-2.txt` in the archive"),
+        "{refused}"
+    );
+    let packed = gzip(&archive);
+    let (_dir, path) = written("cut.tar.gz", &packed[..packed.len() / 2]);
+    let refused = check_file(&path).unwrap_err().to_string();
+    assert!(
+        refused.contains("gzip data are damaged or cut short"),
+        "{refused}"
+    );
+    // A bomb: one name of gigabytes.
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(tar::EntryType::GNULongName);
+    header.set_size(1 << 33);
+    header.set_cksum();
+    let mut bomb = tar(&PAIR[1..2]);
+    bomb.truncate(bomb.len() - 1024);
+    bomb.write_all(header.as_bytes()).unwrap();
+    bomb.resize(bomb.len() + 4096, b'a');
+    let (_dir, path) = written("bomb.tar", &bomb);
+    let refused = check_file(&path).unwrap_err().to_string();
+    assert!(refused.contains("a name of more than 64 KiB"), "{refused}");
+}
