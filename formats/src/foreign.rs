@@ -75,7 +75,8 @@ impl Foreign {
     }
 }
 
-const DUMPI: &str = "a DUMPI trace, where another format is expected; `flitwise trace convert` makes VEF3 of it";
+const DUMPI: &str =
+    "a DUMPI trace, where another format is expected; `flitwise trace convert` makes VEF3 of it";
 const TI: &str = "a time-independent (TI) trace of SimGrid, where another format is expected; `flitwise trace convert` \
                   makes VEF3 of it";
 const GOAL: &str =

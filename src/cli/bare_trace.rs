@@ -1,8 +1,8 @@
 //! A trace given in place of an experiment: what to do with it.
 
 use super::CliError;
-use flitwise_formats::vef::Reader;
 use flitwise_formats::dumpi::Set;
+use flitwise_formats::vef::Reader;
 use flitwise_formats::{Foreign, Source, goal, ti};
 use std::path::Path;
 

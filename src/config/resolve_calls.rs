@@ -7,10 +7,7 @@ use crate::replay::mpi::Protocol;
 use crate::units::Ratio;
 
 /// How the job computes.
-pub(super) fn compute(
-    job: &RawJob,
-    key: &impl Fn(&str) -> String,
-) -> Result<Compute, ConfigError> {
+pub(super) fn compute(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Compute, ConfigError> {
     let factors = job.compute_factors.clone();
     if factors.as_ref().is_some_and(Vec::is_empty) {
         return Err(ConfigError::new(

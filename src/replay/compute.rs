@@ -55,7 +55,9 @@ impl Computing {
         let model = &self.model;
         let capped = model.cap_ps.map_or(recorded_ps, |cap| recorded_ps.min(cap));
         let mut ps = self.scale.mul_round(capped)?;
-        if let Some(factor) = (rank.index().checked_rem(model.factors.len())).and_then(|at| model.factors.get(at)) {
+        if let Some(factor) =
+            (rank.index().checked_rem(model.factors.len())).and_then(|at| model.factors.get(at))
+        {
             ps = factor.mul_round(ps)?;
         }
         if model.noise.is_zero() || ps == 0 {
@@ -93,7 +95,10 @@ mod tests {
         };
         let mut computing = computing(model);
         let mut ps = |rank, recorded| computing.ps(RankId::new(rank), StreamId::new(0), recorded);
-        assert_eq!([ps(0, 50), ps(1, 50), ps(2, 50)], [Some(150), Some(300), Some(150)]);
+        assert_eq!(
+            [ps(0, 50), ps(1, 50), ps(2, 50)],
+            [Some(150), Some(300), Some(150)]
+        );
         assert_eq!([ps(0, 101), ps(3, u64::MAX)], [Some(300), Some(600)]);
     }
 
@@ -107,7 +112,9 @@ mod tests {
         let mut one = computing(model.clone());
         let mut same = computing(model);
         let (rank, stream) = (RankId::new(1), StreamId::new(0));
-        let drawn: Vec<u64> = (0..4000).filter_map(|_| one.ps(rank, stream, 1000)).collect();
+        let drawn: Vec<u64> = (0..4000)
+            .filter_map(|_| one.ps(rank, stream, 1000))
+            .collect();
         let again: Vec<u64> = (0..4000)
             .filter_map(|_| {
                 // Other ranks draw from streams of their own.

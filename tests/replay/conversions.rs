@@ -125,6 +125,19 @@ fn recorded_vef_is_the_same_after_another_format() {
     }
 }
 
+#[test]
+fn recorded_calls_send_the_same_messages_in_all_formats() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["dumpi/nas_is_S-16.tar.gz", "dumpi/nas_dt_WH_W-11"] {
+        let original = played(&own(name));
+        for form in FORMS {
+            let (copy, _) = converted(&own(name), form, &dir);
+            let copy = played(&copy);
+            assert_eq!(copy.messages(), original.messages(), "{name} as {form:?}");
+        }
+    }
+}
+
 /// Where a conversion changes nothing, times are the same; messages always are.
 #[test]
 fn schedules_send_the_same_messages_in_all_formats() {

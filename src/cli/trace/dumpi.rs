@@ -50,7 +50,7 @@ pub(super) fn check(input: &Input) -> Result<Other, CliError> {
         first: found.errors.iter().map(problem).collect(),
         total: found.error_total,
     };
-    let warnings = Problems {
+    let mut warnings = Problems {
         first: found.warnings.iter().map(problem).collect(),
         total: found.warnings.len() as u64,
     };
@@ -61,6 +61,13 @@ pub(super) fn check(input: &Input) -> Result<Other, CliError> {
     if errors.is_empty() {
         match checked(input) {
             Ok(file) => {
+                // Calls that can't be replayed are no fault of the trace.
+                if let Err(e) = file.open(&Reading::default(), StopCheck::never()) {
+                    warnings.total += 1;
+                    warnings
+                        .first
+                        .extend(one(set.path(), format!("{e:#}")).first);
+                }
                 let traffic = traffic(&*file, None)?;
                 counts.extend([("messages", traffic.messages), ("bytes", traffic.bytes)]);
             }
@@ -114,7 +121,12 @@ pub(super) fn info(input: &Input) -> Result<Summary, CliError> {
     let calls: u64 = info.ranks.iter().map(|rank| rank.calls).sum();
     let ignored: u64 = info.ranks.iter().map(|rank| rank.ignored).sum();
     let collectives: u64 = info.ranks.iter().map(|rank| rank.collectives).sum();
-    let threads = info.ranks.iter().map(|rank| rank.threads).max().unwrap_or(0);
+    let threads = info
+        .ranks
+        .iter()
+        .map(|rank| rank.threads)
+        .max()
+        .unwrap_or(0);
     let ns = |time: f64| human_time((time * 1000.0) as u64);
     let mut rows = vec![
         ("format", format.clone()),
@@ -131,7 +143,11 @@ pub(super) fn info(input: &Input) -> Result<Summary, CliError> {
             "calls",
             match ignored {
                 0 => human_count(calls),
-                n => format!("{}, and {} that were left out", human_count(calls), human_count(n)),
+                n => format!(
+                    "{}, and {} that were left out",
+                    human_count(calls),
+                    human_count(n)
+                ),
             },
         ),
         ("messages", messages(&whole)),

@@ -112,7 +112,9 @@ impl Endpoint {
 
     /// Takes the streams whose probe looks for `envelope`, which is unexpected.
     pub fn found(&mut self, envelope: &Envelope) -> Vec<StreamId> {
-        let found = self.probes.extract_if(.., |(pattern, _)| pattern.accepts(envelope));
+        let found = self
+            .probes
+            .extract_if(.., |(pattern, _)| pattern.accepts(envelope));
         found.map(|(_, stream)| stream).collect()
     }
 

@@ -5,13 +5,12 @@ use crate::replay::link::Shared;
 use crate::replay::members::{Entry, Key};
 use crate::replay::messages::{Purpose, RankPair, Release};
 use crate::replay::mpi::{
-    Call, Cleared, CommId, Communicator, Envelope, Look, Owner, Packet, Pattern, RequestId, SendMode,
-    Sending, Tag, Transfer,
+    Call, Cleared, CommId, Communicator, Envelope, Look, Owner, Packet, Pattern, RequestId,
+    SendMode, Sending, Tag, Transfer,
 };
-use crate::replay::program::{Action, Contribution, Op, Place, RankId, StreamId};
+use crate::replay::program::{Contribution, Place, RankId, StreamId};
 use crate::replay::queue::{Act, Actor, What};
 use crate::replay::rank::State;
-use anyhow::Context;
 
 /// What went wrong; the caller adds the place.
 type Problem = String;
@@ -20,9 +19,9 @@ const TOO_MANY: &str = "more than 2^32 messages are under way";
 
 /// A call that a rank makes at a time.
 #[derive(Clone, Copy)]
-struct Calling {
-    rank: RankId,
-    stream: StreamId,
+pub(super) struct Calling {
+    pub rank: RankId,
+    pub stream: StreamId,
     ps: u64,
     place: Place,
 }
@@ -59,13 +58,15 @@ impl Player<'_> {
                 ref requests,
                 until,
             } => {
-                return Ok(match self.ranks[rank.index()].endpoint().look(requests, until) {
-                    Look::Waits => State::InWait,
-                    Look::Returns(received) => {
-                        self.received(rank, stream, received);
-                        State::Between
-                    }
-                });
+                return Ok(
+                    match self.ranks[rank.index()].endpoint().look(requests, until) {
+                        Look::Waits => State::InWait,
+                        Look::Returns(received) => {
+                            self.received(rank, stream, received);
+                            State::Between
+                        }
+                    },
+                );
             }
             Call::Probe { from, comm, tag } => {
                 let pattern = Pattern { comm, from, tag };
@@ -73,7 +74,9 @@ impl Player<'_> {
             }
             Call::Free { ref requests } => {
                 let endpoint = self.ranks[rank.index()].endpoint();
-                requests.iter().for_each(|&request| endpoint.forget(request));
+                requests
+                    .iter()
+                    .for_each(|&request| endpoint.forget(request));
                 return Ok(State::Between);
             }
             Call::Send { request, .. }
@@ -140,13 +143,6 @@ impl Player<'_> {
             } => self.collective(calling, comm, contribution, request, shared),
             Call::Wait { .. } | Call::Probe { .. } | Call::Free { .. } => Ok(true),
         }
-    }
-
-    /// A stream is busy for a while, because a call of it received messages.
-    pub(super) fn received(&mut self, rank: RankId, stream: StreamId, messages: u64) {
-        let busy_ps = self.protocol.receive_overhead_ps.saturating_mul(messages);
-        let stream = self.ranks[rank.index()].stream_mut(stream);
-        stream.busy_ps = stream.busy_ps.saturating_add(busy_ps);
     }
 
     /// What a call completes: its request, which becomes active, or its stream.
@@ -240,16 +236,6 @@ impl Player<'_> {
         self.link.post(ps, ranks, bytes, purpose, release, shared)?;
         self.in_flight += 1;
         Ok(())
-    }
-
-    /// Looks for an unexpected message; what a stream does that makes a probe.
-    fn probe(&mut self, calling: Calling, pattern: Pattern) -> State {
-        let endpoint = self.ranks[calling.rank.index()].endpoint();
-        if endpoint.queues.has(&pattern) {
-            return State::Between;
-        }
-        endpoint.probes.push((pattern, calling.stream));
-        State::Blocked
     }
 
     /// Matches a receive or posts it. True if it is complete at once.
@@ -347,71 +333,6 @@ impl Player<'_> {
             self.plans.completed(key);
         }
         Ok(completed.is_some())
-    }
-
-    /// Looks again at the requests of a wait, at `ps`. True if the stream goes on waiting.
-    pub(super) fn look(
-        &mut self,
-        rank: RankId,
-        stream: StreamId,
-        ps: u64,
-        shared: &mut Shared<'_>,
-    ) -> anyhow::Result<bool> {
-        let state = &mut self.ranks[rank.index()];
-        state.stream_mut(stream).state = State::InWait;
-        let op = state.stream_mut(stream).op.take();
-        let wait = |op: &Op| match &op.action {
-            Action::Mpi(call) => match &**call {
-                Call::Wait { requests, until } => Some((requests.clone(), *until)),
-                _ => None,
-            },
-            Action::Marker | Action::Send { .. } | Action::Collective(..) => None,
-        };
-        if let Some((requests, until)) = op.as_ref().and_then(wait)
-        {
-            match state.endpoint().look(&requests, until) {
-                Look::Waits => {
-                    state.stream_mut(stream).op = op;
-                    return Ok(true);
-                }
-                Look::Returns(received) => self.received(rank, stream, received),
-            }
-        }
-        let state = &mut self.ranks[rank.index()];
-        state.stream_mut(stream).state = State::Between;
-        self.done(rank, op.and_then(|op| op.label), ps, shared)?;
-        Ok(false)
-    }
-
-    /// A request completed at `ps`: streams that wait for it look again, or the program hears of it.
-    pub(super) fn complete_request(
-        &mut self,
-        rank: RankId,
-        request: RequestId,
-        ps: u64,
-        shared: &mut Shared<'_>,
-    ) -> anyhow::Result<()> {
-        let state = &mut self.ranks[rank.index()];
-        state.touch(ps);
-        let completed = self.program.completed(rank, request);
-        if completed.with_context(|| format!("job '{}', rank {rank}", self.name))? {
-            state.endpoint().forget(request);
-            self.wake_paused(rank, ps, shared);
-            return Ok(());
-        }
-        state.endpoint().complete(request);
-        let streams = state.streams().len() as u32;
-        for stream in StreamId::all(streams) {
-            let waiting = self.ranks[rank.index()].stream_mut(stream);
-            let waits = waiting.state == State::InWait
-                && waiting.op.as_ref().is_some_and(|op| names(op, request));
-            if waits {
-                waiting.state = State::Looking;
-                let record = waiting.records - 1;
-                shared.stream(ps, self.act_of(rank, stream, record), stream);
-            }
-        }
-        Ok(())
     }
 
     /// A packet arrived at its receiver at `ps`.
@@ -522,12 +443,4 @@ impl Player<'_> {
         }
         Ok(())
     }
-}
-
-/// True if `op` waits for `request`.
-fn names(op: &Op, request: RequestId) -> bool {
-    let Action::Mpi(call) = &op.action else {
-        return false;
-    };
-    matches!(&**call, Call::Wait { requests, .. } if requests.contains(&request))
 }

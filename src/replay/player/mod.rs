@@ -13,6 +13,7 @@
 mod calls;
 mod outcome;
 mod streams;
+mod waits;
 
 use super::arrived::Arrived;
 use super::collectives::Step;

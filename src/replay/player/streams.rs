@@ -49,18 +49,7 @@ impl Player<'_> {
                 return Ok(());
             };
             state.records += 1;
-            let Some(scaled) = self.computing.ps(rank, stream, op.compute_ps) else {
-                return Err(self.error(rank, op.place, TOO_LATE));
-            };
-            // What MPI does counts as computation.
-            let sends = match &op.action {
-                Action::Mpi(call) => matches!(**call, Call::Send { .. }),
-                _ => false,
-            };
-            let overhead = if sends { self.protocol.send_overhead_ps } else { 0 };
-            let busy_ps = std::mem::take(&mut self.ranks[r].stream_mut(stream).busy_ps);
-            let whole = scaled.checked_add(overhead).and_then(|ps| ps.checked_add(busy_ps));
-            let Some(whole) = whole else {
+            let Some(whole) = self.computes_ps(rank, stream, &op) else {
                 return Err(self.error(rank, op.place, TOO_LATE));
             };
             op.compute_ps = whole;

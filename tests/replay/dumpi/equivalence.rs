@@ -41,7 +41,9 @@ fn sent_by_records(trace: &Path) -> Sent {
 /// Computation of each rank in microseconds.
 fn computed(trace: &Path, reading: &Reading) -> Vec<u64> {
     let ranks = operations_of(trace, reading);
-    let sum = |ops: &Vec<flitwise::replay::program::Op>| ops.iter().map(|op| op.compute_ps).sum::<u64>() / 1_000_000;
+    let sum = |ops: &Vec<flitwise::replay::program::Op>| {
+        ops.iter().map(|op| op.compute_ps).sum::<u64>() / 1_000_000
+    };
     ranks.iter().map(sum).collect()
 }
 
@@ -60,7 +62,10 @@ fn dumpi_and_its_vef_send_the_same_messages() {
             compute_time: Some(ComputeTime::Cpu),
             ..Reading::default()
         };
-        let sums = [computed(&dumpi, &reading), computed(&vef, &Reading::default())];
+        let sums = [
+            computed(&dumpi, &reading),
+            computed(&vef, &Reading::default()),
+        ];
         println!("{name}: computation {sums:?} us");
     }
 }

@@ -78,7 +78,10 @@ impl World<'_> {
             };
             matches!(**call, Call::Probe { from, comm, tag } if is_wanted(&self.sends[send], (from, comm, tag)))
         };
-        let open = self.ops.iter().filter(|(key, times)| key.rank == rank && times.done_ps.is_none());
+        let open = self
+            .ops
+            .iter()
+            .filter(|(key, times)| key.rank == rank && times.done_ps.is_none());
         let found: Vec<OpKey> = open.map(|(&key, _)| key).filter(probing).collect();
         for key in found {
             self.done(key);

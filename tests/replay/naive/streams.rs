@@ -6,6 +6,7 @@ use super::world::{CollectiveKey, OpKey, Owner, World};
 use flitwise::replay::SendCompletion;
 use flitwise::replay::mpi::{Call, RequestId, Until};
 use flitwise::replay::program::{Action, Event, Label, Op, RankId};
+use std::collections::BTreeSet;
 
 impl World<'_> {
     /// A stream carries out operations until one has to wait; false if it has to at once.
@@ -65,7 +66,10 @@ impl World<'_> {
             self.count_if(overhead_ps > 0, "busy before a send");
             compute_ps += overhead_ps;
         }
-        let received = self.received_since.remove(&(key.rank, key.stream)).unwrap_or(0);
+        let received = self
+            .received_since
+            .remove(&(key.rank, key.stream))
+            .unwrap_or(0);
         let overhead_ps = self.case.protocol.receive_overhead_ps;
         self.count_if(received > 0 && overhead_ps > 0, "busy after a receive");
         compute_ps += received * overhead_ps;
@@ -133,7 +137,10 @@ impl World<'_> {
 
     /// A stream has received so many messages by a call.
     fn has_received(&mut self, key: OpKey, messages: usize) {
-        *self.received_since.entry((key.rank, key.stream)).or_default() += messages as u64;
+        *self
+            .received_since
+            .entry((key.rank, key.stream))
+            .or_default() += messages as u64;
     }
 
     /// An operation is done.
@@ -239,7 +246,6 @@ impl World<'_> {
         }
     }
 
-
     /// A wait looks at its requests: it is done if it need not wait any longer.
     fn look(&mut self, key: OpKey, requests: &[RequestId], until: Until) {
         let complete = |request: &RequestId| self.requests.get(&(key.rank, *request)).copied();
@@ -282,7 +288,11 @@ impl World<'_> {
             Until::All | Until::Some => ready.len(),
             Until::Any => ready.len().min(1),
         };
-        let receives = ready[..taken].iter().filter(|&&request| self.is_receive(key.rank, request));
+        // A list may name a request twice.
+        let each: BTreeSet<RequestId> = ready[..taken].iter().copied().collect();
+        let receives = each
+            .iter()
+            .filter(|&&request| self.is_receive(key.rank, request));
         let receives = receives.count();
         self.has_received(key, receives);
         for request in &ready[..taken] {
@@ -301,10 +311,15 @@ impl World<'_> {
                 return None;
             };
             match &**call {
-                Call::Receive { request: Some(r), .. } if *r == request => Some((times.started_ps, key, true)),
-                Call::Send { request: Some(r), .. } | Call::Collective { request: Some(r), .. } if *r == request => {
-                    Some((times.started_ps, key, false))
+                Call::Receive {
+                    request: Some(r), ..
+                } if *r == request => Some((times.started_ps, key, true)),
+                Call::Send {
+                    request: Some(r), ..
                 }
+                | Call::Collective {
+                    request: Some(r), ..
+                } if *r == request => Some((times.started_ps, key, false)),
                 _ => None,
             }
         });

@@ -90,10 +90,7 @@ impl Set {
     ///
     /// # Errors
     /// As [`Set::open`].
-    pub fn of_input(
-        input: &Input,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Self>, Error> {
+    pub fn of_input(input: &Input, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
         match input.path().is_dir() {
             true => Self::open_while(input.path(), go_on),
             false => Self::of_source(input.path(), input.open()?, go_on),

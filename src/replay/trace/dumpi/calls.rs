@@ -102,12 +102,17 @@ impl Caller {
             return self.request(call, request);
         }
         match call {
-            Call::Send(_) | Call::Bsend(_) | Call::Ssend(_) | Call::Rsend(_) => self.send_call(call),
+            Call::Send(_) | Call::Bsend(_) | Call::Ssend(_) | Call::Rsend(_) => {
+                self.send_call(call)
+            }
             Call::Recv(c) => self.receive_call(call, c.status.first()),
             Call::Sendrecv(c) => self.both(call, c.status.first()),
             Call::SendrecvReplace(c) => self.both(call, c.status.first()),
             Call::Start(c) => self.start(c.request),
-            Call::Startall(c) => c.requests.iter().try_for_each(|request| self.start(request)),
+            Call::Startall(c) => c
+                .requests
+                .iter()
+                .try_for_each(|request| self.start(request)),
             Call::RequestFree(c) => {
                 let freed = self.requests.free(c.request).flatten();
                 self.forget(freed.into_iter().collect())
@@ -273,7 +278,9 @@ impl Caller {
         self.receives += 1;
         let outcomes = self.known.outcomes.get(self.id.index());
         let next = outcomes.and_then(|outcomes| outcomes.get(self.outcomes));
-        let outcome = next.filter(|(of, _)| *of == number).map(|&(_, outcome)| outcome);
+        let outcome = next
+            .filter(|(of, _)| *of == number)
+            .map(|&(_, outcome)| outcome);
         self.outcomes += usize::from(outcome.is_some());
         let id = self.fresh();
         let posted = self.receive(message, outcome, Some(id))?;

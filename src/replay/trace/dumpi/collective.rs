@@ -62,13 +62,19 @@ fn uneven(call: &Call<'_>, n: u32, types: &Types) -> Option<Contribution> {
             })
         }
         Call::Allgather(c) => {
-            let block = either(bytes(c.recvcount, c.recvtype), bytes(c.sendcount, c.sendtype));
+            let block = either(
+                bytes(c.recvcount, c.recvtype),
+                bytes(c.sendcount, c.sendtype),
+            );
             Contribution::Known(CollectiveKind::Allgather {
                 blocks: equal(block),
             })
         }
         Call::Alltoall(c) => {
-            let block = either(bytes(c.recvcount, c.recvtype), bytes(c.sendcount, c.sendtype));
+            let block = either(
+                bytes(c.recvcount, c.recvtype),
+                bytes(c.sendcount, c.sendtype),
+            );
             let blocks = vec![AlltoallBlocks::Each(block); n as usize];
             Contribution::Known(CollectiveKind::Alltoall { blocks })
         }
@@ -112,10 +118,13 @@ fn alltoallv(c: &Alltoallv<'_>, types: &Types) -> Contribution {
 fn alltoallw(c: &Alltoallw<'_>, types: &Types) -> Contribution {
     let each = |counts: &Array<'_, i32>, of: &Array<'_, Datatype>| {
         let parts = counts.iter().zip(of.iter());
-        parts.map(|(count, of)| types.bytes(of, count).unwrap_or(0)).collect()
+        parts
+            .map(|(count, of)| types.bytes(of, count).unwrap_or(0))
+            .collect()
     };
     let receive: Box<[u64]> = each(&c.recvcounts, &c.recvtypes);
-    let in_place = c.sendcounts.len() != c.recvcounts.len() || c.sendtypes.len() != c.recvtypes.len();
+    let in_place =
+        c.sendcounts.len() != c.recvcounts.len() || c.sendtypes.len() != c.recvtypes.len();
     let send = match in_place {
         true => receive.clone(),
         false => each(&c.sendcounts, &c.sendtypes),
@@ -125,7 +134,9 @@ fn alltoallw(c: &Alltoallw<'_>, types: &Types) -> Contribution {
 
 fn sizes(counts: &Array<'_, i32>, datatype: Datatype, types: &Types) -> Vec<u64> {
     let counts = counts.iter();
-    counts.map(|count| types.bytes(datatype, count).unwrap_or(0)).collect()
+    counts
+        .map(|count| types.bytes(datatype, count).unwrap_or(0))
+        .collect()
 }
 
 /// A root; one that does not exist is beyond all communicators.

@@ -165,14 +165,22 @@ impl Resolver {
         *number += 1;
         let arrived = self.meetings.entry(key).or_default();
         arrived.push(rank);
-        let Some(Event { what: What::Comm { construction, .. }, .. }) = self.event(rank) else {
+        let Some(Event {
+            what: What::Comm { construction, .. },
+            ..
+        }) = self.event(rank)
+        else {
             return Ok(());
         };
         let all = match construction {
             Construction::Between(_) => parent.own.members.len(),
             _ => parent.size(),
         };
-        if self.meetings.get(&key).is_none_or(|arrived| arrived.len() < all) {
+        if self
+            .meetings
+            .get(&key)
+            .is_none_or(|arrived| arrived.len() < all)
+        {
             return Ok(());
         }
         let arrived = self.meetings.remove(&key).unwrap_or_default();
@@ -180,12 +188,17 @@ impl Resolver {
     }
 
     /// All members have come.
-    fn complete(&mut self, parent: Arc<Resolved>, mut arrived: Vec<RankId>) -> Result<(), Box<Problem>> {
+    fn complete(
+        &mut self,
+        parent: Arc<Resolved>,
+        mut arrived: Vec<RankId>,
+    ) -> Result<(), Box<Problem>> {
         let of = &arrived[0];
         let function = self.event(*of).map(|event| event.function);
         let other = |rank: &&RankId| self.event(**rank).map(|event| event.function) != function;
         if let (Some(&rank), Some(function)) = (arrived.iter().find(other), function) {
-            let message = format!("rank {of} calls {function} in its place, on the same communicator");
+            let message =
+                format!("rank {of} calls {function} in its place, on the same communicator");
             return Err(self.problem(rank, message));
         }
         // In the order of the communicator, its first side first.
@@ -251,7 +264,10 @@ impl Resolver {
         // Only the leader says where the other side is.
         let leader = member(&parent.own.members, said.leader);
         let of_leader = leader.and_then(|leader| match &self.event(leader)?.what {
-            What::Comm { construction: Construction::Between(between), .. } => Some((leader, *between)),
+            What::Comm {
+                construction: Construction::Between(between),
+                ..
+            } => Some((leader, *between)),
             _ => None,
         });
         let found = of_leader.and_then(|(leader, said)| {
@@ -332,7 +348,11 @@ impl Resolver {
     fn go_on(&mut self, rank: RankId, made: Option<Arc<Resolved>>) {
         let at = rank.index();
         let walker = &mut self.walkers[at];
-        if let Some(Event { what: What::Comm { new, .. }, .. }) = self.histories[at].get(walker.next) {
+        if let Some(Event {
+            what: What::Comm { new, .. },
+            ..
+        }) = self.histories[at].get(walker.next)
+        {
             match &made {
                 Some(made) => walker.comms.insert(*new, Arc::clone(made)),
                 None => walker.comms.remove(new),
@@ -358,7 +378,11 @@ impl Resolver {
     fn finish(self) -> Result<Constructed, Box<Problem>> {
         let n = self.walkers.len() as u32;
         match RankId::all(n).find(|&rank| self.event(rank).is_some()) {
-            None => Ok(self.walkers.into_iter().map(|walker| walker.made.into()).collect()),
+            None => Ok(self
+                .walkers
+                .into_iter()
+                .map(|walker| walker.made.into())
+                .collect()),
             Some(rank) => {
                 let message = "not all members of its communicator call it: the files are not of one run, or a function that is \
                                not recorded made communicators";
@@ -388,7 +412,12 @@ fn merge(parent: &Resolved, constructions: &[Construction]) -> Made {
         return Made::default();
     };
     let sides = [&parent.own.members, others];
-    let high = |at: usize| matches!(constructions.get(at), Some(Construction::Merge { high: true, .. }));
+    let high = |at: usize| {
+        matches!(
+            constructions.get(at),
+            Some(Construction::Merge { high: true, .. })
+        )
+    };
     // The first of each side says where it is.
     let [a, b] = [high(0), high(parent.own.members.len())];
     let b_first = match (a, b) {

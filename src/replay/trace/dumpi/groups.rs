@@ -145,7 +145,10 @@ mod tests {
     fn groups_are_made_as_mpi_says() {
         let mut groups = Groups::default();
         let [a, b, c] = [3, 4, 5].map(Group);
-        let of = |comm| Making::Of { comm, remote: false };
+        let of = |comm| Making::Of {
+            comm,
+            remote: false,
+        };
         groups.make(a, &of(Comm::WORLD), Some(ranks(&[9, 8, 7, 6, 5])));
         groups.make(b, &Making::Incl(a, [3, 0].into()), None);
         assert_eq!(groups.get(b), Some(ranks(&[6, 9])));
@@ -157,7 +160,10 @@ mod tests {
         makes(Making::Union([b, a]), &[6, 9, 8, 7, 5]);
         makes(Making::Intersection([a, b]), &[9, 6]);
         makes(Making::Difference([a, b]), &[8, 7, 5]);
-        makes(Making::RangeIncl(a, [[4, 0, -2], [1, 1, 1]].into()), &[5, 7, 9, 8]);
+        makes(
+            Making::RangeIncl(a, [[4, 0, -2], [1, 1, 1]].into()),
+            &[5, 7, 9, 8],
+        );
         makes(Making::RangeExcl(a, [[0, 3, 3]].into()), &[8, 7, 5]);
         makes(Making::Union([Group::EMPTY, b]), &[6, 9]);
         for wrong in [

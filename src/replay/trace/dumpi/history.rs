@@ -20,26 +20,53 @@ pub(super) struct Event {
 /// What such a call does.
 #[derive(Debug, Clone)]
 pub(super) enum What {
-    Group { new: Group, making: Making },
-    Comm { new: Comm, construction: Construction },
+    Group {
+        new: Group,
+        making: Making,
+    },
+    Comm {
+        new: Comm,
+        construction: Construction,
+    },
     Free(Comm),
 }
 
 /// How a communicator is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Construction {
-    Dup { of: Comm },
-    Create { of: Comm, group: Group },
-    Split { of: Comm, color: i32, key: i32 },
+    Dup {
+        of: Comm,
+    },
+    Create {
+        of: Comm,
+        group: Group,
+    },
+    Split {
+        of: Comm,
+        color: i32,
+        key: i32,
+    },
     /// The first of `of`, as many as places in a grid of these dimensions.
-    Cart { of: Comm, dims: Box<[i32]> },
+    Cart {
+        of: Comm,
+        dims: Box<[i32]>,
+    },
     /// Those that differ in the dimensions that are kept only.
-    CartSub { of: Comm, keep: Box<[bool]> },
+    CartSub {
+        of: Comm,
+        keep: Box<[bool]>,
+    },
     /// The first of `of`, as many as nodes.
-    Graph { of: Comm, nodes: i32 },
+    Graph {
+        of: Comm,
+        nodes: i32,
+    },
     Between(Between),
     /// Both sides of a communicator between groups; those who say `high` come last.
-    Merge { of: Comm, high: bool },
+    Merge {
+        of: Comm,
+        high: bool,
+    },
     /// With processes that the trace does not have.
     Foreign,
 }
@@ -145,7 +172,8 @@ fn group(call: &Call<'_>) -> Option<(Group, Making)> {
         Call::GroupIncl(c) => (c.newgroup, Making::Incl(c.group, c.ranks.iter().collect())),
         Call::GroupExcl(c) => (c.newgroup, Making::Excl(c.group, c.ranks.iter().collect())),
         Call::GroupRangeIncl(c) | Call::GroupRangeExcl(c) => {
-            let number = |range: &flitwise_formats::dumpi::Array<'_, i32>, at| range.get(at).unwrap_or(0);
+            let number =
+                |range: &flitwise_formats::dumpi::Array<'_, i32>, at| range.get(at).unwrap_or(0);
             let ranges = c.ranges.iter();
             let ranges = ranges.map(|r| [number(&r, 0), number(&r, 1), number(&r, 2)]);
             let ranges: Box<[_]> = ranges.collect();

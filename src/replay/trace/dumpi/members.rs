@@ -99,7 +99,11 @@ pub(super) fn first(parent: &Resolved, sizes: &[i32], dims: Option<Box<[i32]>>) 
 
 /// Members of a grid whose coordinates are equal in the dimensions that are not kept.
 pub(super) fn cart_subs(parent: &Resolved, keep: &[bool]) -> Made {
-    let Some(dims) = parent.dims.as_deref().filter(|dims| dims.len() == keep.len()) else {
+    let Some(dims) = parent
+        .dims
+        .as_deref()
+        .filter(|dims| dims.len() == keep.len())
+    else {
         return Made::default();
     };
     let mut subs: BTreeMap<Vec<i32>, Vec<RankId>> = BTreeMap::new();

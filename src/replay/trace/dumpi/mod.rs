@@ -26,7 +26,6 @@ use survey::{Known, Survey};
 /// DUMPI.
 pub struct Dumpi;
 
-
 impl TraceFormat for Dumpi {
     fn name(&self) -> &'static str {
         "DUMPI"
@@ -113,7 +112,9 @@ impl DumpiFile {
             Some(clock) if lacks(clock) == 0 => Ok(Some(clock)),
             Some(clock) => {
                 let (calls, name) = (lacks(clock), clock.name());
-                bail!("{calls} calls lack the {name} time that compute_time asks for; leave it out to take the time that is there")
+                bail!(
+                    "{calls} calls lack the {name} time that compute_time asks for; leave it out to take the time that is there"
+                )
             }
         }
     }

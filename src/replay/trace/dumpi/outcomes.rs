@@ -2,9 +2,9 @@
 //! is known, so that it is looked up in advance: while the trace is checked.
 
 use super::requests::Requests;
+use flitwise_formats::dumpi::Status;
 use flitwise_formats::dumpi::handle::{ANY_SOURCE, ANY_TAG};
 use flitwise_formats::dumpi::{Call, Message, Request};
-use flitwise_formats::dumpi::Status;
 
 /// What a receive got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,7 +72,9 @@ impl Lookup {
             }
             Call::RequestFree(c) => {
                 let freed = self.requests.free(c.request).flatten();
-                freed.into_iter().for_each(|started| self.over(&started, None));
+                freed
+                    .into_iter()
+                    .for_each(|started| self.over(&started, None));
             }
             _ => match (call.persistent(), call.made_request()) {
                 (Some((message, sends)), Some(request)) => {

@@ -37,7 +37,13 @@ impl Rank {
         let rank = RankId::new(id);
         Ok(Self {
             reader: set.reader(id)?,
-            caller: Caller::new(rank, set.ranks(), set.types(id)?, Arc::clone(known), settings),
+            caller: Caller::new(
+                rank,
+                set.ranks(),
+                set.types(id)?,
+                Arc::clone(known),
+                settings,
+            ),
         })
     }
 
@@ -99,8 +105,8 @@ impl Program for DumpiProgram<'_> {
     }
 
     fn restart(&mut self) -> anyhow::Result<()> {
-        let again = (0..self.set.ranks())
-            .map(|id| Rank::new(&self.set, &self.known, self.settings, id));
+        let again =
+            (0..self.set.ranks()).map(|id| Rank::new(&self.set, &self.known, self.settings, id));
         self.ranks = again.collect::<Result<_, _>>()?;
         Ok(())
     }

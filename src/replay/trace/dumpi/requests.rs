@@ -92,9 +92,7 @@ impl<T, P> Requests<T, P> {
 
     /// All operations, in no particular order.
     pub fn into_operations(self) -> impl Iterator<Item = T> {
-        self.active
-            .into_values()
-            .flat_map(|queue| queue.operations)
+        self.active.into_values().flat_map(|queue| queue.operations)
     }
 }
 
@@ -113,7 +111,10 @@ mod tests {
         // A receive with a number in use: what had it is over.
         assert_eq!(requests.start(shared, true, 4), [2]);
         assert_eq!(requests.start(own, false, 5), [3]);
-        assert_eq!((requests.take(shared), requests.take(shared)), (Some(4), None));
+        assert_eq!(
+            (requests.take(shared), requests.take(shared)),
+            (Some(4), None)
+        );
         assert_eq!(requests.take(own), Some(5));
     }
 
@@ -123,7 +124,11 @@ mod tests {
         let number = Request(7);
         assert!(requests.make_persistent(number, 'a').is_empty());
         for operation in [1, 2] {
-            assert!(requests.start_persistent(number, true, operation).is_empty());
+            assert!(
+                requests
+                    .start_persistent(number, true, operation)
+                    .is_empty()
+            );
             assert_eq!(requests.take(number), Some(operation));
             assert_eq!(requests.persistent(number), Some(&'a'));
         }
@@ -131,6 +136,9 @@ mod tests {
         assert_eq!(requests.persistent(number), None);
         assert_eq!(requests.make_persistent(number, 'b'), [3]);
         requests.start_persistent(number, false, 4);
-        assert_eq!((requests.free(number), requests.persistent(number)), (Some(4), None));
+        assert_eq!(
+            (requests.free(number), requests.persistent(number)),
+            (Some(4), None)
+        );
     }
 }

@@ -144,7 +144,9 @@ impl Rank {
             (Construction::Between(_), Some(_)) => Some(true),
             (Construction::Merge { .. }, Some(true)) => Some(false),
             (Construction::Dup { .. }, of) => of,
-            (Construction::Foreign | Construction::Merge { .. } | Construction::Between(_), _) => None,
+            (Construction::Foreign | Construction::Merge { .. } | Construction::Between(_), _) => {
+                None
+            }
             // Others of a communicator between groups are not followed.
             (_, Some(false)) => Some(false),
             (_, Some(true) | None) => None,

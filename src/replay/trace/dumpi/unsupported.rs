@@ -19,8 +19,14 @@ pub(super) enum Kind {
 const KINDS: [(Kind, &str); 4] = [
     (Kind::OneSided, "of one-sided communication"),
     (Kind::Dynamic, "that start or meet other processes"),
-    (Kind::UnknownComm, "on communicators that no recorded call makes"),
-    (Kind::BetweenGroups, "that are collectives between two groups"),
+    (
+        Kind::UnknownComm,
+        "on communicators that no recorded call makes",
+    ),
+    (
+        Kind::BetweenGroups,
+        "that are collectives between two groups",
+    ),
 ];
 
 /// How many of each kind there are, and where the first is.
@@ -45,7 +51,9 @@ impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
         for ((_, what), found) in KINDS.iter().zip(&self.found) {
-            let Some((count, place)) = found else { continue };
+            let Some((count, place)) = found else {
+                continue;
+            };
             let separator = if first { "" } else { ", " };
             first = false;
             let s = if *count == 1 { "" } else { "s" };

@@ -62,7 +62,7 @@ pub fn piece(world: &mut World, dice: &mut Dice<'_>) {
         0 => dup(world, parent),
         1 => {
             split(world, parent, dice);
-        },
+        }
         2 => create(world, parent, dice),
         3 => cart(world, parent, dice),
         4 => graph(world, parent, dice),
@@ -83,12 +83,21 @@ fn split(world: &mut World, parent: usize, dice: &mut Dice<'_>) -> usize {
     let members = world.comms[parent].members.clone();
     let said: BTreeMap<usize, (i64, i64)> = members
         .iter()
-        .map(|&rank| (rank, (dice.of(&[7, 7, 0, UNDEFINED]), dice.of(&[0, 0, -3, 2]))))
+        .map(|&rank| {
+            (
+                rank,
+                (dice.of(&[7, 7, 0, UNDEFINED]), dice.of(&[0, 0, -3, 2])),
+            )
+        })
         .collect();
     let mut made = Vec::new();
     for color in [0, 7] {
         // Sorting is stable: equal keys keep the order of the parent.
-        let mut of_color: Vec<usize> = members.iter().copied().filter(|rank| said[rank].0 == color).collect();
+        let mut of_color: Vec<usize> = members
+            .iter()
+            .copied()
+            .filter(|rank| said[rank].0 == color)
+            .collect();
         of_color.sort_by_key(|rank| said[rank].1);
         if !of_color.is_empty() {
             made.push((of_color, None, None));
@@ -113,7 +122,10 @@ fn create(world: &mut World, parent: usize, dice: &mut Dice<'_>) {
     if positions.is_empty() {
         positions.push(n - 1);
     }
-    let rest: Vec<i64> = (0..n).filter(|at| !positions.contains(at)).map(|at| at as i64).collect();
+    let rest: Vec<i64> = (0..n)
+        .filter(|at| !positions.contains(at))
+        .map(|at| at as i64)
+        .collect();
     let ascending = positions.is_sorted();
     let numbers: Vec<i64> = positions.iter().map(|&at| at as i64).collect();
     let mut groups = BTreeMap::new();
@@ -127,12 +139,22 @@ fn create(world: &mut World, parent: usize, dice: &mut Dice<'_>) {
         match dice.below(ways) {
             0 => {
                 let [count, ranks] = counted(&numbers);
-                world.call(rank, 1, "MPI_Group_incl", &[all.into(), count, ranks, made.into()]);
+                world.call(
+                    rank,
+                    1,
+                    "MPI_Group_incl",
+                    &[all.into(), count, ranks, made.into()],
+                );
             }
             1 => {
                 let ranges = numbers.iter().map(|&at| list(&[at, at, 1])).collect();
                 let count = numbers.len() as i64;
-                world.call(rank, 1, "MPI_Group_range_incl", &[all.into(), count.into(), Value::List(ranges), made.into()]);
+                world.call(
+                    rank,
+                    1,
+                    "MPI_Group_range_incl",
+                    &[all.into(), count.into(), Value::List(ranges), made.into()],
+                );
             }
             2 => {
                 // One by one.
@@ -140,21 +162,40 @@ fn create(world: &mut World, parent: usize, dice: &mut Dice<'_>) {
                 let [a, b] = [world.group(rank), world.group(rank)];
                 for (group, of) in [(a, first), (b, others)] {
                     let [count, ranks] = counted(of);
-                    world.call(rank, 1, "MPI_Group_incl", &[all.into(), count, ranks, group.into()]);
+                    world.call(
+                        rank,
+                        1,
+                        "MPI_Group_incl",
+                        &[all.into(), count, ranks, group.into()],
+                    );
                 }
-                world.call(rank, 1, "MPI_Group_union", &[a.into(), b.into(), made.into()]);
+                world.call(
+                    rank,
+                    1,
+                    "MPI_Group_union",
+                    &[a.into(), b.into(), made.into()],
+                );
             }
             _ => {
                 let [count, ranks] = counted(&rest);
-                world.call(rank, 1, "MPI_Group_excl", &[all.into(), count, ranks, made.into()]);
+                world.call(
+                    rank,
+                    1,
+                    "MPI_Group_excl",
+                    &[all.into(), count, ranks, made.into()],
+                );
             }
         }
         groups.insert(rank, made);
     }
     let chosen = positions.iter().map(|&at| members[at]).collect();
-    construct(world, parent, "MPI_Comm_create", vec![(chosen, None, None)], |world, rank| {
-        vec![world.handle(parent, rank).into(), groups[&rank].into()]
-    });
+    construct(
+        world,
+        parent,
+        "MPI_Comm_create",
+        vec![(chosen, None, None)],
+        |world, rank| vec![world.handle(parent, rank).into(), groups[&rank].into()],
+    );
 }
 
 fn cart(world: &mut World, parent: usize, dice: &mut Dice<'_>) {
@@ -172,7 +213,13 @@ fn cart(world: &mut World, parent: usize, dice: &mut Dice<'_>) {
     construct(world, parent, "MPI_Cart_create", made, |world, rank| {
         let zeros = list(&vec![0; dims.len()]);
         let ndim = dims.len() as i64;
-        vec![world.handle(parent, rank).into(), ndim.into(), list(&dims), zeros, 0.into()]
+        vec![
+            world.handle(parent, rank).into(),
+            ndim.into(),
+            list(&dims),
+            zeros,
+            0.into(),
+        ]
     });
     if !dice.one_in(2) {
         return;
@@ -189,17 +236,34 @@ fn cart(world: &mut World, parent: usize, dice: &mut Dice<'_>) {
     };
     let mut subs: Vec<(Vec<i64>, Vec<usize>)> = Vec::new();
     for (at, &rank) in chosen.iter().enumerate() {
-        let dropped: Vec<i64> = coordinates(at).into_iter().zip(&keep).filter(|(_, keep)| !**keep).map(|(c, _)| c).collect();
+        let dropped: Vec<i64> = coordinates(at)
+            .into_iter()
+            .zip(&keep)
+            .filter(|(_, keep)| !**keep)
+            .map(|(c, _)| c)
+            .collect();
         match subs.iter_mut().find(|(of, _)| *of == dropped) {
             Some((_, members)) => members.push(rank),
             None => subs.push((dropped, vec![rank])),
         }
     }
-    let kept: Vec<i64> = dims.iter().zip(&keep).filter(|(_, keep)| **keep).map(|(&d, _)| d).collect();
-    let made = subs.into_iter().map(|(_, members)| (members, None, Some(kept.clone()))).collect();
+    let kept: Vec<i64> = dims
+        .iter()
+        .zip(&keep)
+        .filter(|(_, keep)| **keep)
+        .map(|(&d, _)| d)
+        .collect();
+    let made = subs
+        .into_iter()
+        .map(|(_, members)| (members, None, Some(kept.clone())))
+        .collect();
     construct(world, new, "MPI_Cart_sub", made, |world, rank| {
         let keeps: Vec<i64> = keep.iter().map(|&keep| i64::from(keep)).collect();
-        vec![(dims.len() as i64).into(), world.handle(new, rank).into(), list(&keeps)]
+        vec![
+            (dims.len() as i64).into(),
+            world.handle(new, rank).into(),
+            list(&keeps),
+        ]
     });
 }
 
@@ -208,7 +272,14 @@ fn graph(world: &mut World, parent: usize, dice: &mut Dice<'_>) {
     let nodes = 1 + dice.below(members.len());
     let made = vec![(members[..nodes].to_vec(), None, None)];
     construct(world, parent, "MPI_Graph_create", made, |world, rank| {
-        vec![0.into(), world.handle(parent, rank).into(), (nodes as i64).into(), list(&[]), list(&[]), 0.into()]
+        vec![
+            0.into(),
+            world.handle(parent, rank).into(),
+            (nodes as i64).into(),
+            list(&[]),
+            list(&[]),
+            0.into(),
+        ]
     });
 }
 
@@ -221,8 +292,17 @@ fn between(world: &mut World, parent: usize, dice: &mut Dice<'_>) {
     }
     let leaders = [a, b].map(|side| dice.below(world.comms[side].members.len()));
     let sides = [a, b].map(|side| world.comms[side].members.clone());
-    let position = |rank: usize| world.comms[parent].members.iter().position(|&r| r == rank).unwrap() as i64;
-    let remote = [position(sides[1][leaders[1]]), position(sides[0][leaders[0]])];
+    let position = |rank: usize| {
+        world.comms[parent]
+            .members
+            .iter()
+            .position(|&r| r == rank)
+            .unwrap() as i64
+    };
+    let remote = [
+        position(sides[1][leaders[1]]),
+        position(sides[0][leaders[0]]),
+    ];
     let new = world.comms.len();
     let mut handles = BTreeMap::new();
     for (side, of) in [a, b].into_iter().enumerate() {
@@ -231,10 +311,26 @@ fn between(world: &mut World, parent: usize, dice: &mut Dice<'_>) {
             handles.insert(rank, handle);
             // Who leads alone says where the others are.
             let leads = at == leaders[side];
-            let (peer, remote) = if leads { (world.handle(parent, rank), remote[side]) } else { (NULL, 0) };
+            let (peer, remote) = if leads {
+                (world.handle(parent, rank), remote[side])
+            } else {
+                (NULL, 0)
+            };
             let leader = leaders[side] as i64;
             let local = world.handle(of, rank);
-            world.call(rank, 3, "MPI_Intercomm_create", &[local.into(), leader.into(), peer.into(), remote.into(), 99.into(), handle.into()]);
+            world.call(
+                rank,
+                3,
+                "MPI_Intercomm_create",
+                &[
+                    local.into(),
+                    leader.into(),
+                    peer.into(),
+                    remote.into(),
+                    99.into(),
+                    handle.into(),
+                ],
+            );
         }
     }
     let [one, other] = sides.clone();
@@ -247,7 +343,11 @@ fn between(world: &mut World, parent: usize, dice: &mut Dice<'_>) {
     });
     if dice.one_in(2) {
         let high = dice.below(2);
-        let order = if high == 1 { [one.clone(), other] } else { [other, one.clone()] };
+        let order = if high == 1 {
+            [one.clone(), other]
+        } else {
+            [other, one.clone()]
+        };
         let made = vec![(order.concat(), None, None)];
         construct(world, new, "MPI_Intercomm_merge", made, |world, rank| {
             let of_one = usize::from(!one.contains(&rank));

@@ -1,8 +1,11 @@
 //! Random MPI programs, written as DUMPI files by what each rank sees of them, replay as their operations: those that follow
 //! from the program itself, which the files never say as a whole.
 
+mod collectives;
 mod comms;
+mod completion;
 mod pieces;
+mod requests;
 mod world;
 
 use super::operations_of;
@@ -70,7 +73,13 @@ fn world_of(head: &[u8], pieces: &[Vec<u8>]) -> World {
     let mut dice = Dice { bytes: head, at: 0 };
     let mut world = World::new(2 + dice.below(5));
     for piece in pieces {
-        pieces::add(&mut world, &mut Dice { bytes: piece, at: 0 });
+        pieces::add(
+            &mut world,
+            &mut Dice {
+                bytes: piece,
+                at: 0,
+            },
+        );
     }
     world.end();
     world
@@ -111,12 +120,25 @@ fn rename(call: &mut Call, comms: &mut Names, requests: &mut Names) {
     let mut comm = |id: &mut CommId| *id = CommId::new(comms.of(id.get().into()) as u32);
     let mut request = |id: &mut RequestId| *id = RequestId(requests.of(id.0));
     match call {
-        Call::Send { comm: c, request: r, .. } | Call::Receive { comm: c, request: r, .. } => {
+        Call::Send {
+            comm: c,
+            request: r,
+            ..
+        }
+        | Call::Receive {
+            comm: c,
+            request: r,
+            ..
+        } => {
             comm(c);
             r.iter_mut().for_each(&mut request);
         }
         Call::Probe { comm: c, .. } => comm(c),
-        Call::Collective { comm: c, request: r, .. } => {
+        Call::Collective {
+            comm: c,
+            request: r,
+            ..
+        } => {
             let mut id = c.id;
             comm(&mut id);
             let members = Arc::clone(&c.members);
@@ -132,16 +154,37 @@ fn rename(call: &mut Call, comms: &mut Names, requests: &mut Names) {
 fn check(world: &World) -> Result<(), TestCaseError> {
     let dir = tempfile::tempdir().unwrap();
     for (rank, one) in world.ranks.iter().enumerate() {
-        std::fs::write(dir.path().join(format!("random-{rank:04}.bin")), one.file.bytes()).unwrap();
+        std::fs::write(
+            dir.path().join(format!("random-{rank:04}.bin")),
+            one.file.bytes(),
+        )
+        .unwrap();
     }
     let found = operations_of(dir.path(), &Reading::default());
-    let expected: Vec<Vec<Op>> = world.ranks.iter().map(|rank| rank.expected.clone()).collect();
+    let expected: Vec<Vec<Op>> = world
+        .ranks
+        .iter()
+        .map(|rank| rank.expected.clone())
+        .collect();
     let (found, expected) = (renamed(&found), renamed(&expected));
     for (rank, (found, expected)) in found.iter().zip(&expected).enumerate() {
         for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
-            prop_assert_eq!(found, expected, "rank {}, operation {}: {:#?}", rank, at, world.log);
+            prop_assert_eq!(
+                found,
+                expected,
+                "rank {}, operation {}: {:#?}",
+                rank,
+                at,
+                world.log
+            );
         }
-        prop_assert_eq!(found.len(), expected.len(), "rank {}: {:#?}", rank, world.log);
+        prop_assert_eq!(
+            found.len(),
+            expected.len(),
+            "rank {}: {:#?}",
+            rank,
+            world.log
+        );
     }
     let case = Case::of(found.into_iter().map(|ops| vec![ops]).collect());
     let outcome = compare(&case).map_err(TestCaseError::fail)?;
@@ -158,7 +201,10 @@ fn random_programs_replay_as_their_operations() {
         ..default
     };
     let seen: RefCell<BTreeMap<&str, u64>> = RefCell::default();
-    let strategy = (any::<[u8; 4]>(), prop::collection::vec(prop::collection::vec(any::<u8>(), 60), 1..25));
+    let strategy = (
+        any::<[u8; 4]>(),
+        prop::collection::vec(prop::collection::vec(any::<u8>(), 60), 1..25),
+    );
     let result = TestRunner::new(config).run(&strategy, |(head, pieces)| {
         let world = world_of(&head, &pieces);
         for feature in &world.features {
@@ -170,6 +216,9 @@ fn random_programs_replay_as_their_operations() {
         panic!("{error}");
     }
     let seen = seen.into_inner();
-    let missing: Vec<_> = WANTED.iter().filter(|feature| !seen.contains_key(**feature)).collect();
+    let missing: Vec<_> = WANTED
+        .iter()
+        .filter(|feature| !seen.contains_key(**feature))
+        .collect();
     assert!(missing.is_empty(), "{missing:?} of {seen:?}");
 }

@@ -107,8 +107,16 @@ impl World {
         self.poll_or_call(rank, compute, name, values, true);
     }
 
-    fn poll_or_call(&mut self, rank: usize, compute: u64, name: &'static str, values: &[Value], fails: bool) {
-        self.log.push(format!("{rank}: {compute} ns, {name} {values:?}"));
+    fn poll_or_call(
+        &mut self,
+        rank: usize,
+        compute: u64,
+        name: &'static str,
+        values: &[Value],
+        fails: bool,
+    ) {
+        self.log
+            .push(format!("{rank}: {compute} ns, {name} {values:?}"));
         self.feature(true, name);
         let one = &mut self.ranks[rank];
         let first = one.file.body.is_empty();
@@ -167,7 +175,10 @@ impl World {
             one.next[kind] += 1;
             one.next[kind] - 1
         });
-        self.feature(again && kind == 1, "number of a communicator that comes again");
+        self.feature(
+            again && kind == 1,
+            "number of a communicator that comes again",
+        );
         self.feature(again && kind == 3, "datatype whose number comes again");
         number
     }
