@@ -3,6 +3,7 @@
 mod equivalence;
 mod random;
 mod recordings;
+mod refused;
 #[path = "../../../formats/tests/dumpi/write.rs"]
 #[allow(dead_code, reason = "the tests of the format use the rest")]
 mod write;
