@@ -26,7 +26,9 @@ use flitwise::replay::program::{
     Action, After, AlltoallBlocks, Collective, CollectiveKind, Event, Op, Place, Program, RankId,
     StreamId,
 };
-use flitwise::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
+use flitwise::replay::{
+    ComputeModel, IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion,
+};
 use flitwise::run::{Control, Status, run_plan, workload};
 use flitwise::units::Ratio;
 use measure::{Args, Spread, peak_mb, reset_peak, timed};
@@ -326,6 +328,7 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay<'static> 
         send_completion: SendCompletion::Handed,
         protocol: Protocol::default(),
         compute_scale: Ratio::ONE,
+        compute: ComputeModel::default(),
         intra_node: IntraNode {
             latency_ps: 500_000,
             bytes_per_s: Ratio::whole(10_000_000_000),

@@ -33,6 +33,8 @@ pub enum Purpose {
     Imbalance = 10,
     /// Destinations of a rank of a generated trace; component: rank.
     Peers = 11,
+    /// How much longer or shorter computations are; components: job, rank and stream.
+    Noise = 12,
 }
 
 /// A stream of random numbers.

@@ -75,6 +75,8 @@ impl Foreign {
     }
 }
 
+const DUMPI: &str =
+    "a DUMPI trace, where another format is expected; `flitwise trace convert` makes VEF3 of it";
 const TI: &str = "a time-independent (TI) trace of SimGrid, where another format is expected; `flitwise trace convert` \
                   makes VEF3 of it";
 const GOAL: &str =
@@ -86,7 +88,7 @@ impl fmt::Display for Foreign {
     /// What the file is, and what to do with it, as the rest of a message that names the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self {
-            Self::Dumpi => "a DUMPI trace",
+            Self::Dumpi => return f.write_str(DUMPI),
             Self::Ti => return f.write_str(TI),
             Self::Goal => return f.write_str(GOAL),
             Self::GoalBinary => return f.write_str(GOAL_BINARY),

@@ -90,6 +90,15 @@ pub const MAX_TAR_NAME: u64 = 64 * 1024;
 
 /// Numbers of requests of one DUMPI rank that a check or a summary remembers: recorders use a few thousand again and again.
 pub const MAX_REQUESTS: usize = 1 << 22;
+
+/// Calls of a DUMPI trace that make groups and communicators, of all ranks together: they are kept while the trace is checked,
+/// 100 bytes each.
+pub const MAX_CONSTRUCTIONS: usize = 1 << 23;
+
+/// Receives of a DUMPI trace, of all ranks together, of which a replay keeps what they got, because they would take a message from
+/// anyone and return before it comes: 16 bytes each.
+pub const MAX_OUTCOMES: usize = 1 << 26;
+
 /// Longest line of a GOAL schedule in bytes, the line feed and comments of their own excluded.
 pub const MAX_GOAL_LINE: usize = 1024;
 

@@ -1,6 +1,7 @@
 //! A trace given in place of an experiment: what to do with it.
 
 use super::CliError;
+use flitwise_formats::dumpi::Set;
 use flitwise_formats::vef::Reader;
 use flitwise_formats::{Foreign, Source, goal, ti};
 use std::path::Path;
@@ -11,12 +12,13 @@ const USUAL_NICS: u32 = 48;
 /// Says how to replay the file if it is a trace, or what it is if it is a trace that is not read;
 /// `None` if it is neither, or no file that can be read again.
 pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
-    let is_folder = ti::is_folder(file);
-    if !is_folder && !file.metadata().is_ok_and(|meta| meta.is_file()) {
+    let (is_folder, is_dumpi) = (ti::is_folder(file), Set::is_directory(file));
+    if !is_folder && !is_dumpi && !file.metadata().is_ok_and(|meta| meta.is_file()) {
         return None;
     }
     let name = file.display();
-    let ranks = match is_folder {
+    let ranks = match is_folder || is_dumpi {
+        true if is_dumpi => Set::open(file).map_or(0, |set| set.ranks()),
         true => ti::Trace::open(file).map_or(0, |trace| trace.ranks()),
         false => match ranks_of(file)? {
             Ok(ranks) => ranks,
@@ -57,6 +59,9 @@ fn ranks_of(file: &Path) -> Option<Result<u32, Foreign>> {
     }
     if ti::probe(head).is_some() {
         return Some(Ok(ti::Trace::open(file).map_or(0, |trace| trace.ranks())));
+    }
+    if Set::probe(head) {
+        return Some(Ok(Set::open(file).map_or(0, |set| set.ranks())));
     }
     Foreign::of(head)
         .filter(|format| format.is_trace())

@@ -10,6 +10,7 @@ use crate::replay::Repeat;
 use crate::replay::background::{Injection, NicQueueing, Pattern, message_units};
 use crate::replay::collectives::Choices;
 use crate::replay::placement::{self, FreeNics};
+use crate::replay::trace::ComputeTime;
 use crate::units::Ratio;
 use flitwise_formats::quote::quoted;
 use serde::Serialize;
@@ -88,6 +89,36 @@ impl PowerPolicy {
     }
 }
 
+/// How the MPI calls of a job send. It serialises as `experiment.jobs[].calls` in `docs/result.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Calls {
+    /// Largest message that is sent before its receive is known.
+    pub eager_threshold_bytes: u64,
+    /// Time that a rank is busy before each message that it sends.
+    pub send_overhead_ps: u64,
+    /// Time that a rank is busy after each message that a call received.
+    pub receive_overhead_ps: u64,
+}
+
+/// How a job computes, besides its scale. It serialises into the entry of the job in `docs/result.md`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Compute {
+    /// The clock of a DUMPI trace; `None` for the first that is in it.
+    #[serde(rename = "compute_time")]
+    pub time: Option<ComputeTime>,
+    /// Longest computation of a trace in picoseconds.
+    #[serde(rename = "compute_cap_ps")]
+    pub cap_ps: Option<u64>,
+    /// Factors of the ranks; after the last one the first again. None: 1.
+    #[serde(rename = "compute_factors")]
+    pub factors: Vec<Ratio>,
+    /// The part of itself by which a computation is longer or shorter at most.
+    #[serde(rename = "compute_noise")]
+    pub noise: Ratio,
+}
+
 /// One application. It serialises as an entry of `experiment.jobs` in `docs/result.md`, but for the
 /// service level, which has a name there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -124,8 +155,15 @@ pub struct Job {
     /// When a send is done.
     #[serde(flatten, serialize_with = "json::send_completion")]
     pub send_completion: SendCompletion,
+    /// How MPI calls send.
+    pub calls: Calls,
     /// Multiplies every computation.
     pub compute_scale: Ratio,
+    /// What else becomes of computations.
+    #[serde(flatten)]
+    pub compute: Compute,
+    /// Calls of a DUMPI trace that can't be replayed are left out.
+    pub skip_unsupported: bool,
     /// Flops per second of a rank in a TI trace.
     #[serde(rename = "host_speed_flops_per_s")]
     pub host_speed: Ratio,

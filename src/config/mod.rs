@@ -27,6 +27,7 @@ mod raw_topology;
 mod raw_traffic;
 mod resolve;
 mod resolve_about;
+mod resolve_calls;
 mod resolve_cct;
 mod resolve_congestion;
 mod resolve_dtable;

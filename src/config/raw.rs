@@ -13,6 +13,7 @@ use super::resolve_vls::{RawQueueRule, RawVlPolicy};
 use super::switch::RawVlArb;
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
+use crate::replay::trace::ComputeTime;
 use crate::units::{Bytes, CostPerByte, Picoseconds, Rate, Ratio};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, Unexpected, Visitor};
@@ -160,6 +161,13 @@ pub(super) struct RawJob {
     pub eager_threshold: Option<Bytes>,
     pub compute_scale: Option<Ratio>,
     pub host_speed: Option<Ratio>,
+    pub compute_time: Option<ComputeTime>,
+    pub compute_cap: Option<Picoseconds>,
+    pub compute_factors: Option<Vec<Ratio>>,
+    pub compute_noise: Option<Ratio>,
+    pub skip_unsupported: Option<bool>,
+    pub send_overhead: Option<Picoseconds>,
+    pub receive_overhead: Option<Picoseconds>,
     pub intra_node_latency: Option<Picoseconds>,
     pub intra_node_bandwidth: Option<Rate>,
     pub reduction_cost: Option<CostPerByte>,

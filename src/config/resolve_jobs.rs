@@ -6,13 +6,14 @@ use super::host_file;
 use super::placement::RawPlacement;
 use super::raw::{RawExperiment, RawJob, RawRepeat, RawSendCompletion, RawVfabric};
 use super::raw_place::RawPlace;
+use super::resolve_calls;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Qos};
 use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::Bcast;
-use crate::replay::trace::HOST_SPEED;
+use crate::replay::trace::{HOST_SPEED, is_trace_directory};
 use crate::units::Ratio;
 use flitwise_formats::quote::quoted;
 use flitwise_formats::source::{STDIN, directory};
@@ -150,7 +151,10 @@ fn one_job(
             Some(RawRepeat::Times(times)) => Repeat::Times(times),
             Some(RawRepeat::UntilOthersEnd) => Repeat::UntilOthersEnd,
         },
-        send_completion: send_completion(job, i)?,
+        send_completion: send_completion(job),
+        calls: resolve_calls::calls(job),
+        compute: resolve_calls::compute(job, &key)?,
+        skip_unsupported: job.skip_unsupported.unwrap_or(false),
         compute_scale: job.compute_scale.unwrap_or(Ratio::ONE),
         host_speed: host_speed(job, &key)?,
         intra_node_latency_ps: job
@@ -229,21 +233,14 @@ fn check_segment(said: &Choices, meant: &Choices, key: &str) -> Result<(), Confi
     Err(ConfigError::new(format!("{key}.chain_segment"), problem))
 }
 
-fn send_completion(job: &RawJob, i: usize) -> Result<SendCompletion, ConfigError> {
-    let kind = job.send_completion.unwrap_or(RawSendCompletion::Handed);
-    if job.eager_threshold.is_some() && kind != RawSendCompletion::Rendezvous {
-        return Err(ConfigError::new(
-            format!("job.{i}.eager_threshold"),
-            "is used only with send_completion = \"rendezvous\"",
-        ));
-    }
-    Ok(match kind {
+fn send_completion(job: &RawJob) -> SendCompletion {
+    match job.send_completion.unwrap_or(RawSendCompletion::Handed) {
         RawSendCompletion::Handed => SendCompletion::Handed,
         RawSendCompletion::Injected => SendCompletion::Injected,
         RawSendCompletion::Rendezvous => SendCompletion::Rendezvous {
             eager_threshold: job.eager_threshold.map_or(EAGER_THRESHOLD, |b| b.0),
         },
-    })
+    }
 }
 
 fn placement(
@@ -427,7 +424,7 @@ fn check_vfabrics(
 }
 
 /// Relative to the study file that names it, else to the experiment file, else to the current directory; or
-/// standard input. A pipe will do.
+/// standard input. A pipe will do, and so will the directory of a trace of several files.
 fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigError> {
     let trace = job.trace.as_str();
     let here = PathBuf::from(trace);
@@ -437,7 +434,10 @@ fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigErro
     let of_study = job.trace_dir.as_ref().map(|dir| dir.join(trace));
     let mut places: Vec<PathBuf> = of_study.into_iter().collect();
     places.extend([dir.join(trace), here]);
-    let readable = |path: &&PathBuf| path.metadata().is_ok_and(|meta| !meta.is_dir());
+    let readable = |path: &&PathBuf| match path.metadata() {
+        Ok(meta) if meta.is_dir() => is_trace_directory(path),
+        meta => meta.is_ok(),
+    };
     if let Some(found) = places.iter().find(readable) {
         return Ok(found.clone());
     }
@@ -461,6 +461,7 @@ fn stem(trace: &str) -> String {
     if trace == STDIN {
         return "stdin".into();
     }
+    let trace = trace.trim_end_matches('/');
     let file = trace.rsplit('/').next().unwrap_or(trace);
     file.split('.')
         .next()

@@ -279,6 +279,13 @@ impl Builder {
                     rank.waits(After::done(node));
                 }
             }
+            Call::Probe { .. } => {
+                let what = "probes that found a message are left out: its receive waits for it";
+                self.losses.add(1, what);
+            }
+            Call::Free { requests } => requests.iter().for_each(|request| {
+                rank.requests.remove(request);
+            }),
         }
         Ok(())
     }

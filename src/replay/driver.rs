@@ -113,7 +113,7 @@ impl<'a> Replay<'a> {
                 now: 0,
                 observer: None,
             };
-            jobs.push(Player::new(job, spec_of_job, shared));
+            jobs.push(Player::new(job, spec_of_job, spec.seed, shared));
         }
         let jobs_alone_end_it = !jobs.is_empty() && spec.background_until.is_none();
         let gap_skip = spec.gap_skip;

@@ -1,6 +1,7 @@
 //! The settings of a job: its trace, and how the replay runs it.
 
 use super::collectives::Choices;
+use super::compute::ComputeModel;
 use super::mpi::Protocol;
 use super::program::Program;
 use crate::fabric::ids::NicId;
@@ -27,6 +28,8 @@ pub struct JobSpec<'a> {
     pub protocol: Protocol,
     /// Factor on all computation.
     pub compute_scale: Ratio,
+    /// What else becomes of computations.
+    pub compute: ComputeModel,
     /// Messages between ranks on one NIC.
     pub intra_node: IntraNode,
     /// Time to combine one byte in a reduction, in picoseconds.

@@ -9,6 +9,7 @@ mod arrived;
 pub mod background;
 mod causes;
 pub mod collectives;
+pub mod compute;
 pub mod critical_path;
 mod driver;
 mod gaps;
@@ -32,6 +33,7 @@ mod standing;
 mod tests;
 pub mod trace;
 
+pub use compute::ComputeModel;
 pub use driver::{Replay, ReplaySpec};
 pub use gaps::GapsSkipped;
 pub use job::{IntraNode, JobSpec, Repeat, SendCompletion};

@@ -98,9 +98,9 @@ impl Doing {
             Action::Send { .. } => Self::Sending,
             Action::Mpi(call) => match &**call {
                 Call::Send { .. } => Self::Sending,
-                Call::Receive { .. } => Self::Receiving,
+                Call::Receive { .. } | Call::Probe { .. } => Self::Receiving,
                 Call::Collective { contribution, .. } => Self::Collective(called(contribution)),
-                Call::Wait { .. } => Self::Waiting,
+                Call::Wait { .. } | Call::Free { .. } => Self::Waiting,
             },
             Action::Marker | Action::Collective(..) => Self::Waiting,
         }

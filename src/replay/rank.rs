@@ -41,6 +41,8 @@ pub(super) struct Stream {
     pub records: u64,
     /// Computation done, scaled, in picoseconds.
     pub compute_ps: u64,
+    /// Time that it is busy after the messages that it received, before its next operation.
+    pub busy_ps: u64,
 }
 
 /// What a stream is doing.

@@ -218,6 +218,12 @@ impl Waiting<'_> {
                 let tag = tag.map_or_else(|| "any tag".into(), |tag| format!("tag {}", tag.0));
                 format!("a message from {from} ({tag}){matched}")
             }
+            Call::Probe { from, tag, .. } => {
+                let from = from.map_or_else(|| "any rank".into(), |from| format!("rank {from}"));
+                let tag = tag.map_or_else(|| "any tag".into(), |tag| format!("tag {}", tag.0));
+                format!("a message from {from} ({tag}), which it looks for")
+            }
+            Call::Free { .. } => String::from("its operation"),
             Call::Collective { comm, .. } => {
                 let mut open = rank.members.open().iter();
                 match open.find(|member| member.owner == Some(Owner::Stream(stream))) {

@@ -5,13 +5,14 @@ use super::traces::Traces;
 use super::{Network, RunError};
 use crate::config::experiment::{self, Job};
 use crate::config::{ConfigError, Experiment};
+use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::background::{BackgroundFlow, MessageSize, NicQueueing, Rate, message_units};
 use crate::replay::mpi::Protocol;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::StopCheck;
-use crate::replay::trace::Reading;
-use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
+use crate::replay::trace::{Reading, TraceFile};
+use crate::replay::{ComputeModel, IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::{Ratio, TickLength};
 
 /// True if a run on `network` replays `job`. Where messages do not meet, jobs that repeat until the
@@ -43,9 +44,11 @@ pub(super) fn least_ps(experiment: &Experiment, traces: &Traces) -> Option<u64> 
     });
     let ends = ends.map(|(job, times)| {
         // All computations shrink alike, and so does the longest chain of them.
-        let once = job
-            .compute_scale
-            .mul_round(traces.of(job).ok()?.ideal_ps()?)?;
+        let compute = &job.compute;
+        let alike = compute.cap_ps.is_none() && compute.factors.is_empty();
+        let ideal_ps = traces.of(job).ok()?.ideal_ps();
+        let ideal_ps = ideal_ps.filter(|_| alike && compute.noise.is_zero())?;
+        let once = job.compute_scale.mul_round(ideal_ps)?;
         Some(job.start_ps.saturating_add(once.saturating_mul(times)))
     });
     ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
@@ -76,37 +79,8 @@ pub(super) fn replay_of<'a>(
             Repeat::Times(times) => times.into(),
             Repeat::UntilOthersEnd => 0,
         };
-        let reading = Reading {
-            host_speed: job.host_speed,
-        };
         operations += trace.operations().saturating_mul(times);
-        jobs.push(JobSpec {
-            name: job.name.clone(),
-            program: trace
-                .open(&reading, StopCheck::new(stopped))
-                .map_err(RunError::Trace)?,
-            start_ps: job.start_ps,
-            repeat: job.repeat,
-            sl: job.sl,
-            nics,
-            send_completion: match job.send_completion {
-                experiment::SendCompletion::Handed => SendCompletion::Handed,
-                experiment::SendCompletion::Injected => SendCompletion::Injected,
-                experiment::SendCompletion::Rendezvous { eager_threshold } => {
-                    SendCompletion::Rendezvous {
-                        eager_threshold_bytes: eager_threshold,
-                    }
-                }
-            },
-            protocol: Protocol::default(),
-            compute_scale: job.compute_scale,
-            intra_node: IntraNode {
-                latency_ps: job.intra_node_latency_ps,
-                bytes_per_s: job.intra_node_bandwidth,
-            },
-            reduction_ps_per_byte: job.reduction_cost_ps_per_byte,
-            collectives: job.collectives,
-        });
+        jobs.push(job_spec(job, nics, trace, stopped)?);
     }
     let replay = Replay::new(ReplaySpec {
         tick: match network {
@@ -134,6 +108,57 @@ pub(super) fn replay_of<'a>(
     })
     .map_err(RunError::Failed)?;
     Ok((replay, operations))
+}
+
+/// A job whose ranks are on these NICs, with its trace opened.
+fn job_spec<'a>(
+    job: &Job,
+    nics: Vec<NicId>,
+    trace: &dyn TraceFile,
+    stopped: Stopped<'a>,
+) -> Result<JobSpec<'a>, RunError> {
+    let reading = Reading {
+        host_speed: job.host_speed,
+        compute_time: job.compute.time,
+        skip_unsupported: job.skip_unsupported,
+    };
+    Ok(JobSpec {
+        name: job.name.clone(),
+        program: trace
+            .open(&reading, StopCheck::new(stopped))
+            .map_err(RunError::Trace)?,
+        start_ps: job.start_ps,
+        repeat: job.repeat,
+        sl: job.sl,
+        nics,
+        send_completion: match job.send_completion {
+            experiment::SendCompletion::Handed => SendCompletion::Handed,
+            experiment::SendCompletion::Injected => SendCompletion::Injected,
+            experiment::SendCompletion::Rendezvous { eager_threshold } => {
+                SendCompletion::Rendezvous {
+                    eager_threshold_bytes: eager_threshold,
+                }
+            }
+        },
+        protocol: Protocol {
+            eager_threshold_bytes: job.calls.eager_threshold_bytes,
+            send_overhead_ps: job.calls.send_overhead_ps,
+            receive_overhead_ps: job.calls.receive_overhead_ps,
+            ..Protocol::default()
+        },
+        compute_scale: job.compute_scale,
+        compute: ComputeModel {
+            cap_ps: job.compute.cap_ps,
+            factors: job.compute.factors.clone(),
+            noise: job.compute.noise,
+        },
+        intra_node: IntraNode {
+            latency_ps: job.intra_node_latency_ps,
+            bytes_per_s: job.intra_node_bandwidth,
+        },
+        reduction_ps_per_byte: job.reduction_cost_ps_per_byte,
+        collectives: job.collectives,
+    })
 }
 
 /// A load in flits per cycle, in units of link time per tick.

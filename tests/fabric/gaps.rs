@@ -10,6 +10,7 @@ use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::{FabricSpec, Switch, Tick};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
+use flitwise::replay::ComputeModel;
 use flitwise::replay::background::{
     BackgroundFlow, Injection, MessageSize, NicQueueing, Rate, Sender, Target, message_units,
 };
@@ -102,6 +103,7 @@ fn replay(
         send_completion: SendCompletion::Handed,
         protocol: Protocol::default(),
         compute_scale: Ratio::ONE,
+        compute: ComputeModel::default(),
         intra_node: IntraNode {
             latency_ps: 0,
             bytes_per_s: Ratio::ONE,

@@ -22,6 +22,7 @@ const FORMS: [Form; 4] = [Form::Vef3, Form::Goal, Form::GoalBinary, Form::Ti];
 fn reading() -> Reading {
     Reading {
         host_speed: Ratio::whole(1_000_000_000),
+        ..Reading::default()
     }
 }
 
@@ -120,6 +121,19 @@ fn recorded_vef_is_the_same_after_another_format() {
                 played(&twice) == original,
                 "{name} as {form:?} and again VEF"
             );
+        }
+    }
+}
+
+#[test]
+fn recorded_calls_send_the_same_messages_in_all_formats() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["dumpi/nas_is_S-16.tar.gz", "dumpi/nas_dt_WH_W-11"] {
+        let original = played(&own(name));
+        for form in FORMS {
+            let (copy, _) = converted(&own(name), form, &dir);
+            let copy = played(&copy);
+            assert_eq!(copy.messages(), original.messages(), "{name} as {form:?}");
         }
     }
 }

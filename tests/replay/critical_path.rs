@@ -9,8 +9,9 @@ use crate::naive::{Case, End, play, start};
 use flitwise::fabric::workload::Workload;
 use flitwise::replay::SendCompletion;
 use flitwise::replay::critical_path::{Leg, LegKind};
+use flitwise::replay::mpi::Call;
 use flitwise::replay::outcome::JobOutcome;
-use flitwise::replay::program::{CollectiveKind, Event, Op};
+use flitwise::replay::program::{Action, CollectiveKind, Event, Op};
 use flitwise::units::{Ratio, TickLength};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -42,7 +43,20 @@ fn check(case: &Case, outcome: &JobOutcome, path: &[Leg]) -> Result<(), TestCase
             LegKind::Computing { stream, operation } => {
                 let op = &case.ranks[leg.rank.index()][stream.index()][operation as usize];
                 let scaled = case.compute_scale.mul_round(op.compute_ps);
-                prop_assert_eq!(Some(leg.ps()), scaled);
+                let busy_ps = leg.ps() - scaled.unwrap_or(0);
+                // What MPI does before a send and after each message received counts as well.
+                let protocol = &case.protocol;
+                let sends =
+                    matches!(&op.action, Action::Mpi(call) if matches!(**call, Call::Send { .. }));
+                let before_ps = if sends { protocol.send_overhead_ps } else { 0 };
+                prop_assert!(busy_ps >= before_ps);
+                let after_ps = protocol.receive_overhead_ps;
+                prop_assert_eq!(
+                    (busy_ps - before_ps)
+                        .checked_rem(after_ps)
+                        .unwrap_or(busy_ps - before_ps),
+                    0
+                );
             }
             LegKind::Reduction => prop_assert!(!case.reduction_ps_per_byte.is_zero()),
             LegKind::Arrival(message) if !message.is_inside_node() => {

@@ -154,6 +154,7 @@ fn everything() -> Case {
         protocol: Protocol {
             eager_threshold_bytes: 1000,
             control_bytes: 16,
+            ..Protocol::default()
         },
         ..Case::of(timed().into_iter().map(streams).collect())
     }

@@ -2,7 +2,7 @@
 //! the same files, and schedules worked out by hand.
 
 #[path = "../../formats/tests/support/data.rs"]
-mod data;
+pub mod data;
 
 use data::data;
 use flitwise::config::resolve_text;

@@ -132,7 +132,10 @@ impl Machine<'_> {
                         let (from, request) = (from.map(RankId::index), request.unwrap());
                         (free, Piece::Receive { from, tag, request })
                     }
-                    Call::Collective { .. } | Call::Wait { .. } => panic!("not of a schedule"),
+                    Call::Collective { .. }
+                    | Call::Wait { .. }
+                    | Call::Probe { .. }
+                    | Call::Free { .. } => panic!("not of a schedule"),
                 },
                 Action::Send { .. } | Action::Collective(..) => panic!("not of a schedule"),
             };

@@ -5,6 +5,7 @@ mod alone;
 mod by_hand;
 mod conversions;
 mod critical_path;
+mod dumpi;
 mod everything;
 mod formats;
 mod loggp;

@@ -10,7 +10,13 @@ use std::cell::RefCell;
 
 /// What the random programs must contain. Names of the naive replay.
 const WANTED: &[&str] = &[
+    "busy after a receive",
+    "busy before a send",
     "collective of known sizes",
+    "complete request freed",
+    "probe that finds a message at once",
+    "probe that waits",
+    "request freed before it is complete",
     "collective that blocks",
     "collective with a request",
     "collective with an id",

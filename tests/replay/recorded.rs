@@ -28,6 +28,7 @@ fn checked(trace: &Path) -> Box<dyn TraceFile> {
 fn reading() -> Reading {
     Reading {
         host_speed: Ratio::whole(1_000_000_000),
+        ..Reading::default()
     }
 }
 

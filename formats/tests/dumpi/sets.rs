@@ -132,6 +132,8 @@ fn a_directory_or_its_metafile_is_a_trace() {
     let dir = directory();
     is_ring(dir.path());
     is_ring(&dir.path().join("ring.meta"));
+    is_ring(&dir.path().join("ring-0000.bin"));
+    is_ring(&dir.path().join("ring-0001.bin.gz"));
     let set = Set::open(dir.path()).unwrap();
     assert_eq!(set.metafile().unwrap().numprocs, 3);
     assert!(set.file(1).unwrap().ends_with("ring-0001.bin.gz") && set.file(3).is_none());
@@ -291,13 +293,10 @@ fn files_that_are_too_many_are_refused() {
 #[test]
 fn what_is_no_trace_is_called_by_its_name() {
     let dir = directory();
+    let other = put(&dir, "rank0", &ring(0, 3).bytes());
     refused(
-        &dir.path().join("ring-0000.bin"),
-        &["is the file of one rank", "give the metafile"],
-    );
-    refused(
-        &dir.path().join("ring-0001.bin.gz"),
-        &["is the file of one rank"],
+        &other,
+        &["is the file of one rank", "is not called `PREFIX-NNNN.bin`"],
     );
     refused(&dir.path().join("notes.txt"), &["is no DUMPI trace"]);
     refused(

@@ -1,5 +1,6 @@
 //! `flitwise trace check`.
 
+use super::dumpi;
 use super::opened::{Opened, open};
 use crate::cli::{CliError, bad_trace, print};
 use flitwise::units::{human_bytes, human_count};
@@ -21,6 +22,7 @@ pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     let verdict = match open(file)? {
         Opened::Vef(source) => verdict_on(source)?,
         Opened::Goal(input) => return print_other(&of_goal(&input)?, file, json),
+        Opened::Dumpi(input) => return print_other(&dumpi::check(&input)?, file, json),
         Opened::Ti(input) => return print_other(&of_ti(&input)?, file, json),
     };
     let text = if json {
@@ -146,11 +148,11 @@ impl Verdict {
     }
 }
 
-/// The verdict on a schedule or a TI trace.
-struct Other {
-    errors: Problems,
-    warnings: Problems,
-    counts: Vec<(&'static str, u64)>,
+/// The verdict on a trace of another format.
+pub(super) struct Other {
+    pub errors: Problems,
+    pub warnings: Problems,
+    pub counts: Vec<(&'static str, u64)>,
 }
 
 fn of_goal(input: &Input) -> Result<Other, CliError> {

@@ -6,7 +6,7 @@ use super::{broken, info::format_name};
 use crate::cli::{CliError, bad_trace};
 use clap::{Args, ValueEnum};
 use flitwise::convert;
-use flitwise::replay::trace::Reading;
+use flitwise::replay::trace::{ComputeTime, Reading};
 use flitwise::units::{Picoseconds, Ratio};
 use flitwise_formats::Source;
 use flitwise_formats::source::{Input, shown, stream_id};
@@ -32,6 +32,12 @@ pub struct ConvertArgs {
     /// Flops per second of a rank in a TI trace, read or written [default: 20000].
     #[arg(long, value_name = "FLOPS", value_parser = flops)]
     host_speed: Option<Ratio>,
+    /// Clock of a DUMPI trace that computations are taken from [default: wall, if it was recorded].
+    #[arg(long, value_name = "CLOCK")]
+    compute_time: Option<Clock>,
+    /// Leaves out calls of a DUMPI trace that can't be replayed.
+    #[arg(long)]
+    skip_unsupported: bool,
     /// Prints what was written as JSON.
     #[arg(long)]
     json: bool,
@@ -42,6 +48,23 @@ fn flops(text: &str) -> Result<Ratio, String> {
     let number = text.parse::<f64>().ok().and_then(Ratio::from_f64);
     let number = number.filter(|speed| *speed != Ratio::ZERO);
     number.ok_or_else(|| "it is no number of flops per second above 0, such as 1e9".to_owned())
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Clock {
+    /// The wall clock.
+    Wall,
+    /// The processor time of the rank.
+    Cpu,
+}
+
+impl Clock {
+    fn time(self) -> ComputeTime {
+        match self {
+            Self::Wall => ComputeTime::Wall,
+            Self::Cpu => ComputeTime::Cpu,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -70,7 +93,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
             Some(_) => Input::rest_of(source).map_err(|e| bad_trace(&e))?,
             None => Input::new(&args.input),
         },
-        (Opened::Goal(input) | Opened::Ti(input), _) => input,
+        (Opened::Goal(input) | Opened::Ti(input) | Opened::Dumpi(input), _) => input,
     };
     to_another(args, &input)
 }
@@ -90,9 +113,11 @@ fn to_another(args: &ConvertArgs, input: &Input) -> Result<(), CliError> {
     if args.unit.is_some() {
         return bad("--unit is for traces that are VEF and become VEF: leave it out");
     }
-    let reading = match args.host_speed {
-        None => Reading::default(),
-        Some(host_speed) => Reading { host_speed },
+    let default = Reading::default();
+    let reading = Reading {
+        host_speed: args.host_speed.unwrap_or(default.host_speed),
+        compute_time: args.compute_time.map(Clock::time),
+        skip_unsupported: args.skip_unsupported,
     };
     let file = checked(input)?;
     let mut output = Output::open(&args.output)?;

@@ -1,5 +1,6 @@
 //! `flitwise trace info`.
 
+use super::dumpi;
 use super::opened::{Opened, open};
 use super::{info_other, matrix};
 use crate::cli::{CliError, bad_trace, print};
@@ -40,6 +41,7 @@ pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
     let source = match open(file)? {
         Opened::Vef(source) => source,
         Opened::Goal(input) => return run_other(args, &info_other::of_goal(&input)?),
+        Opened::Dumpi(input) => return run_other(args, &dumpi::info(&input)?),
         Opened::Ti(input) => return run_other(args, &info_other::of_ti(&input)?),
     };
     let info = Reader::of(source).and_then(Info::of);

@@ -1,6 +1,7 @@
 //! `flitwise trace info` of schedules and TI traces.
 
-use super::info::{PAIRS, SCHEMA, row, size_class, write_pairs, write_sizes};
+pub(super) use super::info::row;
+use super::info::{PAIRS, SCHEMA, size_class, write_pairs, write_sizes};
 use super::matrix;
 use super::traffic::Traffic;
 use crate::cli::{CliError, bad_trace};
@@ -15,10 +16,10 @@ use std::path::Path;
 
 /// A summary: its rows, the keys of its JSON, and what both formats have.
 pub(super) struct Summary {
-    rows: Vec<(&'static str, String)>,
-    tables: Vec<Vec<Vec<String>>>,
-    keys: Value,
-    traffic: Traffic,
+    pub rows: Vec<(&'static str, String)>,
+    pub tables: Vec<Vec<Vec<String>>>,
+    pub keys: Value,
+    pub traffic: Traffic,
 }
 
 pub(super) fn of_goal(input: &Input) -> Result<Summary, CliError> {
@@ -170,7 +171,7 @@ fn ti_rows(info: &ti::Info, traffic: &Traffic) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn messages(traffic: &Traffic) -> String {
+pub(super) fn messages(traffic: &Traffic) -> String {
     let own = match traffic.self_messages {
         0 => String::new(),
         n => format!(", {} of them to the rank itself", human_count(n)),
@@ -178,7 +179,7 @@ fn messages(traffic: &Traffic) -> String {
     format!("{}{own}", human_count(traffic.messages))
 }
 
-fn bytes(traffic: &Traffic) -> String {
+pub(super) fn bytes(traffic: &Traffic) -> String {
     let average = match traffic.messages {
         0 => String::new(),
         n => format!(", {} on average", human_bytes(traffic.bytes / n)),
@@ -186,13 +187,13 @@ fn bytes(traffic: &Traffic) -> String {
     format!("{}{average}", human_bytes(traffic.bytes))
 }
 
-fn computation(traffic: &Traffic, first: &str, shown: impl Fn(f64) -> String) -> String {
+pub(super) fn computation(traffic: &Traffic, first: &str, shown: impl Fn(f64) -> String) -> String {
     let [least, mean, most] = traffic.span().map(shown);
     let imbalance = 100.0 * traffic.imbalance();
     format!("{first}{least} to {most} per rank, mean {mean}, imbalance {imbalance:.1} %")
 }
 
-fn spread(traffic: &Traffic) -> Value {
+pub(super) fn spread(traffic: &Traffic) -> Value {
     let [min, mean, max] = traffic.span();
     json!({
         "min": min,

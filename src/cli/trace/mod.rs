@@ -3,6 +3,7 @@
 
 mod check;
 mod convert;
+mod dumpi;
 mod generate;
 mod info;
 mod info_other;

@@ -2,6 +2,7 @@
 
 use crate::cli::{CliError, bad_trace};
 use flitwise::replay::trace::{TraceFile, check_input};
+use flitwise_formats::dumpi::Set;
 use flitwise_formats::source::{Input, stream_id};
 use flitwise_formats::{Source, goal, ti};
 use std::path::Path;
@@ -12,6 +13,7 @@ pub(super) enum Opened {
     Vef(Source),
     Goal(Input),
     Ti(Input),
+    Dumpi(Input),
 }
 
 /// Opens the trace at `path`, which may be a pipe or `-`, and recognises its format.
@@ -19,19 +21,24 @@ pub(super) fn open(path: &Path) -> Result<Opened, CliError> {
     if ti::is_folder(path) {
         return Ok(Opened::Ti(Input::new(path)));
     }
+    if Set::is_directory(path) {
+        return Ok(Opened::Dumpi(Input::new(path)));
+    }
     let mut source = Source::open(path).map_err(|e| bad_trace(&e))?;
     let head = source.head().map_err(|e| bad_trace(&e))?;
     let (is_goal, is_ti) = (goal::probe(head).is_some(), ti::probe(head).is_some());
-    if !is_goal && !is_ti {
+    let is_dumpi = !is_ti && Set::probe(head);
+    if !is_goal && !is_ti && !is_dumpi {
         return Ok(Opened::Vef(source));
     }
     let input = match stream_id(path) {
         Some(_) => Input::rest_of(source).map_err(|e| bad_trace(&e))?,
         None => Input::new(path),
     };
-    Ok(match is_goal {
-        true => Opened::Goal(input),
-        false => Opened::Ti(input),
+    Ok(match (is_goal, is_dumpi) {
+        (true, _) => Opened::Goal(input),
+        (_, true) => Opened::Dumpi(input),
+        _ => Opened::Ti(input),
     })
 }
 

@@ -121,7 +121,9 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
 fn input_of(path: &Path) -> Result<Input, CliError> {
     let source = match open(path)? {
         Opened::Vef(source) => source,
-        Opened::Goal(input) | Opened::Ti(input) => return as_vef(path, &input),
+        Opened::Goal(input) | Opened::Ti(input) | Opened::Dumpi(input) => {
+            return as_vef(path, &input);
+        }
     };
     match stream_id(path) {
         Some(_) => Input::rest_of(source).map_err(|e| bad_trace(&e)),

@@ -1,5 +1,7 @@
-//! What the ranks of a schedule or of a TI trace send to each other and compute.
+//! What the ranks of a trace of another format than VEF send to each other and compute.
 
+use flitwise::replay::mpi::Call;
+use flitwise::replay::program::{Action as Does, Program, RankId, StreamId};
 use flitwise_formats::Error;
 use flitwise_formats::goal::{Schedule, Task};
 use flitwise_formats::limits::MAX_PAIRS;
@@ -69,6 +71,24 @@ impl Traffic {
                     }
                     Action::Compute { flops } => traffic.computation[rank as usize] += flops,
                     _ => {}
+                }
+            }
+        }
+        traffic.sort(pairs);
+        Ok(traffic)
+    }
+
+    /// Of a trace of calls; computation in nanoseconds.
+    pub fn of_program(program: &mut dyn Program) -> anyhow::Result<Self> {
+        let mut traffic = Self::new(program.ranks());
+        let mut pairs = Pairs::new();
+        for rank in RankId::all(program.ranks()) {
+            while let Some(op) = program.next(rank, StreamId::new(0))? {
+                traffic.computation[rank.index()] += op.compute_ps as f64 / 1000.0;
+                if let Does::Mpi(call) = &op.action
+                    && let Call::Send { to, bytes, .. } = &**call
+                {
+                    traffic.add(&mut pairs, rank.get(), to.get(), *bytes);
                 }
             }
         }

@@ -65,6 +65,20 @@ pub enum Call {
         /// Request, unless the call blocks.
         request: Option<RequestId>,
     },
+    /// Waits until a message that a receive of this would take has come, and leaves it there.
+    Probe {
+        /// Sending rank; `None` for any.
+        from: Option<RankId>,
+        /// Communicator.
+        comm: CommId,
+        /// Tag; `None` for any.
+        tag: Option<Tag>,
+    },
+    /// Makes requests of the rank inactive, whether or not they are complete.
+    Free {
+        /// The requests.
+        requests: Box<[RequestId]>,
+    },
     /// Waits for requests of the rank.
     Wait {
         /// The requests. Requests that are not active do not count.
@@ -103,15 +117,21 @@ pub struct Protocol {
     pub eager_threshold_bytes: u64,
     /// Payload of a request to send and of a clear to send, in bytes.
     pub control_bytes: u64,
+    /// Time that a rank is busy before each message that it sends, in picoseconds.
+    pub send_overhead_ps: u64,
+    /// Time that a rank is busy after each message that a call received, in picoseconds.
+    pub receive_overhead_ps: u64,
 }
 
 impl Default for Protocol {
-    /// PSM2's default threshold for Omni-Path (`PSM2_MQ_RNDV_HFI_THRESH`, 64,000 bytes; Intel
+    /// No overheads, PSM2's default threshold for Omni-Path (`PSM2_MQ_RNDV_HFI_THRESH`, 64,000 bytes; Intel
     /// Performance Scaled Messaging 2 Programmer's Guide), and control messages without a payload.
     fn default() -> Self {
         Self {
             eager_threshold_bytes: 64_000,
             control_bytes: 0,
+            send_overhead_ps: 0,
+            receive_overhead_ps: 0,
         }
     }
 }

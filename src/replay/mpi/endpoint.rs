@@ -39,6 +39,23 @@ pub struct Cleared {
     pub receive: u32,
 }
 
+/// An active request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Active {
+    complete: bool,
+    /// It is one of a receive.
+    receives: bool,
+}
+
+/// What a wait found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// It goes on waiting.
+    Waits,
+    /// It returns, and took so many receives.
+    Returns(u64),
+}
+
 /// The part of a rank in the MPI layer.
 #[derive(Debug, Default)]
 pub struct Endpoint {
@@ -46,12 +63,13 @@ pub struct Endpoint {
     pub queues: MatchQueues<Owner>,
     /// Numbers of envelopes.
     pub order: Order,
+    /// What streams in a probe look for.
+    pub probes: Vec<(Pattern, StreamId)>,
     /// Sends in progress.
     pub sends: Slots<Sending>,
     /// Receives that wait for the payload of a rendezvous.
     pub receives: Slots<Owner>,
-    /// Active requests: true if complete.
-    requests: HashMap<RequestId, bool>,
+    requests: HashMap<RequestId, Active>,
     /// Envelopes that arrived at this time, and their numbers.
     inbox: Vec<(Envelope, u32)>,
     cleared: Vec<Cleared>,
@@ -71,15 +89,19 @@ pub struct Arrivals {
 }
 
 impl Endpoint {
-    /// Makes a request active; false if it is active already.
-    pub fn activate(&mut self, request: RequestId) -> bool {
-        self.requests.insert(request, false).is_none()
+    /// Makes a request active, of a receive or not; false if it is active already.
+    pub fn activate(&mut self, request: RequestId, receives: bool) -> bool {
+        let active = Active {
+            complete: false,
+            receives,
+        };
+        self.requests.insert(request, active).is_none()
     }
 
     /// Completes a request.
     pub fn complete(&mut self, request: RequestId) {
-        if let Some(complete) = self.requests.get_mut(&request) {
-            *complete = true;
+        if let Some(active) = self.requests.get_mut(&request) {
+            active.complete = true;
         }
     }
 
@@ -88,29 +110,39 @@ impl Endpoint {
         self.requests.remove(&request);
     }
 
-    /// Looks at the requests of a wait. True if it returns now: it has then taken what it takes.
-    pub fn look(&mut self, requests: &[RequestId], until: Until) -> bool {
-        let state = |request: &RequestId| self.requests.get(request).copied();
+    /// Takes the streams whose probe looks for `envelope`, which is unexpected.
+    pub fn found(&mut self, envelope: &Envelope) -> Vec<StreamId> {
+        let found = self
+            .probes
+            .extract_if(.., |(pattern, _)| pattern.accepts(envelope));
+        found.map(|(_, stream)| stream).collect()
+    }
+
+    /// Looks at the requests of a wait. If it returns now, it has taken what it takes.
+    pub fn look(&mut self, requests: &[RequestId], until: Until) -> Look {
+        let state = |request: &RequestId| Some(self.requests.get(request)?.complete);
         let mut active = requests.iter().filter_map(state).peekable();
         if active.peek().is_none() {
-            return true;
+            return Look::Returns(0);
         }
         let returns = match until {
             Until::All => active.all(|complete| complete),
             Until::Any | Until::Some => active.any(|complete| complete),
         };
         if !returns {
-            return false;
+            return Look::Waits;
         }
+        let mut received = 0;
         for request in requests {
-            if self.requests.get(request) == Some(&true) {
+            if let Some(active) = self.requests.get(request).filter(|active| active.complete) {
+                received += u64::from(active.receives);
                 self.requests.remove(request);
                 if until == Until::Any {
                     break;
                 }
             }
         }
-        true
+        Look::Returns(received)
     }
 
     /// An envelope arrived. True if an event has to be scheduled that takes up what has arrived.
@@ -162,7 +194,10 @@ impl Endpoint {
         &'a self,
         requests: &'a [RequestId],
     ) -> impl Iterator<Item = RequestId> + 'a {
-        let open = |request: &&RequestId| self.requests.get(*request) == Some(&false);
+        let open = |request: &&RequestId| {
+            let active = self.requests.get(*request);
+            active.is_some_and(|active| !active.complete)
+        };
         requests.iter().filter(open).copied()
     }
 
@@ -223,23 +258,25 @@ mod tests {
         let [a, b, c, never] = [1, 2, 3, 9].map(RequestId);
         let mut endpoint = Endpoint::default();
         for request in [a, b, c] {
-            assert!(endpoint.activate(request));
+            assert!(endpoint.activate(request, request != c));
         }
-        assert!(!endpoint.activate(a));
+        assert!(!endpoint.activate(a, true));
         // None is complete; requests that are not active don't count.
         for until in [Until::All, Until::Any, Until::Some] {
-            assert!(!endpoint.look(&[never, a, b], until));
+            assert_eq!(endpoint.look(&[never, a, b], until), Look::Waits);
         }
         endpoint.complete(b);
-        assert!(!endpoint.look(&[a, b], Until::All));
-        assert!(endpoint.look(&[a, b], Until::Any));
+        assert_eq!(endpoint.look(&[a, b], Until::All), Look::Waits);
+        assert_eq!(endpoint.look(&[a, b], Until::Any), Look::Returns(1));
         assert_eq!(endpoint.incomplete(&[a, b, c]).count(), 2);
         endpoint.complete(a);
         endpoint.complete(c);
-        assert!(endpoint.look(&[c, a], Until::Any));
-        assert!(endpoint.activate(c) && endpoint.look(&[c, a, b], Until::Some));
+        assert_eq!(endpoint.look(&[c, a], Until::Any), Look::Returns(0));
+        assert!(endpoint.activate(c, false));
+        assert_eq!(endpoint.look(&[c, a, b], Until::Some), Look::Returns(1));
         assert_eq!(endpoint.incomplete(&[a, b, c]).collect::<Vec<_>>(), [c]);
         // Only requests that are not active are left.
-        assert!(endpoint.look(&[a, b], Until::All) && endpoint.look(&[], Until::Any));
+        assert_eq!(endpoint.look(&[a, b], Until::All), Look::Returns(0));
+        assert_eq!(endpoint.look(&[], Until::Any), Look::Returns(0));
     }
 }

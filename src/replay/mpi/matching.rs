@@ -44,6 +44,13 @@ pub enum Transfer {
     },
 }
 
+impl Pattern {
+    /// True if a receive of this would take `envelope`.
+    pub fn accepts(&self, envelope: &Envelope) -> bool {
+        envelope.patterns().contains(self)
+    }
+}
+
 impl Envelope {
     /// The patterns that accept it.
     fn patterns(&self) -> [Pattern; 4] {
@@ -129,6 +136,12 @@ impl<R> MatchQueues<R> {
         None
     }
 
+    /// True if a receive of `pattern` would take a message at once.
+    pub fn has(&self, pattern: &Pattern) -> bool {
+        let mut numbers = self.index.get(pattern).into_iter().flatten();
+        numbers.any(|number| self.unexpected.contains_key(number))
+    }
+
     /// Shortens the lists that may name `envelope`, which was taken, so that they don't grow for
     /// ever under patterns that no receive uses.
     fn drop_taken(&mut self, envelope: Envelope) {
@@ -197,6 +210,7 @@ mod tests {
             for (number, (receives, pattern, envelope)) in steps.into_iter().enumerate() {
                 if receives {
                     let at = unexpected.iter().position(|e| accepts(&pattern, e));
+                    prop_assert_eq!(queues.has(&pattern), at.is_some());
                     let expected = at.map(|at| unexpected.remove(at));
                     let got = queues.receive(pattern, number).map(|(_, envelope)| envelope);
                     prop_assert_eq!(got, expected);

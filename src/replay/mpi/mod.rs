@@ -7,7 +7,7 @@ mod matching;
 mod order;
 
 pub use call::{Call, CommId, Communicator, Protocol, RequestId, SendMode, Tag, Until};
-pub(super) use endpoint::{Cleared, Endpoint, Owner, Sending};
+pub(super) use endpoint::{Cleared, Endpoint, Look, Owner, Sending};
 pub(crate) use matching::{Envelope, MatchQueues, Pattern, Transfer};
 
 /// A message of the MPI layer on its way. Slots are places in the tables of one of the two

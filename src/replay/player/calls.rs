@@ -5,13 +5,12 @@ use crate::replay::link::Shared;
 use crate::replay::members::{Entry, Key};
 use crate::replay::messages::{Purpose, RankPair, Release};
 use crate::replay::mpi::{
-    Call, Cleared, CommId, Communicator, Envelope, Owner, Packet, Pattern, RequestId, SendMode,
-    Sending, Tag, Transfer,
+    Call, Cleared, CommId, Communicator, Envelope, Look, Owner, Packet, Pattern, RequestId,
+    SendMode, Sending, Tag, Transfer,
 };
-use crate::replay::program::{Action, Contribution, Op, Place, RankId, StreamId};
+use crate::replay::program::{Contribution, Place, RankId, StreamId};
 use crate::replay::queue::{Act, Actor, What};
 use crate::replay::rank::State;
-use anyhow::Context;
 
 /// What went wrong; the caller adds the place.
 type Problem = String;
@@ -20,9 +19,9 @@ const TOO_MANY: &str = "more than 2^32 messages are under way";
 
 /// A call that a rank makes at a time.
 #[derive(Clone, Copy)]
-struct Calling {
-    rank: RankId,
-    stream: StreamId,
+pub(super) struct Calling {
+    pub rank: RankId,
+    pub stream: StreamId,
     ps: u64,
     place: Place,
 }
@@ -59,18 +58,34 @@ impl Player<'_> {
                 ref requests,
                 until,
             } => {
-                let returns = self.ranks[rank.index()].endpoint().look(requests, until);
-                let waits = if returns {
-                    State::Between
-                } else {
-                    State::InWait
-                };
-                return Ok(waits);
+                return Ok(
+                    match self.ranks[rank.index()].endpoint().look(requests, until) {
+                        Look::Waits => State::InWait,
+                        Look::Returns(received) => {
+                            self.received(rank, stream, received);
+                            State::Between
+                        }
+                    },
+                );
+            }
+            Call::Probe { from, comm, tag } => {
+                let pattern = Pattern { comm, from, tag };
+                return Ok(self.probe(calling, pattern));
+            }
+            Call::Free { ref requests } => {
+                let endpoint = self.ranks[rank.index()].endpoint();
+                requests
+                    .iter()
+                    .for_each(|&request| endpoint.forget(request));
+                return Ok(State::Between);
             }
             Call::Send { request, .. }
             | Call::Receive { request, .. }
             | Call::Collective { request, .. } => (request, self.start(calling, call, shared)?),
         };
+        if request.is_none() && complete && matches!(call, Call::Receive { .. }) {
+            self.received(rank, stream, 1);
+        }
         match (request, complete) {
             (Some(request), true) => {
                 self.complete_request(rank, request, ps, shared)?;
@@ -106,7 +121,7 @@ impl Player<'_> {
                     bytes,
                     mode,
                 };
-                let owner = self.owner(calling, request);
+                let owner = self.owner(calling, request, false);
                 let sent = owner.and_then(|owner| self.send_call(calling, outgoing, owner, shared));
                 sent.map_err(|problem| error(self, problem))
             }
@@ -117,7 +132,7 @@ impl Player<'_> {
                 request,
             } => {
                 let pattern = Pattern { comm, from, tag };
-                let owner = self.owner(calling, request);
+                let owner = self.owner(calling, request, true);
                 let posted = owner.and_then(|owner| self.receive(calling, pattern, owner, shared));
                 posted.map_err(|problem| error(self, problem))
             }
@@ -126,17 +141,22 @@ impl Player<'_> {
                 ref contribution,
                 request,
             } => self.collective(calling, comm, contribution, request, shared),
-            Call::Wait { .. } => Ok(true),
+            Call::Wait { .. } | Call::Probe { .. } | Call::Free { .. } => Ok(true),
         }
     }
 
     /// What a call completes: its request, which becomes active, or its stream.
-    fn owner(&mut self, calling: Calling, request: Option<RequestId>) -> Result<Owner, Problem> {
+    fn owner(
+        &mut self,
+        calling: Calling,
+        request: Option<RequestId>,
+        receives: bool,
+    ) -> Result<Owner, Problem> {
         let Some(request) = request else {
             return Ok(Owner::Stream(calling.stream));
         };
         let endpoint = self.ranks[calling.rank.index()].endpoint();
-        match endpoint.activate(request) {
+        match endpoint.activate(request, receives) {
             true => Ok(Owner::Request(request)),
             false => Err(format!("request {} is still active", request.0)),
         }
@@ -274,7 +294,7 @@ impl Player<'_> {
             ps,
             place,
         } = calling;
-        let owner = self.owner(calling, request);
+        let owner = self.owner(calling, request, false);
         let owner = owner.map_err(|problem| self.error(rank, place, &problem))?;
         let state = &mut self.ranks[rank.index()];
         let record = state.stream(stream).records - 1;
@@ -313,66 +333,6 @@ impl Player<'_> {
             self.plans.completed(key);
         }
         Ok(completed.is_some())
-    }
-
-    /// Looks again at the requests of a wait, at `ps`. True if the stream goes on waiting.
-    pub(super) fn look(
-        &mut self,
-        rank: RankId,
-        stream: StreamId,
-        ps: u64,
-        shared: &mut Shared<'_>,
-    ) -> anyhow::Result<bool> {
-        let state = &mut self.ranks[rank.index()];
-        state.stream_mut(stream).state = State::InWait;
-        let op = state.stream_mut(stream).op.take();
-        let wait = |op: &Op| match &op.action {
-            Action::Mpi(call) => match &**call {
-                Call::Wait { requests, until } => Some((requests.clone(), *until)),
-                Call::Send { .. } | Call::Receive { .. } | Call::Collective { .. } => None,
-            },
-            Action::Marker | Action::Send { .. } | Action::Collective(..) => None,
-        };
-        if let Some((requests, until)) = op.as_ref().and_then(wait)
-            && !state.endpoint().look(&requests, until)
-        {
-            state.stream_mut(stream).op = op;
-            return Ok(true);
-        }
-        state.stream_mut(stream).state = State::Between;
-        self.done(rank, op.and_then(|op| op.label), ps, shared)?;
-        Ok(false)
-    }
-
-    /// A request completed at `ps`: streams that wait for it look again, or the program hears of it.
-    pub(super) fn complete_request(
-        &mut self,
-        rank: RankId,
-        request: RequestId,
-        ps: u64,
-        shared: &mut Shared<'_>,
-    ) -> anyhow::Result<()> {
-        let state = &mut self.ranks[rank.index()];
-        state.touch(ps);
-        let completed = self.program.completed(rank, request);
-        if completed.with_context(|| format!("job '{}', rank {rank}", self.name))? {
-            state.endpoint().forget(request);
-            self.wake_paused(rank, ps, shared);
-            return Ok(());
-        }
-        state.endpoint().complete(request);
-        let streams = state.streams().len() as u32;
-        for stream in StreamId::all(streams) {
-            let waiting = self.ranks[rank.index()].stream_mut(stream);
-            let waits = waiting.state == State::InWait
-                && waiting.op.as_ref().is_some_and(|op| names(op, request));
-            if waits {
-                waiting.state = State::Looking;
-                let record = waiting.records - 1;
-                shared.stream(ps, self.act_of(rank, stream, record), stream);
-            }
-        }
-        Ok(())
     }
 
     /// A packet arrived at its receiver at `ps`.
@@ -458,6 +418,9 @@ impl Player<'_> {
         for envelope in arrivals.envelopes {
             let endpoint = self.ranks[rank.index()].endpoint();
             let Some(owner) = endpoint.queues.arrive(envelope) else {
+                for stream in endpoint.found(&envelope) {
+                    self.complete(rank, Owner::Stream(stream), ps, shared)?;
+                }
                 continue;
             };
             let matched = self.matched(rank, envelope, owner, ps, shared);
@@ -480,12 +443,4 @@ impl Player<'_> {
         }
         Ok(())
     }
-}
-
-/// True if `op` waits for `request`.
-fn names(op: &Op, request: RequestId) -> bool {
-    let Action::Mpi(call) = &op.action else {
-        return false;
-    };
-    matches!(&**call, Call::Wait { requests, .. } if requests.contains(&request))
 }

@@ -13,9 +13,11 @@
 mod calls;
 mod outcome;
 mod streams;
+mod waits;
 
 use super::arrived::Arrived;
 use super::collectives::Step;
+use super::compute::Computing;
 use super::job::{JobSpec, Repeat};
 use super::link::{Link, Shared};
 use super::members::Carrier;
@@ -42,7 +44,7 @@ pub(super) struct Player<'a> {
     repetitions_ps: Vec<u64>,
     /// Computation of the rank that ended last, over all complete repetitions.
     repetitions_compute_ps: u128,
-    compute_scale: Ratio,
+    computing: Computing,
     protocol: Protocol,
     reduction_ps_per_byte: Ratio,
     link: Link,
@@ -64,7 +66,7 @@ pub(super) struct Player<'a> {
 
 impl<'a> Player<'a> {
     /// Job number `job`; its ranks begin at its start.
-    pub(super) fn new(job: u32, spec: JobSpec<'a>, shared: &mut Shared<'_>) -> Self {
+    pub(super) fn new(job: u32, spec: JobSpec<'a>, seed: u64, shared: &mut Shared<'_>) -> Self {
         let start_ps = spec.start_ps;
         let count = spec.nics.len() as u32;
         let rank = |id| Rank::new(id, spec.program.streams(id), start_ps);
@@ -75,7 +77,7 @@ impl<'a> Player<'a> {
             began_ps: start_ps,
             repetitions_ps: Vec::new(),
             repetitions_compute_ps: 0,
-            compute_scale: spec.compute_scale,
+            computing: Computing::new(spec.compute_scale, spec.compute, seed, job),
             protocol: spec.protocol,
             reduction_ps_per_byte: spec.reduction_ps_per_byte,
             ranks: RankId::all(count).map(rank).collect(),

@@ -4,7 +4,7 @@ use super::Player;
 use crate::replay::link::{Shared, TOO_LATE};
 use crate::replay::members::{Arrival, Entry, Key, Member};
 use crate::replay::messages::{InFlight, Purpose, RankPair, Release};
-use crate::replay::mpi::Owner;
+use crate::replay::mpi::{Call, Owner};
 use crate::replay::observer::Doing;
 use crate::replay::program::{Action, Collective, Event, Label, Op, RankId, StreamId};
 use crate::replay::rank::State;
@@ -49,10 +49,10 @@ impl Player<'_> {
                 return Ok(());
             };
             state.records += 1;
-            let Some(scaled) = self.compute_scale.mul_round(op.compute_ps) else {
+            let Some(whole) = self.computes_ps(rank, stream, &op) else {
                 return Err(self.error(rank, op.place, TOO_LATE));
             };
-            op.compute_ps = scaled;
+            op.compute_ps = whole;
             if !self.ranks[r].awaits(stream, op, &mut self.arrived) {
                 shared.observe(ps, self.seen(rank, stream), || {
                     let rank = &self.ranks[r];
@@ -397,8 +397,12 @@ impl Player<'_> {
         state.touch(ps);
         let blocked = state.stream_mut(stream);
         blocked.state = State::Between;
-        let label = blocked.op.take().and_then(|op| op.label);
-        let record = blocked.records;
+        let op = blocked.op.take();
+        let receives = matches!(op.as_ref().map(|op| &op.action), Some(Action::Mpi(call)) if matches!(**call, Call::Receive { .. }));
+        let (label, record) = (op.and_then(|op| op.label), blocked.records);
+        if receives {
+            self.received(rank, stream, 1);
+        }
         shared.stream(ps, self.act_of(rank, stream, record), stream);
         self.done(rank, label, ps, shared)
     }

@@ -3,6 +3,7 @@
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::workload::{Message, Queueing, Workload};
+use crate::replay::ComputeModel;
 use crate::replay::background::NicQueueing;
 use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Sender, Target};
 use crate::replay::collectives::Choices;
@@ -167,6 +168,7 @@ pub fn job(ranks: Vec<Vec<Op>>) -> JobSpec<'static> {
         send_completion: SendCompletion::Handed,
         protocol: Protocol::default(),
         compute_scale: Ratio::ONE,
+        compute: ComputeModel::default(),
         intra_node: IntraNode {
             latency_ps: 500,
             bytes_per_s: Ratio::whole(1_000_000_000_000),

@@ -3,6 +3,7 @@
 //! A new format is a module here with a [`TraceFormat`], an entry in [`FORMATS`], and a parser
 //! in the crate `flitwise-formats`.
 
+pub mod dumpi;
 pub mod goal;
 mod kept;
 pub mod ti;
@@ -13,6 +14,7 @@ use crate::units::Ratio;
 use flitwise_formats::goal::Schedule;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// A format of traces.
@@ -82,6 +84,31 @@ pub trait TraceFile: Send + Sync {
 pub struct Reading {
     /// Flops per second of a rank in a TI trace; more than 0.
     pub host_speed: Ratio,
+    /// The clock of a DUMPI trace by which its ranks compute; `None` for the first that is in the trace.
+    pub compute_time: Option<ComputeTime>,
+    /// Calls of a DUMPI trace that can't be replayed are left out.
+    pub skip_unsupported: bool,
+}
+
+/// A clock by which a trace says what its ranks compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComputeTime {
+    /// The wall clock.
+    Wall,
+    /// The processor time of a rank, which does not go on while other processes have its processor.
+    Cpu,
+}
+
+impl ComputeTime {
+    /// Its name in experiments.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Wall => "wall",
+            Self::Cpu => "cpu",
+        }
+    }
 }
 
 /// What SimGrid's recorder counts flops by if it is told nothing else (`smpi/host-speed`), in flops per second: with
@@ -92,6 +119,8 @@ impl Default for Reading {
     fn default() -> Self {
         Self {
             host_speed: HOST_SPEED,
+            compute_time: None,
+            skip_unsupported: false,
         }
     }
 }
@@ -113,7 +142,7 @@ fn refusal(problems: &Problems) -> String {
 }
 
 /// All formats, in the order in which a file is held against them.
-pub const FORMATS: [&dyn TraceFormat; 3] = [&vef::Vef, &goal::Goal, &ti::Ti];
+pub const FORMATS: [&dyn TraceFormat; 4] = [&vef::Vef, &goal::Goal, &ti::Ti, &dumpi::Dumpi];
 
 /// Most operations of a trace that is kept in memory after it was checked: 40 MB of them.
 const MAX_KEPT: u64 = 500_000;
@@ -161,6 +190,12 @@ pub fn check_input(
     go_on: &mut dyn FnMut() -> bool,
 ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
     format_of(input)?.check(input, go_on)
+}
+
+/// True if the directory `dir` has a trace.
+#[must_use]
+pub fn is_trace_directory(dir: &Path) -> bool {
+    dir.is_dir() && FORMATS.iter().any(|format| format.finds(dir))
 }
 
 /// The format of a trace, by its content. VEF says what is wrong with a file of none.

@@ -6,7 +6,7 @@ use flitwise::fabric::ids::NicId;
 use flitwise::fabric::workload::{Queueing, Workload};
 use flitwise::replay::background::NicQueueing;
 use flitwise::replay::program::{Op, Program, RankId, StreamId};
-use flitwise::replay::{JobSpec, Repeat, Replay, ReplaySpec};
+use flitwise::replay::{ComputeModel, JobSpec, Repeat, Replay, ReplaySpec};
 use std::collections::BTreeMap;
 
 /// NICs of the fabric.
@@ -35,6 +35,7 @@ pub fn replay_of(case: &Case, program: Box<dyn Program>) -> Replay<'static> {
         send_completion: case.send_completion,
         protocol: case.protocol,
         compute_scale: case.compute_scale,
+        compute: ComputeModel::default(),
         intra_node: case.intra_node,
         reduction_ps_per_byte: case.reduction_ps_per_byte,
         collectives: case.collectives,

@@ -1,10 +1,10 @@
 //! Sends and receives of MPI: protocol and matching.
 
 use super::message::{Message, Purpose};
-use super::world::{Owner, World};
+use super::world::{OpKey, Owner, World};
 use flitwise::replay::SendCompletion;
-use flitwise::replay::mpi::{CommId, SendMode, Tag};
-use flitwise::replay::program::RankId;
+use flitwise::replay::mpi::{Call, CommId, SendMode, Tag};
+use flitwise::replay::program::{Action, RankId};
 
 /// A send of MPI.
 #[derive(Debug, Clone)]
@@ -51,7 +51,43 @@ impl Receive {
     }
 }
 
+/// What a probe looks for.
+type Wanted = (Option<RankId>, CommId, Option<Tag>);
+
+fn is_wanted(send: &Send, (from, comm, tag): Wanted) -> bool {
+    send.comm == comm
+        && from.is_none_or(|from| from == send.from)
+        && tag.is_none_or(|tag| tag == send.tag)
+}
+
 impl World<'_> {
+    /// True if a rank has an unexpected message that a receive of this would take.
+    pub fn has_unexpected(&self, rank: RankId, wanted: Wanted) -> bool {
+        self.sends.iter().any(|send| {
+            let unexpected = send.taken.is_some() && send.receive.is_none();
+            unexpected && send.to == rank && is_wanted(send, wanted)
+        })
+    }
+
+    /// A message is unexpected: the probes of its receiver that look for it are done.
+    fn found_by_probes(&mut self, rank: RankId, send: usize) {
+        let probing = |key: &OpKey| {
+            let op = &self.stream(rank, key.stream)[key.index];
+            let Action::Mpi(call) = &op.action else {
+                return false;
+            };
+            matches!(**call, Call::Probe { from, comm, tag } if is_wanted(&self.sends[send], (from, comm, tag)))
+        };
+        let open = self
+            .ops
+            .iter()
+            .filter(|(key, times)| key.rank == rank && times.done_ps.is_none());
+        let found: Vec<OpKey> = open.map(|(&key, _)| key).filter(probing).collect();
+        for key in found {
+            self.done(key);
+        }
+    }
+
     pub fn call_send(
         &mut self,
         from: RankId,
@@ -206,8 +242,9 @@ impl World<'_> {
             .collect();
         self.count_if(fitting.is_empty(), "unexpected message");
         self.count_if(fitting.len() > 1, "several posted receives fit");
-        if let Some(&receive) = fitting.first() {
-            self.match_up(send, receive);
+        match fitting.first() {
+            Some(&receive) => self.match_up(send, receive),
+            None => self.found_by_probes(rank, send),
         }
     }
 

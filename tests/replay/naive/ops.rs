@@ -55,7 +55,9 @@ impl Around for Op {
             Call::Send { request, .. }
             | Call::Receive { request, .. }
             | Call::Collective { request, .. } => *request = Some(RequestId(number)),
-            Call::Wait { .. } => panic!("a wait has no request"),
+            Call::Wait { .. } | Call::Probe { .. } | Call::Free { .. } => {
+                panic!("it has no request")
+            }
         }
         self
     }
@@ -129,6 +131,21 @@ pub fn receive(from: Option<u32>, comm: u32, tag: Option<i32>) -> Op {
         comm: CommId::new(comm),
         tag: tag.map(Tag),
         request: None,
+    })
+}
+
+/// A probe; `None` for any source or tag.
+pub fn probe(from: Option<u32>, comm: u32, tag: Option<i32>) -> Op {
+    call(Call::Probe {
+        from: from.map(RankId::new),
+        comm: CommId::new(comm),
+        tag: tag.map(Tag),
+    })
+}
+
+pub fn free(requests: &[u64]) -> Op {
+    call(Call::Free {
+        requests: requests.iter().copied().map(RequestId).collect(),
     })
 }
 

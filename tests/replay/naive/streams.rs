@@ -6,6 +6,7 @@ use super::world::{CollectiveKey, OpKey, Owner, World};
 use flitwise::replay::SendCompletion;
 use flitwise::replay::mpi::{Call, RequestId, Until};
 use flitwise::replay::program::{Action, Event, Label, Op, RankId};
+use std::collections::BTreeSet;
 
 impl World<'_> {
     /// A stream carries out operations until one has to wait; false if it has to at once.
@@ -56,7 +57,22 @@ impl World<'_> {
     /// The predecessor is done and all events have happened: the computation begins. Returns its end.
     fn compute(&mut self, key: OpKey, op: &Op) -> u64 {
         let compute_ps = self.case.compute_scale.mul_round(op.compute_ps);
-        let compute_ps = compute_ps.expect("computations are short");
+        let mut compute_ps = compute_ps.expect("computations are short");
+        // MPI is busy before a send and after receives.
+        if let Action::Mpi(call) = &op.action
+            && matches!(**call, Call::Send { .. })
+        {
+            let overhead_ps = self.case.protocol.send_overhead_ps;
+            self.count_if(overhead_ps > 0, "busy before a send");
+            compute_ps += overhead_ps;
+        }
+        let received = self
+            .received_since
+            .remove(&(key.rank, key.stream))
+            .unwrap_or(0);
+        let overhead_ps = self.case.protocol.receive_overhead_ps;
+        self.count_if(received > 0 && overhead_ps > 0, "busy after a receive");
+        compute_ps += received * overhead_ps;
         *self.computed_ps.entry((key.rank, key.stream)).or_default() += compute_ps;
         let begins_ps = self.now_ps + compute_ps;
         let position = self.positions.get_mut(&(key.rank, key.stream));
@@ -119,8 +135,22 @@ impl World<'_> {
         }
     }
 
+    /// A stream has received so many messages by a call.
+    fn has_received(&mut self, key: OpKey, messages: usize) {
+        *self
+            .received_since
+            .entry((key.rank, key.stream))
+            .or_default() += messages as u64;
+    }
+
     /// An operation is done.
     pub fn done(&mut self, key: OpKey) {
+        let op = &self.stream(key.rank, key.stream)[key.index];
+        if let Action::Mpi(call) = &op.action
+            && matches!(**call, Call::Receive { request: None, .. })
+        {
+            self.has_received(key, 1);
+        }
         self.ops.get_mut(&key).expect("it has started").done_ps = Some(self.now_ps);
         self.touch(key.rank);
     }
@@ -166,6 +196,24 @@ impl World<'_> {
                 self.look(key, requests, *until);
                 return;
             }
+            Call::Probe { from, comm, tag } => {
+                if self.has_unexpected(rank, (*from, *comm, *tag)) {
+                    self.done(key);
+                }
+                let at_once = self.ops[&key].done_ps.is_some();
+                self.count_if(at_once, "probe that finds a message at once");
+                self.count_if(!at_once, "probe that waits");
+                return;
+            }
+            Call::Free { requests } => {
+                for request in requests {
+                    let was = self.requests.remove(&(rank, *request));
+                    self.count_if(was == Some(true), "complete request freed");
+                    self.count_if(was == Some(false), "request freed before it is complete");
+                }
+                self.done(key);
+                return;
+            }
         };
         let owner = match request {
             None => Owner::Op(key),
@@ -194,7 +242,7 @@ impl World<'_> {
             Call::Collective {
                 comm, contribution, ..
             } => self.enter_call((rank, key.stream), comm, contribution, owner),
-            Call::Wait { .. } => {}
+            Call::Wait { .. } | Call::Probe { .. } | Call::Free { .. } => {}
         }
     }
 
@@ -240,11 +288,42 @@ impl World<'_> {
             Until::All | Until::Some => ready.len(),
             Until::Any => ready.len().min(1),
         };
+        // A list may name a request twice.
+        let each: BTreeSet<RequestId> = ready[..taken].iter().copied().collect();
+        let receives = each
+            .iter()
+            .filter(|&&request| self.is_receive(key.rank, request));
+        let receives = receives.count();
+        self.has_received(key, receives);
         for request in &ready[..taken] {
             self.requests.remove(&(key.rank, *request));
             self.used.push((key.rank, *request));
         }
         self.done(key);
+    }
+
+    /// True if the operation that a request stands for is a receive: the last one that was called with it.
+    fn is_receive(&self, rank: RankId, request: RequestId) -> bool {
+        let calls = self.ops.iter().filter(|(key, _)| key.rank == rank);
+        let with_it = calls.filter_map(|(key, times)| {
+            let op = &self.stream(rank, key.stream)[key.index];
+            let Action::Mpi(call) = &op.action else {
+                return None;
+            };
+            match &**call {
+                Call::Receive {
+                    request: Some(r), ..
+                } if *r == request => Some((times.started_ps, key, true)),
+                Call::Send {
+                    request: Some(r), ..
+                }
+                | Call::Collective {
+                    request: Some(r), ..
+                } if *r == request => Some((times.started_ps, key, false)),
+                _ => None,
+            }
+        });
+        with_it.max().is_some_and(|(_, _, receives)| receives)
     }
 
     fn count_events(&mut self, op: &Op) {

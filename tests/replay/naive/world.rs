@@ -74,6 +74,8 @@ pub struct World<'a> {
     pub members: Vec<Member>,
     /// Messages of collectives that have arrived and are not received yet.
     pub parts: Vec<Part>,
+    /// Messages that each stream received since its last operation.
+    pub received_since: BTreeMap<(RankId, u32), u64>,
     /// Computation of each stream.
     pub computed_ps: BTreeMap<(RankId, u32), u64>,
     /// Last event of each rank.
@@ -131,6 +133,7 @@ impl<'a> World<'a> {
             requests: BTreeMap::new(),
             members: Vec::new(),
             parts: Vec::new(),
+            received_since: BTreeMap::new(),
             computed_ps: BTreeMap::new(),
             last_ps: ranks.map(|rank| (rank, start_ps)).collect(),
             error: None,
@@ -201,7 +204,10 @@ impl<'a> World<'a> {
             Some(Owner::Request(rank, request)) => {
                 self.touch(rank);
                 let complete = self.requests.get_mut(&(rank, request));
-                *complete.expect("a request is active until it is complete") = true;
+                // It may have been freed.
+                if let Some(complete) = complete {
+                    *complete = true;
+                }
             }
             Some(Owner::Member(member)) => {
                 self.touch(self.members[member].rank);

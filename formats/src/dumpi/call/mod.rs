@@ -9,6 +9,7 @@
 
 mod collective;
 mod communicator;
+mod completion;
 mod datatype;
 mod environment;
 mod file;

@@ -10,6 +10,7 @@ use std::fmt;
 
 use self::rank::RankCheck;
 use super::call::Function;
+use super::record::Record;
 use super::set::Set;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_PROBLEMS;
@@ -106,6 +107,18 @@ pub fn check(set: &Set) -> Result<Check, Error> {
 /// # Errors
 /// As [`check`].
 pub fn check_while(set: &Set, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Check>, Error> {
+    check_seen(set, &mut |_, _| {}, go_on)
+}
+
+/// The same, which shows `see` every call with its rank, rank after rank and in the order of the files.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_seen(
+    set: &Set,
+    see: &mut dyn FnMut(u32, &Record<'_>),
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Check>, Error> {
     let mut check = Check {
         errors: Vec::new(),
         error_total: 0,
@@ -113,7 +126,7 @@ pub fn check_while(set: &Set, go_on: &mut dyn FnMut() -> bool) -> Result<Option<
         calls: Vec::new(),
     };
     for rank in 0..set.ranks() {
-        match file(set, rank, &mut check, go_on) {
+        match file(set, rank, &mut check, see, go_on) {
             Ok(true) => {}
             Ok(false) => return Ok(None),
             Err(e) => match e.kind() {
@@ -136,13 +149,17 @@ fn file(
     set: &Set,
     rank: u32,
     check: &mut Check,
+    see: &mut dyn FnMut(u32, &Record<'_>),
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<bool, Error> {
     let mut judge = RankCheck::new(rank, set.ranks(), set.types(rank)?);
     let mut reader = set.reader(rank)?;
     check.calls.push(0);
     while reader
-        .next_record(|record| judge.record(record, check))?
+        .next_record(|record| {
+            judge.record(record, check);
+            see(rank, record);
+        })?
         .is_some()
     {
         if let Some(calls) = check.calls.last_mut() {

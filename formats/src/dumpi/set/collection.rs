@@ -94,12 +94,16 @@ impl Collection {
         Ok(found)
     }
 
+    /// The files of the trace to which the file of a rank at `path` belongs, whose name begins with `prefix`.
+    pub fn around(path: &Path, prefix: &str) -> Result<Self, Error> {
+        let mut found = Self::directory(directory_of(path), None)?;
+        found.sets.retain(|name, _| name == prefix);
+        Ok(found)
+    }
+
     /// The files of the metafile at `path`, which says `meta`.
     pub fn beside(path: &Path, meta: Metafile) -> Result<Self, Error> {
-        let dir = match path.parent() {
-            Some(dir) if !dir.as_os_str().is_empty() => dir,
-            _ => Path::new("."),
-        };
+        let dir = directory_of(path);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let stem = metafile_stem(&name).unwrap_or(&name).to_owned();
         let mut found = Self::default();
@@ -186,6 +190,14 @@ impl Collection {
             }
             None => "has no files of a DUMPI trace, which are called `PREFIX-NNNN.bin`".to_owned(),
         }
+    }
+}
+
+/// Where the file at `path` is.
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
     }
 }
 

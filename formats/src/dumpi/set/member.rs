@@ -48,6 +48,14 @@ impl Member {
         &self.name
     }
 
+    /// The file, if it is one by itself.
+    pub fn own_file(&self) -> Option<&Path> {
+        match &self.place {
+            Place::File(path) => Some(path),
+            Place::Section { .. } => None,
+        }
+    }
+
     /// Number of its bytes, packed or not.
     pub fn len(&self) -> io::Result<u64> {
         match &self.place {

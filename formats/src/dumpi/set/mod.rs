@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use self::collection::Collection;
+use self::collection::{Collection, rank_file};
 use self::member::{Member, Open};
 use super::metafile::Metafile;
 use super::reader::{Reader, unreadable};
@@ -18,12 +18,12 @@ use super::trailer::{MAGIC, Trailer};
 use crate::error::Error;
 use crate::foreign::Foreign;
 use crate::limits::MAX_METAFILE;
-use crate::source::{Source, shown};
+use crate::source::{Input, Source, shown};
 
 /// The files of a trace.
 ///
-/// It is given as the directory that has them, as their metafile, or as a tar archive, each plain or packed with gzip or
-/// zstd, and recognised by its content. In a directory or an archive each file of a rank may be packed as well. An
+/// It is given as the directory that has them, as their metafile, as one of them, or as a tar archive, each plain or packed
+/// with gzip or zstd, and recognised by its content. In a directory or an archive each file of a rank may be packed as well. An
 /// archive that is packed or comes from a pipe is unpacked into a file without a name in the directory for temporary
 /// files, from which nothing is left when the program ends; others are read in place.
 ///
@@ -80,35 +80,69 @@ impl Set {
     /// # Errors
     /// As [`Set::open`].
     pub fn open_while(path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
-        let collection = if path.is_dir() {
-            Collection::directory(path, None)?
-        } else {
-            let mut source = Source::open(path)?;
-            match content(&mut source)? {
-                Content::Metafile => {
-                    let meta = read_metafile(source)?;
-                    Collection::beside(path, meta)?
-                }
-                Content::Tar => match archive::read(path, source, go_on)? {
-                    Some(collection) => collection,
-                    None => return Ok(None),
-                },
-            }
+        match path.is_dir() {
+            true => Self::of(path, Collection::directory(path, None)?).map(Some),
+            false => Self::of_source(path, Source::open(path)?, go_on),
+        }
+    }
+
+    /// The same of an input that may be a stream, which is an archive then. `None` if `go_on` returned false.
+    ///
+    /// # Errors
+    /// As [`Set::open`].
+    pub fn of_input(input: &Input, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+        match input.path().is_dir() {
+            true => Self::open_while(input.path(), go_on),
+            false => Self::of_source(input.path(), input.open()?, go_on),
+        }
+    }
+
+    /// The same of what `source` has, which is at `path`.
+    fn of_source(
+        path: &Path,
+        mut source: Source,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Self>, Error> {
+        let collection = match content(&mut source)? {
+            Content::Rank(prefix) => Collection::around(path, &prefix)?,
+            Content::Metafile => Collection::beside(path, read_metafile(source)?)?,
+            Content::Tar => match archive::read(path, source, go_on)? {
+                Some(collection) => collection,
+                None => return Ok(None),
+            },
         };
+        Self::of(path, collection).map(Some)
+    }
+
+    fn of(path: &Path, collection: Collection) -> Result<Self, Error> {
         let (members, metafile) = collection.choose(shown(path))?;
-        Ok(Some(Self {
+        Ok(Self {
             path: shown(path).to_owned(),
             trailers: members.iter().map(|_| OnceLock::new()).collect(),
             members,
             metafile,
             open: Open::default(),
-        }))
+        })
     }
 
-    /// True if a file that begins with `head`, unpacked, may be given as a trace: a metafile or a tar archive.
+    /// True if a file that begins with `head`, unpacked, may be given as a trace: a metafile, a tar archive or the file
+    /// of a rank.
     #[must_use]
     pub fn probe(head: &[u8]) -> bool {
-        Metafile::is_one(head) || is_tar(head)
+        Metafile::is_one(head) || is_tar(head) || head.starts_with(&MAGIC)
+    }
+
+    /// True if the names of files in the directory `path` are those of a recorder: it may be given as a trace.
+    #[must_use]
+    pub fn is_directory(path: &Path) -> bool {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names.take(MAX_NAMES).any(|name| rank_file(&name).is_some())
+    }
+
+    /// The files of ranks that lie by themselves, in the order of the ranks: none of an archive.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.members.iter().filter_map(Member::own_file)
     }
 
     /// What was given as the trace.
@@ -185,9 +219,14 @@ impl Set {
 }
 
 enum Content {
+    /// The file of a rank, whose name begins with this.
+    Rank(String),
     Metafile,
     Tar,
 }
+
+/// Most names of a directory that are looked at to tell what it is.
+const MAX_NAMES: usize = 1 << 16;
 
 /// Bytes of a tar archive up to the end of its magic number.
 const TAR_HEAD: usize = 262;
@@ -213,14 +252,21 @@ fn content(source: &mut Source) -> Result<Content, Error> {
         return Ok(Content::Metafile);
     }
     if head.starts_with(&MAGIC) {
-        let problem = "is the file of one rank of a DUMPI trace; give the metafile of the trace, or the directory \
-                       or tar archive that has the files of all ranks";
-        return Err(Error::set(source.path(), problem));
+        let name = source.path().file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        return match rank_file(&name).filter(|_| source.path().is_file()) {
+            Some((prefix, _)) => Ok(Content::Rank(prefix.to_owned())),
+            None => {
+                let problem = "is the file of one rank of a DUMPI trace, but is not called `PREFIX-NNNN.bin`, as the files \
+                               of all ranks are; give the directory or tar archive that has them";
+                Err(Error::set(source.path(), problem))
+            }
+        };
     }
     match Foreign::of(head) {
         Some(format) => Err(Error::foreign(source.path(), format)),
         None => {
-            let problem = "is no DUMPI trace; give its metafile, or the directory or tar archive that has its files";
+            let problem = "is no DUMPI trace; give its metafile, one of its files, or the directory or tar archive that has them";
             Err(Error::set(source.path(), problem))
         }
     }

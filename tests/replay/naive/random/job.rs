@@ -29,6 +29,8 @@ pub fn settings(dice: &mut Dice<'_>) -> Case {
         protocol: Protocol {
             eager_threshold_bytes: dice.of(&[64_000, 500, 99, 0]),
             control_bytes: dice.of(&[0, 0, 8, 100]),
+            send_overhead_ps: dice.of(&[0, 0, 0, 40_000]),
+            receive_overhead_ps: dice.of(&[0, 0, 0, 300]),
         },
         compute_scale: dice.of(&[
             Ratio::ONE,

@@ -15,7 +15,8 @@ const COMPUTATIONS: [u64; 10] = [0, 0, 0, 0, 1, 7, 60, 1_000, 60_000, 150_000];
 
 /// Adds a piece.
 pub fn add(builder: &mut Builder, dice: &mut Dice<'_>) {
-    match dice.below(40) {
+    match dice.below(41) {
+        40 => free(builder, dice),
         0..=11 => messages(builder, dice),
         12..=13 => from_all(builder, dice),
         14..=20 => wait(builder, dice),
@@ -54,10 +55,12 @@ fn messages(builder: &mut Builder, dice: &mut Dice<'_>) {
     let [before_send, before_receive] = [dice.of(&COMPUTATIONS), dice.of(&COMPUTATIONS)];
     let mut sends = Vec::new();
     let mut receives = Vec::new();
+    let mut first_tag = None;
     for _ in 0..count {
         let bytes = some_size(dice);
         // Tags of messages of one piece may differ.
         let tag = if dice.one_in(3) { tag + 1 } else { tag };
+        first_tag.get_or_insert(tag);
         let rank = to.rank as u32;
         sends.push(match mode {
             0..=1 => ops::ssend(rank, comm, tag, bytes),
@@ -69,6 +72,7 @@ fn messages(builder: &mut Builder, dice: &mut Dice<'_>) {
     }
     sends[0].compute_ps = before_send;
     receives[0].compute_ps = before_receive;
+    let probes = dice.one_in(5);
     // A stream cannot wait for a message that it sends afterwards.
     let receives_first = from == to || dice.one_in(3);
     receive_request |= receives_first;
@@ -78,6 +82,11 @@ fn messages(builder: &mut Builder, dice: &mut Dice<'_>) {
     if receives_first {
         all.splice(0..0, receives);
     } else {
+        if probes {
+            let source = (!any_source).then_some(from.rank as u32);
+            let probe = ops::probe(source, comm, first_tag.filter(|_| !any_tag));
+            builder.push(to, probe);
+        }
         all.extend(receives);
     }
     for (at, op, with_request) in all {
@@ -163,6 +172,19 @@ fn message_with_id(builder: &mut Builder, dice: &mut Dice<'_>) {
     builder.push(from, send.compute(dice.of(&COMPUTATIONS)));
     if awaited {
         builder.defer(to, Event::Received(id), dice.below(3));
+    }
+}
+
+/// A request that nobody waits for any longer. Its number is not used again.
+fn free(builder: &mut Builder, dice: &mut Dice<'_>) {
+    let at = builder.any(dice);
+    let requests = builder.track(at).requests.clone();
+    if !requests.is_empty() {
+        let request = requests[dice.below(requests.len())];
+        let track = builder.track(at);
+        track.requests.retain(|&other| other != request);
+        track.freed.push(request);
+        builder.push(at, ops::free(&[request]));
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Track {
     pub next_label: Option<u64>,
     /// Requests that may be active.
     pub requests: Vec<u64>,
+    /// Requests that were freed.
+    pub freed: Vec<u64>,
 }
 
 /// A stream of a rank.
@@ -129,7 +131,7 @@ impl Builder {
         let number = (0..).map(|k| 10 * k + at.stream as u64);
         let free = number
             .into_iter()
-            .find(|number| !track.requests.contains(number));
+            .find(|number| !track.requests.contains(number) && !track.freed.contains(number));
         let free = free.expect("there are many");
         track.requests.push(free);
         free

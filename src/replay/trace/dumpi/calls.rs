@@ -1,0 +1,474 @@
+//! The calls of a rank as operations.
+
+use super::collective::contribution;
+use super::communicators::{Resolved, only, world};
+use super::gaps::Gaps;
+use super::outcomes::{Outcome, is_open};
+use super::program::Settings;
+use super::requests::Requests;
+use super::survey::Known;
+use crate::replay::mpi::{Call as Does, RequestId, SendMode, Tag, Until};
+use crate::replay::program::{Action, After, Op, Place, RankId};
+use flitwise_formats::dumpi::handle::{ANY_SOURCE, ANY_TAG};
+use flitwise_formats::dumpi::{Call, Comm, Message, Record, Request, Status, Types};
+use hashbrown::HashMap;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What is wrong with a call; the caller adds the place.
+type Problem = String;
+
+const TOO_LATE: &str = "a computation that ends beyond the range of time";
+
+/// A rank that makes its calls.
+pub(super) struct Caller {
+    id: RankId,
+    known: Arc<Known>,
+    skip_unsupported: bool,
+    types: Types,
+    comms: HashMap<Comm, Arc<Resolved>>,
+    /// Constructors of communicators so far.
+    constructed: usize,
+    /// Operations under way: their request here, unless there is nothing to wait for.
+    requests: Requests<Option<RequestId>, Persistent>,
+    next_request: u64,
+    /// Receives so far that do not block, and how many outcomes of them were used.
+    receives: u64,
+    outcomes: usize,
+    gaps: Option<Gaps>,
+    place: Place,
+    /// Operations of the calls that were read.
+    pub ready: VecDeque<Op>,
+    pub ended: bool,
+}
+
+/// What a persistent request starts.
+#[derive(Clone)]
+struct Persistent {
+    message: Envelope,
+    /// `None` for a receive.
+    sends: Option<SendMode>,
+}
+
+/// A message as its sender or its receiver names it.
+#[derive(Clone)]
+struct Envelope {
+    comm: Arc<Resolved>,
+    peer: i32,
+    tag: i32,
+    bytes: u64,
+}
+
+impl Caller {
+    pub fn new(
+        id: RankId,
+        ranks: u32,
+        types: Types,
+        known: Arc<Known>,
+        settings: Settings,
+    ) -> Self {
+        let comms = [(Comm::WORLD, world(ranks)), (Comm::SELF, only(id))];
+        Self {
+            id,
+            known,
+            skip_unsupported: settings.skip_unsupported,
+            types,
+            comms: comms.into_iter().collect(),
+            constructed: 0,
+            requests: Requests::default(),
+            next_request: 0,
+            receives: 0,
+            outcomes: 0,
+            gaps: settings.clock.map(Gaps::new),
+            place: Place::byte(0),
+            ready: VecDeque::new(),
+            ended: false,
+        }
+    }
+
+    /// The next call of the rank.
+    pub fn call(&mut self, record: &Record<'_>) -> Result<(), Problem> {
+        if let Some(gaps) = &mut self.gaps {
+            gaps.see(record);
+        }
+        self.place = Place::byte(record.offset);
+        let call = &record.call;
+        self.types.note(call);
+        if call.made_comm().is_some() {
+            self.comm_made(call);
+            return Ok(());
+        }
+        if let Some(request) = call.made_request() {
+            return self.request(call, request);
+        }
+        match call {
+            Call::Send(_) | Call::Bsend(_) | Call::Ssend(_) | Call::Rsend(_) => {
+                self.send_call(call)
+            }
+            Call::Recv(c) => self.receive_call(call, c.status.first()),
+            Call::Sendrecv(c) => self.both(call, c.status.first()),
+            Call::SendrecvReplace(c) => self.both(call, c.status.first()),
+            Call::Start(c) => self.start(c.request),
+            Call::Startall(c) => c
+                .requests
+                .iter()
+                .try_for_each(|request| self.start(request)),
+            Call::RequestFree(c) => {
+                let freed = self.requests.free(c.request).flatten();
+                self.forget(freed.into_iter().collect())
+            }
+            Call::Probe(c) => self.probe((c.comm, c.source, c.tag), c.status.first()),
+            Call::Iprobe(c) if c.flag != 0 => {
+                self.probe((c.comm, c.source, c.tag), c.status.first())
+            }
+            Call::CommFree(c) | Call::CommDisconnect(c) => {
+                self.comms.remove(&c.comm);
+                Ok(())
+            }
+            Call::Finalize(_) => self.end(),
+            _ if call.collective().is_some() => self.collective(call),
+            _ => self.wait(call),
+        }
+    }
+
+    /// The rank ends; what it computed after its last call counts.
+    pub fn end(&mut self) -> Result<(), Problem> {
+        self.ended = true;
+        self.does(Action::Marker)
+    }
+
+    fn does(&mut self, action: Action) -> Result<(), Problem> {
+        let compute_ps = match &mut self.gaps {
+            Some(gaps) => gaps.take_ps().ok_or(TOO_LATE)?,
+            None => 0,
+        };
+        self.ready.push_back(Op {
+            after: After::Previous,
+            compute_ps,
+            action,
+            label: None,
+            place: self.place,
+        });
+        Ok(())
+    }
+
+    fn calls(&mut self, call: Does) -> Result<(), Problem> {
+        self.does(Action::Mpi(Box::new(call)))
+    }
+
+    /// A constructor made a communicator.
+    fn comm_made(&mut self, call: &Call<'_>) {
+        let made = self.known.communicators.get(self.id.index());
+        let made = made.and_then(|made| made.get(self.constructed)).cloned();
+        self.constructed += 1;
+        let Some(new) = call.made_comm() else { return };
+        match made.flatten() {
+            Some(made) => self.comms.insert(new, made),
+            None => self.comms.remove(&new),
+        };
+    }
+
+    /// The communicator of this number; `None` if it is not known and that does not matter.
+    fn comm(&self, comm: Comm) -> Result<Option<Arc<Resolved>>, Problem> {
+        match self.comms.get(&comm) {
+            Some(comm) => Ok(Some(Arc::clone(comm))),
+            None if self.skip_unsupported => Ok(None),
+            None => Err(format!(
+                "the members of communicator {} are not known; skip_unsupported = true leaves the call out",
+                comm.0
+            )),
+        }
+    }
+
+    /// The message of a call; `None` if its communicator is not known and that does not matter.
+    fn envelope(&self, message: &Message) -> Result<Option<Envelope>, Problem> {
+        let Some(comm) = self.comm(message.comm)? else {
+            return Ok(None);
+        };
+        let bytes = self.types.bytes(message.datatype, message.count);
+        let bytes = bytes.ok_or_else(|| {
+            format!(
+                "nothing says how many bytes {} elements of datatype {} have",
+                message.count, message.datatype.0
+            )
+        })?;
+        Ok(Some(Envelope {
+            comm,
+            peer: message.peer,
+            tag: message.tag,
+            bytes,
+        }))
+    }
+
+    /// A request that is in use nowhere else.
+    fn fresh(&mut self) -> RequestId {
+        self.next_request += 1;
+        RequestId(self.next_request)
+    }
+
+    /// Operations that nobody waits for.
+    fn forget(&mut self, requests: Vec<RequestId>) -> Result<(), Problem> {
+        match requests.is_empty() {
+            true => Ok(()),
+            false => self.calls(Does::Free {
+                requests: requests.into(),
+            }),
+        }
+    }
+
+    /// A call that makes a request.
+    fn request(&mut self, call: &Call<'_>, request: Request) -> Result<(), Problem> {
+        let over = if let Some((message, sends)) = call.persistent() {
+            match self.envelope(&message)? {
+                Some(message) => {
+                    let sends = sends.then(|| mode(call));
+                    let kept = Persistent { message, sends };
+                    self.requests.make_persistent(request, kept)
+                }
+                // What starts with it is not known.
+                None => self.requests.free(request).into_iter().collect(),
+            }
+        } else if let Some(message) = call.sent() {
+            let id = match self.envelope(&message)? {
+                Some(message) => self.send_later(&message, mode(call))?,
+                None => None,
+            };
+            self.requests.start(request, false, id)
+        } else if let Some(message) = call.received() {
+            let id = match self.envelope(&message)? {
+                Some(message) => self.receive_later(&message)?,
+                None => {
+                    self.receives += 1;
+                    None
+                }
+            };
+            self.requests.start(request, true, id)
+        } else {
+            // The program completes it by itself.
+            self.requests.start(request, false, None)
+        };
+        self.forget(over.into_iter().flatten().collect())
+    }
+
+    /// A persistent request starts.
+    fn start(&mut self, request: Request) -> Result<(), Problem> {
+        let Some(Persistent { message, sends }) = self.requests.persistent(request).cloned() else {
+            return Ok(());
+        };
+        let id = match sends {
+            Some(mode) => self.send_later(&message, mode)?,
+            None => self.receive_later(&message)?,
+        };
+        let over = self.requests.start_persistent(request, sends.is_none(), id);
+        self.forget(over.into_iter().flatten().collect())
+    }
+
+    fn send_later(
+        &mut self,
+        message: &Envelope,
+        mode: SendMode,
+    ) -> Result<Option<RequestId>, Problem> {
+        let id = self.fresh();
+        let sent = self.send(message, mode, Some(id))?;
+        Ok(sent.then_some(id))
+    }
+
+    fn receive_later(&mut self, message: &Envelope) -> Result<Option<RequestId>, Problem> {
+        let number = self.receives;
+        self.receives += 1;
+        let outcomes = self.known.outcomes.get(self.id.index());
+        let next = outcomes.and_then(|outcomes| outcomes.get(self.outcomes));
+        let outcome = next
+            .filter(|(of, _)| *of == number)
+            .map(|&(_, outcome)| outcome);
+        self.outcomes += usize::from(outcome.is_some());
+        let id = self.fresh();
+        let posted = self.receive(message, outcome, Some(id))?;
+        Ok(posted.then_some(id))
+    }
+
+    /// Sends a message; false if it is to nobody.
+    fn send(
+        &mut self,
+        message: &Envelope,
+        mode: SendMode,
+        request: Option<RequestId>,
+    ) -> Result<bool, Problem> {
+        // MPI libraries have different negative numbers for `MPI_PROC_NULL`.
+        if message.peer < 0 {
+            return Ok(false);
+        }
+        self.calls(Does::Send {
+            to: peer(&message.comm, message.peer)?,
+            comm: message.comm.own.id,
+            tag: Tag(message.tag),
+            bytes: message.bytes,
+            mode,
+            request,
+        })?;
+        Ok(true)
+    }
+
+    /// Receives a message; false if it gets none.
+    fn receive(
+        &mut self,
+        message: &Envelope,
+        outcome: Option<Outcome>,
+        request: Option<RequestId>,
+    ) -> Result<bool, Problem> {
+        let Some((from, tag)) = pattern(message, outcome)? else {
+            return Ok(false);
+        };
+        self.calls(Does::Receive {
+            from,
+            comm: message.comm.own.id,
+            tag,
+            request,
+        })?;
+        Ok(true)
+    }
+
+    fn send_call(&mut self, call: &Call<'_>) -> Result<(), Problem> {
+        let Some(message) = call.sent() else {
+            return Ok(());
+        };
+        if let Some(message) = self.envelope(&message)? {
+            self.send(&message, mode(call), None)?;
+        }
+        Ok(())
+    }
+
+    fn receive_call(&mut self, call: &Call<'_>, status: Option<Status>) -> Result<(), Problem> {
+        let Some(message) = call.received() else {
+            return Ok(());
+        };
+        let outcome = status.filter(|_| is_open(&message)).map(Outcome::of);
+        if let Some(message) = self.envelope(&message)? {
+            self.receive(&message, outcome, None)?;
+        }
+        Ok(())
+    }
+
+    /// Sends and receives at once.
+    fn both(&mut self, call: &Call<'_>, status: Option<Status>) -> Result<(), Problem> {
+        let (Some(sent), Some(received)) = (call.sent(), call.received()) else {
+            return Ok(());
+        };
+        let outcome = status.filter(|_| is_open(&received)).map(Outcome::of);
+        let mut requests = Vec::new();
+        if let Some(message) = self.envelope(&received)? {
+            let id = self.fresh();
+            let posted = self.receive(&message, outcome, Some(id))?;
+            requests.extend(posted.then_some(id));
+        }
+        if let Some(message) = self.envelope(&sent)? {
+            requests.extend(self.send_later(&message, SendMode::Standard)?);
+        }
+        self.wait_for(requests)
+    }
+
+    /// Waits for what a call found complete: that it looked for it is progress, not computation.
+    fn wait(&mut self, call: &Call<'_>) -> Result<(), Problem> {
+        let mut requests = Vec::new();
+        call.completed(&mut |request, _| {
+            requests.extend(self.requests.take(request).flatten());
+        });
+        self.wait_for(requests)
+    }
+
+    fn wait_for(&mut self, requests: Vec<RequestId>) -> Result<(), Problem> {
+        match requests.is_empty() {
+            true => Ok(()),
+            false => self.calls(Does::Wait {
+                requests: requests.into(),
+                until: Until::All,
+            }),
+        }
+    }
+
+    /// A probe that found a message.
+    fn probe(
+        &mut self,
+        (comm, source, tag): (Comm, i32, i32),
+        status: Option<Status>,
+    ) -> Result<(), Problem> {
+        let Some(comm) = self.comm(comm)? else {
+            return Ok(());
+        };
+        let message = Envelope {
+            comm,
+            peer: source,
+            tag,
+            bytes: 0,
+        };
+        let open = source == ANY_SOURCE || tag == ANY_TAG;
+        let outcome = status.filter(|_| open).map(Outcome::of);
+        let Some((from, tag)) = pattern(&message, outcome)? else {
+            return Ok(());
+        };
+        let comm = message.comm.own.id;
+        self.calls(Does::Probe { from, comm, tag })
+    }
+
+    fn collective(&mut self, call: &Call<'_>) -> Result<(), Problem> {
+        let Some(collective) = call.collective() else {
+            return Ok(());
+        };
+        let Some(comm) = self.comm(collective.comm)? else {
+            return Ok(());
+        };
+        if comm.others.is_some() {
+            return match self.skip_unsupported {
+                true => Ok(()),
+                false => Err("a collective between two groups can't be replayed".into()),
+            };
+        }
+        let n = comm.own.members.len() as u32;
+        match contribution(call, n, &self.types) {
+            Some(contribution) => self.calls(Does::Collective {
+                comm: Arc::clone(&comm.own),
+                contribution,
+                request: None,
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How a call sends.
+fn mode(call: &Call<'_>) -> SendMode {
+    match call {
+        Call::Ssend(_) | Call::Issend(_) | Call::SsendInit(_) => SendMode::Synchronous,
+        Call::Bsend(_) | Call::Ibsend(_) | Call::BsendInit(_) => SendMode::Buffered,
+        _ => SendMode::Standard,
+    }
+}
+
+/// The rank of the job that is number `peer` of a communicator.
+fn peer(comm: &Resolved, peer: i32) -> Result<RankId, Problem> {
+    let peers = comm.peers();
+    let found = usize::try_from(peer).ok().and_then(|at| peers.get(at));
+    found.copied().ok_or_else(|| {
+        let last = peers.len().saturating_sub(1);
+        format!("there is no rank {peer} in the communicator: its ranks are 0 to {last}")
+    })
+}
+
+/// Source and tag of the messages that a receive takes; `None` stands for any.
+type Pattern = (Option<RankId>, Option<Tag>);
+
+/// The messages that a receive takes, of which it is known what it got; `None` if it gets none.
+fn pattern(message: &Envelope, outcome: Option<Outcome>) -> Result<Option<Pattern>, Problem> {
+    let (source, tag) = match outcome {
+        None => (message.peer, message.tag),
+        Some(Outcome::Nothing) => return Ok(None),
+        Some(Outcome::Message { source, tag }) => (source, tag.unwrap_or(message.tag)),
+    };
+    let from = match source {
+        ANY_SOURCE => None,
+        // `MPI_PROC_NULL` of Open MPI.
+        ..0 => return Ok(None),
+        source => Some(peer(&message.comm, source)?),
+    };
+    Ok(Some((from, (tag != ANY_TAG).then_some(Tag(tag)))))
+}

@@ -1,0 +1,145 @@
+//! What a member of a collective brings to it.
+
+use crate::replay::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
+use flitwise_formats::dumpi::call::{Alltoallv, Alltoallw};
+use flitwise_formats::dumpi::{Array, Call, Datatype, Types};
+
+/// What rank `me` of a communicator of `n` ranks brings to the collective that it calls; `None` if the call is none.
+///
+/// `MPI_IN_PLACE` is not recorded: beside it count and type mean nothing, so the side that a call must have counts.
+pub(super) fn contribution(call: &Call<'_>, n: u32, types: &Types) -> Option<Contribution> {
+    let bytes = |count, datatype| types.bytes(datatype, count).unwrap_or(0);
+    let kind = match call {
+        Call::Barrier(_) => CollectiveKind::Barrier,
+        Call::Bcast(c) => CollectiveKind::Bcast {
+            root: number(c.root),
+            bytes: bytes(c.count, c.datatype),
+        },
+        Call::Reduce(c) => CollectiveKind::Reduce {
+            root: number(c.root),
+            bytes: bytes(c.count, c.datatype),
+        },
+        Call::Allreduce(c) => CollectiveKind::Allreduce {
+            bytes: bytes(c.count, c.datatype),
+        },
+        Call::Scan(c) => CollectiveKind::Scan {
+            bytes: bytes(c.count, c.datatype),
+        },
+        Call::Exscan(c) => CollectiveKind::Exscan {
+            bytes: bytes(c.count, c.datatype),
+        },
+        Call::ReduceScatter(c) => CollectiveKind::ReduceScatter {
+            blocks: sizes(&c.recvcounts, c.datatype, types),
+        },
+        _ => return uneven(call, n, types),
+    };
+    Some(Contribution::Known(kind))
+}
+
+/// The same of collectives in which members have blocks.
+fn uneven(call: &Call<'_>, n: u32, types: &Types) -> Option<Contribution> {
+    let bytes = |count, datatype| types.bytes(datatype, count).unwrap_or(0);
+    let equal = |bytes| vec![bytes; n as usize];
+    // Both sides are equal; one of them may be MPI_IN_PLACE.
+    let either = |must: u64, may: u64| if must > 0 { must } else { may };
+    Some(match call {
+        Call::Gather(c) => {
+            let own = bytes(c.sendcount, c.sendtype);
+            let at_root = c.recvcount.zip(c.recvtype);
+            let block = at_root.map_or(own, |(count, of)| either(bytes(count, of), own));
+            Contribution::Known(CollectiveKind::Gather {
+                root: number(c.root),
+                blocks: equal(block),
+            })
+        }
+        Call::Scatter(c) => {
+            let own = bytes(c.recvcount, c.recvtype);
+            let at_root = c.sendcount.zip(c.sendtype);
+            let block = at_root.map_or(own, |(count, of)| either(bytes(count, of), own));
+            Contribution::Known(CollectiveKind::Scatter {
+                root: number(c.root),
+                blocks: equal(block),
+            })
+        }
+        Call::Allgather(c) => {
+            let block = either(
+                bytes(c.recvcount, c.recvtype),
+                bytes(c.sendcount, c.sendtype),
+            );
+            Contribution::Known(CollectiveKind::Allgather {
+                blocks: equal(block),
+            })
+        }
+        Call::Alltoall(c) => {
+            let block = either(
+                bytes(c.recvcount, c.recvtype),
+                bytes(c.sendcount, c.sendtype),
+            );
+            let blocks = vec![AlltoallBlocks::Each(block); n as usize];
+            Contribution::Known(CollectiveKind::Alltoall { blocks })
+        }
+        Call::Allgatherv(c) => Contribution::Known(CollectiveKind::Allgather {
+            blocks: sizes(&c.recvcounts, c.recvtype, types),
+        }),
+        Call::Gatherv(c) => Contribution::Gatherv {
+            root: number(c.root),
+            blocks: match &c.recvcounts {
+                Some(counts) => RootedBlocks::All(sizes(counts, c.recvtype, types).into()),
+                None => RootedBlocks::Own(bytes(c.sendcount, c.sendtype)),
+            },
+        },
+        Call::Scatterv(c) => Contribution::Scatterv {
+            root: number(c.root),
+            blocks: match &c.sendcounts {
+                Some(counts) => RootedBlocks::All(sizes(counts, c.sendtype, types).into()),
+                None => RootedBlocks::Own(bytes(c.recvcount, c.recvtype)),
+            },
+        },
+        Call::Alltoallv(c) => alltoallv(c, types),
+        Call::Alltoallw(c) => alltoallw(c, types),
+        _ => return None,
+    })
+}
+
+fn alltoallv(c: &Alltoallv<'_>, types: &Types) -> Contribution {
+    let receive = sizes(&c.recvcounts, c.recvtype, types);
+    // In place a member sends as much as it receives.
+    let in_place = c.sendtype <= Datatype::NULL || c.sendcounts.len() != c.recvcounts.len();
+    let send = match in_place {
+        true => receive.clone(),
+        false => sizes(&c.sendcounts, c.sendtype, types),
+    };
+    Contribution::Alltoallv {
+        send: send.into(),
+        receive: receive.into(),
+    }
+}
+
+fn alltoallw(c: &Alltoallw<'_>, types: &Types) -> Contribution {
+    let each = |counts: &Array<'_, i32>, of: &Array<'_, Datatype>| {
+        let parts = counts.iter().zip(of.iter());
+        parts
+            .map(|(count, of)| types.bytes(of, count).unwrap_or(0))
+            .collect()
+    };
+    let receive: Box<[u64]> = each(&c.recvcounts, &c.recvtypes);
+    let in_place =
+        c.sendcounts.len() != c.recvcounts.len() || c.sendtypes.len() != c.recvtypes.len();
+    let send = match in_place {
+        true => receive.clone(),
+        false => each(&c.sendcounts, &c.sendtypes),
+    };
+    Contribution::Alltoallv { send, receive }
+}
+
+fn sizes(counts: &Array<'_, i32>, datatype: Datatype, types: &Types) -> Vec<u64> {
+    let counts = counts.iter();
+    counts
+        .map(|count| types.bytes(datatype, count).unwrap_or(0))
+        .collect()
+}
+
+/// A root; one that does not exist is beyond all communicators.
+fn number(root: i32) -> u32 {
+    u32::try_from(root).unwrap_or(u32::MAX)
+}

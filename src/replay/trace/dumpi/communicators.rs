@@ -1,0 +1,431 @@
+//! Communicators, which each rank calls by numbers of its own: found by what their members did to make them.
+//!
+//! The k-th constructor that a member calls on a communicator belongs to the k-th of every other member. So the histories of all
+//! ranks are walked side by side; a rank waits at a constructor until all members have come to it.
+
+use super::groups::{Groups, Making, Members};
+use super::history::{Between, Construction, Event, What};
+use super::members::{Made, cart_subs, create, first, settle, split};
+use crate::replay::mpi::{CommId, Communicator};
+use crate::replay::program::RankId;
+use flitwise_formats::dumpi::{Comm, Problem};
+use hashbrown::HashMap;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A communicator as a rank that is in it sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Resolved {
+    /// The rank's own side.
+    pub own: Arc<Communicator>,
+    /// The other side, of a communicator between two groups.
+    pub others: Option<Members>,
+    /// Of a grid.
+    pub dims: Option<Box<[i32]>>,
+}
+
+impl Resolved {
+    /// The ranks that the numbers of peers mean.
+    pub fn peers(&self) -> &Members {
+        self.others.as_ref().unwrap_or(&self.own.members)
+    }
+
+    /// Both sides.
+    fn size(&self) -> usize {
+        self.own.members.len() + self.others.as_ref().map_or(0, |others| others.len())
+    }
+}
+
+/// `MPI_COMM_WORLD` of `n` ranks.
+pub(super) fn world(n: u32) -> Arc<Resolved> {
+    resolved(0, RankId::all(n).collect())
+}
+
+/// `MPI_COMM_SELF` of a rank.
+pub(super) fn only(rank: RankId) -> Arc<Resolved> {
+    resolved(1 + rank.get(), Arc::new([rank]))
+}
+
+fn resolved(id: u32, members: Members) -> Arc<Resolved> {
+    let id = CommId::new(id);
+    Arc::new(Resolved {
+        own: Arc::new(Communicator { id, members }),
+        others: None,
+        dims: None,
+    })
+}
+
+/// By rank, what each of its constructors made, in order; `None` where it is not a member or the members are not known.
+pub(super) type Constructed = Vec<Box<[Option<Arc<Resolved>>]>>;
+
+/// Finds the communicators that all ranks made.
+///
+/// # Errors
+/// If the histories do not fit together.
+pub(super) fn resolve(histories: Vec<Vec<Event>>) -> Result<Constructed, Box<Problem>> {
+    let mut resolver = Resolver::new(histories);
+    while let Some(rank) = resolver.ready.pop_front() {
+        resolver.advance(rank)?;
+    }
+    resolver.finish()
+}
+
+/// A rank on its way through its history.
+struct Walker {
+    next: usize,
+    comms: HashMap<Comm, Arc<Resolved>>,
+    groups: Groups,
+    /// Constructors that it has called on each communicator.
+    calls: HashMap<CommId, u32>,
+    made: Vec<Option<Arc<Resolved>>>,
+}
+
+/// One side of a communicator between groups, whose members have all called the constructor.
+struct Side {
+    parent: Arc<Resolved>,
+    arrived: Vec<RankId>,
+}
+
+struct Resolver {
+    histories: Vec<Vec<Event>>,
+    walkers: Vec<Walker>,
+    /// The members that have come to a constructor: the k-th on a communicator.
+    meetings: HashMap<(CommId, u32), Vec<RankId>>,
+    /// Sides that wait for the other one: by both leaders, ascending, the communicator between them and the tag.
+    sides: HashMap<(RankId, RankId, CommId, i32), Side>,
+    ready: VecDeque<RankId>,
+    next_id: u32,
+}
+
+impl Resolver {
+    fn new(histories: Vec<Vec<Event>>) -> Self {
+        let n = histories.len() as u32;
+        let world = world(n);
+        let walker = |rank| Walker {
+            next: 0,
+            comms: [(Comm::WORLD, Arc::clone(&world)), (Comm::SELF, only(rank))]
+                .into_iter()
+                .collect(),
+            groups: Groups::default(),
+            calls: HashMap::new(),
+            made: Vec::new(),
+        };
+        Self {
+            histories,
+            walkers: RankId::all(n).map(walker).collect(),
+            meetings: HashMap::new(),
+            sides: HashMap::new(),
+            ready: RankId::all(n).collect(),
+            next_id: 1 + n,
+        }
+    }
+
+    /// The constructor at which a rank waits.
+    fn event(&self, rank: RankId) -> Option<&Event> {
+        self.histories[rank.index()].get(self.walkers[rank.index()].next)
+    }
+
+    /// Lets a rank go on to its next constructor.
+    fn advance(&mut self, rank: RankId) -> Result<(), Box<Problem>> {
+        let at = rank.index();
+        while let Some(event) = self.histories[at].get(self.walkers[at].next) {
+            let walker = &mut self.walkers[at];
+            match &event.what {
+                What::Group { new, making } => {
+                    let of_comm = walker.members_for(making);
+                    walker.groups.make(*new, making, of_comm);
+                }
+                What::Free(comm) => {
+                    walker.comms.remove(comm);
+                }
+                What::Comm { new, construction } => {
+                    let parent = construction.parent();
+                    match parent.and_then(|parent| walker.comms.get(&parent)) {
+                        Some(parent) => {
+                            let parent = Arc::clone(parent);
+                            return self.meet(rank, parent);
+                        }
+                        None => {
+                            walker.comms.remove(new);
+                            walker.made.push(None);
+                        }
+                    }
+                }
+            }
+            self.walkers[at].next += 1;
+        }
+        Ok(())
+    }
+
+    /// A rank comes to a constructor on `parent`.
+    fn meet(&mut self, rank: RankId, parent: Arc<Resolved>) -> Result<(), Box<Problem>> {
+        let id = parent.own.id;
+        let number = self.walkers[rank.index()].calls.entry(id).or_default();
+        let key = (id, *number);
+        *number += 1;
+        let arrived = self.meetings.entry(key).or_default();
+        arrived.push(rank);
+        let Some(Event {
+            what: What::Comm { construction, .. },
+            ..
+        }) = self.event(rank)
+        else {
+            return Ok(());
+        };
+        let all = match construction {
+            Construction::Between(_) => parent.own.members.len(),
+            _ => parent.size(),
+        };
+        if self
+            .meetings
+            .get(&key)
+            .is_none_or(|arrived| arrived.len() < all)
+        {
+            return Ok(());
+        }
+        let arrived = self.meetings.remove(&key).unwrap_or_default();
+        self.complete(parent, arrived)
+    }
+
+    /// All members have come.
+    fn complete(
+        &mut self,
+        parent: Arc<Resolved>,
+        mut arrived: Vec<RankId>,
+    ) -> Result<(), Box<Problem>> {
+        let of = &arrived[0];
+        let function = self.event(*of).map(|event| event.function);
+        let other = |rank: &&RankId| self.event(**rank).map(|event| event.function) != function;
+        if let (Some(&rank), Some(function)) = (arrived.iter().find(other), function) {
+            let message =
+                format!("rank {of} calls {function} in its place, on the same communicator");
+            return Err(self.problem(rank, message));
+        }
+        // In the order of the communicator, its first side first.
+        let places: HashMap<RankId, usize> = (parent.own.members.iter())
+            .chain(parent.others.iter().flat_map(|others| others.iter()))
+            .copied()
+            .zip(0..)
+            .collect();
+        arrived.sort_unstable_by_key(|rank| places.get(rank).copied());
+        let constructions: Vec<Construction> = (arrived.iter())
+            .filter_map(|&rank| match &self.event(rank)?.what {
+                What::Comm { construction, .. } => Some(construction.clone()),
+                _ => None,
+            })
+            .collect();
+        let made = match &constructions[0] {
+            Construction::Between(between) => {
+                let between = *between;
+                return self.between(between, parent, arrived);
+            }
+            Construction::Merge { .. } => merge(&parent, &constructions),
+            _ if parent.others.is_some() => match constructions[0] {
+                Construction::Dup { .. } => Made::both_sides(&parent),
+                _ => Made::default(),
+            },
+            Construction::Dup { .. } => Made::one(parent.own.members.to_vec(), parent.dims.clone()),
+            Construction::Split { .. } => split(&parent, &constructions, &self.excluded(&arrived)),
+            Construction::Create { .. } => {
+                let groups = constructions.iter().zip(&arrived);
+                let groups = groups.map(|(construction, rank)| match construction {
+                    Construction::Create { group, .. } => {
+                        self.walkers[rank.index()].groups.get(*group)
+                    }
+                    _ => None,
+                });
+                create(groups.collect(), &arrived, &self.excluded(&arrived))
+            }
+            Construction::Cart { dims, .. } => first(&parent, dims, Some(dims.clone())),
+            Construction::Graph { nodes, .. } => first(&parent, &[*nodes], None),
+            Construction::CartSub { keep, .. } => cart_subs(&parent, keep),
+            Construction::Foreign => Made::default(),
+        };
+        self.give(&arrived, made)
+    }
+
+    /// For each of these ranks, true if its constructor returned no communicator.
+    fn excluded(&self, ranks: &[RankId]) -> Vec<bool> {
+        let null = |&rank: &RankId| match self.event(rank).map(|event| &event.what) {
+            Some(What::Comm { new, .. }) => *new == Comm::NULL,
+            _ => true,
+        };
+        ranks.iter().map(null).collect()
+    }
+
+    /// One side of a communicator between groups is complete.
+    fn between(
+        &mut self,
+        said: Between,
+        parent: Arc<Resolved>,
+        arrived: Vec<RankId>,
+    ) -> Result<(), Box<Problem>> {
+        let member = |of: &Members, at: i32| Some(*of.get(usize::try_from(at).ok()?)?);
+        // Only the leader says where the other side is.
+        let leader = member(&parent.own.members, said.leader);
+        let of_leader = leader.and_then(|leader| match &self.event(leader)?.what {
+            What::Comm {
+                construction: Construction::Between(between),
+                ..
+            } => Some((leader, *between)),
+            _ => None,
+        });
+        let found = of_leader.and_then(|(leader, said)| {
+            let peer = self.walkers[leader.index()].comms.get(&said.peer)?;
+            let other = member(peer.peers(), said.remote_leader)?;
+            Some((leader.min(other), leader.max(other), peer.own.id, said.tag))
+        });
+        let Some(key) = found else {
+            return self.give(&arrived, Made::default());
+        };
+        let side = Side { parent, arrived };
+        let Some(other) = self.sides.remove(&key) else {
+            self.sides.insert(key, side);
+            return Ok(());
+        };
+        let made = Made::between(&other.parent.own.members, &side.parent.own.members);
+        let all = [other.arrived, side.arrived].concat();
+        self.give(&all, made)
+    }
+
+    /// Gives their communicators to ranks, which go on.
+    fn give(&mut self, arrived: &[RankId], made: Made) -> Result<(), Box<Problem>> {
+        let mut of_rank: HashMap<RankId, Arc<Resolved>> = HashMap::new();
+        for one in made.0 {
+            let id = CommId::new(self.next_id);
+            self.next_id = self.next_id.saturating_add(1);
+            let sides = [Some(one.members), one.others];
+            let mut sides = sides.map(|side| side.map(|side| self.settled(side)).transpose());
+            let [own, others] = &mut sides;
+            let take = |side: &mut Result<_, _>| std::mem::replace(side, Ok(None));
+            let (own, others) = (take(own)?, take(others)?);
+            let side = |own: &Members, others: Option<&Members>| {
+                let members = Arc::clone(own);
+                Arc::new(Resolved {
+                    own: Arc::new(Communicator { id, members }),
+                    others: others.cloned(),
+                    dims: one.dims.clone(),
+                })
+            };
+            let Some(own) = own else { continue };
+            let seen = side(&own, others.as_ref());
+            of_rank.extend(own.iter().map(|&rank| (rank, Arc::clone(&seen))));
+            if let Some(others) = &others {
+                let seen = side(others, Some(&own));
+                of_rank.extend(others.iter().map(|&rank| (rank, Arc::clone(&seen))));
+            }
+        }
+        for &rank in arrived {
+            self.go_on(rank, of_rank.remove(&rank));
+        }
+        Ok(())
+    }
+
+    /// The members in their order, by what they were told of it.
+    fn settled(&self, members: Vec<RankId>) -> Result<Members, Box<Problem>> {
+        let said = |&rank: &RankId| self.event(rank).and_then(|event| event.rank_said);
+        let said: Vec<Option<i32>> = members.iter().map(said).collect();
+        for &rank in &members {
+            let size = self.event(rank).and_then(|event| event.size_said);
+            if let Some(size) = size.filter(|&size| usize::try_from(size) != Ok(members.len())) {
+                let message = format!(
+                    "makes a communicator of {} ranks, but MPI_Comm_size says {size}; a function that is not recorded may have \
+                     taken part in it",
+                    members.len()
+                );
+                return Err(self.problem(rank, message));
+            }
+        }
+        match settle(&members, &said) {
+            Ok(members) => Ok(members),
+            Err((rank, said)) => {
+                let message = format!("makes a communicator in which two ranks are number {said}");
+                Err(self.problem(rank, message))
+            }
+        }
+    }
+
+    fn go_on(&mut self, rank: RankId, made: Option<Arc<Resolved>>) {
+        let at = rank.index();
+        let walker = &mut self.walkers[at];
+        if let Some(Event {
+            what: What::Comm { new, .. },
+            ..
+        }) = self.histories[at].get(walker.next)
+        {
+            match &made {
+                Some(made) => walker.comms.insert(*new, Arc::clone(made)),
+                None => walker.comms.remove(new),
+            };
+        }
+        walker.made.push(made);
+        walker.next += 1;
+        self.ready.push_back(rank);
+    }
+
+    #[cold]
+    fn problem(&self, rank: RankId, message: String) -> Box<Problem> {
+        let event = self.event(rank);
+        Box::new(Problem {
+            rank: rank.get(),
+            offset: event.map_or(0, |event| event.offset),
+            function: event.map(|event| event.function),
+            message,
+        })
+    }
+
+    /// When nobody can go on.
+    fn finish(self) -> Result<Constructed, Box<Problem>> {
+        let n = self.walkers.len() as u32;
+        match RankId::all(n).find(|&rank| self.event(rank).is_some()) {
+            None => Ok(self
+                .walkers
+                .into_iter()
+                .map(|walker| walker.made.into())
+                .collect()),
+            Some(rank) => {
+                let message = "not all members of its communicator call it: the files are not of one run, or a function that is \
+                               not recorded made communicators";
+                Err(self.problem(rank, message.into()))
+            }
+        }
+    }
+}
+
+impl Walker {
+    /// The members of the communicator from which a group is made.
+    fn members_for(&self, making: &Making) -> Option<Members> {
+        let Making::Of { comm, remote } = making else {
+            return None;
+        };
+        let comm = self.comms.get(comm)?;
+        Some(Arc::clone(match remote {
+            true => comm.peers(),
+            false => &comm.own.members,
+        }))
+    }
+}
+
+/// One communicator of both sides of another one.
+fn merge(parent: &Resolved, constructions: &[Construction]) -> Made {
+    let Some(others) = &parent.others else {
+        return Made::default();
+    };
+    let sides = [&parent.own.members, others];
+    let high = |at: usize| {
+        matches!(
+            constructions.get(at),
+            Some(Construction::Merge { high: true, .. })
+        )
+    };
+    // The first of each side says where it is.
+    let [a, b] = [high(0), high(parent.own.members.len())];
+    let b_first = match (a, b) {
+        (true, false) => true,
+        (false, true) => false,
+        // MPI leaves it open.
+        _ => sides[1].first() < sides[0].first(),
+    };
+    let [a, b] = if b_first { [1, 0] } else { [0, 1] };
+    Made::one([&sides[a][..], &sides[b][..]].concat(), None)
+}

@@ -1,0 +1,158 @@
+//! DUMPI: recognised, checked, and opened for replay.
+
+mod calls;
+mod collective;
+mod communicators;
+mod gaps;
+mod groups;
+mod history;
+mod members;
+mod outcomes;
+mod program;
+mod requests;
+mod survey;
+mod unsupported;
+
+use crate::replay::program::{Program, StopCheck};
+use crate::replay::trace::{ComputeTime, QUOTED, Reading, TraceFile, TraceFormat};
+use anyhow::{Context, bail};
+use flitwise_formats::dumpi::{Check, Record, Set, check_seen};
+use flitwise_formats::source::Input;
+use program::{DumpiProgram, Settings};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use survey::{Known, Survey};
+
+/// DUMPI.
+pub struct Dumpi;
+
+impl TraceFormat for Dumpi {
+    fn name(&self) -> &'static str {
+        "DUMPI"
+    }
+
+    fn probe(&self, head: &[u8]) -> bool {
+        Set::probe(head)
+    }
+
+    fn finds(&self, dir: &Path) -> bool {
+        Set::is_directory(dir)
+    }
+
+    fn check(
+        &self,
+        input: &Input,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
+        let Some(set) = Set::of_input(input, go_on)? else {
+            return Ok(None);
+        };
+        let path = || set.path().display().to_string();
+        let mut survey = Survey::default();
+        let mut full = false;
+        let mut see = |rank, record: &Record<'_>| {
+            full = full || survey.is_full();
+            if !full {
+                survey.see(rank, record);
+            }
+        };
+        let Some(check) = check_seen(&set, &mut see, go_on)? else {
+            return Ok(None);
+        };
+        if !check.is_clean() {
+            bail!("{}: {}", path(), refusal(&check));
+        }
+        if full {
+            bail!(
+                "{}: makes too many communicators, or posts too many receives from anyone, to follow them",
+                path()
+            );
+        }
+        let known = survey.finish(set.ranks());
+        let known = known.map_err(|problem| anyhow::anyhow!("{}: {problem}", path()))?;
+        Ok(Some(Box::new(DumpiFile {
+            given: input.path().to_owned(),
+            set: Arc::new(set),
+            known: Arc::new(known),
+        })))
+    }
+}
+
+/// Why a trace is refused.
+#[cold]
+fn refusal(check: &Check) -> String {
+    let errors = check.errors.iter().take(QUOTED);
+    let mut lines: Vec<String> = errors.map(ToString::to_string).collect();
+    let more = check.error_total.saturating_sub(lines.len() as u64);
+    if more > 0 {
+        lines.push(format!("and {more} more errors"));
+    }
+    lines.join("\n")
+}
+
+/// A trace that checked clean.
+struct DumpiFile {
+    set: Arc<Set>,
+    known: Arc<Known>,
+    /// The path by which it is given.
+    given: PathBuf,
+}
+
+impl DumpiFile {
+    /// The clock of the computations.
+    fn clock(&self, wanted: Option<ComputeTime>) -> anyhow::Result<Option<ComputeTime>> {
+        let lacks = |clock| match clock {
+            ComputeTime::Wall => self.known.without_wall,
+            ComputeTime::Cpu => self.known.without_cpu,
+        };
+        match wanted {
+            None => Ok([ComputeTime::Wall, ComputeTime::Cpu]
+                .into_iter()
+                .find(|&clock| lacks(clock) == 0)),
+            Some(clock) if lacks(clock) == 0 => Ok(Some(clock)),
+            Some(clock) => {
+                let (calls, name) = (lacks(clock), clock.name());
+                bail!(
+                    "{calls} calls lack the {name} time that compute_time asks for; leave it out to take the time that is there"
+                )
+            }
+        }
+    }
+}
+
+impl TraceFile for DumpiFile {
+    fn ranks(&self) -> u32 {
+        self.set.ranks()
+    }
+
+    fn operations(&self) -> u64 {
+        self.known.calls
+    }
+
+    fn parts(&self) -> Vec<PathBuf> {
+        let files = self.set.files().filter(|file| *file != self.given);
+        files.map(PathBuf::from).collect()
+    }
+
+    fn open<'a>(
+        &self,
+        reading: &Reading,
+        stop: StopCheck<'a>,
+    ) -> anyhow::Result<Box<dyn Program + 'a>> {
+        let shown = || self.set.path().display().to_string();
+        let unsupported = &self.known.unsupported;
+        if !unsupported.is_empty() && !reading.skip_unsupported {
+            bail!(
+                "{}: has {unsupported}; a replay has no counterpart for them: skip_unsupported = true leaves them out",
+                shown()
+            );
+        }
+        let settings = Settings {
+            clock: self.clock(reading.compute_time).with_context(shown)?,
+            skip_unsupported: reading.skip_unsupported,
+        };
+        let (set, known) = (Arc::clone(&self.set), Arc::clone(&self.known));
+        let program = DumpiProgram::new(set, known, settings, stop)?;
+        Ok(Box::new(program))
+    }
+}

@@ -1,0 +1,113 @@
+//! A trace being replayed, read as its ranks go on.
+
+use super::calls::Caller;
+use super::survey::Known;
+use crate::replay::program::{Op, Program, RankId, StopCheck, StreamId};
+use crate::replay::trace::ComputeTime;
+use anyhow::Context;
+use flitwise_formats::dumpi::{Reader, Set};
+use std::sync::Arc;
+
+/// How a trace is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    /// The clock that computations are taken from; `None` if they take no time.
+    pub clock: Option<ComputeTime>,
+    /// Calls that can't be replayed are left out.
+    pub skip_unsupported: bool,
+}
+
+/// The calls of all ranks as operations.
+pub(super) struct DumpiProgram<'a> {
+    set: Arc<Set>,
+    known: Arc<Known>,
+    settings: Settings,
+    ranks: Vec<Rank>,
+    stop: StopCheck<'a>,
+}
+
+/// How far a rank is.
+struct Rank {
+    reader: Reader,
+    caller: Caller,
+}
+
+impl Rank {
+    fn new(set: &Set, known: &Arc<Known>, settings: Settings, id: u32) -> anyhow::Result<Self> {
+        let rank = RankId::new(id);
+        Ok(Self {
+            reader: set.reader(id)?,
+            caller: Caller::new(
+                rank,
+                set.ranks(),
+                set.types(id)?,
+                Arc::clone(known),
+                settings,
+            ),
+        })
+    }
+
+    /// The next operation.
+    fn next(&mut self, stop: &mut StopCheck<'_>) -> anyhow::Result<Option<Op>> {
+        loop {
+            if let Some(op) = self.caller.ready.pop_front() {
+                return Ok(Some(op));
+            }
+            if self.caller.ended {
+                return Ok(None);
+            }
+            stop.check()?;
+            let caller = &mut self.caller;
+            let called = self.reader.next_record(|record| {
+                let done = caller.call(record);
+                done.map_err(|problem| (record.offset, record.call.function(), problem))
+            })?;
+            match called {
+                Some(Ok(())) => {}
+                Some(Err((offset, function, problem))) => {
+                    let path = self.reader.path().display();
+                    anyhow::bail!("{path}, offset {offset} ({function}): {problem}");
+                }
+                None => self.caller.end().map_err(anyhow::Error::msg)?,
+            }
+        }
+    }
+}
+
+impl<'a> DumpiProgram<'a> {
+    /// A trace from its start.
+    pub fn new(
+        set: Arc<Set>,
+        known: Arc<Known>,
+        settings: Settings,
+        stop: StopCheck<'a>,
+    ) -> anyhow::Result<Self> {
+        let ranks = (0..set.ranks()).map(|id| Rank::new(&set, &known, settings, id));
+        Ok(Self {
+            ranks: ranks.collect::<Result<_, _>>()?,
+            set,
+            known,
+            settings,
+            stop,
+        })
+    }
+}
+
+impl Program for DumpiProgram<'_> {
+    fn ranks(&self) -> u32 {
+        self.set.ranks()
+    }
+
+    fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
+        let state = self.ranks.get_mut(rank.index());
+        let state = state.with_context(|| format!("there is no rank {rank}"))?;
+        state.next(&mut self.stop)
+    }
+
+    fn restart(&mut self) -> anyhow::Result<()> {
+        let again =
+            (0..self.set.ranks()).map(|id| Rank::new(&self.set, &self.known, self.settings, id));
+        self.ranks = again.collect::<Result<_, _>>()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! What the replay has to know of a trace before it begins, found while the trace is checked.
+
+use super::communicators::{Constructed, resolve};
+use super::history::{Construction, Event, History};
+use super::outcomes::{Lookup, Outcomes};
+use super::unsupported::{Kind, Unsupported, kind_of};
+use flitwise_formats::dumpi::{Call, Comm, Problem, Record};
+use flitwise_formats::limits::{MAX_CONSTRUCTIONS, MAX_OUTCOMES};
+use hashbrown::HashMap;
+
+/// What is known of a trace.
+pub(super) struct Known {
+    pub communicators: Constructed,
+    /// By rank.
+    pub outcomes: Vec<Outcomes>,
+    pub unsupported: Unsupported,
+    pub calls: u64,
+    /// Calls that lack the time of this clock.
+    pub without_wall: u64,
+    pub without_cpu: u64,
+}
+
+/// Looks at the calls of all ranks.
+#[derive(Default)]
+pub(super) struct Survey {
+    histories: Vec<Vec<Event>>,
+    outcomes: Vec<Outcomes>,
+    /// Of the ranks before the one that is looked at.
+    outcomes_before: usize,
+    events_before: usize,
+    rank: Rank,
+    unsupported: Unsupported,
+    calls: u64,
+    without_wall: u64,
+    without_cpu: u64,
+}
+
+/// The rank that is looked at.
+#[derive(Default)]
+struct Rank {
+    history: History,
+    lookup: Lookup,
+    /// Communicators that recorded calls made; true for those between groups.
+    comms: HashMap<Comm, bool>,
+}
+
+impl Survey {
+    /// The next call: of this rank, or the first one of the next rank.
+    pub fn see(&mut self, rank: u32, record: &Record<'_>) {
+        self.reach(rank);
+        self.calls += 1;
+        self.without_wall += u64::from(record.wall.is_none());
+        self.without_cpu += u64::from(record.cpu.is_none());
+        if let Some(kind) = self.rank.unsupported(&record.call) {
+            self.unsupported.add(kind, || Problem {
+                rank,
+                offset: record.offset,
+                function: Some(record.call.function()),
+                message: String::new(),
+            });
+        }
+        self.rank.comms(&record.call);
+        self.rank.lookup.see(&record.call);
+        self.rank.history.see(record);
+    }
+
+    /// Ends the ranks before `rank`, which may have no calls at all.
+    fn reach(&mut self, rank: u32) {
+        while self.histories.len() < rank as usize {
+            let Rank {
+                history, lookup, ..
+            } = std::mem::take(&mut self.rank);
+            self.events_before += history.events.len();
+            self.histories.push(history.events);
+            let outcomes = lookup.finish();
+            self.outcomes_before += outcomes.len();
+            self.outcomes.push(outcomes);
+        }
+    }
+
+    /// True if it keeps more than it may.
+    pub fn is_full(&self) -> bool {
+        let events = self.events_before + self.rank.history.events.len();
+        events > MAX_CONSTRUCTIONS || self.outcomes_before + self.rank.lookup.len() > MAX_OUTCOMES
+    }
+
+    /// After the last call of `ranks` ranks.
+    ///
+    /// # Errors
+    /// If the ranks do not agree on their communicators.
+    pub fn finish(mut self, ranks: u32) -> Result<Known, Box<Problem>> {
+        self.reach(ranks);
+        Ok(Known {
+            communicators: resolve(self.histories)?,
+            outcomes: self.outcomes,
+            unsupported: self.unsupported,
+            calls: self.calls,
+            without_wall: self.without_wall,
+            without_cpu: self.without_cpu,
+        })
+    }
+}
+
+impl Rank {
+    /// True for a communicator between groups; `None` if it is not known.
+    fn is_between(&self, comm: Comm) -> Option<bool> {
+        match comm {
+            Comm::WORLD | Comm::SELF => Some(false),
+            _ => self.comms.get(&comm).copied(),
+        }
+    }
+
+    fn unsupported(&self, call: &Call<'_>) -> Option<Kind> {
+        let kind = kind_of(call);
+        if kind.is_some() {
+            return kind;
+        }
+        let moves = call.sent().or(call.received()).is_some()
+            || call.persistent().is_some()
+            || call.collective().is_some()
+            || matches!(call, Call::Probe(_));
+        let parent = Construction::of(call).and_then(|construction| construction.parent());
+        let comm = match parent {
+            None if moves => call.comm(),
+            parent => parent,
+        };
+        match self.is_between(comm.filter(|&comm| comm != Comm::NULL)?) {
+            None => Some(Kind::UnknownComm),
+            Some(true) if call.collective().is_some() => Some(Kind::BetweenGroups),
+            Some(_) => None,
+        }
+    }
+
+    /// Follows the numbers of communicators.
+    fn comms(&mut self, call: &Call<'_>) {
+        if let Call::CommFree(c) | Call::CommDisconnect(c) = call {
+            self.comms.remove(&c.comm);
+        }
+        let (Some(new), Some(construction)) = (call.made_comm(), Construction::of(call)) else {
+            return;
+        };
+        let parent = construction.parent().and_then(|of| self.is_between(of));
+        let between = match (&construction, parent) {
+            (Construction::Between(_), Some(_)) => Some(true),
+            (Construction::Merge { .. }, Some(true)) => Some(false),
+            (Construction::Dup { .. }, of) => of,
+            (Construction::Foreign | Construction::Merge { .. } | Construction::Between(_), _) => {
+                None
+            }
+            // Others of a communicator between groups are not followed.
+            (_, Some(false)) => Some(false),
+            (_, Some(true) | None) => None,
+        };
+        match between {
+            Some(between) => self.comms.insert(new, between),
+            None => self.comms.remove(&new),
+        };
+    }
+}

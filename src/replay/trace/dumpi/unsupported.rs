@@ -1,0 +1,95 @@
+//! Calls that cannot be replayed.
+
+use flitwise_formats::dumpi::{Call, Comm, Problem};
+use std::fmt;
+
+/// Why a call can't be replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It reads or writes the memory of another process.
+    OneSided,
+    /// It starts or meets processes that are not in the trace.
+    Dynamic,
+    /// Nobody knows the members of its communicator.
+    UnknownComm,
+    /// It is a collective between two groups.
+    BetweenGroups,
+}
+
+const KINDS: [(Kind, &str); 4] = [
+    (Kind::OneSided, "of one-sided communication"),
+    (Kind::Dynamic, "that start or meet other processes"),
+    (
+        Kind::UnknownComm,
+        "on communicators that no recorded call makes",
+    ),
+    (
+        Kind::BetweenGroups,
+        "that are collectives between two groups",
+    ),
+];
+
+/// How many of each kind there are, and where the first is.
+#[derive(Debug, Default)]
+pub(super) struct Unsupported {
+    found: [Option<(u64, Problem)>; KINDS.len()],
+}
+
+impl Unsupported {
+    pub fn add(&mut self, kind: Kind, place: impl FnOnce() -> Problem) {
+        if let Some(found) = self.found.get_mut(kind as usize) {
+            found.get_or_insert_with(|| (0, place())).0 += 1;
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.found.iter().all(Option::is_none)
+    }
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        for ((_, what), found) in KINDS.iter().zip(&self.found) {
+            let Some((count, place)) = found else {
+                continue;
+            };
+            let separator = if first { "" } else { ", " };
+            first = false;
+            let s = if *count == 1 { "" } else { "s" };
+            let function = place.function.map_or("", |function| function.name());
+            write!(
+                f,
+                "{separator}{count} call{s} {what} (the first is {function} of rank {} at byte {})",
+                place.rank, place.offset
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a call is of a kind that cannot be replayed, whatever its communicator.
+pub(super) fn kind_of(call: &Call<'_>) -> Option<Kind> {
+    Some(match call {
+        Call::Accumulate(_)
+        | Call::Get(_)
+        | Call::Put(_)
+        | Call::WinComplete(_)
+        | Call::WinCreate(_)
+        | Call::WinFence(_)
+        | Call::WinFree(_)
+        | Call::WinLock(_)
+        | Call::WinPost(_)
+        | Call::WinStart(_)
+        | Call::WinTest(_)
+        | Call::WinUnlock(_)
+        | Call::WinWait(_) => Kind::OneSided,
+        Call::CommAccept(_)
+        | Call::CommConnect(_)
+        | Call::CommJoin(_)
+        | Call::CommSpawn(_)
+        | Call::CommSpawnMultiple(_) => Kind::Dynamic,
+        Call::CommGetParent(call) if call.parent != Comm::NULL => Kind::Dynamic,
+        _ => return None,
+    })
+}

@@ -1,0 +1,65 @@
+//! DUMPI: recorded traces against counts that other programs took from the same files, and on several fabrics.
+
+mod equivalence;
+mod random;
+mod recordings;
+mod refused;
+#[path = "../../../formats/tests/dumpi/write.rs"]
+#[allow(dead_code, reason = "the tests of the format use the rest")]
+mod write;
+
+use crate::formats::data::data;
+use flitwise::replay::mpi::Call;
+use flitwise::replay::program::{Action, Op, Program, RankId, StopCheck, StreamId};
+use flitwise::replay::trace::{Reading, TraceFile, check_file};
+use std::path::{Path, PathBuf};
+
+/// The recordings of the data folder with a directory each.
+const SETS: [&str; 8] = [
+    "gromacs_water-16",
+    "hpl-16",
+    "lammps_melt-8",
+    "lulesh-27",
+    "nas_dt_WH_W-11",
+    "nas_is_S-16",
+    "randomaccess-16",
+    "sst-dumpi-testtrace-4",
+];
+
+fn checked(path: &Path) -> Box<dyn TraceFile> {
+    let checked = check_file(path, &mut || true);
+    let checked = checked.unwrap_or_else(|e| panic!("{}: {e:#}", path.display()));
+    checked.expect("nothing stops it")
+}
+
+/// All operations of a program, by rank: what they are does not depend on when they are asked for.
+fn operations(program: &mut dyn Program) -> Vec<Vec<Op>> {
+    let ranks = program.ranks();
+    let of_rank = |rank| {
+        let mut ops = Vec::new();
+        while let Some(op) = program.next(rank, StreamId::new(0)).unwrap() {
+            ops.push(op);
+        }
+        ops
+    };
+    RankId::all(ranks).map(of_rank).collect()
+}
+
+fn operations_of(path: &Path, reading: &Reading) -> Vec<Vec<Op>> {
+    let file = checked(path);
+    let mut program = file.open(reading, StopCheck::never()).unwrap();
+    operations(&mut *program)
+}
+
+/// The MPI calls of a rank.
+fn calls(ops: &[Op]) -> impl Iterator<Item = &Call> {
+    ops.iter().filter_map(|op| match &op.action {
+        Action::Mpi(call) => Some(&**call),
+        _ => None,
+    })
+}
+
+/// A set of the data folder.
+fn set(name: &str) -> Option<PathBuf> {
+    Some(data("traces/dumpi")?.join(name))
+}

@@ -1,0 +1,165 @@
+//! What is refused, and what `skip_unsupported` leaves out.
+
+use super::write::{File, Head, Value, function};
+use super::{calls, checked, operations_of};
+use flitwise::replay::mpi::Call;
+use flitwise::replay::program::StopCheck;
+use flitwise::replay::trace::{ComputeTime, Reading, check_file};
+use std::path::Path;
+
+/// The files of ranks, one for each, in a directory of their own.
+fn directory(files: &[File]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (rank, file) in files.iter().enumerate() {
+        std::fs::write(dir.path().join(format!("t-{rank:04}.bin")), file.bytes()).unwrap();
+    }
+    dir
+}
+
+/// A rank that begins, calls what `between` says, and ends.
+fn rank(between: impl Fn(&mut File)) -> File {
+    let mut file = File::default();
+    file.call("MPI_Init", &[Value::List(Vec::new())]);
+    between(&mut file);
+    file.call("MPI_Finalize", &[]);
+    file
+}
+
+fn barrier(comm: i64) -> impl Fn(&mut File) {
+    move |file| {
+        file.call("MPI_Barrier", &[comm.into()]);
+    }
+}
+
+fn refusal(dir: &Path) -> String {
+    match check_file(dir, &mut || true) {
+        Ok(_) => panic!("it is refused"),
+        Err(e) => format!("{e:#}"),
+    }
+}
+
+fn not_opened(dir: &Path, reading: &Reading) -> String {
+    match checked(dir).open(reading, StopCheck::never()) {
+        Ok(_) => panic!("it is not opened"),
+        Err(e) => format!("{e:#}"),
+    }
+}
+
+#[track_caller]
+fn says(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn one_sided_calls_are_counted_and_left_out_on_request() {
+    let one_sided = |file: &mut File| {
+        file.call(
+            "MPI_Win_create",
+            &[64.into(), 1.into(), 1.into(), 2.into(), 4.into()],
+        );
+        file.call("MPI_Win_fence", &[0.into(), 4.into()]);
+        barrier(2)(file);
+        file.call("MPI_Win_free", &[4.into()]);
+    };
+    let dir = directory(&[rank(one_sided), rank(one_sided)]);
+    let refused = not_opened(dir.path(), &Reading::default());
+    let parts = [
+        "has 6 calls of one-sided communication",
+        "the first is MPI_Win_create of rank 0 at byte",
+        "skip_unsupported = true",
+    ];
+    says(&refused, &parts);
+    let skipping = Reading {
+        skip_unsupported: true,
+        ..Reading::default()
+    };
+    for ops in operations_of(dir.path(), &skipping) {
+        assert!(matches!(
+            calls(&ops).collect::<Vec<_>>()[..],
+            [Call::Collective { .. }]
+        ));
+    }
+}
+
+#[test]
+fn communicators_from_nowhere_are_not_guessed() {
+    let dir = directory(&[rank(barrier(9)), rank(barrier(9))]);
+    let refused = not_opened(dir.path(), &Reading::default());
+    says(
+        &refused,
+        &[
+            "2 calls on communicators that no recorded call makes",
+            "MPI_Barrier of rank 0",
+        ],
+    );
+}
+
+#[test]
+fn ranks_that_make_different_communicators_are_of_different_runs() {
+    let dup = |file: &mut File| {
+        file.call("MPI_Comm_dup", &[2.into(), 4.into()]);
+    };
+    let dir = directory(&[rank(dup), rank(barrier(2))]);
+    let parts = [
+        "rank 0, offset",
+        "(MPI_Comm_dup)",
+        "not all members of its communicator call it",
+    ];
+    says(&refusal(dir.path()), &parts);
+    let split = |file: &mut File| {
+        file.call("MPI_Comm_split", &[2.into(), 0.into(), 0.into(), 4.into()]);
+    };
+    let dir = directory(&[rank(dup), rank(split)]);
+    says(
+        &refusal(dir.path()),
+        &["in its place, on the same communicator"],
+    );
+    let sized = |file: &mut File| {
+        dup(file);
+        file.call("MPI_Comm_size", &[4.into(), 3.into()]);
+    };
+    let dir = directory(&[rank(sized), rank(sized)]);
+    says(
+        &refusal(dir.path()),
+        &["a communicator of 2 ranks, but MPI_Comm_size says 3"],
+    );
+}
+
+#[test]
+fn a_clock_that_was_not_recorded_is_asked_for_in_vain() {
+    let no_cpu = Head {
+        mask: 0x4b,
+        ..Head::default()
+    };
+    let mut file = File::default();
+    file.record(function("MPI_Init"), no_cpu, &[Value::List(Vec::new())]);
+    file.record(function("MPI_Finalize"), no_cpu, &[]);
+    let dir = directory(&[file]);
+    let by = |clock| Reading {
+        compute_time: Some(clock),
+        ..Reading::default()
+    };
+    let refused = not_opened(dir.path(), &by(ComputeTime::Cpu));
+    says(
+        &refused,
+        &["2 calls lack the cpu time that compute_time asks for"],
+    );
+    assert!(
+        checked(dir.path())
+            .open(&by(ComputeTime::Wall), StopCheck::never())
+            .is_ok()
+    );
+}
+
+#[test]
+fn files_that_are_cut_or_missing_are_named() {
+    let dir = directory(&[rank(barrier(2)), rank(barrier(2)), rank(barrier(2))]);
+    let file = dir.path().join("t-0001.bin");
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    says(&refusal(dir.path()), &["rank 1"]);
+    std::fs::remove_file(&file).unwrap();
+    says(&refusal(dir.path()), &["lacks the file of rank 1"]);
+}
