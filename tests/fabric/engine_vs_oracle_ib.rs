@@ -146,7 +146,7 @@ fn token(report: &flitwise::fabric::workload::PacketReport) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(config(120))]
 
     #[test]
     fn random_fabrics_agree(

@@ -44,7 +44,7 @@ fn assert_order(spec: &FabricSpec, run: &IbRun, messages: &BTreeMap<u64, (u32, u
 }
 
 proptest! {
-    #![proptest_config(config(60))]
+    #![proptest_config(config(40))]
 
     #[test]
     fn everything_arrives_in_order(spec in fabric(), traffic in traffic()) {
