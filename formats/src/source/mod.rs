@@ -38,7 +38,9 @@ pub fn shown(path: &Path) -> &Path {
     }
 }
 
-fn is_stdin(path: &Path) -> bool {
+/// True if `path` stands for standard input.
+#[must_use]
+pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == STDIN
 }
 

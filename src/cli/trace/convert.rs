@@ -1,6 +1,6 @@
 //! `flitwise trace convert`.
 
-use super::opened::{Opened, checked, open};
+use super::opened::{Opened, checked, from_start, open};
 use super::output::{Output, Written, or_gone, warn_of};
 use super::{broken, info::format_name};
 use crate::cli::{CliError, bad_trace};
@@ -9,7 +9,7 @@ use flitwise::convert;
 use flitwise::replay::trace::{ComputeTime, Reading};
 use flitwise::units::{Picoseconds, Ratio};
 use flitwise_formats::Source;
-use flitwise_formats::source::{Input, shown, stream_id};
+use flitwise_formats::source::{Input, shown};
 use flitwise_formats::vef::{ConvertError, Reader, Target, Version};
 use std::path::PathBuf;
 
@@ -89,10 +89,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
     };
     let input = match (open(&args.input)?, version) {
         (Opened::Vef(source), Some(version)) => return of_vef(args, source, version),
-        (Opened::Vef(source), None) => match stream_id(&args.input) {
-            Some(_) => Input::rest_of(source).map_err(|e| bad_trace(&e))?,
-            None => Input::new(&args.input),
-        },
+        (Opened::Vef(source), None) => from_start(&args.input, source)?,
         (Opened::Goal(input) | Opened::Ti(input) | Opened::Dumpi(input), _) => input,
     };
     to_another(args, &input)

@@ -3,7 +3,7 @@
 use crate::cli::{CliError, bad_trace};
 use flitwise::replay::trace::{TraceFile, check_input};
 use flitwise_formats::dumpi::Set;
-use flitwise_formats::source::{Input, stream_id};
+use flitwise_formats::source::{Input, is_stdin, stream_id};
 use flitwise_formats::{Source, goal, ti};
 use std::path::Path;
 
@@ -31,15 +31,21 @@ pub(super) fn open(path: &Path) -> Result<Opened, CliError> {
     if !is_goal && !is_ti && !is_dumpi {
         return Ok(Opened::Vef(source));
     }
-    let input = match stream_id(path) {
-        Some(_) => Input::rest_of(source).map_err(|e| bad_trace(&e))?,
-        None => Input::new(path),
-    };
+    let input = from_start(path, source)?;
     Ok(match (is_goal, is_dumpi) {
         (true, _) => Opened::Goal(input),
         (_, true) => Opened::Dumpi(input),
         _ => Opened::Ti(input),
     })
+}
+
+/// What `source` was opened from, to be read from its start, and several times. A stream can't be opened again;
+/// nor can standard input, even where it is a file: it goes on where it was read last.
+pub(super) fn from_start(path: &Path, source: Source) -> Result<Input, CliError> {
+    match is_stdin(path) || stream_id(path).is_some() {
+        true => Input::rest_of(source).map_err(|e| bad_trace(&e)),
+        false => Ok(Input::new(path)),
+    }
 }
 
 /// Checks a trace that is to be replayed or converted.

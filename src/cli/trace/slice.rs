@@ -1,6 +1,6 @@
 //! `flitwise trace slice`.
 
-use super::opened::{Opened, checked, open};
+use super::opened::{Opened, checked, from_start, open};
 use super::output::{Output, Written, or_gone, warn_of};
 use super::{broken, info::format_name};
 use crate::cli::{CliError, bad_trace};
@@ -10,7 +10,7 @@ use flitwise::replay::trace::Reading;
 use flitwise::units::Picoseconds;
 use flitwise_formats::limits::MAX_TASKS;
 use flitwise_formats::quote::quoted;
-use flitwise_formats::source::{Input, shown, stream_id};
+use flitwise_formats::source::{Input, shown};
 use flitwise_formats::vef::{Cut, Plan, SliceError};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -125,10 +125,7 @@ fn input_of(path: &Path) -> Result<Input, CliError> {
             return as_vef(path, &input);
         }
     };
-    match stream_id(path) {
-        Some(_) => Input::rest_of(source).map_err(|e| bad_trace(&e)),
-        None => Ok(Input::new(path)),
-    }
+    from_start(path, source)
 }
 
 fn as_vef(path: &Path, input: &Input) -> Result<Input, CliError> {
