@@ -5,7 +5,7 @@ use crate::replay::collectives::{Plan, Step};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 
-/// The first tag of messages of collectives; those of programs are below as a rule.
+/// The first tag that the messages of collectives use. Programs rarely use tags this high.
 pub(super) const FIRST_TAG: u32 = 1 << 30;
 
 /// The CPU of collectives that go on beside their rank: their steps wait for no computation.

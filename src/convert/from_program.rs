@@ -290,7 +290,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Fills in what receives of messages with an id take, and adds those of messages that nothing waits for.
+    /// Gives each receive the source, tag and size of the message with its id, and adds a receive for each message that no
+    /// operation waits for.
     fn finish(mut self) -> anyhow::Result<(Graph, Losses)> {
         for (rank, node, id) in self.receives {
             let known = self.awaited.remove(&id);

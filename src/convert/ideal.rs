@@ -19,8 +19,8 @@ pub(super) struct Course {
 }
 
 impl Course {
-    /// Computations, sends and collectives that wait for none of those of their rank which start before them: in one order of
-    /// operations they do.
+    /// Number of computations, sends and collectives that are independent of those which their rank starts before them. A
+    /// format with one order of operations makes them wait.
     pub fn extra_order(&self, graph: &Graph) -> u64 {
         // By rank: how many started, and the last of these that each operation follows.
         let mut ranks = vec![(0, HashMap::new()); graph.ranks.len()];

@@ -132,7 +132,7 @@ impl Set {
         Metafile::is_one(head) || is_tar(head) || head.starts_with(&MAGIC)
     }
 
-    /// True if the names of files in the directory `path` are those of a recorder: it may be given as a trace.
+    /// True if the directory `path` has files named as the recorder names them, so that it may be given as a trace.
     #[must_use]
     pub fn is_directory(path: &Path) -> bool {
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
