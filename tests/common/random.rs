@@ -47,6 +47,10 @@ pub fn config(cases: u32) -> ProptestConfig {
         config.cases = cases;
     }
     config.max_shrink_iters = 3000;
+    if std::env::var_os("PROPTEST_MAX_SHRINK_TIME").is_none() {
+        // A failure is to be told before whoever runs the tests gives up.
+        config.max_shrink_time = 120_000;
+    }
     config.failure_persistence = Some(Box::new(FileFailurePersistence::WithSource(
         "proptest-regressions",
     )));

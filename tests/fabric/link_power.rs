@@ -96,6 +96,16 @@ fn every_link_on_the_way_wakes_in_turn() {
     assert_eq!(late_packet(&spec), up + 100 + 2 * (100 - inside));
 }
 
+/// A packet without bytes, of an empty message where packets have no headers, has to be sent, too.
+#[test]
+fn a_packet_without_bytes_wakes_links() {
+    let mut spec = pair(DownState::Off);
+    spec.units.header_bytes = 0;
+    let lines = [(Cue::At(1000), message(0, 0, 1, 0, 0))];
+    let run = compare(&spec, &Script::new(lines), None).unwrap();
+    assert_eq!(states(&run, End::Nic(0)).wakes, 1);
+}
+
 #[test]
 fn announcements_wake_links_side_by_side() {
     let mut spec = pair(DownState::Off);

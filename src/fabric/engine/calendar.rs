@@ -2,6 +2,7 @@
 //! have the same delay. What an event does is up to the fabric.
 
 use crate::fabric::spec::Tick;
+use std::collections::BTreeMap;
 
 /// An event is a number: its kind in the top three bits, and below them the number of the packet
 /// or part that it concerns.
@@ -87,15 +88,19 @@ impl Bucket for ShortBucket {
     }
 }
 
-/// A calendar with one bucket per tick. An event lies at most [`Wheel::horizon`] ticks ahead; a
-/// later one comes out at the horizon. That is safe for events that only wake a part, and for
-/// events whose tick is checked when they come out.
+/// A calendar with one bucket for each tick up to [`Wheel::horizon`] ticks ahead. The few events that lie further
+/// ahead are kept beside it until their tick has a bucket. The events of a tick come out in the order in
+/// which they went in.
 #[derive(Debug)]
 pub(super) struct Wheel<B: Bucket = Vec<u32>> {
     buckets: Vec<B>,
     /// One bit per bucket: it has an event or a mark.
     occupied: Vec<u64>,
     mask: u64,
+    /// Events of ticks beyond the horizon.
+    far: BTreeMap<Tick, Vec<u32>>,
+    /// The first tick of `far`; `Tick::MAX` if there is none.
+    first_far: Tick,
 }
 
 impl<B: Bucket> Wheel<B> {
@@ -106,6 +111,8 @@ impl<B: Bucket> Wheel<B> {
             buckets: (0..size).map(|_| B::default()).collect(),
             occupied: vec![0; (size / 64) as usize],
             mask: size - 1,
+            far: BTreeMap::new(),
+            first_far: Tick::MAX,
         }
     }
 
@@ -114,14 +121,39 @@ impl<B: Bucket> Wheel<B> {
         self.mask
     }
 
-    /// Puts `event` into the bucket of tick `at`, or of the horizon if that is earlier.
+    /// Adds an event of tick `at`.
     #[inline(always)]
     pub(super) fn push(&mut self, now: Tick, at: Tick, event: u32) {
         debug_assert!(at > now, "an event must lie in the future");
-        let at = at.min(now + self.mask);
+        if at > now + self.mask {
+            self.push_far(at, event);
+            return;
+        }
         let slot = (at & self.mask) as usize;
         self.buckets[slot].push(event);
         self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_far(&mut self, at: Tick, event: u32) {
+        self.far.entry(at).or_default().push(event);
+        self.first_far = self.first_far.min(at);
+    }
+
+    /// Moves the events that are no more than the horizon ahead of tick `now` into their buckets. Nothing has
+    /// been put into these buckets yet.
+    #[cold]
+    #[inline(never)]
+    fn bring_near(&mut self, now: Tick) {
+        let beyond = self.far.split_off(&(now + self.mask + 1));
+        for (at, events) in std::mem::replace(&mut self.far, beyond) {
+            self.mark(at);
+            for event in events {
+                self.buckets[(at & self.mask) as usize].push(event);
+            }
+        }
+        self.first_far = self.far.keys().next().copied().unwrap_or(Tick::MAX);
     }
 
     /// Marks tick `at`, which is within the horizon: an event of this tick is kept elsewhere.
@@ -141,7 +173,7 @@ impl<B: Bucket> Wheel<B> {
         let mut left = words;
         while bits == 0 {
             if left == 0 {
-                return None;
+                return (self.first_far != Tick::MAX).then_some(self.first_far);
             }
             left -= 1;
             word = if word + 1 == words { 0 } else { word + 1 };
@@ -151,10 +183,13 @@ impl<B: Bucket> Wheel<B> {
         Some(now + 1 + (slot.wrapping_sub(start) & self.mask))
     }
 
-    /// Moves the events of tick `at` to `into`, which must be empty, and clears the mark.
+    /// Moves the events of tick `at`, which has come, to `into`, which must be empty, and clears the mark.
     #[inline(always)]
     pub(super) fn take(&mut self, at: Tick, into: &mut Vec<u32>) {
         debug_assert!(into.is_empty());
+        if self.first_far <= at + self.mask {
+            self.bring_near(at);
+        }
         let slot = (at & self.mask) as usize;
         let bit = 1 << (slot % 64);
         if self.occupied[slot / 64] & bit != 0 {
@@ -290,7 +325,9 @@ mod tests {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            let at = now + 1 + (state >> 33) % 100;
+            // Most lie near, some far beyond the horizon.
+            let reach = if id % 7 == 0 { 1000 } else { 100 };
+            let at = now + 1 + (state >> 33) % reach;
             wheel.push(now, at, id);
             heap.push(Reverse((at, id)));
             if id % 3 == 0 {
@@ -301,7 +338,6 @@ mod tests {
                 now = expected;
                 taken.clear();
                 wheel.take(now, &mut taken);
-                taken.sort_unstable();
                 let mut same = Vec::new();
                 while let Some(&Reverse((at, id))) = heap.peek() {
                     if at != now {
@@ -336,10 +372,27 @@ mod tests {
     }
 
     #[test]
-    fn an_event_beyond_the_horizon_comes_at_the_horizon() {
+    fn events_beyond_the_horizon_come_before_those_that_are_added_later() {
         let mut wheel = Wheel::<ShortBucket>::new(10);
-        let far = wheel.horizon() + 1000;
+        let horizon = wheel.horizon();
+        let (far, mut taken) = (horizon + 1000, Vec::new());
         wheel.push(5, far, 1);
-        assert_eq!(wheel.next_after(5), Some(5 + wheel.horizon()));
+        wheel.push(5, far + horizon + 1, 4);
+        wheel.push(6, far, 2);
+        wheel.push(6, far - 1, 0);
+        assert_eq!(wheel.next_after(6), Some(far - 1));
+        let mut take = |wheel: &mut Wheel<_>, at| {
+            taken.clear();
+            wheel.take(at, &mut taken);
+            taken.clone()
+        };
+        assert_eq!(take(&mut wheel, far - 1), [0]);
+        wheel.push(far - 1, far, 3);
+        assert_eq!(wheel.next_after(far - 1), Some(far));
+        assert_eq!(take(&mut wheel, far), [1, 2, 3]);
+        let last = far + horizon + 1;
+        assert_eq!(wheel.next_after(far), Some(last));
+        assert_eq!(take(&mut wheel, last), [4]);
+        assert_eq!(wheel.next_after(last), None);
     }
 }

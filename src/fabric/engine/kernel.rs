@@ -33,8 +33,7 @@ pub(super) struct Kernel<K, B: Bucket, P> {
 }
 
 impl<K, B: Bucket, P: Probe> Kernel<K, B, P> {
-    /// An idle fabric at tick 0. `reach`: ticks that events lie ahead at most; later ones come out
-    /// early.
+    /// An idle fabric at tick 0. `reach`: ticks that events usually lie ahead at most.
     pub(super) fn new(spec: &FabricSpec, reach: Tick, probe: P) -> Self {
         Self {
             now: 0,

@@ -11,6 +11,7 @@ use super::flows::{self, Flow};
 use super::packet::{Packet, Purpose};
 use super::parts::{Input, Output, OutputQueue, OutputVl};
 use super::ports::{InPort, Pointer};
+use super::power::waiting_bytes;
 use super::rate::{Length, PlainPacket, SubTick};
 use super::schedule::{Schedule, cross_plainly};
 use super::{Fabric, event};
@@ -90,7 +91,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
         let power = Self::unless_plain(&mut self.kernel.power);
-        let passage = power.map(|power| power.leaves(output, packet.bytes, now, observers));
+        let passage =
+            power.map(|power| power.leaves(output, waiting_bytes(packet.bytes), now, observers));
         let (leaves, end) = start_on_link(packet, port, &crossing, passage, pace);
         if let Some(power) = Self::unless_plain(&mut self.kernel.power) {
             power.is_free_at(output, end);

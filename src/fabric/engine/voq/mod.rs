@@ -161,7 +161,7 @@ mod event {
     pub(super) const STOP_OR_GO: u32 = 5;
 }
 
-/// Ticks that the wheel looks ahead at most. A later event comes out early and is put back.
+/// Ticks that the wheel looks ahead at most: more buckets would cost more than events beyond them.
 const MOST_BUCKETS: u64 = 1 << 14;
 
 impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
@@ -348,10 +348,7 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
         match kind {
             event::JOIN => {
                 let packet = PacketId::of(id);
-                let header = self.kernel.packets[packet].schedule.header();
-                if self.joins_at(header) > now {
-                    self.join_later(packet, header);
-                } else if self.routes.depends_on_order() {
+                if self.routes.depends_on_order() {
                     self.joining.push(packet);
                 } else {
                     // No other part can observe that this happens before phase 4.
@@ -368,15 +365,7 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
                 self.nics[nic.index()].wake.arrived(now);
                 self.mark_nic_dirty(nic);
             }
-            event::DELIVERY => {
-                let packet = PacketId::of(id);
-                let at = self.kernel.packets[packet].schedule.tail();
-                if at > now {
-                    self.kernel.push(at, event::DELIVERY, id);
-                } else {
-                    self.arrive(packet, workload);
-                }
-            }
+            event::DELIVERY => self.arrive(PacketId::of(id), workload),
             event::ANNOUNCEMENT => self.take_announcements(),
             event::STOP_OR_GO => self.see_stops(OutputId::new(id)),
             _ => self.report_injections(NicId::new(id), workload),

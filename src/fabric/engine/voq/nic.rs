@@ -10,6 +10,7 @@ use super::credit_returns::CreditReturn;
 use super::flows::Flow;
 use super::packet::{Origin, Packet, Purpose};
 use super::parts::Queue;
+use super::power::waiting_bytes;
 use super::rate::Length;
 use super::schedule::Schedule;
 use super::{Fabric, event};
@@ -418,9 +419,11 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let rates = &self.drain.rates;
         let mut power = Self::unless_plain(&mut self.kernel.power);
         let observers = &mut self.kernel.observers;
-        let slow = power
-            .as_deref_mut()
-            .is_some_and(|power| power.leaves(output, length.bytes, now, observers).slow);
+        let slow = power.as_deref_mut().is_some_and(|power| {
+            power
+                .leaves(output, waiting_bytes(length.bytes), now, observers)
+                .slow
+        });
         let (leaves, free) =
             packet
                 .schedule

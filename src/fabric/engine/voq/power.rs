@@ -8,6 +8,13 @@ use crate::fabric::engine::pool::PacketId;
 use crate::fabric::engine::probe::Probe;
 use crate::fabric::spec::Tick;
 
+/// What a packet of `bytes` bytes adds to the waiting bytes of a link. One without bytes has to be
+/// sent, too.
+#[inline]
+pub(super) fn waiting_bytes(bytes: u32) -> u32 {
+    bytes.max(1)
+}
+
 impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// First tick in which the link of a NIC with `output`, for which packets wait, may start one.
     #[inline(always)]
@@ -25,7 +32,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     pub(super) fn waits_for_link(&mut self, id: PacketId, output: OutputId) {
         let kernel = &mut self.kernel;
         if let Some(power) = Self::unless_plain(&mut kernel.power) {
-            power.waits(output, kernel.packets[id].bytes, kernel.now);
+            power.waits(output, waiting_bytes(kernel.packets[id].bytes), kernel.now);
             let ahead = power.settings().wake_ahead;
             if ahead > 0 {
                 self.announce(ahead, id, output);
@@ -54,12 +61,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Phase 2: announcements reach their outputs.
     pub(super) fn take_announcements(&mut self) {
         let now = self.kernel.now;
-        while let Some(&(at, output)) = self.announcements.first() {
-            if at > now {
-                // Events far ahead come out early.
-                self.kernel.push(at, event::ANNOUNCEMENT, 0);
-                return;
-            }
+        while let Some(&(at, output)) = self.announcements.first()
+            && at <= now
+        {
             self.announcements.pop_first();
             if let Some(power) = &mut self.kernel.power {
                 power.announced(output, now);

@@ -198,7 +198,7 @@ impl<'s> Link<'s> {
         self.take_credits(packet);
         self.queue.push_back(id);
         if let (End::Port { .. }, Some(power)) = (self.from, &mut self.power) {
-            power.packet_leaves(packet.bytes);
+            power.packet_leaves(packet.bytes.max(1));
             self.last_slow = power.is_slow().then_some(id);
             self.slow.extend(self.last_slow);
         }
@@ -208,7 +208,7 @@ impl<'s> Link<'s> {
     pub fn packet_waits(&mut self, now: Tick, bytes: u32) {
         let is_clear = self.is_clear(now);
         if let Some(power) = &mut self.power {
-            power.packet_waits(bytes, is_clear);
+            power.packet_waits(bytes.max(1), is_clear);
         }
     }
 
@@ -343,7 +343,7 @@ impl<'s> Link<'s> {
             return false;
         };
         if let End::Nic(_) = self.from {
-            power.packet_leaves(bytes);
+            power.packet_leaves(bytes.max(1));
             return power.is_slow();
         }
         let before = self.slow.len();
