@@ -201,6 +201,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     let result = outcome.map_err(|e| failed(&e, file, &sets))?;
 
+    warn_of_what_is_missing(&result);
     let text = summary(&plan, &result, args.explain);
     let json = result_json(&plan, &result);
     let write = |part| write(part, series, &plan, &result, &json, &text);
@@ -305,6 +306,18 @@ pub(super) fn outcome_of(status: &Status) -> Result<(), CliError> {
         Status::Interrupted => Err(CliError::Interrupted(
             "interrupted; the results hold what was simulated so far".into(),
         )),
+    }
+}
+
+/// Tells what the replay of a trace left out.
+fn warn_of_what_is_missing(result: &RunResult) {
+    for trace in &result.traces {
+        if let Some(left_out) = &trace.left_out {
+            let name = &trace.trace;
+            tell(format_args!(
+                "warning: `{name}` was replayed without {left_out}"
+            ));
+        }
     }
 }
 

@@ -297,7 +297,11 @@ fn another_trace_under_the_same_name_has_another_hash() {
     let unread = hash(&result);
     let mut trace = |xxh3| {
         let trace = "tiny.vef".to_owned();
-        result.traces = vec![TraceDigest { trace, xxh3 }];
+        result.traces = vec![TraceDigest {
+            trace,
+            xxh3,
+            left_out: None,
+        }];
         hash(&result)
     };
     let (one, two) = (trace(1), trace(2));

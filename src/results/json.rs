@@ -19,7 +19,7 @@ use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, SlStats};
 use crate::replay::GapsSkipped;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
-use crate::run::{RunResult, Saturation, Simulation, Status};
+use crate::run::{RunResult, Saturation, Simulation, Status, TraceDigest};
 use serde_json::{Map, Value, json};
 
 /// Version of the layout.
@@ -256,9 +256,9 @@ fn status(status: &Status) -> &'static str {
 
 fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
     let levels = &plan.experiment.fabric.qos.service_levels;
-    let digest = |trace: &String| {
-        let found = result.traces.iter().find(|digest| digest.trace == *trace);
-        found.map(|digest| format!("{:032x}", digest.xxh3))
+    let digest = |job: &Job| {
+        let mut traces = result.traces.iter();
+        traces.find(|digest| digest.trace == job.trace)
     };
     let pairs = plan
         .experiment
@@ -272,7 +272,7 @@ fn jobs(plan: &Plan, result: &RunResult) -> Vec<Value> {
             let tick = plan.experiment.fabric.units.tick;
             let level = &levels[usize::from(job.sl)].name;
             let outcome = outcome.as_ref()?;
-            let mut value = job_json(job, outcome, level, digest(&job.trace), baseline);
+            let mut value = job_json(job, outcome, level, digest(job), baseline);
             value["latency_ns"] = json!(latency(&outcome.latency, tick));
             let baseline = baseline.and_then(|baseline| latency(&baseline.latency, tick));
             value["baseline_latency_ns"] = json!(baseline);
@@ -295,7 +295,7 @@ fn job_json(
     job: &Job,
     outcome: &JobOutcome,
     level: &str,
-    trace_xxh3: Option<String>,
+    trace: Option<&TraceDigest>,
     baseline: Option<&JobOutcome>,
 ) -> Value {
     let JobOutcome {
@@ -328,7 +328,8 @@ fn job_json(
         "sl": level,
         "ranks": ranks,
         "nics": nics,
-        "trace_xxh3": trace_xxh3,
+        "trace_xxh3": trace.map(|trace| format!("{:032x}", trace.xxh3)),
+        "left_out": trace.and_then(|trace| trace.left_out.as_ref()),
         "complete": complete,
         "start_ps": job.start_ps,
         "repetitions": repetitions_ps.len(),

@@ -21,6 +21,10 @@ pub struct TraceDigest {
     /// XXH3 (128 bits, seed 0) of the bytes of the file, compressed or not; of a trace of several files, of all of
     /// them one after the other.
     pub xxh3: u128,
+    /// The calls that can't be replayed, with how many there are; `None` without any. A replay leaves them out, as
+    /// its job asks for with `skip_unsupported`.
+    #[serde(default)]
+    pub left_out: Option<String>,
 }
 
 /// A trace that was read.
@@ -90,8 +94,12 @@ impl Traces {
             let at = self.position(job).filter(|at| !seen.contains(at));
             if let Some(at) = at {
                 seen.push(at);
-                let (trace, xxh3) = (job.trace.clone(), self.checked[at].xxh3);
-                digests.push(TraceDigest { trace, xxh3 });
+                let checked = &self.checked[at];
+                digests.push(TraceDigest {
+                    trace: job.trace.clone(),
+                    xxh3: checked.xxh3,
+                    left_out: checked.file.unsupported(),
+                });
             }
         }
         digests

@@ -4,7 +4,6 @@ use crate::common::bless;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 #[test]
 fn the_verdict_on_every_file_of_the_corpus() {
@@ -51,7 +50,7 @@ fn the_verdict_on_every_file_of_the_corpus() {
 }
 
 /// Lines of 10 GB, of which next to nothing is read: plain they are a sparse file, packed the
-/// same member or frame again and again. The address space of the packed ones is limited.
+/// same member or frame again and again. The address space of the packed ones is limited, and the processor time of all.
 #[test]
 fn a_line_of_10_gb_is_refused_in_bounded_memory() {
     const MEMBER: usize = 64 << 20;
@@ -83,9 +82,11 @@ fn a_line_of_10_gb_is_refused_in_bounded_memory() {
             ("packed.vef.gz", "500000"),
             ("packed.vef.zst", "500000"),
         ] {
-            let start = Instant::now();
             let out = Command::new("sh")
-                .args(["-c", &format!("ulimit -v {limit}; exec \"$0\" \"$@\"")])
+                .args([
+                    "-c",
+                    &format!("ulimit -t 20; ulimit -v {limit}; exec \"$0\" \"$@\""),
+                ])
                 .arg(env!("CARGO_BIN_EXE_flitwise"))
                 .args(["trace", "info", name])
                 .current_dir(dir.path())
@@ -100,7 +101,6 @@ fn a_line_of_10_gb_is_refused_in_bounded_memory() {
                 _ => format!("{name}:{line}: "),
             };
             assert!(stderr.contains(&place), "{stderr}");
-            assert!(start.elapsed() < Duration::from_secs(20), "{name}");
         }
     }
 }

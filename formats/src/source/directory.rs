@@ -59,7 +59,7 @@ mod tests {
         assert_eq!(said(), "is a directory, not a trace file; name a file");
         std::fs::write(dir.path().join("a-0000.bin"), b"\xff\xaa\xddDUMPI\0").unwrap();
         assert!(
-            said().contains("in it is a DUMPI trace, which"),
+            said().contains("in it is a DUMPI trace, where"),
             "{}",
             said()
         );

@@ -71,6 +71,9 @@ pub fn stream_id(path: &Path) -> Option<StreamId> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamId(u64, u64);
 
+/// Most bytes by which a format is recognised.
+const HEAD: usize = 1 << 16;
+
 /// A file that is read from start to end.
 #[derive(Debug)]
 pub struct Source {
@@ -164,7 +167,7 @@ impl Source {
         }
     }
 
-    /// The first bytes that are there at once, by which its format is recognised; empty only if the
+    /// The first bytes that are there at once, up to 64 KiB, by which its format is recognised; empty only if the
     /// file is.
     ///
     /// # Errors
@@ -173,7 +176,9 @@ impl Source {
         while self.buffer().0.is_empty() && !self.buffer().1 {
             self.more()?;
         }
-        Ok(self.buffer().0)
+        let bytes = self.buffer().0;
+        // A file in memory is there as a whole, and could be one line of gigabytes.
+        Ok(&bytes[..bytes.len().min(HEAD)])
     }
 
     fn file(path: &Path) -> io::Result<Bytes> {

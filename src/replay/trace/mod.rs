@@ -63,6 +63,12 @@ pub trait TraceFile: Send + Sync {
         None
     }
 
+    /// The calls that can't be replayed, with how many there are; `None` without any. [`Reading::skip_unsupported`]
+    /// leaves them out.
+    fn unsupported(&self) -> Option<String> {
+        None
+    }
+
     /// The files that the trace has besides the one by which it is given.
     fn parts(&self) -> Vec<PathBuf> {
         Vec::new()

@@ -2,9 +2,12 @@
 
 use super::write::{File, Head, Value, function};
 use super::{calls, checked, operations_of};
+use flitwise::config::resolve_text;
 use flitwise::replay::mpi::Call;
 use flitwise::replay::program::StopCheck;
 use flitwise::replay::trace::{ComputeTime, Reading, check_file};
+use flitwise::results::result_json;
+use flitwise::run::{Control, run_plan};
 use std::path::Path;
 
 /// The files of ranks, one for each, in a directory of their own.
@@ -81,6 +84,27 @@ fn one_sided_calls_are_counted_and_left_out_on_request() {
             [Call::Collective { .. }]
         ));
     }
+}
+
+#[test]
+fn a_result_says_what_was_left_out() {
+    let one_sided = |file: &mut File| {
+        file.call("MPI_Win_fence", &[0.into(), 4.into()]);
+        barrier(2)(file);
+    };
+    let dir = directory(&[rank(one_sided), rank(one_sided)]);
+    let text = format!(
+        "[fabric]\ntopology = {{ kind = \"single\", nics = 2 }}\n\
+         [baseline]\nenabled = false\n\
+         [[job]]\ntrace = '{}'\nskip_unsupported = true\n",
+        dir.path().display()
+    );
+    let plan = resolve_text("test", &text, Path::new(""), &[]).unwrap();
+    let result = run_plan(&plan, &Control::default(), 1).unwrap();
+    let json = result_json(&plan, &result);
+    let left_out = json["jobs"][0]["left_out"].as_str().unwrap();
+    says(left_out, &["2 calls of one-sided communication"]);
+    assert_eq!(json["jobs"][0]["collectives"], 1);
 }
 
 #[test]

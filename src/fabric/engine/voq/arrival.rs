@@ -5,7 +5,6 @@
 //! decided with the last grant of the packet (`crossbar`).
 
 use super::Fabric;
-use super::nic::append;
 use super::packet::{Origin, Packet, Purpose};
 use crate::fabric::engine::counters::Arrived;
 use crate::fabric::engine::ids::OutputId;
@@ -132,7 +131,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         } else {
             &mut state.acks
         };
-        append(queue, id, |tail| &mut self.kernel.packets[tail].next);
+        queue.append(id, |tail| &mut self.kernel.packets[tail].next);
         self.waits_for_link(id, OutputId::of_nic(src, self.ports));
         if becn {
             self.kernel

@@ -9,7 +9,6 @@ use super::arbiter::Pick;
 use super::credit_returns::CreditReturn;
 use super::flows::Flow;
 use super::packet::{Origin, Packet, Purpose};
-use super::parts::Queue;
 use super::power::waiting_bytes;
 use super::rate::Length;
 use super::schedule::Schedule;
@@ -380,9 +379,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             becn: false,
         };
         self.origins.set(packet, origin);
-        append(&mut self.nics[nic.index()].buffer, packet, |tail| {
-            &mut self.kernel.packets[tail].next
-        });
+        self.nics[nic.index()]
+            .buffer
+            .append(packet, |tail| &mut self.kernel.packets[tail].next);
         self.outputs[output.index()].room -= credits;
         self.take_credits(output, Flow::new(pick.vl, state.dst), credits);
         self.waits_for_link(packet, output);
@@ -484,18 +483,4 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             workload.injected(self.kernel.now, token);
         }
     }
-}
-
-/// Appends packet `id` to a FIFO. `next_of` gives access to `Packet::next` of a packet.
-pub(super) fn append<'a>(
-    queue: &mut Queue,
-    id: PacketId,
-    next_of: impl FnOnce(PacketId) -> &'a mut PacketId,
-) {
-    if queue.head == PacketId::NONE {
-        queue.head = id;
-    } else {
-        *next_of(queue.tail) = id;
-    }
-    queue.tail = id;
 }

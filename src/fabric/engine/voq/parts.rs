@@ -34,6 +34,18 @@ impl Default for Queue {
     }
 }
 
+impl Queue {
+    /// Appends packet `id`. `next_of` gives access to `Packet::next` of a packet.
+    pub fn append<'a>(&mut self, id: PacketId, next_of: impl FnOnce(PacketId) -> &'a mut PacketId) {
+        if self.head == PacketId::NONE {
+            self.head = id;
+        } else {
+            *next_of(self.tail) = id;
+        }
+        self.tail = id;
+    }
+}
+
 /// A virtual output queue: the packets of an in-port that go on by one (out-port, VL).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OutputQueue {

@@ -129,6 +129,11 @@ impl TraceFile for DumpiFile {
         self.known.calls
     }
 
+    fn unsupported(&self) -> Option<String> {
+        let unsupported = &self.known.unsupported;
+        (!unsupported.is_empty()).then(|| unsupported.to_string())
+    }
+
     fn parts(&self) -> Vec<PathBuf> {
         let files = self.set.files().filter(|file| *file != self.given);
         files.map(PathBuf::from).collect()
@@ -140,8 +145,7 @@ impl TraceFile for DumpiFile {
         stop: StopCheck<'a>,
     ) -> anyhow::Result<Box<dyn Program + 'a>> {
         let shown = || self.set.path().display().to_string();
-        let unsupported = &self.known.unsupported;
-        if !unsupported.is_empty() && !reading.skip_unsupported {
+        if let Some(unsupported) = self.unsupported().filter(|_| !reading.skip_unsupported) {
             bail!(
                 "{}: has {unsupported}; a replay has no counterpart for them: skip_unsupported = true leaves them out",
                 shown()
