@@ -11,6 +11,7 @@
 //! their CPU times is what everything but the fabric costs: reading and checking the
 //! trace, matching, collectives, the agenda, the background generator.
 
+mod all_to_all;
 mod measure;
 
 use flitwise::config::{Experiment, Plan, resolve_text};
@@ -48,6 +49,7 @@ const BACKGROUND: &str = "background = [{ sl = \"BK\", rate = 0.05, message = \"
 /// Budget 1g: 8×8 torus of 12.5 GB/s links, 64 B flits, 1 KiB packets; the latencies
 /// are those of `opa-gen1` in nanoseconds.
 const TORUS: &str = r#"
+baseline = { enabled = false }
 job = [{ trace = "hpl-64.vef.gz" }]
 [fabric]
 preset = "opa-gen1"
@@ -351,11 +353,26 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay<'static> 
 }
 
 fn hpl(args: &Args, name: &str, background: &str) {
+    if args.wants(name) {
+        product(args, name, &format!("{background}{HPL}"));
+    }
+}
+
+/// A trace, which `write` writes to the path that it is given, on the torus.
+fn recorded(args: &Args, name: &str, write: impl Fn(&Path)) {
     if !args.wants(name) {
         return;
     }
-    let text = format!("{background}{HPL}");
-    let of = plan(&text);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let trace = dir.path().join("trace");
+    write(&trace);
+    let trace = trace.display().to_string();
+    product(args, name, &TORUS.replace("hpl-64.vef.gz", &trace));
+}
+
+/// The experiment `text`, as the product runs it.
+fn product(args: &Args, name: &str, text: &str) {
+    let of = plan(text);
     let baselines = of.baselines.into_iter().map(|b| b.experiment);
     let recorded: Vec<Recorded> = std::iter::once(of.experiment)
         .chain(baselines)
@@ -366,7 +383,7 @@ fn hpl(args: &Args, name: &str, background: &str) {
         .collect();
     report(args, name, &recorded, || {
         let control = Control::default();
-        let result = run_plan(&plan(&text), &control, 1).expect("a run");
+        let result = run_plan(&plan(text), &control, 1).expect("a run");
         let baselines = result.baselines.iter();
         for (run, recorded) in std::iter::once(&result.main)
             .chain(baselines)
@@ -398,5 +415,13 @@ fn main() {
     hpl(&args, "1e hpl", "");
     hpl(&args, "1e background", BACKGROUND);
     script(&args, "1g all-to-all", || all_to_alls(args.scaled(100)));
+    let rounds = args.scaled(100);
+    recorded(&args, "1g from GOAL", |path| {
+        all_to_all::write_goal(path, RANKS, rounds);
+    });
+    recorded(&args, "1g from DUMPI", |dir| {
+        std::fs::create_dir(dir).expect("a directory");
+        all_to_all::write_dumpi(dir, RANKS, rounds);
+    });
     script(&args, "1g halo", || halo_exchanges(args.scaled(1000)));
 }

@@ -73,10 +73,10 @@ impl Player<'_> {
                 return Ok(self.probe(calling, pattern));
             }
             Call::Free { ref requests } => {
-                let endpoint = self.ranks[rank.index()].endpoint();
-                requests
-                    .iter()
-                    .for_each(|&request| endpoint.forget(request));
+                for &request in requests {
+                    self.ranks[rank.index()].endpoint().forget(request);
+                    self.look_again(rank, request, ps, shared);
+                }
                 return Ok(State::Between);
             }
             Call::Send { request, .. }

@@ -93,7 +93,19 @@ impl Player<'_> {
             return Ok(());
         }
         state.endpoint().complete(request);
-        let streams = state.streams().len() as u32;
+        self.look_again(rank, request, ps, shared);
+        Ok(())
+    }
+
+    /// The waits of `rank` for `request`, which is complete or no longer active, look at `ps` whether they are over.
+    pub(super) fn look_again(
+        &mut self,
+        rank: RankId,
+        request: RequestId,
+        ps: u64,
+        shared: &mut Shared<'_>,
+    ) {
+        let streams = self.ranks[rank.index()].streams().len() as u32;
         for stream in StreamId::all(streams) {
             let waiting = self.ranks[rank.index()].stream_mut(stream);
             let waits = waiting.state == State::InWait
@@ -104,7 +116,6 @@ impl Player<'_> {
                 shared.stream(ps, self.act_of(rank, stream, record), stream);
             }
         }
-        Ok(())
     }
 }
 

@@ -1,0 +1,78 @@
+//! The all-to-all of budget 1g as recorded programs: a binary GOAL schedule, and DUMPI files of the calls.
+
+use flitwise_formats::goal::{self, Builder, Dependency, Kind, Op, Task};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+#[path = "../../formats/tests/dumpi/write.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod write;
+
+/// Bytes that a rank sends to each other rank.
+const BLOCK: u64 = 4096;
+
+/// Writes the messages of `rounds` pairwise exchanges among `ranks` ranks to `path`: in step k rank r sends to rank r + k, and
+/// receives from rank r - k before it goes on.
+pub fn write_goal(path: &Path, ranks: u32, rounds: u64) {
+    let mut builder = Builder::new(path, ranks).expect("space");
+    for rank in 0..ranks {
+        let mut before = Vec::new();
+        for step in (0..rounds).flat_map(|_| 1..ranks) {
+            let tasks = [
+                Task::Send {
+                    bytes: BLOCK,
+                    to: (rank + step) % ranks,
+                    tag: 0,
+                },
+                Task::Recv {
+                    bytes: BLOCK,
+                    from: Some((rank + ranks - step) % ranks),
+                    tag: Some(0),
+                },
+            ];
+            let both = tasks.map(|task| builder.op(Op::new(task)).expect("space"));
+            for (of, &on) in both
+                .iter()
+                .flat_map(|&of| before.iter().map(move |on| (of, on)))
+            {
+                let kind = Kind::Done;
+                let dependency = Dependency { of, on, kind };
+                builder.dependency(dependency).expect("space");
+            }
+            before = both.into();
+        }
+        builder.end_rank().expect("space");
+    }
+    let schedule = builder.finish().expect("space");
+    let file = std::fs::File::create(path).expect("a file");
+    let mut out = BufWriter::new(file);
+    goal::write::binary(&schedule, &mut out).expect("space");
+    out.flush().expect("space");
+}
+
+/// Writes the files of `ranks` ranks that call `MPI_Alltoall` `rounds` times into the directory `dir`.
+pub fn write_dumpi(dir: &Path, ranks: u32, rounds: u64) {
+    const BYTE: i64 = 5;
+    const WORLD: i64 = 2;
+    for rank in 0..ranks {
+        let mut file = write::File::default();
+        let mut call = |name: &str, values: &[write::Value], at: u64| {
+            let at = (0, at as u32);
+            let head = write::Head {
+                cpu: [at; 2],
+                wall: [at; 2],
+                ..write::Head::default()
+            };
+            file.record(write::function(name), head, values);
+        };
+        call("MPI_Init", &[write::Value::List(Vec::new())], 0);
+        for round in 1..=rounds {
+            let (count, of) = (|| (BLOCK as i64).into(), || BYTE.into());
+            let values = [count(), of(), count(), of(), WORLD.into()];
+            call("MPI_Alltoall", &values, round);
+        }
+        call("MPI_Finalize", &[], rounds + 1);
+        let path = dir.join(format!("all-to-all-{rank:04}.bin"));
+        std::fs::write(path, file.bytes()).expect("space");
+    }
+}
