@@ -85,7 +85,7 @@ fn a_line_of_10_gb_is_refused_in_bounded_memory() {
             let out = Command::new("sh")
                 .args([
                     "-c",
-                    &format!("ulimit -t 20; ulimit -v {limit}; exec \"$0\" \"$@\""),
+                    &format!("ulimit -t 2; ulimit -v {limit}; exec \"$0\" \"$@\""),
                 ])
                 .arg(env!("CARGO_BIN_EXE_flitwise"))
                 .args(["trace", "info", name])
