@@ -10,7 +10,7 @@ use super::{
 };
 use anyhow::Context;
 use clap::Args;
-use flitwise::config::{self, Base, Plan, Study};
+use flitwise::config::{self, Base, Experiment, Plan, Study};
 use flitwise::results::{
     COMMAND_FILE, MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json,
     summary, write_distributions, write_link_files,
@@ -202,6 +202,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let result = outcome.map_err(|e| failed(&e, file, &sets))?;
 
     warn_of_what_is_missing(&result);
+    warn_of_unused_keys(&plan.experiment, &result);
     let text = summary(&plan, &result, args.explain);
     let json = result_json(&plan, &result);
     let write = |part| write(part, series, &plan, &result, &json, &text);
@@ -317,6 +318,24 @@ fn warn_of_what_is_missing(result: &RunResult) {
             tell(format_args!(
                 "warning: `{name}` was replayed without {left_out}"
             ));
+        }
+    }
+}
+
+/// Tells which keys of a job are for traces of other formats than its own.
+fn warn_of_unused_keys(experiment: &Experiment, result: &RunResult) {
+    for (number, job) in experiment.jobs.iter().enumerate() {
+        let trace = result.traces.iter().find(|trace| trace.trace == job.trace);
+        let Some(format) = trace.map(|trace| trace.format.as_str()) else {
+            continue;
+        };
+        for key in &job.format_keys {
+            if !key.formats.contains(&format) {
+                tell(format_args!(
+                    "warning: job.{number}.{} does nothing for `{}`, a trace of {format}",
+                    key.name, job.trace
+                ));
+            }
         }
     }
 }

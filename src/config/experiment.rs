@@ -177,6 +177,19 @@ pub struct Job {
     /// Algorithms of collectives chosen by hand.
     #[serde(serialize_with = "json::collectives")]
     pub collectives: Choices,
+    /// The keys given for the job that not every format of traces uses.
+    #[serde(skip)]
+    pub format_keys: Vec<FormatKey>,
+}
+
+/// A key of a job that concerns traces of some formats only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FormatKey {
+    /// Its name.
+    pub name: &'static str,
+    /// The [names](crate::replay::trace::TraceFormat::name) of the formats that it concerns.
+    pub formats: &'static [&'static str],
 }
 
 /// When a send is done for the sending rank.

@@ -1,8 +1,9 @@
 //! Resolves how a job computes and how its MPI calls send.
 
 use super::error::ConfigError;
-use super::experiment::{Calls, Compute};
-use super::raw::RawJob;
+use super::experiment::{Calls, Compute, FormatKey};
+use super::raw::{RawJob, RawSendCompletion};
+use crate::replay::collectives::Choices;
 use crate::replay::mpi::Protocol;
 use crate::units::Ratio;
 
@@ -39,4 +40,36 @@ pub(super) fn calls(job: &RawJob) -> Calls {
         send_overhead_ps: job.send_overhead.map_or(0, |time| time.0),
         receive_overhead_ps: job.receive_overhead.map_or(0, |time| time.0),
     }
+}
+
+/// The keys that are given and that not every format uses. The format of the trace is not known yet.
+pub(super) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
+    const CALLS: &[&str] = &["GOAL", "TI", "DUMPI"];
+    const COLLECTIVES: &[&str] = &["VEF", "TI", "DUMPI"];
+    let rendezvous = matches!(job.send_completion, Some(RawSendCompletion::Rendezvous));
+    let keys: [(bool, &'static str, &'static [&'static str]); 7] = [
+        (
+            job.eager_threshold.is_some() && !rendezvous,
+            "eager_threshold",
+            CALLS,
+        ),
+        (job.send_overhead.is_some(), "send_overhead", CALLS),
+        (job.receive_overhead.is_some(), "receive_overhead", CALLS),
+        (job.host_speed.is_some(), "host_speed", &["TI"]),
+        (job.compute_time.is_some(), "compute_time", &["DUMPI"]),
+        (
+            job.skip_unsupported == Some(true),
+            "skip_unsupported",
+            &["DUMPI"],
+        ),
+        (
+            job.collectives != Choices::default(),
+            "collectives",
+            COLLECTIVES,
+        ),
+    ];
+    let given = keys.into_iter().filter(|&(given, ..)| given);
+    given
+        .map(|(_, name, formats)| FormatKey { name, formats })
+        .collect()
 }

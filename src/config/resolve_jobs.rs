@@ -163,6 +163,7 @@ fn one_job(
         intra_node_bandwidth: rate,
         reduction_cost_ps_per_byte: job.reduction_cost.map_or(Ratio::ZERO, |c| c.0),
         collectives: job.collectives,
+        format_keys: resolve_calls::format_keys(job),
         name,
     })
 }

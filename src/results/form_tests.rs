@@ -300,6 +300,7 @@ fn another_trace_under_the_same_name_has_another_hash() {
         result.traces = vec![TraceDigest {
             trace,
             xxh3,
+            format: "VEF".to_owned(),
             left_out: None,
         }];
         hash(&result)

@@ -329,6 +329,7 @@ fn job_json(
         "ranks": ranks,
         "nics": nics,
         "trace_xxh3": trace.map(|trace| format!("{:032x}", trace.xxh3)),
+        "format": trace.map(|trace| &trace.format),
         "left_out": trace.and_then(|trace| trace.left_out.as_ref()),
         "complete": complete,
         "start_ps": job.start_ps,

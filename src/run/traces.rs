@@ -21,6 +21,9 @@ pub struct TraceDigest {
     /// XXH3 (128 bits, seed 0) of the bytes of the file, compressed or not; of a trace of several files, of all of
     /// them one after the other.
     pub xxh3: u128,
+    /// The format of the trace, as [`TraceFormat::name`](crate::replay::trace::TraceFormat::name) has it.
+    #[serde(default)]
+    pub format: String,
     /// The calls that can't be replayed, with how many there are; `None` without any. A replay leaves them out, as
     /// its job asks for with `skip_unsupported`.
     #[serde(default)]
@@ -98,6 +101,7 @@ impl Traces {
                 digests.push(TraceDigest {
                     trace: job.trace.clone(),
                     xxh3: checked.xxh3,
+                    format: checked.file.format().to_owned(),
                     left_out: checked.file.unsupported(),
                 });
             }

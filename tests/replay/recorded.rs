@@ -1,6 +1,7 @@
 //! Recorded traces of calls and schedules: the naive replay agrees with the replay on each of their messages, on a fabric without
 //! contention.
 
+use crate::formats::data::data;
 use crate::naive::fabric::{play, replay_of};
 use crate::naive::{Case, Sent, compare, replay};
 use flitwise::fabric::workload::Workload;
@@ -55,16 +56,30 @@ fn calls(file: &dyn TraceFile) -> Vec<Vec<Vec<Op>>> {
     ranks
 }
 
+fn naive_agrees_on_actions(trace: &Path) {
+    let (file, name) = (checked(trace), trace.display());
+    let case = Case::of(calls(&*file));
+    let naive = compare(&case).unwrap_or_else(|e| panic!("{name}: {}", &e[..e.len().min(2000)]));
+    let (outcome, log) = engine(&case, &*file);
+    assert_eq!(log, naive.fabric, "{name}");
+    assert_eq!(outcome.execution_ps, naive.repetitions_ps[0], "{name}");
+}
+
 #[test]
 fn the_naive_replay_agrees_on_actions() {
-    // The naive replay scans lists: longer traces take it minutes.
     for name in ["nas_is_S-16", "nas_dt_SH_W-32"] {
-        let file = checked(&own(&format!("ti/{name}.tar.gz")));
-        let case = Case::of(calls(&*file));
-        let naive = compare(&case).unwrap_or_else(|e| panic!("{name}: {e}"));
-        let (outcome, log) = engine(&case, &*file);
-        assert_eq!(log, naive.fabric, "{name}");
-        assert_eq!(outcome.execution_ps, naive.repetitions_ps[0], "{name}");
+        naive_agrees_on_actions(&own(&format!("ti/{name}.tar.gz")));
+    }
+}
+
+#[test]
+#[ignore = "minutes: cargo test --release --test replay naive -- --ignored"]
+fn the_naive_replay_agrees_on_long_traces_of_actions() {
+    for name in ["comd-16", "hpl-16"] {
+        naive_agrees_on_actions(&own(&format!("ti/{name}.tar.gz")));
+    }
+    if let Some(folder) = data("traces/ti/lulesh-27") {
+        naive_agrees_on_actions(&folder.join("lulesh-27-ti.tar.gz"));
     }
 }
 
@@ -127,16 +142,8 @@ fn streams(schedule: &Schedule) -> Vec<Vec<Vec<Op>>> {
     ranks
 }
 
-#[test]
-fn the_naive_replay_agrees_on_schedules() {
-    for name in [
-        "allreduce-recdoub-16-1m",
-        "bcast-binomial-16-64k",
-        "binary_tree_32",
-        "gather-16-4k",
-        "pipelinedring-8-64k",
-        "random_bisect-32-256k",
-    ] {
+fn naive_agrees_on_schedules(names: &[&str]) {
+    for name in names {
         let file = checked(&own(&format!("goal/{name}.goal.gz")));
         let case = Case::of(streams(file.schedule().unwrap()));
         let naive = replay(&case);
@@ -148,4 +155,29 @@ fn the_naive_replay_agrees_on_schedules() {
         assert_eq!(log, expected, "{name}");
         assert_eq!(outcome.execution_ps, naive.repetitions_ps[0], "{name}");
     }
+}
+
+#[test]
+fn the_naive_replay_agrees_on_schedules() {
+    naive_agrees_on_schedules(&[
+        "allreduce-recdoub-16-1m",
+        "bcast-binomial-16-64k",
+        "binary_tree_32",
+        "gather-16-4k",
+        "pipelinedring-8-64k",
+        "random_bisect-32-256k",
+    ]);
+}
+
+#[test]
+#[ignore = "minutes: cargo test --release --test replay naive -- --ignored"]
+fn the_naive_replay_agrees_on_long_schedules() {
+    naive_agrees_on_schedules(&[
+        "allreduce-ring-16-1m",
+        "alltoall-linear-32-4k",
+        "dissemination-64-8b",
+        "nwaydissem3-27-1k",
+        "resnet-8",
+        "sweep3d-4",
+    ]);
 }

@@ -84,11 +84,23 @@ fn schedules() -> Vec<(String, Counts)> {
     schedules
 }
 
+const LONGEST: &str = "resnet-8.goal";
+
+#[test]
+#[ignore = "minutes: cargo test --release --test run longest -- --ignored"]
+fn the_longest_schedule_replays_on_every_fabric() {
+    let all = schedules();
+    let (name, counts) = all.iter().find(|(name, _)| name == LONGEST).unwrap();
+    for fabric in FABRICS {
+        check(&own(&format!("goal/{name}.gz")), fabric, *counts, 0);
+    }
+}
+
 #[test]
 fn every_schedule_replays_on_every_fabric() {
     for (name, counts) in schedules() {
-        // The gigabytes of this one take minutes with the checks of a debug build.
-        if name == "resnet-8.goal" {
+        // Its gigabytes take minutes with the checks of a debug build: below.
+        if name == LONGEST {
             continue;
         }
         for fabric in FABRICS {
@@ -138,12 +150,17 @@ fn a_ti_trace_that_simgrid_does_not_replay_ends() {
     );
 }
 
-/// A VEF, a GOAL and a TI job on a tree of 64 NICs.
-fn three_jobs() -> String {
+/// A VEF, a GOAL, a TI and a DUMPI job on a tree of 64 NICs.
+fn jobs() -> String {
     let traces = [
         ("vef", own("randomaccess-16.vef.gz"), ""),
         ("goal", own("goal/pipelinedring-8-64k.goal.gz"), ""),
         ("ti", own("ti/nas_is_S-16.tar.gz"), "host_speed = 1e9"),
+        (
+            "dumpi",
+            own("dumpi/nas_dt_WH_W-11"),
+            "compute_time = \"cpu\"\ncompute_noise = 0.1",
+        ),
     ];
     let job = |(name, trace, more): &(&str, PathBuf, &str)| {
         format!(
@@ -158,13 +175,13 @@ fn three_jobs() -> String {
 fn jobs_of_all_formats_run_side_by_side() {
     let mut plan = plan(
         FABRICS[0],
-        &format!("{}[[background]]\nrate = 0.05\n", three_jobs()),
+        &format!("{}[[background]]\nrate = 0.05\n", jobs()),
     );
     plan.split = true;
     plan.explain = true;
     let result = simulate(&plan);
     let json = result_json(&plan, &result);
-    for (at, messages) in [925, 56, 15].into_iter().enumerate() {
+    for (at, messages) in [925, 56, 15, 28].into_iter().enumerate() {
         let job = result.main.jobs[at].clone().unwrap();
         assert!(job.complete);
         assert!(job.messages >= messages, "{} {}", job.name, job.messages);
@@ -172,7 +189,7 @@ fn jobs_of_all_formats_run_side_by_side() {
         let slowdown = shown["slowdown"].as_f64().unwrap();
         assert!(slowdown > 0.5, "{shown:#}");
     }
-    assert_eq!(json["explanation"].as_array().map(Vec::len), Some(3));
+    assert_eq!(json["explanation"].as_array().map(Vec::len), Some(4));
     let ideal = result.ideal.as_ref().unwrap();
     assert!(ideal.jobs.iter().flatten().all(|job| job.complete));
 }
@@ -181,7 +198,7 @@ fn jobs_of_all_formats_run_side_by_side() {
 fn a_timeline_shows_jobs_of_all_formats() {
     let plan = plan(
         FABRICS[0],
-        &format!("[baseline]\nenabled = false\n{}", three_jobs()),
+        &format!("[baseline]\nenabled = false\n{}", jobs()),
     );
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("timeline.csv");
@@ -192,7 +209,7 @@ fn a_timeline_shows_jobs_of_all_formats() {
     assert_eq!(result.main.status, Status::Complete);
     timeline.finish().unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
-    for job in ["vef", "goal", "ti"] {
+    for job in ["vef", "goal", "ti", "dumpi"] {
         assert!(
             text.lines()
                 .any(|line| line.split(',').any(|field| field == job)),
@@ -206,7 +223,7 @@ fn a_study_varies_jobs_of_all_formats() {
     let text = format!(
         "[fabric]\n{}\n[baseline]\nenabled = false\n{}",
         FABRICS[0],
-        three_jobs()
+        jobs()
     );
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut study = Study::of("test", Base::of_text("test.toml", &text, root));

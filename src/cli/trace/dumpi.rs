@@ -8,11 +8,12 @@ use crate::cli::{CliError, bad_trace};
 use flitwise::replay::program::StopCheck;
 use flitwise::replay::trace::{ComputeTime, Reading, TraceFile};
 use flitwise::units::{human_count, human_time};
+use flitwise_formats::dumpi::info::RankInfo;
 use flitwise_formats::dumpi::{Info, Set, check_seen};
 use flitwise_formats::place::Place;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Error, Problem, Problems};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// The files of the trace. Nothing stops it.
@@ -109,83 +110,94 @@ fn traffic(file: &dyn TraceFile, clock: Option<ComputeTime>) -> Result<Traffic, 
     traffic().map_err(|e: anyhow::Error| CliError::BadInput(format!("{e:#}")))
 }
 
+/// What a trace says, and what its ranks send and compute.
+struct Described {
+    info: Info,
+    whole: Traffic,
+    /// By wall and by CPU time; either may be missing.
+    by_clock: [Option<Traffic>; 2],
+}
+
 pub(super) fn info(input: &Input) -> Result<Summary, CliError> {
     let set = set(input)?;
     let info = Info::read(&set).map_err(|e| bad_trace(&e))?;
     let file = checked(input)?;
-    let whole = traffic(&*file, None)?;
-    // Either clock may be missing.
     let clocks = [ComputeTime::Wall, ComputeTime::Cpu];
-    let by_clock = clocks.map(|clock| traffic(&*file, Some(clock)).ok());
-    let format = format!("DUMPI {}", info.version);
-    let calls: u64 = info.ranks.iter().map(|rank| rank.calls).sum();
-    let ignored: u64 = info.ranks.iter().map(|rank| rank.ignored).sum();
-    let collectives: u64 = info.ranks.iter().map(|rank| rank.collectives).sum();
-    let threads = info
-        .ranks
-        .iter()
-        .map(|rank| rank.threads)
-        .max()
-        .unwrap_or(0);
-    let ns = |time: f64| human_time((time * 1000.0) as u64);
-    let mut rows = vec![
-        ("format", format.clone()),
-        (
-            "ranks",
-            format!(
-                "{} on {} host{}",
-                human_count(info.ranks.len() as u64),
-                human_count(info.hosts),
-                if info.hosts == 1 { "" } else { "s" }
-            ),
-        ),
-        (
-            "calls",
-            match ignored {
-                0 => human_count(calls),
-                n => format!(
-                    "{}, and {} that were left out",
-                    human_count(calls),
-                    human_count(n)
-                ),
-            },
-        ),
-        ("messages", messages(&whole)),
-        ("bytes", bytes(&whole)),
-        (
-            "collectives",
-            format!("{} calls of all ranks", human_count(collectives)),
-        ),
-    ];
-    let names = ["wall time", "CPU time"];
-    for (name, traffic) in names.into_iter().zip(&by_clock) {
-        if let Some(traffic) = traffic {
-            rows.push((name, computation(traffic, "computes ", ns)));
-        }
-    }
+    let described = Described {
+        whole: traffic(&*file, None)?,
+        by_clock: clocks.map(|clock| traffic(&*file, Some(clock)).ok()),
+        info,
+    };
     let mut table = vec![row(["call", "count"])];
-    let named = info.calls();
+    let named = described.info.calls();
     table.extend(named.map(|(function, n)| vec![function.name().to_owned(), human_count(n)]));
-    let calls_by_name: serde_json::Map<String, serde_json::Value> = (info.calls())
-        .map(|(function, n)| (function.name().to_owned(), n.into()))
-        .collect();
-    let [wall, cpu] = by_clock.map(|traffic| traffic.as_ref().map(spread));
-    let keys = json!({
-        "format": format,
-        "ranks": info.ranks.len(),
-        "hosts": info.hosts,
-        "threads": threads,
-        "calls": calls,
-        "calls_left_out": ignored,
-        "calls_by_name": calls_by_name,
-        "collective_calls": collectives,
-        "compute_wall_ns": wall,
-        "compute_cpu_ns": cpu,
-    });
     Ok(Summary {
-        rows,
+        rows: described.rows(),
         tables: vec![table],
-        keys,
-        traffic: whole,
+        keys: described.keys(),
+        traffic: described.whole,
     })
+}
+
+impl Described {
+    fn format(&self) -> String {
+        format!("DUMPI {}", self.info.version)
+    }
+
+    /// The sum of a count over the ranks.
+    fn sum(&self, count: impl Fn(&RankInfo) -> u64) -> u64 {
+        self.info.ranks.iter().map(count).sum()
+    }
+
+    fn rows(&self) -> Vec<(&'static str, String)> {
+        let (info, whole) = (&self.info, &self.whole);
+        let hosts = match info.hosts {
+            1 => "1 host".to_owned(),
+            n => format!("{} hosts", human_count(n)),
+        };
+        let ranks = human_count(info.ranks.len() as u64);
+        let mut calls = human_count(self.sum(|rank| rank.calls));
+        let ignored = self.sum(|rank| rank.ignored);
+        if ignored > 0 {
+            calls += &format!(", and {} that were left out", human_count(ignored));
+        }
+        let collectives = human_count(self.sum(|rank| rank.collectives));
+        let mut rows = vec![
+            ("format", self.format()),
+            ("ranks", format!("{ranks} on {hosts}")),
+            ("calls", calls),
+            ("messages", messages(whole)),
+            ("bytes", bytes(whole)),
+            ("collectives", format!("{collectives} calls of all ranks")),
+        ];
+        let ns = |time: f64| human_time((time * 1000.0) as u64);
+        let names = ["wall time", "CPU time"];
+        for (name, traffic) in names.into_iter().zip(&self.by_clock) {
+            if let Some(traffic) = traffic {
+                rows.push((name, computation(traffic, "computes ", ns)));
+            }
+        }
+        rows
+    }
+
+    fn keys(&self) -> Value {
+        let info = &self.info;
+        let calls_by_name: serde_json::Map<String, Value> = (info.calls())
+            .map(|(function, n)| (function.name().to_owned(), n.into()))
+            .collect();
+        let [wall, cpu] = (self.by_clock.each_ref()).map(|traffic| traffic.as_ref().map(spread));
+        let threads = info.ranks.iter().map(|rank| rank.threads).max();
+        json!({
+            "format": self.format(),
+            "ranks": info.ranks.len(),
+            "hosts": info.hosts,
+            "threads": threads.unwrap_or(0),
+            "calls": self.sum(|rank| rank.calls),
+            "calls_left_out": self.sum(|rank| rank.ignored),
+            "calls_by_name": calls_by_name,
+            "collective_calls": self.sum(|rank| rank.collectives),
+            "compute_wall_ns": wall,
+            "compute_cpu_ns": cpu,
+        })
+    }
 }

@@ -11,25 +11,31 @@ pub(super) struct Kept {
     ranks: Arc<[Ops]>,
     operations: u64,
     ideal_ps: Option<u64>,
+    format: &'static str,
 }
 
 /// The operations of a rank, by stream.
 type Ops = Box<[Box<[Op]>]>;
 
 impl Kept {
-    /// A trace with one stream per rank: the operations of each rank, and the least time of a replay.
-    pub(super) fn of(ranks: Vec<Vec<Op>>, ideal_ps: Option<u64>) -> Self {
+    /// A trace with one stream per rank: its format, the operations of each rank, and the least time of a replay.
+    pub(super) fn of(format: &'static str, ranks: Vec<Vec<Op>>, ideal_ps: Option<u64>) -> Self {
         let operations = ranks.iter().map(|ops| ops.len() as u64).sum();
         let one_stream = |ops: Vec<Op>| Ops::from([ops.into_boxed_slice()]);
         Self {
             ranks: ranks.into_iter().map(one_stream).collect(),
             operations,
             ideal_ps,
+            format,
         }
     }
 }
 
 impl TraceFile for Kept {
+    fn format(&self) -> &'static str {
+        self.format
+    }
+
     fn ranks(&self) -> u32 {
         self.ranks.len() as u32
     }

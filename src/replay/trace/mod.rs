@@ -46,6 +46,9 @@ pub trait TraceFormat: Sync {
 
 /// A trace that checked clean. It can be replayed any number of times.
 pub trait TraceFile: Send + Sync {
+    /// The name of its [format](TraceFormat::name).
+    fn format(&self) -> &'static str;
+
     /// Number of ranks.
     fn ranks(&self) -> u32;
 

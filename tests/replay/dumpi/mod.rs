@@ -1,5 +1,6 @@
 //! DUMPI: recorded traces against counts that other programs took from the same files, and on several fabrics.
 
+mod between;
 mod equivalence;
 mod random;
 mod recordings;
@@ -13,6 +14,7 @@ use flitwise::replay::mpi::Call;
 use flitwise::replay::program::{Action, Op, Program, RankId, StopCheck, StreamId};
 use flitwise::replay::trace::{Reading, TraceFile, check_file};
 use std::path::{Path, PathBuf};
+use write::{File, Value};
 
 /// The recordings of the data folder with a directory each.
 const SETS: [&str; 8] = [
@@ -62,4 +64,28 @@ fn calls(ops: &[Op]) -> impl Iterator<Item = &Call> {
 /// A set of the data folder.
 fn set(name: &str) -> Option<PathBuf> {
     Some(data("traces/dumpi")?.join(name))
+}
+
+/// The files of ranks, one for each, in a directory of their own.
+fn directory(files: &[File]) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (rank, file) in files.iter().enumerate() {
+        std::fs::write(dir.path().join(format!("t-{rank:04}.bin")), file.bytes()).unwrap();
+    }
+    dir
+}
+
+/// A rank that begins, calls what `between` says, and ends.
+fn rank(between: impl Fn(&mut File)) -> File {
+    let mut file = File::default();
+    file.call("MPI_Init", &[Value::List(Vec::new())]);
+    between(&mut file);
+    file.call("MPI_Finalize", &[]);
+    file
+}
+
+fn barrier(comm: i64) -> impl Fn(&mut File) {
+    move |file| {
+        file.call("MPI_Barrier", &[comm.into()]);
+    }
 }

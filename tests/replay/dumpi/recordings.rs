@@ -127,7 +127,7 @@ fn collectives(trace: &Path) -> u64 {
 
 /// Replays a trace on every fabric, and compares it with its counts. `bytes` are those that are right, where the counts are
 /// not.
-fn agrees(trace: &Path, counts: &Value, bytes: Option<u64>) {
+fn agrees(trace: &Path, counts: &Value, clock: &str, bytes: Option<u64>) {
     let (expected, found) = (counted(counts), called(trace));
     for (rank, (expected, found)) in expected.iter().zip(&found).enumerate() {
         assert_eq!(
@@ -145,13 +145,17 @@ fn agrees(trace: &Path, counts: &Value, bytes: Option<u64>) {
         bytes.unwrap_or_else(|| expected.iter().map(|sums| sums[1]).sum())
     );
     let reading = Reading {
-        compute_time: Some(ComputeTime::Cpu),
+        compute_time: Some(match clock {
+            "cpu" => ComputeTime::Cpu,
+            _ => ComputeTime::Wall,
+        }),
         ..Reading::default()
     };
     let ideal_ps = ideal_ps(trace, &reading);
     let collectives = collectives(trace);
     for (name, fabric) in FABRICS {
-        let job = replayed(trace, fabric, "compute_time = \"cpu\"\nname = \"dumpi\"");
+        let keys = format!("compute_time = \"{clock}\"\nname = \"dumpi\"");
+        let job = replayed(trace, fabric, &keys);
         assert_eq!(job.ranks as usize, found.len(), "{name}");
         assert_eq!(job.point_to_point, sum(0), "{name}");
         assert_eq!(job.point_to_point_bytes, sum(1), "{name}");
@@ -177,17 +181,14 @@ fn recordings_replay_with_their_counts() {
         let counts = counts_of(&trace.join("counts.json"));
         // The counts take the sizes of types from a table that has one for each number.
         let bytes = (name == "hpl-16").then_some(40_881_332);
-        agrees(&trace, &counts, bytes);
+        agrees(&trace, &counts, "cpu", bytes);
     }
 }
 
-#[test]
-fn a_cray_of_2013_replays() {
-    let dir = tempfile::tempdir().unwrap();
-    let Some(packed) = set("mpinet-LULESH-64.tar.xz") else {
-        return;
-    };
-    let tar = dir.path().join("lulesh.tar");
+/// The recording of a Cray, unpacked into `dir`, and its counts.
+fn of_a_cray(dir: &Path) -> Option<(PathBuf, Value)> {
+    let packed = set("mpinet-LULESH-64.tar.xz")?;
+    let tar = dir.join("lulesh.tar");
     let out = std::fs::File::create(&tar).unwrap();
     let unpack = Command::new("xz")
         .arg("-dc")
@@ -196,13 +197,29 @@ fn a_cray_of_2013_replays() {
         .status();
     if !unpack.is_ok_and(|status| status.success()) {
         println!("skipped: needs the program xz");
-        return;
+        return None;
     }
     let counts = counts_of(&packed.with_file_name("mpinet-LULESH-64.counts.json"));
-    let (expected, found) = (counted(&counts), called(&tar));
-    assert_eq!(expected, found);
-    // Its gigabytes take minutes on a fabric with the checks of a debug build.
-    assert!(ideal_ps(&tar, &Reading::default()) > 0);
+    Some((tar, counts))
+}
+
+#[test]
+fn a_cray_of_2013_replays() {
+    let dir = tempfile::tempdir().unwrap();
+    if let Some((tar, counts)) = of_a_cray(dir.path()) {
+        assert_eq!(counted(&counts), called(&tar));
+        // Its gigabytes take minutes on a fabric with the checks of a debug build.
+        assert!(ideal_ps(&tar, &Reading::default()) > 0);
+    }
+}
+
+#[test]
+#[ignore = "minutes: cargo test --release --test replay cray -- --ignored"]
+fn a_cray_of_2013_replays_on_every_fabric() {
+    let dir = tempfile::tempdir().unwrap();
+    if let Some((tar, counts)) = of_a_cray(dir.path()) {
+        agrees(&tar, &counts, "wall", None);
+    }
 }
 
 /// The recordings whose lists the naive replay goes through in reasonable time.
@@ -221,11 +238,32 @@ fn the_naive_replay_agrees_on_polls_and_cancelled_receives() {
 
 fn naive_agrees(name: &str) {
     if let Some(trace) = set(name) {
-        let ranks = operations_of(&trace, &Reading::default());
-        let case = Case::of(ranks.into_iter().map(|ops| vec![ops]).collect());
-        let outcome =
-            compare(&case).unwrap_or_else(|e| panic!("{name}: {}", &e[..e.len().min(2000)]));
-        assert_eq!(outcome.end, crate::naive::End::Complete, "{name}");
+        naive_agrees_on(&trace);
+    }
+}
+
+fn naive_agrees_on(trace: &Path) {
+    let name = trace.display();
+    let ranks = operations_of(trace, &Reading::default());
+    let case = Case::of(ranks.into_iter().map(|ops| vec![ops]).collect());
+    let outcome = compare(&case).unwrap_or_else(|e| panic!("{name}: {}", &e[..e.len().min(2000)]));
+    assert_eq!(outcome.end, crate::naive::End::Complete, "{name}");
+}
+
+#[test]
+#[ignore = "minutes: cargo test --release --test replay naive -- --ignored"]
+fn the_naive_replay_agrees_on_long_recordings() {
+    for name in ["hpl-16", "gromacs_water-16", "lammps_melt-8", "lulesh-27"] {
+        naive_agrees(name);
+    }
+}
+
+#[test]
+#[ignore = "minutes: cargo test --release --test replay naive -- --ignored"]
+fn the_naive_replay_agrees_on_a_cray_of_2013() {
+    let dir = tempfile::tempdir().unwrap();
+    if let Some((tar, _)) = of_a_cray(dir.path()) {
+        naive_agrees_on(&tar);
     }
 }
 
@@ -242,7 +280,7 @@ fn shipped_recordings_replay_with_their_counts() {
         ("nas_dt_WH_W-11", "nas_dt_WH_W-11"),
     ] {
         let counts = counts_of(&shipped(&format!("{name}.counts.json")));
-        agrees(&shipped(trace), &counts, None);
+        agrees(&shipped(trace), &counts, "cpu", None);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is refused, and what `skip_unsupported` leaves out.
 
 use super::write::{File, Head, Value, function};
-use super::{calls, checked, operations_of};
+use super::{barrier, calls, checked, directory, operations_of, rank};
 use flitwise::config::resolve_text;
 use flitwise::replay::mpi::Call;
 use flitwise::replay::program::StopCheck;
@@ -9,30 +9,6 @@ use flitwise::replay::trace::{ComputeTime, Reading, check_file};
 use flitwise::results::result_json;
 use flitwise::run::{Control, run_plan};
 use std::path::Path;
-
-/// The files of ranks, one for each, in a directory of their own.
-fn directory(files: &[File]) -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    for (rank, file) in files.iter().enumerate() {
-        std::fs::write(dir.path().join(format!("t-{rank:04}.bin")), file.bytes()).unwrap();
-    }
-    dir
-}
-
-/// A rank that begins, calls what `between` says, and ends.
-fn rank(between: impl Fn(&mut File)) -> File {
-    let mut file = File::default();
-    file.call("MPI_Init", &[Value::List(Vec::new())]);
-    between(&mut file);
-    file.call("MPI_Finalize", &[]);
-    file
-}
-
-fn barrier(comm: i64) -> impl Fn(&mut File) {
-    move |file| {
-        file.call("MPI_Barrier", &[comm.into()]);
-    }
-}
 
 fn refusal(dir: &Path) -> String {
     match check_file(dir, &mut || true) {

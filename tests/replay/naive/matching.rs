@@ -21,7 +21,7 @@ pub struct Send {
     pub owner: Option<Owner>,
     /// The envelope has arrived.
     pub arrived: bool,
-    /// When the receiver took the envelope up: how many envelopes it took up before.
+    /// When the receiver took the envelope up: how many envelopes were taken up before.
     pub taken: Option<usize>,
     /// The receive that has matched it, in `World::receives`.
     pub receive: Option<usize>,
@@ -40,6 +40,13 @@ pub struct Receive {
     pub tag: Option<Tag>,
     pub owner: Owner,
     pub matched: bool,
+}
+
+impl Send {
+    /// It is matched, and sends nothing more.
+    pub fn is_over(&self) -> bool {
+        self.receive.is_some() && (self.eager || self.answered)
+    }
 }
 
 impl Receive {
@@ -63,7 +70,7 @@ fn is_wanted(send: &Send, (from, comm, tag): Wanted) -> bool {
 impl World<'_> {
     /// True if a rank has an unexpected message that a receive of this would take.
     pub fn has_unexpected(&self, rank: RankId, wanted: Wanted) -> bool {
-        self.sends.iter().any(|send| {
+        self.sends[self.open.sends..].iter().any(|send| {
             let unexpected = send.taken.is_some() && send.receive.is_none();
             unexpected && send.to == rank && is_wanted(send, wanted)
         })
@@ -79,9 +86,8 @@ impl World<'_> {
             matches!(**call, Call::Probe { from, comm, tag } if is_wanted(&self.sends[send], (from, comm, tag)))
         };
         let open = self
-            .ops
-            .iter()
-            .filter(|(key, times)| key.rank == rank && times.done_ps.is_none());
+            .ops_of(rank)
+            .filter(|(_, times)| times.done_ps.is_none());
         let found: Vec<OpKey> = open.map(|(&key, _)| key).filter(probing).collect();
         for key in found {
             self.done(key);
@@ -108,7 +114,8 @@ impl World<'_> {
         self.count_if(!eager && !small, "rendezvous");
         self.count_if(!eager && small, "short synchronous send");
         let before = |send: &&Send| (send.from, send.to, send.comm) == (from, to, comm);
-        let number = self.sends.iter().filter(before).count();
+        let last = self.sends.iter().rev().find(before);
+        let number = last.map_or(0, |send| send.number + 1);
         let position = self.sends.len();
         self.sends.push(Send {
             from,
@@ -161,15 +168,14 @@ impl World<'_> {
             matched: false,
         };
         let unexpected = |send: &&Send| send.taken.is_some() && send.receive.is_none();
-        let fitting: Vec<&Send> = self
-            .sends
+        let fitting: Vec<&Send> = self.sends[self.open.sends..]
             .iter()
             .filter(unexpected)
             .filter(|send| receive.fits(send))
             .collect();
         let other_source = fitting.iter().any(|send| send.from != fitting[0].from);
         let other_tag = fitting.iter().any(|send| send.tag != fitting[0].tag);
-        let first = (0..self.sends.len())
+        let first = (self.open.sends..self.sends.len())
             .filter(|&send| unexpected(&&self.sends[send]) && receive.fits(&self.sends[send]))
             .min_by_key(|&send| self.sends[send].taken);
         self.count_if(other_source, "unexpected messages of several sources fit");
@@ -185,7 +191,7 @@ impl World<'_> {
     /// Notes that an envelope has arrived.
     pub fn envelope_arrived(&mut self, send: usize) {
         self.sends[send].arrived = true;
-        let overtakes = self.sends.iter().any(|earlier| {
+        let overtakes = self.sends[self.open.sends..].iter().any(|earlier| {
             self.same_pair(earlier, send)
                 && earlier.number < self.sends[send].number
                 && !earlier.arrived
@@ -204,14 +210,17 @@ impl World<'_> {
         loop {
             let can_be_taken = |&send: &usize| {
                 let envelope = &self.sends[send];
-                let earlier_taken = self.sends.iter().all(|earlier| {
+                let earlier_taken = |earlier: &Send| {
                     !self.same_pair(earlier, send)
                         || earlier.number >= envelope.number
                         || earlier.taken.is_some()
-                });
-                envelope.to == rank && envelope.arrived && envelope.taken.is_none() && earlier_taken
+                };
+                envelope.to == rank
+                    && envelope.arrived
+                    && envelope.taken.is_none()
+                    && self.sends[self.open.sends..].iter().all(earlier_taken)
             };
-            let next = (0..self.sends.len())
+            let next = (self.open.sends..self.sends.len())
                 .filter(can_be_taken)
                 .min_by_key(|&send| {
                     let envelope = &self.sends[send];
@@ -228,13 +237,9 @@ impl World<'_> {
     }
 
     fn take(&mut self, rank: RankId, send: usize) {
-        let taken = self
-            .sends
-            .iter()
-            .filter(|send| send.to == rank && send.taken.is_some());
-        let order = taken.count();
-        self.sends[send].taken = Some(order);
-        let fitting: Vec<usize> = (0..self.receives.len())
+        self.sends[send].taken = Some(self.taken);
+        self.taken += 1;
+        let fitting: Vec<usize> = (self.open.receives..self.receives.len())
             .filter(|&receive| {
                 let receive = &self.receives[receive];
                 !receive.matched && receive.fits(&self.sends[send])
@@ -274,7 +279,7 @@ impl World<'_> {
 
     /// A rank answers the clears to send that have arrived; false if there are none.
     pub fn answer(&mut self, rank: RankId) -> bool {
-        let mut due: Vec<usize> = (0..self.sends.len())
+        let mut due: Vec<usize> = (self.open.sends..self.sends.len())
             .filter(|&send| {
                 let send = &self.sends[send];
                 send.from == rank && send.clear_arrived && !send.answered

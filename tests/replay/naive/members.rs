@@ -116,7 +116,7 @@ impl World<'_> {
     /// A rank goes on in the first collective in which it can, of those that this stream entered;
     /// false if it has to wait in all of them.
     pub fn take_steps(&mut self, rank: RankId, stream: u32) -> bool {
-        (0..self.members.len()).any(|number| {
+        (self.open.members..self.members.len()).any(|number| {
             let member = &self.members[number];
             (member.rank, member.stream) == (rank, stream) && !member.done && self.advance(number)
         })

@@ -297,14 +297,14 @@ impl World<'_> {
         self.has_received(key, receives);
         for request in &ready[..taken] {
             self.requests.remove(&(key.rank, *request));
-            self.used.push((key.rank, *request));
+            self.used.insert((key.rank, *request));
         }
         self.done(key);
     }
 
     /// True if the operation that a request stands for is a receive: the last one that was called with it.
     fn is_receive(&self, rank: RankId, request: RequestId) -> bool {
-        let calls = self.ops.iter().filter(|(key, _)| key.rank == rank);
+        let calls = self.ops_of(rank);
         let with_it = calls.filter_map(|(key, times)| {
             let op = &self.stream(rank, key.stream)[key.index];
             let Action::Mpi(call) = &op.action else {
@@ -324,6 +324,18 @@ impl World<'_> {
             }
         });
         with_it.max().is_some_and(|(_, _, receives)| receives)
+    }
+
+    /// The operations of a rank that have begun.
+    pub fn ops_of(&self, rank: RankId) -> impl Iterator<Item = (&OpKey, &Times)> {
+        let first = OpKey {
+            rank,
+            stream: 0,
+            index: 0,
+        };
+        self.ops
+            .range(first..)
+            .take_while(move |(key, _)| key.rank == rank)
     }
 
     fn count_events(&mut self, op: &Op) {

@@ -7,7 +7,7 @@ use super::message::{Message, Report};
 use super::outcome::{End, Outcome, Times};
 use flitwise::replay::mpi::{CommId, RequestId};
 use flitwise::replay::program::{Op, RankId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +53,15 @@ pub struct Position {
     pub begins_ps: Option<u64>,
 }
 
+/// Positions from which on scans look: what lies before takes part in nothing any more. Without them a recorded trace would
+/// take hours.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Open {
+    pub sends: usize,
+    pub receives: usize,
+    pub members: usize,
+}
+
 /// The state of one repetition of a job.
 pub struct World<'a> {
     pub case: &'a Case,
@@ -66,12 +75,15 @@ pub struct World<'a> {
     pub received: Vec<u64>,
     /// Sends of MPI in the order of their calls.
     pub sends: Vec<Send>,
+    /// Envelopes that were taken up.
+    pub taken: usize,
     /// Receives in the order of their calls.
     pub receives: Vec<Receive>,
     /// Active requests, and whether they are complete.
     pub requests: BTreeMap<(RankId, RequestId), bool>,
     /// Members of collectives in the order in which they entered.
     pub members: Vec<Member>,
+    pub open: Open,
     /// Messages of collectives that have arrived and are not received yet.
     pub parts: Vec<Part>,
     /// Messages that each stream received since its last operation.
@@ -82,7 +94,7 @@ pub struct World<'a> {
     pub last_ps: BTreeMap<RankId, u64>,
     pub error: Option<String>,
     /// Requests that were used and taken before.
-    pub used: Vec<(RankId, RequestId)>,
+    pub used: BTreeSet<(RankId, RequestId)>,
     pub outcome: &'a mut Outcome,
 }
 
@@ -129,15 +141,17 @@ impl<'a> World<'a> {
             reports: Vec::new(),
             received: Vec::new(),
             sends: Vec::new(),
+            taken: 0,
             receives: Vec::new(),
             requests: BTreeMap::new(),
             members: Vec::new(),
+            open: Open::default(),
             parts: Vec::new(),
             received_since: BTreeMap::new(),
             computed_ps: BTreeMap::new(),
             last_ps: ranks.map(|rank| (rank, start_ps)).collect(),
             error: None,
-            used: Vec::new(),
+            used: BTreeSet::new(),
             outcome,
         }
     }
@@ -145,6 +159,7 @@ impl<'a> World<'a> {
     /// Until nothing happens any more.
     fn run(&mut self) {
         while self.error.is_none() {
+            self.pass_over_what_is_over();
             self.note_reports();
             if self.a_rank_acts() {
                 continue;
@@ -154,6 +169,16 @@ impl<'a> World<'a> {
                 None => break,
             }
         }
+    }
+
+    fn pass_over_what_is_over(&mut self) {
+        let open = &mut self.open;
+        let sends = self.sends[open.sends..].iter();
+        open.sends += sends.take_while(|send| send.is_over()).count();
+        let receives = self.receives[open.receives..].iter();
+        open.receives += receives.take_while(|receive| receive.matched).count();
+        let members = self.members[open.members..].iter();
+        open.members += members.take_while(|member| member.done).count();
     }
 
     /// The first rank that can do something now does it; false if none can.

@@ -1,6 +1,6 @@
 //! The calls of a rank as operations.
 
-use super::collective::contribution;
+use super::collective::{between, contribution};
 use super::communicators::{Resolved, only, world};
 use super::gaps::Gaps;
 use super::outcomes::{Outcome, is_open};
@@ -417,19 +417,20 @@ impl Caller {
         let Some(comm) = self.comm(collective.comm)? else {
             return Ok(());
         };
-        if comm.others.is_some() {
-            return match self.skip_unsupported {
-                true => Ok(()),
-                false => Err("a collective between two groups can't be replayed".into()),
-            };
-        }
-        let n = comm.own.members.len() as u32;
-        match contribution(call, n, &self.types) {
+        let (comm, brings) = match &comm.others {
+            Some(others) => (&others.both, between(call, others, &self.types)),
+            None => {
+                let n = comm.own.members.len() as u32;
+                (&comm.own, contribution(call, n, &self.types))
+            }
+        };
+        match brings {
             Some(contribution) => self.calls(Does::Collective {
-                comm: Arc::clone(&comm.own),
+                comm: Arc::clone(comm),
                 contribution,
                 request: None,
             }),
+            // `unsupported` has counted it.
             None => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
 //! What a member of a collective brings to it.
 
+use super::communicators::Others;
 use crate::replay::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
 use flitwise_formats::dumpi::call::{Alltoallv, Alltoallw};
 use flitwise_formats::dumpi::{Array, Call, Datatype, Types};
@@ -98,6 +99,45 @@ fn uneven(call: &Call<'_>, n: u32, types: &Types) -> Option<Contribution> {
         Call::Alltoallv(c) => alltoallv(c, types),
         Call::Alltoallw(c) => alltoallw(c, types),
         _ => return None,
+    })
+}
+
+/// True if a recording says enough of this collective to replay it between two groups. Of others the recorder leaves out what
+/// the root of a group says, and it takes the number of sizes from the wrong group.
+pub(super) fn says_enough_between(call: &Call<'_>) -> bool {
+    matches!(
+        call,
+        Call::Barrier(_) | Call::Allreduce(_) | Call::Allgather(_) | Call::Alltoall(_)
+    )
+}
+
+/// What a rank brings to a collective with `others`; `None` if the recording does not say enough. Every rank sends straight to
+/// all of the other side.
+pub(super) fn between(call: &Call<'_>, others: &Others, types: &Types) -> Option<Contribution> {
+    let bytes = |count, datatype| types.bytes(datatype, count).unwrap_or(0);
+    let (sent, received) = match call {
+        Call::Barrier(_) => return Some(Contribution::Known(CollectiveKind::Barrier)),
+        Call::Allreduce(c) => {
+            let whole = bytes(c.count, c.datatype);
+            (whole, whole)
+        }
+        Call::Allgather(c) | Call::Alltoall(c) => (
+            bytes(c.sendcount, c.sendtype),
+            bytes(c.recvcount, c.recvtype),
+        ),
+        _ => return None,
+    };
+    let (n, theirs) = (others.both.members.len(), others.members.len());
+    let to_them = |bytes| {
+        let mut sizes = [vec![0; n - theirs], vec![bytes; theirs]];
+        if !others.are_second {
+            sizes.reverse();
+        }
+        sizes.concat().into()
+    };
+    Some(Contribution::Alltoallv {
+        send: to_them(sent),
+        receive: to_them(received),
     })
 }
 

@@ -18,21 +18,32 @@ use std::sync::Arc;
 pub(super) struct Resolved {
     /// The rank's own side.
     pub own: Arc<Communicator>,
-    /// The other side, of a communicator between two groups.
-    pub others: Option<Members>,
+    /// Of a communicator between two groups.
+    pub others: Option<Others>,
     /// Of a grid.
     pub dims: Option<Box<[i32]>>,
+}
+
+/// What a communicator between two groups has besides the rank's own side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Others {
+    /// The other side.
+    pub members: Members,
+    /// Both sides, in one order for all.
+    pub both: Arc<Communicator>,
+    /// The rank's own side is the first of both.
+    pub are_second: bool,
 }
 
 impl Resolved {
     /// The ranks that the numbers of peers mean.
     pub fn peers(&self) -> &Members {
-        self.others.as_ref().unwrap_or(&self.own.members)
+        (self.others.as_ref()).map_or(&self.own.members, |others| &others.members)
     }
 
     /// Both sides.
     fn size(&self) -> usize {
-        self.own.members.len() + self.others.as_ref().map_or(0, |others| others.len())
+        self.own.members.len() + self.others.as_ref().map_or(0, |o| o.members.len())
     }
 }
 
@@ -203,7 +214,12 @@ impl Resolver {
         }
         // In the order of the communicator, its first side first.
         let places: HashMap<RankId, usize> = (parent.own.members.iter())
-            .chain(parent.others.iter().flat_map(|others| others.iter()))
+            .chain(
+                parent
+                    .others
+                    .iter()
+                    .flat_map(|others| others.members.iter()),
+            )
             .copied()
             .zip(0..)
             .collect();
@@ -299,20 +315,30 @@ impl Resolver {
             let [own, others] = &mut sides;
             let take = |side: &mut Result<_, _>| std::mem::replace(side, Ok(None));
             let (own, others) = (take(own)?, take(others)?);
-            let side = |own: &Members, others: Option<&Members>| {
+            let mut give = |own: &Members, others: Option<Others>| {
                 let members = Arc::clone(own);
-                Arc::new(Resolved {
+                let seen = Arc::new(Resolved {
                     own: Arc::new(Communicator { id, members }),
-                    others: others.cloned(),
+                    others,
                     dims: one.dims.clone(),
-                })
+                });
+                of_rank.extend(own.iter().map(|&rank| (rank, Arc::clone(&seen))));
             };
             let Some(own) = own else { continue };
-            let seen = side(&own, others.as_ref());
-            of_rank.extend(own.iter().map(|&rank| (rank, Arc::clone(&seen))));
-            if let Some(others) = &others {
-                let seen = side(others, Some(&own));
-                of_rank.extend(others.iter().map(|&rank| (rank, Arc::clone(&seen))));
+            let Some(others) = others else {
+                give(&own, None);
+                continue;
+            };
+            let members = own.iter().chain(others.iter()).copied().collect();
+            let both = Arc::new(Communicator { id, members });
+            for (own, members, are_second) in [(&own, &others, true), (&others, &own, false)] {
+                let (members, both) = (Arc::clone(members), Arc::clone(&both));
+                let others = Others {
+                    members,
+                    both,
+                    are_second,
+                };
+                give(own, Some(others));
             }
         }
         for &rank in arrived {
@@ -411,7 +437,7 @@ fn merge(parent: &Resolved, constructions: &[Construction]) -> Made {
     let Some(others) = &parent.others else {
         return Made::default();
     };
-    let sides = [&parent.own.members, others];
+    let sides = [&parent.own.members, &others.members];
     let high = |at: usize| {
         matches!(
             constructions.get(at),

@@ -39,7 +39,7 @@ impl Made {
     /// A duplicate of a communicator between groups.
     pub fn both_sides(parent: &Resolved) -> Self {
         match &parent.others {
-            Some(others) => Self::between(&parent.own.members, others),
+            Some(others) => Self::between(&parent.own.members, &others.members),
             None => Self::default(),
         }
     }

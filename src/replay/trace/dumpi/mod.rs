@@ -121,6 +121,10 @@ impl DumpiFile {
 }
 
 impl TraceFile for DumpiFile {
+    fn format(&self) -> &'static str {
+        Dumpi.name()
+    }
+
     fn ranks(&self) -> u32 {
         self.set.ranks()
     }

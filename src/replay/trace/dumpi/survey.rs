@@ -1,5 +1,6 @@
 //! What the replay has to know of a trace before it begins, found while the trace is checked.
 
+use super::collective::says_enough_between;
 use super::communicators::{Constructed, resolve};
 use super::history::{Construction, Event, History};
 use super::outcomes::{Lookup, Outcomes};
@@ -126,7 +127,9 @@ impl Rank {
         };
         match self.is_between(comm.filter(|&comm| comm != Comm::NULL)?) {
             None => Some(Kind::UnknownComm),
-            Some(true) if call.collective().is_some() => Some(Kind::BetweenGroups),
+            Some(true) if call.collective().is_some() && !says_enough_between(call) => {
+                Some(Kind::BetweenGroups)
+            }
             Some(_) => None,
         }
     }

@@ -12,7 +12,7 @@ pub(super) enum Kind {
     Dynamic,
     /// Nobody knows the members of its communicator.
     UnknownComm,
-    /// It is a collective between two groups.
+    /// It is a collective between two groups of which the recording says too little.
     BetweenGroups,
 }
 
@@ -25,7 +25,7 @@ const KINDS: [(Kind, &str); 4] = [
     ),
     (
         Kind::BetweenGroups,
-        "that are collectives between two groups",
+        "that are collectives between two groups with a root or uneven sizes, of which recordings say too little",
     ),
 ];
 

@@ -54,6 +54,10 @@ struct GoalFile {
 }
 
 impl TraceFile for GoalFile {
+    fn format(&self) -> &'static str {
+        Goal.name()
+    }
+
     fn ranks(&self) -> u32 {
         self.schedule.ranks()
     }

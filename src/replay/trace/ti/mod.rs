@@ -57,6 +57,10 @@ struct TiFile {
 }
 
 impl TraceFile for TiFile {
+    fn format(&self) -> &'static str {
+        Ti.name()
+    }
+
     fn ranks(&self) -> u32 {
         self.trace.ranks()
     }

@@ -57,7 +57,11 @@ impl TraceFormat for Vef {
         };
         let lines = Lines::Read(records.into_iter());
         let program = VefProgram::over(input, &check, comms, lines, StopCheck::never());
-        Ok(Some(Box::new(Kept::of(program.operations()?, ideal_ps))))
+        Ok(Some(Box::new(Kept::of(
+            Vef.name(),
+            program.operations()?,
+            ideal_ps,
+        ))))
     }
 }
 
@@ -69,6 +73,10 @@ struct VefFile {
 }
 
 impl TraceFile for VefFile {
+    fn format(&self) -> &'static str {
+        Vef.name()
+    }
+
     fn ranks(&self) -> u32 {
         self.check.header.tasks
     }
