@@ -222,18 +222,19 @@ fn a_cray_of_2013_replays_on_every_fabric() {
     }
 }
 
-/// The recordings whose lists the naive replay goes through in reasonable time.
-const SMALL: [&str; 3] = ["nas_dt_WH_W-11", "nas_is_S-16", "sst-dumpi-testtrace-4"];
-
 #[test]
 fn the_naive_replay_agrees_on_recordings() {
-    SMALL.into_iter().for_each(naive_agrees);
+    for name in SETS.into_iter().filter(|&name| name != WITH_POLLS) {
+        naive_agrees(name);
+    }
 }
 
-/// The longest of them, in a test of its own.
+const WITH_POLLS: &str = "randomaccess-16";
+
+/// In a test of its own, as it takes longer than the others.
 #[test]
 fn the_naive_replay_agrees_on_polls_and_cancelled_receives() {
-    naive_agrees("randomaccess-16");
+    naive_agrees(WITH_POLLS);
 }
 
 fn naive_agrees(name: &str) {
@@ -248,14 +249,6 @@ fn naive_agrees_on(trace: &Path) {
     let case = Case::of(ranks.into_iter().map(|ops| vec![ops]).collect());
     let outcome = compare(&case).unwrap_or_else(|e| panic!("{name}: {}", &e[..e.len().min(2000)]));
     assert_eq!(outcome.end, crate::naive::End::Complete, "{name}");
-}
-
-#[test]
-#[ignore = "minutes: cargo test --release --test replay naive -- --ignored"]
-fn the_naive_replay_agrees_on_long_recordings() {
-    for name in ["hpl-16", "gromacs_water-16", "lammps_melt-8", "lulesh-27"] {
-        naive_agrees(name);
-    }
 }
 
 #[test]
