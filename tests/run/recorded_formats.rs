@@ -150,6 +150,37 @@ fn a_ti_trace_that_simgrid_does_not_replay_ends() {
     );
 }
 
+/// Written by hand to show what SimGrid's replayer takes.
+#[test]
+fn the_examples_of_simgrid_replay_on_every_fabric() {
+    let Some(folder) = data("traces/ti/simgrid-examples/examples/smpi") else {
+        return;
+    };
+    let mut traces = vec![
+        folder.join("replay/split_traces"),
+        folder.join("replay_multiple/smpi_replay.txt"),
+    ];
+    for name in ["coll", "compute_only", "empty", "mixed"] {
+        traces.push(folder.join(format!("replay_multiple_manual_deploy/{name}.txt")));
+    }
+    let dir = std::fs::read_dir(folder.join("replay")).unwrap();
+    let files = dir.map(|entry| entry.unwrap().path());
+    traces.extend(files.filter(|path| path.to_string_lossy().contains("/actions_")));
+    assert_eq!(traces.len(), 17);
+    for trace in traces {
+        for fabric in FABRICS {
+            let text = format!(
+                "[baseline]\nenabled = false\n[[job]]\nname = \"job\"\ntrace = '{}'\n",
+                trace.display()
+            );
+            let run = simulate(&plan(fabric, &text)).main;
+            let shown = format!("{} on {fabric}", trace.display());
+            assert!(run.jobs[0].as_ref().unwrap().complete, "{shown}");
+            everything_arrived(&run, &shown);
+        }
+    }
+}
+
 /// A VEF, a GOAL, a TI and a DUMPI job on a tree of 64 NICs.
 fn jobs() -> String {
     let traces = [
