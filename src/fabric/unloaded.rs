@@ -175,7 +175,7 @@ impl<'a> Unloaded<'a> {
         let next = self.engine.progress().tick.saturating_add(BETWEEN);
         let start = next.saturating_sub(next % BETWEEN);
         let mut lone = Lone::new(*message, start);
-        match self.engine.run(&mut lone) {
+        match self.engine.run_any(&mut lone) {
             RunEnd::Finished => Some(Times {
                 injected: lone.injected? - start,
                 delivered: lone.delivered? - start,

@@ -57,8 +57,8 @@ pub fn config(cases: u32) -> ProptestConfig {
     config
 }
 
-fn speedup() -> impl Strategy<Value = u32> {
-    prop_oneof![6 => 1u32..=4, 1 => 5u32..=20, 1 => Just(255)]
+fn speedup() -> BoxedStrategy<u32> {
+    prop_oneof![6 => 1u32..=4, 1 => 5u32..=20, 1 => Just(255)].boxed()
 }
 
 prop_compose! {
@@ -96,14 +96,14 @@ const SCS: usize = 31;
 type RawLevel = (Vec<u8>, u32);
 
 /// Service levels, and how many VLs there may be at most (an even number).
-fn raw_levels() -> impl Strategy<Value = (Vec<RawLevel>, u8)> {
+fn raw_levels() -> BoxedStrategy<(Vec<RawLevel>, u8)> {
     let scs = prop_oneof![4 => vec(any::<u8>(), 2..=2), 1 => vec(any::<u8>(), 1..=6)];
     let levels = prop_oneof![
         8 => vec((scs.clone(), 1u32..=20), 1..=5),
         1 => vec((scs, 1u32..=20), 6..=MAX_LEVELS),
     ];
     let vls = prop_oneof![10 => Just(6u8), 1 => Just(2), 1 => Just(16), 1 => Just(MAX_VLS)];
-    (levels, vls)
+    (levels, vls).boxed()
 }
 
 /// The service levels with their SCs and VLs. With several VL classes a level has an SC for each,
@@ -186,10 +186,10 @@ fn dbbm_vls(raw: &[u8], vls: u8, classes: usize, queues: usize) -> Vec<u8> {
 /// it may have beyond its largest packet (the first again after the last).
 type RawPool = (u32, bool, Vec<(u32, u32)>);
 
-fn raw_pool() -> impl Strategy<Value = RawPool> {
+fn raw_pool() -> BoxedStrategy<RawPool> {
     let slack = prop_oneof![3 => Just(0u32), 3 => 0u32..=6, 1 => 20u32..=80];
     let quotas = vec((0u32..=3, prop_oneof![0u32..=3, 10u32..=50]), 6);
-    (slack, any::<bool>(), quotas)
+    (slack, any::<bool>(), quotas).boxed()
 }
 
 /// The pool for packets of at most `largest[vl]` credits in a buffer with one queue
@@ -276,12 +276,12 @@ fn scheduler(raw: &RawScheduler, spec: &FabricSpec) -> Scheduler {
 }
 
 /// Minimal paths or, less often, detours.
-pub fn paths() -> impl Strategy<Value = Paths> {
-    prop_oneof![2 => Just(Paths::Minimal), 1 => detours()]
+pub fn paths() -> BoxedStrategy<Paths> {
+    prop_oneof![2 => Just(Paths::Minimal), 1 => detours()].boxed()
 }
 
 /// Detours by any rule; over groups where [`fit_paths`] finds some.
-pub fn detours() -> impl Strategy<Value = Paths> {
+pub fn detours() -> BoxedStrategy<Paths> {
     let rule = prop_oneof![
         Just(DetourRule::Valiant),
         Just(DetourRule::UgalL),
@@ -290,14 +290,16 @@ pub fn detours() -> impl Strategy<Value = Paths> {
     ];
     let bias = prop_oneof![2 => Just(0u32), 1 => 0u32..=40];
     let intermediate = prop_oneof![Just(Intermediate::Nic), Just(Intermediate::Group)];
-    (rule, intermediate, bias, any::<u64>()).prop_map(|(rule, intermediate, bias, seed)| {
-        Paths::Detours(Detours {
-            rule,
-            intermediate,
-            bias,
-            seed,
+    (rule, intermediate, bias, any::<u64>())
+        .prop_map(|(rule, intermediate, bias, seed)| {
+            Paths::Detours(Detours {
+                rule,
+                intermediate,
+                bias,
+                seed,
+            })
         })
-    })
+        .boxed()
 }
 
 /// The same paths, over NICs if `topology` has no groups.
@@ -317,35 +319,38 @@ pub fn fit_paths(paths: Paths, topology: &Topology) -> Paths {
 }
 
 /// A random small fabric.
-pub fn fabric(kind: Kind) -> impl Strategy<Value = FabricSpec> {
-    fabric_with(kind, Just(None), topology(), Just(RawTables::NONE))
+pub fn fabric(kind: Kind) -> BoxedStrategy<FabricSpec> {
+    fabric_with(kind, Just(None), topology(), Just(RawTables::NONE)).boxed()
 }
 
 /// A random small tree whose packets choose their up-ports, with or without congestion control.
-pub fn choosing_tree(kind: Kind) -> impl Strategy<Value = FabricSpec> {
+pub fn choosing_tree(kind: Kind) -> BoxedStrategy<FabricSpec> {
     let control = proptest::option::of(random_infiniband::congestion(MAX_LEVELS));
     let tables = Just(RawTables::NONE);
-    fabric_with(kind, control, random_topology::tree(), tables).prop_map(|mut spec| {
-        choose_up_ports(&mut spec);
-        spec
-    })
+    fabric_with(kind, control, random_topology::tree(), tables)
+        .prop_map(|mut spec| {
+            choose_up_ports(&mut spec);
+            spec
+        })
+        .boxed()
 }
 
 /// A random small fabric with congestion control.
-pub fn controlled_fabric(kind: Kind) -> impl Strategy<Value = FabricSpec> {
+pub fn controlled_fabric(kind: Kind) -> BoxedStrategy<FabricSpec> {
     fabric_with(
         kind,
         random_infiniband::congestion(MAX_LEVELS).prop_map(Some),
         topology(),
         Just(RawTables::NONE),
     )
+    .boxed()
 }
 
 /// A random small fabric with SL-to-VL tables, forwarding tables or both, with or without
 /// congestion control.
-pub fn table_fabric(kind: Kind) -> impl Strategy<Value = FabricSpec> {
+pub fn table_fabric(kind: Kind) -> BoxedStrategy<FabricSpec> {
     let control = proptest::option::of(random_infiniband::congestion(MAX_LEVELS));
-    fabric_with(kind, control, topology(), tables())
+    fabric_with(kind, control, topology(), tables()).boxed()
 }
 
 prop_compose! {

@@ -26,7 +26,7 @@ use proptest::option;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-fn topology() -> impl Strategy<Value = Topology> {
+fn topology() -> BoxedStrategy<Topology> {
     let cube = |wrap| {
         move |(dimensions, concentration, trunk): (Vec<u32>, u32, u32)| {
             Topology::cube(&dimensions, wrap, concentration, trunk, None).unwrap()
@@ -41,9 +41,10 @@ fn topology() -> impl Strategy<Value = Topology> {
         super::random_topology::graph(),
         super::random_topology::dragonfly(),
     ]
+    .boxed()
 }
 
-fn rate() -> impl Strategy<Value = Ratio> {
+fn rate() -> BoxedStrategy<Ratio> {
     prop_oneof![
         Just(Ratio::ONE),
         Just(ratio(1, 2)),
@@ -52,18 +53,20 @@ fn rate() -> impl Strategy<Value = Ratio> {
         Just(ratio(171, 256)),
         Just(ratio(1, 5)),
     ]
+    .boxed()
 }
 
 /// Parts of a flit that a tick is, on links of rate 1.
-fn fineness() -> impl Strategy<Value = Ratio> {
+fn fineness() -> BoxedStrategy<Ratio> {
     prop_oneof![
         3 => Just(Ratio::ONE),
         1 => Just(ratio(1, 3)),
         2 => Just(ratio(1, 8)),
     ]
+    .boxed()
 }
 
-fn arbiter(vls: u8) -> impl Strategy<Value = VlArb> {
+fn arbiter(vls: u8) -> BoxedStrategy<VlArb> {
     let entry = (0..vls, 0u8..20).prop_map(|(vl, weight)| VlWeight { vl, weight });
     let limit = prop_oneof![Just(0u8), Just(1), Just(255)];
     let tables = (vec(entry.clone(), 0..4), vec(entry, 0..4), limit).prop_map(
@@ -77,10 +80,10 @@ fn arbiter(vls: u8) -> impl Strategy<Value = VlArb> {
             }
         },
     );
-    prop_oneof![Just(VlArb::RoundRobin), tables]
+    prop_oneof![Just(VlArb::RoundRobin), tables].boxed()
 }
 
-fn port() -> impl Strategy<Value = PortCongestion> {
+fn port() -> BoxedStrategy<PortCongestion> {
     // Large weights mark most.
     let threshold = prop_oneof![0u8..=15, 13u8..=15];
     let marks = (threshold, any::<bool>(), 0u8..8, 0u16..4);
@@ -89,47 +92,53 @@ fn port() -> impl Strategy<Value = PortCongestion> {
         (0u16..40, 0u8..=3).prop_map(|(multiplier, shift)| CctEntry { multiplier, shift }),
         (0u16..400, 0u8..=3).prop_map(|(multiplier, shift)| CctEntry { multiplier, shift }),
     ];
-    (marks, any::<bool>(), 0u8..=15, delay).prop_map(
-        |(marks, credit_mask, cs_threshold, cs_return_delay)| PortCongestion {
-            threshold: marks.0,
-            victim_mask: marks.1,
-            packet_size: marks.2,
-            marking_rate: marks.3,
-            credit_mask,
-            cs_threshold,
-            cs_return_delay,
-        },
-    )
+    (marks, any::<bool>(), 0u8..=15, delay)
+        .prop_map(
+            |(marks, credit_mask, cs_threshold, cs_return_delay)| PortCongestion {
+                threshold: marks.0,
+                victim_mask: marks.1,
+                packet_size: marks.2,
+                marking_rate: marks.3,
+                credit_mask,
+                cs_threshold,
+                cs_return_delay,
+            },
+        )
+        .boxed()
 }
 
 /// What belongs to a service level.
-fn level() -> impl Strategy<Value = SlCongestion> {
-    (0u8..8, 0u8..3, 10u64..400, 0u8..6).prop_map(
-        |(ccti_increase, ccti_min, ccti_timer, trigger_threshold)| SlCongestion {
-            ccti_increase,
-            ccti_min,
-            ccti_timer,
-            trigger_threshold,
-        },
-    )
+fn level() -> BoxedStrategy<SlCongestion> {
+    (0u8..8, 0u8..3, 10u64..400, 0u8..6)
+        .prop_map(
+            |(ccti_increase, ccti_min, ccti_timer, trigger_threshold)| SlCongestion {
+                ccti_increase,
+                ccti_min,
+                ccti_timer,
+                trigger_threshold,
+            },
+        )
+        .boxed()
 }
 
 /// Congestion control of fabrics with `sls` service levels. One in 16 has no marker, one in
 /// 16 no source control.
-pub fn congestion(sls: usize) -> impl Strategy<Value = CongestionControl> {
-    (complete(sls), 0u8..16, 0u8..16).prop_map(|(mut control, marker, source)| {
-        if marker == 0 {
-            control.marker = Marker::None;
-        }
-        if source == 0 {
-            control.source = SourceControl::None;
-        }
-        control
-    })
+pub fn congestion(sls: usize) -> BoxedStrategy<CongestionControl> {
+    (complete(sls), 0u8..16, 0u8..16)
+        .prop_map(|(mut control, marker, source)| {
+            if marker == 0 {
+                control.marker = Marker::None;
+            }
+            if source == 0 {
+                control.source = SourceControl::None;
+            }
+            control
+        })
+        .boxed()
 }
 
 /// Congestion control with a marker and a source control.
-fn complete(sls: usize) -> impl Strategy<Value = CongestionControl> {
+fn complete(sls: usize) -> BoxedStrategy<CongestionControl> {
     let compare = prop_oneof![
         Just(FillComparison::AnyQueue),
         Just(FillComparison::Sum),
@@ -157,37 +166,46 @@ fn complete(sls: usize) -> impl Strategy<Value = CongestionControl> {
     let modes = (compare, notification, scope, timer);
     let choices = (marking, any::<u64>(), bound, base);
     let table = (3u16..=127, 0u16..20, 0u8..=3);
-    (port(), port(), modes, choices, table, vec(level(), sls)).prop_map(
-        |(host_ports, switch_ports, modes, choices, (ccti_limit, step, shift), service_levels)| {
-            CongestionControl {
-                marker: Marker::PortVl(PortVlMarker {
-                    host_ports,
-                    switch_ports,
-                    exceptions: BTreeMap::new(),
-                    compare: modes.0,
-                    marking: choices.0,
-                    marking_seed: choices.1,
-                }),
-                notification: modes.1,
-                source: SourceControl::Cct(CctControl {
-                    level: modes.2.0,
-                    sl_scope: modes.2.1,
-                    timer: modes.3.0,
-                    timer_restart: modes.3.1,
-                    ccti_bound: choices.2,
-                    ird_base: choices.3,
-                    cct: (0..128)
-                        .map(|i| CctEntry {
-                            multiplier: i * step,
-                            shift,
-                        })
-                        .collect(),
-                    ccti_limit,
-                    service_levels,
-                }),
-            }
-        },
-    )
+    (port(), port(), modes, choices, table, vec(level(), sls))
+        .prop_map(
+            |(
+                host_ports,
+                switch_ports,
+                modes,
+                choices,
+                (ccti_limit, step, shift),
+                service_levels,
+            )| {
+                CongestionControl {
+                    marker: Marker::PortVl(PortVlMarker {
+                        host_ports,
+                        switch_ports,
+                        exceptions: BTreeMap::new(),
+                        compare: modes.0,
+                        marking: choices.0,
+                        marking_seed: choices.1,
+                    }),
+                    notification: modes.1,
+                    source: SourceControl::Cct(CctControl {
+                        level: modes.2.0,
+                        sl_scope: modes.2.1,
+                        timer: modes.3.0,
+                        timer_restart: modes.3.1,
+                        ccti_bound: choices.2,
+                        ird_base: choices.3,
+                        cct: (0..128)
+                            .map(|i| CctEntry {
+                                multiplier: i * step,
+                                shift,
+                            })
+                            .collect(),
+                        ccti_limit,
+                        service_levels,
+                    }),
+                }
+            },
+        )
+        .boxed()
 }
 
 /// Service levels on VLs: a VL for each VL class, no two of which share one. With DBBM they have
@@ -293,119 +311,123 @@ fn exceptions(topology: &Topology, rates: &[Ratio]) -> BTreeMap<SwitchPort, Rati
 }
 
 /// One iteration of iSLIP, or something else.
-fn allocator() -> impl Strategy<Value = Allocator> {
+fn allocator() -> BoxedStrategy<Allocator> {
     let rule = prop_oneof![
         Just(AllocationRule::Islip),
         Just(AllocationRule::RoundRobin)
     ];
     let other = (rule, 1u32..=3).prop_map(|(rule, iterations)| Allocator { rule, iterations });
-    prop_oneof![1 => Just(Allocator::default()), 1 => other]
+    prop_oneof![1 => Just(Allocator::default()), 1 => other].boxed()
 }
 
 /// A random sound `voq` fabric.
-pub fn fabric() -> impl Strategy<Value = FabricSpec> {
-    fabric_on(topology())
+pub fn fabric() -> BoxedStrategy<FabricSpec> {
+    fabric_on(topology()).boxed()
 }
 
 /// The same on a tree, with its own routing.
-pub fn tree_fabric() -> impl Strategy<Value = FabricSpec> {
-    fabric_on(random_topology::tree()).prop_map(|mut spec| {
-        (spec.routing.forwarding, spec.routing.failed) = (None, Vec::new());
-        spec
-    })
+pub fn tree_fabric() -> BoxedStrategy<FabricSpec> {
+    fabric_on(random_topology::tree())
+        .prop_map(|mut spec| {
+            (spec.routing.forwarding, spec.routing.failed) = (None, Vec::new());
+            spec
+        })
+        .boxed()
 }
 
-fn fabric_on(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value = FabricSpec> {
-    frame(topology).prop_flat_map(|spec| {
-        let (vls, sls) = (spec.qos.vls, spec.qos.service_levels.len());
-        let by_class = spec.needs_classes();
-        let tables = (vec(0..vls, sls), vec(vec(0..vls, sls), 0..3));
-        let acks = prop_oneof![
-            Just(Acks::None),
-            Just(Acks::PerMessage),
-            Just(Acks::PerPacket)
-        ];
-        let sizes = (0u32..8, 0u32..8, 0u32..6, 0u32..6);
-        (
-            (Just(spec), raw_input_queues(), allocator()),
-            (fineness(), rate(), rate(), vec(rate(), 0..4)),
-            (option::of(rate()), option::of(rate()), acks),
-            (arbiter(vls), arbiter(vls), 1u32..4),
-            option::of(tables).prop_map(move |tables| tables.filter(|_| !by_class)),
-            (sizes, 1u32..4, option::of(any::<u64>())),
-            option::of(congestion(sls)),
-        )
-            .prop_map(
-                move |(
-                    (mut spec, queues, allocator),
-                    links,
-                    hca,
-                    arbiters,
-                    tables,
-                    sizes,
-                    congestion,
-                )| {
-                    let (fineness, host, switch, differing) = links;
-                    let fine = |rate: Ratio| rate.checked_mul(fineness).unwrap();
-                    let differing: Vec<_> = differing.into_iter().map(fine).collect();
-                    let rates = LinkRates {
-                        host: fine(host),
-                        switch: fine(switch),
-                        exceptions: exceptions(&spec.topology, &differing),
-                    };
-                    let nics = spec.topology.nics();
-                    let voq = voq_of(&mut spec);
-                    voq.links = rates;
-                    voq.allocator = allocator;
-                    let (send, sink, acks) = hca;
-                    (voq.hca.send_rate, voq.hca.sink_rate) = (send.map(fine), sink.map(fine));
-                    voq.hca.acks = acks;
-                    (voq.vlarb, voq.hca.vlarb, voq.crossbar_speedup) = arbiters;
-                    let reliable = voq.hca.acks != Acks::None;
-                    let hop_to = |output| Hop {
-                        switch: SwitchId::new(0),
-                        in_port: PortId::new(0),
-                        out_port: PortId::new(output),
-                    };
-                    if let Some((default, others)) = tables {
-                        let mut others = others.into_iter();
-                        let hcas = others.next().map(|table| (NicId::new(nics - 1), table));
-                        spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
-                            default,
-                            hcas: hcas.into_iter().collect(),
-                            ports: (0..).map(hop_to).zip(others).collect(),
-                        });
-                    }
-                    let vls = spec.qos.vls;
-                    let least = spec.largest_packet_credits().max(2);
-                    let ((a, b, c, d), packets, forwarding) = sizes;
-                    voq_of(&mut spec).buffers = Buffers {
-                        input: static_pool(vls, least * packets + a),
-                        nic_sink: static_pool(vls, least * packets + b),
-                        output: least + c,
-                        nic_queue: least + d,
-                    };
-                    // Queueing schemes have queues of every VL class, which tables do not follow.
-                    let by_queue = by_class && spec.qos.vl_policy.queueing().is_some();
-                    if spec.routing.paths == Paths::Minimal && !by_queue {
-                        let tables = RawTables::only_forwarding(forwarding);
-                        tables.put_forwarding(Kind::Sound, &spec.topology, &mut spec.routing);
-                    }
-                    if spec.routing.forwarding.is_some() {
-                        spec.routing.up_ports = UpPorts::Destination;
-                    }
-                    spec.congestion_control = congestion.map(|mut control| {
-                        let by_ack = !matches!(control.notification, Notification::Cnp { .. });
-                        if by_ack && !reliable {
-                            control.notification = Notification::Cnp { bytes: 42 };
-                        }
-                        Box::new(control)
-                    });
-                    queues.put(&mut spec);
-                    spec
-                },
+fn fabric_on(topology: BoxedStrategy<Topology>) -> BoxedStrategy<FabricSpec> {
+    frame(topology)
+        .prop_flat_map(|spec| {
+            let (vls, sls) = (spec.qos.vls, spec.qos.service_levels.len());
+            let by_class = spec.needs_classes();
+            let tables = (vec(0..vls, sls), vec(vec(0..vls, sls), 0..3));
+            let acks = prop_oneof![
+                Just(Acks::None),
+                Just(Acks::PerMessage),
+                Just(Acks::PerPacket)
+            ];
+            let sizes = (0u32..8, 0u32..8, 0u32..6, 0u32..6);
+            (
+                (Just(spec), raw_input_queues(), allocator()),
+                (fineness(), rate(), rate(), vec(rate(), 0..4)),
+                (option::of(rate()), option::of(rate()), acks),
+                (arbiter(vls), arbiter(vls), 1u32..4),
+                option::of(tables).prop_map(move |tables| tables.filter(|_| !by_class)),
+                (sizes, 1u32..4, option::of(any::<u64>())),
+                option::of(congestion(sls)),
             )
-    })
+                .prop_map(
+                    move |(
+                        (mut spec, queues, allocator),
+                        links,
+                        hca,
+                        arbiters,
+                        tables,
+                        sizes,
+                        congestion,
+                    )| {
+                        let (fineness, host, switch, differing) = links;
+                        let fine = |rate: Ratio| rate.checked_mul(fineness).unwrap();
+                        let differing: Vec<_> = differing.into_iter().map(fine).collect();
+                        let rates = LinkRates {
+                            host: fine(host),
+                            switch: fine(switch),
+                            exceptions: exceptions(&spec.topology, &differing),
+                        };
+                        let nics = spec.topology.nics();
+                        let voq = voq_of(&mut spec);
+                        voq.links = rates;
+                        voq.allocator = allocator;
+                        let (send, sink, acks) = hca;
+                        (voq.hca.send_rate, voq.hca.sink_rate) = (send.map(fine), sink.map(fine));
+                        voq.hca.acks = acks;
+                        (voq.vlarb, voq.hca.vlarb, voq.crossbar_speedup) = arbiters;
+                        let reliable = voq.hca.acks != Acks::None;
+                        let hop_to = |output| Hop {
+                            switch: SwitchId::new(0),
+                            in_port: PortId::new(0),
+                            out_port: PortId::new(output),
+                        };
+                        if let Some((default, others)) = tables {
+                            let mut others = others.into_iter();
+                            let hcas = others.next().map(|table| (NicId::new(nics - 1), table));
+                            spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
+                                default,
+                                hcas: hcas.into_iter().collect(),
+                                ports: (0..).map(hop_to).zip(others).collect(),
+                            });
+                        }
+                        let vls = spec.qos.vls;
+                        let least = spec.largest_packet_credits().max(2);
+                        let ((a, b, c, d), packets, forwarding) = sizes;
+                        voq_of(&mut spec).buffers = Buffers {
+                            input: static_pool(vls, least * packets + a),
+                            nic_sink: static_pool(vls, least * packets + b),
+                            output: least + c,
+                            nic_queue: least + d,
+                        };
+                        // Queueing schemes have queues of every VL class, which tables do not follow.
+                        let by_queue = by_class && spec.qos.vl_policy.queueing().is_some();
+                        if spec.routing.paths == Paths::Minimal && !by_queue {
+                            let tables = RawTables::only_forwarding(forwarding);
+                            tables.put_forwarding(Kind::Sound, &spec.topology, &mut spec.routing);
+                        }
+                        if spec.routing.forwarding.is_some() {
+                            spec.routing.up_ports = UpPorts::Destination;
+                        }
+                        spec.congestion_control = congestion.map(|mut control| {
+                            let by_ack = !matches!(control.notification, Notification::Cnp { .. });
+                            if by_ack && !reliable {
+                                control.notification = Notification::Cnp { bytes: 42 };
+                            }
+                            Box::new(control)
+                        });
+                        queues.put(&mut spec);
+                        spec
+                    },
+                )
+        })
+        .boxed()
 }
 
 /// A message still without a place in a fabric.
@@ -421,7 +443,7 @@ pub struct RawMessage {
 }
 
 /// Traffic for any fabric.
-pub fn traffic() -> impl Strategy<Value = Vec<RawMessage>> {
+pub fn traffic() -> BoxedStrategy<Vec<RawMessage>> {
     let one = (
         0u64..300,
         any::<(u32, u32, u8)>(),
@@ -436,7 +458,7 @@ pub fn traffic() -> impl Strategy<Value = Vec<RawMessage>> {
         bytes,
         hot,
     });
-    vec(one, 1..60)
+    vec(one, 1..60).boxed()
 }
 
 /// The traffic in a fabric.

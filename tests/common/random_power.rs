@@ -5,7 +5,7 @@ use flitwise::fabric::spec::{DownState, FabricSpec, LinkPower, LowState, Managed
 use proptest::prelude::*;
 
 /// Power states for any fabric.
-pub fn link_power() -> impl Strategy<Value = LinkPower> {
+pub fn link_power() -> BoxedStrategy<LinkPower> {
     let low = (2u32..=12, 0u64..3000, 0u64..1500).prop_flat_map(|(lanes, switch, nic)| {
         (1..lanes).prop_map(move |low_lanes| {
             DownState::Low(LowState {
@@ -22,19 +22,21 @@ pub fn link_power() -> impl Strategy<Value = LinkPower> {
         3 => Just(ManagedLinks::All),
         1 => Just(ManagedLinks::Switches)
     ];
-    (down, 1u64..300, sleep, 1u64..200, 0u32..4, links).prop_map(
-        |(down, wake, sleep, down_after, wake_ahead, links)| LinkPower {
-            down,
-            wake,
-            sleep,
-            down_after,
-            wake_ahead: match down {
-                DownState::Off => wake_ahead,
-                DownState::Low(_) => 0,
+    (down, 1u64..300, sleep, 1u64..200, 0u32..4, links)
+        .prop_map(
+            |(down, wake, sleep, down_after, wake_ahead, links)| LinkPower {
+                down,
+                wake,
+                sleep,
+                down_after,
+                wake_ahead: match down {
+                    DownState::Off => wake_ahead,
+                    DownState::Low(_) => 0,
+                },
+                links,
             },
-            links,
-        },
-    )
+        )
+        .boxed()
 }
 
 /// Gives `spec`, of `voq` switches, the power states; without what it has no use for.

@@ -33,14 +33,14 @@ const KINDS: [SchemeKind; 12] = [
 ];
 
 /// A scheme, or none.
-pub fn raw_scheme() -> impl Strategy<Value = Option<RawScheme>> {
+pub fn raw_scheme() -> BoxedStrategy<Option<RawScheme>> {
     let raw = (0..KINDS.len(), 1u8..=6, 1u8..=3);
     let raw = raw.prop_map(|(which, queues, escape_queues)| RawScheme {
         which,
         queues,
         escape_queues,
     });
-    prop_oneof![3 => Just(None), 1 => raw.prop_map(Some)]
+    prop_oneof![3 => Just(None), 1 => raw.prop_map(Some)].boxed()
 }
 
 impl RawScheme {
@@ -109,7 +109,7 @@ pub struct RawInputQueues {
 }
 
 /// Any of them.
-pub fn raw_input_queues() -> impl Strategy<Value = RawInputQueues> {
+pub fn raw_input_queues() -> BoxedStrategy<RawInputQueues> {
     let queues = prop_oneof![
         1 => Just(InputQueues::VirtualOutput),
         1 => Just(InputQueues::Fifo),
@@ -117,13 +117,13 @@ pub fn raw_input_queues() -> impl Strategy<Value = RawInputQueues> {
         2 => Just(InputQueues::Isolating),
     ];
     let thresholds = (0u32..=16, 0u32..=16, 0u32..=16);
-    (queues, 1u32..=4, thresholds).prop_map(|(queues, isolation_queues, thresholds)| {
-        RawInputQueues {
+    (queues, 1u32..=4, thresholds)
+        .prop_map(|(queues, isolation_queues, thresholds)| RawInputQueues {
             queues,
             isolation_queues,
             thresholds,
-        }
-    })
+        })
+        .boxed()
 }
 
 impl RawInputQueues {

@@ -27,7 +27,7 @@ struct RawSlToVl {
 }
 
 /// Tables of one kind or both.
-pub fn tables() -> impl Strategy<Value = RawTables> {
+pub fn tables() -> BoxedStrategy<RawTables> {
     let table = || vec(any::<u8>(), 1..=12);
     let sl2vl = (
         table(),
@@ -45,6 +45,7 @@ pub fn tables() -> impl Strategy<Value = RawTables> {
         1 => (Just(None), any::<u64>().prop_map(Some)),
     ]
     .prop_map(|(sl2vl, forwarding)| RawTables { sl2vl, forwarding })
+    .boxed()
 }
 
 impl RawTables {

@@ -21,22 +21,24 @@ pub struct RawMessage {
     before: u16,
 }
 
-fn raw_message(span: u64) -> impl Strategy<Value = RawMessage> {
+fn raw_message(span: u64) -> BoxedStrategy<RawMessage> {
     let cue = prop_oneof![4 => Just(0u8), 1 => Just(1), 1 => Just(2)];
     let size = prop_oneof![1 => Just(0u16), 6 => any::<u16>()];
     let picked = (0..=span, any::<u32>(), any::<u32>(), any::<u8>(), size);
-    (picked, any::<bool>(), cue, any::<u16>()).prop_map(
-        |((tick, src, dst, sl, size), report, cue, before)| RawMessage {
-            tick,
-            src,
-            dst,
-            sl,
-            size,
-            report,
-            cue,
-            before,
-        },
-    )
+    (picked, any::<bool>(), cue, any::<u16>())
+        .prop_map(
+            |((tick, src, dst, sl, size), report, cue, before)| RawMessage {
+                tick,
+                src,
+                dst,
+                sl,
+                size,
+                report,
+                cue,
+                before,
+            },
+        )
+        .boxed()
 }
 
 /// Where the messages of a workload go to and come from.
@@ -54,7 +56,7 @@ pub enum Pattern {
 }
 
 /// Traffic before it fits a fabric.
-pub fn traffic() -> impl Strategy<Value = (Pattern, Vec<RawMessage>)> {
+pub fn traffic() -> BoxedStrategy<(Pattern, Vec<RawMessage>)> {
     let pattern = prop_oneof![
         3 => Just(Pattern::Uniform),
         2 => any::<u32>().prop_map(Pattern::Hotspot),
@@ -66,6 +68,7 @@ pub fn traffic() -> impl Strategy<Value = (Pattern, Vec<RawMessage>)> {
         pattern,
         span.prop_flat_map(|span| vec(raw_message(span), 1..=90)),
     )
+        .boxed()
 }
 
 /// A script with this many messages gets no further shift, so it exceeds them by less than one shift.

@@ -90,7 +90,9 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
         congestion_control: None,
         link_power: None,
     };
-    Engine::new(&spec).unwrap().run(&mut Burst { count, bytes })
+    Engine::new(&spec)
+        .unwrap()
+        .run_any(&mut Burst { count, bytes })
 }
 
 #[test]

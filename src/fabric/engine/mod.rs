@@ -175,6 +175,32 @@ impl Engine {
     pub fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
         Self::watched(spec, NoProbe)
     }
+
+    /// As [`Engine::run`], for a workload of any type.
+    ///
+    /// The compiler makes [`Engine::run`] anew for each type of workload and for each variant of the
+    /// fabric, so that it can join their code. That takes a minute or so. It makes this function
+    /// only once, with this crate, but calls of the workload take a little longer.
+    ///
+    /// # Panics
+    /// As [`Engine::run`].
+    pub fn run_any(&mut self, workload: &mut dyn Workload) -> RunEnd {
+        self.run_any_sampled(workload, &mut |_| ControlFlow::Continue(()), None)
+    }
+
+    /// As [`Engine::run_sampled`], for a workload of any type: see [`Engine::run_any`].
+    pub fn run_any_sampled(
+        &mut self,
+        mut workload: &mut dyn Workload,
+        control: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        sampling: Option<Sampling<'_>>,
+    ) -> RunEnd {
+        self.run_sampled(
+            &mut workload,
+            &mut |progress, _| control(progress),
+            sampling,
+        )
+    }
 }
 
 impl<P: Probe> Engine<P> {

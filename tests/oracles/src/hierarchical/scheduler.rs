@@ -153,6 +153,10 @@ impl DTable {
             }
             Some(_) => true,
         };
+        if candidates.is_empty() {
+            // No entry is of an active SL.
+            return None;
+        }
         if !goes_on {
             let turn = self.entries.len();
             let found = (0..turn)

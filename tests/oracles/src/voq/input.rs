@@ -66,6 +66,11 @@ impl Input {
         self.fifos.join(waiting, came_on);
     }
 
+    /// Nothing waits for any output.
+    pub fn is_empty(&self) -> bool {
+        self.queues.iter().all(VecDeque::is_empty)
+    }
+
     /// The packets that may request the output and VL of `queue`, in their order.
     pub fn heads(&self, queue: usize) -> Vec<PacketId> {
         if self.queues[queue].is_empty() {

@@ -17,7 +17,7 @@ use crate::wiring::Wiring;
 use flitwise::fabric::spec::congestion::Marker;
 use flitwise::fabric::spec::voq::{AllocationRule, InputQueues};
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Debug, Clone)]
 pub(super) struct Output {
@@ -218,6 +218,13 @@ impl<'s> Switch<'s> {
     ) -> Vec<Grant> {
         let radix = self.inputs.len();
         let mut grants = Vec::new();
+        // Most in-ports and outputs have nothing to do in a tick.
+        let busy: Vec<usize> = (0..radix)
+            .filter(|&input| !self.inputs[input].is_empty())
+            .collect();
+        if busy.is_empty() {
+            return grants;
+        }
         for (at, output) in self.outputs.iter().enumerate() {
             let Some(link) = output.link else { continue };
             let stages = &self.voq.stages;
@@ -225,10 +232,19 @@ impl<'s> Switch<'s> {
             if !output.write.is_idle(now, self.voq) || links[link].keeps_port(now, ahead) {
                 continue;
             }
-            let heads = |input: usize, vl: usize| self.inputs[input].heads(at * self.vls + vl);
+            let queues = busy
+                .iter()
+                .flat_map(|&input| (0..self.vls).map(move |vl| (input, vl)));
+            let heads: BTreeMap<_, _> = queues
+                .map(|(input, vl)| ((input, vl), self.inputs[input].heads(at * self.vls + vl)))
+                .filter(|(_, heads)| !heads.is_empty())
+                .collect();
+            if heads.is_empty() {
+                continue;
+            }
             let has_credits = |id: PacketId| links[link].has_credits(&packets[id]);
             let eligible = |input: usize, vl: usize| {
-                heads(input, vl).into_iter().find(|&id| {
+                heads.get(&(input, vl))?.iter().copied().find(|&id| {
                     self.inputs[input].read.is_idle(now, self.voq)
                         && links[link].has_room(packets[id].credits)
                         && has_credits(id)
@@ -250,9 +266,7 @@ impl<'s> Switch<'s> {
                     pick,
                 });
             }
-            let all = (0..radix).flat_map(|input| (0..self.vls).map(move |vl| (input, vl)));
-            let heads: Vec<_> = all.flat_map(|(input, vl)| heads(input, vl)).collect();
-            if is_first && !heads.is_empty() && !heads.iter().any(|&id| has_credits(id)) {
+            if is_first && !heads.values().flatten().any(|&id| has_credits(id)) {
                 links[link].counts.credit_wait += 1;
             }
         }
