@@ -71,14 +71,32 @@ fn run(args: &[&str]) -> (End, String, String) {
 }
 
 fn signal(child: &Child, signal: i32) {
-    let arguments = [format!("-{signal}"), child.id().to_string()];
-    assert!(
-        Command::new("kill")
-            .args(arguments)
-            .status()
-            .unwrap()
-            .success()
-    );
+    let send = |signal: i32| {
+        let arguments = [format!("-{signal}"), child.id().to_string()];
+        assert!(
+            Command::new("kill")
+                .args(arguments)
+                .status()
+                .unwrap()
+                .success()
+        );
+    };
+    if is_ignored(signal) {
+        send(SIGKILL);
+        panic!("signal {signal} is ignored: run these tests without `nohup` and in the foreground");
+    }
+    send(signal);
+}
+
+/// Under `nohup`, and behind `&` in a script, programs ignore signals from the start, and so do
+/// those that they start. Linux only: elsewhere false.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let set = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+    set.is_some_and(|set| set >> (signal - 1) & 1 == 1)
 }
 
 /// The names in a directory, in order.
