@@ -7,8 +7,10 @@ mod common;
 mod support;
 
 mod adaptive;
+mod call_keys;
 mod culprits;
 mod direct;
+mod energy;
 mod explain;
 mod generate;
 mod ideal_clock;

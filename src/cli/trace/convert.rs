@@ -2,12 +2,12 @@
 
 use super::opened::{Opened, checked, from_start, open};
 use super::output::{Output, Written, or_gone, warn_of};
+use super::reading::ReadingArgs;
 use super::{broken, info::format_name};
 use crate::cli::{CliError, bad_trace};
 use clap::{Args, ValueEnum};
 use flitwise::convert;
-use flitwise::replay::trace::{ComputeTime, Reading};
-use flitwise::units::{Picoseconds, Ratio};
+use flitwise::units::Picoseconds;
 use flitwise_formats::Source;
 use flitwise_formats::source::{Input, shown};
 use flitwise_formats::vef::{ConvertError, Reader, Target, Version};
@@ -29,42 +29,11 @@ pub struct ConvertArgs {
     /// Unit of time of VEF made of VEF, for example 1ns [default: the input's].
     #[arg(long, value_name = "TIME")]
     unit: Option<Picoseconds>,
-    /// Flops per second of a rank in a TI trace, read or written [default: 20000].
-    #[arg(long, value_name = "FLOPS", value_parser = flops)]
-    host_speed: Option<Ratio>,
-    /// Clock of a DUMPI trace that computations are taken from [default: wall, if it was recorded].
-    #[arg(long, value_name = "CLOCK")]
-    compute_time: Option<Clock>,
-    /// Leaves out calls of a DUMPI trace that can't be replayed.
-    #[arg(long)]
-    skip_unsupported: bool,
+    #[command(flatten)]
+    reading: ReadingArgs,
     /// Prints what was written as JSON.
     #[arg(long)]
     json: bool,
-}
-
-/// A speed as an experiment has it: `1e9`.
-fn flops(text: &str) -> Result<Ratio, String> {
-    let number = text.parse::<f64>().ok().and_then(Ratio::from_f64);
-    let number = number.filter(|speed| *speed != Ratio::ZERO);
-    number.ok_or_else(|| "it is no number of flops per second above 0, such as 1e9".to_owned())
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Clock {
-    /// The wall clock.
-    Wall,
-    /// The processor time of the rank.
-    Cpu,
-}
-
-impl Clock {
-    fn time(self) -> ComputeTime {
-        match self {
-            Self::Wall => ComputeTime::Wall,
-            Self::Cpu => ComputeTime::Cpu,
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -90,7 +59,11 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
     let input = match (open(&args.input)?, version) {
         (Opened::Vef(source), Some(version)) => return of_vef(args, source, version),
         (Opened::Vef(source), None) => from_start(&args.input, source)?,
-        (Opened::Goal(input) | Opened::Ti(input) | Opened::Dumpi(input), _) => input,
+        (Opened::Ti(input), _) => {
+            args.reading.warn_of_speed(&args.input);
+            input
+        }
+        (Opened::Goal(input) | Opened::Dumpi(input), _) => input,
     };
     to_another(args, &input)
 }
@@ -110,12 +83,7 @@ fn to_another(args: &ConvertArgs, input: &Input) -> Result<(), CliError> {
     if args.unit.is_some() {
         return bad("--unit is for traces that are VEF and become VEF: leave it out");
     }
-    let default = Reading::default();
-    let reading = Reading {
-        host_speed: args.host_speed.unwrap_or(default.host_speed),
-        compute_time: args.compute_time.map(Clock::time),
-        skip_unsupported: args.skip_unsupported,
-    };
+    let reading = args.reading.reading();
     let file = checked(input)?;
     let mut output = Output::open(&args.output)?;
     let name = shown(&args.input);

@@ -10,6 +10,7 @@ mod info_other;
 mod matrix;
 mod opened;
 mod output;
+mod reading;
 mod slice;
 mod traffic;
 

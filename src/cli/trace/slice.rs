@@ -2,6 +2,7 @@
 
 use super::opened::{Opened, checked, from_start, open};
 use super::output::{Output, Written, or_gone, warn_of};
+use super::reading::ReadingArgs;
 use super::{broken, info::format_name};
 use crate::cli::{CliError, bad_trace};
 use clap::{ArgGroup, Args};
@@ -36,6 +37,8 @@ pub struct SliceArgs {
     /// Ranks that remain, renumbered in ascending order, for example 0-15,20.
     #[arg(long, value_name = "LIST")]
     ranks: Option<Ranks>,
+    #[command(flatten)]
+    reading: ReadingArgs,
     /// Prints what was written as JSON.
     #[arg(long)]
     json: bool,
@@ -83,7 +86,7 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
         ranks: args.ranks.as_ref().map(|r| r.0.clone()),
     };
     let name = shown(&args.input).display();
-    let input = input_of(&args.input)?;
+    let input = input_of(&args.input, &args.reading)?;
     let output = Output::open(&args.output)?;
     let refused = |e: SliceError| match e {
         SliceError::Write(e) => or_gone(Err(e), &args.output).err(),
@@ -118,17 +121,21 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
 }
 
 /// The trace as VEF. Of another format, its VEF3 is in a file without a name.
-fn input_of(path: &Path) -> Result<Input, CliError> {
+fn input_of(path: &Path, reading: &ReadingArgs) -> Result<Input, CliError> {
     let source = match open(path)? {
         Opened::Vef(source) => source,
-        Opened::Goal(input) | Opened::Ti(input) | Opened::Dumpi(input) => {
-            return as_vef(path, &input);
+        Opened::Ti(input) => {
+            reading.warn_of_speed(path);
+            return as_vef(path, &input, &reading.reading());
+        }
+        Opened::Goal(input) | Opened::Dumpi(input) => {
+            return as_vef(path, &input, &reading.reading());
         }
     };
     from_start(path, source)
 }
 
-fn as_vef(path: &Path, input: &Input) -> Result<Input, CliError> {
+fn as_vef(path: &Path, input: &Input, reading: &Reading) -> Result<Input, CliError> {
     let file = checked(input)?;
     let failed = |e: std::io::Error| {
         let dir = std::env::temp_dir();
@@ -136,8 +143,7 @@ fn as_vef(path: &Path, input: &Input) -> Result<Input, CliError> {
     };
     let temporary = tempfile::tempfile().map_err(failed)?;
     let mut out = BufWriter::new(temporary.try_clone().map_err(failed)?);
-    let reading = Reading::default();
-    let written = convert(&*file, shown(path), &reading, Form::Vef3, &mut out);
+    let written = convert(&*file, shown(path), reading, Form::Vef3, &mut out);
     let written = written.map_err(|e| CliError::BadInput(format!("{e:#}")))?;
     warn_of(path, "is cut as VEF3", &written.losses);
     drop(out);

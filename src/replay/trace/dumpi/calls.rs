@@ -30,10 +30,10 @@ pub(super) struct Caller {
     /// Constructors of communicators so far.
     constructed: usize,
     /// Operations under way: their request here, unless there is nothing to wait for.
-    requests: Requests<Option<RequestId>, Persistent>,
+    requests: Requests<Option<RequestId>, Option<Persistent>>,
     next_request: u64,
-    /// Receives so far that do not block, and how many outcomes of them were used.
-    receives: u64,
+    /// Sends and receives so far that do not block, and how many outcomes of them were used.
+    started: u64,
     outcomes: usize,
     gaps: Option<Gaps>,
     place: Place,
@@ -77,7 +77,7 @@ impl Caller {
             constructed: 0,
             requests: Requests::default(),
             next_request: 0,
-            receives: 0,
+            started: 0,
             outcomes: 0,
             gaps: settings.clock.map(Gaps::new),
             place: Place::byte(0),
@@ -219,28 +219,22 @@ impl Caller {
     /// A call that makes a request.
     fn request(&mut self, call: &Call<'_>, request: Request) -> Result<(), Problem> {
         let over = if let Some((message, sends)) = call.persistent() {
-            match self.envelope(&message)? {
-                Some(message) => {
-                    let sends = sends.then(|| mode(call));
-                    let kept = Persistent { message, sends };
-                    self.requests.make_persistent(request, kept)
-                }
-                // What starts with it is not known.
-                None => self.requests.free(request).into_iter().collect(),
-            }
+            let sends = sends.then(|| mode(call));
+            let kept = self.envelope(&message)?;
+            let kept = kept.map(|message| Persistent { message, sends });
+            self.requests.make_persistent(request, kept)
         } else if let Some(message) = call.sent() {
+            let outcome = self.next_outcome();
             let id = match self.envelope(&message)? {
-                Some(message) => self.send_later(&message, mode(call))?,
+                Some(message) => self.send_later(&message, mode(call), outcome)?,
                 None => None,
             };
             self.requests.start(request, false, id)
         } else if let Some(message) = call.received() {
+            let outcome = self.next_outcome();
             let id = match self.envelope(&message)? {
-                Some(message) => self.receive_later(&message)?,
-                None => {
-                    self.receives += 1;
-                    None
-                }
+                Some(message) => self.receive_later(&message, outcome)?,
+                None => None,
             };
             self.requests.start(request, true, id)
         } else {
@@ -252,12 +246,17 @@ impl Caller {
 
     /// A persistent request starts.
     fn start(&mut self, request: Request) -> Result<(), Problem> {
-        let Some(Persistent { message, sends }) = self.requests.persistent(request).cloned() else {
+        let Some(kept) = self.requests.persistent(request).cloned() else {
+            return Ok(());
+        };
+        let outcome = self.next_outcome();
+        // What starts on a communicator that is not known is left out.
+        let Some(Persistent { message, sends }) = kept else {
             return Ok(());
         };
         let id = match sends {
-            Some(mode) => self.send_later(&message, mode)?,
-            None => self.receive_later(&message)?,
+            Some(mode) => self.send_later(&message, mode, outcome)?,
+            None => self.receive_later(&message, outcome)?,
         };
         let over = self.requests.start_persistent(request, sends.is_none(), id);
         self.forget(over.into_iter().flatten().collect())
@@ -267,21 +266,35 @@ impl Caller {
         &mut self,
         message: &Envelope,
         mode: SendMode,
+        outcome: Option<Outcome>,
     ) -> Result<Option<RequestId>, Problem> {
+        if outcome == Some(Outcome::Nothing) {
+            return Ok(None);
+        }
         let id = self.fresh();
         let sent = self.send(message, mode, Some(id))?;
         Ok(sent.then_some(id))
     }
 
-    fn receive_later(&mut self, message: &Envelope) -> Result<Option<RequestId>, Problem> {
-        let number = self.receives;
-        self.receives += 1;
+    /// What came of the message that the rank sends or receives next without blocking, if it was looked up. To be called
+    /// once for each.
+    fn next_outcome(&mut self) -> Option<Outcome> {
+        let number = self.started;
+        self.started += 1;
         let outcomes = self.known.outcomes.get(self.id.index());
         let next = outcomes.and_then(|outcomes| outcomes.get(self.outcomes));
         let outcome = next
             .filter(|(of, _)| *of == number)
             .map(|&(_, outcome)| outcome);
         self.outcomes += usize::from(outcome.is_some());
+        outcome
+    }
+
+    fn receive_later(
+        &mut self,
+        message: &Envelope,
+        outcome: Option<Outcome>,
+    ) -> Result<Option<RequestId>, Problem> {
         let id = self.fresh();
         let posted = self.receive(message, outcome, Some(id))?;
         Ok(posted.then_some(id))
@@ -362,7 +375,7 @@ impl Caller {
             requests.extend(posted.then_some(id));
         }
         if let Some(message) = self.envelope(&sent)? {
-            requests.extend(self.send_later(&message, SendMode::Standard)?);
+            requests.extend(self.send_later(&message, SendMode::Standard, None)?);
         }
         self.wait_for(requests)
     }

@@ -1,15 +1,15 @@
-//! What receives got that would take a message from anyone, or that were cancelled. A call that does not block returns before it
-//! is known, so that it is looked up in advance: while the trace is checked.
+//! What receives got that would take a message from anyone, and which sends and receives were cancelled. A call that does not
+//! block returns before it is known, so that it is looked up in advance: while the trace is checked.
 
 use super::requests::Requests;
 use flitwise_formats::dumpi::Status;
 use flitwise_formats::dumpi::handle::{ANY_SOURCE, ANY_TAG};
 use flitwise_formats::dumpi::{Call, Message, Request};
 
-/// What a receive got.
+/// What came of a receive or of a send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
-    /// No message: it was cancelled, or from no process.
+    /// No message: it was cancelled, or is from no process.
     Nothing,
     /// A message of this rank of the communicator, with this tag if it is known.
     Message { source: i32, tag: Option<i32> },
@@ -33,23 +33,40 @@ pub(super) fn is_open(message: &Message) -> bool {
     message.peer == ANY_SOURCE || message.tag == ANY_TAG
 }
 
-/// The outcomes of a rank, each with the number of its receive among those that do not block, ascending.
+fn kind(message: &Message, sends: bool) -> Kind {
+    match sends {
+        true => Kind::Send,
+        false => Kind::Receive {
+            open: is_open(message),
+        },
+    }
+}
+
+/// The outcomes of a rank, each with the number of its message among those that the rank sends and receives without blocking,
+/// ascending.
 pub(super) type Outcomes = Box<[(u64, Outcome)]>;
 
-/// A receive under way.
+/// A send or a receive.
+#[derive(Clone, Copy)]
+enum Kind {
+    Send,
+    Receive { open: bool },
+}
+
+/// A send or a receive under way.
 struct Started {
     number: u64,
-    open: bool,
+    kind: Kind,
     cancelled: bool,
 }
 
 /// Looks the outcomes of a rank up.
 #[derive(Default)]
 pub(super) struct Lookup {
-    /// Sends are there only to keep the order behind a number; of a persistent receive it is known whether it is open.
-    requests: Requests<Option<Started>, Option<bool>>,
-    /// Receives so far that do not block.
-    receives: u64,
+    /// `None`: the program completes it by itself.
+    requests: Requests<Option<Started>, Kind>,
+    /// Sends and receives so far that do not block.
+    started: u64,
     found: Vec<(u64, Outcome)>,
 }
 
@@ -57,12 +74,6 @@ impl Lookup {
     /// The next call of the rank.
     pub fn see(&mut self, call: &Call<'_>) {
         match call {
-            Call::Irecv(_) => {
-                if let (Some(message), Some(request)) = (call.received(), call.made_request()) {
-                    let started = self.receive(is_open(&message));
-                    self.requests.start(request, true, Some(started));
-                }
-            }
             Call::Start(c) => self.start(c.request),
             Call::Startall(c) => c.requests.iter().for_each(|request| self.start(request)),
             Call::Cancel(c) => {
@@ -78,37 +89,40 @@ impl Lookup {
             }
             _ => match (call.persistent(), call.made_request()) {
                 (Some((message, sends)), Some(request)) => {
-                    let open = (!sends).then(|| is_open(&message));
-                    self.requests.make_persistent(request, open);
+                    self.requests
+                        .make_persistent(request, kind(&message, sends));
                 }
-                (None, Some(request)) => {
-                    self.requests.start(request, false, None);
-                }
+                (None, Some(request)) => self.makes(call, request),
                 _ => call.completed(&mut |request, status| self.complete(request, status)),
             },
         }
     }
 
-    fn receive(&mut self, open: bool) -> Started {
-        let number = self.receives;
-        self.receives += 1;
+    /// A call makes a request that is not persistent.
+    fn makes(&mut self, call: &Call<'_>, request: Request) {
+        let sent = call.sent().map(|message| kind(&message, true));
+        let kind = sent.or_else(|| call.received().map(|message| kind(&message, false)));
+        let receives = matches!(kind, Some(Kind::Receive { .. }));
+        let started = kind.map(|kind| self.message(kind));
+        self.requests.start(request, receives, started);
+    }
+
+    fn message(&mut self, kind: Kind) -> Started {
+        let number = self.started;
+        self.started += 1;
         Started {
             number,
-            open,
+            kind,
             cancelled: false,
         }
     }
 
     fn start(&mut self, request: Request) {
-        match self.requests.persistent(request) {
-            Some(&Some(open)) => {
-                let started = self.receive(open);
-                self.requests.start_persistent(request, true, Some(started));
-            }
-            Some(None) => {
-                self.requests.start_persistent(request, false, None);
-            }
-            None => {}
+        if let Some(&kind) = self.requests.persistent(request) {
+            let receives = matches!(kind, Kind::Receive { .. });
+            let started = self.message(kind);
+            self.requests
+                .start_persistent(request, receives, Some(started));
         }
     }
 
@@ -119,10 +133,12 @@ impl Lookup {
     }
 
     fn over(&mut self, started: &Started, status: Option<Status>) {
-        let outcome = match status {
-            // A receive that says what it takes may have been cancelled all the same.
-            Some(status) if started.open || status.cancelled => Outcome::of(status),
-            None if started.cancelled => Outcome::Nothing,
+        let outcome = match (started.kind, status) {
+            // Whatever a message says, it may have been cancelled.
+            (_, Some(status)) if status.cancelled => Outcome::Nothing,
+            (Kind::Receive { open: true }, Some(status)) => Outcome::of(status),
+            // Few libraries cancel sends: without a status it counts as sent.
+            (Kind::Receive { .. }, None) if started.cancelled => Outcome::Nothing,
             _ => return,
         };
         self.found.push((started.number, outcome));

@@ -90,7 +90,30 @@ pub fn persistent(world: &mut World, dice: &mut Dice<'_>) {
     }
 }
 
-/// A receive that is cancelled, and a send whose request is freed.
+/// A send of `rank` that is cancelled: its status says that it was not sent.
+fn cancelled_send(world: &mut World, (comm, rank): (usize, usize), peer: i64) {
+    let number = world.request(rank);
+    let handle = world.handle(comm, rank);
+    world.call(
+        rank,
+        6,
+        "MPI_Issend",
+        &[
+            3.into(),
+            INT.into(),
+            peer.into(),
+            78.into(),
+            handle.into(),
+            number.into(),
+        ],
+    );
+    world.call(rank, 6, "MPI_Cancel", &[number.into()]);
+    let status = Value::Statuses(vec![(0, -1, true, 0, -1)]);
+    world.call(rank, 6, "MPI_Wait", &[number.into(), status]);
+    world.ranks[rank].free_requests.push(number);
+}
+
+/// A receive and a send that are cancelled, and a send whose request is freed.
 pub fn cancelled(world: &mut World, dice: &mut Dice<'_>) {
     world.feature(true, "cancelled");
     let Pair {
@@ -125,6 +148,7 @@ pub fn cancelled(world: &mut World, dice: &mut Dice<'_>) {
     world.call(to, 6, "MPI_Wait", &[number.into(), status]);
     world.ranks[to].free_requests.push(number);
 
+    cancelled_send(world, (comm, from), to_peer);
     let number = world.request(from);
     let handle = world.handle(comm, from);
     let id = world.id(from);

@@ -1,0 +1,63 @@
+//! How `convert` and `slice` read traces that do not say all that VEF does.
+
+use crate::cli::tell;
+use clap::{Args, ValueEnum};
+use flitwise::replay::trace::{ComputeTime, Reading};
+use flitwise::units::Ratio;
+use flitwise_formats::source::shown;
+use std::path::Path;
+
+/// Options for traces that become VEF, or another format.
+#[derive(Debug, Args)]
+pub(super) struct ReadingArgs {
+    /// Flops per second of a rank in a TI trace, read or written [default: 20000].
+    #[arg(long, value_name = "FLOPS", value_parser = flops)]
+    host_speed: Option<Ratio>,
+    /// Clock of a DUMPI trace that computations are taken from [default: wall, if it was recorded].
+    #[arg(long, value_name = "CLOCK")]
+    compute_time: Option<Clock>,
+    /// Leaves out calls of a DUMPI trace that can't be replayed.
+    #[arg(long)]
+    skip_unsupported: bool,
+}
+
+/// A speed as an experiment has it: `1e9`.
+fn flops(text: &str) -> Result<Ratio, String> {
+    let number = text.parse::<f64>().ok().and_then(Ratio::from_f64);
+    let number = number.filter(|speed| *speed != Ratio::ZERO);
+    number.ok_or_else(|| "it is no number of flops per second above 0, such as 1e9".to_owned())
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Clock {
+    /// The wall clock.
+    Wall,
+    /// The processor time of the rank.
+    Cpu,
+}
+
+impl ReadingArgs {
+    /// The options as the library takes them.
+    pub(super) fn reading(&self) -> Reading {
+        let default = Reading::default();
+        let compute_time = self.compute_time.map(|clock| match clock {
+            Clock::Wall => ComputeTime::Wall,
+            Clock::Cpu => ComputeTime::Cpu,
+        });
+        Reading {
+            host_speed: self.host_speed.unwrap_or(default.host_speed),
+            compute_time,
+            skip_unsupported: self.skip_unsupported,
+        }
+    }
+
+    /// Says of the TI trace at `path` how long its computations are taken to be, if no option does.
+    pub(super) fn warn_of_speed(&self, path: &Path) {
+        if self.host_speed.is_none() {
+            tell(format_args!(
+                "{} counts flops, at 20,000 a second where nothing says more: --host-speed has the speed of a rank",
+                shown(path).display()
+            ));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Energies worked out by hand (`docs/energy.md`): every state, class and part draws watts of its own, so that none can stand for
+//! another.
+
+use flitwise::config::{Plan, load, resolve_text};
+use flitwise::fabric::spec::{DownState, LinkPower};
+use flitwise::results::result_json;
+use flitwise::run::{Control, run_plan};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn config(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("configs")
+        .join(name)
+}
+
+fn result(plan: &Plan) -> Value {
+    result_json(plan, &run_plan(plan, &Control::default(), 1).unwrap())
+}
+
+/// NIC 0 sends to NIC 1 all it can, on a switch with four NICs: two of eight directions of links carry something.
+fn energy(power: &str, warm_up: &str, window: &str) -> Value {
+    let text = format!(
+        "[fabric]\nkind = \"input-queued\"\npreset = \"sauron\"\ntopology = {{ kind = \"single\", nics = 4 }}\n\
+         [[background]]\nrate = 1\nmessage = \"1KiB\"\npattern = {{ flows = [{{ from = 0, to = 1 }}] }}\n\
+         [measure]\nwarm_up = \"{warm_up}\"\nmax_warm_up = \"{warm_up}\"\nwindow = \"{window}\"\n\
+         [power]\nlink_watts = 5\noff_watts = 2\nlow_watts = 3\ntransition_watts = 11\nswitch_watts = 70\nnic_watts = 13\n{power}\n"
+    );
+    let plan = resolve_text("test", &text, Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
+    result(&plan)["energy"].clone()
+}
+
+/// `expected` in microjoules, within a tick of 1 ns of a direction.
+fn assert_uj(found: &Value, expected: f64) {
+    let found = found.as_f64().unwrap() * 1e6;
+    assert!((found - expected).abs() < 0.1, "{found}, not {expected}");
+}
+
+fn states(energy: &Value) -> [&Value; 4] {
+    let by_state = &energy["host_links"]["energy_by_state_j"];
+    ["up", "down", "waking", "sleeping"].map(|state| &by_state[state])
+}
+
+#[test]
+fn every_part_draws_its_own_watts() {
+    let off = energy("policy = \"on-off\"", "40us", "20us");
+    let [up, down, waking, sleeping] = states(&off);
+    assert_uj(up, 2.0 * 5.0 * 20.0);
+    assert_uj(down, 6.0 * 2.0 * 20.0);
+    assert_uj(waking, 0.0);
+    assert_uj(sleeping, 0.0);
+    assert_uj(&off["switches_j"], 70.0 * 20.0);
+    assert_uj(&off["nics_j"], 4.0 * 13.0 * 20.0);
+    assert_uj(&off["links_j"], 440.0);
+    assert_uj(&off["links_always_up_j"], 8.0 * 5.0 * 20.0);
+    assert_uj(&off["total_j"], 440.0 + 1400.0 + 1040.0);
+    let number = |key: &str| off[key].as_f64().unwrap();
+    assert!((number("links_saved") - 0.45).abs() < 1e-4);
+    assert!((number("mean_watts") - 144.0).abs() < 0.01);
+    // 96 Gb/s for 20 us, less the headers and what is not whole at the ends of the window.
+    let bits = number("delivered_bits");
+    assert!((0.95..=1.0).contains(&(bits / 1.92e6)), "{bits}");
+    assert!((number("pj_per_bit") - 2880e6 / bits).abs() < 0.1);
+}
+
+#[test]
+fn low_links_and_cables_draw_what_they_should() {
+    let low = energy("policy = \"high-low\"", "40us", "20us");
+    let [up, down, ..] = states(&low);
+    assert_uj(up, 2.0 * 5.0 * 20.0);
+    assert_uj(down, 6.0 * 3.0 * 20.0);
+    let on = energy("policy = \"always-on\"", "40us", "20us");
+    assert_uj(&on["links_j"], 8.0 * 5.0 * 20.0);
+    // Both directions of a cable together.
+    let cable = energy("policy = \"on-off\"\nwatts_per = \"cable\"", "40us", "20us");
+    assert_uj(&cable["links_j"], 220.0);
+    assert_uj(&cable["switches_j"], 1400.0);
+}
+
+/// Links are up at first. Those that nothing uses go down after 10 / 0.9 us, which takes 4 us.
+#[test]
+fn transitions_draw_watts_of_their_own() {
+    let energy = energy("policy = \"on-off\"\nsleep = \"4us\"", "10us", "10us");
+    let [up, down, waking, sleeping] = states(&energy);
+    let idle = 10.0 / 0.9 - 10.0;
+    assert_uj(up, 5.0 * (2.0 * 10.0 + 6.0 * idle));
+    assert_uj(sleeping, 6.0 * 11.0 * 4.0);
+    assert_uj(down, 6.0 * 2.0 * (10.0 - 4.0 - idle));
+    assert_uj(waking, 0.0);
+}
+
+/// A job is charged the mean power of the run for its time.
+#[test]
+fn a_job_is_charged_for_its_time() {
+    let plan = load(&config("hpl-16-power.toml"), &[]).unwrap();
+    let result = result(&plan);
+    let job = &result["jobs"][0];
+    let seconds = job["execution_time_ps"].as_f64().unwrap() * 1e-12;
+    let watts = result["energy"]["mean_watts"].as_f64().unwrap();
+    let joules = job["energy_j"].as_f64().unwrap();
+    assert!((joules / (watts * seconds) - 1.0).abs() < 1e-9);
+    let delay = result["energy"]["energy_delay_js"].as_f64().unwrap();
+    let total = result["energy"]["total_j"].as_f64().unwrap();
+    let whole = result["execution_time_ps"].as_f64().unwrap() * 1e-12;
+    assert!((delay / (total * whole) - 1.0).abs() < 1e-9);
+}
+
+/// 003, Table I: 10 us and, by ρ = 90 %, 11.1 us. One lane of twelve sends B* = 10 us · 12 GB/s · (1/12) / (1 − 1/12) while
+/// it would take as long to go up (`docs/link-power.md` §4); a smaller queue has a lower threshold.
+#[test]
+fn times_and_thresholds_are_those_of_the_preset() {
+    let thresholds = |vl_policy: &str| {
+        let sets = [
+            "power.policy=high-low".to_owned(),
+            "fabric.topology={kind=\"k-ary-n-tree\",k=4,n=5}".to_owned(),
+            format!("qos.vl_policy={vl_policy}"),
+        ];
+        let fabric = load(&config("sauron.toml"), &sets)
+            .unwrap()
+            .experiment
+            .fabric;
+        let LinkPower {
+            wake,
+            down_after,
+            down: DownState::Low(low),
+            ..
+        } = *fabric.link_power.unwrap()
+        else {
+            panic!("links have a low state");
+        };
+        let ns = |ticks: u64| fabric.units.tick.ns(ticks.into());
+        assert!((ns(wake) - 10_000.0).abs() < 1.0, "{}", ns(wake));
+        assert!(
+            (ns(down_after) - 11_111.1).abs() < 2.0,
+            "{}",
+            ns(down_after)
+        );
+        low.switch_threshold_bytes
+    };
+    assert_eq!(thresholds("dbbm"), 10_909);
+    assert!(thresholds("voqsw") < 10_909);
+}
