@@ -169,6 +169,25 @@ fn every_trace_replays_on_the_torus() {
     every_trace_on(TORUS);
 }
 
+/// On InfiniBand, too, and in no less time than on an ideal network.
+#[test]
+fn every_trace_replays_on_infiniband() {
+    for real in ALL {
+        let trace = own(real);
+        let text = format!(
+            "baseline.enabled = false\n[fabric]\npreset = \"ib-edr\"\n{TREE}\n[[job]]\ntrace = '{}'\n",
+            trace.display()
+        );
+        let mut plan = resolve_text("test", &text, Path::new(""), &[]).unwrap();
+        plan.split = true;
+        let result = run_plan(&plan, &Control::default(), 1).unwrap();
+        let job = check_alone(real, &result.main, &compute(&trace), real.file);
+        let ideal = result.ideal.unwrap().jobs[0].clone().unwrap();
+        assert!(ideal.complete, "{}", real.file);
+        assert!(job.execution_ps >= ideal.execution_ps, "{}", real.file);
+    }
+}
+
 /// Whatever ends a send, the same messages are exchanged.
 #[test]
 fn every_send_completion_replays() {

@@ -6,7 +6,9 @@ use flitwise::config::{Base, Plan, Study, resolve_text};
 use flitwise::results::{TimelineFile, TimelineFormat, result_json};
 use flitwise::run::{Control, RunResult, Session, Simulation, Status, run_plan};
 use flitwise::study::{Grid, Here, Studied, Unwatched};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// 64 NICs on 16 switches of Omni-Path, 64 on a torus of 16 switches, and 64 on 16 switches of InfiniBand.
 const FABRICS: [&str; 3] = [
@@ -148,6 +150,51 @@ fn a_ti_trace_that_simgrid_does_not_replay_ends() {
         &folder.join("lulesh-27-ti.tar.gz"),
         &folder.join("counts.json"),
     );
+}
+
+/// Messages and bytes of each pair of ranks, as `trace info --matrix csv` has them.
+fn matrix(trace: &Path) -> BTreeMap<(u32, u32), (u64, u64)> {
+    let out = Command::new(env!("CARGO_BIN_EXE_flitwise"))
+        .args(["trace", "info", "--matrix", "csv"])
+        .arg(trace)
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", trace.display());
+    let text = String::from_utf8(out.stdout).unwrap();
+    let mut rows = csv::Reader::from_reader(text.as_bytes());
+    rows.deserialize::<(u32, u32, u64, u64)>()
+        .map(|row| row.unwrap())
+        .map(|(src, dst, messages, bytes)| ((src, dst), (messages, bytes)))
+        .collect()
+}
+
+/// NAS IS and LULESH were recorded both as DUMPI and as TI: the same messages, of the same bytes. In the TI trace of HPL some
+/// elements have no size: there the messages are the same.
+#[test]
+fn applications_recorded_in_two_formats_send_the_same_messages() {
+    for (name, has_sizes) in [
+        ("nas_is_S-16", true),
+        ("lulesh-27", true),
+        ("hpl-16", false),
+    ] {
+        let dumpi = data(&format!("traces/dumpi/{name}"));
+        let ti = data(&format!("traces/ti/{name}/{name}-ti.tar.gz"));
+        let (Some(dumpi), Some(ti)) = (dumpi, ti) else {
+            return;
+        };
+        let [dumpi, ti] = [dumpi, ti].map(|folder| matrix(&folder));
+        assert!(!dumpi.is_empty(), "{name}");
+        let messages = |matrix: &BTreeMap<_, (u64, u64)>| -> Vec<_> {
+            let pairs = matrix.iter();
+            pairs
+                .map(|(&pair, &(messages, _))| (pair, messages))
+                .collect()
+        };
+        assert_eq!(messages(&dumpi), messages(&ti), "{name}");
+        if has_sizes {
+            assert_eq!(dumpi, ti, "{name}");
+        }
+    }
 }
 
 /// Written by hand to show what SimGrid's replayer takes.

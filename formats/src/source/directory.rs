@@ -29,9 +29,14 @@ pub fn directory(path: &Path) -> String {
         let Ok(head) = source.head() else {
             continue;
         };
-        if head.starts_with(b"VEF") {
+        let format = Foreign::of(head);
+        let is_whole = matches!(
+            format,
+            Some(Foreign::Goal | Foreign::GoalBinary | Foreign::Ti)
+        );
+        if head.starts_with(b"VEF") || is_whole {
             traces.push(format!("`{}`", file.display()));
-        } else if let Some(format) = Foreign::of(head).filter(|format| format.is_trace()) {
+        } else if let Some(format) = format.filter(|format| format.is_trace()) {
             foreign.get_or_insert(format);
         }
     }
@@ -42,8 +47,13 @@ pub fn directory(path: &Path) -> String {
             "{WHAT}; name one of those in it: {}{more}",
             traces.join(", ")
         ),
+        (true, Some(Foreign::Dumpi)) => {
+            format!("{WHAT}; the files of a DUMPI trace in it must be called `PREFIX-NNNN.bin`")
+        }
         (true, Some(format)) => format!("{WHAT}; in it is {format}"),
-        (true, None) => format!("{WHAT}; name a file"),
+        (true, None) => format!(
+            "{WHAT}, and no file in it looks like one; name a file, or the directory of the files of a DUMPI trace"
+        ),
     }
 }
 
@@ -56,15 +66,23 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let said = || directory(dir.path());
         std::fs::write(dir.path().join("notes.txt"), "no trace").unwrap();
-        assert_eq!(said(), "is a directory, not a trace file; name a file");
+        assert!(
+            said().contains("no file in it looks like one"),
+            "{}",
+            said()
+        );
         std::fs::write(dir.path().join("a-0000.bin"), b"\xff\xaa\xddDUMPI\0").unwrap();
         assert!(
-            said().contains("in it is a DUMPI trace, where"),
+            said().ends_with("must be called `PREFIX-NNNN.bin`"),
             "{}",
             said()
         );
         for name in ["d.vef", "b.vef", "c", "e.vef"] {
-            std::fs::write(dir.path().join(name), "VEF3 2 2 1 0 0 0 1000\n").unwrap();
+            let text = match name {
+                "c" => "num_ranks 2\n",
+                _ => "VEF3 2 2 1 0 0 0 1000\n",
+            };
+            std::fs::write(dir.path().join(name), text).unwrap();
         }
         let path = |name: &str| dir.path().join(name).display().to_string();
         let [b, c, d] = ["b.vef", "c", "d.vef"].map(path);

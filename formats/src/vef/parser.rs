@@ -295,7 +295,7 @@ impl Parser {
             cure = if buf.starts_with(b"VEF") {
                 "only the versions VEF and VEF3 are supported: convert the trace"
             } else {
-                "this is not a VEF trace"
+                "this is no VEF trace, and it does not look like one of DUMPI, GOAL or TI"
             };
         } else if let Expects::Comms { count, .. } = self.expects
             && fault.at == 0
