@@ -181,7 +181,12 @@ fn every_trace_replays_on_infiniband() {
         let mut plan = resolve_text("test", &text, Path::new(""), &[]).unwrap();
         plan.split = true;
         let result = run_plan(&plan, &Control::default(), 1).unwrap();
-        let job = check_alone(real, &result.main, &compute(&trace), real.file);
+        let job = check(real, &result.main, &compute(&trace), real.file);
+        let stats = &result.main.stats;
+        assert_eq!(stats.flits_injected, stats.flits_delivered, "{}", real.file);
+        assert_eq!(stats.messages, stats.messages_delivered, "{}", real.file);
+        let bytes: u64 = stats.service_levels.iter().map(|sl| sl.bytes).sum();
+        assert_eq!(bytes, job.bytes, "{}", real.file);
         let ideal = result.ideal.unwrap().jobs[0].clone().unwrap();
         assert!(ideal.complete, "{}", real.file);
         assert!(job.execution_ps >= ideal.execution_ps, "{}", real.file);
