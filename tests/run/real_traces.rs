@@ -1,4 +1,4 @@
-//! Real traces replay to their end, on both fabrics of Hiperion's section 4.3, and
+//! Real traces replay to their end, on both fabrics of Hiperion's section 4.3 and on InfiniBand, and
 //! everything that is in them arrives.
 //!
 //! The counts were taken from the files by other programs than this one.

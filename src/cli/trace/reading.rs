@@ -51,11 +51,12 @@ impl ReadingArgs {
         }
     }
 
-    /// Says of the TI trace at `path` how long its computations are taken to be, if no option does.
+    /// Says how fast the ranks of the TI trace at `path` are taken to compute, if no option does.
     pub(super) fn warn_of_speed(&self, path: &Path) {
         if self.host_speed.is_none() {
+            let speed = Reading::default().host_speed;
             tell(format_args!(
-                "{} counts flops, at 20,000 a second where nothing says more: --host-speed has the speed of a rank",
+                "{} counts flops, and a rank is taken to do {speed} of them a second: --host-speed says how many it does",
                 shown(path).display()
             ));
         }

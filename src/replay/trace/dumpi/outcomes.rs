@@ -33,15 +33,6 @@ pub(super) fn is_open(message: &Message) -> bool {
     message.peer == ANY_SOURCE || message.tag == ANY_TAG
 }
 
-fn kind(message: &Message, sends: bool) -> Kind {
-    match sends {
-        true => Kind::Send,
-        false => Kind::Receive {
-            open: is_open(message),
-        },
-    }
-}
-
 /// The outcomes of a rank, each with the number of its message among those that the rank sends and receives without blocking,
 /// ascending.
 pub(super) type Outcomes = Box<[(u64, Outcome)]>;
@@ -51,6 +42,21 @@ pub(super) type Outcomes = Box<[(u64, Outcome)]>;
 enum Kind {
     Send,
     Receive { open: bool },
+}
+
+impl Kind {
+    fn of(message: &Message, sends: bool) -> Self {
+        match sends {
+            true => Self::Send,
+            false => Self::Receive {
+                open: is_open(message),
+            },
+        }
+    }
+
+    fn receives(self) -> bool {
+        matches!(self, Self::Receive { .. })
+    }
 }
 
 /// A send or a receive under way.
@@ -89,8 +95,8 @@ impl Lookup {
             }
             _ => match (call.persistent(), call.made_request()) {
                 (Some((message, sends)), Some(request)) => {
-                    self.requests
-                        .make_persistent(request, kind(&message, sends));
+                    let kind = Kind::of(&message, sends);
+                    self.requests.make_persistent(request, kind);
                 }
                 (None, Some(request)) => self.makes(call, request),
                 _ => call.completed(&mut |request, status| self.complete(request, status)),
@@ -100,9 +106,10 @@ impl Lookup {
 
     /// A call makes a request that is not persistent.
     fn makes(&mut self, call: &Call<'_>, request: Request) {
-        let sent = call.sent().map(|message| kind(&message, true));
-        let kind = sent.or_else(|| call.received().map(|message| kind(&message, false)));
-        let receives = matches!(kind, Some(Kind::Receive { .. }));
+        let sent = call.sent().map(|message| Kind::of(&message, true));
+        let received = || call.received().map(|message| Kind::of(&message, false));
+        let kind = sent.or_else(received);
+        let receives = kind.is_some_and(Kind::receives);
         let started = kind.map(|kind| self.message(kind));
         self.requests.start(request, receives, started);
     }
@@ -119,10 +126,9 @@ impl Lookup {
 
     fn start(&mut self, request: Request) {
         if let Some(&kind) = self.requests.persistent(request) {
-            let receives = matches!(kind, Kind::Receive { .. });
             let started = self.message(kind);
             self.requests
-                .start_persistent(request, receives, Some(started));
+                .start_persistent(request, kind.receives(), Some(started));
         }
     }
 

@@ -208,6 +208,20 @@ impl<'s> Switch<'s> {
         })
     }
 
+    /// The packets that request `output`, by in-port and VL. `busy`: the in-ports in which a packet waits.
+    fn heads(&self, output: usize, busy: &[usize]) -> BTreeMap<(usize, usize), Vec<PacketId>> {
+        busy.iter()
+            .flat_map(|&input| (0..self.vls).map(move |vl| (input, vl)))
+            .map(|(input, vl)| {
+                (
+                    (input, vl),
+                    self.inputs[input].heads(output * self.vls + vl),
+                )
+            })
+            .filter(|(_, heads)| !heads.is_empty())
+            .collect()
+    }
+
     /// Phase 5: what each output grants in an iteration.
     pub fn grants(
         &self,
@@ -232,13 +246,7 @@ impl<'s> Switch<'s> {
             if !output.write.is_idle(now, self.voq) || links[link].keeps_port(now, ahead) {
                 continue;
             }
-            let queues = busy
-                .iter()
-                .flat_map(|&input| (0..self.vls).map(move |vl| (input, vl)));
-            let heads: BTreeMap<_, _> = queues
-                .map(|(input, vl)| ((input, vl), self.inputs[input].heads(at * self.vls + vl)))
-                .filter(|(_, heads)| !heads.is_empty())
-                .collect();
+            let heads = self.heads(at, &busy);
             if heads.is_empty() {
                 continue;
             }

@@ -90,25 +90,24 @@ pub fn persistent(world: &mut World, dice: &mut Dice<'_>) {
     }
 }
 
-/// A send of `rank` that is cancelled: its status says that it was not sent.
-fn cancelled_send(world: &mut World, (comm, rank): (usize, usize), peer: i64) {
+/// `rank` starts a send or a receive of three integers. Returns the number of its request.
+fn starts(
+    world: &mut World,
+    (comm, rank): (usize, usize),
+    name: &'static str,
+    envelope: [i64; 2],
+) -> i64 {
     let number = world.request(rank);
     let handle = world.handle(comm, rank);
-    world.call(
-        rank,
-        6,
-        "MPI_Issend",
-        &[
-            3.into(),
-            INT.into(),
-            peer.into(),
-            78.into(),
-            handle.into(),
-            number.into(),
-        ],
-    );
+    let [peer, tag] = envelope;
+    let arguments = [3, INT, peer, tag, handle, number].map(Value::from);
+    world.call(rank, 6, name, &arguments);
+    number
+}
+
+/// `rank` cancels a request and waits for it.
+fn cancels(world: &mut World, rank: usize, number: i64, status: Value) {
     world.call(rank, 6, "MPI_Cancel", &[number.into()]);
-    let status = Value::Statuses(vec![(0, -1, true, 0, -1)]);
     world.call(rank, 6, "MPI_Wait", &[number.into(), status]);
     world.ranks[rank].free_requests.push(number);
 }
@@ -124,47 +123,19 @@ pub fn cancelled(world: &mut World, dice: &mut Dice<'_>) {
     if from == to {
         return;
     }
+    let was_cancelled = || Value::Statuses(vec![(0, -1, true, 0, -1)]);
     let source = if dice.one_in(2) { ANY } else { from_peer };
-    let number = world.request(to);
-    let handle = world.handle(comm, to);
-    world.call(
-        to,
-        6,
-        "MPI_Irecv",
-        &[
-            3.into(),
-            INT.into(),
-            source.into(),
-            77.into(),
-            handle.into(),
-            number.into(),
-        ],
-    );
-    world.call(to, 6, "MPI_Cancel", &[number.into()]);
+    let number = starts(world, (comm, to), "MPI_Irecv", [source, 77]);
     let status = match dice.one_in(2) {
-        true => Value::Statuses(vec![(0, -1, true, 0, -1)]),
+        true => was_cancelled(),
         false => statuses(false, &[]),
     };
-    world.call(to, 6, "MPI_Wait", &[number.into(), status]);
-    world.ranks[to].free_requests.push(number);
+    cancels(world, to, number, status);
+    let number = starts(world, (comm, from), "MPI_Issend", [to_peer, 78]);
+    cancels(world, from, number, was_cancelled());
 
-    cancelled_send(world, (comm, from), to_peer);
-    let number = world.request(from);
-    let handle = world.handle(comm, from);
     let id = world.id(from);
-    world.call(
-        from,
-        6,
-        "MPI_Isend",
-        &[
-            3.into(),
-            INT.into(),
-            to_peer.into(),
-            8.into(),
-            handle.into(),
-            number.into(),
-        ],
-    );
+    let number = starts(world, (comm, from), "MPI_Isend", [to_peer, 8]);
     let comm_id = CommId::new(comm as u32);
     world.expect_call(
         from,
