@@ -14,7 +14,7 @@ pub mod idset;
 pub mod infiniband;
 pub mod limits;
 mod line_error;
-mod matching;
+pub mod matching;
 pub mod place;
 pub mod quote;
 pub mod sink;

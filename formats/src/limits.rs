@@ -113,7 +113,7 @@ pub const MAX_GOAL_RANK_EDGES: usize = 1 << 25;
 /// first, second, … operation do not count.
 pub const MAX_GOAL_LABELS: usize = 1 << 28;
 
-/// Messages that a check of a GOAL schedule or of a TI trace counts by sender, receiver and tag, of those
+/// Messages that a check of a GOAL schedule, a TI trace or a DUMPI recording counts by sender, receiver and tag, of those
 /// that lack their counterpart so far; of further ones it compares the numbers by receiver only.
 pub const MAX_UNMATCHED: usize = 1 << 22;
 
@@ -131,7 +131,7 @@ pub const MAX_TI_COUNT: u64 = 1 << 53;
 /// without a name.
 pub const MAX_LANE_BUFFERS: usize = 64 << 20;
 
-/// Collectives of a rank of a TI trace that a check compares one by one with those of the others.
+/// Collectives of a rank of a TI trace, or of one communicator of a DUMPI recording, that a check compares one by one with those of the others.
 pub const MAX_TRACKED_COLLECTIVES: usize = 1 << 22;
 
 /// Most bytes of the list of the files of a TI trace: 250 for each of [`MAX_TASKS`] names.

@@ -1,15 +1,28 @@
 //! Counts sends against receives, by sender, receiver and tag.
+//!
+//! ```
+//! use flitwise_formats::matching::{Matching, Unmatched};
+//!
+//! let mut matching = Matching::new(2);
+//! matching.send(0, 1, 7, "a send");
+//! matching.send(0, 1, 8, "another one");
+//! matching.receive(Some(0), 1, Some(7), "a receive");
+//! let [Unmatched::Sends { tag: 8, count: 1, place, .. }] = matching.finish()[..] else {
+//!     panic!("the second one is not received");
+//! };
+//! assert_eq!(place, "another one");
+//! ```
 
 use hashbrown::HashMap;
 
 use crate::limits::MAX_UNMATCHED;
 use crate::place::Place;
 
-/// The messages of a trace that were seen so far, as far as their counterparts are missing.
+/// The messages of a trace that were seen so far, as far as their counterparts are missing. `P` is a place in the trace.
 #[derive(Debug)]
-pub(crate) struct Matching {
+pub struct Matching<P = Place> {
     /// Sends without a receive, or (negative) receives without a send, with the place of the last of them.
-    open: HashMap<(u32, u32, u64), (i64, Place)>,
+    open: HashMap<(u32, u32, u64), (i64, P)>,
     /// By receiver.
     receivers: Vec<Receiver>,
     /// Some messages are counted by receiver only.
@@ -26,29 +39,47 @@ struct Receiver {
 
 /// Messages that lack their counterpart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unmatched {
+pub enum Unmatched<P = Place> {
     /// Sends from `src` with `tag` that `dst` never receives.
     Sends {
+        /// Sender.
         src: u32,
+        /// Receiver.
         dst: u32,
+        /// Tag.
         tag: u64,
+        /// How many.
         count: u64,
-        place: Place,
+        /// The last one.
+        place: P,
     },
     /// Receives of `dst` from `src` with `tag` that never get a message.
     Receives {
+        /// Sender.
         src: u32,
+        /// Receiver.
         dst: u32,
+        /// Tag.
         tag: u64,
+        /// How many.
         count: u64,
-        place: Place,
+        /// The last one.
+        place: P,
     },
     /// Receives of `dst` and sends to it whose numbers differ.
-    Numbers { dst: u32, sends: u64, receives: u64 },
+    Numbers {
+        /// Receiver.
+        dst: u32,
+        /// Messages to it.
+        sends: u64,
+        /// Messages that it receives.
+        receives: u64,
+    },
 }
 
-impl Matching {
+impl<P: Copy> Matching<P> {
     /// None so far, of `ranks` ranks.
+    #[must_use]
     pub fn new(ranks: u32) -> Self {
         Self {
             open: HashMap::new(),
@@ -58,7 +89,7 @@ impl Matching {
     }
 
     /// A send to a rank that is there.
-    pub fn send(&mut self, src: u32, dst: u32, tag: u64, place: Place) {
+    pub fn send(&mut self, src: u32, dst: u32, tag: u64, place: P) {
         if let Some(receiver) = self.receivers.get_mut(dst as usize) {
             receiver.sends += 1;
         }
@@ -66,7 +97,7 @@ impl Matching {
     }
 
     /// A receive; `None` for any.
-    pub fn receive(&mut self, src: Option<u32>, dst: u32, tag: Option<u64>, place: Place) {
+    pub fn receive(&mut self, src: Option<u32>, dst: u32, tag: Option<u64>, place: P) {
         let exact = src.zip(tag);
         if let Some(receiver) = self.receivers.get_mut(dst as usize) {
             receiver.receives += 1;
@@ -77,7 +108,7 @@ impl Matching {
         }
     }
 
-    fn count(&mut self, key: (u32, u32, u64), step: i64, place: Place) {
+    fn count(&mut self, key: (u32, u32, u64), step: i64, place: P) {
         if let Some((net, last)) = self.open.get_mut(&key) {
             if *net * step >= 0 {
                 *last = place;
@@ -93,8 +124,10 @@ impl Matching {
         }
     }
 
-    /// What lacks its counterpart, in the order of receiver, sender and tag.
-    pub fn finish(self) -> Vec<Unmatched> {
+    /// What lacks its counterpart, in the order of receiver, sender and tag. Beyond [`MAX_UNMATCHED`] open messages only the
+    /// numbers of each receiver are compared.
+    #[must_use]
+    pub fn finish(self) -> Vec<Unmatched<P>> {
         let mut found = Vec::new();
         if !self.coarse {
             let mut open: Vec<_> = self.open.into_iter().collect();

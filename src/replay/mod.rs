@@ -5,6 +5,7 @@
 //! collectives by the plans in [collectives] and waits for the dependencies.
 //! One agenda in picoseconds orders all events.
 
+pub mod agreement;
 mod arrived;
 pub mod background;
 mod causes;

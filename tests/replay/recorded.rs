@@ -3,10 +3,10 @@
 
 use crate::formats::data::data;
 use crate::naive::fabric::{play, replay_of};
-use crate::naive::{Case, Sent, compare, replay};
+use crate::naive::{Case, End, Sent, compare, replay};
 use flitwise::fabric::workload::Workload;
 use flitwise::replay::mpi::Call;
-use flitwise::replay::mpi::{CommId, SendMode, Tag};
+use flitwise::replay::mpi::{CommId, SendMode, Tag, Until};
 use flitwise::replay::outcome::JobOutcome;
 use flitwise::replay::program::{
     Action, After, Event, Label, Op, Place, RankId, StopCheck, StreamId,
@@ -163,4 +163,34 @@ fn the_naive_replay_agrees_on_schedules() {
         "pipelinedring-8-64k",
         "random_bisect-32-256k",
     ]);
+}
+
+/// Two `waitany`s take two requests in the order in which they complete; the third action finds none.
+#[test]
+fn a_waitany_takes_the_request_that_completes_first() {
+    let text = "\
+0 init\n0 irecv 1 7 8 0\n0 irecv 2 7 8 0\n0 waitany 2\n0 send 1 9 8 0\n0 waitany 2\n0 waitany 2\n0 wait 1 0 7\n0 finalize\n\
+1 init\n1 recv 0 9 8 0\n1 send 0 7 8 0\n1 finalize\n\
+2 init\n2 compute 5000\n2 send 0 7 8 0\n2 finalize\n";
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("any.ti");
+    std::fs::write(&trace, text).unwrap();
+    let ranks = calls(&*checked(&trace));
+    let waits = ranks[0][0].iter().filter_map(|op| match &op.action {
+        Action::Mpi(call) => match &**call {
+            Call::Wait { requests, until } => Some((requests.len(), *until)),
+            _ => None,
+        },
+        _ => None,
+    });
+    assert_eq!(
+        waits.collect::<Vec<_>>(),
+        [(2, Until::Any), (2, Until::Any)]
+    );
+    // Rank 1 answers what rank 0 sends behind its first wait, which waits for rank 2 and its 5 us.
+    let outcome = compare(&Case::of(ranks)).unwrap();
+    assert_eq!(outcome.end, End::Complete);
+    let end = |rank, index| outcome.times[&(rank, 0, index)].done_ps.unwrap();
+    assert!(end(0, 2) > 5_000_000);
+    assert!(end(0, 4) > end(1, 1));
 }

@@ -56,8 +56,8 @@
 //!   messages have tag 0.
 //! - **Requests** have no number. `wait` and `test` name the message; the oldest request of that message is meant. A
 //!   `waitall` takes all requests of the rank; recorders write a `wait` for each of them behind it, for requests that
-//!   are done. [`Requests`] tells which is meant. A `waitany` does not say which one completed, and `test` and its kin
-//!   do not say what they saw: a replay goes on, and the request stays pending.
+//!   are done. [`Requests`] tells which is meant. A `waitany` does not say which one completed: a replay waits for the first
+//!   of all that are pending. `test` and its kin do not say what they saw: a replay goes on, and the request stays pending.
 //! - **Protocol.** `ssend` and `issend` complete when they are received; of the others the threshold of whoever replays
 //!   decides. `bsend` and `ibsend` complete at once.
 //! - **Sizes.** A [`Datatype`] that the program made has no size in the trace ([`Datatype::UNKNOWN`]): its elements count

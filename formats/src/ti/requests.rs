@@ -91,6 +91,14 @@ impl Requests {
         all
     }
 
+    /// All requests, the oldest first.
+    #[must_use]
+    pub fn all(&self) -> Vec<u64> {
+        let mut all: Vec<u64> = self.pending.values().flatten().copied().collect();
+        all.sort_unstable();
+        all
+    }
+
     /// Number of requests that no wait has taken.
     #[must_use]
     pub fn len(&self) -> usize {

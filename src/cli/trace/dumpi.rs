@@ -5,6 +5,7 @@ use super::info_other::{Summary, bytes, computation, messages, row, spread};
 use super::opened::checked;
 use super::traffic::Traffic;
 use crate::cli::{CliError, bad_trace};
+use flitwise::replay::agreement::{Disagreement, disagreements};
 use flitwise::replay::program::StopCheck;
 use flitwise::replay::trace::{ComputeTime, Reading, TraceFile};
 use flitwise::units::{human_count, human_time};
@@ -25,7 +26,8 @@ fn set(input: &Input) -> Result<Set, CliError> {
     }
 }
 
-/// The verdict on a trace: what its files say, then whether the ranks agree on their communicators.
+/// The verdict on a trace: what its files say, then whether the ranks agree on their communicators, on messages and on
+/// collectives.
 pub(super) fn check(input: &Input) -> Result<Other, CliError> {
     let set = set(input)?;
     let bad = |e: Error| bad_trace(&e);
@@ -69,6 +71,7 @@ pub(super) fn check(input: &Input) -> Result<Other, CliError> {
                         .first
                         .extend(one(set.path(), format!("{e:#}")).first);
                 }
+                agreement(&set, &*file, &mut errors, &mut warnings)?;
                 let traffic = traffic(&*file, None)?;
                 counts.extend([("messages", traffic.messages), ("bytes", traffic.bytes)]);
             }
@@ -81,6 +84,40 @@ pub(super) fn check(input: &Input) -> Result<Other, CliError> {
         warnings,
         counts,
     })
+}
+
+/// Adds what the ranks do not agree on. Calls that can't be replayed are left out.
+fn agreement(
+    set: &Set,
+    file: &dyn TraceFile,
+    errors: &mut Problems,
+    warnings: &mut Problems,
+) -> Result<(), CliError> {
+    let bad = |e: anyhow::Error| CliError::BadInput(format!("{e:#}"));
+    let mut program = file
+        .open(&skipping(None), StopCheck::never())
+        .map_err(bad)?;
+    let found = disagreements(&mut *program).map_err(bad)?;
+    let problem = |one: Disagreement| Problem {
+        path: set.file(one.rank.get()).unwrap_or(set.path()).into(),
+        place: one.place.map(Place::from),
+        message: format!("rank {}: {}", one.rank, one.message),
+    };
+    errors.total += found.error_total;
+    errors.first.extend(found.errors.into_iter().map(problem));
+    warnings.total += found.warning_total;
+    let warned = found.warnings.into_iter().map(problem);
+    warnings.first.extend(warned);
+    Ok(())
+}
+
+/// Leaves out what has no counterpart in a replay.
+fn skipping(compute_time: Option<ComputeTime>) -> Reading {
+    Reading {
+        compute_time,
+        skip_unsupported: true,
+        ..Reading::default()
+    }
 }
 
 fn one(path: &Path, message: String) -> Problems {
@@ -98,13 +135,8 @@ fn one(path: &Path, message: String) -> Problems {
 
 /// What the ranks send and compute, by a clock. Calls that can't be replayed are left out.
 fn traffic(file: &dyn TraceFile, clock: Option<ComputeTime>) -> Result<Traffic, CliError> {
-    let reading = Reading {
-        compute_time: clock,
-        skip_unsupported: true,
-        ..Reading::default()
-    };
     let traffic = || {
-        let mut program = file.open(&reading, StopCheck::never())?;
+        let mut program = file.open(&skipping(clock), StopCheck::never())?;
         Traffic::of_program(&mut *program)
     };
     traffic().map_err(|e: anyhow::Error| CliError::BadInput(format!("{e:#}")))

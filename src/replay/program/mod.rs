@@ -76,12 +76,18 @@ impl Place {
     }
 }
 
+impl From<Place> for flitwise_formats::Place {
+    fn from(place: Place) -> Self {
+        match place.0 & Place::BYTE {
+            0 => Self::Line(place.0),
+            _ => Self::Byte(place.0 & !Place::BYTE),
+        }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 & Self::BYTE {
-            0 => write!(f, "line {}", self.0),
-            _ => write!(f, "byte {}", self.0 & !Self::BYTE),
-        }
+        flitwise_formats::Place::from(*self).fmt(f)
     }
 }
 

@@ -1,5 +1,6 @@
 //! DUMPI: recorded traces against counts that other programs took from the same files, and on several fabrics.
 
+mod agreement;
 mod between;
 mod equivalence;
 mod random;

@@ -104,12 +104,12 @@ pub fn play(workload: &mut dyn Workload, backwards: bool) -> Vec<Sent> {
 }
 
 /// Operations by rank and stream, and how many were taken.
-struct InMemory {
+pub struct InMemory {
     streams: Vec<Vec<(Vec<Op>, usize)>>,
 }
 
 impl InMemory {
-    fn new(ranks: &[Vec<Vec<Op>>]) -> Self {
+    pub fn new(ranks: &[Vec<Vec<Op>>]) -> Self {
         let streams = ranks
             .iter()
             .map(|streams| streams.iter().map(|ops| (ops.clone(), 0)).collect());

@@ -23,6 +23,6 @@ mod world;
 
 pub use case::Case;
 pub use compare::{compare, engine};
-pub use fabric::{NICS, play, replay as start};
+pub use fabric::{InMemory, NICS, play, replay as start};
 pub use outcome::{End, Features, Outcome, Sent};
 pub use world::replay;

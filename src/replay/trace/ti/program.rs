@@ -34,6 +34,8 @@ struct Rank {
     /// Collectives that were started and that no wait took.
     collectives: VecDeque<u64>,
     next_collective: u64,
+    /// Requests that `waitany`s took, of those that the program counts as pending: it does not know which.
+    taken_by_any: usize,
     flops: f64,
     seconds: f64,
     /// Flops of the collective that is being called: they count behind it.
@@ -52,6 +54,7 @@ impl Rank {
             requests: Requests::default(),
             collectives: VecDeque::new(),
             next_collective: OF_COLLECTIVES,
+            taken_by_any: 0,
             flops: 0.0,
             seconds: 0.0,
             of_collective: 0.0,
@@ -109,8 +112,7 @@ impl Rank {
         Ok(())
     }
 
-    /// The calls that an action stands for. A test that may have found nothing is none, and so is a `waitany`, which
-    /// does not say what it found: the program looked, and went on.
+    /// The calls that an action stands for. A test that may have found nothing is none: the program looked, and went on.
     fn calls(&mut self, action: &Action, world: &Arc<Communicator>) -> Vec<Call> {
         match *action {
             Action::Send {
@@ -154,11 +156,12 @@ impl Rank {
                 vec![
                     receive(from, Some(NO_TAG), Some(both[0])),
                     send(to, NO_TAG, sent, Mode::Standard, Some(both[1])),
-                    wait(both.to_vec()),
+                    wait(both.to_vec(), Until::All),
                 ]
             }
             Action::Wait(request) => self.wait(request).into_iter().collect(),
             Action::WaitAll { .. } => self.wait_all().into_iter().collect(),
+            Action::WaitAny { .. } => self.wait_any().into_iter().collect(),
             Action::Collective {
                 ref call,
                 immediate,
@@ -171,13 +174,32 @@ impl Rank {
         let found = self.requests.take(request);
         // Traces name messages only: what names none is a collective.
         let found = found.or_else(|| self.collectives.pop_front())?;
-        Some(wait(vec![RequestId(found)]))
+        Some(wait(vec![RequestId(found)], Until::All))
     }
 
     fn wait_all(&mut self) -> Option<Call> {
+        self.taken_by_any = 0;
         let mut all = self.requests.take_all();
         all.extend(self.collectives.drain(..));
-        (!all.is_empty()).then(|| wait(all.into_iter().map(RequestId).collect()))
+        let all: Vec<_> = all.into_iter().map(RequestId).collect();
+        (!all.is_empty()).then(|| wait(all, Until::All))
+    }
+
+    /// A `waitany` does not say which request it took, so that all of them stay pending; a later wait for one that is taken
+    /// already is over at once. As many `waitany`s as there are requests have taken all.
+    fn wait_any(&mut self) -> Option<Call> {
+        let mut all = self.requests.all();
+        all.extend(&self.collectives);
+        if all.is_empty() {
+            return None;
+        }
+        self.taken_by_any += 1;
+        if self.taken_by_any >= all.len() {
+            self.taken_by_any = 0;
+            self.requests.take_all();
+            self.collectives.clear();
+        }
+        Some(wait(all.into_iter().map(RequestId).collect(), Until::Any))
     }
 
     fn collective(
@@ -231,10 +253,10 @@ fn receive(from: Option<u32>, tag: Option<Tag>, request: Option<RequestId>) -> C
     }
 }
 
-fn wait(requests: Vec<RequestId>) -> Call {
+fn wait(requests: Vec<RequestId>, until: Until) -> Call {
     Call::Wait {
         requests: requests.into(),
-        until: Until::All,
+        until,
     }
 }
 

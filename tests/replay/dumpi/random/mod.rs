@@ -9,7 +9,8 @@ mod requests;
 mod world;
 
 use super::operations_of;
-use crate::naive::{Case, End, compare};
+use crate::naive::{Case, End, InMemory, compare};
+use flitwise::replay::agreement::{Disagreements, disagreements};
 use flitwise::replay::mpi::{Call, CommId, Communicator, RequestId};
 use flitwise::replay::program::{Action, Op, Place};
 use flitwise::replay::trace::Reading;
@@ -151,6 +152,43 @@ fn rename(call: &mut Call, comms: &mut Names, requests: &mut Names) {
     }
 }
 
+/// The ranks agree, and no longer if one of them lacks a call that others count on.
+fn agree(ranks: &[Vec<Op>], seed: usize) -> Result<(), TestCaseError> {
+    let of = |ranks: &[Vec<Op>]| {
+        let streams: Vec<_> = ranks.iter().map(|ops| vec![ops.clone()]).collect();
+        disagreements(&mut InMemory::new(&streams)).unwrap()
+    };
+    prop_assert_eq!(of(ranks), Disagreements::default());
+    let counted = |op: &Op| match &op.action {
+        Action::Mpi(call) => match &**call {
+            Call::Send { .. } | Call::Receive { .. } => true,
+            Call::Collective { comm, .. } => comm.members.len() > 1,
+            Call::Probe { .. } | Call::Free { .. } | Call::Wait { .. } => false,
+        },
+        _ => false,
+    };
+    let places = (ranks.iter().enumerate()).flat_map(|(rank, ops)| {
+        let counted = (0..ops.len()).filter(move |&at| counted(&ops[at]));
+        counted.map(move |at| (rank, at))
+    });
+    let places: Vec<_> = places.collect();
+    if places.is_empty() {
+        return Ok(());
+    }
+    let (rank, at) = places[seed % places.len()];
+    let mut lacking = ranks.to_vec();
+    let left_out = lacking[rank].remove(at);
+    let found = of(&lacking);
+    prop_assert!(
+        found.error_total > 0,
+        "rank {} without {:?}",
+        rank,
+        left_out
+    );
+    prop_assert_eq!(found.errors.len() as u64, found.error_total.min(100));
+    Ok(())
+}
+
 fn check(world: &World) -> Result<(), TestCaseError> {
     let dir = tempfile::tempdir().unwrap();
     for (rank, one) in world.ranks.iter().enumerate() {
@@ -186,6 +224,7 @@ fn check(world: &World) -> Result<(), TestCaseError> {
             world.log
         );
     }
+    agree(&found, world.log.len())?;
     let case = Case::of(found.into_iter().map(|ops| vec![ops]).collect());
     let outcome = compare(&case).map_err(TestCaseError::fail)?;
     prop_assert_eq!(outcome.end, End::Complete, "{:#?}", world.log);
