@@ -108,6 +108,8 @@ pub struct Compute {
     /// The clock of a DUMPI trace; `None` for the first that is in it.
     #[serde(rename = "compute_time")]
     pub time: Option<ComputeTime>,
+    /// Longest time before a poll of a DUMPI trace that is no computation, in picoseconds.
+    pub poll_gap_ps: u64,
     /// Longest computation of a trace in picoseconds.
     #[serde(rename = "compute_cap_ps")]
     pub cap_ps: Option<u64>,

@@ -162,6 +162,7 @@ pub(super) struct RawJob {
     pub compute_scale: Option<Ratio>,
     pub host_speed: Option<Ratio>,
     pub compute_time: Option<ComputeTime>,
+    pub poll_gap: Option<Picoseconds>,
     pub compute_cap: Option<Picoseconds>,
     pub compute_factors: Option<Vec<Ratio>>,
     pub compute_noise: Option<Ratio>,

@@ -5,6 +5,7 @@ use super::experiment::{Calls, Compute, FormatKey};
 use super::raw::{RawJob, RawSendCompletion};
 use crate::replay::collectives::Choices;
 use crate::replay::mpi::Protocol;
+use crate::replay::trace::POLL_GAP_PS;
 use crate::units::Ratio;
 
 /// How the job computes.
@@ -25,6 +26,7 @@ pub(super) fn compute(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Com
     }
     Ok(Compute {
         time: job.compute_time,
+        poll_gap_ps: job.poll_gap.map_or(POLL_GAP_PS, |gap| gap.0),
         cap_ps: job.compute_cap.map(|cap| cap.0),
         factors: factors.unwrap_or_default(),
         noise,
@@ -47,7 +49,7 @@ pub(super) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
     const CALLS: &[&str] = &["GOAL", "TI", "DUMPI"];
     const COLLECTIVES: &[&str] = &["VEF", "TI", "DUMPI"];
     let rendezvous = matches!(job.send_completion, Some(RawSendCompletion::Rendezvous));
-    let keys: [(bool, &'static str, &'static [&'static str]); 7] = [
+    let keys: [(bool, &'static str, &'static [&'static str]); 8] = [
         (
             job.eager_threshold.is_some() && !rendezvous,
             "eager_threshold",
@@ -57,6 +59,7 @@ pub(super) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
         (job.receive_overhead.is_some(), "receive_overhead", CALLS),
         (job.host_speed.is_some(), "host_speed", &["TI"]),
         (job.compute_time.is_some(), "compute_time", &["DUMPI"]),
+        (job.poll_gap.is_some(), "poll_gap", &["DUMPI"]),
         (
             job.skip_unsupported == Some(true),
             "skip_unsupported",

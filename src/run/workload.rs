@@ -121,6 +121,7 @@ fn job_spec<'a>(
         host_speed: job.host_speed,
         compute_time: job.compute.time,
         skip_unsupported: job.skip_unsupported,
+        poll_gap_ps: job.compute.poll_gap_ps,
     };
     Ok(JobSpec {
         name: job.name.clone(),

@@ -165,6 +165,43 @@ fn the_naive_replay_agrees_on_schedules() {
     ]);
 }
 
+/// A `wait` that names no message takes the collective that was started first, and a `waitall` the rest.
+#[test]
+fn collectives_that_do_not_block_are_waited_for() {
+    let of = |rank: u32| {
+        let late = if rank == 0 { "0 compute 5000\n" } else { "" };
+        format!(
+            "{rank} init\n{late}{rank} ibarrier\n{rank} ibcast 9 0 0\n{rank} iallreduce 1 2 0\n{rank} wait {rank} 0 0\n\
+             {rank} compute 100\n{rank} waitall 2\n{rank} finalize\n"
+        )
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("immediate.ti");
+    std::fs::write(&trace, [0, 1, 2].map(of).concat()).unwrap();
+    let ranks = calls(&*checked(&trace));
+    let waits = ranks[1][0].iter().filter_map(|op| match &op.action {
+        Action::Mpi(call) => match &**call {
+            Call::Wait { requests, until } => Some((requests.len(), *until)),
+            _ => None,
+        },
+        _ => None,
+    });
+    assert_eq!(
+        waits.collect::<Vec<_>>(),
+        [(1, Until::All), (2, Until::All)]
+    );
+    let outcome = compare(&Case::of(ranks)).unwrap();
+    assert_eq!(
+        (outcome.end.clone(), outcome.collectives),
+        (End::Complete, 3)
+    );
+    // Nobody's wait for the barrier is over before rank 0 has entered it.
+    let done = |rank, index| outcome.times[&(rank, 0, index)].done_ps.unwrap();
+    for rank in 1..3 {
+        assert!(done(rank, 2) < 1_000 && done(rank, 3) > 5_000_000);
+    }
+}
+
 /// Two `waitany`s take two requests in the order in which they complete; the third action finds none.
 #[test]
 fn a_waitany_takes_the_request_that_completes_first() {

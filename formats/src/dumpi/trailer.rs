@@ -2,6 +2,7 @@
 //!
 //! The records there stand in any order; the index at the end of the file says where.
 
+use super::call::Function;
 use super::handle::Datatype;
 use super::layout::Version;
 use super::parse_error::{CUT_SHORT, DAMAGED, ParseError};
@@ -49,6 +50,15 @@ pub struct Trailer {
 }
 
 impl Trailer {
+    /// Polls that are not in the stream, because they found nothing.
+    #[must_use]
+    pub fn polls_left_out(&self) -> u64 {
+        let polls = self.ignored.iter().zip(0..Function::END);
+        let polls = polls
+            .filter(|&(_, number)| Function::from_number(number).is_some_and(Function::is_poll));
+        polls.map(|(&count, _)| u64::from(count)).sum()
+    }
+
     /// Bytes of this type in the table of the file; `None` for one that is not there or has no size.
     #[must_use]
     pub fn size(&self, datatype: Datatype) -> Option<u64> {

@@ -72,6 +72,10 @@ pub(super) fn check(input: &Input) -> Result<Other, CliError> {
                         .extend(one(set.path(), format!("{e:#}")).first);
                 }
                 agreement(&set, &*file, &mut errors, &mut warnings)?;
+                if let Some(left_out) = polls_left_out(&set)? {
+                    warnings.total += 1;
+                    warnings.first.extend(one(set.path(), left_out).first);
+                }
                 let traffic = traffic(&*file, None)?;
                 counts.extend([("messages", traffic.messages), ("bytes", traffic.bytes)]);
             }
@@ -84,6 +88,22 @@ pub(super) fn check(input: &Input) -> Result<Other, CliError> {
         warnings,
         counts,
     })
+}
+
+/// What it means that polls are not in the recording, if some are not.
+fn polls_left_out(set: &Set) -> Result<Option<String>, CliError> {
+    let mut polls = 0_u64;
+    for rank in 0..set.ranks() {
+        let reader = set.reader(rank).map_err(|e| bad_trace(&e))?;
+        polls = polls.saturating_add(reader.trailer().polls_left_out());
+    }
+    Ok((polls > 0).then(|| {
+        format!(
+            "{} polls that found nothing are not recorded: the time of their loops counts as computation where it is longer \
+             than the poll_gap of the job",
+            human_count(polls)
+        )
+    }))
 }
 
 /// Adds what the ranks do not agree on. Calls that can't be replayed are left out.

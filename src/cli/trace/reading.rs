@@ -3,7 +3,7 @@
 use crate::cli::tell;
 use clap::{Args, ValueEnum};
 use flitwise::replay::trace::{ComputeTime, Reading};
-use flitwise::units::Ratio;
+use flitwise::units::{Picoseconds, Ratio};
 use flitwise_formats::source::shown;
 use std::path::Path;
 
@@ -19,6 +19,9 @@ pub(super) struct ReadingArgs {
     /// Leaves out calls of a DUMPI trace that can't be replayed.
     #[arg(long)]
     skip_unsupported: bool,
+    /// Longest time before a poll of a DUMPI trace that is one of its loop, and no computation [default: 4us].
+    #[arg(long, value_name = "TIME")]
+    poll_gap: Option<Picoseconds>,
 }
 
 /// A speed as an experiment has it: `1e9`.
@@ -48,6 +51,7 @@ impl ReadingArgs {
             host_speed: self.host_speed.unwrap_or(default.host_speed),
             compute_time,
             skip_unsupported: self.skip_unsupported,
+            poll_gap_ps: self.poll_gap.map_or(default.poll_gap_ps, |gap| gap.0),
         }
     }
 

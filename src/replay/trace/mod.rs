@@ -97,6 +97,8 @@ pub struct Reading {
     pub compute_time: Option<ComputeTime>,
     /// Calls of a DUMPI trace that can't be replayed are left out.
     pub skip_unsupported: bool,
+    /// The longest time before a poll of a DUMPI trace that is one of its loop, and no computation, in picoseconds.
+    pub poll_gap_ps: u64,
 }
 
 /// A clock by which a trace says what its ranks compute.
@@ -124,12 +126,16 @@ impl ComputeTime {
 /// it a computation takes as long as it was recorded.
 pub const HOST_SPEED: Ratio = Ratio::whole(20_000);
 
+/// Recorders take 1 to 2 us for a call: a loop that only polls takes no longer for a turn.
+pub const POLL_GAP_PS: u64 = 4_000_000;
+
 impl Default for Reading {
     fn default() -> Self {
         Self {
             host_speed: HOST_SPEED,
             compute_time: None,
             skip_unsupported: false,
+            poll_gap_ps: POLL_GAP_PS,
         }
     }
 }

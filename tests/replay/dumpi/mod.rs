@@ -3,6 +3,7 @@
 mod agreement;
 mod between;
 mod equivalence;
+mod polls;
 mod random;
 mod recordings;
 mod refused;

@@ -63,6 +63,43 @@ fn one_sided_calls_are_counted_and_left_out_on_request() {
 }
 
 #[test]
+fn processes_that_are_started_or_met_are_counted_and_left_out_on_request() {
+    let (empty, world) = (|| Value::List(Vec::new()), 2_i64);
+    let dynamic = move |me: i64| {
+        move |file: &mut File| {
+            let heads = |new: i64| [me, 0, world, new].map(Value::from);
+            let rest = [empty(), empty(), 1.into(), 0.into(), empty()];
+            file.call("MPI_Comm_spawn", &[&heads(4)[..], &rest].concat());
+            // A message to a process that the trace does not have.
+            file.call("MPI_Send", &[1, 9, 0, 7, 4].map(Value::from));
+            let port = [empty(), 0.into(), 0.into(), world.into(), 5.into()];
+            file.call("MPI_Comm_accept", &port);
+            file.call("MPI_Comm_connect", &port);
+            file.call("MPI_Comm_join", &[3.into(), 6.into()]);
+            file.call("MPI_Comm_get_parent", &[7.into()]);
+            barrier(5)(file);
+            barrier(world)(file);
+        }
+    };
+    let dir = directory(&[rank(dynamic(0)), rank(dynamic(1))]);
+    let refused = not_opened(dir.path(), &Reading::default());
+    let parts = [
+        "has 10 calls that start or meet other processes (the first is MPI_Comm_spawn of rank 0 at byte",
+        "4 calls on communicators that no recorded call makes (the first is MPI_Send of rank 0",
+        "skip_unsupported = true",
+    ];
+    says(&refused, &parts);
+    let skipping = Reading {
+        skip_unsupported: true,
+        ..Reading::default()
+    };
+    for ops in operations_of(dir.path(), &skipping) {
+        let calls = calls(&ops).collect::<Vec<_>>();
+        assert!(matches!(calls[..], [Call::Collective { .. }]), "{calls:?}");
+    }
+}
+
+#[test]
 fn a_result_says_what_was_left_out() {
     let one_sided = |file: &mut File| {
         file.call("MPI_Win_fence", &[0.into(), 4.into()]);

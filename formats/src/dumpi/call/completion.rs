@@ -1,8 +1,24 @@
 //! What a wait, a test or a probe found.
 
-use super::Call;
+use super::{Call, Function};
 use crate::dumpi::handle::Request;
 use crate::dumpi::wire::{Array, Status, Statuses};
+
+impl Function {
+    /// True for the functions whose calls [may find nothing](Call::found_nothing).
+    #[must_use]
+    pub fn is_poll(self) -> bool {
+        matches!(
+            self.name(),
+            "MPI_Test"
+                | "MPI_Testall"
+                | "MPI_Testany"
+                | "MPI_Testsome"
+                | "MPI_Iprobe"
+                | "MPI_Request_get_status"
+        )
+    }
+}
 
 impl Call<'_> {
     /// Shows `see` each request that the call found complete, with its status if the program asked for it. A request that

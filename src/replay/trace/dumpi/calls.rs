@@ -79,7 +79,7 @@ impl Caller {
             next_request: 0,
             started: 0,
             outcomes: 0,
-            gaps: settings.clock.map(Gaps::new),
+            gaps: settings.clock.map(|clock| Gaps::new(clock, settings.loops)),
             place: Place::byte(0),
             ready: VecDeque::new(),
             ended: false,

@@ -3,12 +3,19 @@
 use crate::replay::trace::ComputeTime;
 use flitwise_formats::dumpi::Record;
 
-/// The longest time between two polls that is a loop's own. Recorders take 1 to 2 us for a call.
-const POLL_NS: u64 = 4_000;
+/// Which time before a poll is one of its loop, and no computation.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Loops {
+    /// The longest one, in picoseconds.
+    pub longest_ps: u64,
+    /// The recording leaves polls out that found nothing: one may have come before any poll.
+    pub hidden: bool,
+}
 
 /// The time between the calls of a rank.
 pub(super) struct Gaps {
     clock: ComputeTime,
+    loops: Loops,
     /// End of the call before.
     last: Option<i64>,
     /// The call before looked for something and found nothing.
@@ -18,9 +25,10 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    pub fn new(clock: ComputeTime) -> Self {
+    pub fn new(clock: ComputeTime, loops: Loops) -> Self {
         Self {
             clock,
+            loops,
             last: None,
             polled: false,
             ns: 0,
@@ -38,7 +46,9 @@ impl Gaps {
         if let Some(last) = self.last {
             // A clock may go back.
             let gap = u64::try_from(span.start.saturating_sub(last)).unwrap_or(0);
-            let loops = polled && record.call.is_poll() && gap <= POLL_NS;
+            let loops = (polled || self.loops.hidden)
+                && record.call.is_poll()
+                && gap.saturating_mul(1000) <= self.loops.longest_ps;
             if !loops {
                 self.ns = self.ns.saturating_add(gap);
             }

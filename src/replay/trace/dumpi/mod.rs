@@ -18,6 +18,7 @@ use crate::replay::trace::{ComputeTime, QUOTED, Reading, TraceFile, TraceFormat}
 use anyhow::{Context, bail};
 use flitwise_formats::dumpi::{Check, Record, Set, check_seen};
 use flitwise_formats::source::Input;
+use gaps::Loops;
 use program::{DumpiProgram, Settings};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -158,6 +159,10 @@ impl TraceFile for DumpiFile {
         let settings = Settings {
             clock: self.clock(reading.compute_time).with_context(shown)?,
             skip_unsupported: reading.skip_unsupported,
+            loops: Loops {
+                longest_ps: reading.poll_gap_ps,
+                ..Loops::default()
+            },
         };
         let (set, known) = (Arc::clone(&self.set), Arc::clone(&self.known));
         let program = DumpiProgram::new(set, known, settings, stop)?;

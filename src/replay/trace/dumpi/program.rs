@@ -1,6 +1,7 @@
 //! A trace being replayed, read as its ranks go on.
 
 use super::calls::Caller;
+use super::gaps::Loops;
 use super::survey::Known;
 use crate::replay::program::{Op, Program, RankId, StopCheck, StreamId};
 use crate::replay::trace::ComputeTime;
@@ -15,6 +16,8 @@ pub(super) struct Settings {
     pub clock: Option<ComputeTime>,
     /// Calls that can't be replayed are left out.
     pub skip_unsupported: bool,
+    /// Which time is one of a loop that polls.
+    pub loops: Loops,
 }
 
 /// The calls of all ranks as operations.
@@ -35,8 +38,15 @@ struct Rank {
 impl Rank {
     fn new(set: &Set, known: &Arc<Known>, settings: Settings, id: u32) -> anyhow::Result<Self> {
         let rank = RankId::new(id);
+        let reader = set.reader(id)?;
+        let hidden = reader.trailer().polls_left_out() > 0;
+        let loops = Loops {
+            hidden,
+            ..settings.loops
+        };
+        let settings = Settings { loops, ..settings };
         Ok(Self {
-            reader: set.reader(id)?,
+            reader,
             caller: Caller::new(
                 rank,
                 set.ranks(),
