@@ -14,6 +14,7 @@
 mod all_to_all;
 mod measure;
 
+use all_to_all::Order;
 use flitwise::config::{Experiment, Plan, resolve_text};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::ids::NicId;
@@ -416,9 +417,14 @@ fn main() {
     hpl(&args, "1e background", BACKGROUND);
     script(&args, "1g all-to-all", || all_to_alls(args.scaled(100)));
     let rounds = args.scaled(100);
-    recorded(&args, "1g from GOAL", |path| {
-        all_to_all::write_goal(path, RANKS, rounds);
-    });
+    for (name, order) in [
+        ("1g from GOAL", Order::Linear),
+        ("1g from GOAL, pairwise", Order::Pairwise),
+    ] {
+        recorded(&args, name, |path| {
+            all_to_all::write_goal(path, RANKS, rounds, order);
+        });
+    }
     recorded(&args, "1g from DUMPI", |dir| {
         std::fs::create_dir(dir).expect("a directory");
         all_to_all::write_dumpi(dir, RANKS, rounds);

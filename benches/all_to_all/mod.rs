@@ -11,35 +11,37 @@ mod write;
 /// Bytes that a rank sends to each other rank.
 const BLOCK: u64 = 4096;
 
-/// Writes the messages of `rounds` pairwise exchanges among `ranks` ranks to `path`: in step k rank r sends to rank r + k, and
-/// receives from rank r - k before it goes on.
-pub fn write_goal(path: &Path, ranks: u32, rounds: u64) {
+/// In which order the ranks of a schedule exchange their blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// All at once, as the collective in memory does: a rank sends to all others and receives from all.
+    Linear,
+    /// In step k rank r sends to rank r + k, and receives from rank r - k before it goes on.
+    Pairwise,
+}
+
+/// Writes the messages of `rounds` all-to-alls among `ranks` ranks to `path`.
+pub fn write_goal(path: &Path, ranks: u32, rounds: u64, order: Order) {
     let mut builder = Builder::new(path, ranks).expect("space");
     for rank in 0..ranks {
         let mut before = Vec::new();
-        for step in (0..rounds).flat_map(|_| 1..ranks) {
-            let tasks = [
-                Task::Send {
-                    bytes: BLOCK,
-                    to: (rank + step) % ranks,
-                    tag: 0,
-                },
-                Task::Recv {
-                    bytes: BLOCK,
-                    from: Some((rank + ranks - step) % ranks),
-                    tag: Some(0),
-                },
-            ];
-            let both = tasks.map(|task| builder.op(Op::new(task)).expect("space"));
-            for (of, &on) in both
-                .iter()
-                .flat_map(|&of| before.iter().map(move |on| (of, on)))
-            {
-                let kind = Kind::Done;
-                let dependency = Dependency { of, on, kind };
-                builder.dependency(dependency).expect("space");
+        for _ in 0..rounds {
+            match order {
+                Order::Pairwise => {
+                    for step in 1..ranks {
+                        let both = block(rank, step, ranks);
+                        before = wave(&mut builder, &both, &before);
+                    }
+                }
+                Order::Linear => {
+                    let all: Vec<_> = (1..ranks).map(|step| block(rank, step, ranks)).collect();
+                    let sends = all.iter().map(|[send, _]| *send);
+                    let receives = all.iter().map(|[_, receive]| *receive);
+                    let all: Vec<_> = sends.chain(receives).collect();
+                    let exchanged = wave(&mut builder, &all, &before);
+                    before = wave(&mut builder, &[Task::Calc { time: 0 }], &exchanged);
+                }
             }
-            before = both.into();
         }
         builder.end_rank().expect("space");
     }
@@ -48,6 +50,38 @@ pub fn write_goal(path: &Path, ranks: u32, rounds: u64) {
     let mut out = BufWriter::new(file);
     goal::write::binary(&schedule, &mut out).expect("space");
     out.flush().expect("space");
+}
+
+/// The send and the receive of rank `rank` whose peers are `step` ranks away.
+fn block(rank: u32, step: u32, ranks: u32) -> [Task; 2] {
+    [
+        Task::Send {
+            bytes: BLOCK,
+            to: (rank + step) % ranks,
+            tag: 0,
+        },
+        Task::Recv {
+            bytes: BLOCK,
+            from: Some((rank + ranks - step) % ranks),
+            tag: Some(0),
+        },
+    ]
+}
+
+/// Adds operations that start when all of `before` are done.
+fn wave(builder: &mut Builder, tasks: &[Task], before: &[u32]) -> Vec<u32> {
+    let added: Vec<u32> = (tasks.iter())
+        .map(|&task| builder.op(Op::new(task)).expect("space"))
+        .collect();
+    for (of, &on) in added
+        .iter()
+        .flat_map(|&of| before.iter().map(move |on| (of, on)))
+    {
+        let kind = Kind::Done;
+        let dependency = Dependency { of, on, kind };
+        builder.dependency(dependency).expect("space");
+    }
+    added
 }
 
 /// Writes the files of `ranks` ranks that call `MPI_Alltoall` `rounds` times into the directory `dir`.

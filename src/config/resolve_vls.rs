@@ -5,7 +5,7 @@ use super::error::ConfigError;
 use super::raw::RawQos;
 use crate::fabric::spec::validate::{MANAGEMENT_SC, MAX_LEVELS};
 use crate::fabric::spec::{
-    Detail, Mix, Qos, QueueingScheme, SchemeKind, ServiceLevel, SlToVl, VlPolicy,
+    Along, Detail, Mix, Qos, QueueingScheme, SchemeKind, ServiceLevel, SlToVl, VlPolicy,
 };
 use crate::fabric::switch::PortVls;
 use crate::fabric::topology::Topology;
@@ -35,6 +35,8 @@ pub(super) enum RawVlPolicy {
 pub(super) enum RawQueueRule {
     Sum,
     Difference,
+    Dimension,
+    Coordinate,
     Hierarchical,
     Plain,
 }
@@ -45,6 +47,10 @@ impl RawVlPolicy {
         Some(match (self, rule) {
             (Self::Flow2sl, None | Some(RawQueueRule::Sum)) => SchemeKind::Flow2sl(Mix::Sum),
             (Self::Flow2sl, Some(RawQueueRule::Difference)) => SchemeKind::Flow2sl(Mix::Difference),
+            (Self::Iodet, None | Some(RawQueueRule::Dimension)) => {
+                SchemeKind::Iodet(Along::Dimension)
+            }
+            (Self::Iodet, Some(RawQueueRule::Coordinate)) => SchemeKind::Iodet(Along::Coordinate),
             (Self::H2lq, None | Some(RawQueueRule::Hierarchical)) => {
                 SchemeKind::H2lq(Detail::Hierarchical)
             }
@@ -57,7 +63,6 @@ impl RawVlPolicy {
             (Self::Vftree, None) => SchemeKind::Vftree,
             (Self::Voqsw, None) => SchemeKind::Voqsw,
             (Self::Obqa, None) => SchemeKind::Obqa,
-            (Self::Iodet, None) => SchemeKind::Iodet,
             (Self::Sf2lq, None) => SchemeKind::Sf2lq,
         })
     }
@@ -74,7 +79,7 @@ fn usual_queues(kind: SchemeKind, topology: &Topology) -> (u32, u8) {
         | SchemeKind::Obqa => (4, 0),
         SchemeKind::Voqnet => (topology.nics(), 0),
         SchemeKind::Voqsw => (topology.used_ports(), 0),
-        SchemeKind::Iodet => (topology.dimensions() + 1, 0),
+        SchemeKind::Iodet(_) => (topology.dimensions() + 1, 0),
         SchemeKind::H2lq(_) => (6, 2),
         SchemeKind::Sf2lq => (4, 4),
     }
@@ -106,8 +111,9 @@ pub(super) fn scheme(
         return error("qos.vl_policy", problem.to_owned());
     }
     let Some(kind) = policy.kind(raw.queue_rule) else {
-        let problem = "no rule of this scheme; \"flow2sl\" has \"sum\" and \"difference\", \"h2lq\" has \
-                       \"hierarchical\" and \"plain\", other schemes have none";
+        let problem = "no rule of this scheme; \"flow2sl\" has \"sum\" and \"difference\", \"iodet\" has \
+                       \"dimension\" and \"coordinate\", \"h2lq\" has \"hierarchical\" and \"plain\", other \
+                       schemes have none";
         return error("qos.queue_rule", problem.to_owned());
     };
     let (queues, escape_queues) = usual_queues(kind, topology);

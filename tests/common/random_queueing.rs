@@ -3,7 +3,8 @@
 use super::infiniband::voq_of;
 use flitwise::fabric::spec::voq::{InputQueues, Isolation};
 use flitwise::fabric::spec::{
-    Detail, FabricSpec, Mix, Paths, QueueingScheme, SchemeKind, TrunkSelection, UpPorts, VlPolicy,
+    Along, Detail, FabricSpec, Mix, Paths, QueueingScheme, SchemeKind, TrunkSelection, UpPorts,
+    VlPolicy,
 };
 use flitwise::fabric::topology::Shape;
 use proptest::prelude::*;
@@ -17,7 +18,7 @@ pub struct RawScheme {
 }
 
 // DBBM, whose queues may share VLs, is drawn with the service levels.
-const KINDS: [SchemeKind; 12] = [
+const KINDS: [SchemeKind; 13] = [
     SchemeKind::OneQueue,
     SchemeKind::Voqnet,
     SchemeKind::Bbq,
@@ -26,7 +27,8 @@ const KINDS: [SchemeKind; 12] = [
     SchemeKind::Vftree,
     SchemeKind::Voqsw,
     SchemeKind::Obqa,
-    SchemeKind::Iodet,
+    SchemeKind::Iodet(Along::Dimension),
+    SchemeKind::Iodet(Along::Coordinate),
     SchemeKind::H2lq(Detail::Hierarchical),
     SchemeKind::H2lq(Detail::Plain),
     SchemeKind::Sf2lq,
@@ -157,10 +159,10 @@ fn fits(kind: SchemeKind, spec: &FabricSpec) -> bool {
     let own_routing = spec.routing.forwarding.is_none();
     match (kind, spec.topology.shape()) {
         (SchemeKind::Vftree, Shape::Tree(_) | Shape::Xgft(_)) => true,
-        (SchemeKind::Iodet, Shape::Cube(_) | Shape::HyperX(_) | Shape::Kns(_)) => true,
+        (SchemeKind::Iodet(_), Shape::Cube(_) | Shape::HyperX(_) | Shape::Kns(_)) => true,
         (SchemeKind::H2lq(_), Shape::Dragonfly(_)) => own_routing,
         (SchemeKind::Sf2lq, _) => own_routing && spec.topology.vl_classes() == 2,
-        (SchemeKind::Vftree | SchemeKind::Iodet | SchemeKind::H2lq(_), _) => false,
+        (SchemeKind::Vftree | SchemeKind::Iodet(_) | SchemeKind::H2lq(_), _) => false,
         _ => true,
     }
 }

@@ -75,6 +75,9 @@ fn iodet_follows_the_dimension_of_the_next_hop() {
     // Class 0: VL 0 to 3, class 1: VL 4 to 7. Class 1 on the link that closes a ring; the last switch's
     // queue, for NICs, is number 3.
     assert_eq!(vls(&spec, 0, 9), [0, 1, 4 + 3, 3]);
+    // The coordinates of the destination: 1 in dimension 0, 2 in dimension 1, 0 in the last one.
+    let spec = fabric(TORUS, &["vl_policy=iodet", "queue_rule=coordinate"]).unwrap();
+    assert_eq!(vls(&spec, 0, 9), [1, 2, 4, 0]);
 }
 
 #[test]

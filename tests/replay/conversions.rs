@@ -1,6 +1,7 @@
 //! Traces converted from one format into another send the same messages, and at the same times where both formats can say as much:
 //! on a fabric without contention, all messages eager, which is all that a VEF trace can say of them.
 
+use crate::formats::data::data;
 use crate::naive::fabric::{play, replay_of};
 use crate::naive::{Case, Sent};
 use flitwise::convert::{Form, Written, convert};
@@ -134,6 +135,24 @@ fn recorded_calls_send_the_same_messages_in_all_formats() {
             let (copy, _) = converted(&own(name), form, &dir);
             let copy = played(&copy);
             assert_eq!(copy.messages(), original.messages(), "{name} as {form:?}");
+        }
+    }
+}
+
+/// The same of recordings with communicators of their own, messages from anyone and polls.
+#[test]
+fn recorded_communicators_send_the_same_messages_in_all_formats() {
+    let Some(folder) = data("traces/dumpi") else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["gromacs_water-16", "lammps_melt-8", "randomaccess-16"] {
+        let trace = folder.join(name);
+        let original = played(&trace);
+        for form in FORMS {
+            let (copy, _) = converted(&trace, form, &dir);
+            let copy = played(&copy);
+            assert!(copy.messages() == original.messages(), "{name} as {form:?}");
         }
     }
 }

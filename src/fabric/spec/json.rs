@@ -3,7 +3,8 @@
 
 use super::congestion::{CctEntry, PortCongestion};
 use super::{
-    Detail, ForwardingTables, Hop, Mix, Notification, QueueingScheme, SchemeKind, SlToVl, VlPolicy,
+    Along, Detail, ForwardingTables, Hop, Mix, Notification, QueueingScheme, SchemeKind, SlToVl,
+    VlPolicy,
 };
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::topology::Link;
@@ -100,6 +101,7 @@ impl Serialize for QueueingScheme {
         #[serde(untagged)]
         enum Rule {
             Mix(Mix),
+            Along(Along),
             Detail(Detail),
         }
         #[derive(Serialize)]
@@ -122,6 +124,7 @@ impl Serialize for QueueingScheme {
             escape_queues: self.has_escape().then_some(escape_queues),
             queue_rule: match kind {
                 SchemeKind::Flow2sl(mix) => Some(Rule::Mix(mix)),
+                SchemeKind::Iodet(along) => Some(Rule::Along(along)),
                 SchemeKind::H2lq(detail) => Some(Rule::Detail(detail)),
                 _ => None,
             },

@@ -24,7 +24,7 @@ pub use self::links::LinkRates;
 pub use self::paths::{DetourRule, Detours, Intermediate, Paths};
 pub use self::power::{DownState, LinkPower, LowState, ManagedLinks};
 pub use self::qos::{Qos, ServiceLevel};
-pub use self::queueing::{Detail, Mix, QueueingScheme, SchemeKind};
+pub use self::queueing::{Along, Detail, Mix, QueueingScheme, SchemeKind};
 pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPorts};
 pub use self::speed::{LinkSpeed, flits_per_tick};
 pub use self::units::{Stages, Units};

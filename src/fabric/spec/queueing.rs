@@ -48,8 +48,8 @@ pub enum SchemeKind {
     Voqsw,
     /// o mod Q: output-based queue assignment (Escudero-Sahuquillo et al., "OBQA", JPDC 2011).
     Obqa,
-    /// The dimension of o (Peñaranda et al., "IODET", ICPADS 2012).
-    Iodet,
+    /// The dimension of o (Peñaranda et al., "IODET", ICPADS 2012), or D's coordinate in it.
+    Iodet(Along),
     /// Hierarchical two-level queueing for dragonflies (Yébenes et al., CLUSTER 2015).
     H2lq(Detail),
     /// The switch of D, in a network for each hop (Yébenes et al., HiPINEB 2017).
@@ -65,6 +65,17 @@ pub enum Mix {
     Sum,
     /// (g(D) − g(S)) mod Q.
     Difference,
+}
+
+/// What IODET takes the queue from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Along {
+    /// The dimension of the next hop.
+    #[default]
+    Dimension,
+    /// The coordinate of D in it; at the switch of D that in the last dimension.
+    Coordinate,
 }
 
 /// What H2LQ takes the queue from.
@@ -91,7 +102,7 @@ impl SchemeKind {
             Self::Vftree => "vftree",
             Self::Voqsw => "voqsw",
             Self::Obqa => "obqa",
-            Self::Iodet => "iodet",
+            Self::Iodet(_) => "iodet",
             Self::H2lq(_) => "h2lq",
             Self::Sf2lq => "sf2lq",
         }
@@ -156,7 +167,7 @@ impl QueueingScheme {
             | SchemeKind::Vftree => false,
             SchemeKind::Voqsw
             | SchemeKind::Obqa
-            | SchemeKind::Iodet
+            | SchemeKind::Iodet(_)
             | SchemeKind::H2lq(_)
             | SchemeKind::Sf2lq => true,
         }
@@ -210,7 +221,7 @@ impl FabricSpec {
             SchemeKind::OneQueue
             | SchemeKind::Voqsw
             | SchemeKind::Obqa
-            | SchemeKind::Iodet
+            | SchemeKind::Iodet(_)
             | SchemeKind::H2lq(_)
             | SchemeKind::Sf2lq => 0,
         };
@@ -232,9 +243,16 @@ impl FabricSpec {
         let out_port = || self.preferred(switch, dst);
         let queue = match (queueing.kind, self.topology.shape()) {
             (SchemeKind::Voqsw | SchemeKind::Obqa, _) => out_port().map_or(0, |port| port.get()),
-            (SchemeKind::Iodet, _) => {
-                out_port().map_or(0, |port| self.dimension_towards(switch, port))
-            }
+            (SchemeKind::Iodet(along), _) => out_port().map_or(0, |port| {
+                let dimension = self.dimension_towards(switch, port);
+                match along {
+                    Along::Dimension => dimension,
+                    Along::Coordinate => {
+                        let last = self.topology.dimensions().saturating_sub(1);
+                        self.topology.coordinate(home, dimension.min(last))
+                    }
+                }
+            }),
             (SchemeKind::H2lq(Detail::Plain), _) => dst.get(),
             (SchemeKind::H2lq(Detail::Hierarchical), Shape::Dragonfly(fly)) => {
                 hierarchical_queue(fly, switch, home, class)

@@ -172,7 +172,7 @@ impl Kns {
     }
 
     /// Coordinate of a router.
-    fn coordinate(&self, router: u32, dimension: u32) -> u32 {
+    pub(super) fn coordinate(&self, router: u32, dimension: u32) -> u32 {
         router / self.k.pow(dimension) % self.k
     }
 

@@ -301,6 +301,17 @@ impl Topology {
         dimensions.max().map_or(0, |last| u32::from(last) + 1)
     }
 
+    /// Coordinate of a switch with NICs in a [dimension](Self::dimensions); 0 if the family has none.
+    #[must_use]
+    pub fn coordinate(&self, switch: SwitchId, dimension: u32) -> u32 {
+        match self.shape() {
+            Shape::Cube(cube) => cube.coordinate(switch, dimension as usize),
+            Shape::HyperX(lattice) => lattice.coordinate(switch, dimension as usize),
+            Shape::Kns(kns) => kns.coordinate(switch.get(), dimension),
+            _ => 0,
+        }
+    }
+
     /// Directed switch-to-switch links.
     #[must_use]
     pub fn directed_switch_links(&self) -> u64 {

@@ -3,7 +3,7 @@
 
 use super::routing::{Header, Load, NextHop, Router};
 use super::wiring::{End, Wiring};
-use flitwise::fabric::spec::{Detail, FabricSpec, Mix, QueueingScheme, SchemeKind};
+use flitwise::fabric::spec::{Along, Detail, FabricSpec, Mix, QueueingScheme, SchemeKind};
 use flitwise::fabric::topology::Shape;
 
 /// Queues of a VL class.
@@ -64,7 +64,7 @@ fn of_pair(
         }
         SchemeKind::Voqsw
         | SchemeKind::Obqa
-        | SchemeKind::Iodet
+        | SchemeKind::Iodet(_)
         | SchemeKind::H2lq(_)
         | SchemeKind::Sf2lq => return None,
     })
@@ -95,24 +95,29 @@ fn at_switch(
     let port = || out_port(spec, wiring, switch, header);
     let queue = match scheme.kind {
         SchemeKind::Voqsw | SchemeKind::Obqa => port(),
-        SchemeKind::Iodet => {
-            use super::families::{cube, hyperx, kns};
-            let (along, dimensions) = match spec.topology.shape() {
+        SchemeKind::Iodet(rule) => {
+            use super::families::{cube, digits, hyperx, kns};
+            let (along, sizes) = match spec.topology.shape() {
                 Shape::Cube(cube) => {
                     let along = cube::dimension_of(cube, port());
-                    (along, cube.dimensions().len())
+                    (along, cube.dimensions().to_vec())
                 }
                 Shape::HyperX(lattice) => {
                     let along = hyperx::dimension_of(lattice, port());
-                    (along, lattice.dimensions().len())
+                    (along, lattice.dimensions().to_vec())
                 }
                 Shape::Kns(kns) => {
                     let along = kns::dimension_of(kns, switch, port());
-                    (along, kns.n() as usize)
+                    (along, vec![kns.k(); kns.n() as usize])
                 }
                 _ => unreachable!("a topology without dimensions"),
             };
-            along.unwrap_or(dimensions)
+            match rule {
+                Along::Dimension => along.unwrap_or(sizes.len()),
+                Along::Coordinate => {
+                    digits(home, &sizes)[along.unwrap_or(sizes.len() - 1)] as usize
+                }
+            }
         }
         SchemeKind::Sf2lq => home as usize,
         SchemeKind::H2lq(Detail::Plain) => header.dst as usize,

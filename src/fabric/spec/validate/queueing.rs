@@ -41,7 +41,7 @@ impl FabricSpec {
             }
             (SchemeKind::Vftree, Shape::Tree(_) | Shape::Xgft(_)) => return Ok(()),
             (SchemeKind::Vftree, _) => "a tree",
-            (SchemeKind::Iodet, _) if topology.dimensions() == 0 => {
+            (SchemeKind::Iodet(_), _) if topology.dimensions() == 0 => {
                 "a topology with dimensions, such as a torus"
             }
             (SchemeKind::H2lq(_), Shape::Dragonfly(_)) if self.routing.forwarding.is_none() => {

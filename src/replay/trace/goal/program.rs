@@ -84,40 +84,50 @@ impl RankState {
 
     /// Operation `index` started or is complete, as `what` says: others may start.
     fn happened(&mut self, index: u32, node: &Node, what: Kind) -> anyhow::Result<()> {
-        let mut waiting = Vec::new();
+        let successors = match what {
+            Kind::Done => node.done,
+            Kind::Started => node.started,
+        };
+        if successors == 0 {
+            return Ok(());
+        }
+        let mut waiting = Vec::with_capacity(successors as usize);
         self.block.successors(index, node, |of, kind| {
             if kind == what {
                 waiting.push(of);
             }
         })?;
         for of in waiting {
-            let left = match self.unmet.get(&of) {
-                Some(&left) => left,
-                None => self.block.node(of)?.unmet,
-            };
-            match left.saturating_sub(1) {
-                0 => {
+            match self.unmet.get_mut(&of) {
+                Some(left) if *left > 1 => *left -= 1,
+                Some(_) => {
                     self.unmet.remove(&of);
-                    self.may_start(of)?;
+                    let cpu = self.block.node(of)?.op.cpu;
+                    self.may_start(of, cpu);
                 }
-                left => {
-                    self.unmet.insert(of, left);
+                // The first dependency of an operation that is met, and often the only one.
+                None => {
+                    let node = self.block.node(of)?;
+                    match node.unmet.saturating_sub(1) {
+                        0 => self.may_start(of, node.op.cpu),
+                        left => {
+                            self.unmet.insert(of, left);
+                        }
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    fn may_start(&mut self, index: u32) -> anyhow::Result<()> {
-        let number = self.block.node(index)?.op.cpu;
+    fn may_start(&mut self, index: u32, number: u8) {
         let Some(cpu) = self.cpus.get_mut(usize::from(number)) else {
-            return Ok(());
+            return;
         };
         cpu.ready.push_back(index);
         if std::mem::take(&mut cpu.paused) {
             self.woken.push_back(StreamId::new(number.into()));
         }
-        Ok(())
     }
 
     fn complete(&mut self, index: u32) -> anyhow::Result<()> {

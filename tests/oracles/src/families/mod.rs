@@ -57,7 +57,7 @@ fn in_order(nics: u32, per_switch: u32) -> Vec<Port> {
 }
 
 /// The digits of `number`, the first one in base `bases[0]`, and so on.
-fn digits(number: u32, bases: &[u32]) -> Vec<u32> {
+pub(crate) fn digits(number: u32, bases: &[u32]) -> Vec<u32> {
     let mut rest = number;
     let mut digits = Vec::new();
     for base in bases {
