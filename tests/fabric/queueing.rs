@@ -95,6 +95,27 @@ fn h2lq_escapes_behind_global_links() {
 }
 
 #[test]
+fn sf2lq_has_a_network_for_each_hop() {
+    // 50 switches with 4 NICs each, and 4 queues in each of the two networks.
+    let spec = fabric("kind=\"slim-fly\",q=5", &["vl_policy=sf2lq"]).unwrap();
+    assert_eq!(spec.qos.vls, 8);
+    for dst in [0, 7, 41, 120, 199] {
+        let queue = (dst / 4 % 4) as u8;
+        for src in (0..200).filter(|&src| src != dst) {
+            // The first hop is in the standard network, the second in the escape network, and so is what follows it: towards a
+            // NIC the class stays.
+            let found = vls(&spec, src, dst);
+            match found.len() {
+                2 => assert_eq!(found, [queue; 2]),
+                3 => assert_eq!(found, [queue; 3]),
+                4 => assert_eq!(found, [queue, queue, 4 + queue, 4 + queue]),
+                hops => panic!("{hops} links on a fabric of diameter 2"),
+            }
+        }
+    }
+}
+
+#[test]
 fn every_scheme_is_free_of_deadlock_where_it_fits() {
     let any = ["one-queue", "dbbm", "bbq", "flow2sl", "voqsw", "obqa"];
     let mesh = "kind=\"mesh\",dimensions=[3,3]";
