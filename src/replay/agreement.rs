@@ -68,6 +68,20 @@ fn keep(list: &mut Vec<Disagreement>, rank: RankId, place: Option<Place>, messag
 ///
 /// # Errors
 /// If the trace can't be read.
+///
+/// # Examples
+/// ```
+/// use flitwise::replay::agreement::disagreements;
+/// use flitwise::replay::program::StopCheck;
+/// use flitwise::replay::trace::{Reading, check_file};
+/// use std::path::Path;
+///
+/// let recording = Path::new("traces/dumpi/nas_dt_WH_W-11");
+/// let file = check_file(recording, &mut || true)?.expect("nothing stops it");
+/// let mut program = file.open(&Reading::default(), StopCheck::never())?;
+/// assert!(disagreements(&mut *program)?.errors.is_empty());
+/// # Ok::<(), anyhow::Error>(())
+/// ```
 pub fn disagreements(program: &mut dyn Program) -> anyhow::Result<Disagreements> {
     let mut checker = Checker::new(program.ranks());
     for rank in RankId::all(program.ranks()) {
