@@ -61,18 +61,19 @@ impl Runs {
         &self,
         metric: Metric,
         (fabric, scheme, policy): (&str, &str, &str),
-    ) -> Result<Vec<f64>> {
+    ) -> Result<BTreeMap<u64, f64>> {
         let cell = (fabric.to_owned(), scheme.to_owned(), policy.to_owned());
         let runs = self
             .0
             .get(&cell)
             .with_context(|| format!("the study lacks {fabric}, {scheme}, {policy}"))?;
-        Ok(runs.values().map(|row| row[metric as usize]).collect())
+        let value = |(&seed, row): (&u64, &[f64; 4])| (seed, row[metric as usize]);
+        Ok(runs.iter().map(value).collect())
     }
 
     fn mean(&self, metric: Metric, cell: (&str, &str, &str)) -> Result<f64> {
         let values = self.values(metric, cell)?;
-        Ok(values.iter().sum::<f64>() / values.len() as f64)
+        Ok(values.values().sum::<f64>() / values.len() as f64)
     }
 
     /// How `a` compares with `b`, seed by seed; equal if the interval of the difference has 0 in it.
@@ -84,10 +85,10 @@ impl Runs {
     ) -> Result<Ordering> {
         let (a, b) = (self.values(metric, a)?, self.values(metric, b)?);
         ensure!(
-            a.len() == b.len(),
+            a.keys().eq(b.keys()),
             "the points of the study have different seeds"
         );
-        let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+        let differences: Vec<f64> = a.values().zip(b.values()).map(|(a, b)| a - b).collect();
         let difference =
             interval_95(&differences).context("two seeds make an interval, one does not")?;
         Ok(match difference.mean.abs() > difference.half_width {
@@ -153,6 +154,7 @@ fn read(table: &Path) -> Result<Vec<(String, Runs)>> {
             let value: f64 = text(needed(name)?)
                 .parse()
                 .with_context(|| format!("`{line}` has no {name}"))?;
+            ensure!(value.is_finite(), "`{line}`: {name} is no number");
             row[metric as usize] = match metric {
                 Use => 1.0 - value,
                 _ => value * factor,

@@ -127,6 +127,8 @@ struct Checker {
     /// What members of collectives send each other of which nobody else knows.
     exchanges: Matching<Place>,
     comms: BTreeMap<CommId, Called>,
+    /// Members call different collectives, so that they also exchange different blocks.
+    differ: bool,
     found: Disagreements,
 }
 
@@ -136,6 +138,7 @@ impl Checker {
             messages: Matching::new(ranks),
             exchanges: Matching::new(ranks),
             comms: BTreeMap::new(),
+            differ: false,
             found: Disagreements::default(),
         }
     }
@@ -171,6 +174,7 @@ impl Checker {
         let me = me.map_or(u32::MAX, |at| at as u32);
         let plan = Plan::of_member(contribution, me, comm.members.len(), &Choices::default());
         if let Err(e) = plan {
+            self.differ = true;
             self.found.error(rank, Some(place), e.to_string());
         }
         let called = self.comms.entry(comm.id).or_insert_with(|| Called {
@@ -216,6 +220,7 @@ impl Checker {
         }
         if theirs != kind {
             called.differs = true;
+            self.differ = true;
             let message = format!(
                 "collective {number} of communicator {comm} is {kind} here, but {theirs} at rank {by} ({at}); all members must \
                  call the same: the files are not of one run, or a function was not recorded"
@@ -295,8 +300,7 @@ impl Checker {
         for (comm, called) in std::mem::take(&mut self.comms) {
             self.count(comm, &called);
         }
-        // Where members call different collectives they also exchange different messages.
-        if self.found.error_total == 0 {
+        if !self.differ {
             let exchanges = std::mem::replace(&mut self.exchanges, Matching::new(0)).finish();
             for unmatched in exchanges {
                 self.unexchanged(unmatched);
@@ -415,6 +419,7 @@ impl Checker {
              call all: record the program to its end",
             of(fewest)
         );
+        self.differ = true;
         let place = called.counts.get(&most).map(|&(_, place)| place);
         self.found.error(most, place, message);
     }

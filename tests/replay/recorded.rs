@@ -222,7 +222,7 @@ fn a_waitany_takes_the_request_that_completes_first() {
     });
     assert_eq!(
         waits.collect::<Vec<_>>(),
-        [(2, Until::Any), (2, Until::Any)]
+        [(2, Until::Any), (2, Until::All)]
     );
     // Rank 1 answers what rank 0 sends behind its first wait, which waits for rank 2 and its 5 us.
     let outcome = compare(&Case::of(ranks)).unwrap();
@@ -230,4 +230,33 @@ fn a_waitany_takes_the_request_that_completes_first() {
     let end = |rank, index| outcome.times[&(rank, 0, index)].done_ps.unwrap();
     assert!(end(0, 2) > 5_000_000);
     assert!(end(0, 4) > end(1, 1));
+}
+
+/// What a `waitany` took is known again when as many waits follow as there were requests: lists do not grow, and what started
+/// later is waited for.
+#[test]
+fn waits_behind_a_waitany_settle_what_it_took() {
+    let turn = "0 irecv 1 7 8 0\n0 irecv 1 8 8 0\n0 waitany 2\n0 wait 1 0 8\n0 irecv 1 9 8 0\n0 waitany 1\n";
+    let sends = "1 send 0 8 8 0\n1 send 0 7 8 0\n1 send 0 9 8 0\n";
+    let text = format!(
+        "0 init\n{}0 finalize\n1 init\n{}1 finalize\n",
+        turn.repeat(1000),
+        sends.repeat(1000)
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("turns.ti");
+    std::fs::write(&trace, text).unwrap();
+    let ranks = calls(&*checked(&trace));
+    let waits = ranks[0][0].iter().filter_map(|op| match &op.action {
+        Action::Mpi(call) => match &**call {
+            Call::Wait { requests, until } => Some((requests.len(), *until)),
+            _ => None,
+        },
+        _ => None,
+    });
+    let waits: Vec<_> = waits.collect();
+    let expected = [(2, Until::Any), (2, Until::All), (1, Until::All)];
+    assert_eq!(waits, expected.repeat(1000));
+    let outcome = compare(&Case::of(ranks)).unwrap();
+    assert_eq!(outcome.end, End::Complete);
 }

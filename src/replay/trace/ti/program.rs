@@ -174,32 +174,50 @@ impl Rank {
         let found = self.requests.take(request);
         // Traces name messages only: what names none is a collective.
         let found = found.or_else(|| self.collectives.pop_front())?;
-        Some(wait(vec![RequestId(found)], Until::All))
+        if self.taken_by_any == 0 || self.pending() > self.taken_by_any {
+            return Some(wait(vec![RequestId(found)], Until::All));
+        }
+        // All others are taken: so the program knew, and what is pending here is complete there.
+        let mut all = self.take_all();
+        all.push(found);
+        Some(wait(all.into_iter().map(RequestId).collect(), Until::All))
     }
 
-    fn wait_all(&mut self) -> Option<Call> {
+    /// Requests that count as pending.
+    fn pending(&self) -> usize {
+        self.requests.len() + self.collectives.len()
+    }
+
+    /// Takes all requests.
+    fn take_all(&mut self) -> Vec<u64> {
         self.taken_by_any = 0;
         let mut all = self.requests.take_all();
         all.extend(self.collectives.drain(..));
-        let all: Vec<_> = all.into_iter().map(RequestId).collect();
+        all
+    }
+
+    fn wait_all(&mut self) -> Option<Call> {
+        let all: Vec<_> = self.take_all().into_iter().map(RequestId).collect();
         (!all.is_empty()).then(|| wait(all, Until::All))
     }
 
     /// A `waitany` does not say which request it took, so that all of them stay pending; a later wait for one that is taken
-    /// already is over at once. As many `waitany`s as there are requests have taken all.
+    /// already is over at once. As many `waitany`s as there are requests have taken all: the last one waits for all.
     fn wait_any(&mut self) -> Option<Call> {
-        let mut all = self.requests.all();
-        all.extend(&self.collectives);
-        if all.is_empty() {
+        if self.pending() == 0 {
             return None;
         }
         self.taken_by_any += 1;
-        if self.taken_by_any >= all.len() {
-            self.taken_by_any = 0;
-            self.requests.take_all();
-            self.collectives.clear();
-        }
-        Some(wait(all.into_iter().map(RequestId).collect(), Until::Any))
+        let (all, until) = match self.taken_by_any >= self.pending() {
+            true => (self.take_all(), Until::All),
+            false => {
+                let mut all = self.requests.all();
+                all.extend(&self.collectives);
+                (all, Until::Any)
+            }
+        };
+        let all = all.into_iter().map(RequestId).collect();
+        Some(wait(all, until))
     }
 
     fn collective(
