@@ -249,7 +249,7 @@ fn alike(runs: &Runs, fabric: &str, scheme: &str) -> Result<String> {
         for (at, a) in POLICIES.into_iter().enumerate() {
             for b in POLICIES.into_iter().skip(at + 1) {
                 let (mean, other) = (runs.mean(metric, of(a))?, runs.mean(metric, of(b))?);
-                // Below a percent nobody calls it a difference.
+                // The page calls less than a percent no difference.
                 let small = (mean - other).abs() < 0.01 * other;
                 if !small
                     && runs.compare(metric, of(a), of(b))? != Ordering::Equal

@@ -131,7 +131,7 @@ pub const MAX_TI_COUNT: u64 = 1 << 53;
 /// without a name.
 pub const MAX_LANE_BUFFERS: usize = 64 << 20;
 
-/// Collectives of a rank of a TI trace, or of one communicator of a DUMPI recording, that a check compares one by one with those of the others.
+/// Collectives that a check compares one by one between ranks: of a TI trace, and of each communicator of a DUMPI recording.
 pub const MAX_TRACKED_COLLECTIVES: usize = 1 << 22;
 
 /// Most bytes of the list of the files of a TI trace: 250 for each of [`MAX_TASKS`] names.

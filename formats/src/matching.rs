@@ -77,6 +77,49 @@ pub enum Unmatched<P = Place> {
     },
 }
 
+impl<P: Copy> Unmatched<P> {
+    /// The rank that it is said of.
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        match *self {
+            Self::Sends { src, .. } => src,
+            Self::Receives { dst, .. } | Self::Numbers { dst, .. } => dst,
+        }
+    }
+
+    /// The last of these messages; `None` if only their number is known.
+    #[must_use]
+    pub fn place(&self) -> Option<P> {
+        match *self {
+            Self::Sends { place, .. } | Self::Receives { place, .. } => Some(place),
+            Self::Numbers { .. } => None,
+        }
+    }
+
+    /// What is wrong with the [rank](Self::rank), where `tag` shows a tag, and the cure: of sends, of receives, of numbers.
+    #[must_use]
+    pub fn says(&self, tag: impl Fn(u64) -> String, cures: [&str; 3]) -> String {
+        let [sent, received, counted] = cures;
+        match *self {
+            Self::Sends {
+                dst, tag: t, count, ..
+            } => format!(
+                "sends {count} more to rank {dst} with tag {} than it receives; this is the last one: {sent}",
+                tag(t)
+            ),
+            Self::Receives {
+                src, tag: t, count, ..
+            } => format!(
+                "receives {count} more from rank {src} with tag {} than are sent; this is the last one: {received}",
+                tag(t)
+            ),
+            Self::Numbers {
+                sends, receives, ..
+            } => format!("receives {receives} messages, but {sends} are sent to it; {counted}"),
+        }
+    }
+}
+
 impl<P: Copy> Matching<P> {
     /// None so far, of `ranks` ranks.
     #[must_use]

@@ -7,7 +7,7 @@
 
 use super::collectives::Plan;
 use super::collectives::decide::Choices;
-use super::mpi::{Call, CommId, Communicator, Tag};
+use super::mpi::{Call, CommId, Communicator};
 use super::program::{
     Action, CollectiveKind, Contribution, Place, Program, RankId, RootedBlocks, StreamId,
 };
@@ -98,14 +98,28 @@ pub fn disagreements(program: &mut dyn Program) -> anyhow::Result<Disagreements>
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kind {
     name: &'static str,
+    /// Members have sizes of their own, as in a gatherv.
+    uneven: bool,
     root: Option<u32>,
+}
+
+impl Kind {
+    fn of(contribution: &Contribution) -> Self {
+        Self {
+            name: contribution.name(),
+            uneven: !matches!(contribution, Contribution::Known(_)),
+            root: contribution.root(),
+        }
+    }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let v = if self.uneven { "v" } else { "" };
+        write!(f, "{}{v}", self.name)?;
         match self.root {
-            Some(root) => write!(f, "{} with root {root}", self.name),
-            None => f.write_str(self.name),
+            Some(root) => write!(f, " with root {root}"),
+            None => Ok(()),
         }
     }
 }
@@ -124,7 +138,7 @@ struct Called {
 
 struct Checker {
     messages: Matching<Place>,
-    /// What members of collectives send each other of which nobody else knows.
+    /// The blocks that members of a gatherv, scatterv or alltoallv send each other.
     exchanges: Matching<Place>,
     comms: BTreeMap<CommId, Called>,
     /// Members call different collectives, so that they also exchange different blocks.
@@ -146,13 +160,13 @@ impl Checker {
     fn call(&mut self, rank: RankId, call: &Call, place: Place) {
         match call {
             Call::Send { to, comm, tag, .. } => {
-                let key = of_tag(*comm, *tag);
+                let key = key(*comm, tag.0.cast_unsigned());
                 self.messages.send(rank.get(), to.get(), key, place);
             }
             Call::Receive {
                 from, comm, tag, ..
             } => {
-                let key = tag.map(|tag| of_tag(*comm, tag));
+                let key = tag.map(|tag| key(*comm, tag.0.cast_unsigned()));
                 let from = from.map(RankId::get);
                 self.messages.receive(from, rank.get(), key, place);
             }
@@ -192,7 +206,7 @@ impl Checker {
         self.compare(rank, comm.id, number, contribution, place);
     }
 
-    /// Compares the collective with that of the first member.
+    /// Compares a collective with the one that the first member calls in its place.
     fn compare(
         &mut self,
         rank: RankId,
@@ -204,7 +218,7 @@ impl Checker {
         let Some(called) = self.comms.get_mut(&comm) else {
             return;
         };
-        let (kind, bytes) = agreed(contribution);
+        let (kind, bytes) = (Kind::of(contribution), bytes(contribution));
         if called.by == rank {
             if called.calls.len() < MAX_TRACKED_COLLECTIVES {
                 called.calls.push((kind, bytes, place));
@@ -235,7 +249,7 @@ impl Checker {
         }
     }
 
-    /// What the member sends to others and expects of them in a collective whose sizes not all know.
+    /// Counts the blocks that the member sends to others and expects of them, where not all know their sizes.
     fn exchange(
         &mut self,
         me: u32,
@@ -244,51 +258,33 @@ impl Checker {
         contribution: &Contribution,
         place: Place,
     ) {
-        let key = u64::from(comm.id.get()) << 32 | u64::from(number);
+        let listed = |all: &[u64]| (0..).zip(all.iter().copied()).collect::<Vec<(u32, u64)>>();
+        let (sends, receives) = match contribution {
+            Contribution::Known(_) => return,
+            Contribution::Alltoallv { send, receive } => (listed(send), listed(receive)),
+            Contribution::Gatherv { root, blocks } => match blocks {
+                RootedBlocks::All(all) => (Vec::new(), listed(all)),
+                RootedBlocks::Own(bytes) => (vec![(*root, *bytes)], Vec::new()),
+            },
+            Contribution::Scatterv { root, blocks } => match blocks {
+                RootedBlocks::All(all) => (listed(all), Vec::new()),
+                RootedBlocks::Own(bytes) => (Vec::new(), vec![(*root, *bytes)]),
+            },
+        };
         let member = |at: u32| Some(comm.members.get(at as usize)?.get());
         let Some(rank) = member(me) else { return };
-        let exchanges = &mut self.exchanges;
-        let mut sends = |to: u32, bytes: u64| {
-            if let Some(to) = member(to).filter(|_| to != me && bytes > 0) {
-                exchanges.send(rank, to, key, place);
-            }
+        let key = key(comm.id, number);
+        let others = |blocks: Vec<(u32, u64)>| {
+            let others = blocks
+                .into_iter()
+                .filter(move |&(at, bytes)| at != me && bytes > 0);
+            others.filter_map(|(at, _)| member(at))
         };
-        match contribution {
-            Contribution::Alltoallv { send, .. } => {
-                (0..).zip(send).for_each(|(to, &bytes)| sends(to, bytes));
-            }
-            Contribution::Gatherv {
-                root,
-                blocks: RootedBlocks::Own(bytes),
-            } => sends(*root, *bytes),
-            Contribution::Scatterv {
-                blocks: RootedBlocks::All(all),
-                ..
-            } => (0..).zip(all).for_each(|(to, &bytes)| sends(to, bytes)),
-            _ => {}
+        for to in others(sends) {
+            self.exchanges.send(rank, to, key, place);
         }
-        let mut receives = |from: u32, bytes: u64| {
-            if let Some(from) = member(from).filter(|_| from != me && bytes > 0) {
-                exchanges.receive(Some(from), rank, Some(key), place);
-            }
-        };
-        match contribution {
-            Contribution::Alltoallv { receive, .. } => {
-                (0..)
-                    .zip(receive)
-                    .for_each(|(from, &bytes)| receives(from, bytes));
-            }
-            Contribution::Scatterv {
-                root,
-                blocks: RootedBlocks::Own(bytes),
-            } => receives(*root, *bytes),
-            Contribution::Gatherv {
-                blocks: RootedBlocks::All(all),
-                ..
-            } => (0..)
-                .zip(all)
-                .for_each(|(from, &bytes)| receives(from, bytes)),
-            _ => {}
+        for from in others(receives) {
+            self.exchanges.receive(Some(from), rank, Some(key), place);
         }
     }
 
@@ -310,88 +306,37 @@ impl Checker {
     }
 
     fn unmatched(&mut self, unmatched: Unmatched<Place>) {
-        match unmatched {
-            Unmatched::Sends {
-                src,
-                dst,
-                tag,
-                count,
-                place,
-            } => {
-                let (comm, tag) = tag_of(tag);
-                let message = format!(
-                    "sends {count} more to rank {dst} with tag {tag} on communicator {comm} than it receives; this is the last \
-                     one: record the program to its end"
-                );
-                self.found.error(RankId::new(src), Some(place), message);
-            }
-            Unmatched::Receives {
-                src,
-                dst,
-                tag,
-                count,
-                place,
-            } => {
-                let (comm, tag) = tag_of(tag);
-                let message = format!(
-                    "receives {count} more from rank {src} with tag {tag} on communicator {comm} than are sent; this is the \
-                     last one: record the program to its end"
-                );
-                self.found.error(RankId::new(dst), Some(place), message);
-            }
-            Unmatched::Numbers {
-                dst,
-                sends,
-                receives,
-            } => {
-                let message = format!(
-                    "receives {receives} messages, but {sends} are sent to it; record the program to its end"
-                );
-                self.found.error(RankId::new(dst), None, message);
-            }
-        }
+        let shown = |key| {
+            let (comm, tag) = parts(key);
+            format!("{} on communicator {comm}", tag.cast_signed())
+        };
+        let message = unmatched.says(shown, ["record the program to its end"; 3]);
+        let rank = RankId::new(unmatched.rank());
+        self.found.error(rank, unmatched.place(), message);
     }
 
     fn unexchanged(&mut self, unmatched: Unmatched<Place>) {
-        let (rank, place, message) = match unmatched {
-            Unmatched::Sends {
-                src,
-                dst,
-                tag,
-                place,
-                ..
-            } => {
-                let (comm, number) = ((tag >> 32) as u32, tag as u32);
-                let message = format!(
-                    "sends a block to rank {dst} in collective {number} of communicator {comm}, but that expects nothing of it"
-                );
-                (src, Some(place), message)
+        let of = |key| {
+            let (comm, number) = parts(key);
+            format!("in collective {number} of communicator {comm}")
+        };
+        let message = match unmatched {
+            Unmatched::Sends { dst, tag, .. } => {
+                let of = of(tag);
+                format!("sends a block to rank {dst} {of}, but that expects nothing of it")
             }
-            Unmatched::Receives {
-                src,
-                dst,
-                tag,
-                place,
-                ..
-            } => {
-                let (comm, number) = ((tag >> 32) as u32, tag as u32);
-                let message = format!(
-                    "expects a block of rank {src} in collective {number} of communicator {comm}, but that sends it nothing"
-                );
-                (dst, Some(place), message)
+            Unmatched::Receives { src, tag, .. } => {
+                let of = of(tag);
+                format!("expects a block of rank {src} {of}, but that sends it nothing")
             }
             Unmatched::Numbers {
-                dst,
-                sends,
-                receives,
-            } => {
-                let message = format!(
-                    "expects {receives} blocks of others in its collectives, but they send {sends}"
-                );
-                (dst, None, message)
-            }
+                sends, receives, ..
+            } => format!(
+                "expects {receives} blocks of others in its collectives, but they send {sends}"
+            ),
         };
-        self.found.error(RankId::new(rank), place, message);
+        let rank = RankId::new(unmatched.rank());
+        self.found.error(rank, unmatched.place(), message);
     }
 
     /// All members have to call as many collectives.
@@ -425,48 +370,36 @@ impl Checker {
     }
 }
 
-/// The key of messages with a tag on a communicator.
-fn of_tag(comm: CommId, tag: Tag) -> u64 {
-    u64::from(comm.get()) << 32 | u64::from(tag.0.cast_unsigned())
+/// The key of messages on a communicator: with this tag, or of the collective with this number.
+fn key(comm: CommId, number: u32) -> u64 {
+    u64::from(comm.get()) << 32 | u64::from(number)
 }
 
-/// Communicator and tag of a key.
-fn tag_of(key: u64) -> (u32, i32) {
-    ((key >> 32) as u32, (key as u32).cast_signed())
+/// Communicator and number of a key.
+fn parts(key: u64) -> (u32, u32) {
+    ((key >> 32) as u32, key as u32)
 }
 
-/// What all members have to agree on, and bytes that all know: of blocks their sum.
-fn agreed(contribution: &Contribution) -> (Kind, u64) {
-    let kind = match contribution {
-        Contribution::Known(kind) => kind,
-        Contribution::Gatherv { root, .. } => return (rooted("gatherv", *root), 0),
-        Contribution::Scatterv { root, .. } => return (rooted("scatterv", *root), 0),
-        Contribution::Alltoallv { .. } => return (of_all("alltoallv"), 0),
+/// The bytes of a collective that all members know: of blocks their sum.
+fn bytes(contribution: &Contribution) -> u64 {
+    let Contribution::Known(kind) = contribution else {
+        return 0;
     };
     let sum = |blocks: &[u64]| blocks.iter().fold(0, |sum: u64, &b| sum.saturating_add(b));
     match kind {
-        CollectiveKind::Bcast { root, bytes } => (rooted("bcast", *root), *bytes),
-        CollectiveKind::Reduce { root, bytes } => (rooted("reduce", *root), *bytes),
-        CollectiveKind::Allreduce { bytes } => (of_all("allreduce"), *bytes),
-        CollectiveKind::Gather { root, blocks } => (rooted("gather", *root), sum(blocks)),
-        CollectiveKind::Scatter { root, blocks } => (rooted("scatter", *root), sum(blocks)),
-        CollectiveKind::Allgather { blocks } => (of_all("allgather"), sum(blocks)),
-        CollectiveKind::ReduceScatter { blocks } => (of_all("reduce_scatter"), sum(blocks)),
-        CollectiveKind::Scan { bytes } => (of_all("scan"), *bytes),
-        CollectiveKind::Exscan { bytes } => (of_all("exscan"), *bytes),
-        CollectiveKind::Barrier => (of_all("barrier"), 0),
+        CollectiveKind::Bcast { bytes, .. }
+        | CollectiveKind::Reduce { bytes, .. }
+        | CollectiveKind::Allreduce { bytes }
+        | CollectiveKind::Scan { bytes }
+        | CollectiveKind::Exscan { bytes } => *bytes,
+        CollectiveKind::Gather { blocks, .. }
+        | CollectiveKind::Scatter { blocks, .. }
+        | CollectiveKind::Allgather { blocks }
+        | CollectiveKind::ReduceScatter { blocks } => sum(blocks),
+        CollectiveKind::Barrier => 0,
         CollectiveKind::Alltoall { blocks } => {
             let each = blocks.iter().map(|block| block.to(0));
-            (of_all("alltoall"), each.fold(0, u64::saturating_add))
+            each.fold(0, u64::saturating_add)
         }
     }
-}
-
-fn rooted(name: &'static str, root: u32) -> Kind {
-    let root = Some(root);
-    Kind { name, root }
-}
-
-fn of_all(name: &'static str) -> Kind {
-    Kind { name, root: None }
 }

@@ -3,7 +3,7 @@
 
 use super::members::{Key, Members};
 use super::mpi::Call;
-use super::program::{Action, CollectiveKind, Contribution, Event, RankId, StreamId};
+use super::program::{Action, Event, RankId, StreamId};
 use crate::fabric::ids::NicId;
 
 /// Sees a replay. Calls come in the order of time; times are in picoseconds. The hooks take `&self`
@@ -99,31 +99,10 @@ impl Doing {
             Action::Mpi(call) => match &**call {
                 Call::Send { .. } => Self::Sending,
                 Call::Receive { .. } | Call::Probe { .. } => Self::Receiving,
-                Call::Collective { contribution, .. } => Self::Collective(called(contribution)),
+                Call::Collective { contribution, .. } => Self::Collective(contribution.name()),
                 Call::Wait { .. } | Call::Free { .. } => Self::Waiting,
             },
             Action::Marker | Action::Collective(..) => Self::Waiting,
         }
-    }
-}
-
-fn called(contribution: &Contribution) -> &'static str {
-    match contribution {
-        Contribution::Known(kind) => match kind {
-            CollectiveKind::Bcast { .. } => "bcast",
-            CollectiveKind::Reduce { .. } => "reduce",
-            CollectiveKind::Allreduce { .. } => "allreduce",
-            CollectiveKind::Gather { .. } => "gather",
-            CollectiveKind::Scatter { .. } => "scatter",
-            CollectiveKind::Allgather { .. } => "allgather",
-            CollectiveKind::ReduceScatter { .. } => "reduce_scatter",
-            CollectiveKind::Scan { .. } => "scan",
-            CollectiveKind::Exscan { .. } => "exscan",
-            CollectiveKind::Barrier => "barrier",
-            CollectiveKind::Alltoall { .. } => "alltoall",
-        },
-        Contribution::Gatherv { .. } => "gather",
-        Contribution::Scatterv { .. } => "scatter",
-        Contribution::Alltoallv { .. } => "alltoall",
     }
 }

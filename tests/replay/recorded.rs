@@ -165,6 +165,18 @@ fn the_naive_replay_agrees_on_schedules() {
     ]);
 }
 
+/// How many requests the waits of a rank name, and what they wait for.
+fn waits(ops: &[Op]) -> Vec<(usize, Until)> {
+    let wait = |op: &Op| match &op.action {
+        Action::Mpi(call) => match &**call {
+            Call::Wait { requests, until } => Some((requests.len(), *until)),
+            _ => None,
+        },
+        _ => None,
+    };
+    ops.iter().filter_map(wait).collect()
+}
+
 /// A `wait` that names no message takes the collective that was started first, and a `waitall` the rest.
 #[test]
 fn collectives_that_do_not_block_are_waited_for() {
@@ -179,23 +191,14 @@ fn collectives_that_do_not_block_are_waited_for() {
     let trace = dir.path().join("immediate.ti");
     std::fs::write(&trace, [0, 1, 2].map(of).concat()).unwrap();
     let ranks = calls(&*checked(&trace));
-    let waits = ranks[1][0].iter().filter_map(|op| match &op.action {
-        Action::Mpi(call) => match &**call {
-            Call::Wait { requests, until } => Some((requests.len(), *until)),
-            _ => None,
-        },
-        _ => None,
-    });
-    assert_eq!(
-        waits.collect::<Vec<_>>(),
-        [(1, Until::All), (2, Until::All)]
-    );
+    let waits = waits(&ranks[1][0]);
+    assert_eq!(waits, [(1, Until::All), (2, Until::All)]);
     let outcome = compare(&Case::of(ranks)).unwrap();
     assert_eq!(
         (outcome.end.clone(), outcome.collectives),
         (End::Complete, 3)
     );
-    // Nobody's wait for the barrier is over before rank 0 has entered it.
+    // Ranks 1 and 2 wait for the barrier until rank 0 has entered it.
     let done = |rank, index| outcome.times[&(rank, 0, index)].done_ps.unwrap();
     for rank in 1..3 {
         assert!(done(rank, 2) < 1_000 && done(rank, 3) > 5_000_000);
@@ -213,17 +216,8 @@ fn a_waitany_takes_the_request_that_completes_first() {
     let trace = dir.path().join("any.ti");
     std::fs::write(&trace, text).unwrap();
     let ranks = calls(&*checked(&trace));
-    let waits = ranks[0][0].iter().filter_map(|op| match &op.action {
-        Action::Mpi(call) => match &**call {
-            Call::Wait { requests, until } => Some((requests.len(), *until)),
-            _ => None,
-        },
-        _ => None,
-    });
-    assert_eq!(
-        waits.collect::<Vec<_>>(),
-        [(2, Until::Any), (2, Until::All)]
-    );
+    let waits = waits(&ranks[0][0]);
+    assert_eq!(waits, [(2, Until::Any), (2, Until::All)]);
     // Rank 1 answers what rank 0 sends behind its first wait, which waits for rank 2 and its 5 us.
     let outcome = compare(&Case::of(ranks)).unwrap();
     assert_eq!(outcome.end, End::Complete);
@@ -247,14 +241,7 @@ fn waits_behind_a_waitany_settle_what_it_took() {
     let trace = dir.path().join("turns.ti");
     std::fs::write(&trace, text).unwrap();
     let ranks = calls(&*checked(&trace));
-    let waits = ranks[0][0].iter().filter_map(|op| match &op.action {
-        Action::Mpi(call) => match &**call {
-            Call::Wait { requests, until } => Some((requests.len(), *until)),
-            _ => None,
-        },
-        _ => None,
-    });
-    let waits: Vec<_> = waits.collect();
+    let waits = waits(&ranks[0][0]);
     let expected = [(2, Until::Any), (2, Until::All), (1, Until::All)];
     assert_eq!(waits, expected.repeat(1000));
     let outcome = compare(&Case::of(ranks)).unwrap();

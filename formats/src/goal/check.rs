@@ -3,6 +3,7 @@
 //! Memory: 4 bytes for each operation of one rank (12 if operations wait for each other), and the messages that lack their counterpart so far.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::block::Block;
 use super::info::Info;
@@ -11,7 +12,7 @@ use super::record::{Kind, Task};
 use super::schedule::Schedule;
 use crate::error::{Error, ErrorKind};
 use crate::matching::{Matching, Unmatched};
-use crate::place::{PlaceError, Problem, Problems};
+use crate::place::{Problem, Problems};
 use crate::source::Input;
 
 /// Result of checking a schedule.
@@ -107,44 +108,16 @@ fn broken(error: Error) -> Result<Problem, Error> {
 }
 
 fn problem(schedule: &Schedule, unmatched: Unmatched) -> Problem {
-    let path = schedule.path();
-    match unmatched {
-        Unmatched::Sends {
-            src,
-            dst,
-            tag,
-            count,
-            place,
-        } => PlaceError {
-            place,
-            message: format!(
-                "rank {src} sends {count} more to rank {dst} with tag {tag} than it receives; this is the last one: \
-                 add a recv there, or correct destination or tag"
-            ),
-        }
-        .of(path),
-        Unmatched::Receives {
-            src,
-            dst,
-            tag,
-            count,
-            place,
-        } => PlaceError {
-            place,
-            message: format!(
-                "rank {dst} receives {count} more from rank {src} with tag {tag} than are sent; this is the last \
-                 one: add a send there, or correct source or tag"
-            ),
-        }
-        .of(path),
-        Unmatched::Numbers {
-            dst,
-            sends,
-            receives,
-        } => Problem::whole(
-            path,
-            format!("rank {dst} receives {receives} messages, but {sends} are sent to it; correct their number"),
-        ),
+    let cures = [
+        "add a recv there, or correct destination or tag",
+        "add a send there, or correct source or tag",
+        "correct their number",
+    ];
+    let says = unmatched.says(|tag| tag.to_string(), cures);
+    Problem {
+        path: Arc::clone(schedule.path()),
+        place: unmatched.place(),
+        message: format!("rank {} {says}", unmatched.rank()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! first rank.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::action::{Action, Collective, Request};
 use super::info::Info;
@@ -13,7 +14,7 @@ use super::trace::Trace;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_TRACKED_COLLECTIVES;
 use crate::matching::{Matching, Unmatched};
-use crate::place::{Place, PlaceError, Problem, Problems};
+use crate::place::{Place, Problem, Problems};
 use crate::source::Input;
 
 /// Result of checking a trace.
@@ -144,43 +145,16 @@ fn broken(error: Error) -> Result<Problem, Error> {
 }
 
 fn problem(trace: &Trace, unmatched: Unmatched) -> Problem {
-    match unmatched {
-        Unmatched::Sends {
-            src,
-            dst,
-            tag,
-            count,
-            place,
-        } => PlaceError {
-            place,
-            message: format!(
-                "rank {src} sends {count} more to rank {dst} with tag {tag} than it receives; this is the last one: \
-                 record the program to its end, or correct destination or tag"
-            ),
-        }
-        .of(trace.path_of(src)),
-        Unmatched::Receives {
-            src,
-            dst,
-            tag,
-            count,
-            place,
-        } => PlaceError {
-            place,
-            message: format!(
-                "rank {dst} receives {count} more from rank {src} with tag {tag} than are sent; this is the last one: \
-                 record the program to its end, or correct source or tag"
-            ),
-        }
-        .of(trace.path_of(dst)),
-        Unmatched::Numbers {
-            dst,
-            sends,
-            receives,
-        } => Problem::whole(
-            trace.path_of(dst),
-            format!("rank {dst} receives {receives} messages, but {sends} are sent to it; record the program to its end"),
-        ),
+    let cures = [
+        "record the program to its end, or correct destination or tag",
+        "record the program to its end, or correct source or tag",
+        "record the program to its end",
+    ];
+    let says = unmatched.says(|tag| tag.to_string(), cures);
+    Problem {
+        path: Arc::clone(trace.path_of(unmatched.rank())),
+        place: unmatched.place(),
+        message: format!("rank {} {says}", unmatched.rank()),
     }
 }
 

@@ -80,6 +80,38 @@ pub enum CollectiveKind {
     },
 }
 
+impl CollectiveKind {
+    /// Its name, as in `[collectives]`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bcast { .. } => "bcast",
+            Self::Reduce { .. } => "reduce",
+            Self::Allreduce { .. } => "allreduce",
+            Self::Gather { .. } => "gather",
+            Self::Scatter { .. } => "scatter",
+            Self::Allgather { .. } => "allgather",
+            Self::ReduceScatter { .. } => "reduce_scatter",
+            Self::Scan { .. } => "scan",
+            Self::Exscan { .. } => "exscan",
+            Self::Barrier => "barrier",
+            Self::Alltoall { .. } => "alltoall",
+        }
+    }
+
+    /// Position of the root, if it has one.
+    #[must_use]
+    pub fn root(&self) -> Option<u32> {
+        match *self {
+            Self::Bcast { root, .. }
+            | Self::Reduce { root, .. }
+            | Self::Gather { root, .. }
+            | Self::Scatter { root, .. } => Some(root),
+            _ => None,
+        }
+    }
+}
+
 /// What one member of an all-to-all sends to each member, itself included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlltoallBlocks {
@@ -136,6 +168,29 @@ pub enum Contribution {
         /// What this member receives from each member.
         receive: Box<[u64]>,
     },
+}
+
+impl Contribution {
+    /// The [name](CollectiveKind::name) of the operation; a gatherv is a gather, and so on.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Known(kind) => kind.name(),
+            Self::Gatherv { .. } => "gather",
+            Self::Scatterv { .. } => "scatter",
+            Self::Alltoallv { .. } => "alltoall",
+        }
+    }
+
+    /// Position of the root, if it has one.
+    #[must_use]
+    pub fn root(&self) -> Option<u32> {
+        match self {
+            Self::Known(kind) => kind.root(),
+            Self::Gatherv { root, .. } | Self::Scatterv { root, .. } => Some(*root),
+            Self::Alltoallv { .. } => None,
+        }
+    }
 }
 
 /// Sizes that one member knows of a gatherv or scatterv.

@@ -149,7 +149,7 @@ fn sizes_that_differ_are_a_warning() {
 
 #[test]
 fn blocks_that_only_one_side_knows_of() {
-    // Rank `me` has so many elements for the root, which expects these.
+    // Rank `me` sends `has` elements to rank 0, which expects `expected` elements of rank 1.
     let gatherv = |me: i64, has: i64, expected: i64| {
         rank(move |file| {
             let [me, two, has, root]: [Value; 4] = [me, 2, has, 0].map(Value::from);
