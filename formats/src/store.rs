@@ -1,21 +1,25 @@
 //! Files that are read at any place, some of them without a name.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::error::Error;
 
-/// Bytes that a [`Window`] reads at once.
-const WINDOW: usize = 8 * 1024;
+/// A [`Window`] begins at a multiple of this, so that it still holds what comes a little before what it was read for.
+const STEP: u64 = 4 * 1024;
+/// Bytes that a [`Window`] reads at once: [`MOST`], wherever it begins in a step.
+const WINDOW: u64 = STEP + MOST as u64;
+/// Bytes that a [`Window`] gives at once, at most.
+pub(crate) const MOST: usize = 8 * 1024;
 
 /// A file that several readers read, each at its own place.
 #[derive(Debug)]
 pub(crate) struct Store {
     /// How messages call it.
     path: Arc<Path>,
-    file: Mutex<File>,
+    file: File,
     len: u64,
 }
 
@@ -26,7 +30,7 @@ impl Store {
         let (len, file) = opened.map_err(|e| Error::io(path, e))?;
         Ok(Self {
             path: path.into(),
-            file: Mutex::new(file),
+            file,
             len,
         })
     }
@@ -48,11 +52,9 @@ impl Store {
     }
 
     fn read_inner(&self, at: u64, out: &mut [u8]) -> io::Result<usize> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(at))?;
         let mut filled = 0;
         while filled < out.len() {
-            match file.read(&mut out[filled..]) {
+            match read_some(&self.file, &mut out[filled..], at + filled as u64) {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -61,6 +63,16 @@ impl Store {
         }
         Ok(filled)
     }
+}
+
+#[cfg(unix)]
+fn read_some(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, out, at)
+}
+
+#[cfg(windows)]
+fn read_some(file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, out, at)
 }
 
 /// A file without a name in the directory for temporary files, while it is written.
@@ -100,11 +112,7 @@ impl StoreWriter {
         let Self { path, out, len } = self;
         let file = out.into_inner().map_err(io::IntoInnerError::into_error);
         let file = file.map_err(|e| Error::no_room(&path, &std::env::temp_dir(), e))?;
-        Ok(Store {
-            path,
-            file: Mutex::new(file),
-            len,
-        })
+        Ok(Store { path, file, len })
     }
 }
 
@@ -116,23 +124,27 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// `len` bytes, at most 8 KiB, at offset `at`, all before `end`; fewer if the file ends before.
+    /// `len` bytes, at most [`MOST`], at offset `at`, all before `end`; fewer if the file ends before.
+    #[inline]
     pub fn get(&mut self, store: &Store, at: u64, len: usize, end: u64) -> Result<&[u8], Error> {
         let from = at.checked_sub(self.at).map(|from| from as usize);
         let there = from.is_some_and(|from| from + len <= self.bytes.len());
         let from = match (there, from) {
             (true, Some(from)) => from,
-            _ => {
-                let room = end.saturating_sub(at).min(WINDOW as u64) as usize;
-                self.bytes.resize(room, 0);
-                self.at = at;
-                let filled = store.read_at(at, &mut self.bytes)?;
-                self.bytes.truncate(filled);
-                0
-            }
+            _ => self.fill(store, at, end)?,
         };
         let to = (from + len).min(self.bytes.len());
         Ok(&self.bytes[from..to])
+    }
+
+    /// Reads what is around offset `at`; returns where that is now.
+    fn fill(&mut self, store: &Store, at: u64, end: u64) -> Result<usize, Error> {
+        self.at = at - at % STEP;
+        let room = end.saturating_sub(self.at).min(WINDOW) as usize;
+        self.bytes.resize(room, 0);
+        let filled = store.read_at(self.at, &mut self.bytes)?;
+        self.bytes.truncate(filled);
+        Ok(((at - self.at) as usize).min(filled))
     }
 }
 

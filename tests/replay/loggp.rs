@@ -149,8 +149,9 @@ impl Machine<'_> {
 
     fn complete(&mut self, rank: usize, request: RequestId) {
         self.open -= 1;
-        let known = self.program.completed(RankId::new(rank as u32), request);
-        assert!(known.unwrap());
+        assert!(self.program.follows_requests());
+        let rank = RankId::new(rank as u32);
+        self.program.completed(rank, request).unwrap();
     }
 
     /// The receive of `rank` with this request and a message found each other at `at`. Returns the ranks that may go on.

@@ -42,12 +42,14 @@ pub struct Node {
     pub(super) lists: [u32; 2],
 }
 
+#[inline]
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let mut four = [0; 4];
     four.copy_from_slice(&bytes[at..at + 4]);
     u32::from_le_bytes(four)
 }
 
+#[inline]
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let mut eight = [0; 8];
     eight.copy_from_slice(&bytes[at..at + 8]);
@@ -60,6 +62,7 @@ pub(super) fn pair(bytes: &[u8; 8]) -> [u32; 2] {
 }
 
 /// The numbers that `bytes` consist of.
+#[inline]
 pub(super) fn indices(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
     bytes.chunks_exact(4).map(|four| u32_at(four, 0))
 }

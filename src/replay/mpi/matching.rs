@@ -49,10 +49,14 @@ impl Pattern {
     pub fn accepts(&self, envelope: &Envelope) -> bool {
         envelope.patterns().contains(self)
     }
+
+    fn is_wildcard(&self) -> bool {
+        self.from.is_none() || self.tag.is_none()
+    }
 }
 
 impl Envelope {
-    /// The patterns that accept it.
+    /// The patterns that accept it; the first has no wildcard.
     fn patterns(&self) -> [Pattern; 4] {
         let comm = self.comm;
         let pattern = |from, tag| Pattern { comm, from, tag };
@@ -66,16 +70,58 @@ impl Envelope {
     }
 }
 
+/// A queue whose first entry needs no memory of its own: most patterns have one receive or message.
+#[derive(Debug)]
+struct Line<T> {
+    first: Option<T>,
+    rest: VecDeque<T>,
+}
+
+impl<T> Default for Line<T> {
+    fn default() -> Self {
+        Self {
+            first: None,
+            rest: VecDeque::new(),
+        }
+    }
+}
+
+impl<T> Line<T> {
+    fn push(&mut self, entry: T) {
+        match self.first {
+            None => self.first = Some(entry),
+            Some(_) => self.rest.push_back(entry),
+        }
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        std::mem::replace(&mut self.first, self.rest.pop_front())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.rest)
+    }
+}
+
 /// The two queues of a rank. `R` is what the rank keeps of a posted receive.
 #[derive(Debug)]
 pub struct MatchQueues<R> {
     /// Posted receives by what they accept, each with its number.
-    posted: HashMap<Pattern, VecDeque<(u64, R)>>,
+    posted: HashMap<Pattern, Line<(u64, R)>>,
+    /// Number of those that have a wildcard.
+    posted_wildcards: usize,
     /// Unexpected messages by number.
     unexpected: HashMap<u64, Envelope>,
-    /// Numbers of unexpected messages, ascending, by every pattern that accepts them. They may
-    /// name messages that were taken through another pattern.
-    index: HashMap<Pattern, VecDeque<u64>>,
+    /// Numbers of unexpected messages, ascending, by the patterns that accept them: by every one
+    /// [if wildcards are indexed](Self::index_wildcards), else by the exact one. They may name messages
+    /// that were taken through another pattern.
+    index: HashMap<Pattern, Line<u64>>,
+    /// The rank has asked with a wildcard.
+    wildcards: bool,
     next: u64,
 }
 
@@ -83,8 +129,10 @@ impl<R> Default for MatchQueues<R> {
     fn default() -> Self {
         Self {
             posted: HashMap::new(),
+            posted_wildcards: 0,
             unexpected: HashMap::new(),
             index: HashMap::new(),
+            wildcards: false,
             next: 0,
         }
     }
@@ -100,31 +148,34 @@ impl<R> MatchQueues<R> {
     /// none, keeps it as unexpected.
     pub fn arrive(&mut self, envelope: Envelope) -> Option<R> {
         let patterns = envelope.patterns();
-        let first = |pattern: &Pattern| Some((self.posted.get(pattern)?.front()?.0, *pattern));
-        let Some((_, pattern)) = patterns
-            .iter()
-            .filter_map(first)
-            .min_by_key(|first| first.0)
-        else {
+        let asked = match self.posted_wildcards {
+            0 => &patterns[..1],
+            _ => &patterns[..],
+        };
+        let first =
+            |pattern: &Pattern| Some((self.posted.get(pattern)?.first.as_ref()?.0, *pattern));
+        let Some((_, pattern)) = asked.iter().filter_map(first).min_by_key(|first| first.0) else {
             let number = self.number();
             self.unexpected.insert(number, envelope);
-            for pattern in patterns {
-                self.index.entry(pattern).or_default().push_back(number);
+            for &pattern in self.indexed(&patterns) {
+                self.index.entry(pattern).or_default().push(number);
             }
             return None;
         };
         let queue = self.posted.get_mut(&pattern)?;
-        let (_, receive) = queue.pop_front()?;
+        let (_, receive) = queue.pop()?;
         if queue.is_empty() {
             self.posted.remove(&pattern);
         }
+        self.posted_wildcards -= usize::from(pattern.is_wildcard());
         Some(receive)
     }
 
     /// Takes the unexpected message that was taken up first of those that `pattern` accepts. If
     /// there is none, posts the receive.
     pub fn receive(&mut self, pattern: Pattern, receive: R) -> Option<(R, Envelope)> {
-        while let Some(number) = self.index.get_mut(&pattern).and_then(VecDeque::pop_front) {
+        self.index_wildcards(&pattern);
+        while let Some(number) = self.index.get_mut(&pattern).and_then(Line::pop) {
             if let Some(envelope) = self.unexpected.remove(&number) {
                 self.drop_taken(envelope);
                 return Some((receive, envelope));
@@ -132,29 +183,55 @@ impl<R> MatchQueues<R> {
         }
         let number = self.number();
         let queue = self.posted.entry(pattern).or_default();
-        queue.push_back((number, receive));
+        queue.push((number, receive));
+        self.posted_wildcards += usize::from(pattern.is_wildcard());
         None
     }
 
     /// True if a receive of `pattern` would take a message at once.
-    pub fn has(&self, pattern: &Pattern) -> bool {
-        let mut numbers = self.index.get(pattern).into_iter().flatten();
+    pub fn has(&mut self, pattern: &Pattern) -> bool {
+        self.index_wildcards(pattern);
+        let mut numbers = self.index.get(pattern).into_iter().flat_map(Line::iter);
         numbers.any(|number| self.unexpected.contains_key(number))
+    }
+
+    /// Those patterns of an envelope by which unexpected messages are indexed.
+    fn indexed<'p>(&self, patterns: &'p [Pattern; 4]) -> &'p [Pattern] {
+        match self.wildcards {
+            true => patterns,
+            false => &patterns[..1],
+        }
+    }
+
+    /// Indexes the unexpected messages by patterns with wildcards from the first such `pattern` on:
+    /// many ranks never use one.
+    fn index_wildcards(&mut self, pattern: &Pattern) {
+        if self.wildcards || !pattern.is_wildcard() {
+            return;
+        }
+        self.wildcards = true;
+        let mut numbers: Vec<u64> = self.unexpected.keys().copied().collect();
+        numbers.sort_unstable();
+        for number in numbers {
+            for &pattern in &self.unexpected[&number].patterns()[1..] {
+                self.index.entry(pattern).or_default().push(number);
+            }
+        }
     }
 
     /// Shortens the lists that may name `envelope`, which was taken, so that they don't grow for
     /// ever under patterns that no receive uses.
     fn drop_taken(&mut self, envelope: Envelope) {
-        for pattern in envelope.patterns() {
-            let Some(queue) = self.index.get_mut(&pattern) else {
+        for pattern in self.indexed(&envelope.patterns()) {
+            let Some(queue) = self.index.get_mut(pattern) else {
                 continue;
             };
             let taken = |number: &u64| !self.unexpected.contains_key(number);
-            while queue.front().is_some_and(taken) {
-                queue.pop_front();
+            while queue.first.as_ref().is_some_and(taken) {
+                queue.pop();
             }
             if queue.is_empty() {
-                self.index.remove(&pattern);
+                self.index.remove(pattern);
             }
         }
     }
@@ -162,7 +239,7 @@ impl<R> MatchQueues<R> {
     /// The posted receives with their numbers, in no particular order.
     pub fn posted(&self) -> impl Iterator<Item = (&Pattern, u64, &R)> {
         let of_pattern = |(pattern, queue)| {
-            let queue: &VecDeque<(u64, R)> = queue;
+            let queue: &Line<(u64, R)> = queue;
             queue.iter().map(move |(number, r)| (pattern, *number, r))
         };
         self.posted.iter().flat_map(of_pattern)
@@ -227,6 +304,8 @@ mod tests {
                 }
                 prop_assert_eq!(queues.unexpected.len(), unexpected.len());
                 prop_assert_eq!(queues.posted().count(), posted.len());
+                let wildcards = posted.iter().filter(|(p, _)| p.is_wildcard()).count();
+                prop_assert_eq!(queues.posted_wildcards, wildcards);
             }
         }
     }

@@ -21,8 +21,9 @@ pub struct Order {
 struct Incoming {
     /// Number of the next envelope to be taken up.
     expected: u32,
-    /// Those that overtook it.
-    early: BTreeMap<u32, Envelope>,
+    /// Those that overtook it, if any ever did: few do, and a rank has many peers.
+    #[expect(clippy::box_collection, reason = "it is small while there are none")]
+    early: Option<Box<BTreeMap<u32, Envelope>>>,
 }
 
 impl Order {
@@ -42,12 +43,16 @@ impl Order {
             .entry((envelope.from, envelope.comm))
             .or_default();
         if number != incoming.expected {
-            incoming.early.insert(number, envelope);
+            let early = incoming.early.get_or_insert_default();
+            early.insert(number, envelope);
             return;
         }
         out.push((envelope, number));
         incoming.expected += 1;
-        while let Some(next) = incoming.early.remove(&incoming.expected) {
+        let Some(early) = &mut incoming.early else {
+            return;
+        };
+        while let Some(next) = early.remove(&incoming.expected) {
             out.push((next, incoming.expected));
             incoming.expected += 1;
         }

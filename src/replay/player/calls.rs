@@ -145,7 +145,7 @@ impl Player<'_> {
         }
     }
 
-    /// What a call completes: its request, which becomes active, or its stream.
+    /// What a call completes: its request, which becomes active if waits may name it, or its stream.
     fn owner(
         &mut self,
         calling: Calling,
@@ -155,6 +155,9 @@ impl Player<'_> {
         let Some(request) = request else {
             return Ok(Owner::Stream(calling.stream));
         };
+        if self.follows_requests {
+            return Ok(Owner::Request(request));
+        }
         let endpoint = self.ranks[calling.rank.index()].endpoint();
         match endpoint.activate(request, receives) {
             true => Ok(Owner::Request(request)),

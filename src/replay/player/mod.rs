@@ -36,6 +36,8 @@ use anyhow::{Context, anyhow};
 pub(super) struct Player<'a> {
     pub name: String,
     program: Box<dyn Program + 'a>,
+    /// As [`Program::follows_requests`] says.
+    follows_requests: bool,
     start_ps: u64,
     repeat: Repeat,
     /// Start of the repetition in progress.
@@ -82,6 +84,7 @@ impl<'a> Player<'a> {
             reduction_ps_per_byte: spec.reduction_ps_per_byte,
             ranks: RankId::all(count).map(rank).collect(),
             arrived: Arrived::default(),
+            follows_requests: spec.program.follows_requests(),
             program: spec.program,
             link: Link {
                 job,

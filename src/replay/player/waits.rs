@@ -86,9 +86,9 @@ impl Player<'_> {
     ) -> anyhow::Result<()> {
         let state = &mut self.ranks[rank.index()];
         state.touch(ps);
-        let completed = self.program.completed(rank, request);
-        if completed.with_context(|| format!("job '{}', rank {rank}", self.name))? {
-            state.endpoint().forget(request);
+        if self.follows_requests {
+            let completed = self.program.completed(rank, request);
+            completed.with_context(|| format!("job '{}', rank {rank}", self.name))?;
             self.wake_paused(rank, ps, shared);
             return Ok(());
         }

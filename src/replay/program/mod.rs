@@ -187,14 +187,20 @@ pub trait Program {
         false
     }
 
-    /// The operation of this request of `rank` is complete. True if the program follows its requests itself: then
-    /// no wait names them.
+    /// True if the program follows its requests itself: it hears of each that is [complete](Self::completed), no call
+    /// waits for or frees any, and none is used twice.
+    fn follows_requests(&self) -> bool {
+        false
+    }
+
+    /// The operation of this request of `rank` is complete. Only programs that [follow](Self::follows_requests) their
+    /// requests hear of it.
     ///
     /// # Errors
     /// As [`next`](Self::next).
-    fn completed(&mut self, rank: RankId, request: RequestId) -> anyhow::Result<bool> {
+    fn completed(&mut self, rank: RankId, request: RequestId) -> anyhow::Result<()> {
         let _ = (rank, request);
-        Ok(false)
+        Ok(())
     }
 
     /// A stream of `rank` that [paused](Self::pauses) and goes on, each once: to be asked after `next` and

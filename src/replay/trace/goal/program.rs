@@ -28,6 +28,8 @@ struct RankState {
     /// Operations that are not complete.
     open: u32,
     woken: VecDeque<StreamId>,
+    /// Empty; kept to reuse its memory.
+    waiting: Vec<u32>,
 }
 
 #[derive(Default)]
@@ -79,6 +81,7 @@ impl RankState {
             unmet: HashMap::new(),
             cpus: all,
             woken: VecDeque::new(),
+            waiting: Vec::new(),
         })
     }
 
@@ -91,13 +94,13 @@ impl RankState {
         if successors == 0 {
             return Ok(());
         }
-        let mut waiting = Vec::with_capacity(successors as usize);
+        let mut waiting = std::mem::take(&mut self.waiting);
         self.block.successors(index, node, |of, kind| {
             if kind == what {
                 waiting.push(of);
             }
         })?;
-        for of in waiting {
+        for of in waiting.drain(..) {
             match self.unmet.get_mut(&of) {
                 Some(left) if *left > 1 => *left -= 1,
                 Some(_) => {
@@ -117,6 +120,7 @@ impl RankState {
                 }
             }
         }
+        self.waiting = waiting;
         Ok(())
     }
 
@@ -230,10 +234,13 @@ impl Program for GoalProgram {
         cpu.is_some_and(|cpu| cpu.paused)
     }
 
-    fn completed(&mut self, rank: RankId, request: RequestId) -> anyhow::Result<bool> {
+    fn follows_requests(&self) -> bool {
+        true
+    }
+
+    fn completed(&mut self, rank: RankId, request: RequestId) -> anyhow::Result<()> {
         let index = u32::try_from(request.0)?;
-        self.rank(rank)?.complete(index)?;
-        Ok(true)
+        self.rank(rank)?.complete(index)
     }
 
     fn woken(&mut self, rank: RankId) -> Option<StreamId> {
