@@ -1,7 +1,7 @@
 //! Recorded traces of calls and schedules: the naive replay agrees with the replay on each of their messages, on a fabric without
 //! contention.
 
-use crate::formats::data::data;
+use crate::formats::data::{data, examples_of_simgrid};
 use crate::naive::fabric::{play, replay_of};
 use crate::naive::{Case, End, Sent, compare, replay};
 use flitwise::fabric::workload::Workload;
@@ -42,8 +42,8 @@ fn engine(case: &Case, file: &dyn TraceFile) -> (JobOutcome, Vec<Sent>) {
     (replay.outcomes().remove(0), log)
 }
 
-/// All operations of a trace of calls.
-fn calls(file: &dyn TraceFile) -> Vec<Vec<Vec<Op>>> {
+/// All operations of a trace whose operations wait for those before them, or for events.
+fn operations(file: &dyn TraceFile) -> Vec<Vec<Vec<Op>>> {
     let mut program = file.open(&reading(), StopCheck::never()).unwrap();
     let mut ranks = Vec::new();
     for rank in RankId::all(file.ranks()) {
@@ -56,9 +56,9 @@ fn calls(file: &dyn TraceFile) -> Vec<Vec<Vec<Op>>> {
     ranks
 }
 
-fn naive_agrees_on_actions(trace: &Path) {
+fn naive_agrees_on(trace: &Path) {
     let (file, name) = (checked(trace), trace.display());
-    let case = Case::of(calls(&*file));
+    let case = Case::of(operations(&*file));
     let naive = compare(&case).unwrap_or_else(|e| panic!("{name}: {}", &e[..e.len().min(2000)]));
     let (outcome, log) = engine(&case, &*file);
     assert_eq!(log, naive.fabric, "{name}");
@@ -68,10 +68,37 @@ fn naive_agrees_on_actions(trace: &Path) {
 #[test]
 fn the_naive_replay_agrees_on_actions() {
     for name in ["nas_is_S-16", "nas_dt_SH_W-32", "comd-16", "hpl-16"] {
-        naive_agrees_on_actions(&own(&format!("ti/{name}.tar.gz")));
+        naive_agrees_on(&own(&format!("ti/{name}.tar.gz")));
     }
     if let Some(folder) = data("traces/ti/lulesh-27") {
-        naive_agrees_on_actions(&folder.join("lulesh-27-ti.tar.gz"));
+        naive_agrees_on(&folder.join("lulesh-27-ti.tar.gz"));
+    }
+    for (trace, _) in examples_of_simgrid().into_iter().flatten() {
+        naive_agrees_on(&trace);
+    }
+}
+
+#[test]
+fn the_naive_replay_agrees_on_vef_traces() {
+    let applications = [
+        "gromacs_water-16",
+        "hpl-16",
+        "hpl-64",
+        "lammps_melt-16",
+        "lulesh-27",
+        "randomaccess-16",
+    ];
+    for name in applications {
+        naive_agrees_on(&own(&format!("{name}.vef.gz")));
+    }
+    if let Some(folder) = data("traces/vef-thirdparty") {
+        for name in [
+            "out_2025-08-21-173711.vef.gz",
+            "output_trace_dummy.vef",
+            "output_trace_dummyRecv.vef",
+        ] {
+            naive_agrees_on(&folder.join(name));
+        }
     }
 }
 
@@ -190,7 +217,7 @@ fn collectives_that_do_not_block_are_waited_for() {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("immediate.ti");
     std::fs::write(&trace, [0, 1, 2].map(of).concat()).unwrap();
-    let ranks = calls(&*checked(&trace));
+    let ranks = operations(&*checked(&trace));
     let waits = waits(&ranks[1][0]);
     assert_eq!(waits, [(1, Until::All), (2, Until::All)]);
     let outcome = compare(&Case::of(ranks)).unwrap();
@@ -215,7 +242,7 @@ fn a_waitany_takes_the_request_that_completes_first() {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("any.ti");
     std::fs::write(&trace, text).unwrap();
-    let ranks = calls(&*checked(&trace));
+    let ranks = operations(&*checked(&trace));
     let waits = waits(&ranks[0][0]);
     assert_eq!(waits, [(2, Until::Any), (2, Until::All)]);
     // Rank 1 answers what rank 0 sends behind its first wait, which waits for rank 2 and its 5 us.
@@ -240,7 +267,7 @@ fn waits_behind_a_waitany_settle_what_it_took() {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("turns.ti");
     std::fs::write(&trace, text).unwrap();
-    let ranks = calls(&*checked(&trace));
+    let ranks = operations(&*checked(&trace));
     let waits = waits(&ranks[0][0]);
     let expected = [(2, Until::Any), (2, Until::All), (1, Until::All)];
     assert_eq!(waits, expected.repeat(1000));

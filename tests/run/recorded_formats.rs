@@ -1,7 +1,7 @@
 //! Recorded schedules and TI traces replay to their end on trees and a torus, with all that other programs count in them; and
 //! jobs of different formats run side by side, are compared, explained and watched.
 
-use crate::common::data::data;
+use crate::common::data::{data, examples_of_simgrid};
 use flitwise::config::{Base, Plan, Study, resolve_text};
 use flitwise::results::{TimelineFile, TimelineFormat, result_json};
 use flitwise::run::{Control, RunResult, Session, Simulation, Status, run_plan};
@@ -200,21 +200,7 @@ fn applications_recorded_in_two_formats_send_the_same_messages() {
 /// Written by hand to show what SimGrid's replayer takes.
 #[test]
 fn the_examples_of_simgrid_replay_on_every_fabric() {
-    let Some(folder) = data("traces/ti/simgrid-examples/examples/smpi") else {
-        return;
-    };
-    let mut traces = vec![
-        folder.join("replay/split_traces"),
-        folder.join("replay_multiple/smpi_replay.txt"),
-    ];
-    for name in ["coll", "compute_only", "empty", "mixed"] {
-        traces.push(folder.join(format!("replay_multiple_manual_deploy/{name}.txt")));
-    }
-    let dir = std::fs::read_dir(folder.join("replay")).unwrap();
-    let files = dir.map(|entry| entry.unwrap().path());
-    traces.extend(files.filter(|path| path.to_string_lossy().contains("/actions_")));
-    assert_eq!(traces.len(), 17);
-    for trace in traces {
+    for (trace, _) in examples_of_simgrid().into_iter().flatten() {
         for fabric in FABRICS {
             let text = format!(
                 "[baseline]\nenabled = false\n[[job]]\nname = \"job\"\ntrace = '{}'\n",

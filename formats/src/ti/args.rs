@@ -210,6 +210,11 @@ impl<'a> Args<'a> {
     fn rank_of(&self, what: &str, word: &[u8]) -> Result<u32, String> {
         match digits(word) {
             Some(rank) if rank < u64::from(self.ranks) => Ok(rank as u32),
+            Some(rank) if self.ranks == 1 => Err(format!(
+                "{}: {what} is rank {rank}, but these are the lines of rank 0 alone; if other files have those of the \
+                 other ranks, give the list of the files or their directory: else correct it",
+                quoted_bytes(self.action, true),
+            )),
             _ => {
                 let last = self.ranks.saturating_sub(1);
                 Err(self.wrong(what, &format!("a rank from 0 to {last}"), word))

@@ -146,10 +146,17 @@ impl Trace {
     pub(super) fn of_lanes(path: &Arc<Path>, writer: LanesWriter) -> Result<Self, Error> {
         let ranks = writer.len();
         if let Some(missing) = (0..ranks).find(|&lane| writer.is_empty(lane)) {
-            let message = format!(
-                "has lines of rank {}, but none of rank {missing}; ranks are numbered from 0: correct the first column",
-                ranks - 1
-            );
+            let last = ranks - 1;
+            let message = match (0..last).all(|lane| writer.is_empty(lane)) {
+                true => format!(
+                    "has lines of rank {last} alone; if other files have those of the other ranks, give the list of the \
+                     files or their directory: else number the ranks from 0"
+                ),
+                false => format!(
+                    "has lines of rank {last}, but none of rank {missing}; ranks are numbered from 0: correct the first \
+                     column"
+                ),
+            };
             return Err(Error::broken(Problem::whole(path, message)));
         }
         let lanes = Arc::new(writer.finish()?);

@@ -18,3 +18,46 @@ pub fn data(part: &str) -> Option<PathBuf> {
     assert!(found.exists(), "there is no {}", found.display());
     Some(found)
 }
+
+/// The TI traces that come with SimGrid, written by hand to show what its replayer takes, with their numbers of ranks. `None`
+/// where they are absent.
+#[allow(dead_code, reason = "not every test program replays them")]
+pub fn examples_of_simgrid() -> Option<Vec<(PathBuf, u32)>> {
+    let folder = data("traces/ti/simgrid-examples/examples/smpi")?;
+    let of = |folder: &str, names: &[&str], ranks: u32| -> Vec<_> {
+        names
+            .iter()
+            .map(|name| (format!("{folder}/{name}"), ranks))
+            .collect()
+    };
+    let three = [
+        "allreduce",
+        "alltoall",
+        "alltoallv",
+        "barrier",
+        "bcast",
+        "bcast_reduce_datatypes",
+        "waitall",
+        "with_isend",
+    ];
+    let three = three.map(|name| format!("actions_{name}.txt"));
+    let four = [
+        "actions_allgatherv.txt",
+        "actions_gather.txt",
+        "actions_reducescatter.txt",
+    ];
+    let two = ["coll.txt", "compute_only.txt", "empty.txt", "mixed.txt"];
+    let all = [
+        of("replay", &["split_traces"], 2),
+        of("replay", &three.each_ref().map(String::as_str), 3),
+        of("replay", &four, 4),
+        of("replay_multiple", &["smpi_replay.txt"], 32),
+        of("replay_multiple_manual_deploy", &two, 2),
+    ];
+    Some(
+        all.concat()
+            .into_iter()
+            .map(|(name, ranks)| (folder.join(name), ranks))
+            .collect(),
+    )
+}

@@ -88,6 +88,20 @@ fn what_does_not_parse_is_named_with_its_action() {
             "a.txt: has lines of rank 2, but none of rank 1; ranks are numbered from 0: correct the first column"
         ]
     );
+    // The file of one rank of a set.
+    let others = "if other files have those of the other ranks, give the list of the files or their directory";
+    assert_eq!(
+        said_of("7 init\n7 finalize\n"),
+        [format!(
+            "a.txt: has lines of rank 7 alone; {others}: else number the ranks from 0"
+        )]
+    );
+    assert_eq!(
+        said_of("0 init\n0 send 7 0 8\n"),
+        [format!(
+            "a.txt:2: `send`: the destination is rank 7, but these are the lines of rank 0 alone; {others}: else correct it"
+        )]
+    );
     assert_eq!(
         said_of(""),
         ["a.txt: has no action in it; it is empty, or no TI trace"]

@@ -6,7 +6,7 @@ use std::path::Path;
 use flitwise_formats::Source;
 use flitwise_formats::ti::{Info, Set, Trace, check_file, write};
 
-use crate::data::data;
+use crate::data::{data, examples_of_simgrid};
 use crate::{contents, messages};
 
 /// Names and contents of the files of an archive.
@@ -152,43 +152,10 @@ fn an_archive_a_list_and_one_file_give_the_same_actions() {
 
 #[test]
 fn the_examples_of_simgrid_check_clean() {
-    let Some(folder) = data("traces/ti/simgrid-examples/examples/smpi") else {
-        return;
-    };
-    let mut seen = 0;
-    let check = |path: &Path, ranks: u32| {
-        let check = check_file(path).unwrap();
-        assert!(
-            check.is_clean(),
-            "{}: {:?}",
-            path.display(),
-            messages(&check)
-        );
-        assert_eq!(check.info.ranks, ranks, "{}", path.display());
-    };
-    for (name, ranks) in [
-        ("split_traces", 2),
-        ("actions_allgatherv.txt", 4),
-        ("actions_allreduce.txt", 3),
-        ("actions_alltoall.txt", 3),
-        ("actions_alltoallv.txt", 3),
-        ("actions_barrier.txt", 3),
-        ("actions_bcast.txt", 3),
-        ("actions_bcast_reduce_datatypes.txt", 3),
-        ("actions_gather.txt", 4),
-        ("actions_reducescatter.txt", 4),
-        ("actions_waitall.txt", 3),
-        ("actions_with_isend.txt", 3),
-    ] {
-        check(&folder.join("replay").join(name), ranks);
-        seen += 1;
+    for (path, ranks) in examples_of_simgrid().into_iter().flatten() {
+        let check = check_file(&path).unwrap();
+        let shown = path.display();
+        assert!(check.is_clean(), "{shown}: {:?}", messages(&check));
+        assert_eq!(check.info.ranks, ranks, "{shown}");
     }
-    check(&folder.join("replay_multiple/smpi_replay.txt"), 32);
-    for name in ["coll", "compute_only", "empty", "mixed"] {
-        check(
-            &folder.join(format!("replay_multiple_manual_deploy/{name}.txt")),
-            2,
-        );
-    }
-    assert_eq!(seen, 12);
 }
