@@ -12,6 +12,8 @@ pub struct Bars {
     pub axis: Axis,
     /// Where bars begin: 1 for slowdowns, 0 for most else.
     pub base: f64,
+    /// The axis is logarithmic, for values above 0 that differ by orders of magnitude; bars begin at its lower end.
+    pub log: bool,
     /// What the groups differ in; may be empty.
     pub groups: String,
     /// Names of the series.
@@ -48,7 +50,11 @@ impl Bars {
             frame.legend(&self.series, Swatch::Fill);
         }
         let range = self.range();
-        let left = room_for(&Scale::linear(range, [HEIGHT, 0.0]));
+        let upright = |pixels| match self.log {
+            true => Scale::logarithmic(range, pixels),
+            false => Scale::linear(range, pixels),
+        };
+        let left = room_for(&upright([HEIGHT, 0.0]));
         let most = self.panels.iter().map(|panel| panel.groups.len()).max();
         let group = (BAR * self.series.len() as f64 + 10.0).max(34.0);
         let least = group * most.unwrap_or(1) as f64;
@@ -57,7 +63,7 @@ impl Bars {
         let panels = frame.panels(&names, [least.max(120.0), HEIGHT], [left, 0.0, below]);
         for (at, (panel, area)) in self.panels.iter().zip(&panels.areas).enumerate() {
             let [_, y, _, h] = *area;
-            let scale = Scale::linear(range, [y + h, y]);
+            let scale = upright([y + h, y]);
             let first = at % panels.columns == 0;
             frame.level_lines(*area, &scale, first);
             if first {
@@ -70,8 +76,12 @@ impl Bars {
     fn range(&self) -> [f64; 2] {
         let panels = self.panels.iter().flat_map(|panel| &panel.groups);
         let bars = || panels.clone().flat_map(|group| group.bars.iter().flatten());
-        let low = bars().map(|bar| bar.low()).fold(self.base, f64::min);
         let high = bars().map(|bar| bar.high()).fold(self.base, f64::max);
+        if self.log {
+            let least = bars().map(|bar| bar.mean).fold(high, f64::min);
+            return [10_f64.powf(least.log10().floor()), high];
+        }
+        let low = bars().map(|bar| bar.low()).fold(self.base, f64::min);
         [low, high]
     }
 
@@ -80,7 +90,10 @@ impl Bars {
         let group_width = w / panel.groups.len().max(1) as f64;
         let bars = self.series.len().max(1) as f64;
         let bar_width = ((group_width - 8.0) / bars).clamp(2.0, 44.0);
-        let base = scale.at(self.base);
+        let base = match self.log {
+            true => y + h,
+            false => scale.at(self.base),
+        };
         for (at, group) in panel.groups.iter().enumerate() {
             let middle = x + group_width * (at as f64 + 0.5);
             let start = middle - bar_width * bars / 2.0;

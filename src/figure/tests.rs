@@ -16,19 +16,22 @@ fn figures() -> Vec<Figure> {
             .map(|name| (*name).to_owned())
             .collect::<Vec<_>>()
     };
-    let bars = Chart::Bars(Bars {
-        axis: Axis::new("slowdown", "factor"),
-        base: 1.0,
-        groups: "rate".into(),
-        series: names(&["rr", "<dtable> & \"co\""]),
-        panels: vec![BarPanel {
-            name: "HPL".into(),
-            groups: vec![BarGroup {
-                name: "0.1".into(),
-                bars: vec![estimate(1.2, 0.05), None],
+    let bars = |log| {
+        Chart::Bars(Bars {
+            axis: Axis::new("slowdown", "factor"),
+            base: 1.0,
+            log,
+            groups: "rate".into(),
+            series: names(&["rr", "<dtable> & \"co\""]),
+            panels: vec![BarPanel {
+                name: "HPL".into(),
+                groups: vec![BarGroup {
+                    name: "0.1".into(),
+                    bars: vec![estimate(1.2, 0.05), None],
+                }],
             }],
-        }],
-    });
+        })
+    };
     let line = |series, ys: &[f64]| Line {
         series,
         points: (1..)
@@ -63,7 +66,7 @@ fn figures() -> Vec<Figure> {
             parts: vec![1.0, 2.0],
         }],
     });
-    let charts = [bars, curves(false), curves(true), stacks];
+    let charts = [bars(false), bars(true), curves(false), curves(true), stacks];
     let figure = |chart| Figure {
         title: "A title".into(),
         note: "A note.".into(),
@@ -170,4 +173,42 @@ fn loads_of_networks_end_at_a_round_number() {
         let svg = figure.draw(400, Theme::File);
         assert!(svg.contains(&format!(">{end}</text>")), "{used:?}: {svg}");
     }
+}
+
+/// Bars of 2, 20 and 200 on a logarithmic axis, which begins at 1: each is a decade higher than the one before.
+#[test]
+fn bars_that_differ_by_orders_are_a_decade_apart() {
+    let bar = |mean| BarGroup {
+        name: String::new(),
+        bars: vec![Some(Estimate { mean, half: None })],
+    };
+    let figure = Figure {
+        title: "t".into(),
+        note: String::new(),
+        chart: Chart::Bars(Bars {
+            log: true,
+            series: vec!["a".into()],
+            panels: vec![BarPanel {
+                name: String::new(),
+                groups: [2.0, 20.0, 200.0].map(bar).into(),
+            }],
+            ..Bars::default()
+        }),
+    };
+    let svg = figure.draw(400, Theme::File);
+    // A bar is a path of the colour of its series: to the right, down, and back.
+    let heights: Vec<f64> = (svg.lines())
+        .filter(|line| line.contains("fill=\"#0072b2\""))
+        .map(|bar| {
+            let height = bar.split('v').nth(1).unwrap();
+            height.split('h').next().unwrap().parse().unwrap()
+        })
+        .collect();
+    let [a, b, c] = heights[..] else {
+        panic!("{heights:?} in {svg}");
+    };
+    assert!((c - b - (b - a)).abs() < 0.3, "{heights:?}");
+    // The axis ends at 200.
+    let decade = c / 200.0_f64.log10();
+    assert!((a - decade * 2.0_f64.log10()).abs() < 0.3, "{heights:?}");
 }

@@ -1,7 +1,10 @@
 //! The page, from sources made by hand.
 
-use super::source::{CongestionSource, Distribution, LinkUse, Pair, RunSource, Slice};
+use super::source::{
+    CongestionSource, Distribution, LinkUse, Pair, RunSource, Slice, StudyRow, StudySource,
+};
 use super::{Kind, Source, figures, page};
+use crate::figure::Chart;
 use crate::wiring::End;
 use serde_json::json;
 use std::path::PathBuf;
@@ -253,4 +256,87 @@ fn an_analysis_beside_a_run_leaves_out_neither() {
     for head in ["Slowdown", "Hot cables", "Configuration"] {
         assert!(page.contains(&format!("-title\">{head}</h2>")), "{head}");
     }
+}
+
+/// Two topologies, two schemes and two policies at one load, two seeds each: value by its digits, topology first.
+fn one_load() -> StudySource {
+    let labels = |digits: [usize; 3]| {
+        let names = [["torus", "tree"], ["1q", "dbbm"], ["always-on", "on-off"]];
+        let of = |(names, digit): (&[&str; 2], usize)| names[digit].to_owned();
+        names.iter().zip(digits).map(of).collect::<Vec<_>>()
+    };
+    let mut rows = Vec::new();
+    for (point, seed) in (0..8).flat_map(|point| [(point, -1.0), (point, 1.0)]) {
+        let digits = [point / 4, point / 2 % 2, point % 2];
+        let value = (100 * (digits[0] + 1) + 10 * (digits[1] + 1) + digits[2] + 1) as f64 + seed;
+        rows.push(StudyRow {
+            run: rows.len() as u64,
+            point: point as u64,
+            labels: labels(digits),
+            load: Some("0.4".into()),
+            cells: json!({
+                "energy_pj_per_bit": value,
+                "throughput_gbit_per_s_per_nic": value / 10.0,
+                "packet_latency_mean_ns": value * 1000.0,
+                "link_energy_saved": value / 1000.0,
+            }),
+        });
+    }
+    StudySource {
+        label: "power".into(),
+        dir: PathBuf::from("there"),
+        study: json!({}),
+        command: None,
+        axes: ["topology", "scheme", "policy"].map(str::to_owned).into(),
+        rows,
+        detail: None,
+    }
+}
+
+/// Figs 1 to 3 of 003: a panel for each topology, schemes from left to right or by colour, and policies the other way; means
+/// of the seeds with their intervals.
+#[test]
+fn a_study_of_one_load_has_bars_of_throughput_latency_and_energy() {
+    let sources = vec![Source::Study(Box::new(one_load()))];
+    // The interval of two values that lie 2 apart.
+    let half = |factor: f64| 12.706 * factor;
+    for (kind, factor, unit) in [
+        (Kind::Throughput, 0.1, "Gb/s"),
+        (Kind::Latency, 1.0, "µs"),
+        (Kind::Energy, 1.0, "pJ/bit"),
+    ] {
+        let figure = &figures(kind, &sources).unwrap()[0];
+        let Chart::Bars(bars) = &figure.chart else {
+            panic!("{kind:?} has no bars");
+        };
+        assert_eq!(bars.axis.unit, unit);
+        assert_eq!(bars.series, ["1q", "dbbm"], "{kind:?}");
+        assert_eq!(bars.panels.len(), 2, "{kind:?}");
+        for (panel, topology) in bars.panels.iter().zip(["torus", "tree"]) {
+            assert_eq!(panel.name, topology);
+        }
+        for (at, panel) in bars.panels.iter().enumerate() {
+            for (policy, group) in panel.groups.iter().enumerate() {
+                assert_eq!(group.name, ["always-on", "on-off"][policy]);
+                for (scheme, bar) in group.bars.iter().enumerate() {
+                    let bar = bar.as_ref().unwrap();
+                    let value = 100 * (at + 1) + 10 * (scheme + 1) + policy + 1;
+                    let expected = value as f64 * factor;
+                    assert!((bar.mean - expected).abs() < 1e-9, "{kind:?} {bar:?}");
+                    let found = bar.half.unwrap();
+                    assert!((found - half(factor)).abs() < 1e-3, "{kind:?} {bar:?}");
+                }
+            }
+        }
+    }
+    let saved = &figures(Kind::Energy, &sources).unwrap()[1];
+    let Chart::Bars(bars) = &saved.chart else {
+        panic!("no bars");
+    };
+    assert_eq!(
+        (bars.axis.name.as_str(), bars.axis.unit.as_str()),
+        ("saved", "%")
+    );
+    let first = bars.panels[0].groups[0].bars[0].as_ref().unwrap();
+    assert!((first.mean - 11.1).abs() < 1e-9);
 }

@@ -3,9 +3,10 @@
 
 use flitwise::config::{Plan, load, resolve_text};
 use flitwise::fabric::spec::{DownState, LinkPower};
-use flitwise::results::result_json;
+use flitwise::results::{SeriesFiles, result_json};
 use flitwise::run::{Control, run_plan};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 fn config(name: &str) -> PathBuf {
@@ -19,15 +20,18 @@ fn result(plan: &Plan) -> Value {
 }
 
 /// NIC 0 sends to NIC 1 all it can, on a switch with four NICs: two of eight directions of links carry something.
-fn energy(power: &str, warm_up: &str, window: &str) -> Value {
+fn flow(power: &str, warm_up: &str, window: &str) -> Plan {
     let text = format!(
         "[fabric]\nkind = \"input-queued\"\npreset = \"sauron\"\ntopology = {{ kind = \"single\", nics = 4 }}\n\
          [[background]]\nrate = 1\nmessage = \"1KiB\"\npattern = {{ flows = [{{ from = 0, to = 1 }}] }}\n\
          [measure]\nwarm_up = \"{warm_up}\"\nmax_warm_up = \"{warm_up}\"\nwindow = \"{window}\"\n\
          [power]\nlink_watts = 5\noff_watts = 2\nlow_watts = 3\ntransition_watts = 11\nswitch_watts = 70\nnic_watts = 13\n{power}\n"
     );
-    let plan = resolve_text("test", &text, Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
-    result(&plan)["energy"].clone()
+    resolve_text("test", &text, Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn energy(power: &str, warm_up: &str, window: &str) -> Value {
+    result(&flow(power, warm_up, window))["energy"].clone()
 }
 
 /// `expected` in microjoules, within a tick of 1 ns of a direction.
@@ -87,6 +91,47 @@ fn transitions_draw_watts_of_their_own() {
     assert_uj(sleeping, 6.0 * 11.0 * 4.0);
     assert_uj(down, 6.0 * 2.0 * (10.0 - 4.0 - idle));
     assert_uj(waking, 0.0);
+}
+
+/// What the series has of the intervals in the window adds up to what the result says of it.
+#[test]
+fn the_series_of_power_states_adds_up() {
+    let power =
+        "policy = \"on-off\"\nsleep = \"4us\"\n[series]\nrecord = [\"power\"]\ninterval = \"1us\"";
+    let plan = flow(power, "10us", "10us");
+    let dir = tempfile::tempdir().unwrap();
+    let files = SeriesFiles::open(dir.path(), &plan, plan.series.as_ref().unwrap()).unwrap();
+    let recorded = run_plan(&plan, &Control::default().recorded_by(&files), 1).unwrap();
+    files.finish(&recorded).unwrap();
+    let mut series = csv::Reader::from_path(dir.path().join("power.csv")).unwrap();
+    let mut joules: BTreeMap<String, f64> = BTreeMap::new();
+    let mut links: BTreeMap<u64, f64> = BTreeMap::new();
+    for row in series.records() {
+        let row = row.unwrap();
+        assert_eq!(&row[3], "of NICs");
+        let number = |at: usize| row[at].parse::<f64>().unwrap();
+        // An interval is named by its end.
+        let end_ps: u64 = row[2].parse().unwrap();
+        *links.entry(end_ps).or_default() += number(5);
+        if end_ps > 10_000_000 {
+            *joules.entry(row[4].to_owned()).or_default() += number(6) * 1e-6;
+        }
+    }
+    assert_eq!(links.len(), 20);
+    assert!(
+        links.values().all(|sum| (sum - 8.0).abs() < 1e-9),
+        "{links:?}"
+    );
+    let by_state = &result_json(&plan, &recorded)["energy"]["host_links"]["energy_by_state_j"];
+    for state in ["up", "down", "waking", "sleeping"] {
+        let found = joules.get(state).copied().unwrap_or(0.0);
+        assert_uj(&by_state[state], found * 1e6);
+    }
+    assert_eq!(joules.len(), 3, "{joules:?}");
+    let figure = std::fs::read_to_string(dir.path().join("power.svg")).unwrap();
+    for state in ["up", "down", "sleeping"] {
+        assert!(figure.contains(&format!("of NICs: {state}")), "{figure}");
+    }
 }
 
 /// A job is charged the mean power of the run for its time.

@@ -18,6 +18,7 @@ mod infiniband_testbed;
 mod jobs;
 mod memory;
 mod operators;
+mod perfetto;
 mod progress;
 mod python;
 mod real_traces;

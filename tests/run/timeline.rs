@@ -1,5 +1,6 @@
 //! Timelines: what they say against the results of the run, and what other programs read in them.
 
+use crate::perfetto::perfetto;
 use flitwise::config::{Plan, resolve_text};
 use flitwise::results::{TimelineFile, TimelineFormat, result_json};
 use flitwise::run::{Control, Progress, RunResult, Snapshot, Status, run_plan};
@@ -40,7 +41,7 @@ fn run(plan: &Plan, path: &Path) -> RunResult {
 }
 
 /// What a rank does: name, start and end in picoseconds.
-type Slice = (String, u64, u64);
+pub type Slice = (String, u64, u64);
 
 /// The rows of a CSV file, by rank.
 fn slices(path: &Path) -> BTreeMap<u32, Vec<Slice>> {
@@ -151,127 +152,6 @@ fn watching_changes_nothing_and_threads_do_not_show() {
     }
 }
 
-/// Fields of a message of protocol buffers, as numbers or bytes. A reader of its own, so that it
-/// shares no mistake with the writer.
-fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
-    fn varint(bytes: &mut &[u8]) -> u64 {
-        let (mut value, mut shift) = (0, 0);
-        loop {
-            let (byte, rest) = bytes.split_first().unwrap();
-            *bytes = rest;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return value;
-            }
-            shift += 7;
-        }
-    }
-    let mut fields = Vec::new();
-    while !bytes.is_empty() {
-        let key = varint(&mut bytes);
-        let (number, payload) = match key & 7 {
-            0 => (varint(&mut bytes), &[][..]),
-            1 => {
-                let (fixed, rest) = bytes.split_at(8);
-                bytes = rest;
-                (u64::from_le_bytes(fixed.try_into().unwrap()), &[][..])
-            }
-            2 => {
-                let length = varint(&mut bytes) as usize;
-                let (payload, rest) = bytes.split_at(length);
-                bytes = rest;
-                (0, payload)
-            }
-            wire => panic!("wire type {wire}"),
-        };
-        fields.push((key >> 3, number, payload));
-    }
-    fields
-}
-
-fn number(fields: &[(u64, u64, &[u8])], field: u64) -> Option<u64> {
-    fields.iter().find(|f| f.0 == field).map(|f| f.1)
-}
-
-#[derive(Default)]
-struct Perfetto {
-    /// By track: name, start, end in nanoseconds.
-    slices: BTreeMap<u64, Vec<Slice>>,
-    /// By number: when it left and arrived.
-    flows: BTreeMap<u64, [Option<u64>; 2]>,
-    /// By track: time and value.
-    counters: BTreeMap<u64, Vec<(u64, f64)>>,
-    tracks: BTreeMap<u64, String>,
-}
-
-fn perfetto(bytes: &[u8]) -> Perfetto {
-    let mut read = Perfetto::default();
-    let (mut names, mut open) = (BTreeMap::new(), BTreeMap::new());
-    for (field, _, packet) in fields(bytes) {
-        assert_eq!(field, 1, "a trace is a list of packets");
-        let mut packet = fields(packet);
-        // Names before the event that uses them.
-        packet.sort_by_key(|field| field.0 != 12);
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let ns = number(&packet, 8).unwrap_or(0);
-        for &(field, _, payload) in &packet {
-            let inner = fields_of(field, payload);
-            match field {
-                12 => {
-                    for (_, _, entry) in inner.iter().filter(|f| f.0 == 2) {
-                        let entry = fields(entry);
-                        names.insert(number(&entry, 1).unwrap(), text(entry[1].2));
-                    }
-                }
-                60 => {
-                    let name = inner.iter().find(|f| f.0 == 2).unwrap();
-                    read.tracks.insert(number(&inner, 1).unwrap(), text(name.2));
-                }
-                11 => {
-                    let track = number(&inner, 11).unwrap();
-                    match number(&inner, 9).unwrap() {
-                        1 => {
-                            let name = &names[&number(&inner, 10).unwrap()];
-                            assert!(open.insert(track, (name.clone(), ns)).is_none());
-                        }
-                        2 => {
-                            let (name, start) = open.remove(&track).unwrap();
-                            read.slices
-                                .entry(track)
-                                .or_default()
-                                .push((name, start, ns));
-                        }
-                        3 => {
-                            let (side, flow) = match number(&inner, 47) {
-                                Some(flow) => (0, flow),
-                                None => (1, number(&inner, 48).unwrap()),
-                            };
-                            let ends = read.flows.entry(flow).or_default();
-                            assert!(ends[side].replace(ns).is_none());
-                        }
-                        kind => {
-                            assert_eq!(kind, 4);
-                            let value = f64::from_bits(number(&inner, 44).unwrap());
-                            read.counters.entry(track).or_default().push((ns, value));
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    assert!(open.is_empty(), "all slices end");
-    read
-}
-
-/// The fields of a field that is a message.
-fn fields_of(field: u64, payload: &[u8]) -> Vec<(u64, u64, &[u8])> {
-    match field {
-        11 | 12 | 60 => fields(payload),
-        _ => Vec::new(),
-    }
-}
-
 #[test]
 fn perfetto_has_the_slices_the_messages_and_the_links() {
     let dir = tempfile::tempdir().unwrap();
@@ -297,6 +177,41 @@ fn perfetto_has_the_slices_the_messages_and_the_links() {
     check_links(&plan, &result, &read.counters, &read.tracks);
 }
 
+/// The sum of a counter in percent over the time up to `end`, in nanoseconds.
+fn summed(values: &[(u64, f64)], end: f64) -> f64 {
+    let after = values[1..].iter().map(|value| value.0 as f64).chain([end]);
+    (values.iter().zip(after))
+        .map(|(&(at, percent), after)| percent / 100.0 * (after - at as f64))
+        .sum()
+}
+
+/// Links with power states have a counter more: for how long they were up.
+#[test]
+fn perfetto_has_the_power_states_of_links() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.pftrace");
+    let plan = plan(&["power={ policy = \"on-off\", down_after = \"2us\", transition = \"1us\" }"]);
+    let result = run(&plan, &path);
+    let read = perfetto(&fs::read(&path).unwrap());
+    let stats = &result.main.stats;
+    let ns = |ticks| plan.experiment.fabric.units.tick.ps(ticks) as f64 / 1000.0;
+    let (end, mut slept) = (ns(stats.end_tick + 1), 0);
+    for link in &stats.links {
+        let ends = [link.from, link.to].map(flitwise::results::link_end);
+        let name = ends.join(" -> ") + ", up";
+        let (track, _) = read
+            .tracks
+            .iter()
+            .find(|(_, track)| **track == name)
+            .unwrap();
+        let up = ns(link.states.unwrap().up);
+        let found = summed(&read.counters[track], end);
+        assert!((found - up).abs() < 0.002 * end, "{name}: {found} {up}");
+        slept += u32::from(up < 0.9 * end);
+    }
+    assert!(slept > 4, "{slept} links");
+}
+
 /// What the counters say of links over the whole run is what the run counted.
 fn check_links(
     plan: &Plan,
@@ -311,11 +226,7 @@ fn check_links(
         let name = flitwise::results::link_end(link.from) + " -> ";
         let name = name + &flitwise::results::link_end(link.to);
         let (track, _) = tracks.iter().find(|(_, track)| **track == name).unwrap();
-        let values = &counters[track];
-        let after = values[1..].iter().map(|value| value.0 as f64).chain([end]);
-        let used: f64 = (values.iter().zip(after))
-            .map(|(&(at, percent), after)| percent / 100.0 * (after - at as f64))
-            .sum();
+        let used = summed(&counters[track], end);
         let whole = flitwise::results::utilisation(&plan.experiment, stats, link) * end;
         // Times in the file are whole nanoseconds, and the last packet may go on after the run.
         assert!((used - whole).abs() < 0.002 * end, "{name}: {used} {whole}");

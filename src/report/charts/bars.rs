@@ -271,6 +271,16 @@ impl Grid {
         }
     }
 
+    /// All means are above 0, and the largest is more than [`ORDERS`] times the smallest.
+    fn spans_orders(&self) -> bool {
+        let mean = |values: &Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        let (least, most) = (self.values.values().map(mean))
+            .fold((f64::MAX, 0.0_f64), |(a, b), mean| {
+                (a.min(mean), b.max(mean))
+            });
+        least > 0.0 && most > ORDERS * least
+    }
+
     fn estimate(&self, labels: &[String], factor: f64) -> Option<Estimate> {
         let values: Vec<f64> = self
             .values
@@ -352,6 +362,9 @@ impl Cut<'_> {
     }
 }
 
+/// Values that differ by more than this factor have a logarithmic axis: else the small ones cannot be compared.
+const ORDERS: f64 = 30.0;
+
 fn figure(grid: &Grid, measure: Measure) -> Figure {
     let most = grid
         .values
@@ -380,6 +393,7 @@ fn figure(grid: &Grid, measure: Measure) -> Figure {
     let bars = Bars {
         axis: Axis::new(measure.axis, unit),
         base: measure.base,
+        log: measure.base == 0.0 && grid.spans_orders(),
         groups: groups.unwrap_or_default(),
         series: series
             .map(|one| one.map_or_else(String::new, |(_, label)| label))
@@ -390,7 +404,7 @@ fn figure(grid: &Grid, measure: Measure) -> Figure {
     };
     Figure {
         title: titled(measure.title, &grid.label),
-        note: note(grid, &cut.roles),
+        note: note(grid, &cut.roles, bars.log),
         chart: Chart::Bars(bars),
     }
 }
@@ -399,7 +413,7 @@ fn known(group: &BarGroup) -> bool {
     group.bars.iter().any(Option::is_some)
 }
 
-fn note(grid: &Grid, roles: &Roles) -> String {
+fn note(grid: &Grid, roles: &Roles, log: bool) -> String {
     let fewest = grid.values.values().map(Vec::len).min().unwrap_or(0);
     let most = grid.values.values().map(Vec::len).max().unwrap_or(0);
     let mut note = match (fewest, most) {
@@ -410,6 +424,9 @@ fn note(grid: &Grid, roles: &Roles) -> String {
     if let Some(series) = roles.series {
         let name = &grid.axes[series].0;
         note += &format!(" Colours: {name}.");
+    }
+    if log {
+        note += " Logarithmic axis.";
     }
     note.trim().to_owned()
 }
