@@ -12,6 +12,7 @@ pub mod infiniband;
 pub mod lone_packet;
 pub mod paths;
 pub mod random;
+pub mod random_buffers;
 pub mod random_infiniband;
 pub mod random_power;
 pub mod random_queueing;

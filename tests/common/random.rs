@@ -3,6 +3,7 @@
 //! Everything is drawn as plain numbers first and made to fit afterwards, so
 //! that a failing case shrinks to a small one.
 
+use super::random_buffers::{empty_buffers, raw_buffers};
 use super::random_infiniband;
 use super::random_queueing::{choose_up_ports, raw_scheme};
 use super::random_tables::{RawTables, tables};
@@ -12,8 +13,7 @@ use super::specs::hierarchical_of;
 use flitwise::fabric::ids::SwitchId;
 use flitwise::fabric::spec::congestion::SourceControl;
 use flitwise::fabric::spec::hierarchical::{
-    Buffers, CentralQueues, DTABLE_UNIT_BYTES, DTableEntry, Pool, Quota, Scheduler, Timing,
-    VirtualAllocation,
+    DTABLE_UNIT_BYTES, DTableEntry, Scheduler, Timing, VirtualAllocation,
 };
 use flitwise::fabric::spec::validate::MAX_CLASS_TURNS;
 use flitwise::fabric::spec::{
@@ -181,49 +181,6 @@ fn dbbm_vls(raw: &[u8], vls: u8, classes: usize, queues: usize) -> Vec<u8> {
     .collect()
 }
 
-/// A pool before it fits: credits beyond the least there must be, whether any
-/// are exclusive where none need be, then for each VL what is exclusive and what
-/// it may have beyond its largest packet (the first again after the last).
-type RawPool = (u32, bool, Vec<(u32, u32)>);
-
-fn raw_pool() -> BoxedStrategy<RawPool> {
-    let slack = prop_oneof![3 => Just(0u32), 3 => 0u32..=6, 1 => 20u32..=80];
-    let quotas = vec((0u32..=3, prop_oneof![0u32..=3, 10u32..=50]), 6);
-    (slack, any::<bool>(), quotas).boxed()
-}
-
-/// The pool for packets of at most `largest[vl]` credits in a buffer with one queue
-/// per VL, or in a central buffer with at most `classes` queues per used VL.
-fn pool(kind: Kind, raw: &RawPool, largest: &[u32], classes: Option<u32>) -> Pool {
-    let (slack, reserves, raw) = raw;
-    let raw = |vl: usize| raw[vl % raw.len()];
-    let exclusive = |vl: usize| match kind {
-        Kind::Sound => largest[vl] + raw(vl).0,
-        Kind::Any if *reserves => raw(vl).0,
-        Kind::Any => 0,
-    };
-    let queues = |vl: usize| match classes {
-        Some(_) if largest[vl] == 0 => 0,
-        classes => classes.unwrap_or(1),
-    };
-    let reserved: u32 = (0..largest.len())
-        .map(|vl| exclusive(vl) * queues(vl))
-        .sum();
-    let beyond = (0..largest.len()).map(|vl| largest[vl].saturating_sub(exclusive(vl)));
-    let total = (reserved + beyond.max().unwrap() + slack).max(1);
-    let quota = |vl: usize| Quota {
-        exclusive: exclusive(vl),
-        max: (largest[vl] + raw(vl).1)
-            .min(total)
-            .max(exclusive(vl))
-            .max(1),
-    };
-    Pool {
-        total,
-        per_vl: (0..largest.len()).map(quota).collect(),
-    }
-}
-
 /// Most classes of central queues in a switch.
 pub fn classes(topology: &Topology) -> u32 {
     let neighbours = |switch: SwitchId| {
@@ -353,6 +310,85 @@ pub fn table_fabric(kind: Kind) -> BoxedStrategy<FabricSpec> {
     fabric_with(kind, control, topology(), tables()).boxed()
 }
 
+/// Routing before it fits, without tables.
+fn raw_routing() -> BoxedStrategy<Routing> {
+    let tie = prop_oneof![Just(RingTie::Positive), Just(RingTie::SourceParity)];
+    let trunk = prop_oneof![
+        Just(TrunkSelection::Destination),
+        Just(TrunkSelection::RoundRobin),
+        Just(TrunkSelection::LeastQueued),
+    ];
+    let up_ports = prop_oneof![Just(UpPorts::Destination), Just(UpPorts::LeastQueued)];
+    (tie, (trunk, up_ports, paths()))
+        .prop_map(|(ring_tie, (trunk, up_ports, paths))| Routing {
+            ring_tie,
+            trunk,
+            up_ports,
+            paths,
+            ..Routing::default()
+        })
+        .boxed()
+}
+
+/// Makes `routing` fit the topology, the tables and the SCs that `levels` service levels may have.
+fn fit_routing(
+    kind: Kind,
+    topology: &Topology,
+    tables: &RawTables,
+    levels: usize,
+    mut routing: Routing,
+) -> Routing {
+    let paths = fit_paths(routing.paths, topology);
+    // Legs on a ring take two SCs of each level.
+    let scs = usize::from(2 * paths.legs()) * levels;
+    routing.paths = if tables.is_none() && scs <= SCS {
+        paths
+    } else {
+        Paths::Minimal
+    };
+    tables.put_forwarding(kind, topology, &mut routing);
+    if routing.forwarding.is_some() {
+        routing.up_ports = UpPorts::Destination;
+    }
+    routing
+}
+
+/// VL classes that each service level needs: one with forwarding tables, else those of all legs of a path.
+fn vl_classes(topology: &Topology, routing: &Routing) -> usize {
+    match routing.forwarding {
+        Some(_) => 1,
+        None => usize::from(routing.paths.classes(topology.vl_classes())),
+    }
+}
+
+/// A switch with empty buffers and the plainest scheduler.
+fn empty_switch(timing: Timing, blind: bool, per_vl: bool) -> Switch {
+    Switch::Hierarchical(Box::new(Hierarchical {
+        timing,
+        virtual_allocation: if blind {
+            VirtualAllocation::Blind
+        } else {
+            VirtualAllocation::Informed
+        },
+        buffers: empty_buffers(per_vl),
+        scheduler: Scheduler::RrVl,
+    }))
+}
+
+/// Gives `spec` congestion control, for no more service levels than there are and with notifications that are CNPs.
+fn put_control(spec: &mut FabricSpec, control: Option<CongestionControl>) {
+    let levels = spec.qos.service_levels.len();
+    spec.congestion_control = control.map(|mut control| {
+        if let SourceControl::Cct(cct) = &mut control.source {
+            cct.service_levels.truncate(levels);
+        }
+        if !matches!(control.notification, Notification::Cnp { .. }) {
+            control.notification = Notification::Cnp { bytes: 8 };
+        }
+        Box::new(control)
+    });
+}
+
 prop_compose! {
     fn fabric_with(
         kind: Kind,
@@ -364,14 +400,9 @@ prop_compose! {
         (flit_bytes, link_latency, timing) in timing(),
         levels in raw_levels(),
         (flits_per_credit, header_bytes) in (1u32..=8, prop_oneof![Just(0u32), 0u32..=70]),
-        pools in (raw_pool(), raw_pool(), raw_pool(), raw_pool(), raw_pool()),
+        buffers in raw_buffers(),
         per_vl in any::<bool>(),
-        tie in prop_oneof![Just(RingTie::Positive), Just(RingTie::SourceParity)],
-        (trunk, up_ports, paths) in (prop_oneof![
-            Just(TrunkSelection::Destination),
-            Just(TrunkSelection::RoundRobin),
-            Just(TrunkSelection::LeastQueued),
-        ], prop_oneof![Just(UpPorts::Destination), Just(UpPorts::LeastQueued)], paths()),
+        routing in raw_routing(),
         raw_scheduler in (0u8..3, vec((any::<u8>(), 0u32..=8), 5..=12)),
         control in control,
         (blind, queues) in (any::<bool>(), prop_oneof![3 => Just(None), 1 => (1u8..=5).prop_map(Some)]),
@@ -380,79 +411,28 @@ prop_compose! {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
         let classes = if per_vl { 1 } else { classes(&topology) };
-        // Legs on a ring take two SCs of each level.
-        let paths = fit_paths(paths, &topology);
-        let scs = usize::from(2 * paths.legs()) * levels.0.len();
-        let paths = if tables.is_none() && scs <= SCS { paths } else { Paths::Minimal };
-        let mut routing = Routing { ring_tie: tie, trunk, up_ports, paths, ..Routing::default() };
-        tables.put_forwarding(kind, &topology, &mut routing);
-        let vl_classes = match routing.forwarding {
-            Some(_) => 1,
-            None => usize::from(paths.classes(topology.vl_classes())),
-        };
-        if routing.forwarding.is_some() {
-            routing.up_ports = UpPorts::Destination;
-        }
+        let routing = fit_routing(kind, &topology, &tables, levels.0.len(), routing);
+        let vl_classes = vl_classes(&topology, &routing);
         let mut qos = service_levels(kind, &levels, flit_bytes, vl_classes, queues);
         tables.put_sl2vl(kind, &topology, levels.1, &mut qos);
-        let empty = Pool { total: 0, per_vl: Vec::new() };
+        let tick = TickLength::whole(640);
         let mut spec = FabricSpec {
             topology,
             routing,
-            units: Units {
-                tick: TickLength::whole(640),
-                flit_bytes,
-                flits_per_credit,
-                header_bytes,
-            },
+            units: Units { tick, flit_bytes, flits_per_credit, header_bytes },
             link_latency,
             qos,
-            switch: Switch::Hierarchical(Box::new(Hierarchical {
-                timing,
-                virtual_allocation: if blind {
-                    VirtualAllocation::Blind
-                } else {
-                    VirtualAllocation::Informed
-                },
-                buffers: Buffers {
-                    nic_queue: empty.clone(),
-                    nic_sink: empty.clone(),
-                    input: empty.clone(),
-                    output: empty.clone(),
-                    central: empty,
-                    central_queues: if per_vl {
-                        CentralQueues::PerVl
-                    } else {
-                        CentralQueues::PerNeighbour
-                    },
-                },
-                scheduler: Scheduler::RrVl,
-            })),
+            switch: empty_switch(timing, blind, per_vl),
             congestion_control: None,
             link_power: None,
         };
-        spec.congestion_control = control.map(|mut control| {
-            if let SourceControl::Cct(cct) = &mut control.source {
-                cct.service_levels.truncate(spec.qos.service_levels.len());
-            }
-            if !matches!(control.notification, Notification::Cnp { .. }) {
-                control.notification = Notification::Cnp { bytes: 8 };
-            }
-            Box::new(control)
-        });
+        put_control(&mut spec, control);
         if let Some(scheme) = scheme.filter(|_| tables.is_none()) {
             scheme.put(&mut spec, 32);
         }
-        let largest: Vec<u32> = (0..spec.qos.vls).map(|vl| spec.max_credits_on_vl(vl)).collect();
         let scheduler = scheduler(&raw_scheduler, &spec);
-        let switch = hierarchical_of(&mut spec);
-        switch.scheduler = scheduler;
-        let buffers = &mut switch.buffers;
-        buffers.nic_queue = pool(kind, &pools.0, &largest, None);
-        buffers.nic_sink = pool(kind, &pools.1, &largest, None);
-        buffers.input = pool(kind, &pools.2, &largest, None);
-        buffers.output = pool(kind, &pools.3, &largest, None);
-        buffers.central = pool(kind, &pools.4, &largest, Some(classes));
+        hierarchical_of(&mut spec).scheduler = scheduler;
+        buffers.put(kind, classes, &mut spec);
         spec
     }
 }

@@ -357,77 +357,98 @@ fn fabric_on(topology: BoxedStrategy<Topology>) -> BoxedStrategy<FabricSpec> {
                 option::of(congestion(sls)),
             )
                 .prop_map(
-                    move |(
-                        (mut spec, queues, allocator),
-                        links,
-                        hca,
-                        arbiters,
-                        tables,
-                        sizes,
-                        congestion,
-                    )| {
-                        let (fineness, host, switch, differing) = links;
-                        let fine = |rate: Ratio| rate.checked_mul(fineness).unwrap();
-                        let differing: Vec<_> = differing.into_iter().map(fine).collect();
-                        let rates = LinkRates {
-                            host: fine(host),
-                            switch: fine(switch),
-                            exceptions: exceptions(&spec.topology, &differing),
-                        };
-                        let nics = spec.topology.nics();
-                        let voq = voq_of(&mut spec);
-                        voq.links = rates;
-                        voq.allocator = allocator;
+                    move |(basis, links, hca, arbiters, tables, sizes, congestion)| {
+                        let (mut spec, queues, allocator) = basis;
                         let (send, sink, acks) = hca;
-                        (voq.hca.send_rate, voq.hca.sink_rate) = (send.map(fine), sink.map(fine));
-                        voq.hca.acks = acks;
+                        put_rates(&mut spec, links, (send, sink));
+                        let voq = voq_of(&mut spec);
+                        (voq.allocator, voq.hca.acks) = (allocator, acks);
                         (voq.vlarb, voq.hca.vlarb, voq.crossbar_speedup) = arbiters;
-                        let reliable = voq.hca.acks != Acks::None;
-                        let hop_to = |output| Hop {
-                            switch: SwitchId::new(0),
-                            in_port: PortId::new(0),
-                            out_port: PortId::new(output),
-                        };
-                        if let Some((default, others)) = tables {
-                            let mut others = others.into_iter();
-                            let hcas = others.next().map(|table| (NicId::new(nics - 1), table));
-                            spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
-                                default,
-                                hcas: hcas.into_iter().collect(),
-                                ports: (0..).map(hop_to).zip(others).collect(),
-                            });
+                        if let Some(tables) = tables {
+                            put_sl2vl(&mut spec, tables);
                         }
-                        let vls = spec.qos.vls;
-                        let least = spec.largest_packet_credits().max(2);
-                        let ((a, b, c, d), packets, forwarding) = sizes;
-                        voq_of(&mut spec).buffers = Buffers {
-                            input: static_pool(vls, least * packets + a),
-                            nic_sink: static_pool(vls, least * packets + b),
-                            output: least + c,
-                            nic_queue: least + d,
-                        };
-                        // Queueing schemes have queues of every VL class, which tables do not follow.
-                        let by_queue = by_class && spec.qos.vl_policy.queueing().is_some();
-                        if spec.routing.paths == Paths::Minimal && !by_queue {
-                            let tables = RawTables::only_forwarding(forwarding);
-                            tables.put_forwarding(Kind::Sound, &spec.topology, &mut spec.routing);
-                        }
-                        if spec.routing.forwarding.is_some() {
-                            spec.routing.up_ports = UpPorts::Destination;
-                        }
-                        spec.congestion_control = congestion.map(|mut control| {
-                            let by_ack = !matches!(control.notification, Notification::Cnp { .. });
-                            if by_ack && !reliable {
-                                control.notification = Notification::Cnp { bytes: 42 };
-                            }
-                            Box::new(control)
-                        });
+                        let (credits, packets, forwarding) = sizes;
+                        put_buffers(&mut spec, packets, credits);
+                        put_forwarding(&mut spec, by_class, forwarding);
+                        put_congestion(&mut spec, congestion);
                         queues.put(&mut spec);
                         spec
                     },
                 )
         })
         .boxed()
+}
+
+/// Gives `spec` the rates of its links and NICs, each times `fineness`.
+fn put_rates(
+    spec: &mut FabricSpec,
+    (fineness, host, switch, differing): (Ratio, Ratio, Ratio, Vec<Ratio>),
+    (send, sink): (Option<Ratio>, Option<Ratio>),
+) {
+    let fine = |rate: Ratio| rate.checked_mul(fineness).unwrap();
+    let differing: Vec<_> = differing.into_iter().map(fine).collect();
+    let exceptions = exceptions(&spec.topology, &differing);
+    let voq = voq_of(spec);
+    voq.links = LinkRates {
+        host: fine(host),
+        switch: fine(switch),
+        exceptions,
+    };
+    (voq.hca.send_rate, voq.hca.sink_rate) = (send.map(fine), sink.map(fine));
+}
+
+/// Gives `spec` SL-to-VL tables: the default, and of `others` the first to the last NIC, the rest to out-ports of switch 0.
+fn put_sl2vl(spec: &mut FabricSpec, (default, others): (Vec<u8>, Vec<Vec<u8>>)) {
+    let nics = spec.topology.nics();
+    let hop_to = |output| Hop {
+        switch: SwitchId::new(0),
+        in_port: PortId::new(0),
+        out_port: PortId::new(output),
+    };
+    let mut others = others.into_iter();
+    let hcas = others.next().map(|table| (NicId::new(nics - 1), table));
+    spec.qos.vl_policy = VlPolicy::SlToVl(SlToVl {
+        default,
+        hcas: hcas.into_iter().collect(),
+        ports: (0..).map(hop_to).zip(others).collect(),
+    });
+}
+
+/// Gives `spec` input and receive buffers for `packets` largest packets of each VL, the others for one, and each some credits more.
+fn put_buffers(spec: &mut FabricSpec, packets: u32, (a, b, c, d): (u32, u32, u32, u32)) {
+    let vls = spec.qos.vls;
+    let least = spec.largest_packet_credits().max(2);
+    voq_of(spec).buffers = Buffers {
+        input: static_pool(vls, least * packets + a),
+        nic_sink: static_pool(vls, least * packets + b),
+        output: least + c,
+        nic_queue: least + d,
+    };
+}
+
+/// Gives `spec` forwarding tables if there is a seed for them and its paths and VLs go with tables.
+fn put_forwarding(spec: &mut FabricSpec, by_class: bool, seed: Option<u64>) {
+    // Queueing schemes have queues of every VL class, which tables do not follow.
+    let by_queue = by_class && spec.qos.vl_policy.queueing().is_some();
+    if spec.routing.paths == Paths::Minimal && !by_queue {
+        let tables = RawTables::only_forwarding(seed);
+        tables.put_forwarding(Kind::Sound, &spec.topology, &mut spec.routing);
+    }
+    if spec.routing.forwarding.is_some() {
+        spec.routing.up_ports = UpPorts::Destination;
+    }
+}
+
+/// Gives `spec` congestion control, which notifies by CNPs where there are no ACKs.
+fn put_congestion(spec: &mut FabricSpec, control: Option<CongestionControl>) {
+    let reliable = voq_of(spec).hca.acks != Acks::None;
+    spec.congestion_control = control.map(|mut control| {
+        let by_ack = !matches!(control.notification, Notification::Cnp { .. });
+        if by_ack && !reliable {
+            control.notification = Notification::Cnp { bytes: 42 };
+        }
+        Box::new(control)
+    });
 }
 
 /// A message still without a place in a fabric.

@@ -25,12 +25,33 @@ fn misfit<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
 /// each one up, switches above half of their ports each, and the top only ports down. With fewer subtrees below the top than it
 /// has ports there are fewer top switches, with parallel links.
 pub(super) fn build(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, SpecError> {
-    let FatTreeSize {
-        nodes,
-        levels,
-        radix,
-        oversubscription: over,
-    } = size;
+    check_levels_and_radix(size)?;
+    if size.levels == 1 {
+        return one_switch(size, hosts);
+    }
+    let (leaf_up, half) = (leaf_ports_up(size)?, size.radix / 2);
+    let leaf_down = leaf_up * size.oversubscription;
+    let mut down = vec![leaf_down];
+    let mut up = vec![1, leaf_up];
+    down.extend((2..size.levels).map(|_| half));
+    up.extend((2..size.levels).map(|_| half));
+    let tops = subtrees(size, &down)?;
+    // As many links to each top switch as it has ports for, if they come out even.
+    let last = up.len() - 1;
+    let links = (1..=size.radix / tops)
+        .rev()
+        .find(|n| up[last].is_multiple_of(*n))
+        .unwrap_or(1);
+    let mut parallel = vec![1; up.len()];
+    up[last] /= links;
+    parallel[last] = links;
+    down.push(tops);
+    Xgft::build(&down, &up, &parallel, hosts)
+}
+
+/// Checks the number of levels, and that a switch between two levels can have half of its ports up.
+fn check_levels_and_radix(size: FatTreeSize) -> Result<(), SpecError> {
+    let FatTreeSize { levels, radix, .. } = size;
     if !(1..=8).contains(&levels) {
         return misfit(
             "fabric.topology.levels",
@@ -43,20 +64,38 @@ pub(super) fn build(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, S
         );
         return misfit("fabric.topology.radix", problem);
     }
-    if levels == 1 {
-        if over != 1 {
-            let problem = format!("{over}; a fat tree of one level has no links up: remove it");
-            return misfit("fabric.topology.oversubscription", problem);
-        }
-        let nodes = nodes.unwrap_or(radix);
-        if nodes == 0 || nodes > radix {
-            return misfit(
-                "fabric.topology.nodes",
-                format!("{nodes}; one switch of {radix} ports has 1 to {radix}: take more levels"),
-            );
-        }
-        return Xgft::build(&[nodes], &[1], &[1], hosts);
+    Ok(())
+}
+
+/// Builds a tree of one level: a switch with a NIC at each port in use.
+fn one_switch(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, SpecError> {
+    let FatTreeSize {
+        nodes,
+        radix,
+        oversubscription: over,
+        ..
+    } = size;
+    if over != 1 {
+        let problem = format!("{over}; a fat tree of one level has no links up: remove it");
+        return misfit("fabric.topology.oversubscription", problem);
     }
+    let nodes = nodes.unwrap_or(radix);
+    if nodes == 0 || nodes > radix {
+        return misfit(
+            "fabric.topology.nodes",
+            format!("{nodes}; one switch of {radix} ports has 1 to {radix}: take more levels"),
+        );
+    }
+    Xgft::build(&[nodes], &[1], &[1], hosts)
+}
+
+/// The ports up of a leaf switch, if its ports divide by the oversubscription.
+fn leaf_ports_up(size: FatTreeSize) -> Result<u32, SpecError> {
+    let FatTreeSize {
+        radix,
+        oversubscription: over,
+        ..
+    } = size;
     let parts = over
         .checked_add(1)
         .filter(|parts| over > 0 && radix.is_multiple_of(*parts));
@@ -67,12 +106,17 @@ pub(super) fn build(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, S
         );
         return misfit("fabric.topology.oversubscription", problem);
     };
-    let (leaf_up, half) = (radix / parts, radix / 2);
-    let leaf_down = leaf_up * over;
-    let mut down = vec![leaf_down];
-    let mut up = vec![1, leaf_up];
-    down.extend((2..levels).map(|_| half));
-    up.extend((2..levels).map(|_| half));
+    Ok(radix / parts)
+}
+
+/// The number of subtrees below the top that hold the nodes; `down`: ports down of their switches, from the leaf switches up.
+fn subtrees(size: FatTreeSize, down: &[u32]) -> Result<u32, SpecError> {
+    let FatTreeSize {
+        nodes,
+        levels,
+        radix,
+        ..
+    } = size;
     let below = down.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
     let most = below.and_then(|below| below.checked_mul(radix));
     let (Some(below), Some(most)) = (below, most) else {
@@ -90,16 +134,5 @@ pub(super) fn build(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, S
         );
         return misfit("fabric.topology.nodes", problem);
     }
-    let tops = nodes / below;
-    // As many links to each top switch as it has ports for, if they come out even.
-    let last = up.len() - 1;
-    let links = (1..=radix / tops)
-        .rev()
-        .find(|n| up[last].is_multiple_of(*n))
-        .unwrap_or(1);
-    let mut parallel = vec![1; up.len()];
-    up[last] /= links;
-    parallel[last] = links;
-    down.push(tops);
-    Xgft::build(&down, &up, &parallel, hosts)
+    Ok(nodes / below)
 }

@@ -40,6 +40,8 @@ pub struct Input {
     /// All that wait for an (output, VL), in the order in which they joined: queue
     /// `output * vls + vl`.
     pub queues: Vec<VecDeque<PacketId>>,
+    /// Number of packets in all of them: most in-ports have none most of the time, and need not be looked through.
+    packets: usize,
     pub fifos: Fifos,
     pub read: CrossbarPort,
     /// Output from which grants are looked at.
@@ -54,6 +56,7 @@ impl Input {
             flits: BTreeMap::new(),
             routing: DelayLine::new(),
             queues: vec![VecDeque::new(); radix * vls],
+            packets: 0,
             fifos: Fifos::new(voq, vls),
             read: CrossbarPort::new(spec, voq),
             pointer: 0,
@@ -63,12 +66,13 @@ impl Input {
     /// A packet that came on VL `came_on` has been routed.
     pub fn join(&mut self, waiting: Waiting, came_on: usize) {
         self.queues[waiting.queue].push_back(waiting.packet);
+        self.packets += 1;
         self.fifos.join(waiting, came_on);
     }
 
     /// Nothing waits for any output.
     pub fn is_empty(&self) -> bool {
-        self.queues.iter().all(VecDeque::is_empty)
+        self.packets == 0
     }
 
     /// The packets that may request the output and VL of `queue`, in their order.
@@ -82,6 +86,9 @@ impl Input {
 
     /// The packets that only a grant keeps from going on: with FIFOs their heads, else all.
     pub fn waiting(&self) -> Vec<PacketId> {
+        if self.is_empty() {
+            return Vec::new();
+        }
         let all = || self.queues.iter().flatten().copied().collect();
         self.fifos.all_heads().unwrap_or_else(all)
     }
@@ -90,6 +97,7 @@ impl Input {
     pub fn leave(&mut self, packet: PacketId, queue: usize) {
         assert!(self.heads(queue).contains(&packet));
         self.queues[queue].retain(|&other| other != packet);
+        self.packets -= 1;
         self.fifos.leave(packet);
     }
 }

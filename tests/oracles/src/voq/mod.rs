@@ -2,6 +2,7 @@
 //! closed form for a flit, the flit moves by its own rules and the form is asserted.
 
 mod arrival;
+mod crossing;
 mod fabric;
 mod fifos;
 mod hca;

@@ -1,12 +1,13 @@
 //! Switches: the crossbar, and the arbiters of the outputs (sections 4 and 6). Their Port VLs (section 9) are in
-//! `port_vls`, input buffers in `input`.
+//! `port_vls`, input buffers in `input`, the ticks of a crossing in `crossing`.
 
+use super::crossing::{Crossing, foresee, free_from};
 use super::fifos::{Fifos, Waiting};
 use super::input::{CrossbarPort, Input};
 use super::link::Link;
 use super::packet::{Flit, Packet, PacketId};
 use super::port_vls::size;
-use super::rates::{crossbar_rate, link_rate};
+use super::rates::link_rate;
 use super::vlarb::{Arbiter, Pick};
 use crate::congestion::PortVl;
 use crate::delay_line::DelayLine;
@@ -17,6 +18,7 @@ use crate::wiring::Wiring;
 use flitwise::fabric::spec::congestion::Marker;
 use flitwise::fabric::spec::voq::{AllocationRule, InputQueues};
 use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
+use flitwise::units::Ratio;
 use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Debug, Clone)]
@@ -33,21 +35,15 @@ pub(super) struct Output {
     pub(super) port_vls: Vec<PortVl>,
 }
 
-/// A packet between an input and an output buffer.
-#[derive(Debug, Clone)]
-struct Crossing {
-    packet: PacketId,
-    input: usize,
-    output: usize,
-    start: Tick,
-    next: u32,
-    flits: u32,
-    /// VL on which the packet is leaving.
-    vl: usize,
-    /// When each flit crosses.
-    foreseen: Vec<Tick>,
-    /// How much later its credits come back.
-    held_back: Tick,
+impl Output {
+    /// A packet is granted: its Port VL may mark it, and says how much later its credits come back on a link of `rate`
+    /// flits of so many bytes.
+    fn mark(&mut self, packet: &mut Packet, rate: (Ratio, u32)) -> Tick {
+        self.port_vls.get_mut(packet.vl).map_or(0, |port_vl| {
+            packet.fecn |= port_vl.mark(packet.bytes.into());
+            port_vl.held_back(packet.bytes, rate)
+        })
+    }
 }
 
 /// What an output grants to an input.
@@ -378,20 +374,8 @@ impl<'s> Switch<'s> {
             .grant(grant.pick, self.vls, packet.bytes.into());
 
         let start = now + stages.allocation;
-        let foreseen: Vec<Tick> = (0..packet.flits)
-            .map(|i| {
-                let rate = crossbar_rate(self.voq);
-                let by_rate = start + u64::from(i) * rate.den() / rate.num();
-                by_rate.max(packet.dated[i as usize] + stages.input_store)
-            })
-            .collect();
-        let (tick, byte) = (input.read.tick, u128::from(crossbar_rate(self.voq).den()));
-        let tail = packet.dated.last().expect("a packet has flits") + stages.input_store;
-        let begin = (u128::from(start) * tick)
-            .max(input.read.free)
-            .max(output.write.free);
-        let by_rate = begin + (u128::from(packet.bytes) * byte).max(tick);
-        let free = by_rate.max(u128::from(tail + 1) * tick);
+        let foreseen = foresee(self.voq, packet, start);
+        let free = free_from(self.voq, packet, start, [&input.read, &output.write]);
         (input.read.free, output.write.free) = (free, free);
         packet.available = foreseen
             .iter()
@@ -402,11 +386,7 @@ impl<'s> Switch<'s> {
         link.counts.queue_wait += now - packet.waiting_since;
         packet.waiting_since = packet.available[0];
         let rate = link_rate(self.voq, self.wiring, (self.id, grant.input));
-        let rate = (rate, self.spec.units.flit_bytes);
-        let held_back = output.port_vls.get_mut(vl).map_or(0, |port_vl| {
-            packet.fecn |= port_vl.mark(packet.bytes.into());
-            port_vl.held_back(packet.bytes, rate)
-        });
+        let held_back = output.mark(packet, (rate, self.spec.units.flit_bytes));
         self.crossings.push(Crossing {
             packet: grant.packet,
             input: grant.input,

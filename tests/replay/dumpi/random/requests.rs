@@ -9,18 +9,28 @@ use flitwise::replay::mpi::{Call, CommId, SendMode, Tag};
 
 /// Persistent requests of both sides, started twice and freed.
 pub fn persistent(world: &mut World, dice: &mut Dice<'_>) {
-    let Pair {
-        comm,
-        ranks: [from, to],
-        peers: [to_peer, from_peer],
-    } = pair(world, dice);
+    let pair = pair(world, dice);
+    let [from, to] = pair.ranks;
     if from == to {
         return;
     }
-    let id = CommId::new(comm as u32);
     let [of_send, of_receive] = [world.request(from), world.request(to)];
+    let bytes = send_init(world, dice, &pair, of_send);
+    receive_init(world, dice, &pair, of_receive);
+    for _ in 0..2 {
+        start_and_wait(world, &pair, [of_send, of_receive], bytes);
+    }
+    for (rank, number) in [(from, of_send), (to, of_receive)] {
+        world.call(rank, 1, "MPI_Request_free", &[number.into()]);
+        world.ranks[rank].free_requests.push(number);
+    }
+}
+
+/// The first rank of a pair makes a persistent send of three elements, whose bytes are returned.
+fn send_init(world: &mut World, dice: &mut Dice<'_>, pair: &Pair, number: i64) -> u64 {
+    let (from, to_peer) = (pair.ranks[0], pair.peers[0]);
     let (sent, size) = datatype(world, from, dice);
-    let handle = world.handle(comm, from);
+    let handle = world.handle(pair.comm, from);
     world.call(
         from,
         9,
@@ -31,11 +41,17 @@ pub fn persistent(world: &mut World, dice: &mut Dice<'_>) {
             to_peer.into(),
             4.into(),
             handle.into(),
-            of_send.into(),
+            number.into(),
         ],
     );
     free_type(world, from, sent);
-    let handle = world.handle(comm, to);
+    3 * size as u64
+}
+
+/// The second rank of a pair makes a persistent receive, from its peer or from anyone.
+fn receive_init(world: &mut World, dice: &mut Dice<'_>, pair: &Pair, number: i64) {
+    let (to, from_peer) = (pair.ranks[1], pair.peers[1]);
+    let handle = world.handle(pair.comm, to);
     let source = if dice.one_in(2) { ANY } else { from_peer };
     world.call(
         to,
@@ -47,47 +63,43 @@ pub fn persistent(world: &mut World, dice: &mut Dice<'_>) {
             source.into(),
             ANY.into(),
             handle.into(),
-            of_receive.into(),
+            number.into(),
         ],
     );
-    for _ in 0..2 {
-        let [a, b] = [world.id(from), world.id(to)];
-        world.call(from, 5, "MPI_Startall", &[1.into(), list(&[of_send])]);
-        world.expect_call(
-            from,
-            Call::Send {
-                to: rank_id(to),
-                comm: id,
-                tag: Tag(4),
-                bytes: 3 * size as u64,
-                mode: SendMode::Standard,
-                request: Some(a),
-            },
-        );
-        world.call(to, 5, "MPI_Start", &[of_receive.into()]);
-        world.expect_call(
-            to,
-            Call::Receive {
-                from: Some(rank_id(from)),
-                comm: id,
-                tag: Some(Tag(4)),
-                request: Some(b),
-            },
-        );
-        world.call(from, 8, "MPI_Wait", &[of_send.into(), statuses(false, &[])]);
-        wait(world, from, vec![a]);
-        world.call(
-            to,
-            8,
-            "MPI_Wait",
-            &[of_receive.into(), statuses(true, &[(from_peer, 4)])],
-        );
-        wait(world, to, vec![b]);
-    }
-    for (rank, number) in [(from, of_send), (to, of_receive)] {
-        world.call(rank, 1, "MPI_Request_free", &[number.into()]);
-        world.ranks[rank].free_requests.push(number);
-    }
+}
+
+/// Both ranks of a pair start their persistent request, for a message of so many bytes, and wait for it.
+fn start_and_wait(world: &mut World, pair: &Pair, numbers: [i64; 2], bytes: u64) {
+    let ([from, to], [of_send, of_receive]) = (pair.ranks, numbers);
+    let comm = CommId::new(pair.comm as u32);
+    let [a, b] = [world.id(from), world.id(to)];
+    world.call(from, 5, "MPI_Startall", &[1.into(), list(&[of_send])]);
+    world.expect_call(
+        from,
+        Call::Send {
+            to: rank_id(to),
+            comm,
+            tag: Tag(4),
+            bytes,
+            mode: SendMode::Standard,
+            request: Some(a),
+        },
+    );
+    world.call(to, 5, "MPI_Start", &[of_receive.into()]);
+    world.expect_call(
+        to,
+        Call::Receive {
+            from: Some(rank_id(from)),
+            comm,
+            tag: Some(Tag(4)),
+            request: Some(b),
+        },
+    );
+    world.call(from, 8, "MPI_Wait", &[of_send.into(), statuses(false, &[])]);
+    wait(world, from, vec![a]);
+    let status = statuses(true, &[(pair.peers[1], 4)]);
+    world.call(to, 8, "MPI_Wait", &[of_receive.into(), status]);
+    wait(world, to, vec![b]);
 }
 
 /// `rank` starts a send or a receive of three integers. Returns the number of its request.
