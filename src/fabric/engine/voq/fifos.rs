@@ -14,22 +14,31 @@ use crate::fabric::ids::NicId;
 use crate::fabric::prefetch::prefetch;
 use crate::fabric::spec::voq::InputQueues;
 
-/// The FIFO of an (in-port, VL), or of a flow there.
+/// Which VLs of an in-port have packets in their FIFO. Most of the time most have none: then nothing else is looked at.
 #[derive(Debug, Clone, Copy, Default)]
-struct Fifo {
+pub(super) struct VlFifos {
+    /// Bit set of the VLs whose head is in a VoQ.
+    heads: u32,
+    /// Bit set of the VLs with packets behind the head.
+    behind: u32,
+}
+
+/// The FIFO of a flow at an in-port.
+#[derive(Debug, Clone, Copy, Default)]
+struct FlowFifo {
     /// Its head is in a VoQ.
     has_head: bool,
     /// The packets behind the head.
     behind: Queue,
 }
 
-/// Where the FIFOs are.
+/// The packets behind heads.
 #[derive(Debug)]
 enum Places {
-    /// Per in-port · VLs + VL on which packets come.
-    PerVl(Vec<Fifo>),
+    /// Per in-port · VLs + VL on which packets come; [`VlFifos`] says which have a head.
+    PerVl(Vec<Queue>),
     /// Per in-port: those with a packet.
-    PerFlow(Vec<FlowTable<Fifo>>),
+    PerFlow(Vec<FlowTable<FlowFifo>>),
 }
 
 /// The FIFOs of all in-ports.
@@ -42,11 +51,14 @@ pub(super) struct Fifos {
     pub new_heads: Vec<PacketId>,
 }
 
+/// Which FIFO: that of an in-port for packets that come on a VL, and go to a NIC.
+pub(super) type FifoAt = (InputId, u8, NicId);
+
 impl Fifos {
     /// Empty FIFOs, if in-ports organise VLs in this way.
     pub(super) fn of(queues: InputQueues, in_ports: usize, vls: usize) -> Option<Box<Self>> {
         let places = match queues {
-            InputQueues::Fifo => Places::PerVl(vec![Fifo::default(); in_ports * vls]),
+            InputQueues::Fifo => Places::PerVl(vec![Queue::default(); in_ports * vls]),
             InputQueues::PerFlow => {
                 Places::PerFlow((0..in_ports).map(|_| FlowTable::default()).collect())
             }
@@ -57,14 +69,6 @@ impl Fifos {
             places,
             new_heads: Vec::new(),
         }))
-    }
-
-    /// The FIFO of `input` for packets that come on VL `came_on` and go to `dst`.
-    fn at(&mut self, input: InputId, came_on: u8, dst: NicId) -> &mut Fifo {
-        match &mut self.places {
-            Places::PerVl(fifos) => &mut fifos[input.index() * self.vls + usize::from(came_on)],
-            Places::PerFlow(tables) => tables[input.index()].entry(Flow::new(came_on, dst)),
-        }
     }
 
     /// Prefetches the FIFO of `input` for packets that come on VL `came_on`, if it does not depend on the packet.
@@ -81,50 +85,90 @@ impl Fifos {
         }
     }
 
-    /// Appends packet `id`, whose header has become ready. Returns true if it is the head of its
-    /// FIFO.
+    /// Appends packet `id`, whose header has become ready, to the FIFO `at`. `of_vls`: those of the in-port. Returns true
+    /// if it is the head.
+    #[inline(always)]
     pub(super) fn join<const L: usize>(
         &mut self,
         id: PacketId,
+        at: FifoAt,
+        of_vls: &mut VlFifos,
         packets: &mut Pool<PacketId, Packet<L>>,
     ) -> bool {
-        let Packet {
-            input,
-            buffer_vl,
-            dst,
-            ..
-        } = packets[id];
-        let Fifo { has_head, behind } = self.at(input, buffer_vl, dst);
-        if !std::mem::replace(has_head, true) {
+        let Places::PerVl(fifos) = &mut self.places else {
+            return self.join_flow(id, at, packets);
+        };
+        let (input, came_on, _) = at;
+        let vl = 1 << came_on;
+        if of_vls.heads & vl == 0 {
+            of_vls.heads |= vl;
             return true;
         }
-        match behind.head {
-            PacketId::NONE => behind.head = id,
-            _ => packets[behind.tail].next = id,
-        }
-        behind.tail = id;
+        of_vls.behind |= vl;
+        let behind = &mut fifos[input.index() * self.vls + usize::from(came_on)];
+        behind.append(id, |tail| &mut packets[tail].next);
         false
     }
 
-    /// The head of the FIFO of `input` for packets that come on VL `came_on` and go to `dst` is granted. The
-    /// packet behind it is the next head.
+    #[inline(never)]
+    fn join_flow<const L: usize>(
+        &mut self,
+        id: PacketId,
+        (input, came_on, dst): FifoAt,
+        packets: &mut Pool<PacketId, Packet<L>>,
+    ) -> bool {
+        let Places::PerFlow(tables) = &mut self.places else {
+            return true;
+        };
+        let FlowFifo { has_head, behind } = tables[input.index()].entry(Flow::new(came_on, dst));
+        if !std::mem::replace(has_head, true) {
+            return true;
+        }
+        behind.append(id, |tail| &mut packets[tail].next);
+        false
+    }
+
+    /// The head of the FIFO `at` is granted. The packet behind it is the next head.
+    #[inline(always)]
     pub(super) fn head_granted<const L: usize>(
         &mut self,
-        (input, came_on): (InputId, u8),
-        dst: NicId,
+        at: FifoAt,
+        of_vls: &mut VlFifos,
         packets: &mut Pool<PacketId, Packet<L>>,
     ) {
-        let Fifo { has_head, behind } = self.at(input, came_on, dst);
-        let next = behind.head;
-        if next == PacketId::NONE {
-            *has_head = false;
-            if let Places::PerFlow(tables) = &mut self.places {
-                tables[input.index()].remove(Flow::new(came_on, dst));
-            }
+        let Places::PerVl(fifos) = &mut self.places else {
+            return self.flow_granted(at, packets);
+        };
+        let (input, came_on, _) = at;
+        let vl = 1 << came_on;
+        if of_vls.behind & vl == 0 {
+            of_vls.heads &= !vl;
             return;
         }
-        behind.head = std::mem::replace(&mut packets[next].next, PacketId::NONE);
-        self.new_heads.push(next);
+        let behind = &mut fifos[input.index() * self.vls + usize::from(came_on)];
+        self.new_heads.push(take_first(behind, packets));
+        if behind.head == PacketId::NONE {
+            of_vls.behind &= !vl;
+        }
+    }
+
+    #[inline(never)]
+    fn flow_granted<const L: usize>(
+        &mut self,
+        (input, came_on, dst): FifoAt,
+        packets: &mut Pool<PacketId, Packet<L>>,
+    ) {
+        let Places::PerFlow(tables) = &mut self.places else {
+            return;
+        };
+        let flow = Flow::new(came_on, dst);
+        let FlowFifo { behind, .. } = tables[input.index()].entry(flow);
+        match behind.head {
+            PacketId::NONE => {
+                tables[input.index()].remove(flow);
+            }
+            _ => self.new_heads.push(take_first(behind, packets)),
+        }
     }
 
     /// The packets behind the heads.
@@ -138,9 +182,21 @@ impl Fifos {
             Places::PerFlow(tables) => (&[][..], &tables[..]),
         };
         let per_flow = per_flow.iter().flat_map(FlowTable::values);
-        per_vl.iter().chain(per_flow).flat_map(move |fifo| {
+        let per_flow = per_flow.map(|fifo| &fifo.behind);
+        per_vl.iter().chain(per_flow).flat_map(move |behind| {
             let next = move |&id: &PacketId| or_none(packets[id].next);
-            std::iter::successors(or_none(fifo.behind.head), next).map(|id| &packets[id])
+            std::iter::successors(or_none(behind.head), next).map(|id| &packets[id])
         })
     }
+}
+
+/// Takes the first packet out of a queue that has one.
+#[inline(always)]
+fn take_first<const L: usize>(
+    queue: &mut Queue,
+    packets: &mut Pool<PacketId, Packet<L>>,
+) -> PacketId {
+    let first = queue.head;
+    queue.head = std::mem::replace(&mut packets[first].next, PacketId::NONE);
+    first
 }

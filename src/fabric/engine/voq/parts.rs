@@ -4,6 +4,7 @@
 //! The phases that change this state are in `arrival`, `route`, `crossbar` and `nic`.
 
 use super::arbiter::Pick;
+use super::fifos::VlFifos;
 use super::layout::{self, Rates};
 use super::ports::{InPort, OutPort, Pointer, Port, Ports};
 use super::rate::{Rate, SubTick};
@@ -88,6 +89,8 @@ pub(super) struct Input<const W: usize> {
     pub rate: u8,
     /// Behind the out-port that it accepted last.
     pub pointer: Pointer<OutPort>,
+    /// Its FIFOs, if it has one for each VL.
+    pub fifos: VlFifos,
 }
 
 impl<const W: usize> Input<W> {
@@ -295,6 +298,7 @@ fn in_ports<const W: usize>(topology: &Topology) -> Vec<Input<W>> {
             in_port: InPort::of(at.port.get() as u8),
             rate: 0,
             pointer: Pointer::START,
+            fifos: VlFifos::default(),
         })
         .collect()
 }

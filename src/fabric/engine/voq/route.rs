@@ -205,7 +205,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         }
         packet.waiting_since = now;
         packet.next = PacketId::NONE;
-        let flits = packet.flits;
+        let (flits, at) = (packet.flits, (input, packet.buffer_vl, packet.dst));
         let observers = &mut self.kernel.observers;
         observers.queued(now, output, || packet.seen(id));
 
@@ -218,7 +218,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
             }
         } else if let Some(fifos) = self.fifos.as_deref_mut()
-            && !fifos.join(id, &mut self.kernel.packets)
+            && !fifos.join(id, at, &mut self.inputs[input.index()].fifos, packets)
         {
             observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
         } else if self.join_voq(id, queue) || self.has_flows() {
@@ -261,6 +261,9 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// VoQs. Their outputs look at them from the next tick on.
     pub(super) fn join_behind_heads(&mut self) {
         let Some(fifos) = &mut self.fifos else { return };
+        if fifos.new_heads.is_empty() {
+            return;
+        }
         let mut new_heads = std::mem::take(&mut fifos.new_heads);
         for id in new_heads.drain(..) {
             let Packet {

@@ -252,7 +252,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     pub(super) fn head_granted(&mut self, id: PacketId, at: (InputId, u8), dst: NicId) {
         if let Some(fifos) = &mut self.fifos {
-            fifos.head_granted(at, dst, &mut self.kernel.packets);
+            let of_vls = &mut self.inputs[at.0.index()].fifos;
+            fifos.head_granted((at.0, at.1, dst), of_vls, &mut self.kernel.packets);
         }
         if let Some(isolating) = Self::unless_plain(&mut self.flows).and_then(Flows::isolating) {
             isolating.head_granted(id, at, &mut self.kernel.packets);
