@@ -75,11 +75,7 @@ fn note_own_waits(spec: &FabricSpec, stats: &mut FabricStats) {
 #[must_use]
 pub fn part_for_credits(spec: &FabricSpec, link: &LinkStats) -> f64 {
     let stalled = link.credit_wait_ticks as f64;
-    stalled / (stalled + busy_ticks(spec, link)).max(1.0)
-}
-
-fn busy_ticks(spec: &FabricSpec, link: &LinkStats) -> f64 {
-    spec.busy_ticks(link.from.attachment(&spec.topology), link.units)
+    stalled / (stalled + link.busy_ticks(spec)).max(1.0)
 }
 
 /// The port behind a turn.
@@ -99,7 +95,7 @@ fn passed(spec: &FabricSpec, stats: &FabricStats) -> Vec<Vec<(usize, f64)>> {
             onward.entry(turn.input).or_default().push((to, turn));
         }
     }
-    let busy = stats.links.iter().map(|link| busy_ticks(spec, link));
+    let busy = stats.links.iter().map(|link| link.busy_ticks(spec));
     let busy: Vec<f64> = busy.collect();
     let parts = |(at, link): (usize, &LinkStats)| {
         let turns = link.to.port().and_then(|port| onward.remove(&port));

@@ -1,7 +1,7 @@
 //! The counts of a run of the fabric.
 
 use super::ids::{NicId, PortId, SwitchId, SwitchPort};
-use super::spec::Tick;
+use super::spec::{FabricSpec, Tick};
 use super::topology::Topology;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -381,6 +381,15 @@ pub struct LinkStats {
     pub states: Option<LinkStateTicks>,
 }
 
+impl LinkStats {
+    /// Ticks for which it was busy. All of a packet counts when it starts.
+    #[must_use]
+    pub fn busy_ticks(&self, spec: &FabricSpec) -> f64 {
+        let low = self.states.map_or(0, |states| states.low_bytes);
+        spec.busy_ticks(self.from.attachment(&spec.topology), self.units, low)
+    }
+}
+
 /// How long a link was in each power state (`docs/link-power.md`). The ticks add up to all that
 /// were counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -395,6 +404,8 @@ pub struct LinkStateTicks {
     pub sleeping: Tick,
     /// How often it began to go up.
     pub wakes: u64,
+    /// Bytes of the packets that went on the low lanes.
+    pub low_bytes: u64,
 }
 
 impl AddAssign for LinkStateTicks {
@@ -404,6 +415,7 @@ impl AddAssign for LinkStateTicks {
         self.waking += other.waking;
         self.sleeping += other.sleeping;
         self.wakes += other.wakes;
+        self.low_bytes += other.low_bytes;
     }
 }
 

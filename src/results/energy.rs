@@ -71,7 +71,7 @@ impl LinkEnergy {
             down,
             waking,
             sleeping,
-            wakes: _,
+            ..
         } = all.ticks;
         let (high, low, change) = (power.up_watts, power.down_watts, power.transition_watts);
         all.joules = [

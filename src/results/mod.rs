@@ -224,8 +224,7 @@ fn load(experiment: &Experiment, ticks: Tick, units: u64) -> f64 {
 /// so the part is cut at 1.
 #[must_use]
 pub fn utilisation(experiment: &Experiment, stats: &FabricStats, link: &LinkStats) -> f64 {
-    let fabric = &experiment.fabric;
-    let busy = fabric.busy_ticks(link.from.attachment(&fabric.topology), link.units);
+    let busy = link.busy_ticks(&experiment.fabric);
     (busy / stats.ticks().max(1) as f64).min(1.0)
 }
 

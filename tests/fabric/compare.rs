@@ -208,6 +208,7 @@ pub fn states_of(ticks: StateTicks) -> LinkStateTicks {
         waking,
         sleeping,
         wakes,
+        low_bytes,
     } = ticks;
     LinkStateTicks {
         up,
@@ -215,6 +216,7 @@ pub fn states_of(ticks: StateTicks) -> LinkStateTicks {
         waking,
         sleeping,
         wakes,
+        low_bytes,
     }
 }
 

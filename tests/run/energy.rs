@@ -5,6 +5,7 @@ use flitwise::config::{Plan, load, resolve_text};
 use flitwise::fabric::spec::{DownState, LinkPower};
 use flitwise::results::{SeriesFiles, result_json};
 use flitwise::run::{Control, run_plan};
+use flitwise::units::Ratio;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -79,6 +80,30 @@ fn low_links_and_cables_draw_what_they_should() {
     let cable = energy("policy = \"on-off\"\nwatts_per = \"cable\"", "40us", "20us");
     assert_uj(&cable["links_j"], 220.0);
     assert_uj(&cable["switches_j"], 1400.0);
+}
+
+/// A packet takes twelve times as long on one of twelve lanes: so much less of the time its links carry nothing.
+#[test]
+fn low_links_are_used_for_longer() {
+    let used = |policy: &str| {
+        let power = format!(
+            "policy = \"{policy}\"\ntransition = \"1us\"\ndown_after = \"1us\"\nlanes = 12\nlow_lanes = 1\n\
+             threshold = \"60KiB\"\nnic_threshold = \"7KiB\""
+        );
+        let mut plan = flow(&power, "40us", "400us");
+        plan.experiment.background[0].rate = Ratio::new(1, 20).unwrap();
+        let energy = result(&plan)["energy"].clone();
+        let links = &energy["host_links"];
+        assert!(
+            policy != "high-low" || links["share_of_time"]["up"] == 0.0,
+            "{links:#}"
+        );
+        1.0 - links["idle_share"].as_f64().unwrap()
+    };
+    let (up, low) = (used("on-off"), used("high-low"));
+    // Of eight directions of links two carry 5 %.
+    assert!((0.011..0.014).contains(&up), "{up}");
+    assert!((low / (12.0 * up) - 1.0).abs() < 0.02, "{low} {up}");
 }
 
 /// Links are up at first. Those that nothing uses go down after 10 / 0.9 us, which takes 4 us.

@@ -191,6 +191,9 @@ impl LinkPowers {
         };
         debug_assert!(link.waiting >= u64::from(bytes), "a packet waits once");
         link.waiting -= u64::from(bytes);
+        if link.is_down {
+            link.counted.low_bytes += u64::from(bytes);
+        }
         let not_before = match link.is_down {
             true => link.slept_at,
             false => link.up_at,
@@ -289,5 +292,6 @@ fn difference(now: LinkStateTicks, before: LinkStateTicks) -> LinkStateTicks {
         waking: now.waking - before.waking,
         sleeping: now.sleeping - before.sleeping,
         wakes: now.wakes - before.wakes,
+        low_bytes: now.low_bytes - before.low_bytes,
     }
 }

@@ -181,12 +181,19 @@ impl FabricSpec {
         }
     }
 
-    /// Ticks for which a link that carried `units` units of link time was busy. `at`: its switch port.
+    /// Ticks for which a link was busy that carried `units` units of link time, `low` of them on its low lanes. `at`: its
+    /// switch port.
     #[must_use]
-    pub fn busy_ticks(&self, at: SwitchPort, units: u64) -> f64 {
+    pub fn busy_ticks(&self, at: SwitchPort, units: u64, low: u64) -> f64 {
         let rate = self.link_rate(at.switch, at.port);
         let per_flit = u64::from(self.link_units_per_flit());
-        units as f64 * rate.den() as f64 / (rate.num() as f64 * per_flit as f64)
+        let state = self.link_power.as_deref().and_then(LinkPower::low);
+        // What takes a unit of time on all lanes takes as much longer as the low lanes are fewer.
+        let longer = state.map_or(0.0, |state| {
+            f64::from(state.lanes) / f64::from(state.low_lanes) - 1.0
+        });
+        let times = units as f64 + low as f64 * longer;
+        times * rate.den() as f64 / (rate.num() as f64 * per_flit as f64)
     }
 
     /// Ticks that the fastest link is busy with `units` units of link time, rounded up.

@@ -19,7 +19,7 @@ pub(super) fn rows(sample: &Sample) -> impl Iterator<Item = (u32, u32, u64)> {
             down,
             waking,
             sleeping,
-            wakes: _,
+            ..
         } = ticks;
         let states = [up, down, waking, sleeping].into_iter().zip(0..);
         states.map(move |(ticks, state)| (links, state, ticks))

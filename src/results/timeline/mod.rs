@@ -82,6 +82,8 @@ struct Seen {
 #[derive(Clone, Copy, Default)]
 struct Link {
     units: u64,
+    /// Those on the low lanes.
+    low: u64,
     /// Ticks of packets that began and that have not been shown yet.
     carried: f64,
     /// The part that was shown last.
@@ -256,12 +258,15 @@ impl<'a> TimelineFile<'a> {
         for (at, (link, stats)) in seen.links.iter_mut().zip(links).enumerate() {
             let units = stats.units.saturating_sub(link.units);
             link.units = stats.units;
+            let low_bytes = stats.states.map_or(0, |states| states.low_bytes);
+            let low = low_bytes.saturating_sub(link.low);
+            link.low = low_bytes;
             if units == 0 && link.carried == 0.0 && link.shown == 0.0 {
                 continue;
             }
             // All of a packet counts in the tick in which it starts.
-            let busy =
-                link.carried + fabric.busy_ticks(stats.from.attachment(&fabric.topology), units);
+            let port = stats.from.attachment(&fabric.topology);
+            let busy = link.carried + fabric.busy_ticks(port, units, low);
             let part = (busy / ticks).min(1.0);
             link.carried = (busy - ticks).max(0.0);
             if part.to_bits() != link.shown.to_bits() {

@@ -17,6 +17,8 @@ pub struct StateTicks {
     pub sleeping: Tick,
     /// How often it had to go up.
     pub wakes: u64,
+    /// Bytes of packets on the low lanes.
+    pub low_bytes: u64,
 }
 
 impl AddAssign for StateTicks {
@@ -26,6 +28,7 @@ impl AddAssign for StateTicks {
         self.waking += other.waking;
         self.sleeping += other.sleeping;
         self.wakes += other.wakes;
+        self.low_bytes += other.low_bytes;
     }
 }
 
@@ -132,6 +135,9 @@ impl<'s> PowerState<'s> {
     /// A packet that waits is granted or, at a NIC, started.
     pub fn packet_leaves(&mut self, bytes: u32) {
         self.waiting -= u64::from(bytes);
+        if self.is_slow() {
+            self.counts.low_bytes += u64::from(bytes);
+        }
     }
 
     /// An announcement comes.
@@ -192,6 +198,7 @@ impl<'s> PowerState<'s> {
             waking: now.waking - before.waking,
             sleeping: now.sleeping - before.sleeping,
             wakes: now.wakes - before.wakes,
+            low_bytes: now.low_bytes - before.low_bytes,
         }
     }
 
