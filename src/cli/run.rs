@@ -203,6 +203,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
 
     warn_of_what_is_missing(&result);
     warn_of_unused_keys(&plan.experiment, &result);
+    tell_of_speeds(&plan.experiment, &result);
     let text = summary(&plan, &result, args.explain);
     let json = result_json(&plan, &result);
     let write = |part| write(part, series, &plan, &result, &json, &text);
@@ -336,6 +337,22 @@ fn warn_of_unused_keys(experiment: &Experiment, result: &RunResult) {
                     key.name, job.trace
                 ));
             }
+        }
+    }
+}
+
+/// Tells how fast ranks are taken to compute whose traces count flops, where no job says it.
+fn tell_of_speeds(experiment: &Experiment, result: &RunResult) {
+    for (number, job) in experiment.jobs.iter().enumerate() {
+        let mut traces = result.traces.iter();
+        let counts_flops = traces.any(|trace| trace.trace == job.trace && trace.format == "TI");
+        let is_given = job.format_keys.iter().any(|key| key.name == "host_speed");
+        if counts_flops && !is_given {
+            tell(format_args!(
+                "`{}` counts flops, and a rank is taken to do {} of them a second: job.{number}.host_speed says how many it \
+                 does",
+                job.trace, job.host_speed
+            ));
         }
     }
 }

@@ -83,15 +83,26 @@ fn keep(list: &mut Vec<Disagreement>, rank: RankId, place: Option<Place>, messag
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 pub fn disagreements(program: &mut dyn Program) -> anyhow::Result<Disagreements> {
+    Ok(compare(program, &mut || true)?.unwrap_or_default())
+}
+
+/// As [`disagreements`]; `None` as soon as `go_on`, called for each rank, returns false.
+pub(super) fn compare(
+    program: &mut dyn Program,
+    go_on: &mut dyn FnMut() -> bool,
+) -> anyhow::Result<Option<Disagreements>> {
     let mut checker = Checker::new(program.ranks());
     for rank in RankId::all(program.ranks()) {
+        if !go_on() {
+            return Ok(None);
+        }
         while let Some(op) = program.next(rank, StreamId::new(0))? {
             if let Action::Mpi(call) = &op.action {
                 checker.call(rank, call, op.place);
             }
         }
     }
-    Ok(checker.finish())
+    Ok(Some(checker.finish()))
 }
 
 /// What a collective is, as far as its members have to agree.

@@ -4,7 +4,7 @@ use super::members::{Key, Member, Phase};
 use super::messages::{InFlight, Messages, Purpose};
 use super::mpi::{Call, Owner};
 use super::player::Player;
-use super::program::{Action, Event, Op, StreamId};
+use super::program::{Action, Event, Op, RankId, StreamId};
 use super::rank::{Rank, State};
 
 /// Most lines of a report.
@@ -52,6 +52,8 @@ impl Lines {
                         let awaited = awaited.join(" and ");
                         format!("job '{name}': rank {id}{which} waits for {awaited} ({place})")
                     }),
+                    // What it does in the collective has a line of its own.
+                    State::Blocked if waiting.is_in_collective(rank, number) => {}
                     State::Blocked | State::InWait => self.add(|| {
                         let end = waiting.end_of(rank, number, op);
                         format!("job '{name}': rank {id}{which} waits for {end} ({place})")
@@ -66,27 +68,29 @@ impl Lines {
         }
     }
 
-    /// The members of collectives that wait.
+    /// The members of collectives that wait: first those that wait for a rank that is not there, for all others wait for
+    /// them.
     fn add_members(&mut self, waiting: &Waiting<'_>) {
-        let name = &waiting.job.name;
-        for rank in &waiting.job.ranks {
-            let id = rank.id;
-            for member in rank.members.open() {
-                let (key, place) = (member.key, member.place);
-                match member.phase {
-                    Phase::Waiting { from, .. } => self.add(|| {
-                        let partner = waiting.partner(member, from);
-                        format!("job '{name}': rank {id} waits in {key} for {partner} ({place})")
-                    }),
-                    Phase::Sending => self.add(|| {
-                        format!(
-                            "job '{name}': rank {id} waits in {key} for the end of its sends ({place})"
-                        )
-                    }),
-                    Phase::Busy => {}
+        for causes in [true, false] {
+            for rank in &waiting.job.ranks {
+                for member in rank.members.open() {
+                    if waiting.misses(member) == causes {
+                        self.add_member(waiting, rank, member);
+                    }
                 }
             }
         }
+    }
+
+    fn add_member(&mut self, waiting: &Waiting<'_>, rank: &Rank, member: &Member) {
+        let (name, id) = (&waiting.job.name, rank.id);
+        let (key, place) = (member.key, member.place);
+        let awaited = match member.phase {
+            Phase::Waiting { from, .. } => waiting.partner(member, from),
+            Phase::Sending => String::from("the end of its sends"),
+            Phase::Busy => return,
+        };
+        self.add(|| format!("job '{name}': rank {id} waits in {key} for {awaited} ({place})"));
     }
 }
 
@@ -103,8 +107,8 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
     for (job, number) in awaited_jobs {
         outstanding += messages.outstanding(number);
         let waiting = Waiting { job, messages };
-        lines.add_streams(&waiting);
         lines.add_members(&waiting);
+        lines.add_streams(&waiting);
     }
     let Lines {
         mut lines,
@@ -161,17 +165,52 @@ impl Waiting<'_> {
 
     /// The member of a collective from which `member` waits for a message.
     fn partner(&self, member: &Member, from: u32) -> String {
-        let (rank, key) = (member.ranks[from as usize], member.key);
+        let rank = member.ranks[from as usize];
+        if !self.is_gone(member, rank) {
+            return format!("rank {rank}");
+        }
+        match self.has_left(member, rank) {
+            true => format!("rank {rank}, which has left it and sends nothing: their sizes differ"),
+            false => format!("rank {rank}, which has not entered it"),
+        }
+    }
+
+    /// True if `member` waits for a rank from which nothing will come.
+    fn misses(&self, member: &Member) -> bool {
+        match member.phase {
+            Phase::Waiting { from, .. } => self.is_gone(member, member.ranks[from as usize]),
+            Phase::Sending | Phase::Busy => false,
+        }
+    }
+
+    /// True if `rank` is not in the collective of `member`, and nothing of it is on its way.
+    fn is_gone(&self, member: &Member, rank: RankId) -> bool {
+        let key = member.key;
         let state = self.job.ranks.get(rank.index());
         let open = state.is_some_and(|state| state.members.is_open(key));
         let sent = |m: &InFlight| {
             m.ranks.from == rank
                 && matches!(m.purpose, Purpose::Collective { key: k, .. } if k == key)
         };
-        match open || self.under_way(sent) {
-            true => format!("rank {rank}"),
-            false => format!("rank {rank}, which has not entered it"),
-        }
+        !open && !self.under_way(sent)
+    }
+
+    /// True if `rank`, which is not in the collective of `member`, was in it.
+    fn has_left(&self, member: &Member, rank: RankId) -> bool {
+        let Key::Call { comm, number } = member.key else {
+            return false;
+        };
+        let state = self.job.ranks.get(rank.index());
+        let endpoint = state.and_then(Rank::endpoint_if_any);
+        endpoint.is_some_and(|endpoint| endpoint.has_called(comm, number))
+    }
+
+    /// True if a stream of `rank` is in a collective, in which it waits.
+    fn is_in_collective(&self, rank: &Rank, stream: StreamId) -> bool {
+        let mut open = rank.members.open().iter();
+        open.any(|member| {
+            member.owner == Some(Owner::Stream(stream)) && !matches!(member.phase, Phase::Busy)
+        })
     }
 
     /// What the operations of a rank wait for that no stream waits for: its receive that was posted first.
@@ -182,11 +221,16 @@ impl Waiting<'_> {
             posted.min_by_key(|(_, number, _)| *number)
         });
         match posted {
-            Some((pattern, ..)) => {
+            Some((pattern, _, owner)) => {
+                let place = match owner {
+                    Owner::Request(request) => self.job.place_of(rank.id, *request),
+                    Owner::Stream(_) | Owner::Nobody => None,
+                };
+                let place = place.map_or_else(String::new, |place| format!(" ({place})"));
                 let (from, tag) = (pattern.from, pattern.tag.map(|tag| tag.0.cast_unsigned()));
                 let from = from.map_or_else(|| "any rank".into(), |from| format!("rank {from}"));
                 let tag = tag.map_or_else(|| "any tag".into(), |tag| format!("tag {tag}"));
-                format!("a message from {from} ({tag})")
+                format!("a message from {from} ({tag}){place}")
             }
             None => "the end of its sends".into(),
         }

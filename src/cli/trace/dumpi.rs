@@ -2,10 +2,9 @@
 
 use super::check::Other;
 use super::info_other::{Summary, bytes, computation, messages, row, spread};
-use super::opened::checked;
+use super::opened::read;
 use super::traffic::Traffic;
 use crate::cli::{CliError, bad_trace};
-use flitwise::replay::agreement::{Disagreement, disagreements};
 use flitwise::replay::program::StopCheck;
 use flitwise::replay::trace::{ComputeTime, Reading, TraceFile};
 use flitwise::units::{human_count, human_time};
@@ -62,7 +61,7 @@ pub(super) fn check(input: &Input) -> Result<Other, CliError> {
         ("calls", found.calls.iter().sum()),
     ];
     if errors.is_empty() {
-        match checked(input) {
+        match read(input) {
             Ok(file) => {
                 // Calls that can't be replayed are no fault of the trace.
                 if let Err(e) = file.open(&Reading::default(), StopCheck::never()) {
@@ -71,7 +70,8 @@ pub(super) fn check(input: &Input) -> Result<Other, CliError> {
                         .first
                         .extend(one(set.path(), format!("{e:#}")).first);
                 }
-                agreement(&set, &*file, &mut errors, &mut warnings)?;
+                agreement(&*file, &mut errors, &mut warnings)
+                    .map_err(|e| CliError::BadInput(format!("{e:#}")))?;
                 if let Some(left_out) = polls_left_out(&set)? {
                     warnings.total += 1;
                     warnings.first.extend(one(set.path(), left_out).first);
@@ -106,28 +106,17 @@ fn polls_left_out(set: &Set) -> Result<Option<String>, CliError> {
     }))
 }
 
-/// Adds what the ranks do not agree on. Calls that can't be replayed are left out.
+/// Adds what the ranks do not agree on.
 fn agreement(
-    set: &Set,
     file: &dyn TraceFile,
     errors: &mut Problems,
     warnings: &mut Problems,
-) -> Result<(), CliError> {
-    let bad = |e: anyhow::Error| CliError::BadInput(format!("{e:#}"));
-    let mut program = file
-        .open(&skipping(None), StopCheck::never())
-        .map_err(bad)?;
-    let found = disagreements(&mut *program).map_err(bad)?;
-    let problem = |one: Disagreement| Problem {
-        path: set.file(one.rank.get()).unwrap_or(set.path()).into(),
-        place: one.place.map(Place::from),
-        message: format!("rank {}: {}", one.rank, one.message),
-    };
-    errors.total += found.error_total;
-    errors.first.extend(found.errors.into_iter().map(problem));
-    warnings.total += found.warning_total;
-    let warned = found.warnings.into_iter().map(problem);
-    warnings.first.extend(warned);
+) -> anyhow::Result<()> {
+    let found = file.agreement(&mut || true)?.unwrap_or_default();
+    for (all, found) in [(errors, found.0), (warnings, found.1)] {
+        all.total += found.total;
+        all.first.extend(found.first);
+    }
     Ok(())
 }
 
@@ -173,7 +162,7 @@ struct Described {
 pub(super) fn info(input: &Input) -> Result<Summary, CliError> {
     let set = set(input)?;
     let info = Info::read(&set).map_err(|e| bad_trace(&e))?;
-    let file = checked(input)?;
+    let file = read(input)?;
     let clocks = [ComputeTime::Wall, ComputeTime::Cpu];
     let described = Described {
         whole: traffic(&*file, None)?,

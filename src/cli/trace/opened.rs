@@ -1,7 +1,7 @@
 //! The trace that a command is given, whatever its format.
 
 use crate::cli::{CliError, bad_trace};
-use flitwise::replay::trace::{TraceFile, check_input};
+use flitwise::replay::trace::{TraceFile, check_input, format_of};
 use flitwise_formats::dumpi::Set;
 use flitwise_formats::source::{Input, is_stdin, stream_id};
 use flitwise_formats::{Source, goal, ti};
@@ -50,14 +50,28 @@ pub(super) fn from_start(path: &Path, source: Source) -> Result<Input, CliError>
 
 /// Checks a trace that is to be replayed or converted.
 pub(super) fn checked(input: &Input) -> Result<Box<dyn TraceFile>, CliError> {
-    let bad = |e: anyhow::Error| match e.downcast_ref() {
-        Some(e) => bad_trace(e),
-        None => CliError::BadInput(format!("{e:#}")),
-    };
     loop {
         // It never stops.
         if let Some(file) = check_input(input, &mut || true).map_err(bad)? {
             return Ok(file);
         }
+    }
+}
+
+/// The trace, whether or not its ranks agree.
+pub(super) fn read(input: &Input) -> Result<Box<dyn TraceFile>, CliError> {
+    let format = format_of(input).map_err(bad)?;
+    loop {
+        // It never stops.
+        if let Some(file) = format.check(input, &mut || true).map_err(bad)? {
+            return Ok(file);
+        }
+    }
+}
+
+fn bad(e: anyhow::Error) -> CliError {
+    match e.downcast_ref() {
+        Some(e) => bad_trace(e),
+        None => CliError::BadInput(format!("{e:#}")),
     }
 }

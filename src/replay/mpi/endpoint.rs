@@ -189,6 +189,12 @@ impl Endpoint {
         Some((*position, number))
     }
 
+    /// True if the rank has called collective `number` of a communicator.
+    pub fn has_called(&self, comm: CommId, number: u32) -> bool {
+        let of_comm = self.collectives.get(&comm);
+        of_comm.is_some_and(|&(_, next)| number < next)
+    }
+
     /// The requests of a list that are active and not complete.
     pub fn incomplete<'a>(
         &'a self,

@@ -21,7 +21,7 @@ use super::compute::Computing;
 use super::job::{JobSpec, Repeat};
 use super::link::{Link, Shared};
 use super::members::Carrier;
-use super::mpi::Protocol;
+use super::mpi::{Protocol, RequestId};
 use super::observer::StreamOf;
 use super::pairs::PairCounts;
 use super::plans::Plans;
@@ -226,6 +226,11 @@ impl<'a> Player<'a> {
             rank,
             stream,
         }
+    }
+
+    /// Where the trace has the operation of a request of `rank`.
+    pub(super) fn place_of(&self, rank: RankId, request: RequestId) -> Option<Place> {
+        self.program.place_of(rank, request)
     }
 
     /// Index of the job.

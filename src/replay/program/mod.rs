@@ -203,6 +203,13 @@ pub trait Program {
         Ok(())
     }
 
+    /// Where the trace has the operation of this request of `rank`, if the program [follows](Self::follows_requests) its
+    /// requests and knows.
+    fn place_of(&self, rank: RankId, request: RequestId) -> Option<Place> {
+        let _ = (rank, request);
+        None
+    }
+
     /// A stream of `rank` that [paused](Self::pauses) and goes on, each once: to be asked after `next` and
     /// [`completed`](Self::completed).
     fn woken(&mut self, rank: RankId) -> Option<StreamId> {

@@ -72,6 +72,19 @@ pub trait TraceFile: Send + Sync {
         None
     }
 
+    /// What the ranks do not agree on, where the [check](TraceFormat::check) of the format reads each rank by itself:
+    /// errors, and warnings. Calls that can't be replayed are left out. `None` as soon as `go_on` returns false.
+    ///
+    /// # Errors
+    /// If the file can't be read.
+    fn agreement(
+        &self,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> anyhow::Result<Option<(Problems, Problems)>> {
+        let _ = go_on;
+        Ok(Some((Problems::default(), Problems::default())))
+    }
+
     /// The files that the trace has besides the one by which it is given.
     fn parts(&self) -> Vec<PathBuf> {
         Vec::new()
@@ -196,15 +209,24 @@ pub fn check_file(
     }
 }
 
-/// Checks a trace, in the format that its content says.
+/// Checks a trace, in the format that its content says, and that its ranks agree.
 ///
 /// # Errors
-/// As [`TraceFormat::check`].
+/// As [`TraceFormat::check`], or if they do not.
 pub fn check_input(
     input: &Input,
     go_on: &mut dyn FnMut() -> bool,
 ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
-    format_of(input)?.check(input, go_on)
+    let Some(file) = format_of(input)?.check(input, go_on)? else {
+        return Ok(None);
+    };
+    let Some((errors, _)) = file.agreement(go_on)? else {
+        return Ok(None);
+    };
+    match errors.total {
+        0 => Ok(Some(file)),
+        _ => Err(anyhow::anyhow!(refusal(&errors))),
+    }
 }
 
 /// True if the directory `dir` has a trace.

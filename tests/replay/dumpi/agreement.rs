@@ -4,7 +4,7 @@ use super::write::{File, Value, list};
 use super::{barrier, checked, directory, rank};
 use flitwise::replay::agreement::{Disagreements, disagreements};
 use flitwise::replay::program::StopCheck;
-use flitwise::replay::trace::Reading;
+use flitwise::replay::trace::{Reading, check_file};
 
 /// `MPI_COMM_WORLD`, the number of `MPI_INT`, and any source.
 const WORLD: i64 = 2;
@@ -52,6 +52,19 @@ fn bcast(count: i64, root: i64) -> impl Fn(&mut File) {
         let values = [count, INT, root, WORLD].map(Value::from);
         file.call("MPI_Bcast", &values);
     }
+}
+
+/// A run does not wait for what never comes.
+#[test]
+fn ranks_that_do_not_agree_are_refused() {
+    let dir = directory(&[rank(send(1, 7, WORLD)), rank(|_: &mut File| {})]);
+    let refused = check_file(dir.path(), &mut || true).err().unwrap();
+    let message = format!("{refused:#}");
+    assert!(message.contains("0000.bin"), "{message}");
+    assert!(
+        message.contains("rank 0: sends 1 more to rank 1"),
+        "{message}"
+    );
 }
 
 #[test]

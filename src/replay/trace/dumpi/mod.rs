@@ -13,11 +13,14 @@ mod requests;
 mod survey;
 mod unsupported;
 
+use crate::replay::agreement::{Disagreement, compare};
 use crate::replay::program::{Program, StopCheck};
 use crate::replay::trace::{ComputeTime, QUOTED, Reading, TraceFile, TraceFormat};
 use anyhow::{Context, bail};
 use flitwise_formats::dumpi::{Check, Record, Set, check_seen};
+use flitwise_formats::place::Place;
 use flitwise_formats::source::Input;
+use flitwise_formats::{Problem, Problems};
 use gaps::Loops;
 use program::{DumpiProgram, Settings};
 use std::path::{Path, PathBuf};
@@ -137,6 +140,37 @@ impl TraceFile for DumpiFile {
     fn unsupported(&self) -> Option<String> {
         let unsupported = &self.known.unsupported;
         (!unsupported.is_empty()).then(|| unsupported.to_string())
+    }
+
+    fn agreement(
+        &self,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> anyhow::Result<Option<(Problems, Problems)>> {
+        let reading = Reading {
+            skip_unsupported: true,
+            ..Reading::default()
+        };
+        let mut program = self.open(&reading, StopCheck::never())?;
+        let Some(found) = compare(&mut *program, go_on)? else {
+            return Ok(None);
+        };
+        let problem = |one: Disagreement| Problem {
+            path: self
+                .set
+                .file(one.rank.get())
+                .unwrap_or(self.set.path())
+                .into(),
+            place: one.place.map(Place::from),
+            message: format!("rank {}: {}", one.rank, one.message),
+        };
+        let problems = |first: Vec<Disagreement>, total| Problems {
+            first: first.into_iter().map(problem).collect(),
+            total,
+        };
+        Ok(Some((
+            problems(found.errors, found.error_total),
+            problems(found.warnings, found.warning_total),
+        )))
     }
 
     fn parts(&self) -> Vec<PathBuf> {

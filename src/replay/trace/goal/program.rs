@@ -173,12 +173,17 @@ impl RankState {
     }
 }
 
-/// An operation of a schedule as the replay carries it out; its request has its number.
-fn operation(index: u32, node: &Node) -> anyhow::Result<Op> {
-    let place = match node.place {
+/// Where the schedule has an operation.
+fn place_of(node: &Node) -> Place {
+    match node.place {
         place::Place::Line(line) => Place::line(line),
         place::Place::Byte(offset) => Place::byte(offset),
-    };
+    }
+}
+
+/// An operation of a schedule as the replay carries it out; its request has its number.
+fn operation(index: u32, node: &Node) -> anyhow::Result<Op> {
+    let place = place_of(node);
     let comm = CommId::new(0);
     // A tag has 32 bits in both; as a signed number it is another one, but no two become the same.
     let tag = |tag: u32| Tag(tag.cast_signed());
@@ -241,6 +246,14 @@ impl Program for GoalProgram {
     fn completed(&mut self, rank: RankId, request: RequestId) -> anyhow::Result<()> {
         let index = u32::try_from(request.0)?;
         self.rank(rank)?.complete(index)
+    }
+
+    fn place_of(&self, rank: RankId, request: RequestId) -> Option<Place> {
+        let state = self.ranks.get(rank.index())?.as_deref()?;
+        // Whoever asks has the program for reading alone.
+        let mut block = state.block.clone();
+        let node = block.node(u32::try_from(request.0).ok()?).ok()?;
+        Some(place_of(&node))
     }
 
     fn woken(&mut self, rank: RankId) -> Option<StreamId> {
