@@ -1,6 +1,6 @@
 //! What to say of a directory that was given in place of a trace.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Source;
 use crate::foreign::Foreign;
@@ -12,49 +12,78 @@ const MAX_OPENED: usize = 64;
 /// Most traces that a message names.
 const NAMED: usize = 3;
 
-/// That the directory at `path` is no trace, and which traces are in it, as the rest of a message
-/// that names it.
-#[must_use]
-pub fn directory(path: &Path) -> String {
-    const WHAT: &str = "is a directory, not a trace file";
+/// What is in a directory.
+#[derive(Default)]
+struct Found {
+    /// Files that are a trace each.
+    traces: Vec<PathBuf>,
+    /// They may have a trace of several files.
+    archives: Vec<PathBuf>,
+    /// What the first file is that is only part of a trace.
+    part: Option<Foreign>,
+}
+
+fn look(path: &Path) -> Found {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let files = entries.take(MAX_NAMES).map(|entry| entry.path());
     let mut files: Vec<_> = files.filter(|path| path.is_file()).collect();
     files.sort_unstable();
-    let (mut traces, mut foreign) = (Vec::new(), None);
-    for file in files.iter().take(MAX_OPENED) {
-        let Ok(mut source) = Source::open(file) else {
+    let mut found = Found::default();
+    for file in files.into_iter().take(MAX_OPENED) {
+        let Ok(mut source) = Source::open(&file) else {
             continue;
         };
         let Ok(head) = source.head() else {
             continue;
         };
-        let format = Foreign::of(head);
-        let is_whole = matches!(
-            format,
-            Some(Foreign::Goal | Foreign::GoalBinary | Foreign::Ti)
-        );
-        if head.starts_with(b"VEF") || is_whole {
-            traces.push(format!("`{}`", file.display()));
-        } else if let Some(format) = format.filter(|format| format.is_trace()) {
-            foreign.get_or_insert(format);
+        match Foreign::of(head) {
+            _ if head.starts_with(b"VEF") => found.traces.push(file),
+            Some(Foreign::Goal | Foreign::GoalBinary | Foreign::Ti) => found.traces.push(file),
+            Some(Foreign::Tar) => found.archives.push(file),
+            Some(format) if format.is_trace() => {
+                found.part.get_or_insert(format);
+            }
+            _ => {}
         }
     }
-    let more = if traces.len() > NAMED { ", …" } else { "" };
-    traces.truncate(NAMED);
-    match (traces.is_empty(), foreign) {
-        (false, _) => format!(
-            "{WHAT}; name one of those in it: {}{more}",
-            traces.join(", ")
-        ),
-        (true, Some(Foreign::Dumpi)) => {
+    found
+}
+
+/// That the directory at `path` is no trace, and which traces are in it, as the rest of a message
+/// that names it.
+#[must_use]
+pub fn directory(path: &Path) -> String {
+    const WHAT: &str = "is a directory, not a trace file";
+    let found = look(path);
+    if !found.traces.is_empty() {
+        let traces = listed(&found.traces);
+        return format!("{WHAT}; name one of those in it: {traces}");
+    }
+    match (found.part, &found.archives[..]) {
+        (Some(Foreign::Dumpi), _) => {
             format!("{WHAT}; the files of a DUMPI trace in it must be called `PREFIX-NNNN.bin`")
         }
-        (true, Some(format)) => format!("{WHAT}; in it is {format}"),
-        (true, None) => format!(
-            "{WHAT}, and no file in it looks like one; name a file, or the directory of the files of a DUMPI trace"
+        (_, [archive]) => format!("{WHAT}; name the archive in it: `{}`", archive.display()),
+        (_, archives @ [_, ..]) => {
+            let archives = listed(archives);
+            format!("{WHAT}; name one of the archives in it: {archives}")
+        }
+        (Some(format), []) => format!("{WHAT}; in it is {format}"),
+        (None, []) => format!(
+            "{WHAT}, and no file in it looks like one; name a file, or the directory of the files of a DUMPI or TI trace"
         ),
     }
+}
+
+/// The first of these files, for a message.
+pub(crate) fn listed(files: &[PathBuf]) -> String {
+    let mut names: Vec<String> = (files.iter().take(NAMED))
+        .map(|file| format!("`{}`", file.display()))
+        .collect();
+    if files.len() > NAMED {
+        names.push("…".into());
+    }
+    names.join(", ")
 }
 
 #[cfg(test)]
@@ -68,6 +97,18 @@ mod tests {
         std::fs::write(dir.path().join("notes.txt"), "no trace").unwrap();
         assert!(
             said().contains("no file in it looks like one"),
+            "{}",
+            said()
+        );
+        let mut tar = vec![0; 257];
+        tar.extend(b"ustar");
+        let archive = dir.path().join("app.tar");
+        std::fs::write(&archive, &tar).unwrap();
+        let named = format!("; name the archive in it: `{}`", archive.display());
+        assert!(said().ends_with(&named), "{}", said());
+        std::fs::write(dir.path().join("b.tar"), &tar).unwrap();
+        assert!(
+            said().contains("; name one of the archives in it: `"),
             "{}",
             said()
         );

@@ -11,6 +11,7 @@ mod spool;
 
 pub(crate) use self::archive::{TarNames, TarStream};
 pub use self::directory::directory;
+pub(crate) use self::directory::listed;
 pub use self::input::Input;
 pub(crate) use self::spool::Spool;
 

@@ -247,6 +247,7 @@ impl Parser {
 
     #[cold]
     fn cut_short(&self, buf: &[u8]) -> ParseError {
+        let is_empty = matches!(self.expects, Expects::Header) && buf.is_empty();
         ParseError::new(
             self.line + 1,
             buf.len() + 1,
@@ -256,7 +257,10 @@ impl Parser {
                 Expects::Records => "the rest of the line and its line feed".into(),
             },
             "the end of the file".into(),
-            "the file is cut short: copy or record it again",
+            match is_empty {
+                true => "the file is empty: copy or record it again",
+                false => "the file is cut short: copy or record it again",
+            },
         )
     }
 
