@@ -3,6 +3,7 @@
 //! Memory: the messages that lack their counterpart so far, the pending requests of one rank, and the collectives of the
 //! first rank.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,11 +11,12 @@ use super::action::{Action, Collective, Request};
 use super::info::Info;
 use super::reader::Actions;
 use super::requests::Requests;
+use super::sizes::Size;
 use super::trace::Trace;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_TRACKED_COLLECTIVES;
 use crate::matching::{Matching, Unmatched};
-use crate::place::{Place, Problem, Problems};
+use crate::place::{Place, PlaceError, Problem, Problems};
 use crate::source::Input;
 
 /// Result of checking a trace.
@@ -26,7 +28,7 @@ pub struct Check {
     /// What is wrong with it: lines that do not parse, messages without a counterpart, collectives that differ from rank
     /// to rank, requests that nothing waits for.
     pub errors: Problems,
-    /// Oddities that do not prevent a replay.
+    /// Oddities that do not prevent a replay, such as ranks that give a collective different sizes.
     pub warnings: Problems,
     /// Waits for a request that was done already, which recorders write behind a `waitall`.
     pub waits_for_none: u64,
@@ -110,6 +112,10 @@ pub fn check(trace: &Trace, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Ch
             }
         }
     }
+    // Where all ranks call the same collectives, each has all its sizes.
+    if checker.check.errors.is_empty() {
+        checker.balance(trace.path_of(0));
+    }
     let Checker {
         mut check,
         matching,
@@ -161,10 +167,34 @@ fn problem(trace: &Trace, unmatched: Unmatched) -> Problem {
 struct Checker {
     check: Check,
     matching: Matching,
-    /// Name, root and line of each collective of rank 0.
-    collectives: Vec<(&'static str, Option<u32>, u64)>,
+    /// The collectives of rank 0.
+    collectives: Vec<Called>,
     /// The first action with elements of unknown size.
     unknown: Option<Problem>,
+}
+
+/// A collective as rank 0 calls it.
+struct Called {
+    kind: Kind,
+    line: u64,
+    /// A balance is of all ranks so far.
+    size: Size,
+}
+
+/// What a collective is, as far as all ranks have to agree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Kind {
+    name: &'static str,
+    root: Option<u32>,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.root {
+            Some(root) => write!(f, "`{}` with root {root}", self.name),
+            None => write!(f, "`{}`", self.name),
+        }
+    }
 }
 
 /// What the check knows of one rank.
@@ -288,29 +318,60 @@ impl Checker {
         if index >= MAX_TRACKED_COLLECTIVES || rank.differs {
             return;
         }
-        let ours = (call.name(), call.root());
+        let kind = Kind {
+            name: call.name(),
+            root: call.root(),
+        };
+        let size = Size::of(call, number);
         if number == 0 {
-            self.collectives.push((ours.0, ours.1, line));
+            self.collectives.push(Called { kind, line, size });
             return;
         }
-        let shown = |(name, root): (&str, Option<u32>)| match root {
-            Some(root) => format!("`{name}` with root {root}"),
-            None => format!("`{name}`"),
-        };
-        let theirs = self.collectives.get(index);
-        let theirs = theirs.map(|&(name, root, line)| ((name, root), line));
-        let Some((theirs, their_line)) = theirs.filter(|(theirs, _)| *theirs != ours) else {
+        let Some(called) = self.collectives.get_mut(index) else {
             return;
         };
-        rank.differs = true;
-        self.check.errors.add(|| {
-            let message = format!(
-                "collective {index} of rank {number} is {}, but that of rank 0 is {} (line {their_line}); all ranks must \
-                 call the same ones, since the trace names no communicators",
-                shown(ours),
-                shown(theirs)
-            );
-            at.problem(line, message)
-        });
+        let (theirs, their_line) = (called.kind, called.line);
+        if theirs != kind {
+            rank.differs = true;
+            self.check.errors.add(|| {
+                let message = format!(
+                    "collective {index} of rank {number} is {kind}, but that of rank 0 is {theirs} (line {their_line}); all \
+                     ranks must call the same ones, since the trace names no communicators"
+                );
+                at.problem(line, message)
+            });
+        } else if let Some((their_bytes, bytes)) = called.size.add(size) {
+            self.check.warnings.add(|| {
+                let message = format!(
+                    "collective {index}, {kind}, is of {bytes} bytes at rank {number}, but of {their_bytes} at rank 0 (line \
+                     {their_line}); a replay takes each as its rank says: correct one of them, or record the program again"
+                );
+                at.problem(line, message)
+            });
+        }
+    }
+
+    /// Warns of collectives whose blocks are not received as they are sent, with the lines of rank 0, whose file is at
+    /// `path`.
+    fn balance(&mut self, path: &Arc<Path>) {
+        for (index, called) in self.collectives.iter().enumerate() {
+            let Size::Balance(bytes) = called.size else {
+                continue;
+            };
+            let than = match bytes.signum() {
+                0 => continue,
+                1 => "more",
+                _ => "less",
+            };
+            self.check.warnings.add(|| {
+                let message = format!(
+                    "collective {index}, {}: all ranks together send {} bytes {than} than they receive; a replay takes each rank as it says: \
+                     correct the counts, or record the program again",
+                    called.kind,
+                    bytes.unsigned_abs()
+                );
+                PlaceError::line(called.line, message).of(path)
+            });
+        }
     }
 }

@@ -80,6 +80,7 @@ mod parser;
 mod reader;
 mod requests;
 mod set;
+mod sizes;
 mod trace;
 pub mod write;
 

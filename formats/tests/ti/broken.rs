@@ -188,6 +188,81 @@ fn messages_and_collectives_that_do_not_fit_are_named() {
 }
 
 #[test]
+fn collectives_of_different_sizes_are_warned_of() {
+    let warned = |lines: &str| -> Vec<String> {
+        let text = format!("0 init\n1 init\n{lines}0 finalize\n1 finalize\n");
+        let (_dir, path) = file(text.as_bytes());
+        let check = check_file(&path).unwrap();
+        assert!(check.is_clean(), "{lines}: {:?}", check.errors);
+        let folder = format!("{}/", path.parent().unwrap().display());
+        let warnings = check.warnings.first.iter();
+        warnings
+            .map(|w| w.to_string().replace(&folder, ""))
+            .collect()
+    };
+    assert_eq!(
+        warned("0 barrier\n1 barrier\n0 allreduce 10 5\n1 allreduce 20 5\n"),
+        [
+            "a.txt:6: collective 1, `allreduce`, is of 20 bytes at rank 1, but of 10 at rank 0 (line 5); a replay takes each \
+             as its rank says: correct one of them, or record the program again"
+        ]
+    );
+    assert_eq!(
+        warned("0 gatherv 5 0 9 0 6 6\n1 gatherv 7 0 0 0 6 6\n"),
+        [
+            "a.txt:3: collective 0, `gatherv` with root 0: all ranks together send 2 bytes less than they receive; a replay \
+             takes each rank as it says: correct the counts, or record the program again"
+        ]
+    );
+    for (fits, differs) in [
+        (
+            "0 bcast 4 1 1\n1 bcast 16 1\n",
+            "0 bcast 4 1 1\n1 bcast 4 1\n",
+        ),
+        (
+            "0 reduce 4 0 0\n1 reduce 4 9 0\n",
+            "0 reduce 4 0 0\n1 reduce 0 9 0\n",
+        ),
+        // In place, and what only the root has to give.
+        (
+            "0 alltoall 0 8\n1 alltoall 8 8\n",
+            "0 alltoall 8 8\n1 alltoall 8 9\n",
+        ),
+        (
+            "0 gather 0 8 0\n1 gather 8 0 0\n",
+            "0 gather 8 8 0\n1 gather 9 8 0\n",
+        ),
+        (
+            "0 scatter 0 8 1\n1 scatter 8 0 1\n",
+            "0 scatter 8 9 1\n1 scatter 8 9 1\n",
+        ),
+        (
+            "0 allgatherv 3 3 5\n1 allgatherv 5 3 5\n",
+            "0 allgatherv 3 3 5\n1 allgatherv 5 3 6\n",
+        ),
+        (
+            "0 scatterv 1 9 1 0 6 6\n1 scatterv 0 0 9 0 6 6\n",
+            "0 scatterv 1 9 1 0 6 6\n1 scatterv 0 0 8 0 6 6\n",
+        ),
+        (
+            "0 alltoallv 9 1 2 9 1 4\n1 alltoallv 9 4 3 9 2 3\n",
+            "0 alltoallv 9 1 2 9 1 4\n1 alltoallv 9 4 3 9 3 3\n",
+        ),
+        // Of a datatype of unknown size.
+        (
+            "0 bcast 4 1 -1\n1 bcast 4 1 1\n",
+            "0 scan 4 0 0\n1 scan 4 0 1\n",
+        ),
+    ] {
+        let sizes = |lines: &str| {
+            let warned = warned(lines);
+            warned.iter().filter(|w| w.contains("collective 0")).count()
+        };
+        assert_eq!((sizes(fits), sizes(differs)), (0, 1), "{fits}{differs}");
+    }
+}
+
+#[test]
 fn long_lines_are_refused() {
     let long = format!("0 init\n0 compute {}\n", "1".repeat(50 << 20));
     let said = said_of(&long);
@@ -215,7 +290,7 @@ fn long_lines_are_refused() {
 
 #[test]
 fn a_trace_that_is_cut_anywhere_does_no_harm() {
-    let text = "0 init\n1 init\n0 alltoallv 9 1 2 9 4 3 0 1\n1 alltoallv 9 1 2 9 4 3 0 1\n0 send 1 5 9\n1 recv 0 5 9\n0 finalize\n1 finalize";
+    let text = "0 init\n1 init\n0 alltoallv 9 1 2 9 1 4 0 0\n1 alltoallv 9 4 3 9 2 3 0 0\n0 send 1 5 9\n1 recv 0 5 9\n0 finalize\n1 finalize";
     assert_eq!(said_of(text), [""; 0]);
     for cut in 0..text.len() {
         for message in said_of(&text[..cut]) {
