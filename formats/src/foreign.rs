@@ -7,7 +7,7 @@
 //! | DUMPI, binary | `ff aa dd` `DUMPI` | sst-dumpi, `docs/traceformat.dox` |
 //! | DUMPI, metafile | lines `hostname=`, `numprocs=` | the same |
 //! | TI (SimGrid), actions | `0 init`, `p0 init`, or another action of a rank | SimGrid's replay |
-//! | TI (SimGrid), list of files | a path per line, no other word | the same |
+//! | TI (SimGrid), list of files | a path per line, no other word; [`ti::probe`](crate::ti::probe) recognises other names by the files | the same |
 //! | GOAL, text | `num_ranks N`, after comments | the grammar of LogGOPSim |
 //! | GOAL, binary | 64-bit 0x107f, little-endian | the same |
 //! | OTF2, anchor file | a chunk header `03`, `42` or `23`, then `OTF2` | OTF2, `OTF2_AnchorFile.c` |

@@ -57,7 +57,7 @@ fn ranks_of(file: &Path) -> Option<Result<u32, Foreign>> {
     if goal::probe(head).is_some() {
         return Some(Ok(goal::Schedule::open(file).map_or(0, |s| s.ranks())));
     }
-    if ti::probe(head).is_some() {
+    if ti::probe(file, head).is_some() {
         return Some(Ok(ti::Trace::open(file).map_or(0, |trace| trace.ranks())));
     }
     if Set::probe(head) {

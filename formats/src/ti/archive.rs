@@ -20,7 +20,8 @@ fn is_tar(head: &[u8]) -> bool {
     head.get(257..262) == Some(b"ustar")
 }
 
-/// True if `head` begins an archive whose first file is one of a TI trace, not packed by itself.
+/// True if `head` begins an archive whose first file is one of a TI trace, not packed by itself. Texts that may be a list
+/// can lie before it.
 pub(super) fn probe(head: &[u8]) -> bool {
     if !is_tar(head) {
         return false;
@@ -33,7 +34,8 @@ pub(super) fn probe(head: &[u8]) -> bool {
         };
         let content = after.get(..size.min(after.len())).unwrap_or_default();
         match header.get(156) {
-            Some(b'0' | 0) if size > 0 => return probe_text(content).is_some(),
+            Some(b'0' | 0) if size > 0 && probe_text(content).is_some() => return true,
+            Some(b'0' | 0) if size > 0 && !list::may_be_one(content) => return false,
             _ => {}
         }
         rest = after
@@ -108,10 +110,12 @@ fn add_all(
         }
         let mut member = Source::of_file(&path.join(&name), file)?;
         let head = member.head()?;
-        // Any other text of one word on a line is no list.
-        let strange = list::form(head) == Form::List && probe_text(head) != Some(Form::List);
-        if !strange {
-            set.add(name.trim_start_matches("./"), member)?;
+        let name = name.trim_start_matches("./");
+        let certain = probe_text(head) == Some(Form::List);
+        match list::form(head) {
+            Form::List if !certain && !list::may_be_one(head) => {}
+            Form::List if !certain => set.add_words(name, member)?,
+            _ => set.add(name, member)?,
         }
     }
     Ok(true)

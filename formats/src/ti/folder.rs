@@ -2,14 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use super::grammar;
 use super::list::Entry;
-use super::trace::{Form, Trace, probe_text};
+use super::trace::{Form, Trace, probe};
 use crate::error::Error;
 use crate::limits::MAX_TASKS;
-use crate::source::{Input, Source};
-
-/// Most traces that a message names.
-const NAMED: usize = 3;
+use crate::source::{Input, Source, listed};
 
 /// The files of a directory that belong to TI traces, in order of their names.
 #[derive(Default)]
@@ -29,7 +27,8 @@ impl Found {
             .collect();
         files.sort_unstable();
         for file in files {
-            let form = Source::open(&file).and_then(|mut s| s.head().map(probe_text));
+            let form =
+                Source::open(&file).and_then(|mut s| s.head().map(|head| probe(&file, head)));
             match form {
                 Ok(Some(Form::List)) => found.lists.push(file),
                 Ok(Some(Form::OneFile)) => found.actions.push(file),
@@ -62,50 +61,116 @@ pub(super) fn read(dir: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option
             dir,
             "is a directory without a TI trace; give its list of files",
         )),
-        ([], files) => match by_number(files) {
-            Some(files) => {
-                let name = |file: &PathBuf| Entry {
-                    line: 0,
-                    name: file.display().to_string(),
-                };
-                let entries: Vec<Entry> = files.iter().map(name).collect();
-                Trace::list(dir.into(), &entries, &files, go_on)
-            }
-            None => Err(Error::set(
-                dir,
-                format!(
-                    "is a directory with {} files of ranks and no list of them; their names do not end with `rank-` \
-                     and the numbers from 0 or 1 on: write a list",
-                    files.len()
-                ),
-            )),
-        },
-        (lists, _) => {
-            let names = lists.iter().take(NAMED);
-            let names: Vec<String> = names.map(|list| format!("`{}`", list.display())).collect();
-            let more = if lists.len() > NAMED { ", …" } else { "" };
-            let message = format!(
-                "is a directory with several TI traces; name one of them: {}{more}",
-                names.join(", ")
-            );
-            Err(Error::set(dir, message))
+        ([], files) => {
+            let files = in_order(files).map_err(|why| Error::set(dir, why))?;
+            let name = |file: &PathBuf| Entry {
+                line: 0,
+                name: file.display().to_string(),
+            };
+            let entries: Vec<Entry> = files.iter().map(name).collect();
+            Trace::list(dir.into(), &entries, &files, go_on)
         }
+        (lists, _) => Err(Error::set(dir, several(lists))),
     }
 }
 
-/// The files in the order of their numbers, if these are consecutive from 0 or 1.
-fn by_number(files: &[PathBuf]) -> Option<Vec<PathBuf>> {
-    let number = |file: &PathBuf| {
+fn several(traces: &[PathBuf]) -> String {
+    format!(
+        "is a directory with several TI traces; name one of them: {}",
+        listed(traces)
+    )
+}
+
+/// A file whose name ends with `rank-` and a number.
+struct Numbered<'a> {
+    number: u64,
+    file: &'a PathBuf,
+    /// The name around the digits.
+    before: &'a str,
+    digits: &'a str,
+    after: &'a str,
+}
+
+impl<'a> Numbered<'a> {
+    fn of(file: &'a PathBuf) -> Option<Self> {
         let name = file.file_name()?.to_str()?;
-        let (_, end) = name.rsplit_once("rank-")?;
-        let digits = end.split('.').next()?;
-        Some((digits.parse::<u64>().ok()?, file.clone()))
+        let start = name.rfind("rank-")? + "rank-".len();
+        let (before, end) = name.split_at_checked(start)?;
+        let (digits, after) = end.split_at_checked(end.find('.').unwrap_or(end.len()))?;
+        Some(Self {
+            number: digits.parse().ok()?,
+            file,
+            before,
+            digits,
+            after,
+        })
+    }
+
+    /// The name of the file with another number.
+    fn with(&self, number: u64) -> String {
+        let width = match self.digits.starts_with('0') {
+            true => self.digits.len(),
+            false => 0,
+        };
+        format!("{}{number:0width$}{}", self.before, self.after)
+    }
+}
+
+/// The files in the order of their numbers; else why they can't be ordered, and what to do.
+fn in_order(files: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let Some(mut numbered) = files.iter().map(Numbered::of).collect::<Option<Vec<_>>>() else {
+        let whole: Vec<PathBuf> = files
+            .iter()
+            .filter(|file| is_whole(file))
+            .cloned()
+            .collect();
+        return Err(match whole.is_empty() {
+            false => several(&whole),
+            true => format!(
+                "is a directory with {} files of ranks and no list of them; their names do not all end with `rank-` and a \
+                 number: write a list",
+                files.len()
+            ),
+        });
     };
-    let mut numbered: Vec<_> = files.iter().map(number).collect::<Option<_>>()?;
-    numbered.sort_unstable();
-    let first = numbered.first()?.0;
-    let consecutive = (first..)
-        .zip(&numbered)
-        .all(|(n, (number, _))| n == *number);
-    (first <= 1 && consecutive).then(|| numbered.into_iter().map(|(_, file)| file).collect())
+    numbered.sort_unstable_by_key(|file| (file.number, file.file));
+    let first = numbered.first().map_or(0, |file| file.number.min(1));
+    for (number, file) in (first..).zip(&numbered) {
+        if file.number > number {
+            return Err(lacking(files.len(), file, number));
+        }
+        if file.number < number {
+            return Err(format!(
+                "is a directory with more than one file with the number {}, such as `{}`; give each trace a directory of \
+                 its own",
+                file.number,
+                file.with(file.number)
+            ));
+        }
+    }
+    Ok(numbered.iter().map(|file| file.file.clone()).collect())
+}
+
+/// That there is no file of actions with this number, where `next` has a higher one.
+fn lacking(files: usize, next: &Numbered, number: u64) -> String {
+    let name = next.with(number);
+    let rest = match next.file.with_file_name(&name).exists() {
+        true => {
+            format!("`{name}` has no actions; record the program again, or copy that file again")
+        }
+        false => format!("lacks `{name}`; copy the files of all ranks into it"),
+    };
+    format!("is a directory with {files} files of ranks, but {rest}")
+}
+
+/// True if the file has lines of several ranks at its start, so that it is a trace of its own.
+fn is_whole(file: &Path) -> bool {
+    let ranks = || -> Result<bool, Error> {
+        let mut source = Source::open(file)?;
+        let lines = source.head()?.split(|&byte| byte == b'\n');
+        let mut ranks = lines.filter_map(|line| Some(grammar::rank(line).ok()??.0));
+        let first = ranks.next();
+        Ok(ranks.any(|rank| Some(rank) != first))
+    };
+    ranks().unwrap_or(false)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::args::word;
 use super::trace::Form;
 use crate::error::Error;
+use crate::foreign::Foreign;
 use crate::limits::{MAX_TASKS, MAX_TI_LIST};
 use crate::place::{PlaceError, Problem};
 use crate::quote::quoted;
@@ -31,6 +32,48 @@ pub(super) fn form(head: &[u8]) -> Form {
         Some((_, rest)) if word(rest).is_none() => Form::List,
         _ => Form::OneFile,
     }
+}
+
+/// Names of a list that are looked for to tell that it is one.
+const LOOKED_FOR: usize = 16;
+
+/// True if every line of a text that begins with `head` is one word, which may be the name of a file.
+pub(super) fn may_be_one(head: &[u8]) -> bool {
+    let mut words = words(head).peekable();
+    words.peek().is_some() && words.all(|word| word.is_some())
+}
+
+/// The word of each line of `head` that says something; `None` if it has more words, or no text. The last line may be cut
+/// off.
+fn words(head: &[u8]) -> impl Iterator<Item = Option<&str>> {
+    said(head).map(|(_, line)| {
+        let (first, rest) = word(line)?;
+        let text = std::str::from_utf8(first).ok()?;
+        let plain = word(rest).is_none() && !text.contains(char::is_control);
+        plain.then_some(text)
+    })
+}
+
+/// True if the text at `path` that begins with `head` lists files of actions. Words alone could be of any text: one of
+/// the first must be the name of such a file.
+pub(super) fn lists_actions(path: &Path, head: &[u8]) -> bool {
+    let dir = path.parent().unwrap_or(Path::new(""));
+    may_be_one(head)
+        && words(head)
+            .flatten()
+            .take(LOOKED_FOR)
+            .filter_map(|name| find(dir, name))
+            .any(|file| has_actions(&file))
+}
+
+fn has_actions(file: &Path) -> bool {
+    let recognised = || {
+        let mut source = Source::open(file)?;
+        let head = source.head()?;
+        Ok::<_, Error>(Foreign::of(head) == Some(Foreign::Ti) && form(head) == Form::OneFile)
+    };
+    // Opening a pipe could wait for ever.
+    file.is_file() && recognised().unwrap_or(false)
 }
 
 /// The names in a list.
@@ -79,17 +122,22 @@ pub(super) fn entries(text: &[u8]) -> Result<Vec<Entry>, PlaceError> {
 /// Where the files are.
 pub(super) fn resolve(list: &Arc<Path>, entries: &[Entry]) -> Result<Vec<PathBuf>, Error> {
     let dir = list.parent().unwrap_or(Path::new(""));
-    let find = |entry: &Entry| {
-        let name = Path::new(&entry.name);
-        let candidates = [
-            Some(dir.join(name)),
-            Some(dir.join("..").join(name)).filter(|_| name.is_relative()),
-            name.file_name().map(|file| dir.join(file)),
-        ];
-        let found = candidates.into_iter().flatten().find(|path| path.exists());
-        found.ok_or_else(|| missing(list, entry, "the folder of the list, nor in the one above"))
+    let place = |entry: &Entry| {
+        find(dir, &entry.name)
+            .ok_or_else(|| missing(list, entry, "the folder of the list, nor in the one above"))
     };
-    entries.iter().map(find).collect()
+    entries.iter().map(place).collect()
+}
+
+/// Where the file is that a list in `dir` calls `name`.
+fn find(dir: &Path, name: &str) -> Option<PathBuf> {
+    let name = Path::new(name);
+    let candidates = [
+        Some(dir.join(name)),
+        Some(dir.join("..").join(name)).filter(|_| name.is_relative()),
+        name.file_name().map(|file| dir.join(file)),
+    ];
+    candidates.into_iter().flatten().find(|path| path.exists())
 }
 
 /// That a file of the list is not there.
@@ -104,6 +152,16 @@ pub(super) fn missing(list: &Arc<Path>, entry: &Entry, place: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_may_have_any_words() {
+        for text in [&b"a.txt\nb.txt\n"[..], b"# files\n\n a.ti \r\nb\n"] {
+            assert!(may_be_one(text));
+        }
+        for text in [&b""[..], b"# a\n", b"a.txt\nb c\n", b"a\x01\n", b"\xff\n"] {
+            assert!(!may_be_one(text));
+        }
+    }
 
     #[test]
     fn lists_have_one_word_on_a_line() {

@@ -10,7 +10,7 @@ use super::lanes::{LanePlace, LanesWriter};
 use super::list::{self, Entry};
 use super::reader::{RankBytes, RankFile};
 use super::trace::{Form, Trace};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::limits::{BLOCK, MAX_TASKS};
 use crate::place::Problem;
 use crate::source::Source;
@@ -46,6 +46,46 @@ pub struct Set {
     names: HashMap<String, usize>,
     /// The first list of files, and its name.
     list: Option<(String, Vec<Entry>)>,
+    /// Texts that are a list if one of their words is the name of a stream.
+    words: Vec<(String, Vec<Entry>)>,
+}
+
+/// Most texts that are kept because they may be a list.
+const MAX_WORDS: usize = 4;
+
+/// Lanes by name.
+struct Names {
+    full: HashMap<String, usize>,
+    /// By what follows their last `/`.
+    last: HashMap<String, usize>,
+}
+
+impl Names {
+    fn new(full: HashMap<String, usize>) -> Self {
+        let last = (full.iter())
+            .map(|(name, &lane)| (last(name).to_owned(), lane))
+            .collect();
+        Self { full, last }
+    }
+
+    /// The lane of a stream that a list with the name `list` names.
+    fn find(&self, list: &str, entry: &Entry) -> Option<usize> {
+        let folder = list.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let name = bare(entry);
+        let beside = format!("{folder}/{name}");
+        let found = (self.full.get(beside.trim_start_matches('/')))
+            .or_else(|| self.full.get(name))
+            .or_else(|| self.last.get(last(name)));
+        found.copied()
+    }
+}
+
+fn bare(entry: &Entry) -> &str {
+    entry.name.trim_start_matches("./")
+}
+
+fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or_default()
 }
 
 impl Set {
@@ -59,6 +99,7 @@ impl Set {
             writer: LanesWriter::new(path)?,
             names: HashMap::new(),
             list: None,
+            words: Vec::new(),
         })
     }
 
@@ -100,6 +141,20 @@ impl Set {
         Ok(())
     }
 
+    /// Adds a text of one word on each line, which may be the list, and reads it to its end.
+    pub(super) fn add_words(&mut self, name: &str, source: Source) -> Result<(), Error> {
+        if self.words.len() == MAX_WORDS {
+            return Ok(());
+        }
+        match list::read(source) {
+            Ok(entries) => self.words.push((name.to_owned(), entries)),
+            // It is another text.
+            Err(e) if matches!(e.kind(), ErrorKind::Broken(_)) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
     /// The trace. Names in its list are relative to the folder of the list; where there is no such stream, they are
     /// taken as full names, and then by what follows their last `/`.
     ///
@@ -111,30 +166,24 @@ impl Set {
             writer,
             names,
             list,
+            words,
         } = self;
-        let Some((list, entries)) = list else {
-            return Self::only(&path, writer, &names);
+        let names = Names::new(names);
+        let is_list = |(list, entries): &(String, Vec<Entry>)| {
+            entries.iter().any(|e| names.find(list, e).is_some())
         };
-        let folder = list.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
-        let by_last: HashMap<String, usize> = names
-            .iter()
-            .map(|(name, &lane)| (last(name), lane))
-            .collect();
+        let Some((list, entries)) = list.or_else(|| words.into_iter().find(is_list)) else {
+            return Self::only(&path, writer, &names.full);
+        };
         let lanes = Arc::new(writer.finish()?);
         let mut files = Vec::with_capacity(entries.len());
         for entry in &entries {
-            let name = entry.name.trim_start_matches("./");
-            let found = names
-                .get(format!("{folder}/{name}").trim_start_matches('/'))
-                .or_else(|| names.get(name))
-                .or_else(|| by_last.get(&last(name)));
-            let Some(&lane) = found else {
+            let Some(lane) = names.find(&list, entry) else {
                 let list = Self::member(&path, &list);
                 return Err(list::missing(&list, entry, "the archive"));
             };
             files.push(RankFile {
-                path: Self::member(&path, name),
+                path: Self::member(&path, bare(entry)),
                 bytes: RankBytes::Lane(Arc::clone(&lanes), lane),
             });
         }

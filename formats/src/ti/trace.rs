@@ -25,13 +25,14 @@ pub enum Form {
     Archive,
 }
 
-/// The form of the trace whose unpacked content begins with `head`; `None` if it is none.
+/// The form of the trace at `path` whose unpacked content begins with `head`; `None` if it is none. A list of names that
+/// could be any words is recognised by a file that it names.
 #[must_use]
-pub fn probe(head: &[u8]) -> Option<Form> {
-    match archive::probe(head) {
-        true => Some(Form::Archive),
-        false => probe_text(head),
+pub fn probe(path: &Path, head: &[u8]) -> Option<Form> {
+    if archive::probe(head) {
+        return Some(Form::Archive);
     }
+    probe_text(head).or_else(|| list::lists_actions(path, head).then_some(Form::List))
 }
 
 /// The form of what is no archive.

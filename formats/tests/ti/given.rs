@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use flitwise_formats::ti::{Trace, check_file, is_folder, probe};
+use flitwise_formats::ti::{Form, Trace, check_file, is_folder, probe};
 
 use crate::{files, gzip};
 
@@ -80,9 +80,82 @@ fn ten_ranks_come_in_the_order_of_their_numbers() {
     std::fs::remove_file(dir.path().join(name(5))).unwrap();
     let refused = Trace::open(dir.path()).unwrap_err().to_string();
     assert!(
-        refused.contains("11 files of ranks and no list"),
+        refused.ends_with(
+            "is a directory with 11 files of ranks, but lacks `7_rank-6.txt`; copy the files of all ranks into it"
+        ),
         "{refused}"
     );
+    std::fs::write(dir.path().join(name(5)), "").unwrap();
+    let refused = Trace::open(dir.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("but `7_rank-6.txt` has no actions"),
+        "{refused}"
+    );
+    // A file of another trace.
+    std::fs::write(dir.path().join("8_rank-1.txt"), "0 init\n").unwrap();
+    let refused = Trace::open(dir.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("more than one file with the number 1"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn files_without_numbers_are_traces_of_their_own_or_need_a_list() {
+    let all = b"0 init\n1 init\n";
+    let (dir, _) = files(&[("a.txt", all), ("b.txt", all), ("0.txt", b"0 init\n")]);
+    let refused = Trace::open(dir.path()).unwrap_err().to_string();
+    let [a, b] = ["a.txt", "b.txt"].map(|name| dir.path().join(name).display().to_string());
+    assert!(
+        refused.ends_with(&format!(
+            "several TI traces; name one of them: `{a}`, `{b}`"
+        )),
+        "{refused}"
+    );
+    let (dir, _) = files(&[("0.txt", b"0 init\n"), ("1.txt", b"1 init\n")]);
+    let refused = Trace::open(dir.path()).unwrap_err().to_string();
+    assert!(
+        refused.contains("2 files of ranks and no list of them"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn lists_of_bare_names_are_recognised_by_the_files() {
+    let list = b"0.ti\n1.ti\n";
+    let pair = [("set", &list[..]), ("0.ti", PAIR[1].1), ("1.ti", PAIR[2].1)];
+    let (dir, path) = files(&pair);
+    assert_eq!(probe(&path, list), Some(Form::List));
+    is_the_pair(&path);
+    is_the_pair(dir.path());
+    // One of the files is not there.
+    std::fs::remove_file(dir.path().join("0.ti")).unwrap();
+    assert_eq!(probe(&path, list), Some(Form::List));
+    let refused = crate::said(&path);
+    assert!(refused[0].contains("no file `0.ti`"), "{refused:?}");
+    // Words, names of other files, and names with other words beside them.
+    for text in [
+        "hello\n",
+        "set\n",
+        "notes\n",
+        "1.ti 2\n",
+        "1.ti\nand more\n",
+    ] {
+        std::fs::write(dir.path().join("notes"), text).unwrap();
+        let found = probe(&dir.path().join("notes"), text.as_bytes());
+        assert_eq!(found, None, "{text}");
+    }
+    for order in [[0, 1, 2], [1, 2, 0]] {
+        let archive = tar(&order.map(|at| pair[at]));
+        let (_dir, path) = written("a.tar", &archive);
+        assert!(probe(&path, &archive).is_some());
+        is_the_pair(&path);
+    }
+    // Other texts of words are no lists.
+    let archive = tar(&[("readme", b"hello\n"), pair[0], pair[1], pair[2]]);
+    let (_dir, path) = written("a.tar", &archive);
+    assert!(probe(&path, &archive).is_some());
+    is_the_pair(&path);
 }
 
 #[test]
@@ -109,7 +182,7 @@ fn a_directory_of_several_traces_or_none_is_refused() {
 #[test]
 fn archives_are_read_plain_and_packed() {
     let archive = tar(&PAIR);
-    assert!(probe(&archive).is_some());
+    assert!(probe(Path::new("pair.tar"), &archive).is_some());
     for (name, bytes) in [
         ("pair.tar", archive.clone()),
         ("pair.tar.gz", gzip(&archive)),

@@ -26,7 +26,7 @@ pub(super) fn open(path: &Path) -> Result<Opened, CliError> {
     }
     let mut source = Source::open(path).map_err(|e| bad_trace(&e))?;
     let head = source.head().map_err(|e| bad_trace(&e))?;
-    let (is_goal, is_ti) = (goal::probe(head).is_some(), ti::probe(head).is_some());
+    let (is_goal, is_ti) = (goal::probe(head).is_some(), ti::probe(path, head).is_some());
     let is_dumpi = !is_ti && Set::probe(head);
     if !is_goal && !is_ti && !is_dumpi {
         return Ok(Opened::Vef(source));

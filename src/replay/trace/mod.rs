@@ -22,8 +22,8 @@ pub trait TraceFormat: Sync {
     /// Its name, for messages.
     fn name(&self) -> &'static str;
 
-    /// True if a file whose unpacked content begins with `head` says that it is of this format.
-    fn probe(&self, head: &[u8]) -> bool;
+    /// True if the file at `path`, whose unpacked content begins with `head`, says that it is of this format.
+    fn probe(&self, path: &Path, head: &[u8]) -> bool;
 
     /// True if the directory `dir` has a trace of this format.
     fn finds(&self, dir: &Path) -> bool {
@@ -249,5 +249,6 @@ pub fn format_of(input: &Input) -> anyhow::Result<&'static dyn TraceFormat> {
     }
     let mut source = input.open()?;
     let head = source.head()?;
-    Ok(formats.find(|format| format.probe(head)).unwrap_or(first))
+    let probed = formats.find(|format| format.probe(input.path(), head));
+    Ok(probed.unwrap_or(first))
 }

@@ -35,7 +35,7 @@ impl TraceFormat for Dumpi {
         "DUMPI"
     }
 
-    fn probe(&self, head: &[u8]) -> bool {
+    fn probe(&self, _: &Path, head: &[u8]) -> bool {
         Set::probe(head)
     }
 

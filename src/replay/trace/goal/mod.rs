@@ -13,6 +13,7 @@ use crate::replay::trace::{Reading, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_formats::goal::{Schedule, check_input, probe};
 use flitwise_formats::source::Input;
+use std::path::Path;
 
 /// GOAL, as text or binary.
 pub struct Goal;
@@ -22,7 +23,7 @@ impl TraceFormat for Goal {
         "GOAL"
     }
 
-    fn probe(&self, head: &[u8]) -> bool {
+    fn probe(&self, _: &Path, head: &[u8]) -> bool {
         probe(head).is_some()
     }
 

@@ -21,8 +21,8 @@ impl TraceFormat for Ti {
         "TI"
     }
 
-    fn probe(&self, head: &[u8]) -> bool {
-        probe(head).is_some()
+    fn probe(&self, path: &Path, head: &[u8]) -> bool {
+        probe(path, head).is_some()
     }
 
     fn finds(&self, dir: &Path) -> bool {

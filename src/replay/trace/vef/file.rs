@@ -21,7 +21,7 @@ impl TraceFormat for Vef {
         "VEF"
     }
 
-    fn probe(&self, head: &[u8]) -> bool {
+    fn probe(&self, _: &Path, head: &[u8]) -> bool {
         head.starts_with(b"VEF")
     }
 
