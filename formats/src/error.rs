@@ -72,10 +72,12 @@ pub enum ErrorKind {
         error: LineError,
     },
     /// The file of a rank violates the format.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {}", path.display(), dumpi::Problem::of_error(*rank, error))]
     Binary {
         /// The file.
         path: PathBuf,
+        /// The rank.
+        rank: u32,
         /// What and where.
         error: dumpi::ParseError,
     },
@@ -143,9 +145,9 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn binary(path: &Path, error: dumpi::ParseError) -> Self {
+    pub(crate) fn binary(path: &Path, rank: u32, error: dumpi::ParseError) -> Self {
         let path = path.to_owned();
-        Self(Box::new(ErrorKind::Binary { path, error }))
+        Self(Box::new(ErrorKind::Binary { path, rank, error }))
     }
 
     #[cold]

@@ -98,6 +98,8 @@ impl fmt::Display for Problem {
     }
 }
 
+impl std::error::Error for Problem {}
+
 /// The first problems of a file, and how many there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Problems {

@@ -1,6 +1,8 @@
 //! Handles: small numbers that the recorder gives to communicators, datatypes, requests and the like in the order of
 //! their first use in a process, so that the same communicator may have another number on another rank.
 
+use std::fmt;
+
 use super::wire::{Cursor, Decode, Element, Fault};
 
 macro_rules! handles {
@@ -69,6 +71,18 @@ impl Comm {
     pub const SELF: Self = Self(3);
     /// The first that a program makes.
     pub const USER: Self = Self(4);
+}
+
+impl fmt::Display for Comm {
+    /// Its name in MPI, or the number that the file of its rank gives to it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::NULL => f.write_str("MPI_COMM_NULL"),
+            Self::WORLD => f.write_str("MPI_COMM_WORLD"),
+            Self::SELF => f.write_str("MPI_COMM_SELF"),
+            Self(number) => write!(f, "communicator {number}"),
+        }
+    }
 }
 
 impl Group {

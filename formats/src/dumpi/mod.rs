@@ -20,7 +20,8 @@
 //!   ([`Record::thread`]) they overlap; each thread alone is in order.
 //! - **Times** are nanoseconds of clocks of the rank's own ([`Span`]): between ranks they are not comparable. What
 //!   a rank computed is the time from the end of a call to the start of the next one, on the wall clock, or on the
-//!   processor's if the ranks shared processors when they were recorded. A clock may go back: then it is 0. The start of
+//!   processor's if the ranks shared processors when they were recorded. A clock may go back: if it does so
+//!   between two calls, that is 0; if within a call, what is before and after it is as the clock says. The start of
 //!   `MPI_Init` is the anchor.
 //! - **Handles are per rank**, in the order of their first use there: communicators, groups, datatypes, operations,
 //!   requests and windows. Only those of predefined objects mean the same everywhere. Communicators of two ranks are

@@ -40,6 +40,12 @@ impl ParseError {
         self.offset
     }
 
+    /// What is wrong, and what to do.
+    #[must_use]
+    pub fn message(&self) -> String {
+        format!("{}; {}", self.problem, self.cure)
+    }
+
     /// The function of the record, or the part of the file, that is wrong.
     #[must_use]
     pub fn within(&self) -> Option<&'static str> {
@@ -49,11 +55,11 @@ impl ParseError {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "offset {}", self.offset)?;
+        write!(f, "byte {}", self.offset)?;
         if let Some(within) = self.within {
             write!(f, " ({within})")?;
         }
-        write!(f, ": {}; {}", self.problem, self.cure)
+        write!(f, ": {}", self.message())
     }
 }
 

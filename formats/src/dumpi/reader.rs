@@ -18,6 +18,7 @@ use crate::source::Encoding;
 /// It has one block of the file in memory, and the longest record. [`Set::reader`](super::Set::reader) makes it.
 pub struct Reader {
     name: PathBuf,
+    rank: u32,
     bytes: Buffer,
     parser: Parser,
     trailer: Arc<Trailer>,
@@ -26,13 +27,14 @@ pub struct Reader {
 
 impl Reader {
     pub(super) fn new(
-        name: PathBuf,
+        (name, rank): (PathBuf, u32),
         encoding: Encoding,
         input: Box<dyn Read + Send>,
         trailer: Arc<Trailer>,
     ) -> Self {
         Self {
             name,
+            rank,
             bytes: Buffer::new(encoding, input),
             parser: Parser::new(Layout::of(trailer.version)),
             trailer,
@@ -77,7 +79,7 @@ impl Reader {
                 Ok(Step::End) => return Ok(None),
                 Err(e) => {
                     self.done = true;
-                    return Err(Error::binary(&self.name, e));
+                    return Err(Error::binary(&self.name, self.rank, e));
                 }
             };
             self.bytes.consume(consumed);
@@ -99,7 +101,7 @@ impl Reader {
         }
         let problem = "the end of the file is not what it was when it was opened";
         let error = ParseError::new(self.parser.offset(), None, problem, DAMAGED);
-        Err(Error::binary(&self.name, error))
+        Err(Error::binary(&self.name, self.rank, error))
     }
 }
 

@@ -53,7 +53,7 @@ fn a_file_that_is_cut_anywhere_is_an_error() {
         contains(&said, &["copy or record it again"]);
         let (_, error) = steps(&bytes[..cut], Layout::default(), 1 + cut % 97);
         let error = error.unwrap();
-        assert!(error.starts_with("offset "), "{error}");
+        assert!(error.starts_with("byte "), "{error}");
     }
     // A packed file says so, wherever it is cut.
     let packed = gzip(&bytes);
@@ -70,7 +70,7 @@ fn a_file_that_is_cut_anywhere_is_an_error() {
     }
     contains(
         &one.error(b""),
-        &["rank 0, offset 0", "the rank ended before MPI_Finalize"],
+        &["byte 0: rank 0: ", "the rank ended before MPI_Finalize"],
     );
 }
 
@@ -85,7 +85,7 @@ fn a_cut_within_a_call_names_it() {
     let (found, error) = steps(&bytes[..16 + 31 + 40], Layout::default(), 5);
     assert_eq!(found.len(), 2);
     let said =
-        "offset 47 (MPI_Send): expected at least 43 bytes here, found 40 and the end of the file; ";
+        "byte 47 (MPI_Send): expected at least 43 bytes here, found 40 and the end of the file; ";
     contains(&error.unwrap(), &[said]);
 }
 
@@ -143,12 +143,7 @@ fn counts_do_not_decide_allocations() {
         let (_, error) = steps(&bytes, Layout::default(), 100);
         contains(
             &error.unwrap(),
-            &[
-                "offset 16",
-                name,
-                "the record would have",
-                "beyond 33554432",
-            ],
+            &["byte 16", name, "the record would have", "beyond 33554432"],
         );
     }
     let file = File {
@@ -158,7 +153,7 @@ fn counts_do_not_decide_allocations() {
     let (_, error) = steps(&file.bytes(), Layout::default(), 100);
     contains(
         &error.unwrap(),
-        &["offset 35 (MPI_Waitall): an array has -3 elements"],
+        &["byte 35 (MPI_Waitall): an array has -3 elements"],
     );
 }
 
@@ -177,16 +172,16 @@ fn records_of_no_known_form_are_errors() {
     };
     contains(
         &with(0, &128_u16.to_be_bytes()),
-        &["offset 16: ", "number of a function", "found 128"],
+        &["byte 16: ", "number of a function", "found 128"],
     );
-    contains(&with(0, &[0xff, 0xff]), &["offset 16: ", "found 65535"]);
-    contains(&with(2, &[0x5f]), &["offset 18 (MPI_Barrier)", "mask 0x5f"]);
+    contains(&with(0, &[0xff, 0xff]), &["byte 16: ", "found 65535"]);
+    contains(&with(2, &[0x5f]), &["byte 18 (MPI_Barrier)", "mask 0x5f"]);
     contains(
         &with(7, &[0x3b, 0x9a, 0xca, 0x00]),
-        &["offset 21 (MPI_Barrier)", "1000000000 nanoseconds"],
+        &["byte 21 (MPI_Barrier)", "1000000000 nanoseconds"],
     );
     let other = steps(b"VEF3 2 2 1 0", Layout::default(), 64).1.unwrap();
-    contains(&other, &["offset 0", "not the file of a rank"]);
+    contains(&other, &["byte 0", "not the file of a rank"]);
 }
 
 #[test]
@@ -254,14 +249,17 @@ fn calls_that_no_replay_can_follow_are_errors() {
     error(
         send(1, 5, 1, 2),
         &[
-            "rank 0, offset ",
-            "(MPI_Send): rank 1 does not exist in communicator 2, which has 1",
+            "byte ",
+            ": rank 0 (MPI_Send): rank 1 does not exist in MPI_COMM_WORLD, which has 1; the file is damaged",
         ],
     );
-    error(send(-1, 5, 0, 2), &["a buffer has -1 elements"]);
+    error(
+        send(-1, 5, 0, 2),
+        &["a buffer has -1 elements; the file is damaged"],
+    );
     error(
         send(1, 99, 0, 2),
-        &["nothing says how many bytes 1 elements of datatype 99 have"],
+        &["nothing says how many bytes 1 elements of datatype 99 have; the file is damaged"],
     );
     error(send(1, 1, 0, 2), &["datatype 1 "]);
     error(
@@ -301,7 +299,25 @@ fn oddities_are_warnings() {
     let mut back = ring(0, 1);
     back.now = 1;
     back.call("MPI_Barrier", &[2.into()]);
-    warns(judged(one.with(&back.bytes())), "the wall clock goes back");
+    warns(
+        judged(one.with(&back.bytes())),
+        "before the end of the call before it, where the clock went back: the time between the two counts as 0",
+    );
+    // Init ends after 2 ns; Barrier starts at 9 s and ends at 2 s.
+    let mut within = File::default();
+    within.call("MPI_Init", &[Value::List(vec![])]);
+    let head = Head {
+        wall: [(9, 0), (2, 0)],
+        ..Head::default()
+    };
+    within.record(function("MPI_Barrier"), head, &[2.into()]);
+    within.now = 2000;
+    within.call("MPI_Finalize", &[]);
+    warns(
+        judged(one.with(&within.bytes())),
+        "it ends 7.000 s before it starts: the clock went back, or a time is damaged; the 8.998 s before it count as \
+         computation",
+    );
     let mut short = File::default();
     short.call("MPI_Init", &[Value::List(vec![])]);
     warns(judged(one.with(&short.bytes())), "there is no MPI_Finalize");

@@ -269,6 +269,19 @@ fn a_missing_rank_is_named() {
 }
 
 #[test]
+fn without_a_metafile_a_missing_last_rank_is_one_error() {
+    let dir = tempfile::tempdir().unwrap();
+    for (rank, bytes) in files(4).into_iter().take(3).enumerate() {
+        put(&dir, &format!("ring-{rank:04}.bin"), &bytes);
+    }
+    let check = judged(dir.path());
+    assert_eq!(check.error_total, 1, "{check:?}");
+    let error = check.errors[0].to_string();
+    let says = "rank 0 (MPI_Comm_size): the program has 4 ranks, but the trace has the files of 3: copy all files of the trace";
+    assert!(error.ends_with(says), "{error}");
+}
+
+#[test]
 fn files_that_are_too_many_are_refused() {
     let dir = directory();
     let other = put(&dir, "ring-0003.bin", &ring(3, 4).bytes());
@@ -286,8 +299,15 @@ fn files_that_are_too_many_are_refused() {
     std::fs::remove_file(dir.path().join("ring-0001.bin")).unwrap();
     // Another trace beside it: its metafile tells which one is meant.
     put(&dir, "hpl-0000.bin", &ring(0, 1).bytes());
-    refused(dir.path(), &["more than one DUMPI trace", "`hpl`, `ring`"]);
+    refused(
+        dir.path(),
+        &[
+            "more than one DUMPI trace: give the metafile of one of them or any one of its files,",
+            "`hpl`, `ring`",
+        ],
+    );
     is_ring(&dir.path().join("ring.meta"));
+    is_ring(&dir.path().join("ring-0000.bin"));
 }
 
 #[test]

@@ -17,6 +17,9 @@ use std::path::Path;
 /// Version of the JSON.
 const SCHEMA: &str = "flitwise-trace-check-1";
 
+/// What to do about a broken trace.
+const RECORD_AGAIN: &str = "; record or convert it again";
+
 /// Prints the verdict to standard output. A broken trace is also bad input.
 pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     let verdict = match open(file)? {
@@ -34,7 +37,7 @@ pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     match verdict.error_total {
         0 => Ok(()),
         total => Err(CliError::BadInput(format!(
-            "{}: the trace is broken: {}; record or convert it again",
+            "{}: the trace is broken: {}{RECORD_AGAIN}",
             shown(file).display(),
             counted(total, "error"),
         ))),
@@ -151,6 +154,8 @@ impl Verdict {
 /// The verdict on a trace of another format.
 pub(super) struct Other {
     pub errors: Problems,
+    /// What to do about all of them; empty if each says it.
+    pub cure: &'static str,
     pub warnings: Problems,
     pub counts: Vec<(&'static str, u64)>,
 }
@@ -167,6 +172,7 @@ fn of_goal(input: &Input) -> Result<Other, CliError> {
     let info = check.info;
     Ok(Other {
         errors: check.errors,
+        cure: RECORD_AGAIN,
         warnings: Problems::default(),
         counts: vec![
             ("ranks", info.ranks.into()),
@@ -186,6 +192,7 @@ fn of_ti(input: &Input) -> Result<Other, CliError> {
     let info = check.info;
     Ok(Other {
         errors: check.errors,
+        cure: RECORD_AGAIN,
         warnings: check.warnings,
         counts: vec![
             ("ranks", info.ranks.into()),
@@ -209,9 +216,10 @@ fn print_other(verdict: &Other, file: &Path, json: bool) -> Result<(), CliError>
     match verdict.errors.total {
         0 => Ok(()),
         total => Err(CliError::BadInput(format!(
-            "{}: the trace is broken: {}; record or convert it again",
+            "{}: the trace is broken: {}{}",
             shown(file).display(),
             counted(total, "error"),
+            verdict.cure,
         ))),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::check::Other;
 use super::info_other::{Summary, bytes, computation, messages, row, spread};
-use super::opened::read;
+use super::opened::{judged, refused};
 use super::traffic::Traffic;
 use crate::cli::{CliError, bad_trace};
 use flitwise::replay::program::StopCheck;
@@ -35,25 +35,15 @@ pub(super) fn check(input: &Input) -> Result<Other, CliError> {
             break check;
         }
     };
-    let problem = |problem: &flitwise_formats::dumpi::Problem| {
-        let function = problem.function.map(|function| format!(" ({function})"));
-        Problem {
-            path: set.file(problem.rank).unwrap_or(set.path()).into(),
-            place: Some(Place::Byte(problem.offset)),
-            message: format!(
-                "rank {}{}: {}",
-                problem.rank,
-                function.unwrap_or_default(),
-                problem.message
-            ),
-        }
+    let located = |problems: &[flitwise_formats::dumpi::Problem]| {
+        problems.iter().map(|problem| problem.of(&set)).collect()
     };
     let mut errors = Problems {
-        first: found.errors.iter().map(problem).collect(),
+        first: located(&found.errors),
         total: found.error_total,
     };
     let mut warnings = Problems {
-        first: found.warnings.iter().map(problem).collect(),
+        first: located(&found.warnings),
         total: found.warnings.len() as u64,
     };
     let mut counts = vec![
@@ -61,7 +51,7 @@ pub(super) fn check(input: &Input) -> Result<Other, CliError> {
         ("calls", found.calls.iter().sum()),
     ];
     if errors.is_empty() {
-        match read(input) {
+        match judged(input) {
             Ok(file) => {
                 // Calls that can't be replayed are no fault of the trace.
                 if let Err(e) = file.open(&Reading::default(), StopCheck::never()) {
@@ -79,15 +69,29 @@ pub(super) fn check(input: &Input) -> Result<Other, CliError> {
                 let traffic = traffic(&*file, None)?;
                 counts.extend([("messages", traffic.messages), ("bytes", traffic.bytes)]);
             }
-            Err(CliError::BadInput(message)) => errors = one(set.path(), message),
-            Err(other) => return Err(other),
+            Err(e) => errors = refusal(&set, &e)?,
         }
     }
     Ok(Other {
         errors,
+        cure: "",
         warnings,
         counts,
     })
+}
+
+/// Why the trace is refused, as an error of it.
+fn refusal(set: &Set, error: &anyhow::Error) -> Result<Problems, CliError> {
+    if let Some(problem) = error.downcast_ref::<Problem>() {
+        return Ok(Problems {
+            first: vec![problem.clone()],
+            total: 1,
+        });
+    }
+    match refused(error) {
+        CliError::BadInput(message) => Ok(one(set.path(), message)),
+        other => Err(other),
+    }
 }
 
 /// What it means that polls are not in the recording, if some are not.
@@ -162,7 +166,7 @@ struct Described {
 pub(super) fn info(input: &Input) -> Result<Summary, CliError> {
     let set = set(input)?;
     let info = Info::read(&set).map_err(|e| bad_trace(&e))?;
-    let file = read(input)?;
+    let file = judged(input).map_err(|e| refused(&e))?;
     let clocks = [ComputeTime::Wall, ComputeTime::Cpu];
     let described = Described {
         whole: traffic(&*file, None)?,

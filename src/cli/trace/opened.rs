@@ -52,26 +52,27 @@ pub(super) fn from_start(path: &Path, source: Source) -> Result<Input, CliError>
 pub(super) fn checked(input: &Input) -> Result<Box<dyn TraceFile>, CliError> {
     loop {
         // It never stops.
-        if let Some(file) = check_input(input, &mut || true).map_err(bad)? {
+        if let Some(file) = check_input(input, &mut || true).map_err(|e| refused(&e))? {
             return Ok(file);
         }
     }
 }
 
-/// The trace, whether or not its ranks agree.
-pub(super) fn read(input: &Input) -> Result<Box<dyn TraceFile>, CliError> {
-    let format = format_of(input).map_err(bad)?;
+/// The trace, whether or not its ranks agree, with the error as its format says it.
+pub(super) fn judged(input: &Input) -> anyhow::Result<Box<dyn TraceFile>> {
+    let format = format_of(input)?;
     loop {
         // It never stops.
-        if let Some(file) = format.check(input, &mut || true).map_err(bad)? {
+        if let Some(file) = format.check(input, &mut || true)? {
             return Ok(file);
         }
     }
 }
 
-fn bad(e: anyhow::Error) -> CliError {
-    match e.downcast_ref() {
+/// What a command says of a trace that is refused.
+pub(super) fn refused(error: &anyhow::Error) -> CliError {
+    match error.downcast_ref() {
         Some(e) => bad_trace(e),
-        None => CliError::BadInput(format!("{e:#}")),
+        None => CliError::BadInput(format!("{error:#}")),
     }
 }

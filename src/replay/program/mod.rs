@@ -7,7 +7,7 @@ mod stop;
 pub use collective::{AlltoallBlocks, Collective, CollectiveKind, Contribution, RootedBlocks};
 pub use stop::{StopCheck, Stopped};
 
-use super::mpi::{Call, RequestId};
+use super::mpi::{Call, CommId, RequestId};
 use crate::fabric::ids::define_ids;
 use std::fmt;
 use std::num::NonZeroU64;
@@ -179,6 +179,12 @@ pub trait Program {
     /// If the trace is broken at a place not read before; [`Stopped`] if the user stops the run
     /// before it is found.
     fn next(&mut self, rank: RankId, stream: StreamId) -> anyhow::Result<Option<Op>>;
+
+    /// How messages about `rank` call a communicator of it.
+    fn communicator(&self, rank: RankId, comm: CommId) -> String {
+        let _ = rank;
+        format!("communicator {comm}")
+    }
 
     /// True if a stream of `rank` for which [`next`](Self::next) has nothing now is not over: it goes on when
     /// it is [woken](Self::woken).

@@ -137,8 +137,8 @@ fn ranks_that_make_different_communicators_are_of_different_runs() {
     };
     let dir = directory(&[rank(dup), rank(barrier(2))]);
     let parts = [
-        "rank 0, offset",
-        "(MPI_Comm_dup)",
+        "t-0000.bin: byte ",
+        ": rank 0 (MPI_Comm_dup): ",
         "not all members of its communicator call it",
     ];
     says(&refusal(dir.path()), &parts);
@@ -193,7 +193,12 @@ fn files_that_are_cut_or_missing_are_named() {
     let file = dir.path().join("t-0001.bin");
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
-    says(&refusal(dir.path()), &["rank 1"]);
+    let refused = refusal(dir.path());
+    says(
+        &refused,
+        &["t-0001.bin: byte ", ": rank 1: expected an index"],
+    );
+    assert_eq!(refused.matches("byte ").count(), 1, "{refused}");
     std::fs::remove_file(&file).unwrap();
     says(&refusal(dir.path()), &["lacks the file of rank 1"]);
 }

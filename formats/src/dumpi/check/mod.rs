@@ -9,11 +9,12 @@ mod rank;
 use std::fmt;
 
 use self::rank::RankCheck;
-use super::call::Function;
+use super::parse_error::ParseError;
 use super::record::Record;
 use super::set::Set;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_PROBLEMS;
+use crate::place::{self, Place};
 
 /// Something wrong or odd in a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,19 +23,45 @@ pub struct Problem {
     pub rank: u32,
     /// Bytes of the unpacked file before it.
     pub offset: u64,
-    /// The call there, if it is about one.
-    pub function: Option<Function>,
-    /// What is wrong.
+    /// The function that is called there, or the part of the file, if it is about one.
+    pub within: Option<&'static str>,
+    /// What is wrong, and what to do.
     pub message: String,
+}
+
+impl Problem {
+    /// That the file of `rank` violates the format.
+    #[must_use]
+    pub fn of_error(rank: u32, error: &ParseError) -> Self {
+        Self {
+            rank,
+            offset: error.offset(),
+            within: error.within(),
+            message: error.message(),
+        }
+    }
+
+    /// The same in its file, one of `set`.
+    #[must_use]
+    pub fn of(&self, set: &Set) -> place::Problem {
+        place::Problem {
+            path: set.file(self.rank).unwrap_or(set.path()).into(),
+            place: Some(Place::Byte(self.offset)),
+            message: self.of_rank(),
+        }
+    }
+
+    /// What is wrong with which rank.
+    fn of_rank(&self) -> String {
+        let within = self.within.map(|within| format!(" ({within})"));
+        let within = within.unwrap_or_default();
+        format!("rank {}{within}: {}", self.rank, self.message)
+    }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rank {}, offset {}", self.rank, self.offset)?;
-        if let Some(function) = self.function {
-            write!(f, " ({function})")?;
-        }
-        write!(f, ": {}", self.message)
+        write!(f, "{}: {}", Place::Byte(self.offset), self.of_rank())
     }
 }
 
@@ -50,6 +77,8 @@ pub struct Check {
     pub warnings: Vec<Problem>,
     /// Calls of each rank, as far as they could be read.
     pub calls: Vec<u64>,
+    /// The number of ranks that a file said last, if it is not that of the files: every rank may say it, any number of times.
+    wrong_size: Option<i32>,
 }
 
 impl Check {
@@ -65,6 +94,12 @@ impl Check {
         if self.errors.len() < MAX_PROBLEMS {
             self.errors.push(problem);
         }
+    }
+
+    /// True if no file said before that the program has this number of ranks, which is not that of the files.
+    #[cold]
+    fn wrong_size(&mut self, said: i32) -> bool {
+        self.wrong_size.replace(said) != Some(said)
     }
 
     #[cold]
@@ -124,18 +159,14 @@ pub fn check_seen(
         error_total: 0,
         warnings: Vec::new(),
         calls: Vec::new(),
+        wrong_size: None,
     };
     for rank in 0..set.ranks() {
         match file(set, rank, &mut check, see, go_on) {
             Ok(true) => {}
             Ok(false) => return Ok(None),
             Err(e) => match e.kind() {
-                ErrorKind::Binary { error, .. } => check.error(Problem {
-                    rank,
-                    offset: error.offset(),
-                    function: None,
-                    message: format!("the file can't be read: {error}"),
-                }),
+                ErrorKind::Binary { error, .. } => check.error(Problem::of_error(rank, error)),
                 _ => return Err(e),
             },
         }

@@ -5,7 +5,8 @@ use hashbrown::{HashMap, HashSet};
 use super::{Check, Problem};
 use crate::dumpi::call::{Call, Function};
 use crate::dumpi::handle::{Comm, Datatype, Request};
-use crate::dumpi::record::Record;
+use crate::dumpi::parse_error::DAMAGED;
+use crate::dumpi::record::{Record, Span};
 use crate::dumpi::sizes::Types;
 use crate::dumpi::trailer::Trailer;
 use crate::limits::MAX_REQUESTS;
@@ -40,6 +41,8 @@ pub struct RankCheck {
     comms: HashMap<Comm, Size>,
     /// End of the last call of each thread, on the wall clock.
     ends: HashMap<u16, i64>,
+    /// End of the last call of any thread, from which a replay counts the computation before the next one.
+    last_end: Option<i64>,
     /// Calls by the number of the function.
     calls: Vec<u64>,
     warned: [bool; 4],
@@ -57,6 +60,7 @@ impl RankCheck {
             requests: HashSet::from_iter([Request::NULL]),
             comms: HashMap::from_iter([(Comm::WORLD, world), (Comm::SELF, Size::Known(1))]),
             ends: HashMap::new(),
+            last_end: None,
             calls: vec![0; usize::from(Function::END)],
             warned: [false; 4],
             offset: 0,
@@ -68,7 +72,7 @@ impl RankCheck {
         Problem {
             rank: self.rank,
             offset: self.offset,
-            function: self.function,
+            within: self.function.map(Function::name),
             message,
         }
     }
@@ -110,13 +114,15 @@ impl RankCheck {
         };
         let thread = record.thread.unwrap_or(0);
         let before = self.ends.insert(thread, wall.stop).unwrap_or(i64::MIN);
-        if wall.start < before || wall.stop < wall.start {
-            let back = before
-                .max(wall.start)
-                .saturating_sub(wall.start.min(wall.stop));
+        let last_end = self.last_end.replace(wall.stop);
+        if wall.stop < wall.start {
+            self.odd(check, Odd::Time, || ends_before_start(wall, last_end));
+        } else if wall.start < before {
+            let back = seconds(before.saturating_sub(wall.start));
             self.odd(check, Odd::Time, || {
                 format!(
-                    "the wall clock goes back by {back} ns; the time between the calls counts as 0"
+                    "by the wall clock it starts {back} before the end of the call before it, where the clock went back: the \
+                     time between the two counts as 0"
                 )
             });
         }
@@ -156,11 +162,9 @@ impl RankCheck {
             {
                 // The ranks that are missing may well be peers.
                 self.comms.insert(Comm::WORLD, Size::Known(c.size));
-                let (said, files) = (c.size, self.ranks);
-                self.error(
-                    check,
-                    format!("the program has {said} ranks, but the trace has the files of {files}: copy all files of the trace"),
-                );
+                if check.wrong_size(c.size) {
+                    self.error(check, wrong_size(c.size, self.ranks));
+                }
             }
             Call::CommRank(c)
                 if c.comm == Comm::WORLD && i64::from(c.rank) != i64::from(self.rank) =>
@@ -192,9 +196,8 @@ impl RankCheck {
         {
             self.odd(check, Odd::Comm, || {
                 format!(
-                    "no call before made communicator {}; one of a function that is not recorded, as \
-                     MPI_Comm_split_type is not, may have done so: its members are not known",
-                    comm.0
+                    "no call before made {comm}; one of a function that is not recorded, as \
+                     MPI_Comm_split_type is not, may have done so: its members are not known"
                 )
             });
         }
@@ -233,11 +236,13 @@ impl RankCheck {
         });
         match wrong {
             Some((count, _)) if count < 0 => {
-                self.error(check, format!("a buffer has {count} elements"));
+                self.error(check, format!("a buffer has {count} elements; {DAMAGED}"));
             }
             Some((count, Datatype(number))) => self.error(
                 check,
-                format!("nothing says how many bytes {count} elements of datatype {number} have"),
+                format!(
+                    "nothing says how many bytes {count} elements of datatype {number} have; {DAMAGED}"
+                ),
             ),
             None => {}
         }
@@ -258,12 +263,9 @@ impl RankCheck {
         let roots = roots.filter_map(|c| Some((c.root?, c.comm)));
         for (rank, comm) in ends.chain(roots) {
             if let Some(size) = peer(rank, comm) {
-                let number = comm.0;
                 self.error(
                     check,
-                    format!(
-                        "rank {rank} does not exist in communicator {number}, which has {size}"
-                    ),
+                    format!("rank {rank} does not exist in {comm}, which has {size}; {DAMAGED}"),
                 );
             }
         }
@@ -308,5 +310,38 @@ impl RankCheck {
                 });
             }
         }
+    }
+}
+
+/// The files are not of as many ranks as a rank says.
+#[cold]
+fn wrong_size(said: i32, files: u32) -> String {
+    let cure = match i64::from(said) > i64::from(files) {
+        true => "copy all files of the trace",
+        false => "remove files of other runs",
+    };
+    format!("the program has {said} ranks, but the trace has the files of {files}: {cure}")
+}
+
+/// The clock went back within a call. What is computed before it is counted up to its start, which may be what is wrong.
+#[cold]
+fn ends_before_start(wall: Span, last_end: Option<i64>) -> String {
+    let back = seconds(wall.start.saturating_sub(wall.stop));
+    let gap = last_end.map_or(0, |end| wall.start.saturating_sub(end).max(0));
+    let gap = match gap {
+        0 => "no time before it counts".to_owned(),
+        gap => format!("the {} before it count", seconds(gap)),
+    };
+    format!(
+        "by the wall clock it ends {back} before it starts: the clock went back, or a time is damaged; {gap} as computation, and \
+         what comes after it from its end on"
+    )
+}
+
+/// A time as messages have it.
+fn seconds(ns: i64) -> String {
+    match ns {
+        ..1_000_000 => format!("{ns} ns"),
+        _ => format!("{:.3} s", ns as f64 / 1e9),
     }
 }

@@ -231,8 +231,8 @@ fn several(mut names: impl Iterator<Item = String>) -> String {
         .collect();
     let more = if names.next().is_some() { ", …" } else { "" };
     format!(
-        "has more than one DUMPI trace: give the metafile of one of them, or move its files to a directory of their \
-         own; their names begin with {}{more}",
+        "has more than one DUMPI trace: give the metafile of one of them or any one of its files, or move its files to \
+         a directory of their own; their names begin with {}{more}",
         first.join(", ")
     )
 }

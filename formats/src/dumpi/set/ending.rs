@@ -10,17 +10,18 @@ use crate::error::Error;
 use crate::limits::{MAX_DUMPI_TRAILER, RANK_BLOCK};
 use crate::source::Encoding;
 
-/// Reads the end of a file.
-pub fn read(member: &Member, open: &Open) -> Result<Trailer, Error> {
+/// Reads the end of the file of `rank`.
+pub fn read(member: &Member, rank: u32, open: &Open) -> Result<Trailer, Error> {
     let name = member.name();
     let encoding = member.encoding(open).map_err(|e| Error::io(name, e))?;
-    match encoding {
+    let trailer = match encoding {
         Encoding::Plain => plain(member, open),
-        _ => packed(member, open).map_err(|e| match e {
-            Failure::Io(e) => unreadable(name, encoding, e),
-            Failure::Parse(e) => Error::binary(name, e),
-        }),
-    }
+        _ => packed(member, open),
+    };
+    trailer.map_err(|e| match e {
+        Failure::Io(e) => unreadable(name, encoding, e),
+        Failure::Parse(e) => Error::binary(name, rank, e),
+    })
 }
 
 enum Failure {
@@ -41,22 +42,15 @@ impl From<ParseError> for Failure {
 }
 
 /// Goes to the index at the end, and from there to the first of the records.
-fn plain(member: &Member, open: &Open) -> Result<Trailer, Error> {
-    let name = member.name();
-    let read = || {
-        let len = member.len()?;
-        let end = part(member, open, len.saturating_sub(MAX_INDEX), len)?;
-        let first = Index::read(&end, len)?.first();
-        if len - first > MAX_DUMPI_TRAILER as u64 {
-            return Err(too_long(len, first).into());
-        }
-        let bytes = part(member, open, first, len)?;
-        Ok(trailer::read(&bytes, first)?)
-    };
-    read().map_err(|e| match e {
-        Failure::Io(e) => Error::io(name, e),
-        Failure::Parse(e) => Error::binary(name, e),
-    })
+fn plain(member: &Member, open: &Open) -> Result<Trailer, Failure> {
+    let len = member.len()?;
+    let end = part(member, open, len.saturating_sub(MAX_INDEX), len)?;
+    let first = Index::read(&end, len)?.first();
+    if len - first > MAX_DUMPI_TRAILER as u64 {
+        return Err(too_long(len, first).into());
+    }
+    let bytes = part(member, open, first, len)?;
+    Ok(trailer::read(&bytes, first)?)
 }
 
 fn part(member: &Member, open: &Open, start: u64, end: u64) -> io::Result<Vec<u8>> {

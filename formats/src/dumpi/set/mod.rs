@@ -186,12 +186,12 @@ impl Set {
     pub fn trailer(&self, rank: u32) -> Result<Arc<Trailer>, Error> {
         let member = self.member(rank)?;
         let Some(known) = self.trailers.get(rank as usize) else {
-            return Ok(Arc::new(ending::read(member, &self.open)?));
+            return Ok(Arc::new(ending::read(member, rank, &self.open)?));
         };
         if let Some(trailer) = known.get() {
             return Ok(Arc::clone(trailer));
         }
-        let trailer = Arc::new(ending::read(member, &self.open)?);
+        let trailer = Arc::new(ending::read(member, rank, &self.open)?);
         Ok(Arc::clone(known.get_or_init(|| trailer)))
     }
 
@@ -206,7 +206,7 @@ impl Set {
             .unpacked(&self.open)
             .map_err(|e| Error::io(member.name(), e))?;
         let name = member.name().to_owned();
-        Ok(Reader::new(name, encoding, bytes, trailer))
+        Ok(Reader::new((name, rank), encoding, bytes, trailer))
     }
 
     /// The datatypes of `rank` before its first call.

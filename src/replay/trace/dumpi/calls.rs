@@ -22,7 +22,7 @@ const TOO_LATE: &str = "a computation that ends beyond the range of time";
 
 /// A rank that makes its calls.
 pub(super) struct Caller {
-    id: RankId,
+    pub id: RankId,
     known: Arc<Known>,
     skip_unsupported: bool,
     types: Types,
@@ -159,12 +159,12 @@ impl Caller {
     /// A constructor made a communicator.
     fn comm_made(&mut self, call: &Call<'_>) {
         let made = self.known.communicators.get(self.id.index());
-        let made = made.and_then(|made| made.get(self.constructed)).cloned();
+        let made = made.and_then(|made| made.get(self.constructed));
         self.constructed += 1;
         let Some(new) = call.made_comm() else { return };
-        match made.flatten() {
-            Some(made) => self.comms.insert(new, made),
-            None => self.comms.remove(&new),
+        match made {
+            Some(Some((_, made))) => self.comms.insert(new, Arc::clone(made)),
+            _ => self.comms.remove(&new),
         };
     }
 
@@ -174,8 +174,7 @@ impl Caller {
             Some(comm) => Ok(Some(Arc::clone(comm))),
             None if self.skip_unsupported => Ok(None),
             None => Err(format!(
-                "the members of communicator {} are not known; skip_unsupported = true leaves the call out",
-                comm.0
+                "the members of {comm} are not known; skip_unsupported = true leaves the call out"
             )),
         }
     }

@@ -66,8 +66,27 @@ fn resolved(id: u32, members: Members) -> Arc<Resolved> {
     })
 }
 
-/// By rank, what each of its constructors made, in order; `None` where it is not a member or the members are not known.
-pub(super) type Constructed = Vec<Box<[Option<Arc<Resolved>>]>>;
+/// How the file of `rank` calls the communicator with this id.
+pub(super) fn name(made: &Constructed, rank: RankId, id: CommId) -> String {
+    let ranks = made.len() as u32;
+    match id.get() {
+        0 => return Comm::WORLD.to_string(),
+        id if id <= ranks => return Comm::SELF.to_string(),
+        _ => {}
+    }
+    let of_rank = made.get(rank.index()).into_iter().flatten().flatten();
+    let mut of_rank = of_rank.filter(|(_, comm)| comm.own.id == id);
+    let handle = of_rank.next().map(|(handle, _)| handle.to_string());
+    handle.unwrap_or_else(|| "a communicator of other ranks".to_owned())
+}
+
+/// By rank, what each of its constructors made, in order, and how its file calls it; `None` where it is not a member or the
+/// members are not known.
+pub(super) type Constructed = Vec<Box<[Option<(Comm, Arc<Resolved>)>]>>;
+
+/// Why ranks do not agree on a communicator, and what to do.
+const OTHER_RUN: &str = "the files are not of one run, or a function that is not recorded made communicators; give files of \
+                         one run, or record it again without such functions";
 
 /// Finds the communicators that all ranks made.
 ///
@@ -88,7 +107,7 @@ struct Walker {
     groups: Groups,
     /// Constructors that it has called on each communicator.
     calls: HashMap<CommId, u32>,
-    made: Vec<Option<Arc<Resolved>>>,
+    made: Vec<Option<(Comm, Arc<Resolved>)>>,
 }
 
 /// One side of a communicator between groups, whose members have all called the constructor.
@@ -208,8 +227,9 @@ impl Resolver {
         let function = self.event(*of).map(|event| event.function);
         let other = |rank: &&RankId| self.event(**rank).map(|event| event.function) != function;
         if let (Some(&rank), Some(function)) = (arrived.iter().find(other), function) {
-            let message =
-                format!("rank {of} calls {function} in its place, on the same communicator");
+            let message = format!(
+                "rank {of} calls {function} in its place, on the same communicator: {OTHER_RUN}"
+            );
             return Err(self.problem(rank, message));
         }
         // In the order of the communicator, its first side first.
@@ -355,8 +375,7 @@ impl Resolver {
             let size = self.event(rank).and_then(|event| event.size_said);
             if let Some(size) = size.filter(|&size| usize::try_from(size) != Ok(members.len())) {
                 let message = format!(
-                    "makes a communicator of {} ranks, but MPI_Comm_size says {size}; a function that is not recorded may have \
-                     taken part in it",
+                    "makes a communicator of {} ranks, but MPI_Comm_size says {size}: {OTHER_RUN}",
                     members.len()
                 );
                 return Err(self.problem(rank, message));
@@ -365,7 +384,9 @@ impl Resolver {
         match settle(&members, &said) {
             Ok(members) => Ok(members),
             Err((rank, said)) => {
-                let message = format!("makes a communicator in which two ranks are number {said}");
+                let message = format!(
+                    "makes a communicator in which two ranks are number {said}: {OTHER_RUN}"
+                );
                 Err(self.problem(rank, message))
             }
         }
@@ -383,8 +404,8 @@ impl Resolver {
                 Some(made) => walker.comms.insert(*new, Arc::clone(made)),
                 None => walker.comms.remove(new),
             };
+            walker.made.push(made.map(|made| (*new, made)));
         }
-        walker.made.push(made);
         walker.next += 1;
         self.ready.push_back(rank);
     }
@@ -395,7 +416,7 @@ impl Resolver {
         Box::new(Problem {
             rank: rank.get(),
             offset: event.map_or(0, |event| event.offset),
-            function: event.map(|event| event.function),
+            within: event.map(|event| event.function.name()),
             message,
         })
     }
@@ -410,9 +431,8 @@ impl Resolver {
                 .map(|walker| walker.made.into())
                 .collect()),
             Some(rank) => {
-                let message = "not all members of its communicator call it: the files are not of one run, or a function that is \
-                               not recorded made communicators";
-                Err(self.problem(rank, message.into()))
+                let message = format!("not all members of its communicator call it: {OTHER_RUN}");
+                Err(self.problem(rank, message))
             }
         }
     }

@@ -64,7 +64,7 @@ impl TraceFormat for Dumpi {
             return Ok(None);
         };
         if !check.is_clean() {
-            bail!("{}: {}", path(), refusal(&check));
+            bail!(refusal(&set, &check));
         }
         if full {
             bail!(
@@ -73,7 +73,7 @@ impl TraceFormat for Dumpi {
             );
         }
         let known = survey.finish(set.ranks());
-        let known = known.map_err(|problem| anyhow::anyhow!("{}: {problem}", path()))?;
+        let known = known.map_err(|problem| anyhow::Error::new(problem.of(&set)))?;
         Ok(Some(Box::new(DumpiFile {
             given: input.path().to_owned(),
             set: Arc::new(set),
@@ -84,9 +84,9 @@ impl TraceFormat for Dumpi {
 
 /// Why a trace is refused.
 #[cold]
-fn refusal(check: &Check) -> String {
+fn refusal(set: &Set, check: &Check) -> String {
     let errors = check.errors.iter().take(QUOTED);
-    let mut lines: Vec<String> = errors.map(ToString::to_string).collect();
+    let mut lines: Vec<String> = errors.map(|problem| problem.of(set).to_string()).collect();
     let more = check.error_total.saturating_sub(lines.len() as u64);
     if more > 0 {
         lines.push(format!("and {more} more errors"));

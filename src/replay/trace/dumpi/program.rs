@@ -1,12 +1,14 @@
 //! A trace being replayed, read as its ranks go on.
 
 use super::calls::Caller;
+use super::communicators::name;
 use super::gaps::Loops;
 use super::survey::Known;
+use crate::replay::mpi::CommId;
 use crate::replay::program::{Op, Program, RankId, StopCheck, StreamId};
 use crate::replay::trace::ComputeTime;
 use anyhow::Context;
-use flitwise_formats::dumpi::{Reader, Set};
+use flitwise_formats::dumpi::{Problem, Reader, Set};
 use std::sync::Arc;
 
 /// How a trace is read.
@@ -58,7 +60,7 @@ impl Rank {
     }
 
     /// The next operation.
-    fn next(&mut self, stop: &mut StopCheck<'_>) -> anyhow::Result<Option<Op>> {
+    fn next(&mut self, set: &Set, stop: &mut StopCheck<'_>) -> anyhow::Result<Option<Op>> {
         loop {
             if let Some(op) = self.caller.ready.pop_front() {
                 return Ok(Some(op));
@@ -70,15 +72,21 @@ impl Rank {
             let caller = &mut self.caller;
             let called = self.reader.next_record(|record| {
                 let done = caller.call(record);
-                done.map_err(|problem| (record.offset, record.call.function(), problem))
+                done.map_err(|message| Problem {
+                    rank: caller.id.get(),
+                    offset: record.offset,
+                    within: Some(record.call.function().name()),
+                    message,
+                })
             })?;
             match called {
                 Some(Ok(())) => {}
-                Some(Err((offset, function, problem))) => {
+                Some(Err(problem)) => return Err(anyhow::Error::new(problem.of(set))),
+                None => {
                     let path = self.reader.path().display();
-                    anyhow::bail!("{path}, offset {offset} ({function}): {problem}");
+                    let ended = self.caller.end();
+                    ended.map_err(|problem| anyhow::anyhow!("{path}: {problem}"))?;
                 }
-                None => self.caller.end().map_err(anyhow::Error::msg)?,
             }
         }
     }
@@ -111,7 +119,11 @@ impl Program for DumpiProgram<'_> {
     fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
         let state = self.ranks.get_mut(rank.index());
         let state = state.with_context(|| format!("there is no rank {rank}"))?;
-        state.next(&mut self.stop)
+        state.next(&self.set, &mut self.stop)
+    }
+
+    fn communicator(&self, rank: RankId, comm: CommId) -> String {
+        name(&self.known.communicators, rank, comm)
     }
 
     fn restart(&mut self) -> anyhow::Result<()> {

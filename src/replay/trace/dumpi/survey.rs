@@ -56,7 +56,7 @@ impl Survey {
             self.unsupported.add(kind, || Problem {
                 rank,
                 offset: record.offset,
-                function: Some(record.call.function()),
+                within: Some(record.call.function().name()),
                 message: String::new(),
             });
         }

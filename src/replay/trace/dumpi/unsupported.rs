@@ -57,7 +57,7 @@ impl fmt::Display for Unsupported {
             let separator = if first { "" } else { ", " };
             first = false;
             let s = if *count == 1 { "" } else { "s" };
-            let function = place.function.map_or("", |function| function.name());
+            let function = place.within.unwrap_or_default();
             write!(
                 f,
                 "{separator}{count} call{s} {what} (the first is {function} of rank {} at byte {})",
