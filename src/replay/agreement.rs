@@ -91,12 +91,12 @@ pub(super) fn compare(
     program: &mut dyn Program,
     go_on: &mut dyn FnMut() -> bool,
 ) -> anyhow::Result<Option<Disagreements>> {
-    let mut checker = Checker::new(program.ranks());
-    for rank in RankId::all(program.ranks()) {
+    let mut checker = Checker::new(program);
+    for rank in RankId::all(checker.program.ranks()) {
         if !go_on() {
             return Ok(None);
         }
-        while let Some(op) = program.next(rank, StreamId::new(0))? {
+        while let Some(op) = checker.program.next(rank, StreamId::new(0))? {
             if let Action::Mpi(call) = &op.action {
                 checker.call(rank, call, op.place);
             }
@@ -104,6 +104,9 @@ pub(super) fn compare(
     }
     Ok(Some(checker.finish()))
 }
+
+/// Why what ranks say does not fit together, and what to do.
+const OTHER_RUN: &str = "the files are not of one run, or one is damaged: record the program again";
 
 /// What a collective is, as far as its members have to agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +150,8 @@ struct Called {
     differs: bool,
 }
 
-struct Checker {
+struct Checker<'a> {
+    program: &'a mut dyn Program,
     messages: Matching<Place>,
     /// The blocks that members of a gatherv, scatterv or alltoallv send each other.
     exchanges: Matching<Place>,
@@ -157,9 +161,11 @@ struct Checker {
     found: Disagreements,
 }
 
-impl Checker {
-    fn new(ranks: u32) -> Self {
+impl<'a> Checker<'a> {
+    fn new(program: &'a mut dyn Program) -> Self {
+        let ranks = program.ranks();
         Self {
+            program,
             messages: Matching::new(ranks),
             exchanges: Matching::new(ranks),
             comms: BTreeMap::new(),
@@ -200,7 +206,8 @@ impl Checker {
         let plan = Plan::of_member(contribution, me, comm.members.len(), &Choices::default());
         if let Err(e) = plan {
             self.differ = true;
-            self.found.error(rank, Some(place), e.to_string());
+            let message = format!("{e}; {OTHER_RUN}");
+            self.found.error(rank, Some(place), message);
         }
         let called = self.comms.entry(comm.id).or_insert_with(|| Called {
             members: Arc::clone(&comm.members),
@@ -243,18 +250,21 @@ impl Checker {
         if called.differs {
             return;
         }
+        let named = || self.program.communicator(rank, comm);
         if theirs != kind {
             called.differs = true;
             self.differ = true;
             let message = format!(
-                "collective {number} of communicator {comm} is {kind} here, but {theirs} at rank {by} ({at}); all members must \
-                 call the same: the files are not of one run, or a function was not recorded"
+                "collective {number} of {} is {kind} here, but {theirs} at rank {by} ({at}); all members must call the same: \
+                 the files are not of one run, or a function was not recorded",
+                named()
             );
             self.found.error(rank, Some(place), message);
         } else if their_bytes != bytes {
             let message = format!(
-                "collective {number} of communicator {comm}, {kind}, is of {bytes} bytes here, but of {their_bytes} at rank {by} \
-                 ({at}); the replay takes each as its rank says"
+                "collective {number} of {}, {kind}, is of {bytes} bytes here, but of {their_bytes} at rank {by} ({at}); the \
+                 replay takes each as its rank says",
+                named()
             );
             self.found.warning(rank, Some(place), message);
         }
@@ -317,19 +327,22 @@ impl Checker {
     }
 
     fn unmatched(&mut self, unmatched: Unmatched<Place>) {
+        let rank = RankId::new(unmatched.rank());
         let shown = |key| {
             let (comm, tag) = parts(key);
-            format!("{} on communicator {comm}", tag.cast_signed())
+            let comm = self.program.communicator(rank, comm);
+            format!("{} on {comm}", tag.cast_signed())
         };
         let message = unmatched.says(shown, ["record the program to its end"; 3]);
-        let rank = RankId::new(unmatched.rank());
         self.found.error(rank, unmatched.place(), message);
     }
 
     fn unexchanged(&mut self, unmatched: Unmatched<Place>) {
+        let rank = RankId::new(unmatched.rank());
         let of = |key| {
             let (comm, number) = parts(key);
-            format!("in collective {number} of communicator {comm}")
+            let comm = self.program.communicator(rank, comm);
+            format!("in collective {number} of {comm}")
         };
         let message = match unmatched {
             Unmatched::Sends { dst, tag, .. } => {
@@ -346,7 +359,7 @@ impl Checker {
                 "expects {receives} blocks of others in its collectives, but they send {sends}"
             ),
         };
-        let rank = RankId::new(unmatched.rank());
+        let message = format!("{message}; {OTHER_RUN}");
         self.found.error(rank, unmatched.place(), message);
     }
 
@@ -371,8 +384,9 @@ impl Checker {
             n => format!("{n} collectives"),
         };
         let message = format!(
-            "calls {collectives} on communicator {comm}, of which this is the last, but rank {fewest} calls {}; all members must \
-             call all: record the program to its end",
+            "calls {collectives} on {}, of which this is the last, but rank {fewest} calls {}; all members must call all: record \
+             the program to its end",
+            self.program.communicator(most, comm),
             of(fewest)
         );
         self.differ = true;
@@ -387,8 +401,8 @@ fn key(comm: CommId, number: u32) -> u64 {
 }
 
 /// Communicator and number of a key.
-fn parts(key: u64) -> (u32, u32) {
-    ((key >> 32) as u32, key as u32)
+fn parts(key: u64) -> (CommId, u32) {
+    (CommId::new((key >> 32) as u32), key as u32)
 }
 
 /// The bytes of a collective that all members know: of blocks their sum.

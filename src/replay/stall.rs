@@ -47,7 +47,7 @@ impl Lines {
                 match stream.state {
                     State::Waiting => self.add(|| {
                         let awaited: Vec<String> = (op.after.events().iter())
-                            .map(|&event| waiting.event(event))
+                            .map(|&event| waiting.event(id, event))
                             .collect();
                         let awaited = awaited.join(" and ");
                         format!("job '{name}': rank {id}{which} waits for {awaited} ({place})")
@@ -84,7 +84,7 @@ impl Lines {
 
     fn add_member(&mut self, waiting: &Waiting<'_>, rank: &Rank, member: &Member) {
         let (name, id) = (&waiting.job.name, rank.id);
-        let (key, place) = (member.key, member.place);
+        let (key, place) = (waiting.named(id, member.key), member.place);
         let awaited = match member.phase {
             Phase::Waiting { from, .. } => waiting.partner(member, from),
             Phase::Sending => String::from("the end of its sends"),
@@ -135,7 +135,8 @@ impl Waiting<'_> {
         self.messages.in_flight(self.job.number()).any(fits)
     }
 
-    fn event(&self, event: Event) -> String {
+    /// What `rank` waits for.
+    fn event(&self, rank: RankId, event: Event) -> String {
         match event {
             Event::Received(awaited) => {
                 let named = |m: &InFlight| matches!(m.purpose, Purpose::PointToPoint { id, .. } if id == awaited);
@@ -144,22 +145,34 @@ impl Waiting<'_> {
                     false => format!("message {awaited}, which nobody has sent"),
                 }
             }
-            Event::Completed(id) => self.collective(Key::Id(id)),
+            Event::Completed(id) => self.collective(rank, Key::Id(id)),
             Event::Started(label) => format!("the start of its operation {}", label.get()),
             Event::Done(label) => format!("the end of its operation {}", label.get()),
         }
     }
 
-    /// A collective under way, and who is missing in it.
-    fn collective(&self, key: Key) -> String {
+    /// A collective, as messages about `rank` call it.
+    fn named(&self, rank: RankId, key: Key) -> String {
+        match key {
+            Key::Id(_) => key.to_string(),
+            Key::Call { comm, number } => {
+                let comm = self.job.communicator(rank, comm);
+                format!("collective {number} of {comm}")
+            }
+        }
+    }
+
+    /// A collective under way in which `rank` is, and who is missing in it.
+    fn collective(&self, rank: RankId, key: Key) -> String {
+        let named = self.named(rank, key);
         let Some((members, done)) = self.job.plans.progress(key) else {
-            return format!("{key}, which nobody has entered");
+            return format!("{named}, which nobody has entered");
         };
         let ranks = self.job.ranks.iter();
         let open = ranks.filter(|rank| rank.members.is_open(key)).count() as u32;
         match members.saturating_sub(done + open) {
-            0 => format!("{key}, which all {members} members have entered"),
-            missing => format!("{key}, which {missing} of {members} members have not entered"),
+            0 => format!("{named}, which all {members} members have entered"),
+            missing => format!("{named}, which {missing} of {members} members have not entered"),
         }
     }
 
@@ -271,8 +284,11 @@ impl Waiting<'_> {
             Call::Collective { comm, .. } => {
                 let mut open = rank.members.open().iter();
                 match open.find(|member| member.owner == Some(Owner::Stream(stream))) {
-                    Some(member) => self.collective(member.key),
-                    None => format!("a collective of communicator {}", comm.id),
+                    Some(member) => self.collective(rank.id, member.key),
+                    None => format!(
+                        "a collective of {}",
+                        self.job.communicator(rank.id, comm.id)
+                    ),
                 }
             }
             Call::Wait { requests, .. } => {

@@ -21,7 +21,7 @@ use super::compute::Computing;
 use super::job::{JobSpec, Repeat};
 use super::link::{Link, Shared};
 use super::members::Carrier;
-use super::mpi::{Protocol, RequestId};
+use super::mpi::{CommId, Protocol, RequestId};
 use super::observer::StreamOf;
 use super::pairs::PairCounts;
 use super::plans::Plans;
@@ -231,6 +231,11 @@ impl<'a> Player<'a> {
     /// Where the trace has the operation of a request of `rank`.
     pub(super) fn place_of(&self, rank: RankId, request: RequestId) -> Option<Place> {
         self.program.place_of(rank, request)
+    }
+
+    /// How messages about `rank` call a communicator of it.
+    pub(super) fn communicator(&self, rank: RankId, comm: CommId) -> String {
+        self.program.communicator(rank, comm)
     }
 
     /// Index of the job.

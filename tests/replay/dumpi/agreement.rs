@@ -73,13 +73,13 @@ fn messages_that_lack_their_counterpart() {
     let (at, message) = error(&[rank(send(1, 7, WORLD)), rank(nothing)]);
     assert_eq!(at, 0);
     assert!(
-        message.starts_with("sends 1 more to rank 1 with tag 7 on communicator 0 than it receives"),
+        message.starts_with("sends 1 more to rank 1 with tag 7 on MPI_COMM_WORLD than it receives"),
         "{message}"
     );
     let (at, message) = error(&[rank(nothing), rank(receive(0, 7, WORLD))]);
     assert_eq!(at, 1);
     assert!(
-        message.starts_with("receives 1 more from rank 0 with tag 7 on communicator 0"),
+        message.starts_with("receives 1 more from rank 0 with tag 7 on MPI_COMM_WORLD"),
         "{message}"
     );
     // Tags of two communicators are two tags.
@@ -93,6 +93,28 @@ fn messages_that_lack_their_counterpart() {
     assert_eq!(found(&files).error_total, 2);
     let files = [dup(&send(1, 7, 4)), dup(&receive(0, 7, 4))];
     assert_eq!(found(&files), Disagreements::default());
+}
+
+#[test]
+fn communicators_are_called_as_the_file_of_the_rank_calls_them() {
+    // Rank 1 calls 9 what rank 0 calls 7.
+    let dup = |handle: i64, then: &dyn Fn(&mut File)| {
+        rank(|file| {
+            file.call("MPI_Comm_dup", &[WORLD.into(), handle.into()]);
+            then(file);
+        })
+    };
+    let (at, message) = error(&[dup(7, &barrier(7)), dup(9, &|_| {})]);
+    assert_eq!(at, 0);
+    let says = "calls 1 collective on communicator 7, of which";
+    assert!(message.starts_with(says), "{message}");
+    let (at, message) = error(&[dup(7, &|_| {}), dup(9, &barrier(9))]);
+    assert_eq!(at, 1);
+    let says = "calls 1 collective on communicator 9, of which";
+    assert!(message.starts_with(says), "{message}");
+    // A message to itself.
+    let (_, message) = error(&[rank(send(0, 7, 3)), rank(|_| {})]);
+    assert!(message.contains("with tag 7 on MPI_COMM_SELF"), "{message}");
 }
 
 #[test]
@@ -119,7 +141,7 @@ fn other_collectives_of_other_ranks() {
     assert_eq!(at, 1);
     assert!(
         message.starts_with(
-            "collective 0 of communicator 0 is allreduce here, but barrier at rank 0 (byte "
+            "collective 0 of MPI_COMM_WORLD is allreduce here, but barrier at rank 0 (byte "
         ),
         "{message}"
     );
@@ -132,7 +154,7 @@ fn other_collectives_of_other_ranks() {
     assert_eq!(at, 0);
     assert!(
         message.starts_with(
-            "calls 1 collective on communicator 0, of which this is the last, but rank 1 calls 0"
+            "calls 1 collective on MPI_COMM_WORLD, of which this is the last, but rank 1 calls 0"
         ),
         "{message}"
     );
@@ -175,19 +197,21 @@ fn blocks_that_only_one_side_knows_of() {
     };
     let pair = |has, expected| [gatherv(0, 0, expected), gatherv(1, has, expected)];
     assert_eq!(found(&pair(2, 2)), Disagreements::default());
-    let of_the_first = "in collective 0 of communicator 0, but that";
+    const CURE: &str =
+        "; the files are not of one run, or one is damaged: record the program again";
+    let of_the_first = "in collective 0 of MPI_COMM_WORLD, but that";
     assert_eq!(
         error(&pair(2, 0)),
         (
             1,
-            format!("sends a block to rank 0 {of_the_first} expects nothing of it")
+            format!("sends a block to rank 0 {of_the_first} expects nothing of it{CURE}")
         )
     );
     assert_eq!(
         error(&pair(0, 2)),
         (
             0,
-            format!("expects a block of rank 1 {of_the_first} sends it nothing")
+            format!("expects a block of rank 1 {of_the_first} sends it nothing{CURE}")
         )
     );
 }
