@@ -104,7 +104,7 @@ fn expand_rank(
                     ..node
                 });
                 old.push(true);
-                add_steps(&mut out, &entry, first_tag, cpu)?;
+                add_steps(&mut out, &entry, first_tag)?;
                 old.resize(out.len(), false);
             }
             _ => {
@@ -131,12 +131,18 @@ fn expand_rank(
 }
 
 /// Adds the steps behind the last of `out`, which begins the collective, and what ends it.
-fn add_steps(out: &mut Vec<Node>, entry: &Entry, first_tag: u32, cpu: u8) -> anyhow::Result<()> {
+fn add_steps(out: &mut Vec<Node>, entry: &Entry, first_tag: u32) -> anyhow::Result<()> {
+    let (cpu, place) = out.last().map_or((0, None), |node| (node.cpu, node.place));
     let mut before = After::done(out.len() as u32 - 1);
     let mut sends = Vec::new();
     let rank = |member: u32| entry.members.get(member as usize).map_or(0, |r| r.get());
     let mut push = |task: Task, after: Vec<After>| {
-        out.push(Node { task, after, cpu });
+        out.push(Node {
+            task,
+            after,
+            cpu,
+            place,
+        });
         out.len() as u32 - 1
     };
     for step in steps(&entry.plan()?, entry.me) {

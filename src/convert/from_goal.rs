@@ -2,9 +2,15 @@
 
 use super::graph::{After, Graph, Losses, Node, Task};
 use anyhow::Context;
+use flitwise_formats::Problem;
 use flitwise_formats::goal::{self, Schedule};
+use std::sync::Arc;
 
 const PS_PER_UNIT: u64 = 1000;
+
+/// Times are picoseconds in 64 bits.
+const TOO_LONG: &str =
+    "a calc of more than 18446744073709551 ns is beyond the range of time; correct it";
 
 pub(super) fn graph(schedule: &Schedule, losses: &mut Losses) -> anyhow::Result<Graph> {
     let mut graph = Graph::default();
@@ -19,15 +25,14 @@ pub(super) fn graph(schedule: &Schedule, losses: &mut Losses) -> anyhow::Result<
                 "messages lose the number of their NIC",
             );
             nodes.push(Node {
-                task: task(&node.op.task).with_context(|| {
-                    format!(
-                        "{}: {}: beyond the range of time",
-                        schedule.path().display(),
-                        node.place
-                    )
+                task: task(&node.op.task).with_context(|| Problem {
+                    path: Arc::clone(schedule.path()),
+                    place: Some(node.place),
+                    message: TOO_LONG.into(),
                 })?,
                 after: Vec::new(),
                 cpu: node.op.cpu,
+                place: Some(node.place.into()),
             });
             block.successors(index, &node, |of, kind| edges.push((of, index, kind)))?;
         }

@@ -2,10 +2,13 @@
 
 use super::graph::{After, Brings, Entry, Graph, Key, Losses, Node, Task};
 use crate::replay::mpi::{Call, CommId, Communicator, RequestId, SendMode, Until};
-use crate::replay::program::{Action, Contribution, Event, Label, Op, Program, RankId, StreamId};
+use crate::replay::program::{
+    Action, Contribution, Event, Label, Op, Place, Program, RankId, StreamId,
+};
 use anyhow::{Context, bail, ensure};
 use flitwise_formats::goal::Kind;
 use hashbrown::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A message that its receiver knows by an id.
@@ -34,6 +37,8 @@ struct Builder {
 #[derive(Default)]
 struct Rank {
     number: u32,
+    /// Of the operation that is being added.
+    place: Option<Place>,
     nodes: Vec<Node>,
     /// What the next operation waits for.
     before: Vec<After>,
@@ -45,26 +50,33 @@ struct Rank {
     calls: HashMap<CommId, u32>,
 }
 
-pub(super) fn graph(program: &mut dyn Program, losses: &mut Losses) -> anyhow::Result<Graph> {
+/// The operations of a trace that messages call `name`; errors of `program` name the file themselves.
+pub(super) fn graph(
+    program: &mut dyn Program,
+    name: &Path,
+    losses: &mut Losses,
+) -> anyhow::Result<Graph> {
+    let named = || name.display().to_string();
     let mut builder = Builder::default();
     for rank in RankId::all(program.ranks()) {
         ensure!(
             program.streams(rank) == 1,
-            "rank {rank} has several streams, which this conversion does not read"
+            "{}: rank {rank} has several streams, which this conversion does not read",
+            named()
         );
         let mut state = Rank {
             number: rank.get(),
             ..Rank::default()
         };
         while let Some(op) = program.next(rank, StreamId::new(0))? {
-            builder.add(&mut state, op)?;
+            builder.add(&mut state, op).with_context(named)?;
         }
-        state.end()?;
+        state.end().with_context(named)?;
         builder.graph.ranks.push(state.nodes);
     }
-    let graph = builder.finish()?;
-    *losses = graph.1;
-    Ok(graph.0)
+    let (graph, lost) = builder.finish().with_context(named)?;
+    *losses = lost;
+    Ok(graph)
 }
 
 impl Rank {
@@ -77,7 +89,12 @@ impl Rank {
     fn push(&mut self, task: Task, after: Vec<After>) -> anyhow::Result<u32> {
         let index = u32::try_from(self.nodes.len()).context("a rank of 2^32 operations")?;
         let cpu = 0;
-        self.nodes.push(Node { task, after, cpu });
+        self.nodes.push(Node {
+            task,
+            after,
+            cpu,
+            place: self.place,
+        });
         Ok(index)
     }
 
@@ -136,6 +153,7 @@ impl Rank {
 
 impl Builder {
     fn add(&mut self, rank: &mut Rank, op: Op) -> anyhow::Result<()> {
+        rank.place = Some(op.place);
         for &event in op.after.events() {
             self.event(rank, event)?;
         }
@@ -307,6 +325,7 @@ impl Builder {
                     task: receive(known),
                     after: Vec::new(),
                     cpu: 0,
+                    place: None,
                 });
             }
         }

@@ -1,9 +1,10 @@
 //! What all ranks of a trace do, as operations with dependencies: the form between two formats.
 
 use crate::replay::collectives::{Choices, Plan};
-use crate::replay::program::{Collective, Contribution, RankId};
+use crate::replay::program::{Collective, Contribution, Place, RankId};
 use anyhow::Context;
 use flitwise_formats::goal::Kind;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub(super) struct Node {
     pub after: Vec<After>,
     /// One CPU does one thing at a time.
     pub cpu: u8,
+    /// Where the trace has it; `None` for what the trace only implies.
+    pub place: Option<Place>,
 }
 
 /// A dependency on another operation of the rank.
@@ -88,6 +91,14 @@ pub(super) enum Brings {
 }
 
 impl Entry {
+    /// Its name, as MPI has it.
+    pub fn name(&self) -> &'static str {
+        match &self.brings {
+            Brings::All(collective) => collective.kind.name(),
+            Brings::Own(contribution) => contribution.name(),
+        }
+    }
+
     /// The messages of this member, by the usual algorithm.
     pub fn plan(&self) -> anyhow::Result<Plan> {
         let (n, choices) = (self.members.len(), Choices::default());
@@ -101,20 +112,21 @@ impl Entry {
 
 /// What a conversion changes, counted by kind.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Losses(BTreeMap<&'static str, u64>);
+pub(super) struct Losses(BTreeMap<Cow<'static, str>, u64>);
 
 impl Losses {
     /// `count` times, what is described by the words behind the number.
-    pub fn add(&mut self, count: u64, what: &'static str) {
+    pub fn add(&mut self, count: u64, what: impl Into<Cow<'static, str>>) {
         if count > 0 {
-            *self.0.entry(what).or_default() += count;
+            *self.0.entry(what.into()).or_default() += count;
         }
     }
 
     /// In order of their words.
     pub fn lines(&self) -> Vec<String> {
-        let line =
-            |(what, count): (&&str, &u64)| format!("{} {what}", crate::units::human_count(*count));
+        let line = |(what, count): (&Cow<'static, str>, &u64)| {
+            format!("{} {what}", crate::units::human_count(*count))
+        };
         self.0.iter().map(line).collect()
     }
 }

@@ -1,10 +1,13 @@
 //! The operations of all ranks on a network on which messages take no time: in what order they start, and which message
 //! each receive takes.
 
+mod stall;
+
+pub(super) use stall::Stalled;
+
 use super::graph::{Brings, Entry, Graph, Key, Node, Task};
 use crate::replay::mpi::{CommId, Envelope, MatchQueues, Pattern, Tag, Transfer};
 use crate::replay::program::{CollectiveKind, Contribution, RankId};
-use anyhow::bail;
 use flitwise_formats::goal::Kind;
 use hashbrown::HashMap;
 use std::collections::{BTreeSet, VecDeque};
@@ -47,22 +50,18 @@ impl Course {
 /// Carries out all operations.
 ///
 /// # Errors
-/// If some can never start or end.
-pub(super) fn run(graph: &Graph) -> anyhow::Result<Course> {
+/// If some can never start or end: what their ranks wait for.
+pub(super) fn run(graph: &Graph) -> Result<Course, Vec<Stalled>> {
     let mut machine = Machine::new(graph);
     while let Some((now, rank)) = machine.agenda.pop_first() {
         machine.now = now;
         machine.act(rank);
     }
-    for (number, rank) in machine.ranks.iter().enumerate() {
-        if rank.open > 0 {
-            bail!(
-                "rank {number} waits for ever on an ideal network: {} of its operations can't start or end",
-                rank.open
-            );
-        }
+    let stalled = machine.stalled();
+    match stalled.is_empty() {
+        true => Ok(machine.course),
+        false => Err(stalled),
     }
-    Ok(machine.course)
 }
 
 /// How far a rank is.

@@ -16,10 +16,11 @@ mod to_vef;
 
 use crate::replay::program::StopCheck;
 use crate::replay::trace::{Reading, TraceFile};
-use anyhow::ensure;
-use flitwise_formats::goal;
+use anyhow::{Context, anyhow, ensure};
+use flitwise_formats::{Place, Problem, goal};
 use graph::{Graph, Losses, Task};
 use hashbrown::HashSet;
+use ideal::Stalled;
 use std::io::Write;
 use std::path::Path;
 
@@ -62,6 +63,8 @@ pub struct Written {
 
 /// Most operations of a trace that is converted: 8 GB of memory at most.
 const MAX_OPERATIONS: u64 = 1 << 25;
+/// Ranks that the refusal of an endless trace names.
+const MOST_STALLED: usize = 20;
 
 /// Writes the trace `file`, which messages call `name`, in another form. A TI trace is read, and written, for ranks of the speed in
 /// `reading`.
@@ -94,7 +97,7 @@ pub fn convert(
     let operations = file.operations();
     ensure!(
         operations <= MAX_OPERATIONS,
-        "{} has {operations} operations; at most {MAX_OPERATIONS} are converted: cut out a part of it",
+        "{}: has {operations} operations; at most {MAX_OPERATIONS} are converted: cut out a part of it",
         name.display()
     );
     let mut losses = Losses::default();
@@ -102,16 +105,49 @@ pub fn convert(
         Some(schedule) => from_goal::graph(schedule, &mut losses)?,
         None => {
             let mut program = file.open(reading, StopCheck::never())?;
-            from_program::graph(&mut *program, &mut losses)?
+            from_program::graph(&mut *program, name, &mut losses)?
         }
     };
+    // Nothing from here on knows the file.
+    let asked = Asked {
+        file,
+        name,
+        reading,
+        form,
+    };
+    let mut written =
+        put(&asked, graph, losses, out).with_context(|| name.display().to_string())?;
+    if reading.skip_unsupported {
+        let left_out = file.unsupported().into_iter();
+        let left_out = left_out.map(|calls| format!("{calls} left out"));
+        written.losses.splice(0..0, left_out);
+    }
+    Ok(written)
+}
+
+/// What [`convert`] is asked for.
+struct Asked<'a> {
+    file: &'a dyn TraceFile,
+    name: &'a Path,
+    reading: &'a Reading,
+    form: Form,
+}
+
+/// Writes the operations of a trace.
+fn put(
+    asked: &Asked<'_>,
+    graph: Graph,
+    mut losses: Losses,
+    out: &mut impl Write,
+) -> anyhow::Result<Written> {
+    let form = asked.form;
     let kept = match form {
-        Form::Vef3 => to_vef::kept(&graph),
+        Form::Vef3 => to_vef::kept(&graph, &mut losses),
         Form::Goal | Form::GoalBinary => HashSet::new(),
         Form::Ti => to_ti::kept(&graph),
     };
     let graph = expand::expand(graph, &kept, &mut losses)?;
-    let course = ideal::run(&graph)?;
+    let course = ideal::run(&graph).map_err(|stalled| anyhow!(endless(asked, &stalled)))?;
     lost_with(form, &graph, &course, &mut losses);
     let mut written = counts(&graph, kept.len() as u64);
     match form {
@@ -122,7 +158,7 @@ pub fn convert(
             written.records = counts.messages + counts.markers + counts.members;
         }
         Form::Goal | Form::GoalBinary => {
-            let schedule = to_goal::schedule(name, &graph, &course, &mut losses)?;
+            let schedule = to_goal::schedule(asked.name, &graph, &course, &mut losses)?;
             match form {
                 Form::Goal => goal::write::text(&schedule, out)?,
                 _ => goal::write::binary(&schedule, out)?,
@@ -130,13 +166,34 @@ pub fn convert(
             written.records = graph.ranks.iter().map(|nodes| nodes.len() as u64).sum();
         }
         Form::Ti => {
-            let speed = reading.host_speed;
+            let speed = asked.reading.host_speed;
             written.records = to_ti::write(&graph, &course, speed, &mut losses, out)?;
         }
     }
     out.flush()?;
     written.losses = losses.lines();
     Ok(written)
+}
+
+/// Why a trace that never ends is refused: what its ranks wait for.
+#[cold]
+fn endless(asked: &Asked<'_>, stalled: &[Stalled]) -> String {
+    let mut text =
+        "never ends, not even on an ideal network: correct what these wait for, or record it again"
+            .to_owned();
+    for one in stalled.iter().take(MOST_STALLED) {
+        let problem = Problem {
+            path: asked.file.file_of(one.rank).unwrap_or(asked.name).into(),
+            place: one.place.map(Place::from),
+            message: format!("rank {} waits for {}", one.rank, one.awaited),
+        };
+        text += &format!("\n{problem}");
+    }
+    match stalled.len().saturating_sub(MOST_STALLED) {
+        0 => text,
+        1 => text + "\nand 1 more rank",
+        more => text + &format!("\nand {more} more ranks"),
+    }
 }
 
 fn counts(graph: &Graph, collectives: u64) -> Written {

@@ -1,12 +1,12 @@
 //! Writes operations as a VEF3 trace, in which a rank does one thing after the other.
 
-use super::graph::{Brings, Entry, Graph, Key, Node, Task};
+use super::graph::{Brings, Entry, Graph, Key, Losses, Node, Task};
 use super::ideal::Course;
 use crate::replay::program::{AlltoallBlocks, CollectiveKind, Contribution, RankId, RootedBlocks};
 use anyhow::Context;
 use flitwise_formats::goal::Kind;
 use flitwise_formats::vef::{
-    Comm, Dep, DepId, Header, Member, Message, Op, Record, Version, Writer,
+    Comm, Dep, DepId, Gathering, Header, Member, Message, Op, Record, Version, Writer,
 };
 use hashbrown::{HashMap, HashSet};
 use std::io::Write;
@@ -19,19 +19,120 @@ const DEP_RECEIVED: u8 = 2;
 const DEP_COMPLETED: u8 = 3;
 const TRAFFIC: u8 = 4;
 
-/// The collectives that VEF has.
-pub(super) fn kept(graph: &Graph) -> HashSet<Key> {
-    let (mut kept, mut others) = (HashSet::new(), HashSet::new());
+/// The collectives that VEF has, and whose members say the same of it: VEF has the sizes of all in one.
+pub(super) fn kept(graph: &Graph, losses: &mut Losses) -> HashSet<Key> {
+    let mut said: HashMap<Key, Said> = HashMap::new();
     for node in graph.ranks.iter().flatten() {
         if let Task::Collective(entry) = &node.task {
-            match sizes(entry) {
-                Some(_) => kept.insert(entry.key),
-                None => others.insert(entry.key),
-            };
+            said.entry(entry.key)
+                .or_insert_with(|| Said::new(entry))
+                .add(entry);
         }
     }
-    kept.retain(|key| !others.contains(key));
+    let (mut kept, mut differ) = (HashSet::new(), Vec::new());
+    for (key, said) in said {
+        match said.verdict() {
+            Verdict::Fits => drop(kept.insert(key)),
+            Verdict::Differs => differ.push(key),
+            Verdict::Unknown => {}
+        }
+    }
+    if let Some(&first) = differ.iter().min() {
+        let what = format!(
+            "collectives whose ranks give different sizes become messages, the first {}",
+            sizes_in(graph, first)
+        );
+        losses.add(differ.len() as u64, what);
+    }
     kept
+}
+
+/// A collective with the size that a member gives, and with that of another member that gives another.
+fn sizes_in(graph: &Graph, key: Key) -> String {
+    let entries = graph
+        .ranks
+        .iter()
+        .flatten()
+        .filter_map(|node| match &node.task {
+            Task::Collective(entry) if entry.key == key => Some((entry, node.place)),
+            _ => None,
+        });
+    let mut name = "";
+    let mut given: Vec<(u64, String)> = Vec::new();
+    for (entry, place) in entries {
+        let (_, send, recv) = sizes(entry).unwrap_or((Op::Barrier, 0, 0));
+        let bytes = send.max(recv);
+        if given.len() < 2 && given.iter().all(|&(first, _)| first != bytes) {
+            let rank = entry.members.get(entry.me as usize);
+            let rank = rank.map_or_else(String::new, |rank| format!(" of rank {rank}"));
+            let place = place.map_or_else(String::new, |place| format!(" ({place})"));
+            given.push((bytes, format!("{bytes} bytes{rank}{place}")));
+            name = entry.name();
+        }
+    }
+    let given: Vec<String> = given.into_iter().map(|(_, text)| text).collect();
+    format!("{name} with {}", given.join(", "))
+}
+
+/// What the members of a collective say of it.
+struct Said {
+    comm: Comm,
+    /// As lines of VEF; `None` if it has no such operation.
+    lines: Option<Gathering>,
+    fits: bool,
+}
+
+enum Verdict {
+    Fits,
+    Differs,
+    /// VEF has no such operation.
+    Unknown,
+}
+
+impl Said {
+    fn new(entry: &Entry) -> Self {
+        let lines = sizes(entry).and_then(|sizes| Gathering::new(0, &line(entry, sizes)).ok());
+        let members = entry.members.iter().map(|rank| rank.get()).collect();
+        Self {
+            comm: Comm { members },
+            lines,
+            fits: true,
+        }
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        let Some(sizes) = sizes(entry) else {
+            self.lines = None;
+            return;
+        };
+        if let Some(lines) = &mut self.lines {
+            self.fits &= lines.add(0, entry.me, &line(entry, sizes)).is_ok();
+        }
+    }
+
+    fn verdict(&self) -> Verdict {
+        match &self.lines {
+            None => Verdict::Unknown,
+            Some(lines) if self.fits && lines.resolve(0, &self.comm).is_ok() => Verdict::Fits,
+            Some(_) => Verdict::Differs,
+        }
+    }
+}
+
+/// The line of a member, alone.
+fn line(entry: &Entry, (op, send, recv): (Op, u64, u64)) -> Member {
+    let task = entry.members.get(entry.me as usize);
+    Member {
+        id: 0,
+        comm: 0,
+        op: op as u32,
+        task: task.map_or(0, |rank| rank.get()),
+        send,
+        recv,
+        dep: Dep(0),
+        time: 0,
+        after: DepId::None,
+    }
 }
 
 /// Operation and size fields of a member.

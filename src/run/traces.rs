@@ -102,7 +102,7 @@ impl Traces {
                     trace: job.trace.clone(),
                     xxh3: checked.xxh3,
                     format: checked.file.format().to_owned(),
-                    left_out: checked.file.unsupported(),
+                    left_out: left_out(&*checked.file),
                 });
             }
         }
@@ -120,6 +120,12 @@ impl Traces {
         let trace = self.position(job).map(|at| &*self.checked[at].file);
         trace.ok_or_else(|| RunError::Failed(anyhow!("trace `{}` was not checked", job.trace)))
     }
+}
+
+/// What the replay of a trace leaves out, or refuses.
+fn left_out(file: &dyn TraceFile) -> Option<String> {
+    let kinds = file.unsupported();
+    (!kinds.is_empty()).then(|| kinds.join(", "))
 }
 
 /// Checks and hashes a trace; `None` if `go_on` returned false before the end.

@@ -11,7 +11,7 @@ use crate::replay::background::{BackgroundFlow, MessageSize, NicQueueing, Rate, 
 use crate::replay::mpi::Protocol;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::program::StopCheck;
-use crate::replay::trace::{Reading, TraceFile};
+use crate::replay::trace::{Reading, TraceFile, Wording};
 use crate::replay::{ComputeModel, IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::{Ratio, TickLength};
 
@@ -122,6 +122,7 @@ fn job_spec<'a>(
         compute_time: job.compute.time,
         skip_unsupported: job.skip_unsupported,
         poll_gap_ps: job.compute.poll_gap_ps,
+        wording: Wording::Keys,
     };
     Ok(JobSpec {
         name: job.name.clone(),

@@ -2,7 +2,7 @@
 
 use crate::cli::tell;
 use clap::{Args, ValueEnum};
-use flitwise::replay::trace::{ComputeTime, Reading};
+use flitwise::replay::trace::{ComputeTime, Reading, Wording};
 use flitwise::units::{Picoseconds, Ratio};
 use flitwise_formats::source::shown;
 use std::path::Path;
@@ -26,9 +26,14 @@ pub(super) struct ReadingArgs {
 
 /// A speed as an experiment has it: `1e9`.
 fn flops(text: &str) -> Result<Ratio, String> {
-    let number = text.parse::<f64>().ok().and_then(Ratio::from_f64);
-    let number = number.filter(|speed| *speed != Ratio::ZERO);
-    number.ok_or_else(|| "it is no number of flops per second above 0, such as 1e9".to_owned())
+    let number = text.parse::<f64>().ok();
+    let positive = number.filter(|speed| speed.is_finite() && *speed > 0.0);
+    let positive = positive.ok_or("it is no number of flops per second above 0, such as 1e9")?;
+    let speed = Ratio::from_f64(positive).filter(|speed| *speed != Ratio::ZERO);
+    speed.ok_or_else(|| {
+        "a number of flops per second is a fraction of two whole numbers below 2^64, so from 1e-19 to 1.8e19, such as 1e9"
+            .to_owned()
+    })
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -52,6 +57,30 @@ impl ReadingArgs {
             compute_time,
             skip_unsupported: self.skip_unsupported,
             poll_gap_ps: self.poll_gap.map_or(default.poll_gap_ps, |gap| gap.0),
+            wording: Wording::Options,
+        }
+    }
+
+    /// Says which options are for traces of other formats than `format`, that of the trace at `path`. A speed concerns
+    /// every trace that becomes TI, too.
+    pub(super) fn warn_of_unused(&self, path: &Path, format: &str, becomes_ti: bool) {
+        let options = [
+            (
+                self.host_speed.is_some() && !becomes_ti,
+                "--host-speed",
+                "TI",
+            ),
+            (self.compute_time.is_some(), "--compute-time", "DUMPI"),
+            (self.skip_unsupported, "--skip-unsupported", "DUMPI"),
+            (self.poll_gap.is_some(), "--poll-gap", "DUMPI"),
+        ];
+        for (given, option, of) in options {
+            if given && of != format {
+                tell(format_args!(
+                    "warning: {option} does nothing for `{}`, a trace of {format}",
+                    shown(path).display()
+                ));
+            }
         }
     }
 
@@ -63,6 +92,24 @@ impl ReadingArgs {
                 "{} counts flops, and a rank is taken to do {speed} of them a second: --host-speed says how many it does",
                 shown(path).display()
             ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::flops;
+
+    #[test]
+    fn speeds_have_bounds() {
+        assert!(flops("1e9").is_ok() && flops("0.5").is_ok() && flops("1e-19").is_ok());
+        for no_speed in ["0", "-1", "nan", "inf", "fast"] {
+            let why = flops(no_speed).unwrap_err();
+            assert!(why.contains("above 0"), "{no_speed}: {why}");
+        }
+        for beyond in ["1e-30", "1e30"] {
+            let why = flops(beyond).unwrap_err();
+            assert!(why.contains("from 1e-19 to 1.8e19"), "{beyond}: {why}");
         }
     }
 }

@@ -76,6 +76,15 @@ impl Place {
     }
 }
 
+impl From<flitwise_formats::Place> for Place {
+    fn from(place: flitwise_formats::Place) -> Self {
+        match place {
+            flitwise_formats::Place::Line(line) => Self::line(line),
+            flitwise_formats::Place::Byte(offset) => Self::byte(offset),
+        }
+    }
+}
+
 impl From<Place> for flitwise_formats::Place {
     fn from(place: Place) -> Self {
         match place.0 & Place::BYTE {

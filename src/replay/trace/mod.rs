@@ -9,7 +9,7 @@ mod kept;
 pub mod ti;
 pub mod vef;
 
-use super::program::{Program, StopCheck};
+use super::program::{Program, RankId, StopCheck};
 use crate::units::Ratio;
 use flitwise_formats::goal::Schedule;
 use flitwise_formats::source::Input;
@@ -66,9 +66,15 @@ pub trait TraceFile: Send + Sync {
         None
     }
 
-    /// The calls that can't be replayed, with how many there are; `None` without any. [`Reading::skip_unsupported`]
+    /// The calls that can't be replayed: a text for each kind, with how many there are. [`Reading::skip_unsupported`]
     /// leaves them out.
-    fn unsupported(&self) -> Option<String> {
+    fn unsupported(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The file of a rank; `None` if it is in the one by which the trace is given.
+    fn file_of(&self, rank: RankId) -> Option<&Path> {
+        let _ = rank;
         None
     }
 
@@ -112,6 +118,41 @@ pub struct Reading {
     pub skip_unsupported: bool,
     /// The longest time before a poll of a DUMPI trace that is one of its loop, and no computation, in picoseconds.
     pub poll_gap_ps: u64,
+    /// What messages call all this.
+    pub wording: Wording,
+}
+
+/// What messages call the parts of a [`Reading`]: a cure has to name what the user can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wording {
+    /// Keys of a job.
+    #[default]
+    Keys,
+    /// Options of a command.
+    Options,
+}
+
+impl Wording {
+    fn host_speed(self) -> &'static str {
+        match self {
+            Self::Keys => "host_speed",
+            Self::Options => "--host-speed",
+        }
+    }
+
+    fn compute_time(self) -> &'static str {
+        match self {
+            Self::Keys => "compute_time",
+            Self::Options => "--compute-time",
+        }
+    }
+
+    fn skip_unsupported(self) -> &'static str {
+        match self {
+            Self::Keys => "skip_unsupported = true",
+            Self::Options => "--skip-unsupported",
+        }
+    }
 }
 
 /// A clock by which a trace says what its ranks compute.
@@ -149,6 +190,7 @@ impl Default for Reading {
             compute_time: None,
             skip_unsupported: false,
             poll_gap_ps: POLL_GAP_PS,
+            wording: Wording::default(),
         }
     }
 }

@@ -3,9 +3,10 @@
 use super::write::{File, Head, Value, function};
 use super::{barrier, calls, checked, directory, operations_of, rank};
 use flitwise::config::resolve_text;
+use flitwise::convert::{Form, convert};
 use flitwise::replay::mpi::Call;
 use flitwise::replay::program::StopCheck;
-use flitwise::replay::trace::{ComputeTime, Reading, check_file};
+use flitwise::replay::trace::{ComputeTime, Reading, Wording, check_file};
 use flitwise::results::result_json;
 use flitwise::run::{Control, run_plan};
 use std::path::Path;
@@ -64,6 +65,26 @@ fn one_sided_calls_are_counted_and_left_out_on_request() {
     ];
     says(&refused, &parts);
     a_collective_is_left(dir.path());
+    let on_the_command_line = Reading {
+        wording: Wording::Options,
+        ..Reading::default()
+    };
+    let refused = not_opened(dir.path(), &on_the_command_line);
+    says(
+        &refused,
+        &["; a replay has no counterpart for them: --skip-unsupported leaves them out"],
+    );
+    // A conversion says what it leaves out.
+    let skipping = Reading {
+        skip_unsupported: true,
+        ..Reading::default()
+    };
+    let file = checked(dir.path());
+    let written = convert(&*file, dir.path(), &skipping, Form::Vef3, &mut Vec::new()).unwrap();
+    let [said] = &written.losses[..] else {
+        panic!("{:?}", written.losses);
+    };
+    says(said, &["6 calls of one-sided communication", " left out"]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::requests::Requests;
 use super::survey::Known;
 use crate::replay::mpi::{Call as Does, RequestId, SendMode, Tag, Until};
 use crate::replay::program::{Action, After, Op, Place, RankId};
+use crate::replay::trace::Wording;
 use flitwise_formats::dumpi::handle::{ANY_SOURCE, ANY_TAG};
 use flitwise_formats::dumpi::{Call, Comm, Message, Record, Request, Status, Types};
 use hashbrown::HashMap;
@@ -25,6 +26,7 @@ pub(super) struct Caller {
     pub id: RankId,
     known: Arc<Known>,
     skip_unsupported: bool,
+    wording: Wording,
     types: Types,
     comms: HashMap<Comm, Arc<Resolved>>,
     /// Constructors of communicators so far.
@@ -72,6 +74,7 @@ impl Caller {
             id,
             known,
             skip_unsupported: settings.skip_unsupported,
+            wording: settings.wording,
             types,
             comms: comms.into_iter().collect(),
             constructed: 0,
@@ -174,7 +177,8 @@ impl Caller {
             Some(comm) => Ok(Some(Arc::clone(comm))),
             None if self.skip_unsupported => Ok(None),
             None => Err(format!(
-                "the members of {comm} are not known; skip_unsupported = true leaves the call out"
+                "the members of {comm} are not known; {} leaves the call out",
+                self.wording.skip_unsupported()
             )),
         }
     }

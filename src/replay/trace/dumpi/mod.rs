@@ -14,7 +14,7 @@ mod survey;
 mod unsupported;
 
 use crate::replay::agreement::{Disagreement, compare};
-use crate::replay::program::{Program, StopCheck};
+use crate::replay::program::{Program, RankId, StopCheck};
 use crate::replay::trace::{ComputeTime, QUOTED, Reading, TraceFile, TraceFormat};
 use anyhow::{Context, bail};
 use flitwise_formats::dumpi::{Check, Record, Set, check_seen};
@@ -104,20 +104,21 @@ struct DumpiFile {
 
 impl DumpiFile {
     /// The clock of the computations.
-    fn clock(&self, wanted: Option<ComputeTime>) -> anyhow::Result<Option<ComputeTime>> {
+    fn clock(&self, reading: &Reading) -> anyhow::Result<Option<ComputeTime>> {
         let lacks = |clock| match clock {
             ComputeTime::Wall => self.known.without_wall,
             ComputeTime::Cpu => self.known.without_cpu,
         };
-        match wanted {
+        match reading.compute_time {
             None => Ok([ComputeTime::Wall, ComputeTime::Cpu]
                 .into_iter()
                 .find(|&clock| lacks(clock) == 0)),
             Some(clock) if lacks(clock) == 0 => Ok(Some(clock)),
             Some(clock) => {
                 let (calls, name) = (lacks(clock), clock.name());
+                let asking = reading.wording.compute_time();
                 bail!(
-                    "{calls} calls lack the {name} time that compute_time asks for; leave it out to take the time that is there"
+                    "{calls} calls lack the {name} time that {asking} asks for; leave it out to take the time that is there"
                 )
             }
         }
@@ -137,9 +138,12 @@ impl TraceFile for DumpiFile {
         self.known.calls
     }
 
-    fn unsupported(&self) -> Option<String> {
-        let unsupported = &self.known.unsupported;
-        (!unsupported.is_empty()).then(|| unsupported.to_string())
+    fn unsupported(&self) -> Vec<String> {
+        self.known.unsupported.kinds()
+    }
+
+    fn file_of(&self, rank: RankId) -> Option<&Path> {
+        self.set.file(rank.get())
     }
 
     fn agreement(
@@ -184,15 +188,19 @@ impl TraceFile for DumpiFile {
         stop: StopCheck<'a>,
     ) -> anyhow::Result<Box<dyn Program + 'a>> {
         let shown = || self.set.path().display().to_string();
-        if let Some(unsupported) = self.unsupported().filter(|_| !reading.skip_unsupported) {
+        let unsupported = self.unsupported();
+        if !unsupported.is_empty() && !reading.skip_unsupported {
             bail!(
-                "{}: has {unsupported}; a replay has no counterpart for them: skip_unsupported = true leaves them out",
-                shown()
+                "{}: has {}; a replay has no counterpart for them: {} leaves them out",
+                shown(),
+                unsupported.join(", "),
+                reading.wording.skip_unsupported()
             );
         }
         let settings = Settings {
-            clock: self.clock(reading.compute_time).with_context(shown)?,
+            clock: self.clock(reading).with_context(shown)?,
             skip_unsupported: reading.skip_unsupported,
+            wording: reading.wording,
             loops: Loops {
                 longest_ps: reading.poll_gap_ps,
                 ..Loops::default()

@@ -6,7 +6,7 @@ use super::gaps::Loops;
 use super::survey::Known;
 use crate::replay::mpi::CommId;
 use crate::replay::program::{Op, Program, RankId, StopCheck, StreamId};
-use crate::replay::trace::ComputeTime;
+use crate::replay::trace::{ComputeTime, Wording};
 use anyhow::Context;
 use flitwise_formats::dumpi::{Problem, Reader, Set};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ pub(super) struct Settings {
     pub clock: Option<ComputeTime>,
     /// Calls that can't be replayed are left out.
     pub skip_unsupported: bool,
+    /// What messages call its parts.
+    pub wording: Wording,
     /// Which time is one of a loop that polls.
     pub loops: Loops,
 }

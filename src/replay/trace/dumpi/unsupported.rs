@@ -1,7 +1,6 @@
 //! Calls that cannot be replayed.
 
 use flitwise_formats::dumpi::{Call, Comm, Problem};
-use std::fmt;
 
 /// Why a call can't be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,29 +41,20 @@ impl Unsupported {
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.found.iter().all(Option::is_none)
-    }
-}
-
-impl fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut first = true;
-        for ((_, what), found) in KINDS.iter().zip(&self.found) {
-            let Some((count, place)) = found else {
-                continue;
-            };
-            let separator = if first { "" } else { ", " };
-            first = false;
-            let s = if *count == 1 { "" } else { "s" };
-            let function = place.within.unwrap_or_default();
-            write!(
-                f,
-                "{separator}{count} call{s} {what} (the first is {function} of rank {} at byte {})",
-                place.rank, place.offset
-            )?;
-        }
-        Ok(())
+    /// A text for each kind that there is.
+    pub fn kinds(&self) -> Vec<String> {
+        let kinds = KINDS.iter().zip(&self.found);
+        kinds
+            .filter_map(|((_, what), found)| {
+                let (count, first) = found.as_ref()?;
+                let s = if *count == 1 { "" } else { "s" };
+                let function = first.within.unwrap_or_default();
+                Some(format!(
+                    "{count} call{s} {what} (the first is {function} of rank {} at byte {})",
+                    first.rank, first.offset
+                ))
+            })
+            .collect()
     }
 }
 

@@ -4,7 +4,6 @@ use crate::replay::mpi::{Call, CommId, RequestId, SendMode, Tag};
 use crate::replay::program::{Action, After, Op, Place, Program, RankId, StreamId};
 use anyhow::Context;
 use flitwise_formats::goal::{Block, Kind, Node, Schedule, Task};
-use flitwise_formats::place;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
@@ -173,17 +172,9 @@ impl RankState {
     }
 }
 
-/// Where the schedule has an operation.
-fn place_of(node: &Node) -> Place {
-    match node.place {
-        place::Place::Line(line) => Place::line(line),
-        place::Place::Byte(offset) => Place::byte(offset),
-    }
-}
-
 /// An operation of a schedule as the replay carries it out; its request has its number.
 fn operation(index: u32, node: &Node) -> anyhow::Result<Op> {
-    let place = place_of(node);
+    let place = Place::from(node.place);
     let comm = CommId::new(0);
     // A tag has 32 bits in both; as a signed number it is another one, but no two become the same.
     let tag = |tag: u32| Tag(tag.cast_signed());
@@ -253,7 +244,7 @@ impl Program for GoalProgram {
         // Whoever asks has the program for reading alone.
         let mut block = state.block.clone();
         let node = block.node(u32::try_from(request.0).ok()?).ok()?;
-        Some(place_of(&node))
+        Some(node.place.into())
     }
 
     fn woken(&mut self, rank: RankId) -> Option<StreamId> {

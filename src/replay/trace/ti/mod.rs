@@ -6,7 +6,7 @@ mod program;
 pub use program::TiProgram;
 
 use super::refusal;
-use crate::replay::program::{Program, StopCheck};
+use crate::replay::program::{Program, RankId, StopCheck};
 use crate::replay::trace::{Reading, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_formats::source::Input;
@@ -77,12 +77,16 @@ impl TraceFile for TiFile {
         parts
     }
 
+    fn file_of(&self, rank: RankId) -> Option<&Path> {
+        Some(self.trace.path_of(rank.get()))
+    }
+
     fn open<'a>(
         &self,
         reading: &Reading,
         _: StopCheck<'a>,
     ) -> anyhow::Result<Box<dyn Program + 'a>> {
-        let program = TiProgram::new(self.trace.clone(), reading.host_speed)?;
+        let program = TiProgram::new(self.trace.clone(), reading)?;
         Ok(Box::new(program))
     }
 }

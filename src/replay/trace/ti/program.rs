@@ -3,7 +3,7 @@
 use super::collective::contribution;
 use crate::replay::mpi::{Call, CommId, Communicator, RequestId, SendMode, Tag, Until};
 use crate::replay::program::{Action as Does, After, Op, Place, Program, RankId, StreamId};
-use crate::units::Ratio;
+use crate::replay::trace::Reading;
 use anyhow::Context;
 use flitwise_formats::ti::{Action, Actions, Elements, Mode, Request, Requests, Trace};
 use std::collections::VecDeque;
@@ -21,9 +21,17 @@ const PS_PER_S: f64 = 1e12;
 /// A trace being replayed, read as its ranks go on.
 pub struct TiProgram {
     trace: Trace,
-    host_speed: f64,
+    speed: Speed,
     world: Arc<Communicator>,
     ranks: Vec<Rank>,
+}
+
+/// How fast ranks compute.
+#[derive(Clone, Copy)]
+struct Speed {
+    flops_per_s: f64,
+    /// What messages call it.
+    name: &'static str,
 }
 
 /// How far a rank is.
@@ -65,20 +73,21 @@ impl Rank {
     }
 
     /// The computation since the last call, in picoseconds.
-    fn compute_ps(&mut self, host_speed: f64) -> anyhow::Result<u64> {
+    fn compute_ps(&mut self, speed: Speed) -> anyhow::Result<u64> {
         let seconds = std::mem::take(&mut self.seconds);
-        let ps = (std::mem::take(&mut self.flops) / host_speed + seconds) * PS_PER_S;
+        let ps = (std::mem::take(&mut self.flops) / speed.flops_per_s + seconds) * PS_PER_S;
         anyhow::ensure!(
             ps < u64::MAX as f64,
-            "{}, line {}: a computation that ends beyond the range of time; raise host_speed",
+            "{}:{}: a computation that ends beyond the range of time; raise {}",
             self.actions.path().display(),
-            self.line
+            self.line,
+            speed.name
         );
         Ok(ps.round() as u64)
     }
 
-    fn does(&mut self, action: Does, host_speed: f64) -> anyhow::Result<()> {
-        let compute_ps = self.compute_ps(host_speed)?;
+    fn does(&mut self, action: Does, speed: Speed) -> anyhow::Result<()> {
+        let compute_ps = self.compute_ps(speed)?;
         self.ready.push_back(Op {
             after: After::Previous,
             compute_ps,
@@ -90,12 +99,12 @@ impl Rank {
     }
 
     /// Reads actions until there is a call, or they end.
-    fn read(&mut self, world: &Arc<Communicator>, host_speed: f64) -> anyhow::Result<()> {
+    fn read(&mut self, world: &Arc<Communicator>, speed: Speed) -> anyhow::Result<()> {
         while self.ready.is_empty() && !self.ended {
             let Some((line, action)) = self.actions.next_action()? else {
                 self.ended = true;
                 // What the rank computes at its end counts.
-                return self.does(Does::Marker, host_speed);
+                return self.does(Does::Marker, speed);
             };
             self.line = line;
             match action {
@@ -103,7 +112,7 @@ impl Rank {
                 Action::Sleep { seconds } => self.seconds += seconds,
                 action => {
                     for call in self.calls(&action, world) {
-                        self.does(Does::Mpi(Box::new(call)), host_speed)?;
+                        self.does(Does::Mpi(Box::new(call)), speed)?;
                     }
                     self.flops += std::mem::take(&mut self.of_collective);
                 }
@@ -279,15 +288,18 @@ fn wait(requests: Vec<RequestId>, until: Until) -> Call {
 }
 
 impl TiProgram {
-    /// A trace from its start, whose ranks compute at `host_speed` flops per second.
+    /// A trace from its start, whose ranks compute as fast as `reading` says.
     ///
     /// # Errors
     /// If the trace can't be read.
-    pub fn new(trace: Trace, host_speed: Ratio) -> anyhow::Result<Self> {
+    pub fn new(trace: Trace, reading: &Reading) -> anyhow::Result<Self> {
         let count = trace.ranks();
         let ranks = (0..count).map(|rank| Rank::new(&trace, rank));
         Ok(Self {
-            host_speed: host_speed.to_f64(),
+            speed: Speed {
+                flops_per_s: reading.host_speed.to_f64(),
+                name: reading.wording.host_speed(),
+            },
             world: Arc::new(Communicator {
                 id: CommId::new(0),
                 members: RankId::all(count).collect(),
@@ -306,7 +318,7 @@ impl Program for TiProgram {
     fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
         let state = self.ranks.get_mut(rank.index());
         let state = state.with_context(|| format!("there is no rank {rank}"))?;
-        state.read(&self.world, self.host_speed)?;
+        state.read(&self.world, self.speed)?;
         Ok(state.ready.pop_front())
     }
 

@@ -1,0 +1,70 @@
+//! What the ranks of a trace wait for that does not end.
+
+use super::super::expand::FIRST_TAG;
+use super::super::graph::Task;
+use super::Machine;
+use crate::replay::program::{Place, RankId};
+
+/// A rank that waits for ever.
+#[derive(Debug)]
+pub(in crate::convert) struct Stalled {
+    pub rank: RankId,
+    /// Where the trace has the operation that can't start or end.
+    pub place: Option<Place>,
+    /// For what it waits.
+    pub awaited: String,
+}
+
+impl Machine<'_> {
+    /// The ranks with operations that can't start or end, ascending.
+    pub(super) fn stalled(&self) -> Vec<Stalled> {
+        let ranks = (0..).zip(&self.ranks).filter(|(_, rank)| rank.open > 0);
+        ranks.map(|(rank, _)| self.stalled_rank(rank)).collect()
+    }
+
+    fn stalled_rank(&self, rank: u32) -> Stalled {
+        let (node, awaited) = self
+            .message(rank)
+            .or_else(|| self.collective(rank))
+            .unwrap_or_else(|| (0, "an operation that can't start".into()));
+        let nodes = self.graph.ranks.get(rank as usize);
+        let node = nodes.and_then(|nodes| nodes.get(node as usize));
+        Stalled {
+            rank: RankId::new(rank),
+            place: node.and_then(|node| node.place),
+            awaited,
+        }
+    }
+
+    /// The receive that was posted first of those that the trace has, and its message.
+    fn message(&self, rank: u32) -> Option<(u32, String)> {
+        let nodes = &self.graph.ranks[rank as usize];
+        let posted = self.ranks[rank as usize].queues.posted();
+        let placed = posted.filter(|&(_, _, &node)| nodes[node as usize].place.is_some());
+        let (pattern, _, &node) = placed.min_by_key(|(_, number, _)| *number)?;
+        let from = pattern.from;
+        let from = from.map_or_else(|| "any rank".into(), |from| format!("rank {from}"));
+        let awaited = match pattern.tag.map(|tag| tag.0.cast_unsigned()) {
+            Some(tag) if tag >= FIRST_TAG => format!("a message from {from} in a collective"),
+            Some(tag) => format!("a message from {from} (tag {tag})"),
+            None => format!("a message from {from} (any tag)"),
+        };
+        Some((node, awaited))
+    }
+
+    /// The collective that it entered first of those that do not end, and who is missing in it.
+    fn collective(&self, rank: u32) -> Option<(u32, String)> {
+        let waits = self.entered.values().flat_map(|entered| {
+            let of_rank = entered.waiting.iter().filter(move |(of, _)| *of == rank);
+            of_rank.map(|&(_, node)| (node, entered.count))
+        });
+        let (node, count) = waits.min()?;
+        let Task::Collective(entry) = &self.graph.ranks[rank as usize][node as usize].task else {
+            return None;
+        };
+        let (name, members) = (entry.name(), entry.members.len());
+        let missing = members.saturating_sub(count);
+        let awaited = format!("the {name}, which {missing} of {members} members have not entered");
+        Some((node, awaited))
+    }
+}
