@@ -1,7 +1,7 @@
 //! `flitwise trace convert`.
 
 use super::opened::{Opened, checked, from_start, open};
-use super::output::{Output, Written, or_gone, warn_of};
+use super::output::{Output, Written, failed_conversion, or_gone, warn_of};
 use super::reading::ReadingArgs;
 use super::{broken, info::format_name};
 use crate::cli::{CliError, bad_trace};
@@ -85,14 +85,18 @@ fn to_another(args: &ConvertArgs, input: &Input) -> Result<(), CliError> {
     }
     let reading = args.reading.reading();
     let file = checked(input)?;
-    let mut output = Output::open(&args.output)?;
-    let name = shown(&args.input);
+    let becomes_ti = form == convert::Form::Ti;
+    let input = &args.input;
+    args.reading
+        .warn_of_unused(input, file.format(), becomes_ti);
+    let mut output = Output::beside(input, &file.parts(), &args.output)?;
+    let name = shown(input);
     let written = match convert::convert(&*file, name, &reading, form, &mut output) {
         Ok(written) => written,
-        Err(e) => return or_write(e, args),
+        Err(e) => return failed_conversion(e, &args.output).map_or(Ok(()), Err),
     };
     let what = format!("becomes {format}");
-    warn_of(&args.input, &what, &written.losses);
+    warn_of(input, &what, &written.losses);
     let written = Written {
         format,
         ps_per_unit: written.ps_per_unit,
@@ -106,29 +110,6 @@ fn to_another(args: &ConvertArgs, input: &Input) -> Result<(), CliError> {
         losses: written.losses,
     };
     output.finish(&written, args.json)
-}
-
-/// An output that can't be written is no fault of the input.
-fn or_write(error: anyhow::Error, args: &ConvertArgs) -> Result<(), CliError> {
-    use flitwise_formats::{Error, goal::WriteError as Goal, ti::WriteError as Ti};
-    let error = match error.downcast::<std::io::Error>() {
-        Ok(e) => return or_gone(Err(e), &args.output),
-        Err(error) => error,
-    };
-    let error = match error.downcast::<Goal>() {
-        Ok(Goal::Write(e)) => return or_gone(Err(e), &args.output),
-        Ok(e) => e.into(),
-        Err(error) => error,
-    };
-    let error = match error.downcast::<Ti>() {
-        Ok(Ti::Write(e)) => return or_gone(Err(e), &args.output),
-        Ok(e) => e.into(),
-        Err(error) => error,
-    };
-    Err(match error.downcast_ref::<Error>() {
-        Some(e) => bad_trace(e),
-        None => CliError::BadInput(format!("{}: {error:#}", shown(&args.input).display())),
-    })
 }
 
 /// From VEF to VEF, line by line.
@@ -145,7 +126,8 @@ fn of_vef(args: &ConvertArgs, source: Source, version: Version) -> Result<(), Cl
         version,
         ps_per_unit: unit,
     };
-    let output = Output::open(&args.output)?;
+    args.reading.warn_of_unused(input, "VEF", false);
+    let output = Output::beside(input, &[], &args.output)?;
     let (check, output) = match flitwise_formats::vef::convert(&mut reader, target, output) {
         Ok(done) => done,
         Err(ConvertError::Write(e)) => return or_gone(Err(e), &args.output),

@@ -1,12 +1,12 @@
 //! The files to which commands write traces, and the report about them.
 
-use crate::cli::{CliError, print, signal, tell};
+use crate::cli::{CliError, bad_trace, print, signal, tell};
 use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::Sink;
 use flitwise_formats::source::shown;
 use serde_json::json;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Version of the JSON.
 const SCHEMA: &str = "flitwise-trace-written-1";
@@ -22,7 +22,19 @@ pub(super) enum Output {
 
 impl Output {
     /// Opens an output before the work that fills it; from then on a signal removes an unfinished
-    /// file.
+    /// file. It must be none of the files that are read: the trace at `input`, with its other files `parts`.
+    pub fn beside(input: &Path, parts: &[PathBuf], path: &Path) -> Result<Self, CliError> {
+        match is_read(input, parts, path) {
+            true => Err(CliError::BadInput(format!(
+                "{}: is a file of the trace that is read, {}: name another file",
+                path.display(),
+                shown(input).display()
+            ))),
+            false => Self::open(path),
+        }
+    }
+
+    /// The same for a trace that is not made of another.
     pub fn open(path: &Path) -> Result<Self, CliError> {
         if path == Path::new("-") {
             let out = BufWriter::with_capacity(BUFFER, io::stdout());
@@ -70,6 +82,51 @@ impl Write for Output {
             Self::Stdout(out) => out.flush(),
         }
     }
+}
+
+/// True if `output` is a file of the trace at `input`, with its other files `parts`. What is in a directory may be all
+/// that is left of a recording, such as its metafile.
+fn is_read(input: &Path, parts: &[PathBuf], output: &Path) -> bool {
+    let Ok(output) = output.canonicalize() else {
+        return false;
+    };
+    if !output.is_file() {
+        return false;
+    }
+    let canonical = |path: &Path| path.canonicalize().ok();
+    let given = canonical(input);
+    let within = given.as_deref().filter(|given| given.is_dir());
+    given.as_ref() == Some(&output)
+        || within.is_some_and(|dir| output.parent() == Some(dir))
+        || (parts.iter()).any(|part| canonical(part).as_ref() == Some(&output))
+}
+
+/// Why a conversion into the file at `output` failed; `None` if its reader has gone away. An output that can't be written
+/// is no fault of the input.
+pub(super) fn failed_conversion(error: anyhow::Error, output: &Path) -> Option<CliError> {
+    use flitwise_formats::{Error, goal::WriteError as Goal, ti::WriteError as Ti};
+    let unwritten = |e: io::Error| or_gone(Err(e), output).err();
+    let error = match error.downcast::<io::Error>() {
+        Ok(e) => return unwritten(e),
+        Err(error) => error,
+    };
+    let error = match error.downcast::<Goal>() {
+        Ok(Goal::Write(e)) => return unwritten(e),
+        Ok(Goal::Read(e)) => e.into(),
+        Ok(e) => e.into(),
+        Err(error) => error,
+    };
+    let error = match error.downcast::<Ti>() {
+        Ok(Ti::Write(e)) => return unwritten(e),
+        Ok(Ti::Read(e)) => e.into(),
+        Ok(e) => e.into(),
+        Err(error) => error,
+    };
+    Some(match error.downcast_ref::<Error>() {
+        Some(e) => bad_trace(e),
+        // It names the file.
+        None => CliError::BadInput(format!("{error:#}")),
+    })
 }
 
 /// The result of a write; a reader that has gone away is no error.
