@@ -78,7 +78,7 @@ fn sliced(trace: &Path, [a, b]: [u64; 2], pick: u8) -> Option<tempfile::NamedTem
     };
     let plan = match Plan::make(trace, &cut) {
         Ok(plan) => plan,
-        Err(SliceError::Refused(_)) => return None,
+        Err(SliceError::Nothing { .. }) => return None,
         Err(e) => panic!("{e}"),
     };
     let out = tempfile::NamedTempFile::with_suffix(".vef").unwrap();

@@ -1,18 +1,18 @@
 //! `flitwise trace slice`.
 
 use super::opened::{Opened, checked, from_start, open};
-use super::output::{Output, Written, or_gone, warn_of};
+use super::output::{Output, Written, failed_conversion, or_gone, warn_of};
 use super::reading::ReadingArgs;
 use super::{broken, info::format_name};
 use crate::cli::{CliError, bad_trace};
 use clap::{ArgGroup, Args};
 use flitwise::convert::{Form, convert};
-use flitwise::replay::trace::Reading;
-use flitwise::units::Picoseconds;
+use flitwise::replay::trace::{Reading, TraceFile};
+use flitwise::units::{Picoseconds, human_time};
 use flitwise_formats::limits::MAX_TASKS;
 use flitwise_formats::quote::quoted;
 use flitwise_formats::source::{Input, shown};
-use flitwise_formats::vef::{Cut, Plan, SliceError};
+use flitwise_formats::vef::{Check, Cut, Plan, SliceError};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -86,11 +86,18 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
         ranks: args.ranks.as_ref().map(|r| r.0.clone()),
     };
     let name = shown(&args.input).display();
-    let input = input_of(&args.input, &args.reading)?;
-    let output = Output::open(&args.output)?;
+    let Sliced {
+        input,
+        parts,
+        hidden,
+        losses,
+    } = input_of(&args.input, &args.reading)?;
+    let output = Output::beside(&args.input, &parts, &args.output)?;
     let refused = |e: SliceError| match e {
         SliceError::Write(e) => or_gone(Err(e), &args.output).err(),
+        SliceError::Broken(check) if hidden => Some(uncut(&args.input, &check)),
         SliceError::Broken(check) => Some(broken(&args.input, &check)),
+        SliceError::Nothing { span_ps } => Some(nothing(args, span_ps)),
         SliceError::Refused(why) => Some(CliError::BadInput(format!("{name}: {why}"))),
         SliceError::Read(e) => Some(bad_trace(&e)),
         e => Some(CliError::BadInput(e.to_string())),
@@ -114,40 +121,107 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
         markers: header.messages - plan.messages(),
         collectives: header.collectives,
         members: header.members,
+        losses,
         ..Written::default()
     }
     .vef_records();
     output.finish(&written, args.json)
 }
 
-/// The trace as VEF. Of another format, its VEF3 is in a file without a name.
-fn input_of(path: &Path, reading: &ReadingArgs) -> Result<Input, CliError> {
-    let source = match open(path)? {
-        Opened::Vef(source) => source,
-        Opened::Ti(input) => {
-            reading.warn_of_speed(path);
-            return as_vef(path, &input, &reading.reading());
-        }
-        Opened::Goal(input) | Opened::Dumpi(input) => {
-            return as_vef(path, &input, &reading.reading());
-        }
-    };
-    from_start(path, source)
+/// What is cut.
+struct Sliced {
+    /// The trace as VEF.
+    input: Input,
+    /// The files of the trace besides the one by which it is given.
+    parts: Vec<PathBuf>,
+    /// The VEF is in a file without a name, whose lines nobody can look up.
+    hidden: bool,
+    /// What is not as it was, because the trace became VEF.
+    losses: Vec<String>,
 }
 
-fn as_vef(path: &Path, input: &Input, reading: &Reading) -> Result<Input, CliError> {
-    let file = checked(input)?;
-    let failed = |e: std::io::Error| {
-        let dir = std::env::temp_dir();
-        CliError::Failed(format!("cannot write to {}: {e}", dir.display()))
+/// The trace as VEF. Of another format, its VEF3 is in a file without a name.
+fn input_of(path: &Path, reading: &ReadingArgs) -> Result<Sliced, CliError> {
+    let (input, hidden) = match open(path)? {
+        Opened::Vef(source) => {
+            reading.warn_of_unused(path, "VEF", false);
+            (from_start(path, source)?, false)
+        }
+        Opened::Ti(input) => {
+            reading.warn_of_speed(path);
+            (input, true)
+        }
+        Opened::Goal(input) | Opened::Dumpi(input) => (input, true),
     };
+    if !hidden {
+        let (parts, losses) = (Vec::new(), Vec::new());
+        return Ok(Sliced {
+            input,
+            parts,
+            hidden,
+            losses,
+        });
+    }
+    let file = checked(&input)?;
+    reading.warn_of_unused(path, file.format(), false);
+    let (input, losses) = as_vef(path, &*file, &reading.reading())?;
+    Ok(Sliced {
+        input,
+        parts: file.parts(),
+        hidden,
+        losses,
+    })
+}
+
+/// The trace as VEF, and what is not as it was.
+fn as_vef(
+    path: &Path,
+    file: &dyn TraceFile,
+    reading: &Reading,
+) -> Result<(Input, Vec<String>), CliError> {
+    let dir = std::env::temp_dir();
+    let failed =
+        |e: std::io::Error| CliError::Failed(format!("cannot write to {}: {e}", dir.display()));
     let temporary = tempfile::tempfile().map_err(failed)?;
     let mut out = BufWriter::new(temporary.try_clone().map_err(failed)?);
-    let written = convert(&*file, shown(path), reading, Form::Vef3, &mut out);
-    let written = written.map_err(|e| CliError::BadInput(format!("{e:#}")))?;
+    let written = match convert(file, shown(path), reading, Form::Vef3, &mut out) {
+        Ok(written) => written,
+        Err(e) => {
+            let gone = || CliError::Failed(format!("cannot write to {}", dir.display()));
+            return Err(failed_conversion(e, &dir).unwrap_or_else(gone));
+        }
+    };
     warn_of(path, "is cut as VEF3", &written.losses);
     drop(out);
-    Ok(Input::of_file(path, temporary))
+    Ok((Input::of_file(path, temporary), written.losses))
+}
+
+/// Why a trace whose VEF3 does not check clean is not cut: without the lines of that.
+#[cold]
+fn uncut(path: &Path, check: &Check) -> CliError {
+    let name = shown(path).display();
+    let why = check.errors.first().map_or("", |e| e.message.as_str());
+    CliError::BadInput(format!(
+        "{name}: can't be cut, because its VEF3 is broken: {why}; write that with `flitwise trace convert`, and correct \
+         what `flitwise trace check` says of it"
+    ))
+}
+
+/// Why a slice of nothing is refused.
+#[cold]
+fn nothing(args: &SliceArgs, span_ps: u64) -> CliError {
+    let name = shown(&args.input).display();
+    let (whose, cure) = match args.ranks {
+        Some(_) => (" of these ranks", "choose another window or other ranks"),
+        None => ("", "choose another window"),
+    };
+    let from = human_time(args.from.map_or(0, |t| t.0));
+    let to = (args.to).map_or_else(|| "the end".to_owned(), |t| human_time(t.0));
+    let span = human_time(span_ps);
+    CliError::BadInput(format!(
+        "{name}: nothing remains: no message, marker or complete collective{whose} starts from {from} to {to}; the records of \
+         the trace start from 0 ps to {span} of its ideal clock: {cure}"
+    ))
 }
 
 #[cfg(test)]

@@ -47,6 +47,14 @@ pub enum SliceError {
     /// The trace is broken; the check has the errors.
     #[error("the trace is broken")]
     Broken(Box<Check>),
+    /// No record remains.
+    #[error(
+        "nothing remains: the records of the trace start from 0 to {span_ps} ps of its ideal clock"
+    )]
+    Nothing {
+        /// Last start of a record of the whole trace, on the ideal clock, in picoseconds.
+        span_ps: u64,
+    },
     /// The cut makes no sense for this trace.
     #[error("{0}")]
     Refused(String),
@@ -203,11 +211,8 @@ impl Plan {
         let found = selection.finish().map_err(SliceError::Refused)?;
         let records = found.messages + found.markers + found.members;
         if records == 0 {
-            let span = u128::from(found.span) * u128::from(input.ps_per_unit);
-            return Err(SliceError::Refused(format!(
-                "nothing remains: the records of the trace start between 0 and {span} ps of its \
-                 ideal clock"
-            )));
+            let span_ps = found.span.saturating_mul(input.ps_per_unit);
+            return Err(SliceError::Nothing { span_ps });
         }
         let mut comm_numbers = Vec::with_capacity(part.comms.len());
         let mut comms = Vec::new();
