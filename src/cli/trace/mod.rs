@@ -29,7 +29,7 @@ pub enum TraceCommand {
     Info(info::InfoArgs),
     /// Reads a trace completely and reports what is wrong with it, by line.
     #[command(
-        after_help = "Example:\n  flitwise trace check traces/hpl-16.vef.gz\n\nExits 0 if the trace can be replayed, else 2. docs/result.md describes the JSON."
+        after_help = "Example:\n  flitwise trace check traces/hpl-16.vef.gz\n\nExits 0 if it finds nothing wrong, else 2. It reads all of the trace, but does not replay it: calls of DUMPI that a\nrun refuses are warnings, and ranks that wait for one another are found in VEF only. docs/trace-tools.md says what it\nchecks, docs/result.md describes the JSON."
     )]
     Check(CheckArgs),
     /// Copies a trace into another packing, version, unit of time or format.
