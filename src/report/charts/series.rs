@@ -10,6 +10,31 @@ const LINES: usize = 6;
 /// Most points of a line; each is the mean over its part of the time.
 const POINTS: u64 = 200;
 
+/// The samples of a run: all its series have the same.
+#[derive(Clone, Copy)]
+struct Sampling {
+    interval_ps: f64,
+    samples: u64,
+}
+
+impl Sampling {
+    fn of(run: &RunSource) -> Self {
+        let end_ps = run.series.iter().map(|series| series.end_ps).max();
+        let end_ps = end_ps.unwrap_or(0) as f64;
+        let samples = (end_ps / run.interval_ps.max(1) as f64).round().max(1.0);
+        Self {
+            // Not the whole picoseconds of the run: rounding would add up.
+            interval_ps: (end_ps / samples).max(1.0),
+            samples: samples as u64,
+        }
+    }
+
+    /// The number of a sample, from its end.
+    fn number(self, end_ps: u64) -> u64 {
+        ((end_ps as f64 / self.interval_ps).round() as u64).saturating_sub(1)
+    }
+}
+
 pub(super) fn figures(run: &RunSource) -> Vec<Figure> {
     let filled = run
         .series
@@ -42,10 +67,11 @@ fn figure(run: &RunSource, series: &Series) -> Figure {
         ),
         SeriesKind::Power => ("Power states of links", Axis::new("links", ""), 1.0),
     };
-    let (factor, unit) = time_unit(series.end_ps as f64);
+    let sampling = Sampling::of(run);
+    let (factor, unit) = time_unit(sampling.interval_ps * sampling.samples as f64);
     let line = |(at, (_, samples, _)): (usize, &(&String, &Vec<Sample>, f64))| Line {
         series: at,
-        points: points(series, samples, factor, divisor),
+        points: points(series.kind, samples, sampling, [factor, 1.0 / divisor]),
     };
     let lines = all.iter().enumerate().map(line).collect();
     let mut note = String::new();
@@ -68,24 +94,90 @@ fn figure(run: &RunSource, series: &Series) -> Figure {
     }
 }
 
-/// Means over equal parts of the time. A sample that is not there is 0.
-fn points(series: &Series, samples: &[Sample], factor: f64, divisor: f64) -> Vec<CurvePoint> {
-    let interval = series.interval_ps.clamp(1, series.end_ps.max(1));
-    let count = (series.end_ps / interval).max(1);
-    let per = count.div_ceil(POINTS).max(1);
-    let parts = count.div_ceil(per) as usize;
-    let mut sums = vec![0.0; parts];
+/// Sums over the samples of a point.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    value: f64,
+    rows: u64,
+}
+
+/// The mean of each point, at its middle. What has no row was at 0; a source without one has not sent yet.
+fn points(
+    kind: SeriesKind,
+    samples: &[Sample],
+    sampling: Sampling,
+    [x_factor, y_factor]: [f64; 2],
+) -> Vec<CurvePoint> {
+    let per = sampling.samples.div_ceil(POINTS).max(1);
+    let mut sums = vec![Sum::default(); sampling.samples.div_ceil(per) as usize];
     for sample in samples {
-        let at = (sample.ps.saturating_sub(1) / interval / per) as usize;
-        if let Some(sum) = sums.get_mut(at) {
-            *sum += sample.value;
+        if let Some(sum) = sums.get_mut((sampling.number(sample.ps) / per) as usize) {
+            sum.value += sample.value;
+            sum.rows += 1;
         }
     }
-    let point = |(at, sum): (u64, f64)| CurvePoint {
-        x: ((at * per + per / 2) * interval) as f64 * factor,
-        y: sum / per as f64 / divisor,
-        half: None,
-        hollow: false,
+    let point = |(at, sum): (u64, Sum)| {
+        let first = at * per;
+        // The last point may have fewer.
+        let in_point = per.min(sampling.samples - first);
+        let of = match kind {
+            SeriesKind::Sources => sum.rows,
+            SeriesKind::Flows | SeriesKind::PortVls | SeriesKind::Power => in_point,
+        };
+        (of > 0).then(|| CurvePoint {
+            x: (first as f64 + in_point as f64 / 2.0) * sampling.interval_ps * x_factor,
+            y: sum.value / of as f64 * y_factor,
+            half: None,
+            hollow: false,
+        })
     };
-    (0..).zip(sums).map(point).collect()
+    (0..).zip(sums).filter_map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NS: u64 = 1000;
+
+    /// The points of a series with samples that end at these nanoseconds, of `samples` of 10 ns.
+    fn of(kind: SeriesKind, ends: &[(u64, f64)], samples: u64) -> Vec<(f64, f64)> {
+        let sample = |&(ns, value): &(u64, f64)| Sample { ps: ns * NS, value };
+        let run = RunSource {
+            series: vec![Series {
+                kind,
+                samples: [("a".to_owned(), ends.iter().map(sample).collect())].into(),
+                end_ps: samples * 10 * NS,
+            }],
+            interval_ps: 10 * NS,
+            ..RunSource::default()
+        };
+        let Chart::Curves(curves) = &figures(&run)[0].chart else {
+            panic!("no curves");
+        };
+        let points = curves.panels[0].lines[0].points.iter();
+        points.map(|point| (point.x, point.y)).collect()
+    }
+
+    #[test]
+    fn a_sample_is_drawn_in_the_middle_of_its_interval() {
+        let points = of(SeriesKind::Flows, &[(10, 3.0), (30, 2.0)], 3);
+        assert_eq!(points, [(5.0, 3.0), (15.0, 0.0), (25.0, 2.0)]);
+    }
+
+    /// 401 samples are 133 points of three and one of two. A flow of one sample in three has a third of its bandwidth.
+    #[test]
+    fn points_are_means_over_all_their_samples() {
+        let ends: Vec<(u64, f64)> = (0..134).map(|at| (30 * at + 10, 6.0)).collect();
+        let points = of(SeriesKind::Flows, &ends, 401);
+        assert_eq!(points.len(), 134);
+        assert!(points[..133].iter().all(|(_, y)| *y == 2.0), "{points:?}");
+        assert_eq!(points[133].1, 3.0);
+    }
+
+    #[test]
+    fn a_source_begins_where_it_first_sent() {
+        let points = of(SeriesKind::Sources, &[(20, 0.0), (30, 4.0)], 3);
+        assert_eq!(points, [(15.0, 0.0), (25.0, 4.0)]);
+    }
 }

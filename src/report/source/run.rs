@@ -35,6 +35,8 @@ pub struct RunSource {
     pub slices: Vec<Slice>,
     /// Time series.
     pub series: Vec<Series>,
+    /// Time between samples of all series, in picoseconds; 0 without a sample.
+    pub interval_ps: u64,
 }
 
 /// A directed link.
@@ -100,16 +102,14 @@ pub struct Series {
     pub kind: SeriesKind,
     /// Its samples, by what they are of.
     pub samples: BTreeMap<String, Vec<Sample>>,
-    /// Time of the last sample.
+    /// Time of the last sample in which something was.
     pub end_ps: u64,
-    /// Time between samples.
-    pub interval_ps: u64,
 }
 
 /// A sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// When.
+    /// When it ends.
     pub ps: u64,
     /// How much.
     pub value: f64,
@@ -135,13 +135,16 @@ impl RunSource {
             slices: slices(&dir.join(OVERVIEW_FILE))?,
             result,
             series: Vec::new(),
+            interval_ps: 0,
         };
+        let mut interval = Interval::default();
         for kind in SeriesKind::ALL {
             let path = dir.join(format!("{}.csv", kind.name()));
             if path.is_file() {
-                run.series.push(series(&path, kind)?);
+                run.series.push(series(&path, kind, &mut interval)?);
             }
         }
+        run.interval_ps = interval.ps();
         Ok(run)
     }
 }
@@ -245,7 +248,7 @@ fn slices(path: &Path) -> Result<Vec<Slice>, ReportError> {
 
 /// The columns of a series that are read: what of, when, how much, three that say what the sample is of, and two with
 /// the names that operators have for it.
-fn series_columns(kind: SeriesKind) -> [&'static str; 9] {
+fn series_columns(kind: SeriesKind) -> Vec<&'static str> {
     let (value, of) = match kind {
         SeriesKind::Flows => (
             "gbit_per_s",
@@ -256,7 +259,37 @@ fn series_columns(kind: SeriesKind) -> [&'static str; 9] {
         SeriesKind::Power => ("mean_links", ["links", "state", "", "", ""]),
     };
     let [a, b, c, d, e] = of;
-    ["run", "load", "time_ps", value, a, b, c, d, e]
+    let mut columns = vec!["run", "load", "time_ps", value, a, b, c, d, e];
+    if kind == SeriesKind::Flows {
+        columns.push("bytes");
+    }
+    columns
+}
+
+/// The time between samples, which no file has as such.
+#[derive(Default)]
+struct Interval {
+    /// That of flows: the time in which bytes make their bandwidth.
+    of_flows: Option<u64>,
+    /// The least time from one row to the next. It is the interval where a row follows each sample, as of power states;
+    /// rows in which nothing was are left out.
+    least_gap: Option<u64>,
+}
+
+impl Interval {
+    fn see_flow(&mut self, bytes: f64, gbit_per_s: f64) {
+        if self.of_flows.is_none() && bytes > 0.0 && gbit_per_s > 0.0 {
+            self.of_flows = Some((8000.0 * bytes / gbit_per_s).round() as u64);
+        }
+    }
+
+    fn see_gap(&mut self, ps: u64) {
+        self.least_gap = Some(self.least_gap.map_or(ps, |least| least.min(ps)));
+    }
+
+    fn ps(&self) -> u64 {
+        self.of_flows.or(self.least_gap).unwrap_or(0)
+    }
 }
 
 /// What a sample is of.
@@ -279,12 +312,11 @@ fn sample_name(kind: SeriesKind, row: &Row<'_>) -> String {
 }
 
 /// The series of the experiment; of several loads the last.
-fn series(path: &Path, kind: SeriesKind) -> Result<Series, ReportError> {
+fn series(path: &Path, kind: SeriesKind, interval: &mut Interval) -> Result<Series, ReportError> {
     let mut found = Series {
         kind,
         samples: BTreeMap::new(),
         end_ps: 0,
-        interval_ps: u64::MAX,
     };
     let mut load = String::new();
     rows(path, &series_columns(kind), |row| {
@@ -298,10 +330,13 @@ fn series(path: &Path, kind: SeriesKind) -> Result<Series, ReportError> {
         }
         let ps = row.integer(2).unwrap_or(0);
         if ps > found.end_ps {
-            found.interval_ps = found.interval_ps.min(ps - found.end_ps);
+            interval.see_gap(ps - found.end_ps);
             found.end_ps = ps;
         }
         let value = row.real(3);
+        if kind == SeriesKind::Flows {
+            interval.see_flow(row.real(9), value);
+        }
         found
             .samples
             .entry(sample_name(kind, row))
