@@ -8,6 +8,9 @@ use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
 use crate::run::{Simulation, Status};
 use serde_json::{Value, json};
 
+/// Shares below this one are what rounding leaves.
+const ROUNDING: f64 = 1e-12;
+
 /// Energy of a run, or of its window, in joules, and what follows from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -150,12 +153,17 @@ impl Energy {
         (self.delivered_bits > 0.0).then(|| self.total_j() * 1e12 / self.delivered_bits)
     }
 
-    /// Share of the energy of links that their states save: 0 if they are always up.
+    /// Share of the energy of links that their states save: 0 if they are always up, negative if the states draw more.
     #[must_use]
     pub fn links_saved(&self) -> f64 {
-        match self.always_up_j > 0.0 {
-            true => 1.0 - self.links_j() / self.always_up_j,
-            false => 0.0,
+        if self.always_up_j <= 0.0 {
+            return 0.0;
+        }
+        let saved = 1.0 - self.links_j() / self.always_up_j;
+        // Both are sums of rounded products: what is left of equal ones is no saving.
+        match saved.abs() < ROUNDING {
+            true => 0.0,
+            false => saved,
         }
     }
 
@@ -176,6 +184,12 @@ impl Energy {
             false => 0.0,
         }
     }
+}
+
+/// `45.0 % less than always up` of links that save this share.
+pub(crate) fn against_always_up(saved: f64) -> String {
+    let than = if saved < 0.0 { "more" } else { "less" };
+    format!("{:.1} % {than} than always up", 100.0 * saved.abs())
 }
 
 /// Mean share of the time in which the links of a run carry nothing.
@@ -211,4 +225,46 @@ pub(super) fn energy_json(experiment: &Experiment, run: &Simulation) -> Value {
         "switch_links": energy.switch_links.json(),
         "host_links": energy.host_links.json(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Links that cost `up` joules, and would cost `always_up_j` if they were always up.
+    fn saved(up: f64, always_up_j: f64) -> f64 {
+        let links = LinkEnergy {
+            joules: [up, 0.0, 0.0, 0.0],
+            ..LinkEnergy::default()
+        };
+        let energy = Energy {
+            switch_links: links,
+            host_links: LinkEnergy::default(),
+            switches_j: 0.0,
+            nics_j: 0.0,
+            always_up_j,
+            seconds: 1.0,
+            delivered_bits: 0.0,
+        };
+        energy.links_saved()
+    }
+
+    #[test]
+    fn rounding_saves_nothing() {
+        assert_eq!(saved(0.001_311_999_999_999_999_8, 0.001_312), 0.0);
+        assert_eq!(saved(0.001_312, 0.001_311_999_999_999_999_8), 0.0);
+        assert_eq!(saved(0.0, 0.0), 0.0);
+        assert_eq!(saved(1.0, 4.0), 0.75);
+    }
+
+    #[test]
+    fn links_that_draw_more_are_said_to() {
+        for (saved, words) in [
+            (0.0, "0.0 % less than always up"),
+            (0.45, "45.0 % less than always up"),
+            (-1.177, "117.7 % more than always up"),
+        ] {
+            assert_eq!(against_always_up(saved), words);
+        }
+    }
 }

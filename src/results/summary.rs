@@ -1,6 +1,6 @@
 //! The summary that a run prints: the results and their main causes.
 
-use super::energy::Energy;
+use super::energy::{Energy, against_always_up};
 use super::links::write_links;
 use super::nic_rate::NicRate;
 use super::split::{TimeSplit, last_job, reference_ps, time_split};
@@ -333,10 +333,10 @@ fn write_energy(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result
         .map_or_else(String::new, |pj| format!(", {pj:.1} pJ/bit delivered"));
     writeln!(
         out,
-        "energy          {} J{per_bit}; links {} J, {:.1} % less than always up ({}); links carry nothing {:.1} % of the time",
+        "energy          {} J{per_bit}; links {} J, {} ({}); links carry nothing {:.1} % of the time",
         joules(energy.total_j()),
         joules(energy.links_j()),
-        100.0 * energy.links_saved(),
+        against_always_up(energy.links_saved()),
         power.policy.name(),
         100.0 * energy.idle_share(),
     )
