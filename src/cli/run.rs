@@ -10,7 +10,7 @@ use super::{
 };
 use anyhow::Context;
 use clap::Args;
-use flitwise::config::{self, Base, Experiment, Plan, Study};
+use flitwise::config::{self, Base, Experiment, Plan, Study, series_lacks};
 use flitwise::results::{
     COMMAND_FILE, MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json,
     summary, write_distributions, write_link_files,
@@ -383,6 +383,14 @@ fn series_files<'a>(
                 })
             };
             let files = SeriesFiles::open(dir, plan, series).map_err(bad)?;
+            for &kind in &series.record {
+                if let Some(needs) = series_lacks(kind, &plan.experiment.fabric) {
+                    let name = kind.name();
+                    tell(format_args!(
+                        "warning: series.record: \"{name}\" will have no rows: {needs}"
+                    ));
+                }
+            }
             Ok(Some(files))
         }
         (Some(_), None) => {

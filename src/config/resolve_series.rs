@@ -51,7 +51,7 @@ pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
     let record: Vec<SeriesKind> = match &raw.record {
         None => SeriesKind::ALL
             .into_iter()
-            .filter(|&kind| can_be_seen(kind, fabric))
+            .filter(|&kind| series_lacks(kind, fabric).is_none())
             .collect(),
         Some(list) => {
             let wanted = |&kind: &SeriesKind| list.iter().any(|&raw| kind == meant(raw));
@@ -84,19 +84,28 @@ pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
     })
 }
 
-/// False if nothing is ever recorded: fills of hierarchical switches belong to their marker, and
-/// sources to their control; links without power states are always up.
-fn can_be_seen(kind: SeriesKind, fabric: &FabricSpec) -> bool {
+/// What a series needs that `fabric` lacks, so that nothing is ever recorded: fills of hierarchical switches belong to
+/// their marker, and sources to their control; links without power states are always up.
+#[must_use]
+pub fn series_lacks(kind: SeriesKind, fabric: &FabricSpec) -> Option<&'static str> {
     let control = fabric.congestion_control.as_deref();
-    match kind {
-        SeriesKind::Flows => true,
-        SeriesKind::PortVls => {
+    let (is_seen, needs) = match kind {
+        SeriesKind::Flows => (true, ""),
+        SeriesKind::PortVls => (
             control.is_some_and(|control| control.marker != Marker::None)
-                || fabric.switch.kind().records_fills()
-        }
-        SeriesKind::Sources => control.is_some_and(|control| control.source != SourceControl::None),
-        SeriesKind::Power => fabric.link_power.is_some(),
-    }
+                || fabric.switch.kind().records_fills(),
+            "hierarchical switches record what waits with a congestion_control.marker other than \"none\"",
+        ),
+        SeriesKind::Sources => (
+            control.is_some_and(|control| control.source != SourceControl::None),
+            "sources have a control level with a congestion_control.source other than \"none\"",
+        ),
+        SeriesKind::Power => (
+            fabric.link_power.is_some(),
+            "links have power states with power.policy = \"on-off\" or \"high-low\"",
+        ),
+    };
+    (!is_seen).then_some(needs)
 }
 
 fn meant(raw: RawSeriesKind) -> SeriesKind {
