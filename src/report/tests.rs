@@ -340,3 +340,88 @@ fn a_study_of_one_load_has_bars_of_throughput_latency_and_energy() {
     let first = bars.panels[0].groups[0].bars[0].as_ref().unwrap();
     assert!((first.mean - 11.1).abs() < 1e-9);
 }
+
+/// Loads are no seeds: bars have them as an axis, and their means and intervals are over the seeds alone.
+#[test]
+fn bars_do_not_average_loads() {
+    let mut study = one_load();
+    let mut further = study.rows.clone();
+    for row in &mut further {
+        row.load = Some("0.8".into());
+        let saved = row.cells["link_energy_saved"].as_f64().unwrap();
+        row.cells["link_energy_saved"] = json!(saved / 2.0);
+    }
+    study.rows.extend(further);
+    // One scheme and one policy.
+    study.rows.retain(|row| row.labels[1..] == ["1q", "on-off"]);
+    let found = figures(Kind::Energy, &[Source::Study(Box::new(study))]).unwrap();
+    let [per_bit, saved] = &found[..] else {
+        panic!("{found:?}");
+    };
+    for figure in [per_bit, saved] {
+        assert!(
+            figure.note.starts_with("Means of 2 seeds"),
+            "{}",
+            figure.note
+        );
+    }
+    let Chart::Bars(bars) = &saved.chart else {
+        panic!("no bars");
+    };
+    assert_eq!(
+        (bars.groups.as_str(), &bars.series[..]),
+        ("load", &["torus".to_owned(), "tree".to_owned()][..])
+    );
+    for (group, (load, saved)) in bars.panels[0]
+        .groups
+        .iter()
+        .zip([("0.4", 11.2), ("0.8", 5.6)])
+    {
+        assert_eq!(group.name, load);
+        let bar = group.bars[0].as_ref().unwrap();
+        assert!((bar.mean - saved).abs() < 1e-9, "{bar:?}");
+    }
+}
+
+/// The energy of a run: links by state, switches; NICs draw nothing and are left out.
+#[test]
+fn a_run_shows_what_draws_its_energy() {
+    let links = |up: f64, down: f64| json!({ "energy_by_state_j": { "up": up, "down": down, "waking": 0.0, "sleeping": 0.0 } });
+    let mut run = run();
+    run.result["energy"] = json!({
+        "policy": "on-off", "total_j": 0.01, "switches_j": 0.004, "nics_j": 0.0, "links_saved": 0.45, "pj_per_bit": 25.0,
+        "switch_links": links(0.003, 0.001), "host_links": links(0.002, 0.0),
+    });
+    let mut other = run.clone();
+    other.label = "other".into();
+    let one = Source::Run(Box::new(run));
+    let found = figures(Kind::Energy, std::slice::from_ref(&one)).unwrap();
+    let [figure] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!(
+        figure.note,
+        "In all 10 mJ, 25 pJ for each bit delivered; links take 45.0 % less than always up (on-off)."
+    );
+    let Chart::Stacks(stacks) = &figure.chart else {
+        panic!("no stacks");
+    };
+    assert_eq!(stacks.axis.label(), "energy (mJ)");
+    assert_eq!(stacks.parts, ["links up", "links down", "always the same"]);
+    let names: Vec<&str> = stacks
+        .stacks
+        .iter()
+        .map(|stack| stack.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        ["links between switches", "links of NICs", "switches"]
+    );
+    assert_eq!(stacks.stacks[0].parts, [3.0, 1.0, 0.0]);
+    let both = [one, Source::Run(Box::new(other))];
+    let titles: Vec<String> = (figures(Kind::Energy, &both).unwrap().iter())
+        .map(|figure| figure.title.clone())
+        .collect();
+    assert_eq!(titles.len(), 3, "{titles:?}");
+    assert_eq!(titles[0], "Energy");
+}

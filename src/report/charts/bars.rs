@@ -23,7 +23,9 @@ struct Measure {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     All,
-    /// Those of synthetic traffic at one load.
+    /// Those of synthetic traffic.
+    Loads,
+    /// Those of synthetic traffic at one load: of several there are curves.
     OneLoad,
     /// Those of jobs.
     Jobs,
@@ -33,6 +35,7 @@ impl Of {
     fn has(self, study: &StudySource) -> bool {
         match self {
             Self::All => true,
+            Self::Loads => study.rows.iter().any(|row| row.load.is_some()),
             Self::OneLoad => study.has_one_load(),
             Self::Jobs => study.rows.iter().any(|row| row.load.is_none()),
         }
@@ -102,13 +105,15 @@ const ENERGY_PER_BIT: Measure = Measure {
     axis: "energy",
     column: "energy_pj_per_bit",
     unit: Unit::As("pJ/bit"),
+    of: Of::Loads,
     ..THROUGHPUT
 };
 const ENERGY: Measure = Measure {
     title: "Energy",
     axis: "energy",
     column: "energy_j",
-    field: "energy_j",
+    // Of runs there is where it goes.
+    field: "",
     base: 0.0,
     unit: Unit::As("J"),
     of: Of::Jobs,
@@ -189,6 +194,12 @@ fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -> Grid {
     let mut names: Vec<String> = studies
         .first()
         .map_or_else(Vec::new, |study| study.axes.clone());
+    let several_loads = studies
+        .iter()
+        .any(|study| study.has_points_of_several_loads());
+    if several_loads {
+        names.push("load".to_owned());
+    }
     if overlaid {
         names.push("study".to_owned());
     }
@@ -204,6 +215,9 @@ fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -> Grid {
     for study in studies {
         for row in &study.rows {
             let mut labels = row.labels.clone();
+            if several_loads {
+                labels.push(row.load.clone().unwrap_or_default());
+            }
             if overlaid {
                 labels.push(study.label.clone());
             }

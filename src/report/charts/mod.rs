@@ -4,6 +4,7 @@ mod bars;
 mod congestion;
 mod curves;
 mod distribution;
+mod energy;
 mod explanation;
 mod links;
 mod matrix;
@@ -31,7 +32,7 @@ pub enum Kind {
     Throughput,
     /// Latency over offered load.
     Latency,
-    /// What runs cost in energy, and what power states of links save, as bars with intervals.
+    /// What runs cost in energy, by what draws it; of studies also what power states of links save, as bars with intervals.
     Energy,
     /// Distributions of latencies.
     Distribution,
@@ -175,7 +176,7 @@ pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
         Kind::Split => time::splits(sources),
         Kind::Throughput => [curves::throughput(sources), bars::throughputs(sources)].concat(),
         Kind::Latency => [curves::latency(sources), bars::latencies(sources)].concat(),
-        Kind::Energy => bars::energies(sources),
+        Kind::Energy => [bars::energies(sources), energy::figures(sources)].concat(),
         Kind::Distribution => distribution::figures(&details(sources)),
         Kind::Timeline => each(sources, ranks::figure),
         Kind::Matrix => each(sources, |run| matrix::figures(run, matrix::Measure::Bytes)),

@@ -4,6 +4,7 @@ use super::run::RunSource;
 use super::{ReportError, command, document};
 use crate::study::SLOWEST_RUN;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A study: its axes and rows.
@@ -83,6 +84,14 @@ impl StudySource {
     pub fn has_one_load(&self) -> bool {
         let first = self.rows.first().and_then(|row| row.load.as_ref());
         first.is_some() && self.rows.iter().all(|row| row.load.as_ref() == first)
+    }
+
+    /// There is a point whose runs have several loads, which are no seeds.
+    #[must_use]
+    pub fn has_points_of_several_loads(&self) -> bool {
+        let mut loads = BTreeMap::new();
+        let mut rows = self.rows.iter();
+        rows.any(|row| *loads.entry(row.point).or_insert(&row.load) != &row.load)
     }
 
     /// `HPL, rr, 0.1`, or the name of the study if nothing varies.

@@ -1,0 +1,140 @@
+//! Where the energy of runs goes.
+
+use super::titled;
+use crate::figure::{Axis, Chart, Figure, Stack, Stacks, number};
+use crate::report::source::{RunSource, Source};
+use crate::results::energy::against_always_up;
+use serde_json::Value;
+
+/// States of links, as fields and as people call them.
+const STATES: [(&str, &str); 4] = [
+    ("up", "links up"),
+    ("down", "links down"),
+    ("waking", "links waking"),
+    ("sleeping", "links sleeping"),
+];
+/// What draws the same all the time.
+const ALWAYS: &str = "always the same";
+/// Links by class, and the field of each.
+const LINKS: [(&str, &str); 2] = [
+    ("switch_links", "links between switches"),
+    ("host_links", "links of NICs"),
+];
+/// What has no states, and the field of each.
+const DEVICES: [(&str, &str); 2] = [("switches_j", "switches"), ("nics_j", "NICs")];
+
+/// Of each run what draws energy, and, of several, these side by side.
+pub(super) fn figures(sources: &[Source]) -> Vec<Figure> {
+    let runs = sources.iter().filter_map(|source| match source {
+        Source::Run(run) => Some(&**run),
+        Source::Study(_) | Source::Congestion(_) => None,
+    });
+    let each: Vec<(&RunSource, Vec<Stack>)> = runs
+        .filter_map(|run| Some((run, parts(&run.result["energy"])?)))
+        .collect();
+    let beside = (each.len() > 1).then(|| side_by_side(&each));
+    let each = each.into_iter().map(|(run, stacks)| of_run(run, stacks));
+    beside.into_iter().chain(each).collect()
+}
+
+/// A stack for each part of the fabric that draws something, in joules; `None` without energy.
+fn parts(energy: &Value) -> Option<Vec<Stack>> {
+    let stack = |name: &str, parts: Vec<f64>| Stack {
+        name: name.to_owned(),
+        parts,
+    };
+    let mut stacks = Vec::new();
+    for (field, name) in LINKS {
+        let joules = &energy[field]["energy_by_state_j"];
+        let states = STATES.iter().map(|(state, _)| joules[*state].as_f64());
+        stacks.push(stack(name, states.collect::<Option<Vec<f64>>>()?));
+    }
+    for (field, name) in DEVICES {
+        let mut parts = vec![0.0; STATES.len()];
+        parts.push(energy[field].as_f64()?);
+        stacks.push(stack(name, parts));
+    }
+    stacks.retain(|stack| stack.parts.iter().any(|joules| *joules > 0.0));
+    Some(stacks)
+}
+
+fn of_run(run: &RunSource, stacks: Vec<Stack>) -> Figure {
+    let states = STATES.iter().map(|(_, name)| *name);
+    let names: Vec<String> = states.chain([ALWAYS]).map(str::to_owned).collect();
+    Figure {
+        title: titled("Energy by what draws it", &run.label),
+        note: note(&run.result),
+        chart: chart(names, stacks),
+    }
+}
+
+/// Runs below each other, by what draws energy.
+fn side_by_side(runs: &[(&RunSource, Vec<Stack>)]) -> Figure {
+    let names = LINKS.iter().chain(&DEVICES).map(|(_, name)| *name);
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    let stack = |(run, stacks): &(&RunSource, Vec<Stack>)| {
+        let of = |name: &String| {
+            let stack = stacks.iter().find(|stack| stack.name == *name);
+            stack.map_or(0.0, |stack| stack.parts.iter().sum())
+        };
+        Stack {
+            name: run.label.clone(),
+            parts: names.iter().map(of).collect(),
+        }
+    };
+    let stacks = runs.iter().map(stack).collect();
+    Figure {
+        title: "Energy".to_owned(),
+        note: String::new(),
+        chart: chart(names, stacks),
+    }
+}
+
+/// Parts without anything are left out, in a unit in which the longest stack has few digits.
+fn chart(names: Vec<String>, mut stacks: Vec<Stack>) -> Chart {
+    let longest = stacks.iter().map(|stack| stack.parts.iter().sum());
+    let (factor, unit) = energy_unit(longest.fold(0.0, f64::max));
+    let some = |part: &usize| stacks.iter().any(|stack| stack.parts[*part] > 0.0);
+    let kept: Vec<usize> = (0..names.len()).filter(some).collect();
+    for stack in &mut stacks {
+        stack.parts = kept
+            .iter()
+            .map(|part| stack.parts[*part] * factor)
+            .collect();
+    }
+    Chart::Stacks(Stacks {
+        axis: Axis::new("energy", unit),
+        parts: kept.iter().map(|part| names[*part].clone()).collect(),
+        stacks,
+    })
+}
+
+/// A factor from joules, and the unit, in which `joules` has few digits.
+fn energy_unit(joules: f64) -> (f64, &'static str) {
+    match joules {
+        j if j >= 1e3 => (1e-3, "kJ"),
+        j if j >= 1.0 || j <= 0.0 => (1.0, "J"),
+        j if j >= 1e-3 => (1e3, "mJ"),
+        _ => (1e6, "µJ"),
+    }
+}
+
+/// What the whole run took, and what the states of its links saved.
+fn note(result: &Value) -> String {
+    let energy = &result["energy"];
+    let total = energy["total_j"].as_f64().unwrap_or(0.0);
+    let (factor, unit) = energy_unit(total);
+    let mut note = format!("In all {} {unit}", number(total * factor));
+    if let Some(pj) = energy["pj_per_bit"].as_f64() {
+        note += &format!(", {} pJ for each bit delivered", number(pj));
+    }
+    if let (Some(saved), Some(policy)) = (energy["links_saved"].as_f64(), energy["policy"].as_str())
+    {
+        note += &format!("; links take {} ({policy})", against_always_up(saved));
+    }
+    let loads = result["curve"].as_array().map_or(&[][..], Vec::as_slice);
+    if let [_, .., last] = loads {
+        note += &format!("; at load {}", last["load"].as_str().unwrap_or_default());
+    }
+    note + "."
+}
