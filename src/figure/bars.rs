@@ -2,7 +2,7 @@
 
 use super::frame::{Frame, Swatch, TEXT, room_for};
 use super::scale::Scale;
-use super::svg::{Anchor, Paint, Stroke, Style, fitted};
+use super::svg::{Anchor, Paint, Stroke, Style, broken, fitted, width_of};
 use super::{Axis, Estimate, number};
 
 /// Bars.
@@ -43,6 +43,62 @@ pub struct BarGroup {
 const HEIGHT: f64 = 190.0;
 /// Least width of a bar, and so of a panel.
 const BAR: f64 = 7.0;
+/// Size of the names of groups, and from one of their lines to the next.
+const NAME: f64 = TEXT - 0.5;
+const LINE: f64 = NAME + 2.0;
+/// Most lines of a name, and most pixels of one that reads upwards.
+const LINES: usize = 4;
+const UPRIGHT: f64 = 170.0;
+
+/// How the names of groups stand below their groups, so that they can be read.
+#[derive(Clone, Copy)]
+enum Names {
+    /// Broken at spaces into at most so many lines.
+    Lines(usize),
+    /// Reading upwards, the longest of so many pixels.
+    Upright(f64),
+}
+
+impl Names {
+    /// Lines if every word has room in a group, `room` wide.
+    fn that_fit<'a>(names: impl Iterator<Item = &'a str> + Clone, room: f64) -> Self {
+        let words = names.clone().flat_map(str::split_whitespace);
+        let widest = words.map(|word| width_of(word, NAME)).fold(0.0, f64::max);
+        let lines = names.clone().map(|name| broken(name, NAME, room).len());
+        let lines = lines.max().unwrap_or(1).max(1);
+        if widest <= room && lines <= LINES {
+            return Self::Lines(lines);
+        }
+        let longest = names.map(|name| width_of(name, NAME)).fold(0.0, f64::max);
+        Self::Upright(longest.min(UPRIGHT))
+    }
+
+    /// Pixels below a panel.
+    fn room(self) -> f64 {
+        match self {
+            Self::Lines(lines) => 15.0 + LINE * (lines as f64 - 1.0),
+            Self::Upright(longest) => 8.0 + longest,
+        }
+    }
+
+    fn draw(self, frame: &mut Frame, name: &str, [middle, bottom]: [f64; 2], room: f64) {
+        let style = Style::new(NAME, Paint::Ink);
+        match self {
+            Self::Lines(_) => {
+                for (at, line) in (0..).zip(broken(name, NAME, room)) {
+                    let y = bottom + 15.0 + LINE * f64::from(at);
+                    let style = style.anchored(Anchor::Middle);
+                    frame.svg.text([middle, y], style, &line);
+                }
+            }
+            Self::Upright(longest) => {
+                let style = style.anchored(Anchor::End).upright();
+                let name = fitted(name, NAME, longest);
+                frame.svg.text([middle + 4.0, bottom + 7.0], style, &name);
+            }
+        }
+    }
+}
 
 impl Bars {
     pub(super) fn draw(&self, frame: &mut Frame) {
@@ -58,9 +114,15 @@ impl Bars {
         let most = self.panels.iter().map(|panel| panel.groups.len()).max();
         let group = (BAR * self.series.len() as f64 + 10.0).max(34.0);
         let least = group * most.unwrap_or(1) as f64;
+        let least = least.max(120.0);
+        let (_, wide) = frame.columns(self.panels.len(), least, [left, 0.0]);
+        let groups = self.panels.iter().flat_map(|panel| &panel.groups);
+        let room = wide / most.unwrap_or(1).max(1) as f64 - 4.0;
+        let below = Names::that_fit(groups.map(|group| group.name.as_str()), room);
         let names: Vec<String> = self.panels.iter().map(|panel| panel.name.clone()).collect();
-        let below = if self.groups.is_empty() { 26.0 } else { 44.0 };
-        let panels = frame.panels(&names, [least.max(120.0), HEIGHT], [left, 0.0, below]);
+        let of_groups = if self.groups.is_empty() { 0.0 } else { 18.0 };
+        let room = below.room() + 11.0 + of_groups;
+        let panels = frame.panels(&names, [least, HEIGHT], [left, 0.0, room]);
         for (at, (panel, area)) in self.panels.iter().zip(&panels.areas).enumerate() {
             let [_, y, _, h] = *area;
             let scale = upright([y + h, y]);
@@ -69,7 +131,7 @@ impl Bars {
             if first {
                 frame.side(*area, &self.axis.label());
             }
-            self.panel(frame, panel, *area, &scale);
+            self.panel(frame, panel, *area, (&scale, below));
         }
     }
 
@@ -85,7 +147,13 @@ impl Bars {
         [low, high]
     }
 
-    fn panel(&self, frame: &mut Frame, panel: &BarPanel, area: [f64; 4], scale: &Scale) {
+    fn panel(
+        &self,
+        frame: &mut Frame,
+        panel: &BarPanel,
+        area: [f64; 4],
+        (scale, names): (&Scale, Names),
+    ) {
         let [x, y, w, h] = area;
         let group_width = w / panel.groups.len().max(1) as f64;
         let bars = self.series.len().max(1) as f64;
@@ -104,9 +172,7 @@ impl Bars {
                     bar_of(frame, series, *bar, [left, bar_width], (scale, base), &says);
                 }
             }
-            let style = Style::new(TEXT - 0.5, Paint::Ink).anchored(Anchor::Middle);
-            let name = fitted(&group.name, TEXT - 0.5, group_width - 2.0);
-            frame.svg.text([middle, y + h + 15.0], style, &name);
+            names.draw(frame, &group.name, [middle, y + h], group_width - 4.0);
         }
         frame
             .svg
@@ -114,7 +180,8 @@ impl Bars {
         if !self.groups.is_empty() {
             let style = Style::new(TEXT, Paint::Muted).anchored(Anchor::Middle);
             let name = fitted(&self.groups, TEXT, w);
-            frame.svg.text([x + w / 2.0, y + h + 31.0], style, &name);
+            let below = y + h + names.room() + 16.0;
+            frame.svg.text([x + w / 2.0, below], style, &name);
         }
     }
 

@@ -157,6 +157,23 @@ impl Frame {
         }
     }
 
+    /// How many of `count` panels that are at least `least` wide stand side by side, and how wide they are.
+    pub(super) fn columns(
+        &self,
+        count: usize,
+        least: f64,
+        [left, right]: [f64; 2],
+    ) -> (usize, f64) {
+        let count = count.max(1);
+        let room = self.width - 2.0 * MARGIN - left - right;
+        // The last number of a panel and the first one of the next stand beside each other.
+        let gap = GAP + right;
+        let fit = ((room + gap) / (least + gap)).floor().clamp(1.0, 4.0) as usize;
+        let columns = count.div_ceil(count.div_ceil(fit));
+        let wide = (room - gap * (columns as f64 - 1.0)) / columns as f64;
+        (columns, wide)
+    }
+
     /// Areas for `names.len()` panels, `height` high, with room for numbers on the left and beyond the margin on the
     /// right, and their names. `below`: room below each.
     pub(super) fn panels(
@@ -166,13 +183,9 @@ impl Frame {
         [left, right, below]: [f64; 3],
     ) -> Panels {
         let count = names.len().max(1);
-        let room = self.width - 2.0 * MARGIN - left - right;
-        // The last number of a panel and the first one of the next stand beside each other.
         let gap = GAP + right;
-        let fit = ((room + gap) / (least + gap)).floor().clamp(1.0, 4.0) as usize;
-        let rows = count.div_ceil(fit);
-        let columns = count.div_ceil(rows);
-        let wide = (room - gap * (columns as f64 - 1.0)) / columns as f64;
+        let (columns, wide) = self.columns(count, least, [left, right]);
+        let rows = count.div_ceil(columns);
         let head = if names.iter().any(|name| !name.is_empty()) {
             20.0
         } else {
