@@ -45,14 +45,18 @@ pub struct Link {
     pub bend: f64,
     /// What tooltips say.
     pub says: [String; 2],
-    /// A number at the link, per direction.
-    pub tags: [Option<usize>; 2],
+    /// Numbers at the link, per direction.
+    pub tags: [Vec<usize>; 2],
 }
 
 /// Lines above this number are thin.
 const MANY: usize = 350;
 /// Most links that have tooltips: a page with more would be large.
 const MOST_TOOLTIPS: usize = 1500;
+/// Radius of the circle of a number.
+const TAG: f64 = 7.5;
+/// Where numbers may be along a link, the best first: nearer to its sender, so that both directions have room.
+const ALONG: [f64; 7] = [0.36, 0.28, 0.44, 0.2, 0.52, 0.6, 0.68];
 
 impl Network {
     pub(super) fn draw(&self, frame: &mut Frame) {
@@ -91,21 +95,12 @@ impl Network {
             frame.svg.bend(path, stroke, Some(says).filter(|_| say));
         }
         self.nodes(frame, at);
+        let mut tags: Vec<(usize, [[f64; 2]; 3])> = Vec::new();
         for &(_, link, side) in &directions {
-            let Some(tag) = link.tags[side] else { continue };
-            let [from, by, to] =
-                path_of(at(link.ends[side]), at(link.ends[1 - side]), link, side, w);
-            // Nearer to its sender, so that both directions have room.
-            let middle = |axis: usize| 0.42 * from[axis] + 0.4 * by[axis] + 0.18 * to[axis];
-            let spot = [middle(0), middle(1)];
-            frame.svg.circle(spot, 7.5, Paint::Ink, true);
-            let style = Style::new(TEXT - 2.0, Paint::Ink)
-                .bold()
-                .anchored(Anchor::Middle);
-            frame
-                .svg
-                .text([spot[0], spot[1] + 3.6], style, &tag.to_string());
+            let path = path_of(at(link.ends[side]), at(link.ends[1 - side]), link, side, w);
+            tags.extend(link.tags[side].iter().map(|&tag| (tag, path)));
         }
+        draw_tags(frame, tags);
         for (height, name) in &self.rows {
             let style = Style::new(TEXT, Paint::Muted);
             let name = fitted(name, TEXT, left - MARGIN - 4.0);
@@ -141,6 +136,64 @@ impl Network {
             frame.svg.rect(box_, paint, says);
         }
     }
+}
+
+/// Numbers at their links, the first ones nearest to where they should be; none covers another.
+fn draw_tags(frame: &mut Frame, mut tags: Vec<(usize, [[f64; 2]; 3])>) {
+    tags.sort_by_key(|(tag, _)| *tag);
+    let mut taken: Vec<[f64; 2]> = Vec::new();
+    let mut spots = Vec::new();
+    for (tag, path) in tags {
+        let (on_link, spot) = free_spot(path, &taken, frame.width);
+        if on_link != spot {
+            frame.svg.line(on_link, spot, Stroke::new(Paint::Ink, 0.8));
+        }
+        taken.push(spot);
+        spots.push((tag, spot));
+    }
+    for (tag, spot) in spots {
+        frame.svg.circle(spot, TAG, Paint::Ink, true);
+        let style = Style::new(TEXT - 2.0, Paint::Ink)
+            .bold()
+            .anchored(Anchor::Middle);
+        frame
+            .svg
+            .text([spot[0], spot[1] + 3.6], style, &tag.to_string());
+    }
+}
+
+/// A point of a link, and the place for its number: there, or beside it where the link has no room.
+fn free_spot(
+    [from, by, to]: [[f64; 2]; 3],
+    taken: &[[f64; 2]],
+    width: f64,
+) -> ([f64; 2], [f64; 2]) {
+    let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
+    let length = dx.hypot(dy).max(1e-6);
+    let is_free = |spot: &[f64; 2]| {
+        let far =
+            |other: &[f64; 2]| (spot[0] - other[0]).hypot(spot[1] - other[1]) > 2.0 * TAG + 1.0;
+        (TAG..=width - TAG).contains(&spot[0]) && spot[1] > TAG && taken.iter().all(far)
+    };
+    let on_link = |t: f64| {
+        let axis = |axis: usize| {
+            let bent = 2.0 * t * (1.0 - t) * by[axis];
+            (1.0 - t) * (1.0 - t) * from[axis] + bent + t * t * to[axis]
+        };
+        [axis(0), axis(1)]
+    };
+    let beside = |(t, steps): (f64, f64)| {
+        let at = on_link(t);
+        let by = steps * (TAG + 1.0) / length;
+        (at, [at[0] - dy * by, at[1] + dx * by])
+    };
+    let aside = [0.0, 2.0, -2.0, 4.0, -4.0, 6.0, -6.0, 8.0, -8.0];
+    let mut spots = aside
+        .iter()
+        .flat_map(|&steps| ALONG.map(|t| beside((t, steps))));
+    spots
+        .find(|(_, spot)| is_free(spot))
+        .unwrap_or_else(|| beside((ALONG[0], 0.0)))
 }
 
 /// 1, 2 or 5 times a power of ten, at least `most`.

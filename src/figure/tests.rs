@@ -212,3 +212,90 @@ fn bars_that_differ_by_orders_are_a_decade_apart() {
     let decade = c / 200.0_f64.log10();
     assert!((a - decade * 2.0_f64.log10()).abs() < 0.3, "{heights:?}");
 }
+
+/// Centres of the circles of a figure.
+fn circles(svg: &str) -> Vec<[f64; 2]> {
+    let number = |line: &str, key: &str| -> f64 {
+        let rest = line.split(key).nth(1).unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
+    };
+    let circles = svg.lines().filter(|line| line.contains("<circle"));
+    circles
+        .map(|line| [number(line, "cx=\""), number(line, "cy=\"")])
+        .collect()
+}
+
+#[test]
+fn numbers_of_links_do_not_cover_each_other() {
+    // A short link with all of them, and one that crosses it.
+    let node = |x, y| Node {
+        x,
+        y,
+        ..Node::default()
+    };
+    let link = |ends, tags: [Vec<usize>; 2]| Link {
+        ends,
+        used: [Some(0.5), Some(0.4)],
+        tags,
+        ..Link::default()
+    };
+    let figure = Figure {
+        title: "t".into(),
+        note: String::new(),
+        chart: Chart::Network(Network {
+            aspect: 0.5,
+            nodes: vec![
+                node(0.5, 0.5),
+                node(0.53, 0.5),
+                node(0.5, 0.4),
+                node(0.52, 0.6),
+            ],
+            links: vec![
+                link([0, 1], [(1..=6).collect(), vec![7, 8]]),
+                link([2, 3], [vec![9], vec![10]]),
+            ],
+            ..Network::default()
+        }),
+    };
+    let circles = circles(&figure.draw(600, Theme::File));
+    assert_eq!(circles.len(), 10);
+    for (at, [x, y]) in circles.iter().enumerate() {
+        for [x2, y2] in &circles[..at] {
+            assert!((x - x2).hypot(y - y2) > 15.0, "{circles:?}");
+        }
+    }
+}
+
+/// Names of groups are whole in narrow groups: in lines, or reading upwards where a word is too long.
+#[test]
+fn names_of_narrow_groups_can_be_read() {
+    let draw = |names: [&str; 8]| {
+        let group = |name: &str| BarGroup {
+            name: name.to_owned(),
+            bars: vec![estimate(1.0, 0.1)],
+        };
+        let figure = Figure {
+            title: "t".into(),
+            note: String::new(),
+            chart: Chart::Bars(Bars {
+                series: vec!["a".into()],
+                panels: vec![BarPanel {
+                    name: String::new(),
+                    groups: names.map(group).into(),
+                }],
+                ..Bars::default()
+            }),
+        };
+        figure.draw(600, Theme::File)
+    };
+    let lines = draw(["slim fly, 200 NICs"; 8]);
+    assert!(
+        lines.contains(">slim fly,</text>") && lines.contains(">200 NICs</text>"),
+        "{lines}"
+    );
+    let upright = draw(["collectives-and-neighbours"; 8]);
+    assert!(
+        upright.contains("rotate(-90") && upright.contains(">collectives-and-neighbours</text>"),
+        "{upright}"
+    );
+}

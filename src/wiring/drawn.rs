@@ -93,7 +93,7 @@ struct Line {
     sum: f64,
     count: u64,
     name: String,
-    tag: Option<usize>,
+    tags: Vec<usize>,
 }
 
 struct Drawn<'a> {
@@ -167,7 +167,7 @@ impl<'a> Drawn<'a> {
     fn tag(&mut self, link: &WiredLink<'_>, tag: usize) {
         let ends = self.ends(link);
         if let Some(line) = self.lines.get_mut(&ends) {
-            line.tag.get_or_insert(tag);
+            line.tags.push(tag);
         }
     }
 
@@ -242,7 +242,7 @@ impl<'a> Drawn<'a> {
                 ..Link::default()
             });
             link.used[side] = Some(line.most);
-            link.tags[side] = line.tag;
+            link.tags[side].clone_from(&line.tags);
             link.says[side] = says(line, self.measure);
         }
         let mut rows = self.layout.rows.clone();
@@ -338,10 +338,11 @@ mod tests {
     #[test]
     fn numbers_and_parallel_links_are_told() {
         let links = [between(0, 1, 3.0), between(0, 1, 1.0), between(1, 0, 0.0)];
-        let drawing = draw(&Value::Null, &links, &links[..1], LOADS).unwrap();
+        // The two that are one line both have their numbers.
+        let drawing = draw(&Value::Null, &links, &links[..2], LOADS).unwrap();
         let link = &drawing.network.links[0];
         assert_eq!(link.used, [Some(3.0), Some(0.0)]);
-        assert_eq!(link.tags, [Some(1), None]);
+        assert_eq!(link.tags, [vec![1, 2], vec![]]);
         assert_eq!(
             link.says[0],
             "2 links, 2 in the mean, most a port 1 → b port 2: 3"
