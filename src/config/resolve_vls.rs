@@ -119,17 +119,56 @@ pub(super) fn scheme(
     let (queues, escape_queues) = usual_queues(kind, topology);
     let Ok(queues) = raw.queues.map_or_else(|| u8::try_from(queues), Ok) else {
         let problem = format!(
-            "{} needs {queues} queues on this topology; there are at most {MAX_LEVELS}: take a \
-             scheme with fewer, such as dbbm",
+            "{} needs {queues} queues on this topology; there are at most {MAX_LEVELS}: {SHARED}",
             kind.name()
         );
         return error("qos.vl_policy", problem);
     };
-    Ok(Some(QueueingScheme {
+    let scheme = QueueingScheme {
         kind,
         queues,
         escape_queues: raw.escape_queues.unwrap_or(escape_queues),
-    }))
+    };
+    scheme.validate_queues()?;
+    Ok(Some(scheme))
+}
+
+/// What to do where there is no VL for the queue of each NIC.
+const SHARED: &str = "take vl_policy = \"dbbm\", whose NICs share queues, or fabric.input_queues = \"per-flow\" with \
+                      \"one-queue\" on voq and input-queued switches";
+
+/// "1 service level", "2 VL classes".
+fn counted(n: usize, one: &str, several: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { several })
+}
+
+/// Says that the queues of `scheme` in `classes` VL classes of `levels` service levels are more than `most` VLs.
+fn too_many(scheme: QueueingScheme, classes: usize, levels: usize, most: usize) -> ConfigError {
+    let escape = usize::from(scheme.escape_queues);
+    // Queues of a service level that have room, of which H2LQ and SF2LQ share the rest with their escape networks.
+    let room = most / levels;
+    let fit = match escape {
+        0 => room / classes.max(1),
+        _ => room.saturating_sub(escape * classes.saturating_sub(1)),
+    };
+    let cure = match fit {
+        _ if scheme.kind == SchemeKind::Voqnet => SHARED.to_owned(),
+        0 if escape > 0 => "lower qos.queues and qos.escape_queues".to_owned(),
+        0 => "take fewer service levels".to_owned(),
+        _ => format!("set qos.queues = {fit} or less"),
+    };
+    let problem = format!(
+        "{} VLs for {} with {} of {}{}; there are at most {most}: {cure}",
+        scheme.total(classes as u8) * levels,
+        counted(levels, "service level", "service levels"),
+        counted(classes, "VL class", "VL classes"),
+        counted(usize::from(scheme.queues), "queue", "queues"),
+        match escape {
+            0 => String::new(),
+            _ => format!(" ({escape} in the escape network)"),
+        },
+    );
+    ConfigError::new("qos.queues", problem)
 }
 
 /// Service levels of a queueing scheme: each has an SC for each queue of `classes` VL classes, all of
@@ -146,23 +185,10 @@ pub(super) fn by_scheme(
         "a queueing scheme (qos.vl_policy) gives every service level its SCs and VLs; remove one \
          of the two",
     )?;
-    if scheme.queues == 0 {
-        let problem = "is 0; a packet needs at least 1";
-        return Err(ConfigError::new("qos.queues", problem));
-    }
     let scs = scheme.total(classes as u8);
     let vls = scs * service_levels.len();
     if vls > most_vls {
-        let (levels, queues) = (service_levels.len(), scheme.queues);
-        let escape = match scheme.escape_queues {
-            0 => String::new(),
-            escape => format!(" ({escape} in the escape network)"),
-        };
-        let problem = format!(
-            "{levels} service levels with {classes} VL classes of {queues} queues{escape} take {vls} VLs; there are \
-             at most {most_vls}"
-        );
-        return Err(ConfigError::new("qos.queues", problem));
+        return Err(too_many(scheme, classes, service_levels.len(), most_vls));
     }
     let mut sc2vl = [None; 32];
     let mut channels = (0u8..).filter(|&sc| sc != MANAGEMENT_SC);

@@ -62,6 +62,9 @@ impl RawScheme {
         if scheme.has_escape() {
             scheme.escape_queues = self.escape_queues;
         }
+        if kind == SchemeKind::OneQueue {
+            scheme.queues = 1;
+        }
         if kind == SchemeKind::Voqnet {
             scheme.queues = spec.topology.nics().min(40) as u8;
         }

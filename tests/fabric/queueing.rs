@@ -151,13 +151,32 @@ fn what_cannot_work_is_refused_with_a_cure() {
         (TREE, vec!["vl_policy=iodet"], "with dimensions"),
         (TREE, vec!["vl_policy=h2lq"], "a dragonfly"),
         (TREE, vec!["vl_policy=sf2lq"], "two VL classes"),
-        (TREE, vec!["vl_policy=voqnet"], "take 64 VLs"),
+        (
+            TREE,
+            vec!["vl_policy=voqnet"],
+            "64 VLs for 1 service level with 1 VL class of 64 queues; there are at most 31: take vl_policy",
+        ),
         (
             TREE,
             vec!["vl_policy=voqnet", "queues=8"],
             "a queue for each NIC",
         ),
         (TREE, vec!["vl_policy=bbq", "queues=0"], "qos.queues"),
+        (
+            TREE,
+            vec!["vl_policy=one-queue", "queues=15"],
+            "has one queue",
+        ),
+        (
+            TREE,
+            vec!["vl_policy=dbbm", "escape_queues=2"],
+            "no escape queues",
+        ),
+        (
+            TREE,
+            vec!["vl_policy=bbq", "queues=40"],
+            "set qos.queues = 31 or less",
+        ),
         (
             TREE,
             vec!["vl_policy=bbq", "escape_queues=2"],
@@ -174,7 +193,11 @@ fn what_cannot_work_is_refused_with_a_cure() {
             "qos.queue_rule",
         ),
         (TREE, vec!["queue_rule=sum"], "name one"),
-        (FLY, vec!["vl_policy=h2lq", "queues=40"], "at most 31"),
+        (
+            FLY,
+            vec!["vl_policy=h2lq", "queues=40"],
+            "at most 31: set qos.queues = 29 or less",
+        ),
     ] {
         let error = fabric(topology, &qos).unwrap_err();
         assert!(error.contains(said), "{qos:?}: {error}");

@@ -4,21 +4,34 @@ use super::error;
 use crate::fabric::spec::{FabricSpec, QueueingScheme, SchemeKind, SpecError};
 use crate::fabric::topology::Shape;
 
-impl FabricSpec {
-    /// Checks a scheme other than DBBM.
-    pub(super) fn validate_queueing(&self, scheme: &QueueingScheme) -> Result<(), SpecError> {
-        let name = scheme.kind.name();
-        if scheme.queues == 0 || scheme.has_escape() && scheme.escape_queues == 0 {
-            let key = match scheme.queues {
+impl QueueingScheme {
+    /// Checks that the numbers of queues are some that the scheme can have, whatever the fabric.
+    pub(crate) fn validate_queues(&self) -> Result<(), SpecError> {
+        let name = self.kind.name();
+        if self.queues == 0 || self.has_escape() && self.escape_queues == 0 {
+            let key = match self.queues {
                 0 => "qos.queues",
                 _ => "qos.escape_queues",
             };
             return error(key, "is 0; a packet needs at least 1".into());
         }
-        if !scheme.has_escape() && scheme.escape_queues > 0 {
+        if self.kind == SchemeKind::OneQueue && self.queues > 1 {
+            let problem = format!("{}; {name} has one queue: remove the key", self.queues);
+            return error("qos.queues", problem);
+        }
+        if !self.has_escape() && self.escape_queues > 0 {
             let problem = format!("{name} has no escape queues; remove the key");
             return error("qos.escape_queues", problem);
         }
+        Ok(())
+    }
+}
+
+impl FabricSpec {
+    /// Checks a scheme other than DBBM.
+    pub(super) fn validate_queueing(&self, scheme: &QueueingScheme) -> Result<(), SpecError> {
+        let name = scheme.kind.name();
+        scheme.validate_queues()?;
         self.validate_scheme_topology(scheme)?;
         if scheme.is_local() {
             self.validate_local(name)?;

@@ -17,7 +17,8 @@ impl FabricSpec {
         match &self.qos.vl_policy {
             VlPolicy::ServiceChannels => Ok(()),
             VlPolicy::Queueing(scheme) if scheme.kind == SchemeKind::Dbbm => {
-                self.validate_queues(scheme.queues)
+                scheme.validate_queues()?;
+                self.validate_dbbm(scheme.queues)
             }
             VlPolicy::Queueing(scheme) => self.validate_queueing(scheme),
             VlPolicy::SlToVl(tables) => self.validate_sl2vl(tables),
@@ -25,17 +26,20 @@ impl FabricSpec {
     }
 
     /// Every service level has `queues` SCs in each VL class.
-    fn validate_queues(&self, queues: u8) -> Result<(), SpecError> {
+    fn validate_dbbm(&self, queues: u8) -> Result<(), SpecError> {
         const KEY: &str = "qos.queues";
         let classes = u32::from(self.classes());
-        if queues == 0 {
-            return error(KEY, "is 0; a packet needs at least 1".into());
-        }
         let most = MAX_CLASS_TURNS / self.class_turns().count() as u32;
         if classes > 1 && u32::from(queues) > most {
+            let paths = match self.routing.paths.detours() {
+                None => String::new(),
+                Some(detours) => format!(" with fabric.paths = \"{}\"", detours.rule.name()),
+            };
+            let parameters = self.topology.family().parameters(&self.topology);
+            let kind = parameters["kind"].as_str().unwrap_or("topology");
             let problem = format!(
-                "{queues} queues in each of {classes} VL classes; at most {most} are supported on \
-                 tori and dragonflies"
+                "{queues} queues in each of {classes} VL classes; on kind = \"{kind}\"{paths} dbbm can have at \
+                 most {most} in each: set qos.queues = {most}"
             );
             return error(KEY, problem);
         }
