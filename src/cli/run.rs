@@ -204,6 +204,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     warn_of_what_is_missing(&result);
     warn_of_unused_keys(&plan.experiment, &result);
     tell_of_speeds(&plan.experiment, &result);
+    warn_of_unused_power_keys(&plan.experiment);
     let text = summary(&plan, &result, args.explain);
     let json = result_json(&plan, &result);
     let write = |part| write(part, series, &plan, &result, &json, &text);
@@ -354,6 +355,19 @@ fn tell_of_speeds(experiment: &Experiment, result: &RunResult) {
                 job.trace, job.host_speed
             ));
         }
+    }
+}
+
+/// Tells which keys of `[power]` are for another policy than its own.
+fn warn_of_unused_power_keys(experiment: &Experiment) {
+    let Some(power) = &experiment.power else {
+        return;
+    };
+    for key in &power.unused_keys {
+        tell(format_args!(
+            "warning: power.{key} does nothing with policy \"{}\"",
+            power.policy.name()
+        ));
     }
 }
 

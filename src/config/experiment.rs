@@ -47,7 +47,7 @@ pub struct Experiment {
 
 /// What the parts of a fabric draw, in watts (`docs/energy.md`). It serialises, with the states of
 /// links, as `experiment.power` in `docs/result.md`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Power {
     /// When links go down.
@@ -62,6 +62,9 @@ pub struct Power {
     pub switch_watts: f64,
     /// A NIC without its link.
     pub nic_watts: f64,
+    /// Keys of `[power]` in the file that only another policy uses; a command that runs it tells of them.
+    #[serde(skip)]
+    pub unused_keys: Vec<&'static str>,
 }
 
 /// When links go down (`docs/link-power.md`).

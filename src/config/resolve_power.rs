@@ -3,9 +3,12 @@
 
 use super::error::ConfigError;
 use super::experiment::{Power, PowerPolicy};
-use super::raw_power::{PowerPreset, RawPolicy, RawPower, WattsPer};
+use super::raw_power::{PowerPreset, RawPolicy, RawPower, Watts, WattsPer};
 use crate::fabric::spec::{DownState, FabricSpec, LinkPower, LowState};
 use crate::units::{Latency, Ratio};
+
+/// Most watts of a part of the fabric: far beyond any hardware, while sums over a fabric stay in range.
+const MAX_WATTS: f64 = 1e9;
 
 /// The values of a preset; `None`: follows from others.
 struct Defaults {
@@ -16,6 +19,8 @@ struct Defaults {
     lanes: u32,
     low_lanes: u32,
     link_watts: f64,
+    /// `None`: a lane's part of `link_watts` for each low lane.
+    low_watts: Option<f64>,
     off_watts: f64,
     /// Watts of a switch without its links.
     switch_watts: f64,
@@ -31,6 +36,7 @@ fn sauron() -> Defaults {
         lanes: 12,
         low_lanes: 1,
         link_watts: 4.1,
+        low_watts: None,
         off_watts: 0.0,
         switch_watts: 7.2,
     }
@@ -43,12 +49,14 @@ fn defaults(preset: Option<PowerPreset>) -> Defaults {
         Some(PowerPreset::EeeDeepSleep) => Defaults {
             transition_ps: 5_500_000,
             sleep_ps: 2_000_000,
+            low_watts: Some(0.41),
             off_watts: 0.41,
             ..sauron()
         },
         Some(PowerPreset::EeeFastWake) => Defaults {
             transition_ps: 300_000,
             sleep_ps: 200_000,
+            low_watts: Some(2.05),
             off_watts: 2.05,
             ..sauron()
         },
@@ -94,7 +102,11 @@ fn link_power(raw: &RawPower, d: &Defaults, fabric: &FabricSpec) -> Result<LinkP
         wake,
         sleep: time(raw.sleep, d.sleep_ps),
         down_after,
-        wake_ahead: raw.wake_ahead.unwrap_or(0),
+        wake_ahead: match raw.policy {
+            // How much waits decides when its links go up; another run may use the key.
+            Some(RawPolicy::HighLow) => 0,
+            None | Some(RawPolicy::AlwaysOn | RawPolicy::OnOff) => raw.wake_ahead.unwrap_or(0),
+        },
         links: raw.links.unwrap_or_default(),
     })
 }
@@ -152,17 +164,22 @@ fn backlog(low: LowState, wake: u64, rate: Ratio, fabric: &FabricSpec) -> u64 {
 pub(super) fn watts(raw: Option<&RawPower>) -> Result<Option<Power>, ConfigError> {
     let Some(raw) = raw else { return Ok(None) };
     let d = defaults(raw.preset);
-    let given = |key: &'static str, given: Option<f64>, default: f64| match given {
-        Some(watts) if !(watts.is_finite() && watts >= 0.0) => {
-            let problem = format!("{watts} W; it must be 0 or more");
+    let given = |key: &'static str, given: Option<Watts>, default: f64| match given {
+        Some(Watts(watts)) if !(0.0..=MAX_WATTS).contains(&watts) => {
+            // As written: a number in full would have up to 300 digits.
+            let problem = format!("{watts:?} W; it must be from 0 to {MAX_WATTS} W");
             Err(ConfigError::new(format!("power.{key}"), problem))
         }
-        _ => Ok(given.unwrap_or(default)),
+        _ => Ok(given.map_or(default, |Watts(watts)| watts)),
     };
     let link = given("link_watts", raw.link_watts, d.link_watts)?;
     let lanes = f64::from(raw.lanes.unwrap_or(d.lanes)).max(1.0);
     let part = f64::from(raw.low_lanes.unwrap_or(d.low_lanes)) / lanes;
-    let low = given("low_watts", raw.low_watts, link * part)?;
+    let low = given(
+        "low_watts",
+        raw.low_watts,
+        d.low_watts.unwrap_or(link * part),
+    )?;
     let off = given("off_watts", raw.off_watts, d.off_watts)?;
     let transition = given("transition_watts", raw.transition_watts, link)?;
     let per_direction = match raw.watts_per.unwrap_or_default() {
@@ -186,5 +203,6 @@ pub(super) fn watts(raw: Option<&RawPower>) -> Result<Option<Power>, ConfigError
         transition_watts: transition * per_direction,
         switch_watts: given("switch_watts", raw.switch_watts, d.switch_watts)?,
         nic_watts: given("nic_watts", raw.nic_watts, 0.0)?,
+        unused_keys: raw.unused(),
     }))
 }

@@ -204,7 +204,7 @@ pub fn idle_share(experiment: &Experiment, stats: &FabricStats) -> f64 {
 
 /// `energy` of `result.json`; null without `[power]`.
 pub(super) fn energy_json(experiment: &Experiment, run: &Simulation) -> Value {
-    let (Some(energy), Some(power)) = (Energy::of(experiment, run), experiment.power) else {
+    let (Some(energy), Some(power)) = (Energy::of(experiment, run), &experiment.power) else {
         return Value::Null;
     };
     let is_whole = run.status == Status::Complete && !experiment.jobs.is_empty();

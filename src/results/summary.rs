@@ -324,7 +324,7 @@ fn write_details(out: &mut String, o: &JobOutcome) -> fmt::Result {
 }
 
 fn write_energy(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result {
-    let (Some(energy), Some(power)) = (Energy::of(&plan.experiment, main), plan.experiment.power)
+    let (Some(energy), Some(power)) = (Energy::of(&plan.experiment, main), &plan.experiment.power)
     else {
         return Ok(());
     };

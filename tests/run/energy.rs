@@ -210,3 +210,38 @@ fn times_and_thresholds_are_those_of_the_preset() {
     assert_eq!(thresholds("dbbm"), 10_909);
     assert!(thresholds("voqsw") < 10_909);
 }
+
+/// A policy can be varied over one base: keys of the other one stay without effect, and the experiment knows them.
+#[test]
+fn keys_of_another_policy_are_known() {
+    let unused = |power: &str| {
+        let text = format!(
+            "[fabric]\nkind = \"input-queued\"\n[[background]]\nrate = 0.1\npattern = \"uniform\"\n[power]\n\
+             lanes = 4\nlow_watts = 1\nwake_ahead = 2\noff_watts = 1\n{power}\n"
+        );
+        let plan =
+            resolve_text("test", &text, Path::new(""), &[]).unwrap_or_else(|e| panic!("{e}"));
+        plan.experiment.power.unwrap().unused_keys
+    };
+    assert_eq!(unused("policy = \"on-off\""), ["lanes", "low_watts"]);
+    assert_eq!(unused("policy = \"high-low\""), ["wake_ahead", "off_watts"]);
+    assert!(unused("policy = \"always-on\"").is_empty());
+}
+
+/// The two modes of Ethernet draw the same with either policy while a link is down.
+#[test]
+fn a_preset_says_what_links_draw_while_down() {
+    for (preset, watts) in [("eee-deep-sleep", 0.41), ("eee-fast-wake", 2.05)] {
+        for policy in ["on-off", "high-low"] {
+            let sets = [
+                format!("power.preset={preset}"),
+                format!("power.policy={policy}"),
+            ];
+            let power = load(&config("sauron.toml"), &sets)
+                .unwrap()
+                .experiment
+                .power;
+            assert_eq!(power.unwrap().down_watts, watts, "{preset}, {policy}");
+        }
+    }
+}

@@ -154,12 +154,12 @@ impl LinkPower {
 impl LowState {
     fn validate(&self, spec: &FabricSpec) -> Result<(), SpecError> {
         if !(2..=MAX_LANES).contains(&self.lanes) {
-            let problem = format!("{} lanes; it must be from 2 to {MAX_LANES}", self.lanes);
+            let problem = format!("{}; a link has from 2 to {MAX_LANES} lanes", self.lanes);
             return error("power.lanes", problem);
         }
         if !(1..self.lanes).contains(&self.low_lanes) {
             let problem = format!(
-                "{} lanes; it must be from 1 to {}, fewer than power.lanes",
+                "{}; it must be from 1 to {}, fewer than power.lanes",
                 self.low_lanes,
                 self.lanes - 1
             );

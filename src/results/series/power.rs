@@ -29,7 +29,7 @@ pub(super) fn rows(sample: &Sample) -> impl Iterator<Item = (u32, u32, u64)> {
 
 /// What a link in `state` draws, in watts.
 pub(super) fn watts(experiment: &Experiment, state: u32) -> f64 {
-    experiment.power.map_or(0.0, |power| match state {
+    experiment.power.as_ref().map_or(0.0, |power| match state {
         0 => power.up_watts,
         1 => power.down_watts,
         _ => power.transition_watts,
