@@ -2,6 +2,7 @@
 //! replace. Each value keeps the place where it was written, for error messages.
 
 use super::error::{ConfigError, SET, suggestion};
+use super::resolve_routing::explain_paths;
 use super::tagged::{explain_foreign_key, wrap_kinds};
 use super::texts::Texts;
 use flitwise_formats::quote::{cut, quoted};
@@ -14,6 +15,8 @@ use toml::de::{DeTable, DeValue};
 
 /// How serde's message of an unknown key begins.
 const UNKNOWN_KEY: &str = "unknown field `";
+/// How serde's message of an unknown value begins.
+const UNKNOWN_VALUE: &str = "unknown variant `";
 
 /// Most parts of a dotted key: bounds the recursion.
 const MAX_DEPTH: usize = 16;
@@ -78,6 +81,9 @@ impl<'t> Document<'t> {
             }
             if e.message().starts_with(UNKNOWN_KEY) {
                 explain_foreign_key(&self.root, &mut error);
+            }
+            if e.message().starts_with(UNKNOWN_VALUE) {
+                explain_paths(&self.root, &mut error);
             }
             error
         })
@@ -382,7 +388,7 @@ fn friendly(message: &str) -> String {
         }
         _ => {}
     }
-    for (start, kind) in [(UNKNOWN_KEY, "key"), ("unknown variant `", "value")] {
+    for (start, kind) in [(UNKNOWN_KEY, "key"), (UNKNOWN_VALUE, "value")] {
         let Some(rest) = message.strip_prefix(start) else {
             continue;
         };

@@ -184,9 +184,17 @@ pub(super) fn nearest<'a>(
         .map(|(_, c)| c)
 }
 
+/// Other names in use for what has another name here, which may be close to a third one.
+const SYNONYMS: [(&str, &str); 1] = [("dragonfly+", "megafly")];
+
 /// "; did you mean `x`?" or a list of all candidates.
 pub(super) fn suggestion(word: &str, candidates: &[&str]) -> String {
-    match nearest(word, candidates.iter().copied()) {
+    let lower = word.to_lowercase();
+    let synonym = SYNONYMS.iter().find(|(other, _)| *other == lower);
+    let synonym = synonym
+        .map(|(_, name)| *name)
+        .filter(|name| candidates.contains(name));
+    match synonym.or_else(|| nearest(word, candidates.iter().copied())) {
         Some(near) => format!("; did you mean `{near}`?"),
         None if candidates.is_empty() => String::new(),
         None => format!("; valid here: {}", cut(&candidates.join(", "))),
@@ -211,6 +219,17 @@ mod tests {
         assert_eq!(nearest("BK", ["VO", "BE"]), None);
         assert_eq!(nearest("X", ["A"]), None);
         assert_eq!(nearest("rate", ["name", "trace"]), None);
+    }
+
+    #[test]
+    fn names_from_elsewhere_are_known() {
+        let kinds = ["dragonfly", "megafly"];
+        let meant = "; did you mean `megafly`?";
+        assert_eq!(suggestion("Dragonfly+", &kinds), meant);
+        assert_eq!(
+            suggestion("dragonfly+", &kinds[..1]),
+            "; did you mean `dragonfly`?"
+        );
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! The routing keys of `[fabric]`: reads them and checks them against the topology.
 
+use super::document::value_at;
 use super::error::ConfigError;
 use super::raw_fabric::RawFabric;
 use super::raw_topology::RawTopology;
 use crate::fabric::spec::{DetourRule, Detours, Intermediate, Paths, Routing, UpPorts};
 use crate::oblivious::RoutingEngine;
+use flitwise_formats::quote::quoted;
 use serde::Deserialize;
+use serde::de::value::StrDeserializer;
+use toml::de::{DeTable, DeValue};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -42,6 +46,21 @@ impl RawPaths {
             Self::UgalG => Some(DetourRule::UgalG),
             Self::Par => Some(DetourRule::Par),
         }
+    }
+}
+
+/// Says of an unknown `fabric.routing` that it is a value of `fabric.paths`, if it is one. `root`: of the document.
+pub(super) fn explain_paths(root: &DeTable<'_>, error: &mut ConfigError) {
+    const KEY: &str = "fabric.routing";
+    let Some(DeValue::String(text)) = value_at(root, KEY).filter(|_| error.key == KEY) else {
+        return;
+    };
+    let word = StrDeserializer::<serde::de::value::Error>::new(text);
+    if RawPaths::deserialize(word).is_ok() {
+        error.problem = format!(
+            "{} says which packets take detours, not the routing; write fabric.paths = \"{text}\"",
+            quoted(text)
+        );
     }
 }
 

@@ -295,6 +295,10 @@ fn pattern(
             node: node.nic_at(topology, &format!("{key}.pattern.hotspot"))?,
             fraction,
         }),
+        (None, None, Some(_), None, None, None) => Err(ConfigError::new(
+            format!("{key}.pattern"),
+            "`fraction` is missing, the share of the NICs that send to the hotspot: { hotspot = 0, fraction = 0.1 }",
+        )),
         (None, None, None, None, Some(list), None) => {
             let nic = |(i, nic): (usize, &RawPlace)| {
                 nic.nic_at(topology, &format!("{key}.pattern.permutation.{i}"))

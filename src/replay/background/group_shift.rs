@@ -40,8 +40,8 @@ fn groups(topology: &Topology) -> Result<Vec<Vec<NicId>>, PatternError> {
         let switch = topology.attachment(nic).switch;
         let Some(group) = topology.family().group(switch) else {
             return bad(
-                "group_shift goes by the groups of a dragonfly, tree, torus or mesh, and this topology has none; \
-                 take { neighbour = 1 } with the number of NICs to shift by"
+                "group_shift goes by the groups of a dragonfly, megafly, slim fly, tree, torus, mesh, hyperx or kns, and this \
+                 topology has none; take { neighbour = 1 } with the number of NICs to shift by"
                     .to_owned(),
             );
         };
