@@ -222,6 +222,7 @@ fn fat_trees_are_generalised_fat_trees() {
         ((None, 3, 9, 1), "must be even"),
         ((None, 0, 8, 1), "1 to 8 levels"),
         ((None, 2, 8, 2), "oversubscription"),
+        ((None, 2, 8, 0), "at least 1"),
         ((None, 1, 8, 3), "no links up"),
     ] {
         let (nodes, levels, radix, over) = sizes;

@@ -3,6 +3,7 @@
 use super::{CliError, ExportArgs, Format, bad_config, tell};
 use flitwise::config::{self, FabricOnly, LoadedNetwork, fabric_json};
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
+use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::topology::{Drawing, Link, Peer, Place, Topology};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::ops::Range;
@@ -34,7 +35,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<(), CliError> {
     match args.format {
         Format::Dot => {
             let (loaded, mut out) = (fabric(args)?, out());
-            let written = dot(&mut out, &loaded.fabric.topology, args.ports, !args.no_nics);
+            let written = dot(&mut out, &loaded.fabric, args.ports, !args.no_nics);
             ended(written.and_then(|()| out.flush()))
         }
         Format::Json => {
@@ -110,7 +111,8 @@ fn links(topology: &Topology) -> impl Iterator<Item = Link> + '_ {
     })
 }
 
-fn dot(out: &mut impl Write, topology: &Topology, ports: bool, nics: bool) -> io::Result<()> {
+fn dot(out: &mut impl Write, spec: &FabricSpec, ports: bool, nics: bool) -> io::Result<()> {
+    let topology = &spec.topology;
     writeln!(out, "graph fabric {{")?;
     writeln!(out, "  graph [ranksep=1.2];")?;
     writeln!(out, "  node [fontname=\"sans-serif\"];")?;
@@ -139,7 +141,10 @@ fn dot(out: &mut impl Write, topology: &Topology, ports: bool, nics: bool) -> io
             }
         }
     }
-    let text = |port: PortId| format!("{port}/{}", port.get() / 4);
+    let text = |port: PortId| match spec.switch.kind().mport(port) {
+        Some(mport) => format!("{port}/{mport}"),
+        None => port.to_string(),
+    };
     let label = |tail: PortId, head: Option<PortId>| {
         if !ports {
             return String::new();

@@ -6,7 +6,7 @@ use flitwise::config::{FabricOnly, Tables, fabric_json};
 use flitwise::fabric::analysis::bisection::Bisection;
 use flitwise::fabric::analysis::distance::Distances;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
-use flitwise::fabric::ids::SwitchPort;
+use flitwise::fabric::ids::{PortId, SwitchPort};
 use flitwise::fabric::spec::{DetourRule, Detours, FabricSpec, Intermediate};
 use flitwise::fabric::switch::BufferCredits;
 use flitwise::fabric::switch::hierarchical::MPORT_PORTS;
@@ -145,6 +145,13 @@ impl Info<'_> {
         let units = self.spec().units;
         let credit = u64::from(units.flits_per_credit) * u64::from(units.flit_bytes);
         credits.saturating_mul(credit)
+    }
+
+    /// MPorts of a switch, if switches of this kind have any.
+    fn mports(&self) -> Option<u32> {
+        let spec = self.spec();
+        let first = spec.switch.kind().mport(PortId::new(0));
+        first.map(|_| spec.topology.radix() / MPORT_PORTS)
     }
 
     /// Rate of one direction of the usual link between switches.
@@ -408,7 +415,7 @@ impl Info<'_> {
             "nics": topology.nics(),
             "switches": topology.switches(),
             "ports_per_switch": topology.radix(),
-            "mports_per_switch": topology.radix() / MPORT_PORTS,
+            "mports_per_switch": self.mports(),
             "port_kinds": kinds.collect::<Vec<_>>(),
             "links": { "between_switches": switch_links, "to_nics": host_links },
             "link_bytes_per_s": self.link_bytes_per_s(),

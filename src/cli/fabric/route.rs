@@ -4,7 +4,6 @@ use super::{CliError, InfoArgs, names};
 use flitwise::fabric::analysis::path::{Path, Step, path, path_via};
 use flitwise::fabric::ids::{NicId, NicPair, PortId};
 use flitwise::fabric::spec::{FabricSpec, Tick};
-use flitwise::fabric::switch::hierarchical;
 use flitwise_formats::quote::cut;
 use serde_json::{Value, json};
 use std::fmt::{self, Write};
@@ -205,15 +204,16 @@ impl<'a> Route<'a> {
         let path = &self.path;
         let channel = |(sc, vl): (u8, u8)| json!({ "sc": sc, "vl": vl });
         let candidates = self.spec.routing.kind_of_candidates();
+        let mport = |port| self.spec.switch.kind().mport(port);
         let topology = &self.spec.topology;
         let steps = path.steps.iter().map(|s| {
             let mut step = json!({
                 "switch": s.switch,
                 "port_in": s.port_in,
-                "mport_in": hierarchical::mport(s.port_in),
+                "mport_in": mport(s.port_in),
                 "central_buffer": s.central,
                 "port_out": s.port_out,
-                "mport_out": hierarchical::mport(s.port_out),
+                "mport_out": mport(s.port_out),
                 candidates: { "first_port": s.candidates.first(), "links": s.candidates.count() },
                 "sc": s.channel.0,
                 "vl": s.channel.1,

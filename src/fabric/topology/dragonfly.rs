@@ -2,6 +2,7 @@
 //! the groups (Kim, Dally, Scott, Abts: Technology-driven, highly-scalable dragonfly topology,
 //! 2008).
 
+use super::text::groups_text;
 use super::{
     ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, SwitchOrder, Topology,
     host_count, invalid, port_of,
@@ -224,11 +225,11 @@ impl Family for Dragonfly {
 
     fn name(&self) -> String {
         format!(
-            "dragonfly, p {}, a {}, h {}, {} groups, {}",
+            "dragonfly, p {}, a {}, h {}, {}, {}",
             self.p,
             self.a,
             self.h,
-            self.groups,
+            groups_text(self.groups),
             self.arrangement.name()
         )
     }

@@ -25,7 +25,7 @@ fn misfit<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
 /// each one up, switches above half of their ports each, and the top only ports down. With fewer subtrees below the top than it
 /// has ports there are fewer top switches, with parallel links.
 pub(super) fn build(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, SpecError> {
-    check_levels_and_radix(size)?;
+    check_sizes(size)?;
     if size.levels == 1 {
         return one_switch(size, hosts);
     }
@@ -49,9 +49,15 @@ pub(super) fn build(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, S
     Xgft::build(&down, &up, &parallel, hosts)
 }
 
-/// Checks the number of levels, and that a switch between two levels can have half of its ports up.
-fn check_levels_and_radix(size: FatTreeSize) -> Result<(), SpecError> {
-    let FatTreeSize { levels, radix, .. } = size;
+/// Checks the number of levels, that a switch between two levels can have half of its ports up, and that leaf switches have
+/// ports down.
+fn check_sizes(size: FatTreeSize) -> Result<(), SpecError> {
+    let FatTreeSize {
+        levels,
+        radix,
+        oversubscription,
+        ..
+    } = size;
     if !(1..=8).contains(&levels) {
         return misfit(
             "fabric.topology.levels",
@@ -63,6 +69,12 @@ fn check_levels_and_radix(size: FatTreeSize) -> Result<(), SpecError> {
             "{radix} ports; from three levels on it must be even, for a switch in between has half of its ports up"
         );
         return misfit("fabric.topology.radix", problem);
+    }
+    if oversubscription == 0 {
+        return misfit(
+            "fabric.topology.oversubscription",
+            "0; it must be at least 1, which is a port down for each one up".into(),
+        );
     }
     Ok(())
 }
@@ -98,7 +110,7 @@ fn leaf_ports_up(size: FatTreeSize) -> Result<u32, SpecError> {
     } = size;
     let parts = over
         .checked_add(1)
-        .filter(|parts| over > 0 && radix.is_multiple_of(*parts));
+        .filter(|parts| radix.is_multiple_of(*parts));
     let Some(parts) = parts else {
         let problem = format!(
             "{over}; the {radix} ports of a leaf switch do not divide into {over} down for each one up: \

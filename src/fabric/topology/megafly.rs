@@ -2,6 +2,7 @@
 //! switches (Shpiner et al.: Dragonfly+: low cost topology for scaling datacenters, 2017; Flajslik, Borch, Parker:
 //! Megafly: a topology for exascale systems, 2018).
 
+use super::text::groups_text;
 use super::{
     Arrangement, Destination, Drawing, Family, Place, Ports, Shape, SwitchOrder, Topology,
     host_count, invalid, port_of,
@@ -179,11 +180,11 @@ impl Family for Megafly {
 
     fn name(&self) -> String {
         format!(
-            "megafly, p {}, s {}, h {}, {} groups, {}",
+            "megafly, p {}, s {}, h {}, {}, {}",
             self.p,
             self.s,
             self.h,
-            self.groups,
+            groups_text(self.groups),
             self.arrangement.name()
         )
     }

@@ -258,7 +258,8 @@ impl Family for Xgft {
         let Position { level, at } = self.position(switch);
         Place::Within {
             part: "level",
-            number: level as u32,
+            // As in other trees, and unlike in the formulas of XGFTs, levels count from 0 here.
+            number: level as u32 - 1,
             position: at,
         }
     }
