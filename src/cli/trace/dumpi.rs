@@ -10,7 +10,6 @@ use flitwise::replay::trace::{ComputeTime, Reading, TraceFile};
 use flitwise::units::{human_count, human_time};
 use flitwise_formats::dumpi::info::RankInfo;
 use flitwise_formats::dumpi::{Info, Set, check_seen};
-use flitwise_formats::place::Place;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Error, Problem, Problems};
 use serde_json::{Value, json};
