@@ -321,6 +321,9 @@ fn warn_of_what_is_missing(result: &RunResult) {
                 "warning: `{name}` was replayed without {left_out}"
             ));
         }
+        if let Some(doubts) = &trace.doubts {
+            tell(format_args!("warning: {doubts}"));
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn kept(graph: &Graph, losses: &mut Losses) -> HashSet<Key> {
     }
     if let Some(&first) = differ.iter().min() {
         let what = format!(
-            "collectives whose ranks give different sizes become messages, the first {}",
+            "collectives that ranks call differently become messages, the first {}",
             sizes_in(graph, first)
         );
         losses.add(differ.len() as u64, what);

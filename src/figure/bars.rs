@@ -141,7 +141,8 @@ impl Bars {
         let high = bars().map(|bar| bar.high()).fold(self.base, f64::max);
         if self.log {
             let least = bars().map(|bar| bar.mean).fold(high, f64::min);
-            return [10_f64.powf(least.log10().floor()), high];
+            // Below the smallest bar, so that it can be seen.
+            return [10_f64.powf((least / 1.2).log10().floor()), high];
         }
         let low = bars().map(|bar| bar.low()).fold(self.base, f64::min);
         [low, high]

@@ -35,6 +35,8 @@ pub struct Disagreements {
     pub errors: Vec<Disagreement>,
     /// How many there are.
     pub error_total: u64,
+    /// How many of them are messages without their counterpart: if no rank waits for them, a replay comes to its end.
+    pub unmatched_total: u64,
     /// The replay takes each rank as it says: the first 100.
     pub warnings: Vec<Disagreement>,
     /// How many there are.
@@ -86,7 +88,7 @@ pub fn disagreements(program: &mut dyn Program) -> anyhow::Result<Disagreements>
     Ok(compare(program, &mut || true)?.unwrap_or_default())
 }
 
-/// As [`disagreements`]; `None` as soon as `go_on`, called for each rank, returns false.
+/// As [`disagreements`]; `None` as soon as `go_on`, called now and then, returns false.
 pub(super) fn compare(
     program: &mut dyn Program,
     go_on: &mut dyn FnMut() -> bool,
@@ -96,7 +98,12 @@ pub(super) fn compare(
         if !go_on() {
             return Ok(None);
         }
+        let mut operations = 0_u32;
         while let Some(op) = checker.program.next(rank, StreamId::new(0))? {
+            operations = operations.wrapping_add(1);
+            if operations.is_multiple_of(ASK_EVERY) && !go_on() {
+                return Ok(None);
+            }
             if let Action::Mpi(call) = &op.action {
                 checker.call(rank, call, op.place);
             }
@@ -104,6 +111,9 @@ pub(super) fn compare(
     }
     Ok(Some(checker.finish()))
 }
+
+/// Operations between two questions whether to go on.
+const ASK_EVERY: u32 = 1 << 14;
 
 /// Why what ranks say does not fit together, and what to do.
 const OTHER_RUN: &str = "the files are not of one run, or one is damaged: record the program again";
@@ -334,6 +344,7 @@ impl<'a> Checker<'a> {
             format!("{} on {comm}", tag.cast_signed())
         };
         let message = unmatched.says(shown, ["record the program to its end"; 3]);
+        self.found.unmatched_total += 1;
         self.found.error(rank, unmatched.place(), message);
     }
 

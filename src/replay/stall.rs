@@ -6,6 +6,7 @@ use super::mpi::{Call, Owner};
 use super::player::Player;
 use super::program::{Action, Event, Op, RankId, StreamId};
 use super::rank::{Rank, State};
+use hashbrown::HashSet;
 
 /// Most lines of a report.
 const MOST_LINES: usize = 20;
@@ -106,7 +107,15 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
         .filter(|(job, _)| !job.ended() && !job.endless());
     for (job, number) in awaited_jobs {
         outstanding += messages.outstanding(number);
-        let waiting = Waiting { job, messages };
+        let of_collectives = messages.in_flight(number).filter_map(|m| match m.purpose {
+            Purpose::Collective { key, .. } => Some((m.ranks.from, key)),
+            Purpose::PointToPoint { .. } | Purpose::Mpi(_) => None,
+        });
+        let waiting = Waiting {
+            job,
+            messages,
+            of_collectives: of_collectives.collect(),
+        };
         lines.add_members(&waiting);
         lines.add_streams(&waiting);
     }
@@ -127,6 +136,8 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
 struct Waiting<'a> {
     job: &'a Player<'a>,
     messages: &'a Messages,
+    /// The senders of messages of collectives on their way, and the collectives.
+    of_collectives: HashSet<(RankId, Key)>,
 }
 
 impl Waiting<'_> {
@@ -201,11 +212,7 @@ impl Waiting<'_> {
         let key = member.key;
         let state = self.job.ranks.get(rank.index());
         let open = state.is_some_and(|state| state.members.is_open(key));
-        let sent = |m: &InFlight| {
-            m.ranks.from == rank
-                && matches!(m.purpose, Purpose::Collective { key: k, .. } if k == key)
-        };
-        !open && !self.under_way(sent)
+        !open && !self.of_collectives.contains(&(rank, key))
     }
 
     /// True if `rank`, which is not in the collective of `member`, was in it.

@@ -302,6 +302,7 @@ fn another_trace_under_the_same_name_has_another_hash() {
             xxh3,
             format: "VEF".to_owned(),
             left_out: None,
+            doubts: None,
         }];
         hash(&result)
     };

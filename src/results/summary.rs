@@ -11,7 +11,7 @@ use super::{
     saturated, throughput,
 };
 use crate::config::Plan;
-use crate::fabric::stats::Latency;
+use crate::fabric::stats::{Latency, LinkStateTicks};
 use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
@@ -339,7 +339,17 @@ fn write_energy(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result
         against_always_up(energy.links_saved()),
         power.policy.name(),
         100.0 * energy.idle_share(),
-    )
+    )?;
+    let states = [energy.switch_links.ticks, energy.host_links.ticks];
+    let sum = |count: fn(&LinkStateTicks) -> u64| states.iter().map(count).sum::<u64>();
+    // Perhaps nobody wanted them up, but it may be the buffers that are too small for the thresholds.
+    if sum(|ticks| ticks.low_bytes) > 0 && sum(|ticks| ticks.wakes) == 0 {
+        writeln!(
+            out,
+            "                no link that was down went up: never more bytes waited than power.threshold and nic_threshold"
+        )?;
+    }
+    Ok(())
 }
 
 /// Three or more significant digits.

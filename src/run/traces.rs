@@ -28,6 +28,9 @@ pub struct TraceDigest {
     /// its job asks for with `skip_unsupported`.
     #[serde(default)]
     pub left_out: Option<String>,
+    /// Why the replay may not have come to its end, as far as the trace tells.
+    #[serde(default)]
+    pub doubts: Option<String>,
 }
 
 /// A trace that was read.
@@ -103,6 +106,7 @@ impl Traces {
                     xxh3: checked.xxh3,
                     format: checked.file.format().to_owned(),
                     left_out: left_out(&*checked.file),
+                    doubts: checked.file.doubts(),
                 });
             }
         }

@@ -51,21 +51,26 @@ pub struct Set {
 }
 
 /// Most texts that are kept because they may be a list.
-const MAX_WORDS: usize = 4;
+const MAX_WORDS: usize = 16;
 
 /// Lanes by name.
 struct Names {
     full: HashMap<String, usize>,
-    /// By what follows their last `/`.
-    last: HashMap<String, usize>,
+    /// By what follows their last `/`; `None` if several have it.
+    last: HashMap<String, Option<usize>>,
 }
 
 impl Names {
     fn new(full: HashMap<String, usize>) -> Self {
-        let last = (full.iter())
-            .map(|(name, &lane)| (last(name).to_owned(), lane))
-            .collect();
-        Self { full, last }
+        let mut by_last = HashMap::new();
+        for (name, &lane) in &full {
+            let of = by_last.entry(last(name).to_owned());
+            of.and_modify(|lane| *lane = None).or_insert(Some(lane));
+        }
+        Self {
+            full,
+            last: by_last,
+        }
     }
 
     /// The lane of a stream that a list with the name `list` names.
@@ -75,8 +80,18 @@ impl Names {
         let beside = format!("{folder}/{name}");
         let found = (self.full.get(beside.trim_start_matches('/')))
             .or_else(|| self.full.get(name))
-            .or_else(|| self.last.get(last(name)));
-        found.copied()
+            .copied();
+        found.or_else(|| self.last.get(last(name)).copied().flatten())
+    }
+
+    /// How well a text of words fits as a list: 2 if each word is the name of a stream, 1 if one is.
+    fn fit(&self, (list, entries): &(String, Vec<Entry>)) -> u8 {
+        let mut found = entries.iter().map(|e| self.find(list, e).is_some());
+        match (found.clone().all(|is| is), found.any(|is| is)) {
+            (true, _) => 2,
+            (_, true) => 1,
+            _ => 0,
+        }
     }
 }
 
@@ -169,10 +184,12 @@ impl Set {
             words,
         } = self;
         let names = Names::new(names);
-        let is_list = |(list, entries): &(String, Vec<Entry>)| {
-            entries.iter().any(|e| names.find(list, e).is_some())
+        let fits = |least: u8| words.iter().position(|text| names.fit(text) >= least);
+        let words = match fits(2).or_else(|| fits(1)) {
+            Some(at) => words.into_iter().nth(at),
+            None => None,
         };
-        let Some((list, entries)) = list.or_else(|| words.into_iter().find(is_list)) else {
+        let Some((list, entries)) = list.or(words) else {
             return Self::only(&path, writer, &names.full);
         };
         let lanes = Arc::new(writer.finish()?);

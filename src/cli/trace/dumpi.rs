@@ -116,7 +116,7 @@ fn agreement(
     warnings: &mut Problems,
 ) -> anyhow::Result<()> {
     let found = file.agreement(&mut || true)?.unwrap_or_default();
-    for (all, found) in [(errors, found.0), (warnings, found.1)] {
+    for (all, found) in [(errors, found.errors), (warnings, found.warnings)] {
         all.total += found.total;
         all.first.extend(found.first);
     }

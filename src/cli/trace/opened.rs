@@ -53,7 +53,11 @@ pub(super) fn checked(input: &Input) -> Result<Box<dyn TraceFile>, CliError> {
     loop {
         // It never stops.
         if let Some(file) = check_input(input, &mut || true).map_err(|e| refused(&e))? {
-            return Ok(file);
+            // What becomes of it would be refused.
+            return match file.doubts() {
+                Some(doubts) => Err(CliError::BadInput(doubts)),
+                None => Ok(file),
+            };
         }
     }
 }

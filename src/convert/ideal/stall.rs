@@ -23,15 +23,17 @@ impl Machine<'_> {
     }
 
     fn stalled_rank(&self, rank: u32) -> Stalled {
-        let (node, awaited) = self
-            .message(rank)
-            .or_else(|| self.collective(rank))
-            .unwrap_or_else(|| (0, "an operation that can't start".into()));
-        let nodes = self.graph.ranks.get(rank as usize);
-        let node = nodes.and_then(|nodes| nodes.get(node as usize));
+        let found = self.message(rank).or_else(|| self.collective(rank));
+        let (place, awaited) = match found {
+            Some((node, awaited)) => {
+                let place = self.graph.ranks[rank as usize][node as usize].place;
+                (place, awaited)
+            }
+            None => (None, "an operation that can't start".into()),
+        };
         Stalled {
             rank: RankId::new(rank),
-            place: node.and_then(|node| node.place),
+            place,
             awaited,
         }
     }

@@ -78,17 +78,19 @@ pub trait TraceFile: Send + Sync {
         None
     }
 
-    /// What the ranks do not agree on, where the [check](TraceFormat::check) of the format reads each rank by itself:
-    /// errors, and warnings. Calls that can't be replayed are left out. `None` as soon as `go_on` returns false.
+    /// What the ranks do not agree on, where the [check](TraceFormat::check) of the format reads each rank by itself.
+    /// Calls that can't be replayed are left out. `None` as soon as `go_on` returns false.
     ///
     /// # Errors
     /// If the file can't be read.
-    fn agreement(
-        &self,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> anyhow::Result<Option<(Problems, Problems)>> {
+    fn agreement(&self, go_on: &mut dyn FnMut() -> bool) -> anyhow::Result<Option<Agreement>> {
         let _ = go_on;
-        Ok(Some((Problems::default(), Problems::default())))
+        Ok(Some(Agreement::default()))
+    }
+
+    /// Why a replay may not come to its end, as far as [`check_input`] has found out.
+    fn doubts(&self) -> Option<String> {
+        None
     }
 
     /// The files that the trace has besides the one by which it is given.
@@ -105,6 +107,17 @@ pub trait TraceFile: Send + Sync {
         reading: &Reading,
         stop: StopCheck<'a>,
     ) -> anyhow::Result<Box<dyn Program + 'a>>;
+}
+
+/// What the ranks of a trace do not agree on.
+#[derive(Debug, Clone, Default)]
+pub struct Agreement {
+    /// Because of them a replay stalls or fails.
+    pub errors: Problems,
+    /// How many of them are messages without their counterpart: if no rank waits for them, a replay comes to its end.
+    pub unmatched: u64,
+    /// The replay takes each rank as it says.
+    pub warnings: Problems,
 }
 
 /// What a job says of how its trace is read. Each format uses the part that concerns it.
@@ -254,7 +267,7 @@ pub fn check_file(
 /// Checks a trace, in the format that its content says, and that its ranks agree.
 ///
 /// # Errors
-/// As [`TraceFormat::check`], or if they do not.
+/// As [`TraceFormat::check`], or if they do not; messages without their counterpart are [doubts](TraceFile::doubts).
 pub fn check_input(
     input: &Input,
     go_on: &mut dyn FnMut() -> bool,
@@ -262,13 +275,18 @@ pub fn check_input(
     let Some(file) = format_of(input)?.check(input, go_on)? else {
         return Ok(None);
     };
-    let Some((errors, _)) = file.agreement(go_on)? else {
+    let Some(found) = file.agreement(go_on)? else {
         return Ok(None);
     };
-    match errors.total {
-        0 => Ok(Some(file)),
-        _ => Err(anyhow::anyhow!(refusal(&errors))),
+    if found.errors.total == found.unmatched {
+        return Ok(Some(file));
     }
+    let mut message = refusal(&found.errors);
+    let left_out = file.unsupported();
+    if !left_out.is_empty() {
+        message += &format!("\nand it has {}, which may be why", left_out.join(", "));
+    }
+    Err(anyhow::anyhow!(message))
 }
 
 /// True if the directory `dir` has a trace.

@@ -47,6 +47,8 @@ fn parts(energy: &Value) -> Option<Vec<Stack>> {
     for (field, name) in LINKS {
         let joules = &energy[field]["energy_by_state_j"];
         let states = STATES.iter().map(|(state, _)| joules[*state].as_f64());
+        // Links draw nothing that is always the same.
+        let states = states.chain([Some(0.0)]);
         stacks.push(stack(name, states.collect::<Option<Vec<f64>>>()?));
     }
     for (field, name) in DEVICES {

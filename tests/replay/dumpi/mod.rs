@@ -14,8 +14,7 @@ mod write;
 use crate::formats::data::data;
 use flitwise::replay::mpi::Call;
 use flitwise::replay::program::{Action, Op, Program, RankId, StopCheck, StreamId};
-use flitwise::replay::trace::dumpi::Dumpi;
-use flitwise::replay::trace::{Reading, TraceFile, TraceFormat};
+use flitwise::replay::trace::{Reading, TraceFile, format_of};
 use flitwise_formats::source::Input;
 use std::path::{Path, PathBuf};
 use write::{File, Value};
@@ -34,7 +33,8 @@ const SETS: [&str; 8] = [
 
 /// A trace that checks clean rank by rank; the ranks need not agree.
 fn checked(path: &Path) -> Box<dyn TraceFile> {
-    let checked = Dumpi.check(&Input::new(path), &mut || true);
+    let input = Input::new(path);
+    let checked = format_of(&input).unwrap().check(&input, &mut || true);
     let checked = checked.unwrap_or_else(|e| panic!("{}: {e:#}", path.display()));
     checked.expect("nothing stops it")
 }

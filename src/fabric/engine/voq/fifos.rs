@@ -23,6 +23,28 @@ pub(super) struct VlFifos {
     behind: u32,
 }
 
+impl VlFifos {
+    /// A packet comes on `vl`. True if it is the head of its FIFO.
+    #[inline(always)]
+    pub(super) fn is_head(&mut self, vl: u8) -> bool {
+        let vl = 1 << vl;
+        let is_head = self.heads & vl == 0;
+        self.heads |= vl;
+        is_head
+    }
+
+    /// The head of the FIFO of `vl` is granted. True if no packet is behind it.
+    #[inline(always)]
+    pub(super) fn is_last(&mut self, vl: u8) -> bool {
+        let vl = 1 << vl;
+        let is_last = self.behind & vl == 0;
+        if is_last {
+            self.heads &= !vl;
+        }
+        is_last
+    }
+}
+
 /// The FIFO of a flow at an in-port.
 #[derive(Debug, Clone, Copy, Default)]
 struct FlowFifo {
@@ -46,9 +68,6 @@ enum Places {
 pub(super) struct Fifos {
     vls: usize,
     places: Places,
-    /// Packets that became heads in this tick by the grant of the packet before them; empty
-    /// between ticks.
-    pub new_heads: Vec<PacketId>,
 }
 
 /// Which FIFO: that of an in-port for packets that come on a VL, and go to a NIC.
@@ -64,11 +83,7 @@ impl Fifos {
             }
             InputQueues::VirtualOutput | InputQueues::Isolating => return None,
         };
-        Some(Box::new(Self {
-            vls,
-            places,
-            new_heads: Vec::new(),
-        }))
+        Some(Box::new(Self { vls, places }))
     }
 
     /// Prefetches the FIFO of `input` for packets that come on VL `came_on`, if it does not depend on the packet.
@@ -85,9 +100,15 @@ impl Fifos {
         }
     }
 
-    /// Appends packet `id`, whose header has become ready, to the FIFO `at`. `of_vls`: those of the in-port. Returns true
-    /// if it is the head.
-    #[inline(always)]
+    /// True if in-ports have a FIFO for each VL.
+    #[inline]
+    pub(super) fn are_of_vls(&self) -> bool {
+        matches!(self.places, Places::PerVl(_))
+    }
+
+    /// Appends packet `id`, whose header has become ready, to the FIFO `at`. Returns true if it is the head; with a FIFO for
+    /// each VL it is not: [`VlFifos::is_head`] has said so. `of_vls`: those of the in-port.
+    #[inline(never)]
     pub(super) fn join<const L: usize>(
         &mut self,
         id: PacketId,
@@ -99,18 +120,12 @@ impl Fifos {
             return self.join_flow(id, at, packets);
         };
         let (input, came_on, _) = at;
-        let vl = 1 << came_on;
-        if of_vls.heads & vl == 0 {
-            of_vls.heads |= vl;
-            return true;
-        }
-        of_vls.behind |= vl;
+        of_vls.behind |= 1 << came_on;
         let behind = &mut fifos[input.index() * self.vls + usize::from(came_on)];
         behind.append(id, |tail| &mut packets[tail].next);
         false
     }
 
-    #[inline(never)]
     fn join_flow<const L: usize>(
         &mut self,
         id: PacketId,
@@ -128,46 +143,43 @@ impl Fifos {
         false
     }
 
-    /// The head of the FIFO `at` is granted. The packet behind it is the next head.
-    #[inline(always)]
+    /// The head of the FIFO `at` is granted. Returns the packet behind it, which is the next head; with a FIFO for each VL
+    /// there is one: [`VlFifos::is_last`] has said so.
+    #[inline(never)]
     pub(super) fn head_granted<const L: usize>(
         &mut self,
         at: FifoAt,
         of_vls: &mut VlFifos,
         packets: &mut Pool<PacketId, Packet<L>>,
-    ) {
+    ) -> Option<PacketId> {
         let Places::PerVl(fifos) = &mut self.places else {
             return self.flow_granted(at, packets);
         };
         let (input, came_on, _) = at;
-        let vl = 1 << came_on;
-        if of_vls.behind & vl == 0 {
-            of_vls.heads &= !vl;
-            return;
-        }
         let behind = &mut fifos[input.index() * self.vls + usize::from(came_on)];
-        self.new_heads.push(take_first(behind, packets));
+        let next = take_first(behind, packets);
         if behind.head == PacketId::NONE {
-            of_vls.behind &= !vl;
+            of_vls.behind &= !(1 << came_on);
         }
+        Some(next)
     }
 
-    #[inline(never)]
     fn flow_granted<const L: usize>(
         &mut self,
         (input, came_on, dst): FifoAt,
         packets: &mut Pool<PacketId, Packet<L>>,
-    ) {
+    ) -> Option<PacketId> {
         let Places::PerFlow(tables) = &mut self.places else {
-            return;
+            return None;
         };
         let flow = Flow::new(came_on, dst);
         let FlowFifo { behind, .. } = tables[input.index()].entry(flow);
         match behind.head {
             PacketId::NONE => {
                 tables[input.index()].remove(flow);
+                None
             }
-            _ => self.new_heads.push(take_first(behind, packets)),
+            _ => Some(take_first(behind, packets)),
         }
     }
 

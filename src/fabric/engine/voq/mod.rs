@@ -139,6 +139,8 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     dirty_nics: Vec<NicId>,
     /// In-ports with a grant in phase 6.
     granted_inputs: Vec<InputId>,
+    /// Packets that became heads of their FIFOs by the grant of the packet before them.
+    new_heads: Vec<PacketId>,
     /// Queue pairs, as (NIC, queue pair), whose last packet was fetched in phase 7.
     exhausted: Vec<(NicId, PairId)>,
 }
@@ -252,6 +254,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             dirty_outputs: Vec::new(),
             dirty_nics: Vec::new(),
             granted_inputs: Vec::new(),
+            new_heads: Vec::new(),
             exhausted: Vec::new(),
         })
     }
@@ -396,7 +399,7 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
                 }
             }
         }
-        if self.fifos.is_some() {
+        if !self.new_heads.is_empty() {
             self.join_behind_heads();
         }
         if self.has_flows() {

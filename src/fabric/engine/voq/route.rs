@@ -7,6 +7,7 @@
 //! Headers at the head of output buffers need no phase: `crossing` has decided when they leave.
 
 use super::Fabric;
+use super::fifos::FifoAt;
 use super::packet::Packet;
 use super::parts::Output;
 use super::ports::OutPort;
@@ -217,9 +218,8 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             if waits {
                 observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
             }
-        } else if let Some(fifos) = self.fifos.as_deref_mut()
-            && !fifos.join(id, at, &mut self.inputs[input.index()].fifos, packets)
-        {
+        } else if self.waits_behind_head(id, at) {
+            let observers = &mut self.kernel.observers;
             observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
         } else if self.join_voq(id, queue) || self.has_flows() {
             push_quickly(&mut self.dirty_outputs, output);
@@ -228,6 +228,20 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
             congestion.joined(queue, flits.into());
         }
         self.waits_for_link(id, output);
+    }
+
+    /// Appends packet `id` to its FIFO, if it has one and is not its head. Returns true if so.
+    #[inline(always)]
+    fn waits_behind_head(&mut self, id: PacketId, at: FifoAt) -> bool {
+        let Some(fifos) = self.fifos.as_deref_mut() else {
+            return false;
+        };
+        let of_vls = &mut self.inputs[at.0.index()].fifos;
+        // The FIFOs of a plain fabric are of VLs.
+        if (Self::PLAIN || fifos.are_of_vls()) && of_vls.is_head(at.1) {
+            return false;
+        }
+        !fifos.join(id, at, of_vls, &mut self.kernel.packets)
     }
 
     /// Appends packet `id` to the VoQ that `queue` names. Returns true if it is the head there.
@@ -260,11 +274,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// End of phase 6: the packets behind heads of FIFOs that were granted in this tick join their
     /// VoQs. Their outputs look at them from the next tick on.
     pub(super) fn join_behind_heads(&mut self) {
-        let Some(fifos) = &mut self.fifos else { return };
-        if fifos.new_heads.is_empty() {
-            return;
-        }
-        let mut new_heads = std::mem::take(&mut fifos.new_heads);
+        let mut new_heads = std::mem::take(&mut self.new_heads);
         for id in new_heads.drain(..) {
             let Packet {
                 input, output, vl, ..
@@ -274,8 +284,6 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
                 self.wake_idle_output(output);
             }
         }
-        if let Some(fifos) = &mut self.fifos {
-            fifos.new_heads = new_heads;
-        }
+        self.new_heads = new_heads;
     }
 }

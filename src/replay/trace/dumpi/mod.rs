@@ -15,7 +15,7 @@ mod unsupported;
 
 use crate::replay::agreement::{Disagreement, compare};
 use crate::replay::program::{Program, RankId, StopCheck};
-use crate::replay::trace::{ComputeTime, QUOTED, Reading, TraceFile, TraceFormat};
+use crate::replay::trace::{self, Agreement, ComputeTime, QUOTED, Reading, TraceFile, TraceFormat};
 use anyhow::{Context, bail};
 use flitwise_formats::dumpi::{Check, Record, Set, check_seen};
 use flitwise_formats::place::Place;
@@ -24,7 +24,7 @@ use flitwise_formats::{Problem, Problems};
 use gaps::Loops;
 use program::{DumpiProgram, Settings};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use survey::{Known, Survey};
 
 /// DUMPI.
@@ -78,6 +78,7 @@ impl TraceFormat for Dumpi {
             given: input.path().to_owned(),
             set: Arc::new(set),
             known: Arc::new(known),
+            doubts: OnceLock::new(),
         })))
     }
 }
@@ -100,6 +101,8 @@ struct DumpiFile {
     known: Arc<Known>,
     /// The path by which it is given.
     given: PathBuf,
+    /// What its ranks do not agree on, once they were compared.
+    doubts: OnceLock<String>,
 }
 
 impl DumpiFile {
@@ -146,10 +149,7 @@ impl TraceFile for DumpiFile {
         self.set.file(rank.get())
     }
 
-    fn agreement(
-        &self,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> anyhow::Result<Option<(Problems, Problems)>> {
+    fn agreement(&self, go_on: &mut dyn FnMut() -> bool) -> anyhow::Result<Option<Agreement>> {
         let reading = Reading {
             skip_unsupported: true,
             ..Reading::default()
@@ -171,10 +171,20 @@ impl TraceFile for DumpiFile {
             first: first.into_iter().map(problem).collect(),
             total,
         };
-        Ok(Some((
-            problems(found.errors, found.error_total),
-            problems(found.warnings, found.warning_total),
-        )))
+        let agreement = Agreement {
+            errors: problems(found.errors, found.error_total),
+            unmatched: found.unmatched_total,
+            warnings: problems(found.warnings, found.warning_total),
+        };
+        if agreement.errors.total > 0 {
+            self.doubts
+                .get_or_init(|| trace::refusal(&agreement.errors));
+        }
+        Ok(Some(agreement))
+    }
+
+    fn doubts(&self) -> Option<String> {
+        self.doubts.get().cloned()
     }
 
     fn parts(&self) -> Vec<PathBuf> {

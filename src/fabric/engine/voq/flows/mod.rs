@@ -251,9 +251,14 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Packet `id` for `dst`, a head of the (in-port, VL) `at`, is granted. The packet behind it is the next head.
     #[inline(always)]
     pub(super) fn head_granted(&mut self, id: PacketId, at: (InputId, u8), dst: NicId) {
-        if let Some(fifos) = &mut self.fifos {
-            let of_vls = &mut self.inputs[at.0.index()].fifos;
-            fifos.head_granted((at.0, at.1, dst), of_vls, &mut self.kernel.packets);
+        // Without FIFOs of VLs no packet is behind a head of them.
+        let of_vls = &mut self.inputs[at.0.index()].fifos;
+        let is_last = of_vls.is_last(at.1);
+        if let Some(fifos) = &mut self.fifos
+            && !(is_last && (Self::PLAIN || fifos.are_of_vls()))
+        {
+            let next = fifos.head_granted((at.0, at.1, dst), of_vls, &mut self.kernel.packets);
+            self.new_heads.extend(next);
         }
         if let Some(isolating) = Self::unless_plain(&mut self.flows).and_then(Flows::isolating) {
             isolating.head_granted(id, at, &mut self.kernel.packets);
