@@ -4,6 +4,7 @@
 use crate::common::infiniband::{static_pool, voq_fabric, voq_of, with_hierarchical_switches};
 use crate::common::random::{Kind, classes, config, fabric};
 use crate::common::random_infiniband;
+use crate::common::random_power::{link_power, set_link_power};
 use crate::common::random_queueing::{RawScheme, raw_scheme};
 use crate::common::script::{Cue, Script, message};
 use crate::common::specs::{hierarchical_of, sc2vl};
@@ -11,7 +12,7 @@ use crate::fabric_analysis::cycle_of;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::hierarchical::{Pool, Quota};
 use flitwise::fabric::spec::voq::{InputQueues, Isolation, PortStandard, VlArb};
-use flitwise::fabric::spec::{FabricSpec, Switch, VlPolicy};
+use flitwise::fabric::spec::{FabricSpec, LinkPower, Switch, VlPolicy};
 use flitwise::fabric::topology::Topology;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -91,15 +92,32 @@ fn of_voqs(as_input_queued: bool, scheme: Option<RawScheme>, mut spec: FabricSpe
     spec
 }
 
-/// A fabric of any kind of switch whose queues hold one or two packets. Congestion control would only slow it down.
+/// Gives the links of `spec` power states, as far as its switches have them.
+fn put_power(spec: &mut FabricSpec, mut power: LinkPower) {
+    if let Switch::Hierarchical(_) = spec.switch {
+        power.wake_ahead = 0;
+        if power.low().is_none() {
+            spec.link_power = Some(Box::new(power));
+        }
+        return;
+    }
+    set_link_power(spec, power);
+}
+
+/// A fabric of any kind of switch whose queues hold one or two packets, some with links that go down. Congestion control would
+/// only slow it down.
 fn tight_fabric() -> impl Strategy<Value = FabricSpec> {
     let voqs = (any::<bool>(), raw_scheme(), random_infiniband::fabric());
     let voqs =
         voqs.prop_map(|(as_input_queued, scheme, spec)| of_voqs(as_input_queued, scheme, spec));
     let switches = prop_oneof![1 => fabric(Kind::Sound), 2 => voqs];
-    (switches, 1u32..=2).prop_map(|(mut spec, packets)| {
+    let power = prop_oneof![2 => Just(None), 1 => link_power().prop_map(Some)];
+    (switches, 1u32..=2, power).prop_map(|(mut spec, packets, power)| {
         spec.congestion_control = None;
         tighten(&mut spec, packets);
+        if let Some(power) = power {
+            put_power(&mut spec, power);
+        }
         spec
     })
 }
