@@ -48,6 +48,12 @@ pub(super) fn jobs(
     check_segment(general, general, "collectives")?;
     let mut jobs: Vec<Job> = Vec::with_capacity(raw.len());
     for (i, job) in raw.iter().enumerate() {
+        if job.trace.is_empty() {
+            return Err(ConfigError::new(
+                format!("job.{i}.trace"),
+                "is empty; name a trace",
+            ));
+        }
         let name = job.name.clone().unwrap_or_else(|| stem(&job.trace));
         if name.is_empty() {
             return Err(ConfigError::new(
