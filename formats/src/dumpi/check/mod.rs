@@ -77,7 +77,7 @@ pub struct Check {
     pub warnings: Vec<Problem>,
     /// Calls of each rank, as far as they could be read.
     pub calls: Vec<u64>,
-    /// The number of ranks that a file said last, if it is not that of the files: every rank may say it, any number of times.
+    /// The last wrong number of ranks that a call returned. Each rank may ask for it often; it is one error.
     wrong_size: Option<i32>,
 }
 
@@ -96,7 +96,7 @@ impl Check {
         }
     }
 
-    /// True if no file said before that the program has this number of ranks, which is not that of the files.
+    /// Notes that a call returned `said` ranks, which is not the number of files; false if the last wrong one was the same.
     #[cold]
     fn wrong_size(&mut self, said: i32) -> bool {
         self.wrong_size.replace(said) != Some(said)
