@@ -122,20 +122,18 @@
 //! Results are a function of experiment and seed, whatever the machine and the number of threads.
 
 pub mod config;
-pub mod convert;
 pub mod explain;
-pub mod fabric;
 pub mod figure;
-pub mod generate;
 pub mod oblivious;
-pub mod random;
-pub mod replay;
 #[cfg(feature = "report")]
 pub mod report;
 pub mod results;
 pub mod run;
 pub mod study;
-pub mod units;
 pub mod wiring;
 
+pub use flitwise_base::{random, units};
+pub use flitwise_fabric as fabric;
 pub use flitwise_formats as formats;
+pub use flitwise_replay as replay;
+pub use flitwise_replay::{convert, generate};

@@ -10,7 +10,7 @@ pub use super::switch::voq::{AdapterRate, VoqParameters};
 use super::spec::validate::error;
 use super::spec::{self, FabricSpec, LinkLatency, Qos, Routing, SpecError, Units};
 use super::topology::Topology;
-use crate::units::{BufferPart, Latency, TickLength};
+use flitwise_base::units::{BufferPart, Latency, TickLength};
 
 /// A cable of 5 m in picoseconds, at the 5 ns/m of NVIDIA's *DGX SuperPOD Cabling Data Centers
 /// Design Guide* ("Additional Cable Latency").

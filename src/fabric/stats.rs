@@ -10,7 +10,6 @@ use std::ops::AddAssign;
 /// Counters of one run, or of the part of it since they were restarted. Two runs of the
 /// same experiment give equal values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct FabricStats {
     /// First tick that was counted: 0 unless counting was restarted.
     pub start_tick: Tick,
@@ -116,7 +115,6 @@ impl FabricStats {
 
 /// Counters of one service level.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct SlStats {
     /// Messages delivered.
     pub messages: u64,
@@ -352,7 +350,6 @@ impl From<SwitchPort> for LinkEnd {
 
 /// Counters of one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct LinkStats {
     /// Sending end.
     pub from: LinkEnd,

@@ -10,11 +10,11 @@ use super::engine::{Engine, RunEnd};
 use super::ids::NicPair;
 use super::spec::{FabricSpec, SpecError, Tick, TrunkSelection};
 use super::workload::{Message, Workload};
-use crate::units::Ratio;
+use flitwise_base::units::Ratio;
 use std::collections::BTreeMap;
 
 /// Ticks between two lone messages: the credits of the first return before.
-pub(crate) const BETWEEN: Tick = 720_720;
+pub const BETWEEN: Tick = 720_720;
 
 /// Entries of a table, beyond which it begins anew: a long run has too many pairs of NICs to
 /// remember.
@@ -33,11 +33,11 @@ pub struct Times {
 ///
 /// # Examples
 /// ```
-/// use flitwise::fabric::ids::NicId;
-/// use flitwise::fabric::spec::FabricSpec;
-/// use flitwise::fabric::topology::Topology;
-/// use flitwise::fabric::unloaded::Unloaded;
-/// use flitwise::fabric::workload::Message;
+/// use flitwise_fabric::ids::NicId;
+/// use flitwise_fabric::spec::FabricSpec;
+/// use flitwise_fabric::topology::Topology;
+/// use flitwise_fabric::unloaded::Unloaded;
+/// use flitwise_fabric::workload::Message;
 ///
 /// let spec = FabricSpec::opa_gen1(Topology::k_ary_n_tree(4, 2, None)?)?;
 /// let mut fabric = Unloaded::new(&spec)?;
@@ -48,7 +48,7 @@ pub struct Times {
 /// let (near, far) = (times(&mut fabric, 1, 64), times(&mut fabric, 15, 64));
 /// assert!(near.delivered < far.delivered);
 /// assert_eq!(far, times(&mut fabric, 14, 64));
-/// # Ok::<(), flitwise::fabric::spec::SpecError>(())
+/// # Ok::<(), flitwise_fabric::spec::SpecError>(())
 /// ```
 #[derive(Debug)]
 pub struct Unloaded<'a> {
@@ -175,7 +175,7 @@ impl<'a> Unloaded<'a> {
         let next = self.engine.progress().tick.saturating_add(BETWEEN);
         let start = next.saturating_sub(next % BETWEEN);
         let mut lone = Lone::new(*message, start);
-        match self.engine.run_any(&mut lone) {
+        match self.engine.run(&mut lone) {
             RunEnd::Finished => Some(Times {
                 injected: lone.injected? - start,
                 delivered: lone.delivered? - start,
@@ -194,7 +194,7 @@ fn make_room<K, V>(table: &mut BTreeMap<K, V>) {
 
 /// One message, which is created in a given tick with token 0.
 #[derive(Debug)]
-pub(crate) struct Lone {
+pub struct Lone {
     message: Message,
     due: Option<Tick>,
     injected: Option<Tick>,
@@ -203,7 +203,7 @@ pub(crate) struct Lone {
 
 impl Lone {
     /// Sends `message` in tick `start`.
-    pub(crate) fn new(message: Message, start: Tick) -> Self {
+    pub fn new(message: Message, start: Tick) -> Self {
         Self {
             message,
             due: Some(start),
@@ -213,12 +213,12 @@ impl Lone {
     }
 
     /// The tick in which its injection was reported.
-    pub(crate) fn injected_at(&self) -> Option<Tick> {
+    pub fn injected_at(&self) -> Option<Tick> {
         self.injected
     }
 
     /// The tick in which it was delivered.
-    pub(crate) fn delivered_at(&self) -> Option<Tick> {
+    pub fn delivered_at(&self) -> Option<Tick> {
         self.delivered
     }
 }

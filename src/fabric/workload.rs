@@ -144,34 +144,3 @@ pub trait Workload {
     /// True when the run may end although messages are in flight.
     fn finished(&self) -> bool;
 }
-
-/// A workload that is lent to the engine.
-impl<W: Workload + ?Sized> Workload for &mut W {
-    fn next_tick(&mut self) -> Option<Tick> {
-        (**self).next_tick()
-    }
-
-    fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
-        (**self).act(now, out);
-    }
-
-    fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
-        (**self).replenish(now, queue)
-    }
-
-    fn delivered(&mut self, now: Tick, token: u64) {
-        (**self).delivered(now, token);
-    }
-
-    fn injected(&mut self, now: Tick, token: u64) {
-        (**self).injected(now, token);
-    }
-
-    fn packet(&mut self, report: &PacketReport) {
-        (**self).packet(report);
-    }
-
-    fn finished(&self) -> bool {
-        (**self).finished()
-    }
-}

@@ -1,6 +1,6 @@
 //! The graph: hosts, switches, and a directed edge for each direction of a cable.
 
-use crate::fabric::ids::define_ids;
+use flitwise_base::define_ids;
 use std::collections::BTreeMap;
 use std::fmt;
 

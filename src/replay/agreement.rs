@@ -73,12 +73,12 @@ fn keep(list: &mut Vec<Disagreement>, rank: RankId, place: Option<Place>, messag
 ///
 /// # Examples
 /// ```
-/// use flitwise::replay::agreement::disagreements;
-/// use flitwise::replay::program::StopCheck;
-/// use flitwise::replay::trace::{Reading, check_file};
+/// use flitwise_replay::agreement::disagreements;
+/// use flitwise_replay::program::StopCheck;
+/// use flitwise_replay::trace::{Reading, check_file};
 /// use std::path::Path;
 ///
-/// let recording = Path::new("traces/dumpi/nas_dt_WH_W-11");
+/// let recording = Path::new("../../traces/dumpi/nas_dt_WH_W-11");
 /// let file = check_file(recording, &mut || true)?.expect("nothing stops it");
 /// let mut program = file.open(&Reading::default(), StopCheck::never())?;
 /// assert!(disagreements(&mut *program)?.errors.is_empty());

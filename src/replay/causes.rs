@@ -316,7 +316,7 @@ impl Posted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::queue::{Act, Queue};
+    use crate::queue::{Act, Queue};
 
     /// Two ranks act in turns; each act brings about the next one of its rank, and the first rank's
     /// acts are those that go on.
@@ -327,7 +327,7 @@ mod tests {
         let act = |rank| Act {
             job: 0,
             rank: RankId::new(rank),
-            actor: crate::replay::queue::Actor::Endpoint,
+            actor: crate::queue::Actor::Endpoint,
             record: 0,
         };
         queue.act(10, act(0), What::Progress);

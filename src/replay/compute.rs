@@ -1,8 +1,8 @@
 //! How long computations take that a trace has: capped, scaled, by factors of ranks, with noise.
 
 use super::program::{RankId, StreamId};
-use crate::random::{Purpose, Stream};
-use crate::units::Ratio;
+use flitwise_base::random::{Purpose, Stream};
+use flitwise_base::units::Ratio;
 use hashbrown::HashMap;
 
 /// What becomes of computations besides the scale of the job.

@@ -2,8 +2,8 @@
 //! the one before brought about ([`Replay::critical_path`](super::Replay::critical_path)).
 
 use super::program::{RankId, StreamId};
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
+use flitwise_fabric::ids::NicId;
+use flitwise_fabric::spec::Tick;
 
 /// A part of a critical path: what happened between one of its events and the next. The legs of a path
 /// follow each other without a gap, and none takes no time.

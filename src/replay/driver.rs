@@ -10,10 +10,10 @@ use super::observer::Observer;
 use super::player::Player;
 use super::program::RankId;
 use super::queue::{Event, Queue, What};
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::{AppQueue, Message, Queueing, Workload};
-use crate::units::TickLength;
 use anyhow::{Context, ensure};
+use flitwise_base::units::TickLength;
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::workload::{AppQueue, Message, Queueing, Workload};
 use std::collections::VecDeque;
 
 /// Everything that is replayed in one run.
@@ -402,9 +402,9 @@ impl Workload for Replay<'_> {
             };
             self.due = Some(self.due.map_or(next, |due| due.min(next)));
         }
-        message.map(|message| Message {
-            created: message.created.saturating_sub(self.skipped),
-            ..message
+        message.map(|mut message| {
+            message.created = message.created.saturating_sub(self.skipped);
+            message
         })
     }
 

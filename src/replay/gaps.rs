@@ -7,8 +7,8 @@
 //! background sources pass over what they would have created.
 
 use super::driver::Replay;
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::Message;
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::workload::Message;
 use serde::{Deserialize, Serialize};
 
 /// What a run has skipped.

@@ -4,9 +4,9 @@ use super::collectives::Choices;
 use super::compute::ComputeModel;
 use super::mpi::Protocol;
 use super::program::Program;
-use crate::fabric::ids::NicId;
-use crate::units::Ratio;
 use anyhow::ensure;
+use flitwise_base::units::Ratio;
+use flitwise_fabric::ids::NicId;
 
 /// One application: a trace and how it is run.
 pub struct JobSpec<'a> {

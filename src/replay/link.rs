@@ -8,9 +8,9 @@ use super::observer::{Doing, Observer, Sent, StreamOf};
 use super::pairs::PairCounts;
 use super::program::StreamId;
 use super::queue::{Act, Queue, What};
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::Message;
+use flitwise_fabric::ids::NicId;
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::workload::Message;
 
 /// What all jobs share while a tick is processed.
 pub(super) struct Shared<'a> {
@@ -125,15 +125,10 @@ impl Link {
             shared.queue.note(arrived, What::Delivered(slot));
             self.intra_node_sent += 1;
         } else {
-            shared.out.push(Message {
-                src,
-                dst,
-                sl: self.sl,
-                bytes,
-                created: shared.now,
-                token: slot.into(),
-                report_injection: release == Release::Injected,
-            });
+            let mut message = Message::new(src, dst, self.sl, bytes, shared.now);
+            message.token = slot.into();
+            message.report_injection = release == Release::Injected;
+            shared.out.push(message);
         }
         self.sent += 1;
         self.bytes = self.bytes.saturating_add(bytes);

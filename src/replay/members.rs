@@ -7,7 +7,7 @@ use super::messages::{Purpose, RankPair, Release};
 use super::mpi::{CommId, Owner};
 use super::program::{Place, RankId, StreamId};
 use super::queue::{Act, Actor, What};
-use crate::units::Ratio;
+use flitwise_base::units::Ratio;
 use hashbrown::HashSet;
 use std::fmt;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 use super::members::Key;
 use super::mpi::Packet;
 use super::program::RankId;
-use crate::fabric::spec::Tick;
-use crate::fabric::stats::Latency;
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::stats::Latency;
 
 /// Two ranks, one of which sends to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

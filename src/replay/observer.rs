@@ -4,7 +4,7 @@
 use super::members::{Key, Members};
 use super::mpi::Call;
 use super::program::{Action, Event, RankId, StreamId};
-use crate::fabric::ids::NicId;
+use flitwise_fabric::ids::NicId;
 
 /// Sees a replay. Calls come in the order of time; times are in picoseconds. The hooks take `&self`
 /// because what watches the replay may watch the fabric as well.

@@ -1,13 +1,12 @@
 //! The results of the replay, per job.
 
 use super::pairs::PairCounts;
-use crate::fabric::ids::NicId;
-use crate::fabric::stats::Latency;
+use flitwise_fabric::ids::NicId;
+use flitwise_fabric::stats::Latency;
 use serde::{Deserialize, Serialize};
 
 /// Result of one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct JobOutcome {
     /// Name from the experiment.
     pub name: String,
@@ -55,7 +54,7 @@ pub struct JobOutcome {
 impl JobOutcome {
     /// Notes that the run was stopped at `now_ps`. A job that is not complete has run until then, also
     /// if it has waited since its last event. It started at `start_ps`.
-    pub(crate) fn cut_off(&mut self, start_ps: u64, now_ps: u64) {
+    pub fn cut_off(&mut self, start_ps: u64, now_ps: u64) {
         if self.complete {
             return;
         }

@@ -113,7 +113,7 @@ impl From<Listed> for PairCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::program::RankId;
+    use crate::program::RankId;
 
     fn pair(from: u32, to: u32) -> RankPair {
         let [from, to] = [from, to].map(|rank| RankId::all(rank + 1).last().unwrap());

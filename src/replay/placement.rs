@@ -15,8 +15,8 @@
 //! are in neighbouring parts, whatever the tasks per node. A part without a free NIC is left out. On a single
 //! switch with one task per node linear and round robin by switches are the same.
 
-use crate::fabric::ids::NicId;
-use crate::random::{Purpose, Stream};
+use flitwise_base::random::{Purpose, Stream};
+use flitwise_fabric::ids::NicId;
 use std::collections::BTreeMap;
 use thiserror::Error;
 

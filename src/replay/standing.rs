@@ -6,7 +6,7 @@ use super::driver::Replay;
 use super::outcome::JobOutcome;
 use super::player::Player;
 use super::stall;
-use crate::fabric::spec::Tick;
+use flitwise_fabric::spec::Tick;
 
 /// How far a replay has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -151,7 +151,7 @@ fn follow(
     if end != RunEnd::Finished {
         return Ok(None);
     }
-    let tracer = engine.probe_mut();
+    let mut tracer = engine.probe_mut();
     let waits = numbers.into_iter().map(|number| tracer.take_waits(number));
     let waits: Option<Vec<Vec<Wait>>> = waits.collect();
     let waits = waits.ok_or_else(|| {

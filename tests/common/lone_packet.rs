@@ -25,6 +25,6 @@ pub fn lone_packet(spec: &FabricSpec, pick: [u32; 4]) -> Option<(Path, RunEnd, P
         None => path(spec, spec, pair, sl, payload).unwrap(),
     };
     let mut script = Script::new([(Cue::At(0), message(1, src, dst, sl as u8, payload.into()))]);
-    let end = Engine::new(spec).unwrap().run_any(&mut script);
+    let end = Engine::new(spec).unwrap().run(&mut script);
     Some((route, end, script.packets[0]))
 }

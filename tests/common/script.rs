@@ -146,10 +146,7 @@ impl Workload for Script {
 /// flits per cycle and source.
 pub fn accepted_load(spec: &FabricSpec, mut script: Script) -> f64 {
     let sources = script.messages().len() as f64;
-    assert_eq!(
-        Engine::new(spec).unwrap().run_any(&mut script),
-        RunEnd::Drained
-    );
+    assert_eq!(Engine::new(spec).unwrap().run(&mut script), RunEnd::Drained);
     let flits: u64 = script.packets.iter().map(|p| u64::from(p.flits)).sum();
     let ticks = script.delivered.iter().map(|&(tick, _)| tick);
     let end = ticks.max().unwrap();

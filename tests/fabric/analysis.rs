@@ -243,5 +243,5 @@ pub fn overload(spec: &FabricSpec, messages: u32) -> RunEnd {
             lines.push((Cue::At(0), message(0, src, dst, sl as u8, bytes)));
         }
     }
-    Engine::new(spec).unwrap().run_any(&mut Script::new(lines))
+    Engine::new(spec).unwrap().run(&mut Script::new(lines))
 }

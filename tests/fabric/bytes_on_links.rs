@@ -23,10 +23,10 @@ fn counted(experiment: &Experiment, warm_up_ns: u64, window_ns: u64) -> FabricSt
     let mut traffic = workload(experiment, Some(ends[1])).unwrap();
     let mut engine = Engine::new(&experiment.fabric).unwrap();
     traffic.go_on_until(ends[0]);
-    assert_eq!(engine.run_any(&mut traffic), RunEnd::Finished);
+    assert_eq!(engine.run(&mut traffic), RunEnd::Finished);
     engine.restart_statistics();
     traffic.go_on_until(ends[1]);
-    assert_eq!(engine.run_any(&mut traffic), RunEnd::Finished);
+    assert_eq!(engine.run(&mut traffic), RunEnd::Finished);
     engine.stats()
 }
 

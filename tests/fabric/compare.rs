@@ -39,8 +39,8 @@ pub fn compare_sampled(
     let mut samples = Vec::new();
     let take = &mut |sample: &Sample| samples.push(sample.clone());
     let sampling = interval.map(|interval| Sampling { interval, take });
-    let go_on = &mut |_: &Progress| ControlFlow::Continue(());
-    let end = engine.run_any_sampled(&mut for_engine, go_on, sampling);
+    let go_on = &mut |_: &Progress, _: &_| ControlFlow::Continue(());
+    let end = engine.run_sampled(&mut for_engine, go_on, sampling);
     let same_end = match end {
         RunEnd::Finished => oracle::RunEnd::Finished,
         RunEnd::Drained => oracle::RunEnd::Drained,

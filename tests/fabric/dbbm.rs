@@ -137,7 +137,7 @@ const VICTIM: u64 = 100;
 /// Load that is accepted of the victim, in flits per cycle.
 fn victims_load(spec: &FabricSpec) -> f64 {
     let mut script = hotspot();
-    Engine::new(spec).unwrap().run_any(&mut script);
+    Engine::new(spec).unwrap().run(&mut script);
     let (end, token) = script.delivered[0];
     assert_eq!(token, VICTIM, "the message of the victim is the shortest");
     let own = script
@@ -171,7 +171,7 @@ fn one_queue_is_the_same_as_one_service_channel() {
         let dbbm = with_queues(preset, PAIR, 1);
         let told = [plain, dbbm].map(|spec| {
             let mut script = hotspot();
-            Engine::new(&spec).unwrap().run_any(&mut script);
+            Engine::new(&spec).unwrap().run(&mut script);
             script.told()
         });
         assert_eq!(told[0], told[1]);

@@ -55,7 +55,7 @@ fn assert_closed(spec: &FabricSpec, deadlock: &Deadlock) {
 fn a_jammed_ring_is_reported_as_a_cycle() {
     let spec = specs::jamming_ring();
     let mut engine = Engine::new(&spec).unwrap();
-    let RunEnd::Deadlock(deadlock) = engine.run_any(&mut jam()) else {
+    let RunEnd::Deadlock(deadlock) = engine.run(&mut jam()) else {
         panic!("the ring has no datelines and must jam");
     };
     assert!(
@@ -154,7 +154,7 @@ fn a_deadlock_among_some_of_the_packets_ends_the_run_too() {
     let mut messages = Vec::new();
     jam.act(0, &mut messages);
     let mut engine = Engine::new(&spec).unwrap();
-    let end = engine.run_any(&mut JamBesideTraffic {
+    let end = engine.run(&mut JamBesideTraffic {
         jam: messages,
         next: 0,
     });
@@ -230,7 +230,7 @@ fn an_overloaded_torus_with_the_smallest_buffers_keeps_moving() {
     let torus = Topology::cube(&[16, 16], true, 1, 1, None).unwrap();
     let spec = tightest(torus);
     let mut engine = Engine::new(&spec).unwrap();
-    let end = engine.run_any(&mut Overload {
+    let end = engine.run(&mut Overload {
         nics: 256,
         left: 300,
         state: 1,

@@ -293,7 +293,7 @@ fn one_global_link_carries_all_between_two_groups() {
             (Cue::At(0), message(i, src, (src + 8) % nics, 0, 1024))
         };
         let mut script = Script::new((0..MESSAGES * u64::from(nics)).map(line));
-        let end = Engine::new(&spec).unwrap().run_any(&mut script);
+        let end = Engine::new(&spec).unwrap().run(&mut script);
         assert_eq!(end, RunEnd::Drained);
         let last = script.packets.iter().map(|p| p.delivered).max().unwrap();
         let flits: u64 = script.packets.iter().map(|p| u64::from(p.flits)).sum();

@@ -35,7 +35,7 @@ fn blind_sources_of_a_jammed_ring_sleep() {
     let mut spec = jamming_ring();
     hierarchical_of(&mut spec).virtual_allocation = VirtualAllocation::Blind;
     let mut engine = Engine::new(&spec).unwrap();
-    assert!(matches!(engine.run_any(&mut jam()), RunEnd::Deadlock(_)));
+    assert!(matches!(engine.run(&mut jam()), RunEnd::Deadlock(_)));
     assert!(engine.progress().tick < 100_000);
 }
 
@@ -169,7 +169,7 @@ fn controlled_hotspots_agree() {
         let script = Script::new(hot.chain(others));
         compare_sampled(&spec, &script, Some(1000)).unwrap();
         let mut engine = Engine::new(&spec).unwrap();
-        engine.run_any(&mut script.clone());
+        engine.run(&mut script.clone());
         let counts = engine.stats().congestion.unwrap();
         // A run ends with the last message; notifications of its packets are still under way.
         let under_way = counts.notifications_sent - counts.notifications_received;
@@ -210,7 +210,7 @@ fn starved_port_vls_agree() {
         let script = Script::new(lines);
         compare_sampled(&spec, &script, Some(500)).unwrap();
         let mut engine = Engine::new(&spec).unwrap();
-        engine.run_any(&mut script.clone());
+        engine.run(&mut script.clone());
         let marked = engine.stats().congestion.unwrap().marked;
         assert!(marked > 10, "{multiplier}: {marked}");
         engine.stats().end_tick

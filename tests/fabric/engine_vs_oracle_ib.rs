@@ -40,8 +40,8 @@ pub fn compare(
         interval,
         take: &mut take,
     });
-    let mut go_on = |_: &_| ControlFlow::Continue(());
-    let end = engine.run_any_sampled(&mut for_engine, &mut go_on, sampling);
+    let mut go_on = |_: &_, _: &_| ControlFlow::Continue(());
+    let end = engine.run_sampled(&mut for_engine, &mut go_on, sampling);
     let same_end = match end {
         RunEnd::Finished => oracle_ib::RunEnd::Finished,
         RunEnd::Drained => oracle_ib::RunEnd::Drained,

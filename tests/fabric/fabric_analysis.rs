@@ -254,7 +254,7 @@ fn central_queues_per_vl_are_flagged_and_do_deadlock() {
 fn classes_of_two_service_levels_in_each_others_way_are_flagged() {
     let spec = jamming_ring();
     assert!(cycle_of(&spec).is_some());
-    let end = Engine::new(&spec).unwrap().run_any(&mut jam());
+    let end = Engine::new(&spec).unwrap().run(&mut jam());
     assert!(matches!(end, RunEnd::Deadlock(_)));
 }
 

@@ -180,7 +180,7 @@ fn saturated(queues: InputQueues, ports: u32) -> f64 {
     voq.buffers.input = static_pool(2, 48_000);
     let mut workload = Saturated::new(ports, [8_000, 108_000]);
     let mut engine = Engine::<NoProbe>::new(&spec).unwrap();
-    assert_eq!(engine.run_any(&mut workload), RunEnd::Finished);
+    assert_eq!(engine.run(&mut workload), RunEnd::Finished);
     workload.throughput()
 }
 
@@ -243,14 +243,14 @@ fn a_jammed_ring_of_fifos_is_reported_as_a_cycle() {
     let mut per_flow = Script::new(lines.clone());
     let mut engine = Engine::<NoProbe>::new(&ring(InputQueues::PerFlow)).unwrap();
     // Nobody waits for packets to another destination.
-    assert_eq!(engine.run_any(&mut per_flow), RunEnd::Drained);
+    assert_eq!(engine.run(&mut per_flow), RunEnd::Drained);
     for queues in [
         InputQueues::VirtualOutput,
         InputQueues::Fifo,
         InputQueues::Isolating,
     ] {
         let mut engine = Engine::<NoProbe>::new(&ring(queues)).unwrap();
-        let RunEnd::Deadlock(deadlock) = engine.run_any(&mut Script::new(lines.clone())) else {
+        let RunEnd::Deadlock(deadlock) = engine.run(&mut Script::new(lines.clone())) else {
             panic!("{queues:?} do not jam");
         };
         let switches: BTreeSet<_> = deadlock.cycle.iter().map(|w| w.switch).collect();
@@ -296,7 +296,7 @@ fn cold_throughput(queues: InputQueues, hot: bool) -> f64 {
     });
     let mut script = Script::new(script);
     let mut engine = Engine::<NoProbe>::new(&spec).unwrap();
-    assert_eq!(engine.run_any(&mut script), RunEnd::Drained);
+    assert_eq!(engine.run(&mut script), RunEnd::Drained);
     let counted = (script.delivered.iter())
         .filter(|(at, token)| token & 1 == 1 && (WINDOW / 2..WINDOW).contains(at));
     (counted.count() as u64 * PACKET) as f64 / (0.6 * (WINDOW / 2) as f64)

@@ -144,7 +144,7 @@ impl Probe for Ledger {
 /// Runs `script` with and without a probe, and compares.
 fn check(spec: &FabricSpec, script: &Script) -> Result<(), TestCaseError> {
     let mut unwatched = (script.clone(), Engine::new(spec).unwrap());
-    let end = unwatched.1.run_any(&mut unwatched.0);
+    let end = unwatched.1.run(&mut unwatched.0);
     let mut watched = (
         script.clone(),
         Engine::watched(spec, Ledger::default()).unwrap(),
@@ -156,7 +156,7 @@ fn check(spec: &FabricSpec, script: &Script) -> Result<(), TestCaseError> {
     let seen = watched.1.probe();
     prop_assert_eq!(&seen.faults, &Vec::<String>::new());
     if matches!(end, RunEnd::Finished | RunEnd::Drained) {
-        compare_sums(spec, seen, &stats)?;
+        compare_sums(spec, &seen, &stats)?;
     }
     Ok(())
 }

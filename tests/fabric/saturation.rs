@@ -174,7 +174,7 @@ proptest! {
         prop_assert_eq!(cycle_of(&spec), None);
         let mut script = script(&spec, &traffic, hot);
         let messages = script.messages_left();
-        let end = Engine::new(&spec).unwrap().run_any(&mut script);
+        let end = Engine::new(&spec).unwrap().run(&mut script);
         prop_assert_eq!(end, RunEnd::Drained);
         prop_assert_eq!(script.delivered.len(), messages);
     }
@@ -201,7 +201,7 @@ fn saturation_finds_a_ring_without_datelines() {
             tighten(&mut spec, 1);
             assert_eq!(cycle_of(&spec).is_some(), crossed);
             let mut script = script(&spec, &traffic, 0);
-            let end = Engine::new(&spec).unwrap().run_any(&mut script);
+            let end = Engine::new(&spec).unwrap().run(&mut script);
             assert_eq!(matches!(end, RunEnd::Deadlock(_)), crossed, "{end:?}");
             assert_eq!(end == RunEnd::Drained, !crossed);
         }

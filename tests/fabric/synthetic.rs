@@ -145,7 +145,7 @@ fn kept_back_changes_no_packet(text: &str) {
     let fabric = &plan.experiment.fabric;
     let mut kept = Recorder::new(&plan, 40_000);
     let mut engine = Engine::new(fabric).unwrap();
-    assert_eq!(engine.run_any(&mut kept), RunEnd::Finished);
+    assert_eq!(engine.run(&mut kept), RunEnd::Finished);
     let of_kept = engine.stats();
     assert_eq!(of_kept.messages, of_kept.messages_delivered);
     let created = kept.created.clone();
@@ -157,7 +157,7 @@ fn kept_back_changes_no_packet(text: &str) {
     let lines = created.iter().map(|&m| (Cue::At(m.created), m));
     let mut at_once = Script::new(lines);
     let mut engine = Engine::new(fabric).unwrap();
-    assert_eq!(engine.run_any(&mut at_once), RunEnd::Drained);
+    assert_eq!(engine.run(&mut at_once), RunEnd::Drained);
     let of_all = engine.stats();
     let mut packets = at_once.packets;
     sort(&mut packets);
@@ -192,7 +192,7 @@ fn a_backlog_takes_no_memory() {
     let plan = plan(text);
     let mut traffic = Recorder::new(&plan, 100_000);
     let mut engine = Engine::new(&plan.experiment.fabric).unwrap();
-    assert_eq!(engine.run_any(&mut traffic), RunEnd::Finished);
+    assert_eq!(engine.run(&mut traffic), RunEnd::Finished);
     let waiting = traffic.replay.waiting(100_000);
     // 16 NICs offer 6,250 messages each; NIC 3 takes as many, and what it sends itself goes
     // uniformly to the others.
@@ -218,7 +218,7 @@ fn a_backlog_of_queue_pairs_takes_no_memory() {
         let plan = plan(&text);
         let mut traffic = Recorder::new(&plan, 100_000);
         let mut engine = Engine::new(&plan.experiment.fabric).unwrap();
-        assert_eq!(engine.run_any(&mut traffic), RunEnd::Finished);
+        assert_eq!(engine.run(&mut traffic), RunEnd::Finished);
         let waiting = traffic.replay.waiting(100_000);
         assert!(waiting > 80_000, "{waiting}");
         // The first of each of the 15 queue pairs of a NIC, and what the buffers hold.

@@ -46,7 +46,7 @@ fn two_hops_up(spec: &FabricSpec) -> RunEnd {
             message(i.into(), src, (src + 6) % 15, 0, 10_240),
         )
     });
-    Engine::new(spec).unwrap().run_any(&mut Script::new(lines))
+    Engine::new(spec).unwrap().run(&mut Script::new(lines))
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn forwarding_tables_lead_all_the_way_round() {
     });
     let mut script = Script::new(lines);
     assert_eq!(
-        Engine::new(&spec).unwrap().run_any(&mut script),
+        Engine::new(&spec).unwrap().run(&mut script),
         RunEnd::Drained
     );
     for packet in &script.packets {

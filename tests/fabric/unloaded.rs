@@ -50,10 +50,7 @@ fn in_a_new_engine(spec: &FabricSpec, message: &Message) -> Times {
         injected: None,
         delivered: None,
     };
-    assert_eq!(
-        Engine::new(spec).unwrap().run_any(&mut one),
-        RunEnd::Finished
-    );
+    assert_eq!(Engine::new(spec).unwrap().run(&mut one), RunEnd::Finished);
     Times {
         injected: one.injected.unwrap(),
         delivered: one.delivered.unwrap(),

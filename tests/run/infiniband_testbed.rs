@@ -37,7 +37,7 @@ fn throughput(spec: &FabricSpec, flows: &[(u32, u32)], step: Tick) -> Vec<Vec<f6
         (Cue::At(i * step), message(i, from, to, 0, bytes))
     });
     let mut script = Script::new(lines);
-    Engine::new(spec).unwrap().run_any(&mut script);
+    Engine::new(spec).unwrap().run(&mut script);
     let rate = |active: u64, flow: u64| {
         let (from, to) = ((active - 1) * step + SETTLING, active * step);
         let own = script.packets.iter().filter(|p| p.token == flow);
@@ -104,7 +104,7 @@ fn two_contributors_get_equal_shares() {
     let lines = SCENARIO_1[..3].iter().zip(0..);
     let lines = lines.map(|(&(from, to), i)| (Cue::At(0), message(i, from, to, 0, end * 4)));
     let mut script = Script::new(lines);
-    Engine::new(&spec).unwrap().run_any(&mut script);
+    Engine::new(&spec).unwrap().run(&mut script);
     let packets = |flow: u64| {
         let own = script.packets.iter().filter(|p| p.token == flow);
         own.filter(|p| (SETTLING..end).contains(&p.delivered))
@@ -151,7 +151,7 @@ fn scenario_2_with_control_is_lower_and_oscillates() {
         let lines = SCENARIO_2.iter().zip(0..);
         let lines = lines.map(|(&(from, to), i)| (Cue::At(0), message(i, from, to, 0, STEP * 4)));
         let mut script = Script::new(lines);
-        Engine::new(spec).unwrap().run_any(&mut script);
+        Engine::new(spec).unwrap().run(&mut script);
         let slot = spec.units.tick.ticks(100_000_000);
         let mut counts = vec![0u32; (STEP / slot) as usize];
         for packet in script.packets.iter().filter(|p| p.token == 0) {

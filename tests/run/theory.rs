@@ -197,7 +197,7 @@ fn counted_and_expected(config: &str, background: &str, sets: &[&str]) -> (Flits
         created: Vec::new(),
     };
     let mut engine = Engine::new(&plan.experiment.fabric).unwrap();
-    assert_eq!(engine.run_any(&mut traffic), RunEnd::Finished);
+    assert_eq!(engine.run(&mut traffic), RunEnd::Finished);
     let stats = engine.stats();
     assert_eq!(stats.messages, stats.messages_delivered);
     let used = stats.links.iter().filter(|link| link.flits > 0);

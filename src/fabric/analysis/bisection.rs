@@ -1,9 +1,9 @@
 //! The bisection: how many links connect the two halves of a fabric.
 
 use super::nics_at;
-use crate::fabric::ids::SwitchId;
-use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::SwitchOrder;
+use crate::ids::SwitchId;
+use crate::spec::FabricSpec;
+use crate::topology::SwitchOrder;
 
 /// The fewest switch-to-switch links between two halves of the NICs, or a bound.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,11 +12,11 @@ use super::graph::Graph;
 use super::routes::RouteAnalysis;
 use super::turns::{VlPair, VlPairs};
 use super::{MAX_TURNS, TooLarge};
-use crate::fabric::ids::{PortId, SwitchId};
-use crate::fabric::spec::{Classes, FabricSpec, Hop, Paths};
-use crate::fabric::switch::Waits;
-use crate::fabric::switch::hierarchical::{CentralQueues, Quota, central_between};
-use crate::fabric::topology::Peer;
+use crate::ids::{PortId, SwitchId};
+use crate::spec::{Classes, FabricSpec, Hop, Paths};
+use crate::switch::Waits;
+use crate::switch::hierarchical::{CentralQueues, Quota, central_between};
+use crate::topology::Peer;
 
 /// Kind of buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

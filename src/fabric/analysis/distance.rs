@@ -1,8 +1,8 @@
 //! Shortest paths between NICs in the topology, whatever the routing.
 
 use super::{MAX_STEPS, TooLarge, nics_at};
-use crate::fabric::ids::SwitchId;
-use crate::fabric::spec::FabricSpec;
+use crate::ids::SwitchId;
+use crate::spec::FabricSpec;
 
 /// Hops of the shortest paths between NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,9 +6,9 @@
 
 use super::routes::RouteAnalysis;
 use super::turns::TurnBits;
-use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::spec::{DetourRule, Detours, FabricSpec, Intermediate};
-use crate::fabric::topology::Peer;
+use crate::ids::{NicId, PortId, SwitchId};
+use crate::spec::{DetourRule, Detours, FabricSpec, Intermediate};
+use crate::topology::Peer;
 
 /// True if legs begin at switches without NICs, too.
 pub(super) fn begin_anywhere(spec: &FabricSpec) -> bool {

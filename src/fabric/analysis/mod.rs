@@ -5,7 +5,7 @@
 pub mod bisection;
 pub mod channels;
 pub mod distance;
-pub(crate) mod graph;
+pub mod graph;
 mod legs;
 pub mod path;
 pub mod routes;

@@ -2,10 +2,10 @@
 //! each switch.
 
 use super::Routes;
-use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{Channel, FabricSpec, Hop, LegAt, Tick};
-use crate::fabric::switch::{Passage, ZeroLoad};
-use crate::fabric::topology::{Peer, Ports};
+use crate::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
+use crate::spec::{Channel, FabricSpec, Hop, LegAt, Tick};
+use crate::switch::{Passage, ZeroLoad};
+use crate::topology::{Peer, Ports};
 use thiserror::Error;
 
 /// The route of a packet from NIC to NIC, with times.

@@ -10,10 +10,10 @@ use super::legs::{add_detours, begin_anywhere};
 use super::table_turns::TableWalk;
 use super::turns::{TurnBits, Turns};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
-use crate::fabric::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::{Peer, Ports, VlClasses};
-use crate::units::Ratio;
+use crate::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
+use crate::spec::FabricSpec;
+use crate::topology::{Peer, Ports, VlClasses};
+use flitwise_base::units::Ratio;
 
 /// What follows from all routes of a fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //! decide the VLs. [`routes`](super::routes) walks the routes and calls this for each switch.
 
 use super::turns::VlPair;
-use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::spec::{Channel, FabricSpec, Hop, LegAt, QueueingScheme, SlToVl};
-use crate::fabric::topology::{Peer, Ports, Topology};
+use crate::ids::{NicId, PortId, SwitchId};
+use crate::spec::{Channel, FabricSpec, Hop, LegAt, QueueingScheme, SlToVl};
+use crate::topology::{Peer, Ports, Topology};
 use std::collections::BTreeMap;
 
 /// Sets of VLs, a bit each, by SL or by VL.

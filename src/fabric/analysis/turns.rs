@@ -2,10 +2,10 @@
 
 use super::routes::RouteAnalysis;
 use super::table_turns::TableTurns;
-use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::spec::validate::MAX_CLASS_TURNS;
-use crate::fabric::spec::{FabricSpec, Hop, QueueingScheme};
-use crate::fabric::topology::{Peer, Topology};
+use crate::ids::{NicId, PortId, SwitchId};
+use crate::spec::validate::MAX_CLASS_TURNS;
+use crate::spec::{FabricSpec, Hop, QueueingScheme};
+use crate::topology::{Peer, Topology};
 
 /// Number of bits of a turn.
 const TURN_BITS: u32 = MAX_CLASS_TURNS;

@@ -1,7 +1,7 @@
 //! When events happen: a wheel for events in any near tick, and delay lines for events that all
 //! have the same delay. What an event does is up to the fabric.
 
-use crate::fabric::spec::Tick;
+use crate::spec::Tick;
 use std::collections::BTreeMap;
 
 /// An event is a number: its kind in the top three bits, and below them the number of the packet

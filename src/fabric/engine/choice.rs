@@ -4,9 +4,9 @@
 //! `src/fabric/spec/routing.rs` lists the files that a new choice touches.
 
 use super::ids::OutputId;
-use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
-use crate::fabric::spec::{FabricSpec, TrunkSelection, UpPorts};
-use crate::fabric::topology::Peer;
+use crate::ids::{NicId, SwitchId, SwitchPort};
+use crate::spec::{FabricSpec, TrunkSelection, UpPorts};
+use crate::topology::Peer;
 
 /// What a choice may depend on.
 pub(super) trait Occupancy {

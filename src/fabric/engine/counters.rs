@@ -5,13 +5,13 @@
 use super::nic::Messages;
 use super::pool::MessageId;
 use super::recorder::Recorder;
-use crate::fabric::series::FlowSample;
-use crate::fabric::spec::congestion::SourceControl;
-use crate::fabric::spec::{FabricSpec, Tick};
-use crate::fabric::stats::{
+use crate::series::FlowSample;
+use crate::spec::congestion::SourceControl;
+use crate::spec::{FabricSpec, Tick};
+use crate::stats::{
     CctStats, CongestionStats, FabricStats, Latency, LinkStats, SlStats, TurnStats,
 };
-use crate::fabric::workload::{PacketReport, Workload};
+use crate::workload::{PacketReport, Workload};
 
 /// A data packet whose tail has reached its destination.
 #[derive(Debug, Clone, Copy)]
@@ -112,7 +112,7 @@ impl Counters {
         now: Tick,
         packet: &Arrived,
         messages: &mut Messages,
-        workload: &mut impl Workload,
+        workload: &mut dyn Workload,
     ) {
         let message = &mut messages[packet.message];
         workload.packet(&PacketReport {

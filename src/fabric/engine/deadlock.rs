@@ -4,8 +4,8 @@
 //! for, and the module finds the cycle. A head is *live* if it waits for no credits, or if one of
 //! the queues that hold these credits has a live head. All other heads can never move.
 
-use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
-use crate::fabric::topology::Topology;
+use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
+use crate::topology::Topology;
 use std::collections::BTreeMap;
 
 /// Buffer in which a packet waits.

@@ -5,10 +5,10 @@ use super::choice::{Choice, Occupancy};
 use super::ids::OutputId;
 use super::next_hop::{Context, Table};
 use super::pool::EntryId;
-use crate::fabric::ids::{NicId, SwitchId};
-use crate::fabric::spec::{self, DetourRule, FabricSpec, Intermediate};
-use crate::fabric::topology::Peer;
-use crate::random::{Purpose, Stream};
+use crate::ids::{NicId, SwitchId};
+use crate::spec::{self, DetourRule, FabricSpec, Intermediate};
+use crate::topology::Peer;
+use flitwise_base::random::{Purpose, Stream};
 
 /// The leg of its path that a packet is on.
 #[derive(Debug, Clone, Copy)]

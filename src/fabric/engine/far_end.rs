@@ -1,8 +1,8 @@
 //! What is at the far end of a link: an in-port, a NIC, or nothing.
 
 use super::ids::InputId;
-use crate::fabric::ids::NicId;
-use crate::fabric::stats::LinkEnd;
+use crate::ids::NicId;
+use crate::stats::LinkEnd;
 
 /// An in-port, or a NIC, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

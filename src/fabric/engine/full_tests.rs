@@ -2,16 +2,16 @@
 
 use super::pool::MOST_ENTRIES;
 use super::{Engine, RunEnd};
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::hierarchical::{
+use crate::ids::NicId;
+use crate::spec::hierarchical::{
     Buffers, CentralQueues, Pool, Quota, Scheduler, Timing, VirtualAllocation,
 };
-use crate::fabric::spec::{
+use crate::spec::{
     FabricSpec, Hierarchical, LinkLatency, Qos, Routing, Stages, Switch, Tick, Units,
 };
-use crate::fabric::topology::Topology;
-use crate::fabric::workload::{Message, Workload};
-use crate::units::TickLength;
+use crate::topology::Topology;
+use crate::workload::{Message, Workload};
+use flitwise_base::units::TickLength;
 
 /// `count` messages of `bytes` bytes, all in tick 0.
 struct Burst {
@@ -90,9 +90,7 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
         congestion_control: None,
         link_power: None,
     };
-    Engine::new(&spec)
-        .unwrap()
-        .run_any(&mut Burst { count, bytes })
+    Engine::new(&spec).unwrap().run(&mut Burst { count, bytes })
 }
 
 #[test]

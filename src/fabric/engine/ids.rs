@@ -1,15 +1,16 @@
 //! The ids of parts that the engines number over all switches: switch 0 first, then switch 1 and
 //! so on. Events of the calendar carry them as bare numbers.
 
-use crate::fabric::ids::{NicId, SwitchId, SwitchPort, define_ids};
-use crate::fabric::stats::LinkEnd;
-use crate::fabric::switch::hierarchical::{MPORT_CENTRALS, MPORT_PORTS};
+use crate::ids::{NicId, SwitchId, SwitchPort};
+use crate::stats::LinkEnd;
+use crate::switch::hierarchical::{MPORT_CENTRALS, MPORT_PORTS};
+use flitwise_base::define_ids;
 
 define_ids! {
     /// An in-port, counted over all switches.
     ///
     /// ```
-    /// use flitwise::fabric::engine::ids::InputId;
+    /// use flitwise_fabric::engine::ids::InputId;
     ///
     /// assert!(InputId::new(1) == InputId::new(1));
     /// ```
@@ -17,7 +18,7 @@ define_ids! {
     /// The out-port with the same number is something else:
     ///
     /// ```compile_fail,E0308
-    /// use flitwise::fabric::engine::ids::{InputId, OutputId};
+    /// use flitwise_fabric::engine::ids::{InputId, OutputId};
     ///
     /// assert!(InputId::new(1) == OutputId::new(1));
     /// ```
@@ -26,7 +27,7 @@ define_ids! {
     /// The sending end of a link: the out-ports of switch 0, of switch 1 and so on, then the NICs.
     ///
     /// ```
-    /// use flitwise::fabric::engine::ids::OutputId;
+    /// use flitwise_fabric::engine::ids::OutputId;
     ///
     /// fn look(output: OutputId) -> usize {
     ///     output.index()
@@ -37,7 +38,7 @@ define_ids! {
     /// An in-port is none, and neither is a NIC, which is counted among NICs only:
     ///
     /// ```compile_fail,E0308
-    /// use flitwise::fabric::engine::ids::{InputId, OutputId};
+    /// use flitwise_fabric::engine::ids::{InputId, OutputId};
     ///
     /// fn look(output: OutputId) -> usize {
     ///     output.index()
@@ -46,8 +47,8 @@ define_ids! {
     /// ```
     ///
     /// ```compile_fail,E0308
-    /// use flitwise::fabric::engine::ids::OutputId;
-    /// use flitwise::fabric::ids::NicId;
+    /// use flitwise_fabric::engine::ids::OutputId;
+    /// use flitwise_fabric::ids::NicId;
     ///
     /// fn look(output: OutputId) -> usize {
     ///     output.index()
@@ -62,7 +63,7 @@ define_ids! {
     /// A central buffer of a hierarchical switch, counted over all switches.
     ///
     /// ```compile_fail,E0308
-    /// use flitwise::fabric::engine::ids::{CentralId, InputId};
+    /// use flitwise_fabric::engine::ids::{CentralId, InputId};
     ///
     /// assert!(CentralId::new(1) == InputId::new(1));
     /// ```

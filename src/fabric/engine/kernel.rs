@@ -10,11 +10,11 @@ use super::nic::Messages;
 use super::observers::Observers;
 use super::pool::{PacketId, Pool};
 use super::power::LinkPowers;
-use super::probe::Probe;
-use crate::fabric::series::{PortVlSample, Sample};
-use crate::fabric::spec::{FabricSpec, Tick};
-use crate::fabric::stats::{FabricStats, LinkStateTicks, LinkStats};
-use crate::fabric::workload::{Message, Workload};
+use super::probe::Watcher;
+use crate::series::{PortVlSample, Sample};
+use crate::spec::{FabricSpec, Tick};
+use crate::stats::{FabricStats, LinkStateTicks, LinkStats};
+use crate::workload::{Message, Workload};
 
 /// The state that the fabrics of all kinds of switch have. `K` is a packet; `B` keeps the events of
 /// a tick; `P` watches.
@@ -32,9 +32,9 @@ pub(super) struct Kernel<K, B: Bucket, P> {
     outbox: Vec<Message>,
 }
 
-impl<K, B: Bucket, P: Probe> Kernel<K, B, P> {
+impl<K, B: Bucket, P: Watcher> Kernel<K, B, P> {
     /// An idle fabric at tick 0. `reach`: ticks that events usually lie ahead at most.
-    pub(super) fn new(spec: &FabricSpec, reach: Tick, probe: P) -> Self {
+    pub(super) fn new(spec: &FabricSpec, reach: Tick, watcher: P) -> Self {
         Self {
             now: 0,
             wheel: Wheel::new(reach),
@@ -42,7 +42,7 @@ impl<K, B: Bucket, P: Probe> Kernel<K, B, P> {
             messages: Messages::new(spec),
             observers: Observers {
                 counters: Counters::new(spec),
-                probe,
+                watcher,
             },
             power: None,
             outbox: Vec::new(),
@@ -72,20 +72,20 @@ impl<K, B: Bucket, P: Probe> Kernel<K, B, P> {
 pub(super) trait SwitchModel {
     type Packet;
     type Bucket: Bucket;
-    type Probe: Probe;
+    type Watcher: Watcher;
 
-    fn kernel(&self) -> &Kernel<Self::Packet, Self::Bucket, Self::Probe>;
-    fn kernel_mut(&mut self) -> &mut Kernel<Self::Packet, Self::Bucket, Self::Probe>;
+    fn kernel(&self) -> &Kernel<Self::Packet, Self::Bucket, Self::Watcher>;
+    fn kernel_mut(&mut self) -> &mut Kernel<Self::Packet, Self::Bucket, Self::Watcher>;
     /// Phases 1 and 2: an event of this tick came out of the wheel. Only the fabric knows its kind,
     /// and what its number names.
-    fn event(&mut self, kind: u32, id: u32, workload: &mut impl Workload);
+    fn event(&mut self, kind: u32, id: u32, workload: &mut dyn Workload);
     /// Prefetches what some of the events of the tick, `due`, will need. It is called before each of
     /// them, the one at position `at`.
     fn prefetch(&self, due: &[u32], at: usize);
     /// Phase 3: a message joins its queue at its NIC.
     fn enqueue(&mut self, message: &Message);
     /// The rest of phase 3, and the phases after it.
-    fn act(&mut self, workload: &mut impl Workload);
+    fn act(&mut self, workload: &mut dyn Workload);
     /// A cycle of packets that can never move, if there is one. Changes nothing but lazy state.
     fn find_cycle(&mut self) -> Option<Deadlock>;
     /// Counts anew from the next tick on.
@@ -128,7 +128,7 @@ pub(super) fn tick(
     model: &mut impl SwitchModel,
     now: Tick,
     due: &mut Vec<u32>,
-    workload: &mut impl Workload,
+    workload: &mut dyn Workload,
 ) {
     model.kernel_mut().now = now;
     take_events(model, due, workload);
@@ -140,7 +140,7 @@ pub(super) fn tick(
 
 /// Phases 1 and 2: the events of this tick.
 #[inline]
-fn take_events(model: &mut impl SwitchModel, due: &mut Vec<u32>, workload: &mut impl Workload) {
+fn take_events(model: &mut impl SwitchModel, due: &mut Vec<u32>, workload: &mut dyn Workload) {
     let kernel = model.kernel_mut();
     kernel.wheel.take(kernel.now, due);
     kernel.observers.counters.events += due.len() as u64;
@@ -152,7 +152,7 @@ fn take_events(model: &mut impl SwitchModel, due: &mut Vec<u32>, workload: &mut 
 }
 
 /// Phase 3, first part: the workload creates messages.
-fn create_messages(model: &mut impl SwitchModel, workload: &mut impl Workload) {
+fn create_messages(model: &mut impl SwitchModel, workload: &mut dyn Workload) {
     let kernel = model.kernel_mut();
     let mut outbox = std::mem::take(&mut kernel.outbox);
     workload.act(kernel.now, &mut outbox);

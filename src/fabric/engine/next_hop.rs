@@ -6,9 +6,9 @@ use super::choice::{Choice, Occupancy};
 use super::detours::{Detours, Leg};
 use super::ids::{InputId, OutputId};
 use super::pool::PacketId;
-use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
-use crate::fabric::routing::Router;
-use crate::fabric::spec::FabricSpec;
+use crate::ids::{NicId, SwitchId, SwitchPort};
+use crate::routing::Router;
+use crate::spec::FabricSpec;
 
 /// What routing knows: a packet at a switch, and how full the outputs are.
 #[derive(Debug, Clone, Copy)]

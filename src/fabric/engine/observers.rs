@@ -1,18 +1,18 @@
-//! [`Observers`] receive every step of a packet that a fabric reports: the counters, and a probe.
+//! [`Observers`] receive every step of a packet that a fabric reports: the counters, and the probe of a watched run.
 
 use super::counters::{Arrived, Counters, LinkCounts};
 use super::ids::OutputId;
 use super::nic::Messages;
-use super::probe::{Obstacle, PacketSeen, Probe};
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::Workload;
+use super::probe::{Obstacle, PacketSeen, Watcher};
+use crate::ids::NicId;
+use crate::spec::Tick;
+use crate::workload::Workload;
 
 /// The counters, and the probe of the caller.
 #[derive(Debug)]
 pub(super) struct Observers<P> {
     pub counters: Counters,
-    pub probe: P,
+    pub watcher: P,
 }
 
 /// A link carries a packet.
@@ -29,7 +29,7 @@ pub(super) struct Transfer {
     pub waited: Tick,
 }
 
-impl<P: Probe> Observers<P> {
+impl<P: Watcher> Observers<P> {
     /// A link starts to carry a packet, or will do so.
     #[inline(always)]
     pub(super) fn started(
@@ -54,7 +54,8 @@ impl<P: Probe> Observers<P> {
                 waited,
                 ..
             } = transfer;
-            self.probe.started(start, end, seen(), output, waited);
+            self.watcher
+                .tell(|probe| probe.started(start, end, seen(), output, waited));
         }
     }
 
@@ -71,7 +72,8 @@ impl<P: Probe> Observers<P> {
         self.counters.packets += 1;
         self.counters.flits_injected += u64::from(flits);
         if P::WATCHES {
-            self.probe.injected(now, seen(), src, Some(token()));
+            self.watcher
+                .tell(|probe| probe.injected(now, seen(), src, Some(token())));
         }
     }
 
@@ -84,7 +86,8 @@ impl<P: Probe> Observers<P> {
         seen: impl FnOnce() -> PacketSeen,
     ) {
         if P::WATCHES {
-            self.probe.injected(now, seen(), src, None);
+            self.watcher
+                .tell(|probe| probe.injected(now, seen(), src, None));
         }
     }
 
@@ -92,7 +95,8 @@ impl<P: Probe> Observers<P> {
     #[inline(always)]
     pub(super) fn answer_delivered(&mut self, now: Tick, seen: impl FnOnce() -> PacketSeen) {
         if P::WATCHES {
-            self.probe.delivered(now, seen(), None);
+            self.watcher
+                .tell(|probe| probe.delivered(now, seen(), None));
         }
     }
 
@@ -108,7 +112,8 @@ impl<P: Probe> Observers<P> {
     ) {
         link.credit_wait += now.saturating_sub(since);
         if P::WATCHES && since < now {
-            self.probe.credit_stall(output, since, now);
+            self.watcher
+                .tell(|probe| probe.credit_stall(output, since, now));
         }
     }
 
@@ -122,7 +127,7 @@ impl<P: Probe> Observers<P> {
     ) {
         self.counters.count(|counts| counts.marked += 1);
         if P::WATCHES {
-            self.probe.marked(now, seen(), output);
+            self.watcher.tell(|probe| probe.marked(now, seen(), output));
         }
     }
 
@@ -133,12 +138,13 @@ impl<P: Probe> Observers<P> {
         now: Tick,
         arrived: &Arrived,
         messages: &mut Messages,
-        workload: &mut impl Workload,
+        workload: &mut dyn Workload,
         seen: impl FnOnce() -> PacketSeen,
     ) {
         if P::WATCHES {
             let token = messages[arrived.message].token;
-            self.probe.delivered(now, seen(), Some(token));
+            self.watcher
+                .tell(|probe| probe.delivered(now, seen(), Some(token)));
         }
         self.counters.deliver(now, arrived, messages, workload);
     }
@@ -152,7 +158,7 @@ impl<P: Probe> Observers<P> {
         seen: impl FnOnce() -> PacketSeen,
     ) {
         if P::WATCHES {
-            self.probe.queued(now, seen(), output);
+            self.watcher.tell(|probe| probe.queued(now, seen(), output));
         }
     }
 
@@ -165,7 +171,8 @@ impl<P: Probe> Observers<P> {
         seen: impl FnOnce() -> PacketSeen,
     ) {
         if P::WATCHES {
-            self.probe.granted(now, seen(), output);
+            self.watcher
+                .tell(|probe| probe.granted(now, seen(), output));
         }
     }
 
@@ -173,7 +180,8 @@ impl<P: Probe> Observers<P> {
     #[inline(always)]
     pub(super) fn blocked(&mut self, now: Tick, output: OutputId, vls: u32, obstacle: Obstacle) {
         if P::WATCHES {
-            self.probe.blocked(now, output, vls, obstacle);
+            self.watcher
+                .tell(|probe| probe.blocked(now, output, vls, obstacle));
         }
     }
 }

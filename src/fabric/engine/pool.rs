@@ -1,10 +1,10 @@
 //! Pools of the messages and packets in flight. The index of an entry identifies it. A later entry
 //! reuses the index of a removed one.
 
-use crate::fabric::ids::NicId;
-use crate::fabric::prefetch::prefetch_all;
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::Message;
+use crate::ids::NicId;
+use crate::prefetch::prefetch_all;
+use crate::spec::Tick;
+use crate::workload::Message;
 
 /// Names an entry of a [`Pool`].
 pub(super) trait EntryId: Copy {

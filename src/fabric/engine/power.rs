@@ -6,10 +6,10 @@
 use super::far_end::FarEnd;
 use super::ids::OutputId;
 use super::observers::Observers;
-use super::probe::Probe;
-use crate::fabric::series::PowerSample;
-use crate::fabric::spec::{FabricSpec, LinkPower, ManagedLinks, Tick};
-use crate::fabric::stats::LinkStateTicks;
+use super::probe::Watcher;
+use crate::series::PowerSample;
+use crate::spec::{FabricSpec, LinkPower, ManagedLinks, Tick};
+use crate::stats::LinkStateTicks;
 
 /// The sending end of a link, as far as power matters.
 #[derive(Debug, Clone)]
@@ -176,7 +176,7 @@ impl LinkPowers {
 
     /// A packet of `bytes` that waits for the link of `output` is granted or started in tick `now`.
     #[inline]
-    pub(super) fn leaves<P: Probe>(
+    pub(super) fn leaves<P: Watcher>(
         &mut self,
         output: OutputId,
         bytes: u32,
@@ -200,7 +200,9 @@ impl LinkPowers {
         };
         if P::WATCHES && not_before > 0 {
             let from = link.slept_at - power.sleep;
-            observers.probe.woke(output, from, not_before);
+            observers
+                .watcher
+                .tell(|probe| probe.woke(output, from, not_before));
         }
         Passage {
             not_before,

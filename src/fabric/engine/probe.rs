@@ -1,16 +1,16 @@
 //! The interface for code that follows the packets of a run: a [`Probe`].
 //!
 //! The engine reports each step of each packet to its counters and, in the same places, to a
-//! probe. A probe can serve explanations, timelines or energy models. [`NoProbe`] ignores all
-//! reports and costs nothing: the compiler drops the calls.
+//! probe. A probe can serve explanations, timelines or energy models. An engine without one reports nothing and
+//! pays nothing: the engine is compiled apart for watched and unwatched runs.
 //!
 //! # Examples
 //! A probe that notes how long links wait for credits:
 //! ```
-//! use flitwise::fabric::engine::Engine;
-//! use flitwise::fabric::engine::probe::{OutputId, Probe};
-//! use flitwise::fabric::spec::{FabricSpec, Tick};
-//! use flitwise::fabric::topology::Topology;
+//! use flitwise_fabric::engine::Engine;
+//! use flitwise_fabric::engine::probe::{OutputId, Probe};
+//! use flitwise_fabric::spec::{FabricSpec, Tick};
+//! use flitwise_fabric::topology::Topology;
 //! use std::collections::BTreeMap;
 //!
 //! #[derive(Debug, Default)]
@@ -26,15 +26,17 @@
 //! let engine = Engine::watched(&spec, Stalls::default())?;
 //! // engine.run(&mut workload);
 //! assert!(engine.probe().0.is_empty());
-//! # Ok::<(), flitwise::fabric::spec::SpecError>(())
+//! # Ok::<(), flitwise_fabric::spec::SpecError>(())
 //! ```
 
 pub use super::ids::OutputId;
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
-use crate::fabric::stats::LinkEnd;
-use crate::fabric::topology::Topology;
+use crate::ids::NicId;
+use crate::spec::Tick;
+use crate::stats::LinkEnd;
+use crate::topology::Topology;
+use std::cell::RefCell;
 use std::fmt::Debug;
+use std::rc::Rc;
 
 impl OutputId {
     /// The out-port or NIC in words of the topology.
@@ -73,7 +75,7 @@ pub enum Obstacle {
     /// The arbiter chose another packet.
     Arbiter,
     /// Another packet is at the head of the FIFO that it is in, whichever output that one waits for
-    /// (`voq` switches with [`InputQueues::Fifo`](crate::fabric::spec::voq::InputQueues::Fifo)).
+    /// (`voq` switches with [`InputQueues::Fifo`](crate::spec::voq::InputQueues::Fifo)).
     HeadOfLine,
 }
 
@@ -81,9 +83,6 @@ pub enum Obstacle {
 /// names, once nothing can change it any more. Calls for one packet, and for one link, come in
 /// the order of their ticks.
 pub trait Probe: Debug {
-    /// False if it sees nothing; the engine then calls none of its functions.
-    const WATCHES: bool = true;
-
     /// The header of a packet leaves NIC `src` in tick `now`. `token`: its message; `None` for a CNP or
     /// an ACK.
     fn injected(&mut self, now: Tick, packet: PacketSeen, src: NicId, token: Option<u64>) {
@@ -145,10 +144,40 @@ pub trait Probe: Debug {
     }
 }
 
-/// Sees nothing.
+/// The probe of an engine that nothing watches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NoProbe;
 
-impl Probe for NoProbe {
+impl Probe for NoProbe {}
+
+/// Passes the reports of a fabric on to a probe. Its two forms decide which code the compiler makes of the fabric.
+pub(super) trait Watcher: Debug {
+    /// Whether there is a probe. Without one, the fabric prepares no report.
+    const WATCHES: bool;
+
+    /// Lets the probe see a step.
+    fn tell(&mut self, report: impl FnOnce(&mut dyn Probe));
+}
+
+/// No probe.
+#[derive(Debug)]
+pub(super) struct Unwatched;
+
+impl Watcher for Unwatched {
     const WATCHES: bool = false;
+
+    #[inline(always)]
+    fn tell(&mut self, _: impl FnOnce(&mut dyn Probe)) {}
+}
+
+/// The probe of the caller, which looks at it between runs.
+#[derive(Debug)]
+pub(super) struct Watched(pub Rc<RefCell<dyn Probe>>);
+
+impl Watcher for Watched {
+    const WATCHES: bool = true;
+
+    fn tell(&mut self, report: impl FnOnce(&mut dyn Probe)) {
+        report(&mut *self.0.borrow_mut());
+    }
 }

@@ -1,11 +1,11 @@
 //! Queueing schemes (`docs/queueing.md`) as tables of the rules in
-//! [`spec::queueing`](crate::fabric::spec::queueing), for every kind of switch. DBBM is in
+//! [`spec::queueing`](crate::spec::queueing), for every kind of switch. DBBM is in
 //! [`vls`](super::vls): its queue follows from the destination alone.
 
 use super::vls::{Hop, VlAndClass};
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::{FabricSpec, Mix, QueueingScheme, SchemeKind};
-use crate::fabric::topology::{Peer, VlClasses};
+use crate::ids::NicId;
+use crate::spec::{FabricSpec, Mix, QueueingScheme, SchemeKind};
+use crate::topology::{Peer, VlClasses};
 
 /// VLs that a specification may have.
 const VLS: usize = 32;

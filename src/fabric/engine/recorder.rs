@@ -2,8 +2,8 @@
 //! (`docs/model-infiniband.md` §13). Each fabric samples its Port VLs and sources itself.
 
 use super::pool::InFlight;
-use crate::fabric::ids::NicId;
-use crate::fabric::series::FlowSample;
+use crate::ids::NicId;
+use crate::series::FlowSample;
 use std::collections::BTreeMap;
 
 /// Sums since the sample before.

@@ -3,10 +3,10 @@
 
 use super::kernel::{self, SwitchModel};
 use super::{Progress, RunEnd};
-use crate::fabric::series::{LinkSampling, Sample, Sampling};
-use crate::fabric::spec::Tick;
-use crate::fabric::stats::LinkStats;
-use crate::fabric::workload::Workload;
+use crate::series::{LinkSampling, Sample, Sampling};
+use crate::spec::Tick;
+use crate::stats::LinkStats;
+use crate::workload::{AppQueue, Message, PacketReport, Workload};
 use std::ops::ControlFlow;
 
 /// Ticks within which everything that is on its way arrives.
@@ -26,6 +26,55 @@ pub(super) fn progress(model: &impl SwitchModel) -> Progress {
         tick: model.kernel().now,
         messages: counters.messages_delivered,
         flit_hops: counters.flit_hops,
+    }
+}
+
+/// A workload together with the function that may end its run. The engine sees it as one trait object, so that its code
+/// does not depend on their types.
+pub(super) trait Driven: Workload {
+    /// Decides whether the run continues.
+    fn control(&mut self, progress: &Progress) -> ControlFlow<()>;
+}
+
+/// What a caller hands to a run.
+pub(super) struct Controlled<'a, W: ?Sized> {
+    pub workload: &'a mut W,
+    pub control: &'a mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
+}
+
+impl<W: Workload + ?Sized> Driven for Controlled<'_, W> {
+    fn control(&mut self, progress: &Progress) -> ControlFlow<()> {
+        (self.control)(progress, self.workload)
+    }
+}
+
+impl<W: Workload + ?Sized> Workload for Controlled<'_, W> {
+    fn next_tick(&mut self) -> Option<Tick> {
+        self.workload.next_tick()
+    }
+
+    fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
+        self.workload.act(now, out);
+    }
+
+    fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
+        self.workload.replenish(now, queue)
+    }
+
+    fn delivered(&mut self, now: Tick, token: u64) {
+        self.workload.delivered(now, token);
+    }
+
+    fn injected(&mut self, now: Tick, token: u64) {
+        self.workload.injected(now, token);
+    }
+
+    fn packet(&mut self, report: &PacketReport) {
+        self.workload.packet(report);
+    }
+
+    fn finished(&self) -> bool {
+        self.workload.finished()
     }
 }
 
@@ -118,19 +167,18 @@ fn first(samplers: &[Sampler<'_>]) -> Tick {
 }
 
 /// Moves `model` from tick to tick until the run ends.
-pub(super) fn drive<M: SwitchModel, W: Workload>(
+pub(super) fn drive<M: SwitchModel>(
     model: &mut M,
     earliest: &mut Tick,
     next_deadlock_check: &mut Tick,
-    workload: &mut W,
-    control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
+    driven: &mut dyn Driven,
     mut samplers: Samplers<'_>,
 ) -> RunEnd {
     samplers.start(model);
     let (mut due, mut until_control) = (Vec::new(), CONTROL_TICKS);
     let mut events_at_control = model.kernel().observers.counters.events + CONTROL_EVENTS;
-    while !workload.finished() {
-        let wanted = workload.next_tick();
+    while !driven.finished() {
+        let wanted = driven.next_tick();
         if wanted.is_none() && kernel::is_idle(model) {
             samplers.take_first(*earliest, model);
             return RunEnd::Drained;
@@ -152,7 +200,7 @@ pub(super) fn drive<M: SwitchModel, W: Workload>(
             }
         }
         samplers.take_before(next, model);
-        kernel::tick(model, next, &mut due, workload);
+        kernel::tick(model, next, &mut due, driven);
         *earliest = next + 1;
         samplers.take_before(next + 1, model);
         if kernel::is_full(model) {
@@ -162,7 +210,7 @@ pub(super) fn drive<M: SwitchModel, W: Workload>(
         if until_control == 0 || model.kernel().observers.counters.events >= events_at_control {
             until_control = CONTROL_TICKS;
             events_at_control = model.kernel().observers.counters.events + CONTROL_EVENTS;
-            if control(&progress(model), workload).is_break() {
+            if driven.control(&progress(model)).is_break() {
                 return RunEnd::Interrupted;
             }
         }

@@ -2,9 +2,9 @@
 //! input buffers for it.
 
 use super::ids::{InputId, OutputId};
-use crate::fabric::prefetch::prefetch;
-use crate::fabric::spec::Tick;
-use crate::fabric::stats::TurnStats;
+use crate::prefetch::prefetch;
+use crate::spec::Tick;
+use crate::stats::TurnStats;
 
 /// What is counted of a turn.
 #[derive(Debug, Clone, Copy, Default)]

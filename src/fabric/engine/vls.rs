@@ -1,11 +1,11 @@
 //! Which VL a packet takes for its next hop (`docs/model.md` §7): tables of the rules in
-//! [`spec::vls`](crate::fabric::spec::vls), for both kinds of switch.
+//! [`spec::vls`](crate::spec::vls), for both kinds of switch.
 
 use super::ids::{InputId, OutputId};
 use super::queueing::Queues;
-use crate::fabric::ids::{NicId, PortId};
-use crate::fabric::spec::{FabricSpec, SlToVl, SpecError, VlPolicy};
-use crate::fabric::topology::VlClasses;
+use crate::ids::{NicId, PortId};
+use crate::spec::{FabricSpec, SlToVl, SpecError, VlPolicy};
+use crate::topology::VlClasses;
 
 /// The VL policy of a fabric.
 #[derive(Debug)]

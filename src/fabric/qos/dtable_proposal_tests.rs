@@ -1,8 +1,8 @@
 //! Tests the proposals against the formulas and against exhaustive search.
 
 use super::*;
-use crate::fabric::qos::dtable_table::{DTableSl, Shortfall};
-use crate::units::Ratio;
+use crate::qos::dtable_table::{DTableSl, Shortfall};
+use flitwise_base::units::Ratio;
 
 fn sl(name: &str, distance: u32, mtu: u32, share: &str) -> DTableSl {
     DTableSl {

@@ -4,9 +4,9 @@
 //! Weights, GMTU and MTUᵢ count credits of 64 bytes. The result has the columns of the
 //! publication's Tables 5, 9 and 10.
 
-use crate::fabric::spec::hierarchical::DTableEntry;
-use crate::fabric::spec::validate::{MAX_DTABLE_WEIGHT, MAX_LEVELS};
-use crate::units::Ratio;
+use crate::spec::hierarchical::DTableEntry;
+use crate::spec::validate::{MAX_DTABLE_WEIGHT, MAX_LEVELS};
+use flitwise_base::units::Ratio;
 use thiserror::Error;
 
 /// Most entries of an arbitration table; far above the 128 of the publication.
@@ -112,7 +112,6 @@ pub enum Shortfall {
 
 /// A table that cannot be built, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum DTableError {
     /// N, GMTU, w or k is out of range.
     #[error("{0}")]

@@ -75,8 +75,8 @@ fn first_port(topology: &Topology, tie: RingTie, switch: SwitchId, dst: NicId) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::ids::SwitchPort;
-    use crate::fabric::topology::{Link, Peer, Ports, Shape};
+    use crate::ids::SwitchPort;
+    use crate::topology::{Link, Peer, Ports, Shape};
 
     fn port_of(switch: u32, port: u32) -> SwitchPort {
         SwitchPort::new(SwitchId::new(switch), PortId::new(port))

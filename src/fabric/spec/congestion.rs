@@ -4,10 +4,10 @@
 //! 1.2.1 (annex A10, tables 515–521); what they do is in `docs/model-infiniband.md`, sections 9
 //! to 11.
 
-use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{SpecError, Tick, json};
-use crate::fabric::topology::{Peer, Topology};
-use crate::units::Ratio;
+use crate::ids::{PortId, SwitchId, SwitchPort};
+use crate::spec::{SpecError, Tick, json};
+use crate::topology::{Peer, Topology};
+use flitwise_base::units::Ratio;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -6,9 +6,9 @@ use super::{
     Along, Detail, ForwardingTables, Hop, Mix, Notification, QueueingScheme, SchemeKind, SlToVl,
     VlPolicy,
 };
-use crate::fabric::ids::SwitchPort;
-use crate::fabric::topology::Link;
-use crate::units::{Ratio, TickLength};
+use crate::ids::SwitchPort;
+use crate::topology::Link;
+use flitwise_base::units::{Ratio, TickLength};
 use serde::Serialize;
 use serde::ser::Serializer;
 use std::collections::BTreeMap;

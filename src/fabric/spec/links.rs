@@ -1,9 +1,9 @@
 //! Rates of links, where they differ from a flit per tick.
 
 use super::json;
-use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::topology::{Peer, Topology};
-use crate::units::Ratio;
+use crate::ids::{PortId, SwitchId, SwitchPort};
+use crate::topology::{Peer, Topology};
+use flitwise_base::units::Ratio;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -29,7 +29,7 @@ pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPo
 pub use self::speed::{LinkSpeed, flits_per_tick};
 pub use self::units::{Stages, Units};
 pub use self::vls::{Channel, Hop, LegAt, SlToVl, VlPolicy};
-pub(in crate::fabric) use super::switch::hierarchical::Classes;
+pub(crate) use super::switch::hierarchical::Classes;
 pub use super::switch::hierarchical::{self, Hierarchical};
 pub use super::switch::voq::{self, Voq};
 pub use super::switch::{Switch, SwitchKind};
@@ -37,7 +37,7 @@ pub use super::switch::{Switch, SwitchKind};
 use super::ids::{PortId, SwitchId, SwitchPort};
 use super::topology::Topology;
 use super::workload::Queueing;
-use crate::units::Ratio;
+use flitwise_base::units::Ratio;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -87,7 +87,6 @@ pub struct LinkLatency {
 /// A fabric that cannot be built, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{key}: {problem}")]
-#[non_exhaustive]
 pub struct SpecError {
     /// Experiment-file key that the problem belongs to.
     pub key: &'static str,

@@ -4,7 +4,7 @@
 //! follow are counted in `src/fabric/analysis/legs.rs`.
 
 use super::FabricSpec;
-use crate::fabric::ids::{NicId, SwitchId};
+use crate::ids::{NicId, SwitchId};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 

@@ -5,9 +5,9 @@
 //! What the states cost in watts is no matter of the fabric.
 
 use super::{FabricSpec, SpecError, Tick};
-use crate::fabric::ids::{PortId, SwitchId};
-use crate::fabric::spec::validate::error;
-use crate::units::Ratio;
+use crate::ids::{PortId, SwitchId};
+use crate::spec::validate::error;
+use flitwise_base::units::Ratio;
 use serde::Serialize;
 
 /// Longest transition, and longest time before a link goes down, in ticks: 2^40, far beyond what

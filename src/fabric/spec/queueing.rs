@@ -7,8 +7,8 @@
 //! `tests/oracles/src/queueing.rs`, which implements it independently.
 
 use super::FabricSpec;
-use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::topology::{Dragonfly, Peer, Shape};
+use crate::ids::{NicId, PortId, SwitchId};
+use crate::topology::{Dragonfly, Peer, Shape};
 use serde::{Deserialize, Serialize};
 
 /// A queueing scheme and its queues.

@@ -9,8 +9,8 @@
 //! `src/config/raw_fabric.rs`, if the key is new.
 
 use super::{FabricSpec, Paths, json};
-use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
-use crate::fabric::topology::{Link, Peer, Ports, Topology};
+use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
+use crate::topology::{Link, Peer, Ports, Topology};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -209,7 +209,7 @@ impl FabricSpec {
 
     /// The first key by which something besides the destination decides routes; `None` if the
     /// destination alone does.
-    pub(in crate::fabric) fn key_beside_destination(&self) -> Option<&'static str> {
+    pub(crate) fn key_beside_destination(&self) -> Option<&'static str> {
         let routing = &self.routing;
         let has_trunks = self.topology.family().trunk() > 1;
         if routing.paths != Paths::Minimal {

@@ -1,7 +1,7 @@
 //! Link speeds by name.
 
-use crate::fabric::spec::SpecError;
-use crate::units::{PS_PER_S, Ratio, TickLength};
+use crate::spec::SpecError;
+use flitwise_base::units::{PS_PER_S, Ratio, TickLength};
 use flitwise_formats::quote::quoted;
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,7 @@
 //! The units of time and data.
 
 use super::{Tick, json};
-use crate::units::TickLength;
+use flitwise_base::units::TickLength;
 use serde::Serialize;
 
 /// Units of time and data, and the headers of a packet.

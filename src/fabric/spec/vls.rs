@@ -8,8 +8,8 @@
 //! `src/fabric/analysis/turns.rs` only if packets change their VL for a new reason.
 
 use super::{FabricSpec, Qos, QueueingScheme, SchemeKind, json};
-use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::topology::{Peer, Shape};
+use crate::ids::{NicId, PortId, SwitchId};
+use crate::topology::{Peer, Shape};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

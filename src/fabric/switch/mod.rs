@@ -13,7 +13,7 @@ use super::parameters::Parameters;
 use super::spec::{FabricSpec, Hop, LinkRates, Qos, SpecError, Stages, Tick, Units};
 use super::stats::LinkStats;
 use super::topology::Topology;
-use crate::units::TickLength;
+use flitwise_base::units::TickLength;
 use serde::{Deserialize, Serialize};
 
 /// A kind of switch.

@@ -1,7 +1,7 @@
 //! VL classes as a table (`docs/model.md` §7).
 
 use super::Topology;
-use crate::fabric::ids::PortId;
+use crate::ids::PortId;
 
 /// What [`Topology::class_behind`] says, precomputed.
 #[derive(Debug)]

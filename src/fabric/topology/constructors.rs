@@ -4,8 +4,8 @@ use super::{
     Arrangement, Cube, Dragonfly, DragonflySize, FatTreeSize, Graph, HyperX, Kns, KnsSize, Link,
     Megafly, MegaflySize, Single, SlimFly, Topology, Tree, Xgft, fat_tree,
 };
-use crate::fabric::ids::SwitchPort;
-use crate::fabric::spec::SpecError;
+use crate::ids::SwitchPort;
+use crate::spec::SpecError;
 
 impl Topology {
     /// One switch with `nics` NICs.

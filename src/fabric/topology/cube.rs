@@ -4,8 +4,8 @@ use super::{
     ClosedForm, Destination, Family, Place, Ports, Shape, SwitchOrder, TOO_LARGE, Topology,
     host_count, invalid,
 };
-use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{RingTie, SpecError};
+use crate::ids::{PortId, SwitchId, SwitchPort};
+use crate::spec::{RingTie, SpecError};
 use flitwise_formats::quote::cut;
 use serde_json::{Value, json};
 use std::cmp::Ordering;

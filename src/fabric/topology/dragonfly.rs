@@ -7,8 +7,8 @@ use super::{
     ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, SwitchOrder, Topology,
     host_count, invalid, port_of,
 };
-use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{RingTie, SpecError};
+use crate::ids::{PortId, SwitchId, SwitchPort};
+use crate::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 
 /// Which group a global port leads to (`docs/model.md`, section 7). The names are from

@@ -2,8 +2,8 @@
 //! family has its own file and is a variant of [`Shape`](super::Shape).
 
 use super::{Ports, Topology};
-use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::spec::RingTie;
+use crate::ids::{NicId, PortId, SwitchId};
+use crate::spec::RingTie;
 use serde_json::Value;
 use std::ops::Range;
 

@@ -7,8 +7,8 @@ use super::{
     Arrangement, Destination, Drawing, Family, Place, Ports, Shape, SwitchOrder, Topology,
     host_count, invalid, port_of,
 };
-use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{RingTie, SpecError};
+use crate::ids::{PortId, SwitchId, SwitchPort};
+use crate::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 
 /// Sizes of a megafly as written.

@@ -1,8 +1,8 @@
 //! What the operators of a fabric call its parts, where a tool has told: names, GUIDs, LIDs and the
 //! numbers on the devices. Names decide nothing.
 
-use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
-use crate::fabric::stats::LinkEnd;
+use crate::ids::{NicId, SwitchId, SwitchPort};
+use crate::stats::LinkEnd;
 use flitwise_formats::quote::quoted;
 use std::collections::BTreeMap;
 
@@ -254,7 +254,7 @@ fn labels(all: impl Iterator<Item = (String, u64, Option<u8>)>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::ids::PortId;
+    use crate::ids::PortId;
 
     fn names() -> Names {
         let nic = |name: &str, guid, port, lid| NicName {

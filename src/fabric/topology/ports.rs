@@ -1,7 +1,7 @@
 //! Sets of ports of one switch.
 
 use super::MAX_RADIX;
-use crate::fabric::ids::{NicId, PortId};
+use crate::ids::{NicId, PortId};
 
 const _: () = assert!(MAX_RADIX <= u128::BITS as u64);
 

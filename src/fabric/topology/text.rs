@@ -2,7 +2,7 @@
 //! with where they are in their topology.
 
 use super::{Peer, Place, Topology};
-use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 
 /// `1 group`, `9 groups`.
 pub(super) fn groups_text(groups: u32) -> String {

@@ -5,9 +5,9 @@ use super::{
     ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, TOO_LARGE, Topology, host_count,
     invalid, port_of,
 };
-use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{RingTie, SpecError};
-use crate::units::article;
+use crate::ids::{PortId, SwitchId, SwitchPort};
+use crate::spec::{RingTie, SpecError};
+use flitwise_base::units::article;
 use serde_json::{Value, json};
 
 /// Parameters of a k-ary n-tree. Switch `level * k^(n-1) + w`, level 0 at the

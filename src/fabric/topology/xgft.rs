@@ -7,8 +7,8 @@ use super::{
     ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, TOO_LARGE, Topology, host_count,
     invalid, port_of,
 };
-use crate::fabric::ids::{PortId, SwitchId};
-use crate::fabric::spec::{RingTie, SpecError};
+use crate::ids::{PortId, SwitchId};
+use crate::spec::{RingTie, SpecError};
 use flitwise_formats::quote::cut;
 use serde_json::{Value, json};
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! The agenda of background traffic: the tick in which each item is due next. Only
 //! [`Background`](super::Background) knows what the items are.
 
-use crate::fabric::spec::Tick;
+use flitwise_fabric::spec::Tick;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -3,7 +3,7 @@
 
 use super::flow_tests::{flow, run, sender};
 use super::*;
-use crate::fabric::workload::{AppQueue, Message};
+use flitwise_fabric::workload::{AppQueue, Message};
 use proptest::prelude::*;
 
 /// A fabric that takes a few messages of some queues at a time.

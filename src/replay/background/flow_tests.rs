@@ -2,7 +2,7 @@
 //! message at once. [`backlog_tests`](super::backlog_tests) use a fabric that does not.
 
 use super::*;
-use crate::fabric::workload::Message;
+use flitwise_fabric::workload::Message;
 
 /// A sender to one NIC, by their numbers.
 pub(super) fn sender(from: u32, to: u32) -> Sender {
@@ -221,18 +221,11 @@ fn messages_of_jobs_queue_behind_what_was_created_before() {
 
 fn jobs_queue_behind_flows(queueing: Queueing) {
     let mut background = Background::new(&[flow(3, 4, (1, 10), 2)], 2, 1, queueing).unwrap();
-    let job = |created, token| Message {
-        src: NicId::new(0),
-        dst: NicId::new(1),
-        sl: 3,
-        bytes: 8,
-        created,
-        token,
-        report_injection: false,
-    };
+    let on_level = |sl, created| Message::new(NicId::new(0), NicId::new(1), sl, 8, created);
+    let job = |created, token| on_level(3, created).with_token(token);
     let mut out = Vec::new();
     // On another service level or in an empty queue a message goes to the fabric at once.
-    background.admit(0, Message { sl: 2, ..job(0, 1) }, &mut out);
+    background.admit(0, on_level(2, 0).with_token(1), &mut out);
     background.admit(0, job(0, 2), &mut out);
     assert_eq!(out.len(), 2);
     // The fabric has a message of the queue: later ones wait, in the order of creation.

@@ -3,7 +3,7 @@
 
 use super::source::{Flow, Source, Then};
 use super::{Background, Target};
-use crate::fabric::spec::Tick;
+use flitwise_fabric::spec::Tick;
 
 impl Background {
     /// Passes over the messages created in the `ticks` ticks after tick `now`, after

@@ -3,7 +3,7 @@
 use super::backlog_tests::{Drain, by_queue, mixture};
 use super::flow_tests::{flow, run, sender};
 use super::*;
-use crate::fabric::workload::{AppQueue, Message};
+use flitwise_fabric::workload::{AppQueue, Message};
 use proptest::prelude::*;
 
 type ByQueue = Vec<(AppQueue, Vec<Message>)>;
@@ -32,7 +32,9 @@ fn without_gap(all: &ByQueue, taken: &ByQueue, now: Tick, ticks: Tick) -> ByQueu
                 early if early > now && early <= now + ticks => return None,
                 other => other,
             };
-            Some(Message { created, ..*m })
+            let mut moved = *m;
+            moved.created = created;
+            Some(moved)
         });
         (*queue, moved.collect())
     };

@@ -1,8 +1,8 @@
 //! Traffic from group to group: [`Pattern::GroupShift`](super::Pattern::GroupShift).
 
 use super::pattern::{PatternError, bad};
-use crate::fabric::ids::NicId;
-use crate::fabric::topology::Topology;
+use flitwise_fabric::ids::NicId;
+use flitwise_fabric::topology::Topology;
 use std::collections::BTreeMap;
 
 /// The destination of each NIC: the NIC at the same place of the group that is `shift` groups further.
@@ -53,7 +53,7 @@ fn groups(topology: &Topology) -> Result<Vec<Vec<NicId>>, PatternError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::topology::{Arrangement, DragonflySize};
+    use flitwise_fabric::topology::{Arrangement, DragonflySize};
 
     /// Five groups of two switches with two NICs each, of which `hosts` NICs are there.
     fn dragonfly(hosts: Option<u32>) -> Topology {

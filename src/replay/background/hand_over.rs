@@ -4,8 +4,8 @@
 
 use super::Background;
 use super::turns::{NicQueueing, Turn};
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::{AppQueue, Message};
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::workload::{AppQueue, Message};
 
 impl Background {
     /// Takes `message` of job number `job`. It goes to `out` if the fabric has no message of its queue,

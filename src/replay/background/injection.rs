@@ -2,8 +2,8 @@
 //! offered load is exact; nothing here knows of queues or destinations.
 
 use super::BackgroundError;
-use crate::fabric::spec::Tick;
-use crate::random::Stream;
+use flitwise_base::random::Stream;
+use flitwise_fabric::spec::Tick;
 
 /// A rate of `units / ticks`, in units of link time per tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -292,7 +292,7 @@ fn square(x: u128) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Purpose;
+    use flitwise_base::random::Purpose;
     use proptest::prelude::*;
 
     fn stream(seed: u64) -> Stream {

@@ -6,7 +6,7 @@
 //! for it ([`Background::replenish`]). So a backlog takes no memory.
 //!
 //! Phase 3 of a tick (`docs/model.md` §5) calls this module through the
-//! [`Workload`](crate::fabric::workload::Workload) of the replay. It creates messages and
+//! [`Workload`](flitwise_fabric::workload::Workload) of the replay. It creates messages and
 //! counts them; the fabric cuts them into packets. `injection` decides when messages are
 //! created, `pattern` where they go, `source` joins the two, `queues` stores the waiting ones, and `turns` says whose comes
 //! next where flows take turns.
@@ -35,9 +35,9 @@ pub use self::pattern::{Pattern, PatternError, Sender, Target};
 use self::queues::Queues;
 use self::source::{Flow, Source};
 pub use self::turns::NicQueueing;
-use crate::fabric::ids::{NicId, NicPair};
-use crate::fabric::spec::{FabricSpec, Tick};
-use crate::fabric::workload::Queueing;
+use flitwise_fabric::ids::{NicId, NicPair};
+use flitwise_fabric::spec::{FabricSpec, Tick};
+use flitwise_fabric::workload::Queueing;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -132,7 +132,6 @@ pub fn message_units(fabric: &FabricSpec, mtu_bytes: u32, bytes: u64) -> u64 {
 
 /// Messages of one background flow that were created and delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub struct BackgroundOutcome {
     /// Service level.
     pub sl: u8,

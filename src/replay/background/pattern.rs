@@ -4,10 +4,10 @@
 //! numbers of the NICs.
 
 use super::group_shift;
-use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
-use crate::fabric::topology::Topology;
-use crate::random::{Purpose, Stream};
-use crate::units::Ratio;
+use flitwise_base::random::{Purpose, Stream};
+use flitwise_base::units::Ratio;
+use flitwise_fabric::ids::{NicId, SwitchId, SwitchPort};
+use flitwise_fabric::topology::Topology;
 use std::collections::BTreeMap;
 use thiserror::Error;
 

@@ -9,10 +9,10 @@
 
 use super::turns::{Held, Turn};
 use super::{Flow, Source};
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::{AppQueue, Queueing};
-use crate::replay::background::Target;
+use crate::background::Target;
+use flitwise_fabric::ids::NicId;
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::workload::{AppQueue, Queueing};
 use hashbrown::HashMap;
 use std::ops::{Index, IndexMut, Range};
 

@@ -5,10 +5,10 @@ use super::{
     BACKGROUND_TOKEN, BackgroundError, BackgroundFlow, BackgroundOutcome, MAX_SIZES, MessageSize,
     Sender, Target,
 };
-use crate::fabric::ids::{NicId, NicPair};
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::Message;
-use crate::random::{Purpose, Stream};
+use flitwise_base::random::{Purpose, Stream};
+use flitwise_fabric::ids::{NicId, NicPair};
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::workload::Message;
 
 #[derive(Debug, Clone)]
 pub(super) struct Flow {
@@ -149,17 +149,10 @@ impl Source {
     /// The next message, whose destination is `dst`.
     #[inline]
     pub(super) fn message(&self, flow: &Flow, dst: NicId) -> Message {
-        Message {
-            src: self.nic,
-            dst,
-            sl: flow.sl,
-            bytes: flow.sizes[self.size as usize].bytes,
-            created: self.next.tick,
-            token: BACKGROUND_TOKEN
-                - u64::from(self.flow) * MAX_SIZES as u64
-                - u64::from(self.size),
-            report_injection: false,
-        }
+        let bytes = flow.sizes[self.size as usize].bytes;
+        let token =
+            BACKGROUND_TOKEN - u64::from(self.flow) * MAX_SIZES as u64 - u64::from(self.size);
+        Message::new(self.nic, dst, flow.sl, bytes, self.next.tick).with_token(token)
     }
 
     /// Advances to the next message to `dst`, if there is one, with its destination drawn.

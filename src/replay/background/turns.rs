@@ -1,7 +1,7 @@
 //! Whose message comes next where several flows share an application queue (`docs/model.md` §2).
 
 use super::{Background, Tick};
-use crate::fabric::workload::Message;
+use flitwise_fabric::workload::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 

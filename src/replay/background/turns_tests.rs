@@ -2,7 +2,7 @@
 
 use super::flow_tests::{flow, run, sender};
 use super::*;
-use crate::fabric::workload::Message;
+use flitwise_fabric::workload::Message;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -11,15 +11,7 @@ type Jobs = Vec<(Tick, u32)>;
 
 /// NIC 0 sends to NIC 1 on service level 3.
 fn of_job(job: u32, created: Tick) -> Message {
-    Message {
-        src: NicId::new(0),
-        dst: NicId::new(1),
-        sl: 3,
-        bytes: 8,
-        created,
-        token: job.into(),
-        report_injection: false,
-    }
+    Message::new(NicId::new(0), NicId::new(1), 3, 8, created).with_token(job.into())
 }
 
 /// The flows of a queue in their order, each with its messages in theirs: jobs first.

@@ -1,6 +1,6 @@
 //! Sizes of the blocks that the data of a collective are divided into.
 
-use crate::replay::program::AlltoallBlocks;
+use crate::program::AlltoallBlocks;
 
 /// How data are divided into blocks, with sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]

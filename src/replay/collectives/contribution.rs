@@ -4,7 +4,7 @@ use super::blocks::Blocks;
 use super::decide::{Alltoall, Choices, Rooted};
 use super::group::Group;
 use super::{Algorithm, Plan, PlanError, alltoall, gather};
-use crate::replay::program::{Contribution, RootedBlocks};
+use crate::program::{Contribution, RootedBlocks};
 
 impl Plan {
     /// The plan of member `me` of `members`, from its own `contribution`. Where not all members
@@ -88,8 +88,8 @@ fn rooted(root: u32, blocks: &RootedBlocks, me: u32, n: u32) -> Result<(Group, B
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::collectives::Step;
-    use crate::replay::program::CollectiveKind;
+    use crate::collectives::Step;
+    use crate::program::CollectiveKind;
     use proptest::prelude::*;
 
     fn steps(plan: &Plan, me: u32) -> Vec<Vec<Step>> {

@@ -3,8 +3,8 @@
 //! [`decide`] follows the table in `docs/replay.md` row by row. That page names the sources.
 
 use super::Algorithm;
-use crate::replay::program::{AlltoallBlocks, CollectiveKind};
-use crate::units::Bytes;
+use crate::program::{AlltoallBlocks, CollectiveKind};
+use flitwise_base::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// Declares the algorithms of one operation.

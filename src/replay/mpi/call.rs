@@ -1,7 +1,7 @@
 //! The calls of MPI that a program makes.
 
-use crate::fabric::ids::define_ids;
-use crate::replay::program::{Contribution, RankId};
+use crate::program::{Contribution, RankId};
+use flitwise_base::define_ids;
 use std::sync::Arc;
 
 define_ids! {

@@ -3,7 +3,7 @@
 use super::call::{CommId, RequestId, Until};
 use super::matching::{Envelope, MatchQueues, Pattern};
 use super::order::{Order, Peer};
-use crate::replay::program::{RankId, StreamId};
+use crate::program::{RankId, StreamId};
 use hashbrown::HashMap;
 
 /// What the completion of an operation completes.

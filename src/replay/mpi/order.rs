@@ -2,7 +2,7 @@
 
 use super::call::CommId;
 use super::matching::Envelope;
-use crate::replay::program::RankId;
+use crate::program::RankId;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 

@@ -1,16 +1,16 @@
 //! The MPI calls of a job: what its ranks send for them, and what their messages complete.
 
 use super::Player;
-use crate::replay::link::Shared;
-use crate::replay::members::{Entry, Key};
-use crate::replay::messages::{Purpose, RankPair, Release};
-use crate::replay::mpi::{
+use crate::link::Shared;
+use crate::members::{Entry, Key};
+use crate::messages::{Purpose, RankPair, Release};
+use crate::mpi::{
     Call, Cleared, CommId, Communicator, Envelope, Look, Owner, Packet, Pattern, RequestId,
     SendMode, Sending, Tag, Transfer,
 };
-use crate::replay::program::{Contribution, Place, RankId, StreamId};
-use crate::replay::queue::{Act, Actor, What};
-use crate::replay::rank::State;
+use crate::program::{Contribution, Place, RankId, StreamId};
+use crate::queue::{Act, Actor, What};
+use crate::rank::State;
 
 /// What went wrong; the caller adds the place.
 type Problem = String;
@@ -408,7 +408,7 @@ impl Player<'_> {
     }
 
     /// Lets `rank` take up the MPI messages that have arrived, at `ps`.
-    pub(in crate::replay) fn progress(
+    pub(crate) fn progress(
         &mut self,
         rank: RankId,
         ps: u64,

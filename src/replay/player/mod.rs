@@ -28,9 +28,9 @@ use super::plans::Plans;
 use super::program::{Place, Program, RankId, StreamId};
 use super::queue::{Act, Actor};
 use super::rank::Rank;
-use crate::fabric::ids::NicId;
-use crate::units::Ratio;
 use anyhow::{Context, anyhow};
+use flitwise_base::units::Ratio;
+use flitwise_fabric::ids::NicId;
 
 /// A job being replayed.
 pub(super) struct Player<'a> {

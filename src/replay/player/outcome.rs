@@ -1,9 +1,9 @@
 //! The result of a job.
 
 use super::Player;
-use crate::fabric::stats::Latency;
-use crate::replay::outcome::JobOutcome;
-use crate::replay::rank::Rank;
+use crate::outcome::JobOutcome;
+use crate::rank::Rank;
+use flitwise_fabric::stats::Latency;
 
 impl Player<'_> {
     /// Last event and computation of the rank that ended last, the first of several.
@@ -17,7 +17,7 @@ impl Player<'_> {
     }
 
     /// The result of the job so far. `latency`: of its messages in the fabric.
-    pub(in crate::replay) fn outcome(&self, latency: &Latency) -> JobOutcome {
+    pub(crate) fn outcome(&self, latency: &Latency) -> JobOutcome {
         let (end_ps, compute_ps) = self.last();
         let count = self.repetitions_ps.len() as u128;
         let complete = self.ended() || (self.endless() && count > 0);

@@ -1,18 +1,18 @@
 //! The streams of a job: how they take operations, wait for events and carry them out.
 
 use super::Player;
-use crate::replay::link::{Shared, TOO_LATE};
-use crate::replay::members::{Arrival, Entry, Key, Member};
-use crate::replay::messages::{InFlight, Purpose, RankPair, Release};
-use crate::replay::mpi::{Call, Owner};
-use crate::replay::observer::Doing;
-use crate::replay::program::{Action, Collective, Event, Label, Op, RankId, StreamId};
-use crate::replay::rank::State;
+use crate::link::{Shared, TOO_LATE};
+use crate::members::{Arrival, Entry, Key, Member};
+use crate::messages::{InFlight, Purpose, RankPair, Release};
+use crate::mpi::{Call, Owner};
+use crate::observer::Doing;
+use crate::program::{Action, Collective, Event, Label, Op, RankId, StreamId};
+use crate::rank::State;
 use anyhow::Context;
 
 impl Player<'_> {
     /// Lets a stream of `rank` go on at `ps`.
-    pub(in crate::replay) fn resume(
+    pub(crate) fn resume(
         &mut self,
         rank: RankId,
         stream: StreamId,
@@ -261,7 +261,7 @@ impl Player<'_> {
     }
 
     /// Lets `rank` go on with the collective of this number at `ps`.
-    pub(in crate::replay) fn proceed(
+    pub(crate) fn proceed(
         &mut self,
         rank: RankId,
         number: u32,
@@ -318,7 +318,7 @@ impl Player<'_> {
     }
 
     /// A message of this job arrived at `ps`.
-    pub(in crate::replay) fn delivered(
+    pub(crate) fn delivered(
         &mut self,
         message: &InFlight,
         ps: u64,
@@ -350,7 +350,7 @@ impl Player<'_> {
     }
 
     /// A send of this job is complete at `ps`.
-    pub(in crate::replay) fn released(
+    pub(crate) fn released(
         &mut self,
         message: &InFlight,
         ps: u64,

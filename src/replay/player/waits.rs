@@ -2,10 +2,10 @@
 
 use super::Player;
 use super::calls::Calling;
-use crate::replay::link::Shared;
-use crate::replay::mpi::{Call, Look, Pattern, RequestId};
-use crate::replay::program::{Action, Op, RankId, StreamId};
-use crate::replay::rank::State;
+use crate::link::Shared;
+use crate::mpi::{Call, Look, Pattern, RequestId};
+use crate::program::{Action, Op, RankId, StreamId};
+use crate::rank::State;
 use anyhow::Context;
 
 impl Player<'_> {

@@ -8,7 +8,7 @@ pub use collective::{AlltoallBlocks, Collective, CollectiveKind, Contribution, R
 pub use stop::{StopCheck, Stopped};
 
 use super::mpi::{Call, CommId, RequestId};
-use crate::fabric::ids::define_ids;
+use flitwise_base::define_ids;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Collectives inside a replay.
 
 use super::harness::*;
-use crate::fabric::ids::NicId;
-use crate::replay::program::{After, AlltoallBlocks, CollectiveKind, Op};
-use crate::replay::{JobSpec, SendCompletion};
-use crate::units::Ratio;
+use crate::program::{After, AlltoallBlocks, CollectiveKind, Op};
+use crate::{JobSpec, SendCompletion};
+use flitwise_base::units::Ratio;
+use flitwise_fabric::ids::NicId;
 use proptest::prelude::*;
 
 const WORLD: [u32; 4] = [0, 1, 2, 3];

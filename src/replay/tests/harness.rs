@@ -1,18 +1,18 @@
 //! An ideal fabric and programs in memory.
 
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::{Message, Queueing, Workload};
-use crate::replay::ComputeModel;
-use crate::replay::background::NicQueueing;
-use crate::replay::background::{BackgroundFlow, Injection, MessageSize, Rate, Sender, Target};
-use crate::replay::collectives::Choices;
-use crate::replay::mpi::Protocol;
-use crate::replay::program::{
+use crate::ComputeModel;
+use crate::background::NicQueueing;
+use crate::background::{BackgroundFlow, Injection, MessageSize, Rate, Sender, Target};
+use crate::collectives::Choices;
+use crate::mpi::Protocol;
+use crate::program::{
     Action, After, Collective, CollectiveKind, Event, Op, Place, Program, RankId, StreamId,
 };
-use crate::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
-use crate::units::{Ratio, TickLength};
+use crate::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
+use flitwise_base::units::{Ratio, TickLength};
+use flitwise_fabric::ids::NicId;
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::workload::{Message, Queueing, Workload};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

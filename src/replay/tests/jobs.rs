@@ -1,11 +1,11 @@
 //! Several jobs, background traffic, and replays that fail.
 
 use super::harness::*;
-use crate::fabric::ids::NicId;
-use crate::fabric::workload::Workload;
-use crate::replay::background::BACKGROUND_TOKEN;
-use crate::replay::program::{After, CollectiveKind, Event, Label, Op, Place};
-use crate::replay::{JobSpec, Replay, ReplaySpec, SendCompletion};
+use crate::background::BACKGROUND_TOKEN;
+use crate::program::{After, CollectiveKind, Event, Label, Op, Place};
+use crate::{JobSpec, Replay, ReplaySpec, SendCompletion};
+use flitwise_fabric::ids::NicId;
+use flitwise_fabric::workload::Workload;
 
 fn ping(compute_ps: u64) -> Vec<Vec<Op>> {
     vec![

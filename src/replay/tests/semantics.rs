@@ -1,11 +1,11 @@
 //! What an operation waits for and when it is done.
 
 use super::harness::*;
-use crate::fabric::ids::NicId;
-use crate::fabric::workload::{Message, Workload};
-use crate::replay::program::{Action, After, Event, Label, Op, RankId};
-use crate::replay::{IntraNode, JobSpec, SendCompletion};
-use crate::units::Ratio;
+use crate::program::{Action, After, Event, Label, Op, RankId};
+use crate::{IntraNode, JobSpec, SendCompletion};
+use flitwise_base::units::Ratio;
+use flitwise_fabric::ids::NicId;
+use flitwise_fabric::workload::{Message, Workload};
 
 /// A message of 80 bytes takes 110 ticks.
 const FLIGHT_PS: u64 = 110 * TICK_PS;

@@ -2,7 +2,7 @@
 //! number of replays.
 
 use super::{Reading, TraceFile};
-use crate::replay::program::{Op, Program, RankId, StopCheck, StreamId};
+use crate::program::{Op, Program, RankId, StopCheck, StreamId};
 use std::sync::Arc;
 
 /// All operations of a trace.

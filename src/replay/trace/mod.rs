@@ -10,7 +10,7 @@ pub mod ti;
 pub mod vef;
 
 use super::program::{Program, RankId, StopCheck};
-use crate::units::Ratio;
+use flitwise_base::units::Ratio;
 use flitwise_formats::goal::Schedule;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
@@ -238,8 +238,8 @@ const MAX_KEPT: u64 = 500_000;
 ///
 /// # Examples
 /// ```
-/// use flitwise::replay::program::{RankId, StopCheck, StreamId};
-/// use flitwise::replay::trace::{Reading, check_file};
+/// use flitwise_replay::program::{RankId, StopCheck, StreamId};
+/// use flitwise_replay::trace::{Reading, check_file};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("ping.vef");

@@ -366,13 +366,13 @@ impl Simulated<'_> {
     }
 
     /// Runs `workload` to its end on an idle fabric.
-    fn simulate(&self, level: u32, workload: &mut dyn Workload) -> Result<(), CheckError> {
+    fn simulate<W: Workload>(&self, level: u32, workload: &mut W) -> Result<(), CheckError> {
         let mut engine = Engine::new(self.spec)?;
-        let mut control = |_: &_| match (self.stopped)() {
+        let mut control = |_: &_, _: &W| match (self.stopped)() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };
-        match engine.run_any_sampled(workload, &mut control, None) {
+        match engine.run_sampled(workload, &mut control, None) {
             RunEnd::Finished => match engine.find_deadlock() {
                 Some(deadlock) => Err(self.deadlock(level, &deadlock)),
                 None => Ok(()),

@@ -1,7 +1,7 @@
 //! Credits on their way back over a link.
 
 use super::delay_line::DelayLine;
-use flitwise::fabric::spec::Tick;
+use flitwise_fabric::spec::Tick;
 
 /// The credits that have left the buffer behind a link and that the sender has not seen.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 //! tick it is dated. Links, credit returns, crossbars and the pipelines that a
 //! header passes are all delay lines.
 
-use flitwise::fabric::spec::Tick;
+use flitwise_fabric::spec::Tick;
 use std::collections::VecDeque;
 
 /// Things under way, each with the tick in which it comes out.

@@ -3,9 +3,9 @@
 use super::families::{cube, dragonfly, graph, hyperx, kns, megafly, slim_fly, tree, xgft};
 use super::routing::Leg;
 use super::wiring::{End, Wiring};
-use flitwise::fabric::spec::{DetourRule, Detours, FabricSpec, Intermediate};
-use flitwise::fabric::topology::Shape;
-use flitwise::random::{Purpose, Stream};
+use flitwise_base::random::{Purpose, Stream};
+use flitwise_fabric::spec::{DetourRule, Detours, FabricSpec, Intermediate};
+use flitwise_fabric::topology::Shape;
 
 /// The queue of a port of a switch, in credits.
 pub type QueueOf<'a> = &'a dyn Fn(u32, usize) -> u32;

@@ -1,7 +1,7 @@
 //! Messages: how the workload hands them over, and how much of each was delivered.
 
-use flitwise::fabric::spec::Tick;
-use flitwise::fabric::workload::{Message, PacketReport, Workload};
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::workload::{Message, PacketReport, Workload};
 use std::collections::BTreeMap;
 
 /// All messages of a run.

@@ -1,7 +1,7 @@
 //! Power states of links (`docs/link-power.md`), tick by tick.
 
 use crate::wiring::End;
-use flitwise::fabric::spec::{LinkPower, ManagedLinks, Tick};
+use flitwise_fabric::spec::{LinkPower, ManagedLinks, Tick};
 use std::ops::AddAssign;
 
 /// Ticks of a link in each power state.

@@ -3,8 +3,8 @@
 
 use super::routing::{Header, Load, NextHop, Router};
 use super::wiring::{End, Wiring};
-use flitwise::fabric::spec::{Along, Detail, FabricSpec, Mix, QueueingScheme, SchemeKind};
-use flitwise::fabric::topology::Shape;
+use flitwise_fabric::spec::{Along, Detail, FabricSpec, Mix, QueueingScheme, SchemeKind};
+use flitwise_fabric::topology::Shape;
 
 /// Queues of a VL class.
 fn queues(scheme: &QueueingScheme, class: usize) -> usize {

@@ -2,7 +2,7 @@
 
 use super::congestion::FlowKey;
 use crate::power::StateTicks;
-use flitwise::fabric::spec::Tick;
+use flitwise_fabric::spec::Tick;
 use std::collections::BTreeMap;
 
 /// Why a run ended.

@@ -4,8 +4,8 @@ use super::detours::{self, QueueOf, Streams};
 use super::families::{cube, dragonfly, graph, hyperx, kns, megafly, slim_fly, tree, xgft};
 use super::vls;
 use super::wiring::{End, Wiring};
-use flitwise::fabric::spec::{DetourRule, FabricSpec, TrunkSelection, UpPorts};
-use flitwise::fabric::topology::{Cube, Shape};
+use flitwise_fabric::spec::{DetourRule, FabricSpec, TrunkSelection, UpPorts};
+use flitwise_fabric::topology::{Cube, Shape};
 
 /// What routing knows of a packet.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,8 @@
 //! A run from tick to tick.
 
 use super::RunEnd;
-use flitwise::fabric::spec::Tick;
-use flitwise::fabric::workload::Workload;
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::workload::Workload;
 
 /// A whole fabric at one moment.
 pub trait Fabric {

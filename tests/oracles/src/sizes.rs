@@ -1,7 +1,7 @@
 //! Sizes of packets in flits and credits (`docs/model.md` §1), and which VLs they may take (§7).
 
-use flitwise::fabric::spec::{FabricSpec, Notification, VlPolicy};
-use flitwise::fabric::workload::Message;
+use flitwise_fabric::spec::{FabricSpec, Notification, VlPolicy};
+use flitwise_fabric::workload::Message;
 use std::collections::BTreeSet;
 
 /// Payloads of the packets of `message` in bytes, first to last.

@@ -1,7 +1,7 @@
 //! What passes the turns of a switch, and how long packets wait in its input buffers, counted tick by
 //! tick.
 
-use flitwise::fabric::spec::Tick;
+use flitwise_fabric::spec::Tick;
 use std::collections::BTreeMap;
 
 /// Flits and waits by switch, in-port and out-port.

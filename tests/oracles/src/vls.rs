@@ -5,9 +5,9 @@ use super::families::dragonfly;
 use super::queueing;
 use super::routing::{Header, Leg, NextHop};
 use super::wiring::Wiring;
-use flitwise::fabric::ids::{NicId, PortId, SwitchId};
-use flitwise::fabric::spec::{FabricSpec, Hop, Paths, SchemeKind, SlToVl, VlPolicy};
-use flitwise::fabric::topology::Shape;
+use flitwise_fabric::ids::{NicId, PortId, SwitchId};
+use flitwise_fabric::spec::{FabricSpec, Hop, Paths, SchemeKind, SlToVl, VlPolicy};
+use flitwise_fabric::topology::Shape;
 
 /// VL on which a packet of `sl` leaves NIC `src` for NIC `dst`.
 pub fn vl_at_nic(spec: &FabricSpec, src: u32, dst: u32, sl: u8) -> usize {

@@ -1,7 +1,7 @@
 //! Who is connected to whom, worked out from the parameters of the topology.
 
 use super::families::{self, Plan};
-use flitwise::fabric::topology::Topology;
+use flitwise_fabric::topology::Topology;
 
 /// Where a link begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,13 +7,13 @@
 //! it sends, and asks again when a delay may be over.
 
 use super::FlowId;
-use crate::fabric::ids::NicId;
-use crate::fabric::series::SourceSample;
-use crate::fabric::spec::congestion::{
+use crate::ids::NicId;
+use crate::series::SourceSample;
+use crate::spec::congestion::{
     CctControl, CctiBound, FlowLevel, IrdBase, SlScope, TimerRestart, TimerScope,
 };
-use crate::fabric::spec::{FabricSpec, Tick};
-use crate::units::Ratio;
+use crate::spec::{FabricSpec, Tick};
+use flitwise_base::units::Ratio;
 use std::collections::BTreeMap;
 
 /// A flow: a queue pair, or all packets of an SL of a NIC.
@@ -275,7 +275,7 @@ impl CctSources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::spec::congestion::{CctEntry, SlCongestion};
+    use crate::spec::congestion::{CctEntry, SlCongestion};
     use proptest::prelude::*;
 
     fn control(timer: TimerScope, level: SlCongestion) -> CctControl {

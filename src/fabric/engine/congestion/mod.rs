@@ -9,10 +9,10 @@ mod port_vls;
 use self::cct::CctSources;
 use self::port_vls::PortVls;
 use super::ids::{InputId, OutputId};
-use crate::fabric::ids::NicId;
-use crate::fabric::series::{PortVlSample, SourceSample};
-use crate::fabric::spec::{CongestionControl, FabricSpec, SpecError, Tick, congestion};
-use crate::units::Ratio;
+use crate::ids::NicId;
+use crate::series::{PortVlSample, SourceSample};
+use crate::spec::{CongestionControl, FabricSpec, SpecError, Tick, congestion};
+use flitwise_base::units::Ratio;
 
 /// Names a flow of a source control. What a flow is is up to the control. Without one all flows
 /// have the same name, which means nothing.

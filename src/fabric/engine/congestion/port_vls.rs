@@ -8,14 +8,12 @@
 //! the head of a FIFO, or in the buffers of a hierarchical switch.
 
 use super::{MarkerQueue, PacketLength};
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::ids::SwitchPort;
-use crate::fabric::series::PortVlSample;
-use crate::fabric::spec::congestion::{
-    CctEntry, FillComparison, Marking, PortCongestion, PortVlMarker,
-};
-use crate::fabric::spec::{FabricSpec, SpecError};
-use crate::random::{Purpose, Stream};
+use crate::engine::ids::OutputId;
+use crate::ids::SwitchPort;
+use crate::series::PortVlSample;
+use crate::spec::congestion::{CctEntry, FillComparison, Marking, PortCongestion, PortVlMarker};
+use crate::spec::{FabricSpec, SpecError};
+use flitwise_base::random::{Purpose, Stream};
 
 /// Bytes of one unit of `Packet_Size`.
 const PACKET_SIZE_BYTES: u32 = 64;

@@ -5,12 +5,12 @@
 use super::Fabric;
 use super::control::Control;
 use super::event;
-use crate::fabric::engine::bits::first_from;
-use crate::fabric::engine::calendar::{EVENT_ID, EVENT_SHIFT};
-use crate::fabric::engine::ids::{CentralId, InputId, OutputId};
-use crate::fabric::engine::pool::{EntryId, PacketId};
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::prefetch::prefetch;
+use crate::engine::bits::first_from;
+use crate::engine::calendar::{EVENT_ID, EVENT_SHIFT};
+use crate::engine::ids::{CentralId, InputId, OutputId};
+use crate::engine::pool::{EntryId, PacketId};
+use crate::engine::probe::Watcher;
+use crate::prefetch::prefetch;
 
 /// Number of events ahead whose parts are prefetched: far enough to hide a cache miss.
 const FAR: usize = 16;
@@ -21,7 +21,7 @@ const NEAR: usize = 6;
 const FAR_PARTS: usize = 8;
 const NEAR_PARTS: usize = 4;
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Prefetches what the deliveries among the `next` events will need.
     #[inline(always)]
     pub(super) fn prefetch_delivery(&self, next: &[u32]) {

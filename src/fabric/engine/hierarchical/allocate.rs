@@ -10,15 +10,15 @@
 use super::Fabric;
 use super::control::Control;
 use super::eligibility::Eligibility;
-use crate::fabric::engine::bits::first_from;
-use crate::fabric::engine::congestion::{MarkerQueue, PacketLength};
-use crate::fabric::engine::ids::{CentralId, InputId, OutputId};
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::probe::{Obstacle, Probe};
-use crate::fabric::prefetch::prefetch;
-use crate::fabric::spec::Tick;
+use crate::engine::bits::first_from;
+use crate::engine::congestion::{MarkerQueue, PacketLength};
+use crate::engine::ids::{CentralId, InputId, OutputId};
+use crate::engine::pool::PacketId;
+use crate::engine::probe::{Obstacle, Watcher};
+use crate::prefetch::prefetch;
+use crate::spec::Tick;
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Phases 5 and 6.
     #[inline]
     pub(super) fn allocate(&mut self) {

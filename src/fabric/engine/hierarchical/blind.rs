@@ -10,10 +10,10 @@
 use super::Fabric;
 use super::control::Control;
 use super::eligibility::Eligibility;
-use crate::fabric::engine::bits::first_from;
-use crate::fabric::engine::ids::{CentralId, InputId};
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::spec::Tick;
+use crate::engine::bits::first_from;
+use crate::engine::ids::{CentralId, InputId};
+use crate::engine::probe::Watcher;
+use crate::spec::Tick;
 
 /// How far the pointers of the sources have moved. Empty with informed virtual allocation.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ fn pointer_steps(picks: Tick, ready: u32) -> Tick {
     }
 }
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Moves the pointer of an input buffer by its picks before the present tick. Must be
     /// called before another of its heads becomes ready.
     #[inline(always)]

@@ -5,7 +5,7 @@
 use super::fifos::{Fifos, NEAR_VLS};
 use super::ledgers::Ledgers;
 use super::schedule::DrainRate;
-use crate::fabric::spec::hierarchical::{Pool, Quota};
+use crate::spec::hierarchical::{Pool, Quota};
 
 /// Buffers with a queue per VL.
 pub(super) type VlBuffers = Buffers<NEAR_VLS, NEAR_VLS>;

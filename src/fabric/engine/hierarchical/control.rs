@@ -1,24 +1,24 @@
 //! Congestion control of the hierarchical switch (`docs/model-infiniband.md` §12): whether a
 //! fabric has it, and its state. The rules are in
-//! [`congestion`](crate::fabric::engine::congestion); the phases call them through this
+//! [`congestion`](crate::engine::congestion); the phases call them through this
 //! module.
 
 use super::Fabric;
 use super::packet::Packet;
-use crate::fabric::engine::congestion::{ByteRates, Congestion, FlowId};
-use crate::fabric::engine::nic::QueuePairs;
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::{FabricSpec, SpecError, Tick};
-use crate::units::Ratio;
+use crate::engine::congestion::{ByteRates, Congestion, FlowId};
+use crate::engine::nic::QueuePairs;
+use crate::engine::pool::PacketId;
+use crate::engine::probe::Watcher;
+use crate::ids::NicId;
+use crate::spec::{FabricSpec, SpecError, Tick};
+use flitwise_base::units::Ratio;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
 /// The variant of the fabric, which the compiler knows: whether it has congestion control, whether
 /// virtual allocation is blind, and whether routing asks for the queues of outputs. Where
 /// [`get`](Self::get) is always `None`, the compiler drops the code of congestion control.
-pub(in crate::fabric::engine) trait Control: Debug {
+pub(in crate::engine) trait Control: Debug {
     /// Virtual allocation is blind.
     const BLIND: bool = false;
     /// Up-ports may be chosen by their queues.
@@ -31,7 +31,7 @@ pub(in crate::fabric::engine) trait Control: Debug {
 
 /// Informed virtual allocation without congestion control.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct Off;
+pub(in crate::engine) struct Off;
 
 impl Control for Off {
     #[inline(always)]
@@ -48,7 +48,7 @@ impl Control for Off {
 /// Informed virtual allocation with congestion control, the state of that control, and what it
 /// needs in NICs.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct Controlled {
+pub(in crate::engine) struct Controlled {
     pub(super) congestion: Congestion,
     flit_bytes: u32,
     /// Credits of the largest packet on each VL.
@@ -88,7 +88,7 @@ pub(super) struct NicCongestion {
 /// Blind virtual allocation, with or without congestion control. Such fabrics serve for
 /// comparisons and need not be fast, so one variant does for both.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct BlindAllocation(pub Option<Controlled>);
+pub(in crate::engine) struct BlindAllocation(pub Option<Controlled>);
 
 impl Control for BlindAllocation {
     const BLIND: bool = true;
@@ -106,7 +106,7 @@ impl Control for BlindAllocation {
 /// Informed virtual allocation where up-ports are chosen by their queues, with or without
 /// congestion control.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct Adaptive(pub Option<Controlled>);
+pub(in crate::engine) struct Adaptive(pub Option<Controlled>);
 
 impl Control for Adaptive {
     const ADAPTIVE: bool = true;
@@ -125,7 +125,7 @@ impl Controlled {
     ///
     /// # Errors
     /// If the fabric is too large.
-    pub(in crate::fabric::engine) fn new(spec: &FabricSpec) -> Result<Option<Self>, SpecError> {
+    pub(in crate::engine) fn new(spec: &FabricSpec) -> Result<Option<Self>, SpecError> {
         let Some(control) = spec.congestion_control.as_deref() else {
             return Ok(None);
         };
@@ -199,7 +199,7 @@ impl Controlled {
     }
 }
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// End of phase 6: the marker takes note of this tick.
     #[inline]
     pub(super) fn update_congestion_states(&mut self) {

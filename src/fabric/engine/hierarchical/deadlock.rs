@@ -4,14 +4,14 @@
 //! A head packet is *live* if it has quota in its next buffer. It is also live if one of
 //! the FIFOs there that hold the missing credits has a pending credit return, is still
 //! being filled, or has a live head. Packets that are not live can never move. The search
-//! for the cycle itself is in [`deadlock`](crate::fabric::engine::deadlock).
+//! for the cycle itself is in [`deadlock`](crate::engine::deadlock).
 
 use super::Fabric;
 use super::control::Control;
-use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
-use crate::fabric::engine::ids::{CentralId, InputId, OutputId};
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::probe::Probe;
+use crate::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
+use crate::engine::ids::{CentralId, InputId, OutputId};
+use crate::engine::pool::PacketId;
+use crate::engine::probe::Watcher;
 use std::collections::BTreeMap;
 
 /// A buffer of a switch.
@@ -25,7 +25,7 @@ enum Buffer {
 /// A FIFO: its buffer, and the queue within it.
 type Node = (Buffer, usize);
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// A cycle of packets that can never move; `None` if there is none.
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
         // FIFOs whose head waits for credits, with the FIFOs that hold those credits.

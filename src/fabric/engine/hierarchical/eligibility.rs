@@ -5,10 +5,10 @@ use super::Fabric;
 use super::buffers::Buffers;
 use super::control::Control;
 use super::ledgers::Retry;
-use crate::fabric::engine::ids::{CentralId, InputId, OutputId};
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::probe::{Obstacle, Probe};
-use crate::fabric::spec::Tick;
+use crate::engine::ids::{CentralId, InputId, OutputId};
+use crate::engine::pool::PacketId;
+use crate::engine::probe::{Obstacle, Watcher};
+use crate::spec::Tick;
 
 /// Whether the head of a queue can be granted its target in this tick.
 pub(super) enum Eligibility {
@@ -50,7 +50,7 @@ impl Eligibility {
     }
 }
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Checks the head of `vl` of an input buffer. Returns its output as well.
     #[inline(always)]
     pub(super) fn check_input_head(&mut self, port: InputId, vl: u32) -> (Eligibility, OutputId) {

@@ -5,8 +5,8 @@
 //! the buffer ([`Heads`]).
 
 use super::packet::Packet;
-use crate::fabric::engine::pool::{PacketId, Pool};
-use crate::fabric::prefetch::prefetch;
+use crate::engine::pool::{PacketId, Pool};
+use crate::prefetch::prefetch;
 
 /// VLs whose FIFO heads lie in the part that reads the buffer.
 pub(super) const NEAR_VLS: usize = 8;

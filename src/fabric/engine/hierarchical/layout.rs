@@ -4,14 +4,14 @@
 //! Switch ports are numbered over all switches: port p of a switch is
 //! `switch * radix + p`. The radix is a multiple of 4, so an MPort is `port / 4`. A central
 //! buffer is `2 * mport + j`. Outputs `0..ports` are switch ports, and `ports + nic` is a
-//! NIC. Each of these numbers has a type in [`ids`](crate::fabric::engine::ids).
+//! NIC. Each of these numbers has a type in [`ids`](crate::engine::ids).
 
 use super::buffers::CentralBuffers;
 use super::ledger::MAX_CREDITS;
 use super::schedule::{DrainRate, MAX_FLITS, MAX_SPEEDUP};
-use crate::fabric::ids::SwitchId;
-use crate::fabric::spec::hierarchical::{Buffers, MPORT_PORTS, Pool, Quota, Timing};
-use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick};
+use crate::ids::SwitchId;
+use crate::spec::hierarchical::{Buffers, MPORT_PORTS, Pool, Quota, Timing};
+use crate::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick};
 
 /// Most MPorts of a switch. A mask of 64 bits holds the sources of an output: the four
 /// input buffers of its MPort and two central buffers per MPort.

@@ -5,7 +5,7 @@
 //! The rules of quotas, and what does not fit into a ledger, are in [`ledgers`](super::ledgers).
 
 use super::schedule::{CompactSchedule, CreditReturn};
-use crate::fabric::spec::Tick;
+use crate::spec::Tick;
 
 /// Credit returns that a [`Ledger`] stores itself. More are rarely pending.
 const RETURNS: usize = 2;

@@ -11,9 +11,9 @@
 
 use super::ledger::Ledger;
 use super::schedule::{CreditReturn, DrainRate};
-use crate::fabric::prefetch::{prefetch, prefetch_at};
-use crate::fabric::spec::Tick;
-use crate::fabric::spec::hierarchical::{Pool, Quota};
+use crate::prefetch::{prefetch, prefetch_at};
+use crate::spec::Tick;
+use crate::spec::hierarchical::{Pool, Quota};
 use std::collections::VecDeque;
 use std::mem::offset_of;
 

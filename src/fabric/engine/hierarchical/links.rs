@@ -9,10 +9,10 @@ use super::fifos::NEAR_VLS;
 use super::layout;
 use super::ledgers::{Ledgers, Retry};
 use super::schedule::{CreditReturn, DrainRate};
-use crate::fabric::engine::far_end::FarEnd;
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::{FabricSpec, Hierarchical, LinkLatency, Tick};
+use crate::engine::far_end::FarEnd;
+use crate::engine::ids::OutputId;
+use crate::ids::NicId;
+use crate::spec::{FabricSpec, Hierarchical, LinkLatency, Tick};
 
 /// The links of all outputs.
 #[derive(Debug)]

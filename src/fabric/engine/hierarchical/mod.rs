@@ -2,7 +2,7 @@
 //!
 //! [`Fabric`] owns all switches, NICs and links, and runs the phases of a tick
 //! (`docs/model.md` §5). It does not create traffic: a
-//! [`Workload`](crate::fabric::workload::Workload) does, and is told what was delivered.
+//! [`Workload`](crate::workload::Workload) does, and is told what was delivered.
 //!
 //! A packet costs a handful of events per hop. Its header becomes ready in an input,
 //! a central and an output buffer, and a part wakes when its port is free or credits
@@ -48,8 +48,7 @@ mod statistics;
 
 use self::blind::Blind;
 use self::buffers::{CentralBuffers, VlBuffers};
-use self::control::Control;
-pub(super) use self::control::{Adaptive, BlindAllocation, Controlled, Off};
+pub(super) use self::control::{Adaptive, BlindAllocation, Control, Controlled, Off};
 use self::fifos::{Fifos, NEAR_VLS};
 use self::links::Links;
 use self::packet::Packet;
@@ -65,15 +64,15 @@ use super::next_hop::NextHops;
 use super::nic::Answering;
 use super::pool::{EntryId, MessageId, PacketId};
 use super::power::{LinkPowers, OutputKind};
-use super::probe::Probe;
+use super::probe::Watcher;
 use super::turns::Turns;
 use super::vls::Vls;
-use crate::fabric::ids::NicId;
-use crate::fabric::prefetch::PREFETCH_PORTS;
-use crate::fabric::spec::hierarchical::Timing;
-use crate::fabric::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick, Units};
-use crate::fabric::stats::{FabricStats, LinkStats};
-use crate::fabric::workload::{Message, Workload};
+use crate::ids::NicId;
+use crate::prefetch::PREFETCH_PORTS;
+use crate::spec::hierarchical::Timing;
+use crate::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick, Units};
+use crate::stats::{FabricStats, LinkStats};
+use crate::workload::{Message, Workload};
 
 /// The state of a fabric. `C` says whether there is congestion control, and whether
 /// virtual allocation is blind.
@@ -162,7 +161,7 @@ mod event {
     pub(super) const INJECTION: u32 = 4;
 }
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// An idle fabric at tick 0.
     ///
     /// # Errors
@@ -171,7 +170,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         spec: &FabricSpec,
         switch: &Hierarchical,
         control: C,
-        probe: P,
+        watcher: P,
     ) -> Result<Self, SpecError> {
         layout::check_limits(spec, switch)?;
         let topology = &spec.topology;
@@ -195,7 +194,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
         } = Ports::new(topology);
         let central = |c: u32| Central::new(c % (radix / 2));
         let far_words = queues.count().div_ceil(64).saturating_sub(1);
-        let mut kernel = Kernel::new(spec, layout::event_horizon(spec, timing), probe);
+        let mut kernel = Kernel::new(spec, layout::event_horizon(spec, timing), watcher);
         let kinds = (0..).zip(&senders);
         let kinds = kinds.map(|(at, sender)| OutputKind::of(at >= ports, sender.to));
         kernel.power = LinkPowers::new(spec, kinds).map(Box::new);
@@ -302,10 +301,10 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     }
 }
 
-impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
+impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
     type Packet = Packet;
     type Bucket = Vec<u32>;
-    type Probe = P;
+    type Watcher = P;
 
     #[inline(always)]
     fn kernel(&self) -> &Kernel<Packet, Vec<u32>, P> {
@@ -319,7 +318,7 @@ impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
 
     /// Phases 1 and 2: delivers what arrived, and lists the parts that are woken.
     #[inline(always)]
-    fn event(&mut self, kind: u32, id: u32, workload: &mut impl Workload) {
+    fn event(&mut self, kind: u32, id: u32, workload: &mut dyn Workload) {
         let now = self.kernel.now;
         match kind {
             event::INPUT => {
@@ -363,7 +362,7 @@ impl<C: Control, P: Probe> SwitchModel for Fabric<C, P> {
 
     /// Phases 3 to 7 of `docs/model.md` §5.
     #[inline]
-    fn act(&mut self, workload: &mut impl Workload) {
+    fn act(&mut self, workload: &mut dyn Workload) {
         self.fill_send_queues(workload);
         self.complete_routing();
         self.allocate();

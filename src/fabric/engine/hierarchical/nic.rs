@@ -7,14 +7,14 @@ use super::Fabric;
 use super::control::Control;
 use super::ledgers::Retry;
 use super::packet::Packet;
-use crate::fabric::engine::bits::from_on;
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::engine::nic::{DataPacket, MessageQueue};
-use crate::fabric::engine::pool::{InFlight, PacketId};
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::{AppQueue, Message, Workload};
+use crate::engine::bits::from_on;
+use crate::engine::ids::OutputId;
+use crate::engine::nic::{DataPacket, MessageQueue};
+use crate::engine::pool::{InFlight, PacketId};
+use crate::engine::probe::Watcher;
+use crate::ids::NicId;
+use crate::spec::Tick;
+use crate::workload::{AppQueue, Message, Workload};
 
 /// The next packet of a queue of messages.
 pub(super) struct NextPacket {
@@ -24,7 +24,7 @@ pub(super) struct NextPacket {
     pub vl: u8,
 }
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Adds a message to its application queue. Does nothing if there are too many messages.
     #[inline]
     pub(super) fn append(&mut self, message: &Message) {
@@ -51,7 +51,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Every listed NIC fills its send queue.
     #[inline]
-    pub(super) fn fill_send_queues(&mut self, workload: &mut impl Workload) {
+    pub(super) fn fill_send_queues(&mut self, workload: &mut dyn Workload) {
         for i in 0..self.dirty_nics.len() {
             let nic = self.dirty_nics[i];
             self.nics[nic.index()].dirty = false;
@@ -65,7 +65,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     }
 
     /// Moves packets to the send queue while the head packet of some SL has quota.
-    fn fill(&mut self, nic: NicId, workload: &mut impl Workload) {
+    fn fill(&mut self, nic: NicId, workload: &mut dyn Workload) {
         let at = nic.index();
         while !self.kernel.packets.is_full() {
             let Some((sl, next)) = self.next_sl(nic) else {

@@ -9,13 +9,13 @@ use super::control::Control;
 use super::ledgers::Retry;
 use super::output::NextPacket;
 use super::packet::Packet;
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::engine::nic::Received;
-use crate::fabric::engine::pool::{MessageId, PacketId};
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::NicId;
+use crate::engine::ids::OutputId;
+use crate::engine::nic::Received;
+use crate::engine::pool::{MessageId, PacketId};
+use crate::engine::probe::Watcher;
+use crate::ids::NicId;
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Phase 1: the tail of `packet` has arrived at its NIC. A CNP lowers the rate of the flow;
     /// a marked data packet is answered with a CNP.
     pub(super) fn notify(&mut self, packet: &Packet) {

@@ -11,14 +11,14 @@ use super::fifos::{Fifos, NEAR_VLS};
 use super::ledgers::Retry;
 use super::schedule::CreditReturn;
 use super::scheduler::Head;
-use crate::fabric::engine::counters::Arrived;
-use crate::fabric::engine::ids::{InputId, OutputId};
-use crate::fabric::engine::observers::Transfer;
-use crate::fabric::engine::pool::{MessageId, PacketId};
-use crate::fabric::engine::probe::{Obstacle, Probe};
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::Workload;
+use crate::engine::counters::Arrived;
+use crate::engine::ids::{InputId, OutputId};
+use crate::engine::observers::Transfer;
+use crate::engine::pool::{MessageId, PacketId};
+use crate::engine::probe::{Obstacle, Watcher};
+use crate::ids::NicId;
+use crate::spec::Tick;
+use crate::workload::Workload;
 
 /// The packet that a link sends next.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,7 @@ struct Leaving {
     credit_return: CreditReturn,
 }
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Notes that a packet became ready on `vl` of `output`.
     #[inline]
     pub(super) fn packet_ready_at_output(&mut self, output: OutputId, vl: usize) {
@@ -324,7 +324,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Phase 1: the tail of packet `id` has arrived at its NIC.
     #[inline]
-    pub(super) fn deliver(&mut self, id: PacketId, workload: &mut impl Workload) {
+    pub(super) fn deliver(&mut self, id: PacketId, workload: &mut dyn Workload) {
         let packet = self.kernel.packets[id];
         self.kernel.packets.remove(id);
         if self.control.get().is_some() {

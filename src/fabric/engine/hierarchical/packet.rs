@@ -1,14 +1,14 @@
 //! The state of a packet, which all phases read and write.
 
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::engine::pool::{MessageId, PacketId};
-use crate::fabric::engine::probe::PacketSeen;
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
+use crate::engine::ids::OutputId;
+use crate::engine::pool::{MessageId, PacketId};
+use crate::engine::probe::PacketSeen;
+use crate::ids::NicId;
+use crate::spec::Tick;
 
 /// A packet from the send queue of its NIC to its delivery. It fills one cache line.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::fabric::engine) struct Packet {
+pub(in crate::engine) struct Packet {
     /// Tick in which the header arrived in the input buffer.
     pub arrival: Tick,
     /// Tick in which the header started to cross out of the input buffer.

@@ -1,23 +1,23 @@
 //! Phase 3 with congestion control: a NIC has a FIFO of messages per queue pair, and holds
 //! back the packets of flows that were notified of congestion (`docs/model-infiniband.md`
 //! §12). How long it holds them is decided in
-//! [`congestion`](crate::fabric::engine::congestion).
+//! [`congestion`](crate::engine::congestion).
 
 use super::Fabric;
 use super::control::Control;
 use super::ledgers::Retry;
 use super::nic::NextPacket;
-use crate::fabric::engine::nic::WaitingPair;
-use crate::fabric::engine::pool::MessageId;
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
-use crate::fabric::workload::{AppQueue, Message, Workload};
+use crate::engine::nic::WaitingPair;
+use crate::engine::pool::MessageId;
+use crate::engine::probe::Watcher;
+use crate::ids::NicId;
+use crate::spec::Tick;
+use crate::workload::{AppQueue, Message, Workload};
 
 /// All queue pairs of a NIC are scanned in one order, whatever their VLs.
 const GROUP: usize = 0;
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Adds message `id` to the queue of its queue pair.
     pub(super) fn append_to_pair(&mut self, message: &Message, id: MessageId) {
         let (src, dst, sl) = (message.src, message.dst, message.sl);
@@ -39,7 +39,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
 
     /// Moves packets to the send queue while the head packet of some queue pair has quota and
     /// is not held back.
-    pub(super) fn fill_from_pairs(&mut self, nic: NicId, workload: &mut impl Workload) {
+    pub(super) fn fill_from_pairs(&mut self, nic: NicId, workload: &mut dyn Workload) {
         while !self.kernel.packets.is_full() {
             let Some(at) = self.next_pair(nic) else {
                 break;
@@ -54,7 +54,7 @@ impl<C: Control, P: Probe> Fabric<C, P> {
     }
 
     /// Moves a packet of the queue pair at position `at` to the send queue.
-    fn move_from_pair(&mut self, nic: NicId, at: usize, workload: &mut impl Workload) {
+    fn move_from_pair(&mut self, nic: NicId, at: usize, workload: &mut dyn Workload) {
         let Some(control) = self.control.get_mut() else {
             return;
         };

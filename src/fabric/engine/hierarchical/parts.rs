@@ -3,15 +3,15 @@
 //! ([`fifos`](super::fifos), [`ledgers`](super::ledgers)), are elsewhere.
 
 use super::fifos::{Heads, NEAR_VLS};
-use crate::fabric::engine::calendar::Wake;
-use crate::fabric::engine::counters::LinkCounts;
-use crate::fabric::engine::far_end::FarEnd;
-use crate::fabric::engine::ids::{CentralId, InputId, OutputId};
-use crate::fabric::engine::nic::MessageQueue;
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::ids::{SwitchId, SwitchPort};
-use crate::fabric::spec::Tick;
-use crate::fabric::topology::{Peer, Topology};
+use crate::engine::calendar::Wake;
+use crate::engine::counters::LinkCounts;
+use crate::engine::far_end::FarEnd;
+use crate::engine::ids::{CentralId, InputId, OutputId};
+use crate::engine::nic::MessageQueue;
+use crate::engine::pool::PacketId;
+use crate::ids::{SwitchId, SwitchPort};
+use crate::spec::Tick;
+use crate::topology::{Peer, Topology};
 
 /// An input buffer as the allocator sees it. Like every part that each packet touches, it
 /// fills one cache line.

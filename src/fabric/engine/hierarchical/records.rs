@@ -45,7 +45,7 @@ impl Records {
     /// Prefetches a record.
     #[inline]
     pub(super) fn prefetch(&self, record: usize) {
-        crate::fabric::prefetch::prefetch(&self.words, self.first + record * self.stride);
+        crate::prefetch::prefetch(&self.words, self.first + record * self.stride);
     }
 }
 

@@ -1,23 +1,23 @@
 //! Phase 4: headers become ready and join the FIFOs of their buffers. In input buffers,
 //! routing decides the out-port, the SC and the VL (`docs/model.md` §7). The next hops come
-//! from [`NextHops`](crate::fabric::engine::next_hop::NextHops). Allocation is in
+//! from [`NextHops`](crate::engine::next_hop::NextHops). Allocation is in
 //! [`allocate`](super::allocate).
 
 use super::Fabric;
 use super::buffers::VlBuffers;
 use super::control::Control;
 use super::packet::Packet;
-use crate::fabric::engine::choice::Occupancy;
-use crate::fabric::engine::congestion::MarkerQueue;
-use crate::fabric::engine::ids::{InputId, OutputId};
-use crate::fabric::engine::next_hop::Context;
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::engine::vls::{Hop, VlAndClass};
-use crate::fabric::ids::PortId;
-use crate::fabric::spec::Tick;
+use crate::engine::choice::Occupancy;
+use crate::engine::congestion::MarkerQueue;
+use crate::engine::ids::{InputId, OutputId};
+use crate::engine::next_hop::Context;
+use crate::engine::pool::PacketId;
+use crate::engine::probe::Watcher;
+use crate::engine::vls::{Hop, VlAndClass};
+use crate::ids::PortId;
+use crate::spec::Tick;
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Phase 4: routes the headers that become ready now in input buffers. All headers that
     /// become ready join their FIFOs.
     #[inline]

@@ -9,8 +9,8 @@
 //! bounded by the stages before it. So the maximum is exactly what a greedy transfer,
 //! flit by flit, does. A test below and the comparison with the oracle check this.
 
-use crate::fabric::engine::bits::Divisor;
-use crate::fabric::spec::Tick;
+use crate::engine::bits::Divisor;
+use crate::spec::Tick;
 
 /// The credits of one packet on their way back from one buffer. A credit returns in the tick
 /// from which the sender can use it again.

@@ -1,16 +1,16 @@
 //! The statistics of links (`docs/model.md` §9), which are read and restarted between ticks. Phase 7
 //! counts ([`output`](super::output)). The counters per SL and per message are in
-//! [`counters`](crate::fabric::engine::counters).
+//! [`counters`](crate::engine::counters).
 
 use super::Fabric;
 use super::control::Control;
-use crate::fabric::engine::counters::LinkCounts;
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::spec::Tick;
-use crate::fabric::stats::{FabricStats, LinkStats};
+use crate::engine::counters::LinkCounts;
+use crate::engine::ids::OutputId;
+use crate::engine::probe::Watcher;
+use crate::spec::Tick;
+use crate::stats::{FabricStats, LinkStats};
 
-impl<C: Control, P: Probe> Fabric<C, P> {
+impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Sets all counts to 0. A credit wait that goes on counts from the next tick.
     pub(super) fn restart_counting(&mut self) {
         self.kernel.observers.counters.restart(self.kernel.now);

@@ -1,13 +1,13 @@
 //! Which packets a NIC answers with ACKs and CNPs, and which of these carry a BECN
 //! (`docs/model-infiniband.md` §10).
 
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::{FabricSpec, Notification};
-use crate::fabric::switch::Acks;
+use crate::ids::NicId;
+use crate::spec::{FabricSpec, Notification};
+use crate::switch::Acks;
 
 /// A data packet whose tail has arrived.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::fabric::engine) struct Received {
+pub(in crate::engine) struct Received {
     pub src: NicId,
     pub sl: u8,
     /// A switch has marked it.
@@ -18,7 +18,7 @@ pub(in crate::fabric::engine) struct Received {
 
 /// The answers to a data packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::fabric::engine) struct Answers {
+pub(in crate::engine) struct Answers {
     /// An ACK; true if it carries a BECN.
     pub ack: Option<bool>,
     /// A CNP of this length in bytes on the wire.
@@ -27,7 +27,7 @@ pub(in crate::fabric::engine) struct Answers {
 
 /// How NICs answer, and what they remember for later answers.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct Answering {
+pub(in crate::engine) struct Answering {
     acks: Acks,
     notification: Option<Notification>,
     /// Per NIC: flows, as (source, SL), whose next ACK carries a BECN.
@@ -35,7 +35,7 @@ pub(in crate::fabric::engine) struct Answering {
 }
 
 impl Answering {
-    pub(in crate::fabric::engine) fn new(spec: &FabricSpec) -> Self {
+    pub(in crate::engine) fn new(spec: &FabricSpec) -> Self {
         let control = spec.congestion_control.as_deref();
         Self {
             acks: spec.switch.kind().acks(),
@@ -46,7 +46,7 @@ impl Answering {
 
     /// The answers of `nic` to a packet that it received.
     #[inline]
-    pub(in crate::fabric::engine) fn answers(&mut self, nic: NicId, packet: Received) -> Answers {
+    pub(in crate::engine) fn answers(&mut self, nic: NicId, packet: Received) -> Answers {
         let must_notify = packet.fecn;
         let flow = (packet.src, packet.sl);
         let congested = &mut self.congested[nic.index()];

@@ -1,14 +1,14 @@
 //! Messages on their way, the queues in which they wait at their NICs, and how they are cut into
 //! packets (`docs/model.md` §2, `docs/model-infiniband.md` §8).
 
-use crate::fabric::engine::counters::Counters;
-use crate::fabric::engine::pool::{InFlight, MessageId, Pool};
-use crate::fabric::spec::{FabricSpec, Tick, Units};
-use crate::fabric::workload::Message;
+use crate::engine::counters::Counters;
+use crate::engine::pool::{InFlight, MessageId, Pool};
+use crate::spec::{FabricSpec, Tick, Units};
+use crate::workload::Message;
 
 /// Size of a data packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::fabric::engine) struct DataPacket {
+pub(in crate::engine) struct DataPacket {
     /// Length on the wire, headers included.
     pub bytes: u32,
     pub flits: u32,
@@ -37,7 +37,7 @@ struct LargestPacket {
 
 /// All messages in flight.
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct Messages {
+pub(in crate::engine) struct Messages {
     pool: Pool<MessageId, InFlight>,
     units: Units,
     /// Per SL.
@@ -45,7 +45,7 @@ pub(in crate::fabric::engine) struct Messages {
 }
 
 impl Messages {
-    pub(in crate::fabric::engine) fn new(spec: &FabricSpec) -> Self {
+    pub(in crate::engine) fn new(spec: &FabricSpec) -> Self {
         let units = spec.units;
         let levels = spec.qos.service_levels.iter();
         Self {
@@ -62,25 +62,25 @@ impl Messages {
 
     /// True if no message is in flight.
     #[inline]
-    pub(in crate::fabric::engine) fn is_empty(&self) -> bool {
+    pub(in crate::engine) fn is_empty(&self) -> bool {
         self.pool.is_empty()
     }
 
     /// True if no more messages can be numbered.
     #[inline]
-    pub(in crate::fabric::engine) fn is_full(&self) -> bool {
+    pub(in crate::engine) fn is_full(&self) -> bool {
         self.pool.is_full()
     }
 
     /// Per SL: largest payload of a packet in bytes.
-    pub(in crate::fabric::engine) fn mtu_bytes(&self) -> Vec<u32> {
+    pub(in crate::engine) fn mtu_bytes(&self) -> Vec<u32> {
         self.largest.iter().map(|largest| largest.payload).collect()
     }
 
     /// Stores a message that is created by tick `now`. Returns `None` if there are too many, which
     /// ends the run after this tick.
     #[inline]
-    pub(in crate::fabric::engine) fn create(
+    pub(in crate::engine) fn create(
         &mut self,
         message: &Message,
         now: Tick,
@@ -100,19 +100,19 @@ impl Messages {
     }
 
     #[inline]
-    pub(in crate::fabric::engine) fn prefetch(&self, id: MessageId) {
+    pub(in crate::engine) fn prefetch(&self, id: MessageId) {
         self.pool.prefetch(id);
     }
 
     /// Forgets a message that has been delivered.
     #[inline]
-    pub(in crate::fabric::engine) fn remove(&mut self, id: MessageId) {
+    pub(in crate::engine) fn remove(&mut self, id: MessageId) {
         self.pool.remove(id);
     }
 
     /// The next packet of message `id`, and whether it is the last one.
     #[inline]
-    pub(in crate::fabric::engine) fn next_packet(&self, id: MessageId) -> (DataPacket, bool) {
+    pub(in crate::engine) fn next_packet(&self, id: MessageId) -> (DataPacket, bool) {
         let message = &self.pool[id];
         let largest = &self.largest[usize::from(message.sl)];
         let (left, most) = (message.bytes_left, u64::from(largest.payload));
@@ -152,36 +152,32 @@ impl std::ops::IndexMut<MessageId> for Messages {
 
 /// A FIFO of messages at a NIC, linked by [`InFlight::next`].
 #[derive(Debug, Clone, Copy)]
-pub(in crate::fabric::engine) struct MessageQueue {
+pub(in crate::engine) struct MessageQueue {
     first: MessageId,
     /// Means nothing if the queue is empty.
     last: MessageId,
 }
 
 impl MessageQueue {
-    pub(in crate::fabric::engine) const EMPTY: Self = Self {
+    pub(in crate::engine) const EMPTY: Self = Self {
         first: MessageId::NONE,
         last: MessageId::NONE,
     };
 
     /// The first message, which the next packet comes from; [`MessageId::NONE`] if there is none.
     #[inline]
-    pub(in crate::fabric::engine) fn first(&self) -> MessageId {
+    pub(in crate::engine) fn first(&self) -> MessageId {
         self.first
     }
 
     #[inline]
-    pub(in crate::fabric::engine) fn is_empty(&self) -> bool {
+    pub(in crate::engine) fn is_empty(&self) -> bool {
         self.first == MessageId::NONE
     }
 
     /// Appends message `id`. Returns true if the queue was empty.
     #[inline]
-    pub(in crate::fabric::engine) fn push(
-        &mut self,
-        id: MessageId,
-        messages: &mut Messages,
-    ) -> bool {
+    pub(in crate::engine) fn push(&mut self, id: MessageId, messages: &mut Messages) -> bool {
         let last = std::mem::replace(&mut self.last, id);
         if self.first == MessageId::NONE {
             self.first = id;
@@ -194,7 +190,7 @@ impl MessageQueue {
     /// Cuts the next packet off the first message. `last`: it is the last packet of the message,
     /// which leaves the queue. Returns its position within the message.
     #[inline]
-    pub(in crate::fabric::engine) fn cut(&mut self, messages: &mut Messages, last: bool) -> u32 {
+    pub(in crate::engine) fn cut(&mut self, messages: &mut Messages, last: bool) -> u32 {
         let id = self.first;
         let index = messages.cut(id);
         if last {

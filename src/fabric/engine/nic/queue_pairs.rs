@@ -6,14 +6,14 @@
 //! decides whether a queue pair is eligible.
 
 use super::messages::MessageQueue;
-use crate::fabric::engine::congestion::FlowId;
-use crate::fabric::ids::NicId;
-use crate::fabric::prefetch::prefetch;
+use crate::engine::congestion::FlowId;
+use crate::ids::NicId;
+use crate::prefetch::prefetch;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Names a queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::fabric::engine) struct PairId(u32);
+pub(in crate::engine) struct PairId(u32);
 
 impl PairId {
     /// No queue pair.
@@ -27,7 +27,7 @@ impl PairId {
 
 /// A queue pair.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::fabric::engine) struct QueuePair {
+pub(in crate::engine) struct QueuePair {
     pub dst: NicId,
     pub queue: MessageQueue,
     /// Its flow; without congestion control it means nothing.
@@ -39,7 +39,7 @@ pub(in crate::fabric::engine) struct QueuePair {
 
 /// A queue pair that has a packet to send.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::fabric::engine) struct WaitingPair {
+pub(in crate::engine) struct WaitingPair {
     /// sl · NICs + dst: the order of the queue pairs of a NIC.
     pub key: u32,
     pub pair: PairId,
@@ -49,7 +49,7 @@ pub(in crate::fabric::engine) struct WaitingPair {
 
 /// The queue pairs of a group of a NIC that have a packet to send.
 #[derive(Debug, Clone)]
-pub(in crate::fabric::engine) struct Waiting {
+pub(in crate::engine) struct Waiting {
     /// Sorted by key. They are served in turns, so most of them leave at the front.
     pairs: VecDeque<WaitingPair>,
     /// No first packet of a queue pair takes fewer credits.
@@ -64,13 +64,13 @@ impl Waiting {
 
     /// The queue pairs, sorted by key.
     #[inline(always)]
-    pub(in crate::fabric::engine) fn pairs(&self) -> &VecDeque<WaitingPair> {
+    pub(in crate::engine) fn pairs(&self) -> &VecDeque<WaitingPair> {
         &self.pairs
     }
 
     /// The first packet of each queue pair takes at least so many credits.
     #[inline(always)]
-    pub(in crate::fabric::engine) fn least(&self) -> u16 {
+    pub(in crate::engine) fn least(&self) -> u16 {
         self.least
     }
 
@@ -137,7 +137,7 @@ impl Places {
 
 /// All queue pairs that have been used, but for those that were [forgotten](QueuePairs::forget).
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct QueuePairs {
+pub(in crate::engine) struct QueuePairs {
     nics: u32,
     groups: usize,
     places: Places,
@@ -150,7 +150,7 @@ pub(in crate::fabric::engine) struct QueuePairs {
 
 impl QueuePairs {
     /// `sls`: service levels of the fabric.
-    pub(in crate::fabric::engine) fn new(nics: u32, sls: usize, groups: usize) -> Self {
+    pub(in crate::engine) fn new(nics: u32, sls: usize, groups: usize) -> Self {
         Self {
             nics,
             groups,
@@ -168,7 +168,7 @@ impl QueuePairs {
     /// The queue pair of `nic` for (`sl`, `dst`). If it has not been used before, it is made with
     /// the VL and the flow that `new` returns.
     #[inline]
-    pub(in crate::fabric::engine) fn find(
+    pub(in crate::engine) fn find(
         &mut self,
         nic: NicId,
         sl: u8,
@@ -200,7 +200,7 @@ impl QueuePairs {
     /// Forgets `pair` of `nic`, whose flow means nothing, if it has nothing to send. In a small
     /// fabric it is kept: all its queue pairs take little memory.
     #[inline]
-    pub(in crate::fabric::engine) fn forget(&mut self, nic: NicId, pair: PairId) {
+    pub(in crate::engine) fn forget(&mut self, nic: NicId, pair: PairId) {
         let QueuePair { sl, dst, queue, .. } = self.pairs[pair.index()];
         let key = self.key(sl, dst);
         if let Places::Trees(trees) = &mut self.places
@@ -212,24 +212,24 @@ impl QueuePairs {
     }
 
     #[inline]
-    pub(in crate::fabric::engine) fn pair(&self, pair: PairId) -> &QueuePair {
+    pub(in crate::engine) fn pair(&self, pair: PairId) -> &QueuePair {
         &self.pairs[pair.index()]
     }
 
     #[inline]
-    pub(in crate::fabric::engine) fn pair_mut(&mut self, pair: PairId) -> &mut QueuePair {
+    pub(in crate::engine) fn pair_mut(&mut self, pair: PairId) -> &mut QueuePair {
         &mut self.pairs[pair.index()]
     }
 
     /// The queue pairs of a group of `nic` that have a packet to send.
     #[inline]
-    pub(in crate::fabric::engine) fn waiting(&self, nic: NicId, group: usize) -> &Waiting {
+    pub(in crate::engine) fn waiting(&self, nic: NicId, group: usize) -> &Waiting {
         &self.waiting[nic.index() * self.groups + group]
     }
 
     /// Prefetches the queue pairs of `nic` that wait in `group`.
     #[inline]
-    pub(in crate::fabric::engine) fn prefetch(&self, nic: NicId, group: usize) {
+    pub(in crate::engine) fn prefetch(&self, nic: NicId, group: usize) {
         prefetch(
             &self.waiting,
             (nic.index() * self.groups).wrapping_add(group),
@@ -239,7 +239,7 @@ impl QueuePairs {
     /// `pair`, which belongs to `group`, has a packet to send again. Its first packet takes
     /// `credits`.
     #[inline]
-    pub(in crate::fabric::engine) fn insert(
+    pub(in crate::engine) fn insert(
         &mut self,
         nic: NicId,
         group: usize,
@@ -256,7 +256,7 @@ impl QueuePairs {
     /// its next packet takes, if there is one. Returns true if no queue pair of the group has
     /// a packet any more.
     #[inline]
-    pub(in crate::fabric::engine) fn advance(
+    pub(in crate::engine) fn advance(
         &mut self,
         nic: NicId,
         group: usize,

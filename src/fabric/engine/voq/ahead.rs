@@ -6,17 +6,17 @@
 use super::packet::Packet;
 use super::ports::Pointer;
 use super::{Fabric, event};
-use crate::fabric::engine::calendar::{EVENT_ID, EVENT_SHIFT};
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::engine::pool::{EntryId, PacketId};
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::NicId;
-use crate::fabric::prefetch::{prefetch, prefetch_all};
+use crate::engine::calendar::{EVENT_ID, EVENT_SHIFT};
+use crate::engine::ids::OutputId;
+use crate::engine::pool::{EntryId, PacketId};
+use crate::engine::probe::Watcher;
+use crate::ids::NicId;
+use crate::prefetch::{prefetch, prefetch_all};
 
 /// Events, or outputs, whose memory is fetched together: what they need fits into the nearest cache.
 const GROUP: usize = 16;
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Prefetches what the event at position `at` of those of a tick and the others of its group will
     /// need, if it is the first of them.
     #[inline(always)]

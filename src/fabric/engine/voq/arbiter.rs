@@ -6,8 +6,8 @@
 //! moves with [`Arbiters::advance`], once the picked packet has been accepted or fetched.
 //! The arbiter does not choose among the in-ports or the queue pairs of a VL.
 
-use crate::fabric::engine::bits::first_from;
-use crate::fabric::spec::voq::{HIGH_LIMIT_BYTES, VL_WEIGHT_BYTES, VlArb, VlWeight};
+use crate::engine::bits::first_from;
+use crate::spec::voq::{HIGH_LIMIT_BYTES, VL_WEIGHT_BYTES, VlArb, VlWeight};
 
 /// The arbiters of all switch outputs, or of all NICs; a *port* is one of them.
 #[derive(Debug)]

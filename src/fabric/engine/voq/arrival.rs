@@ -6,13 +6,13 @@
 
 use super::Fabric;
 use super::packet::{Origin, Packet, Purpose};
-use crate::fabric::engine::counters::Arrived;
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::engine::nic::{Answers, Received};
-use crate::fabric::engine::pool::{MessageId, PacketId};
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::NicId;
-use crate::fabric::workload::Workload;
+use crate::engine::counters::Arrived;
+use crate::engine::ids::OutputId;
+use crate::engine::nic::{Answers, Received};
+use crate::engine::pool::{MessageId, PacketId};
+use crate::engine::probe::Watcher;
+use crate::ids::NicId;
+use crate::workload::Workload;
 
 /// A CNP or an ACK.
 struct Answer {
@@ -22,9 +22,9 @@ struct Answer {
     becn: bool,
 }
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The tail of packet `id` is at its NIC.
-    pub(super) fn arrive(&mut self, id: PacketId, workload: &mut impl Workload) {
+    pub(super) fn arrive(&mut self, id: PacketId, workload: &mut dyn Workload) {
         let (packet, origin) = (self.kernel.packets[id], self.origins[id]);
         self.kernel.packets[id].alive = false;
         self.kernel.packets.remove(id);

@@ -12,9 +12,9 @@
 
 use super::rate::Rate;
 use super::schedule::{Lines, Schedule};
-use crate::fabric::engine::bits::Divisor;
-use crate::fabric::spec::Tick;
-use crate::units::Ratio;
+use crate::engine::bits::Divisor;
+use crate::spec::Tick;
+use flitwise_base::units::Ratio;
 use std::collections::VecDeque;
 
 /// The rates at which packets leave buffers, which all credit returns share.
@@ -371,7 +371,7 @@ impl<const L: usize> CreditReturns<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::engine::voq::rate::{Length, SubTick};
+    use crate::engine::voq::rate::{Length, SubTick};
     use proptest::prelude::*;
 
     proptest! {

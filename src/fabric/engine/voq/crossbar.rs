@@ -8,10 +8,10 @@ use super::Fabric;
 use super::arbiter::Pick;
 use super::parts::OutputVl;
 use super::ports::{InPort, OutPort, Ports};
-use crate::fabric::engine::ids::{InputId, OutputId};
-use crate::fabric::engine::probe::{Obstacle, Probe};
-use crate::fabric::spec::Tick;
-use crate::fabric::spec::validate::MAX_LEVELS;
+use crate::engine::ids::{InputId, OutputId};
+use crate::engine::probe::{Obstacle, Watcher};
+use crate::spec::Tick;
+use crate::spec::validate::MAX_LEVELS;
 
 /// Whether an in-port may accept while outputs still grant.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) struct Requests {
     pub retry_at: Tick,
 }
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Phase 5: outputs grant.
     #[inline]
     pub(super) fn grant(&mut self) {

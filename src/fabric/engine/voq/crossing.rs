@@ -15,16 +15,16 @@ use super::power::waiting_bytes;
 use super::rate::{Length, PlainPacket, SubTick};
 use super::schedule::{Schedule, cross_plainly};
 use super::{Fabric, event};
-use crate::fabric::engine::congestion::{Congestion, MarkerQueue, PacketLength};
-use crate::fabric::engine::far_end::FarEnd;
-use crate::fabric::engine::ids::{InputId, OutputId};
-use crate::fabric::engine::observers::{Observers, Transfer};
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::power::Passage;
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Stages;
-use crate::fabric::spec::Tick;
+use crate::engine::congestion::{Congestion, MarkerQueue, PacketLength};
+use crate::engine::far_end::FarEnd;
+use crate::engine::ids::{InputId, OutputId};
+use crate::engine::observers::{Observers, Transfer};
+use crate::engine::pool::PacketId;
+use crate::engine::power::Passage;
+use crate::engine::probe::Watcher;
+use crate::ids::NicId;
+use crate::spec::Stages;
+use crate::spec::Tick;
 
 /// How a packet crosses.
 struct Crossing<const L: usize> {
@@ -53,7 +53,7 @@ impl<'a> Pace<'a> {
     }
 }
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// `input` has accepted the grant of `output`. The packet takes the credits at the far end
     /// and both crossbar ports. Decides when its flits cross, leave by the link and arrive.
     #[inline(always)]
@@ -303,7 +303,7 @@ fn start_on_link<const L: usize>(
 /// Has the marker decide in tick `now` about a packet of a VoQ that is granted and came over a
 /// link of the rate with index `rate`. Returns how much later its credits return.
 #[inline(always)]
-fn mark<P: Probe, const L: usize>(
+fn mark<P: Watcher, const L: usize>(
     (packet, id): (&mut Packet<L>, PacketId),
     (input, output, vl): (InputId, OutputId, u8),
     rate: u8,

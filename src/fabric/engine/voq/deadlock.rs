@@ -8,14 +8,14 @@
 
 use super::Fabric;
 use super::packet::Packet;
-use crate::fabric::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
-use crate::fabric::engine::ids::InputId;
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::SwitchPort;
+use crate::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
+use crate::engine::ids::InputId;
+use crate::engine::pool::PacketId;
+use crate::engine::probe::Watcher;
+use crate::ids::SwitchPort;
 use std::collections::{BTreeMap, BTreeSet};
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
         if self.has_flows() {

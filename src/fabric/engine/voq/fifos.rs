@@ -8,11 +8,11 @@
 use super::flows::{Flow, FlowTable};
 use super::packet::Packet;
 use super::parts::Queue;
-use crate::fabric::engine::ids::InputId;
-use crate::fabric::engine::pool::{PacketId, Pool};
-use crate::fabric::ids::NicId;
-use crate::fabric::prefetch::prefetch;
-use crate::fabric::spec::voq::InputQueues;
+use crate::engine::ids::InputId;
+use crate::engine::pool::{PacketId, Pool};
+use crate::ids::NicId;
+use crate::prefetch::prefetch;
+use crate::spec::voq::InputQueues;
 
 /// Which VLs of an in-port have packets in their FIFO. Most of the time most have none: then nothing else is looked at.
 #[derive(Debug, Clone, Copy, Default)]

@@ -3,8 +3,8 @@
 
 use super::Fabric;
 use super::ports::{InPort, Pointer, Ports};
-use crate::fabric::engine::probe::{Obstacle, Probe};
-use crate::fabric::spec::voq::{AllocationRule, Allocator};
+use crate::engine::probe::{Obstacle, Watcher};
+use crate::spec::voq::{AllocationRule, Allocator};
 
 /// An iteration of a tick.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,7 @@ struct Iteration {
     is_last: bool,
 }
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Phases 5 and 6: outputs that are refused grant again, as often as there are iterations.
     #[inline(never)]
     pub(super) fn allocate(&mut self, allocator: Allocator) {

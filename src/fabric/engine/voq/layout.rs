@@ -3,14 +3,14 @@
 //!
 //! Switch ports are numbered over all switches: switch · radix + port. *Inputs* are in-ports of
 //! switches. *Outputs* are the sending ends of links: output `port` is a switch port, output
-//! `ports + nic` is a NIC. The types of these numbers are in [`ids`](crate::fabric::engine::ids).
+//! `ports + nic` is a NIC. The types of these numbers are in [`ids`](crate::engine::ids).
 
 use super::rate::{MAX_PARTS, Rate};
-use crate::fabric::spec::Stages;
-use crate::fabric::spec::voq::Acks;
-use crate::fabric::spec::voq::{Allocator, Buffers, InputQueues, StaticPool};
-use crate::fabric::spec::{FabricSpec, SpecError, Voq};
-use crate::units::Ratio;
+use crate::spec::Stages;
+use crate::spec::voq::Acks;
+use crate::spec::voq::{Allocator, Buffers, InputQueues, StaticPool};
+use crate::spec::{FabricSpec, SpecError, Voq};
+use flitwise_base::units::Ratio;
 
 /// Most flits of a packet, answers included.
 const MAX_FLITS: u32 = 1 << 15;
@@ -21,12 +21,12 @@ const MAX_PORTS: u32 = 128;
 /// Largest crossbar speed-up.
 const MAX_SPEEDUP: u32 = u8::MAX as u32;
 /// Most different rates of links, send engines and sinks in a fabric.
-pub(in crate::fabric::engine) const MAX_RATES: usize = 8;
+pub(in crate::engine) const MAX_RATES: usize = 8;
 /// Most VoQs: each takes 8 bytes, and 4 more with congestion control.
 const MAX_QUEUES: u64 = 1 << 28;
 
 /// The different rates of links, send engines and sinks in flits per tick, from fast to slow.
-pub(in crate::fabric::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
+pub(in crate::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
     let links = &voq.links;
     let between_switches = spec.topology.directed_switch_links() > 0;
     let mut rates: Vec<_> = [
@@ -141,7 +141,7 @@ pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
 /// crossbar, input buffers have virtual output queues or FIFOs, the allocator is one iteration of iSLIP, NICs answer to no packet and have no sinks, and the room in the output buffers of
 /// switches does not bind. Then flit i of a packet passes every place a fixed time after the
 /// header.
-pub(in crate::fabric::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool {
+pub(in crate::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool {
     let rate = |rate: &Ratio| Rate::new(*rate, spec.units.flit_bytes);
     !room_binds(spec, voq)
         && rates(spec, voq).iter().all(|link| rate(link).is_plain())
@@ -160,10 +160,7 @@ pub(in crate::fabric::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool 
 ///
 /// # Errors
 /// If `spec` exceeds one of them.
-pub(in crate::fabric::engine) fn check_limits(
-    spec: &FabricSpec,
-    voq: &Voq,
-) -> Result<(), SpecError> {
+pub(in crate::engine) fn check_limits(spec: &FabricSpec, voq: &Voq) -> Result<(), SpecError> {
     let rates = rates(spec, voq);
     check_rates(spec, voq, &rates)?;
     let topology = &spec.topology;

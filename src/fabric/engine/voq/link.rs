@@ -8,10 +8,10 @@
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
 use super::parts::{Output, OutputVl};
 use super::ports::{Pointer, Ports};
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::prefetch::{prefetch, prefetch_all};
-use crate::fabric::spec::Tick;
-use crate::fabric::spec::voq::Buffers;
+use crate::engine::ids::OutputId;
+use crate::prefetch::{prefetch, prefetch_all};
+use crate::spec::Tick;
+use crate::spec::voq::Buffers;
 
 /// The links of all outputs, numbered as these.
 #[derive(Debug)]

@@ -2,13 +2,13 @@
 //! engine of the NIC fetches these (`docs/model-infiniband.md` §8).
 
 use super::Fabric;
-use crate::fabric::engine::congestion::FlowId;
-use crate::fabric::engine::nic::PairId;
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::NicId;
-use crate::fabric::workload::Message;
+use crate::engine::congestion::FlowId;
+use crate::engine::nic::PairId;
+use crate::engine::probe::Watcher;
+use crate::ids::NicId;
+use crate::workload::Message;
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// A message joins the queue of its queue pair. Does nothing if there are too many messages.
     #[inline]
     pub(super) fn append(&mut self, message: &Message) {

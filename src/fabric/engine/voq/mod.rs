@@ -62,16 +62,16 @@ use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, PairId, QueuePairs};
 use super::pool::{EntryId, PacketId};
 use super::power::{LinkPowers, OutputKind};
-use super::probe::Probe;
-use crate::fabric::ids::NicId;
-use crate::fabric::prefetch::PREFETCH_PORTS;
-use crate::fabric::series::PortVlSample;
-use crate::fabric::spec::Stages;
-use crate::fabric::spec::voq::Allocator;
-use crate::fabric::spec::{FabricSpec, SpecError, Tick, Units, Voq};
-use crate::fabric::stats::{FabricStats, LinkStats};
-use crate::fabric::workload::{Message, Workload};
-use crate::units::Ratio;
+use super::probe::Watcher;
+use crate::ids::NicId;
+use crate::prefetch::PREFETCH_PORTS;
+use crate::series::PortVlSample;
+use crate::spec::Stages;
+use crate::spec::voq::Allocator;
+use crate::spec::{FabricSpec, SpecError, Tick, Units, Voq};
+use crate::stats::{FabricStats, LinkStats};
+use crate::workload::{Message, Workload};
+use flitwise_base::units::Ratio;
 use std::collections::BTreeSet;
 
 /// The state of a fabric at the end of a tick.
@@ -166,7 +166,7 @@ mod event {
 /// Ticks that the wheel looks ahead at most: more buckets would cost more than events beyond them.
 const MOST_BUCKETS: u64 = 1 << 14;
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The fabric is plain: see `layout::is_plain`. The compiler then drops what cannot happen.
     const PLAIN: bool = L == 0;
 
@@ -192,7 +192,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     /// caller has validated `spec` and checked the limits. `voq` is its switch model. There are
     /// at most `L` different rates, or the fabric is plain if `L` is 0. There are at most 64 · `W`
     /// ports per switch.
-    pub(super) fn new(spec: &FabricSpec, voq: &Voq, probe: P) -> Result<Self, SpecError> {
+    pub(super) fn new(spec: &FabricSpec, voq: &Voq, watcher: P) -> Result<Self, SpecError> {
         let rates = Rates::new(spec, voq);
         let (topology, units, buffers) = (&spec.topology, spec.units, &voq.buffers);
         let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
@@ -213,7 +213,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
         let congestion = congestion.map(|control| {
             Congestion::new(spec, control, byte_rates(spec, voq, host_rates)).map(Box::new)
         });
-        let mut kernel = Kernel::new(spec, reach.min(MOST_BUCKETS), probe);
+        let mut kernel = Kernel::new(spec, reach.min(MOST_BUCKETS), watcher);
         let kinds = (0..).zip(&outputs);
         let kinds = kinds.map(|(at, output)| OutputKind::of(at >= ports, output.to));
         kernel.power = LinkPowers::new(spec, kinds).map(Box::new);
@@ -321,10 +321,10 @@ fn byte_rates(spec: &FabricSpec, voq: &Voq, host_rates: Vec<Ratio>) -> ByteRates
     }
 }
 
-impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
     type Packet = Packet<L>;
     type Bucket = ShortBucket;
-    type Probe = P;
+    type Watcher = P;
 
     #[inline(always)]
     fn kernel(&self) -> &Kernel<Packet<L>, ShortBucket, P> {
@@ -346,7 +346,7 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
     /// Phases 1 and 2: tails reach their NICs and injections are reported. Notes which headers
     /// become ready, and which outputs and NICs may act in later phases.
     #[inline(always)]
-    fn event(&mut self, kind: u32, id: u32, workload: &mut impl Workload) {
+    fn event(&mut self, kind: u32, id: u32, workload: &mut dyn Workload) {
         let now = self.kernel.now;
         match kind {
             event::JOIN => {
@@ -383,7 +383,7 @@ impl<P: Probe, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
     /// Phases 4 to 7 of `docs/model-infiniband.md` §5. Grants have decided what the links of
     /// switches do in phase 7, and all of phase 8.
     #[inline]
-    fn act(&mut self, workload: &mut impl Workload) {
+    fn act(&mut self, workload: &mut dyn Workload) {
         if !self.joining.is_empty() {
             self.complete_routing();
         }

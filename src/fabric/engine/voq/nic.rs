@@ -13,15 +13,15 @@ use super::power::waiting_bytes;
 use super::rate::Length;
 use super::schedule::Schedule;
 use super::{Fabric, event};
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::engine::nic::WaitingPair;
-use crate::fabric::engine::observers::Transfer;
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
-use crate::fabric::spec::validate::MAX_LEVELS;
-use crate::fabric::workload::{AppQueue, Workload};
+use crate::engine::ids::OutputId;
+use crate::engine::nic::WaitingPair;
+use crate::engine::observers::Transfer;
+use crate::engine::pool::PacketId;
+use crate::engine::probe::Watcher;
+use crate::ids::NicId;
+use crate::spec::Tick;
+use crate::spec::validate::MAX_LEVELS;
+use crate::workload::{AppQueue, Workload};
 
 /// What keeps the packets of a NIC from being fetched.
 pub(super) struct Obstacles {
@@ -54,9 +54,9 @@ impl Retry {
     }
 }
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Phase 7 of the NICs that may send.
-    pub(super) fn send(&mut self, workload: &mut impl Workload) {
+    pub(super) fn send(&mut self, workload: &mut dyn Workload) {
         for i in 0..self.dirty_nics.len() {
             let nic = self.dirty_nics[i];
             self.nics[nic.index()].dirty = false;
@@ -70,7 +70,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// Asks the workload for the next message of each queue pair whose last packet was fetched in
     /// this tick. No packet of it could have been fetched earlier, as the send engine is busy.
-    fn replenish(&mut self, workload: &mut impl Workload) {
+    fn replenish(&mut self, workload: &mut dyn Workload) {
         for i in 0..self.exhausted.len() {
             let (nic, pair) = self.exhausted[i];
             let state = self.queue_pairs.pair(pair);
@@ -472,7 +472,7 @@ impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// Phase 2: reports the messages whose tail left `nic` in the tick before.
-    pub(super) fn report_injections(&mut self, nic: NicId, workload: &mut impl Workload) {
+    pub(super) fn report_injections(&mut self, nic: NicId, workload: &mut dyn Workload) {
         let injections = &mut self.nics[nic.index()].injections;
         while let Some(&(at, token)) = injections.front() {
             if at > self.kernel.now {

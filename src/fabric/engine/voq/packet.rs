@@ -2,12 +2,12 @@
 
 use super::rate::Length;
 use super::schedule::Schedule;
-use crate::fabric::engine::ids::{InputId, OutputId};
-use crate::fabric::engine::pool::{EntryId, MessageId, PacketId};
-use crate::fabric::engine::probe::PacketSeen;
-use crate::fabric::ids::NicId;
-use crate::fabric::prefetch::prefetch;
-use crate::fabric::spec::Tick;
+use crate::engine::ids::{InputId, OutputId};
+use crate::engine::pool::{EntryId, MessageId, PacketId};
+use crate::engine::probe::PacketSeen;
+use crate::ids::NicId;
+use crate::prefetch::prefetch;
+use crate::spec::Tick;
 
 /// What a packet is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,7 +23,7 @@ pub(super) enum Purpose {
 /// belongs to its message.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub(in crate::fabric::engine) struct Packet<const L: usize> {
+pub(in crate::engine) struct Packet<const L: usize> {
     /// When its flits reach the buffer that the header is in or on its way to. In a NIC: from
     /// when they may leave the output buffer.
     pub schedule: Schedule<L>,

@@ -8,15 +8,15 @@ use super::fifos::VlFifos;
 use super::layout::{self, Rates};
 use super::ports::{InPort, OutPort, Pointer, Port, Ports};
 use super::rate::{Rate, SubTick};
-use crate::fabric::engine::calendar::Wake;
-use crate::fabric::engine::counters::LinkCounts;
-use crate::fabric::engine::far_end::FarEnd;
-use crate::fabric::engine::ids::{InputId, OutputId};
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::turns::TurnCounts;
-use crate::fabric::ids::{SwitchId, SwitchPort};
-use crate::fabric::spec::{FabricSpec, Tick, Voq};
-use crate::fabric::topology::{Peer, Topology};
+use crate::engine::calendar::Wake;
+use crate::engine::counters::LinkCounts;
+use crate::engine::far_end::FarEnd;
+use crate::engine::ids::{InputId, OutputId};
+use crate::engine::pool::PacketId;
+use crate::engine::turns::TurnCounts;
+use crate::ids::{SwitchId, SwitchPort};
+use crate::spec::{FabricSpec, Tick, Voq};
+use crate::topology::{Peer, Topology};
 use std::collections::VecDeque;
 
 /// A FIFO of packets, linked by [`Packet::next`](super::packet::Packet::next).

@@ -1,7 +1,7 @@
 //! The ports of a switch, counted within it, and sets of them, for arbitration: the in-ports that
 //! request an output, the outputs that grant an in-port, and the ports at or after a pointer.
 
-use crate::fabric::engine::ids::{InputId, OutputId};
+use crate::engine::ids::{InputId, OutputId};
 use std::marker::PhantomData;
 
 /// An in-port or an out-port, counted within its switch.

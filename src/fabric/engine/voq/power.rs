@@ -3,10 +3,10 @@
 //! ask it how they go.
 
 use super::{Fabric, event};
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::spec::Tick;
+use crate::engine::ids::OutputId;
+use crate::engine::pool::PacketId;
+use crate::engine::probe::Watcher;
+use crate::spec::Tick;
 
 /// What a packet of `bytes` bytes adds to the waiting bytes of a link. One without bytes has to be
 /// sent, too.
@@ -15,7 +15,7 @@ pub(super) fn waiting_bytes(bytes: u32) -> u32 {
     bytes.max(1)
 }
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// First tick in which the link of a NIC with `output`, for which packets wait, may start one.
     #[inline(always)]
     pub(super) fn link_starts_at(&self, output: OutputId) -> Tick {

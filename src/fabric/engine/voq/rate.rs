@@ -3,9 +3,9 @@
 //!
 //! This module only computes, and belongs to no phase.
 
-use crate::fabric::engine::nic::DataPacket;
-use crate::fabric::spec::Tick;
-use crate::units::Ratio;
+use crate::engine::nic::DataPacket;
+use crate::spec::Tick;
+use flitwise_base::units::Ratio;
 
 /// Most parts that a tick may have: a sub-tick time keeps its parts in 32 bits.
 pub(super) const MAX_PARTS: u64 = u32::MAX as u64;

@@ -11,16 +11,16 @@ use super::fifos::FifoAt;
 use super::packet::Packet;
 use super::parts::Output;
 use super::ports::OutPort;
-use crate::fabric::engine::bits::push_quickly;
-use crate::fabric::engine::choice::Occupancy;
-use crate::fabric::engine::congestion::MarkerQueue;
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::engine::next_hop::{Context, NextHops};
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::probe::{Obstacle, Probe};
-use crate::fabric::engine::vls::{Hop, VlAndClass, Vls};
-use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::spec::{FabricSpec, SpecError, Voq};
+use crate::engine::bits::push_quickly;
+use crate::engine::choice::Occupancy;
+use crate::engine::congestion::MarkerQueue;
+use crate::engine::ids::OutputId;
+use crate::engine::next_hop::{Context, NextHops};
+use crate::engine::pool::PacketId;
+use crate::engine::probe::{Obstacle, Watcher};
+use crate::engine::vls::{Hop, VlAndClass, Vls};
+use crate::ids::{NicId, PortId, SwitchId};
+use crate::spec::{FabricSpec, SpecError, Voq};
 
 /// What routing needs to know: next hops and VLs.
 #[derive(Debug)]
@@ -161,7 +161,7 @@ impl<R: FnMut(OutputId) -> u32> Occupancy for Queues<'_, R> {
     }
 }
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Phase 4: the headers that become ready in this tick are routed and join their VoQs, in the
     /// order of their in-ports.
     #[inline(never)]

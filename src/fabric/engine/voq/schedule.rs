@@ -12,7 +12,7 @@
 //! This module only computes. It belongs to no phase, and knows neither buffers nor credits.
 
 use super::rate::{Length, PlainPacket, Rate, SubTick};
-use crate::fabric::spec::Tick;
+use crate::spec::Tick;
 
 /// The ticks ⌊start + i · q/p⌋ in which a server of rate p/q takes flits i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl<const L: usize> Lines<L> {
 
 /// In which ticks the flits of a packet pass a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::fabric::engine) struct Schedule<const L: usize> {
+pub(in crate::engine) struct Schedule<const L: usize> {
     /// Tick of the header.
     header: Tick,
     /// Tick of the last flit.
@@ -305,7 +305,7 @@ impl<const L: usize> Schedule<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Ratio;
+    use flitwise_base::units::Ratio;
     use proptest::prelude::*;
 
     /// Rates from fast to slow, in flits of 8 B.

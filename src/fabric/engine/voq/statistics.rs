@@ -7,15 +7,15 @@
 use super::Fabric;
 use super::packet::Packet;
 use super::ports::{OutPort, Port};
-use crate::fabric::engine::counters::LinkCounts;
-use crate::fabric::engine::ids::{InputId, OutputId};
-use crate::fabric::engine::pool::EntryId;
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::engine::turns::TurnCounts;
-use crate::fabric::ids::SwitchPort;
-use crate::fabric::series::PortVlSample;
-use crate::fabric::spec::Tick;
-use crate::fabric::stats::{FabricStats, LinkStats, TurnStats};
+use crate::engine::counters::LinkCounts;
+use crate::engine::ids::{InputId, OutputId};
+use crate::engine::pool::EntryId;
+use crate::engine::probe::Watcher;
+use crate::engine::turns::TurnCounts;
+use crate::ids::SwitchPort;
+use crate::series::PortVlSample;
+use crate::spec::Tick;
+use crate::stats::{FabricStats, LinkStats, TurnStats};
 use std::collections::BTreeMap;
 
 /// What a link has counted of packets that it has not started yet.
@@ -25,7 +25,7 @@ pub(super) struct Pending {
     bytes: u64,
 }
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The packets that were granted and that the link behind their output has not started yet,
     /// each with the tick in which it will.
     fn not_started(&self) -> impl Iterator<Item = (Tick, &Packet<L>)> {

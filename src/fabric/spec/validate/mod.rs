@@ -6,11 +6,11 @@ mod queueing;
 mod routing;
 mod vls;
 
-pub use crate::fabric::switch::voq::MAX_DATA_VLS;
+pub use crate::switch::voq::MAX_DATA_VLS;
 
 use super::{FabricSpec, Notification, SpecError, Stages, Tick};
-use crate::fabric::switch::Acks;
-use crate::units::TickLength;
+use crate::switch::Acks;
+use flitwise_base::units::TickLength;
 
 /// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
 pub const MAX_LEVELS: usize = 32;
@@ -25,7 +25,7 @@ pub const MAX_DTABLE_WEIGHT: u32 = 1 << 30;
 /// Service channel reserved for fabric management (Hiperion, section 2.1).
 pub const MANAGEMENT_SC: u8 = 15;
 
-pub(in crate::fabric) fn error<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
+pub(crate) fn error<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
     Err(SpecError { key, problem })
 }
 
@@ -66,7 +66,7 @@ impl FabricSpec {
     ///
     /// # Errors
     /// As [`FabricSpec::validate`].
-    pub(crate) fn validate_but_datelines(&self) -> Result<(), SpecError> {
+    pub fn validate_but_datelines(&self) -> Result<(), SpecError> {
         self.validate_all(false)
     }
 
@@ -81,7 +81,7 @@ impl FabricSpec {
     }
 
     /// Checks latencies inside a switch.
-    pub(in crate::fabric) fn validate_stages(&self, stages: &Stages) -> Result<(), SpecError> {
+    pub(crate) fn validate_stages(&self, stages: &Stages) -> Result<(), SpecError> {
         let Stages {
             input_store,
             routing,

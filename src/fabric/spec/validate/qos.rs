@@ -1,7 +1,7 @@
 //! Checks that service levels, service channels and VLs agree with each other.
 
 use super::{MANAGEMENT_SC, MAX_LEVELS, error};
-use crate::fabric::spec::{FabricSpec, Qos, SpecError};
+use crate::spec::{FabricSpec, Qos, SpecError};
 
 impl FabricSpec {
     /// Checks service levels and VLs. `datelines`: the VL classes of a service level must have
@@ -30,7 +30,7 @@ impl Qos {
     ///
     /// # Errors
     /// The first problem found, with the experiment-file key to change.
-    pub(crate) fn validate_levels(&self, most_scs: usize) -> Result<(), SpecError> {
+    pub fn validate_levels(&self, most_scs: usize) -> Result<(), SpecError> {
         let sls = &self.service_levels;
         if sls.is_empty() || sls.len() > MAX_LEVELS {
             let n = sls.len();

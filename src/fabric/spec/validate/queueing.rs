@@ -1,12 +1,12 @@
 //! Checks that a queueing scheme fits the fabric (`docs/queueing.md`).
 
 use super::error;
-use crate::fabric::spec::{FabricSpec, QueueingScheme, SchemeKind, SpecError};
-use crate::fabric::topology::Shape;
+use crate::spec::{FabricSpec, QueueingScheme, SchemeKind, SpecError};
+use crate::topology::Shape;
 
 impl QueueingScheme {
     /// Checks that the numbers of queues are some that the scheme can have, whatever the fabric.
-    pub(crate) fn validate_queues(&self) -> Result<(), SpecError> {
+    pub fn validate_queues(&self) -> Result<(), SpecError> {
         let name = self.kind.name();
         if self.queues == 0 || self.has_escape() && self.escape_queues == 0 {
             let key = match self.queues {

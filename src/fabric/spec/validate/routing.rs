@@ -1,11 +1,9 @@
 //! Checks that forwarding tables lead from every switch to every NIC.
 
 use super::error;
-use crate::fabric::ids::SwitchPort;
-use crate::fabric::spec::{
-    DetourRule, FabricSpec, ForwardingTables, Intermediate, SpecError, UpPorts,
-};
-use crate::fabric::topology::{Peer, Shape, Topology};
+use crate::ids::SwitchPort;
+use crate::spec::{DetourRule, FabricSpec, ForwardingTables, Intermediate, SpecError, UpPorts};
+use crate::topology::{Peer, Shape, Topology};
 use std::collections::BTreeSet;
 
 impl FabricSpec {

@@ -1,7 +1,7 @@
 //! Checks that the VL policy fits the service levels and the fabric.
 
 use super::{MAX_CLASS_TURNS, error};
-use crate::fabric::spec::{FabricSpec, Hop, SchemeKind, SlToVl, SpecError, VlPolicy};
+use crate::spec::{FabricSpec, Hop, SchemeKind, SlToVl, SpecError, VlPolicy};
 
 impl FabricSpec {
     /// Most SCs of a service level.

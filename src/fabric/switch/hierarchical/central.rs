@@ -1,15 +1,15 @@
 //! Which queues a central buffer has (`docs/model.md` §2).
 
 use super::{CentralQueues, mport};
-use crate::fabric::ids::{PortId, SwitchId};
-use crate::fabric::topology::{Peer, Topology};
+use crate::ids::{PortId, SwitchId};
+use crate::topology::{Peer, Topology};
 
 /// Classes of queues: local NICs are class 0, then the neighbours of a switch in
 /// the order of their lowest port; or one class for all. A central buffer (m, j)
 /// only serves ports of parity j, so its classes are numbered within the parity:
 /// fewer queues, in the same order.
 #[derive(Debug)]
-pub(in crate::fabric) struct Classes {
+pub(crate) struct Classes {
     /// Most classes of any switch and parity.
     pub count: usize,
     /// Class, within its parity, of each port, counted over all switches.
@@ -17,7 +17,7 @@ pub(in crate::fabric) struct Classes {
 }
 
 impl Classes {
-    pub(in crate::fabric) fn new(topology: &Topology, queues: CentralQueues) -> Self {
+    pub(crate) fn new(topology: &Topology, queues: CentralQueues) -> Self {
         let radix = topology.radix();
         let mut of_port = Vec::with_capacity(radix as usize * topology.switches() as usize);
         let mut count = 1;
@@ -63,7 +63,7 @@ impl Classes {
 
     /// The classes that have a queue in central buffer (`of`, `j`) of `switch`,
     /// ascending: those with a port of parity `j` outside the MPort.
-    pub(in crate::fabric) fn existing(
+    pub(crate) fn existing(
         &self,
         topology: &Topology,
         switch: SwitchId,

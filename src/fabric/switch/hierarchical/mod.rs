@@ -6,16 +6,16 @@ mod presets;
 mod validate;
 mod zero_load;
 
-pub(in crate::fabric) use self::central::Classes;
+pub(crate) use self::central::Classes;
 pub use self::parameters::HierarchicalParameters;
 
 use self::zero_load::Header;
 use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
-use crate::fabric::ids::{NicId, PortId};
-use crate::fabric::spec::validate::MAX_LEVELS;
-use crate::fabric::spec::{FabricSpec, SpecError, Stages, Tick};
-use crate::fabric::stats::LinkStats;
-use crate::fabric::topology::{Peer, Topology};
+use crate::ids::{NicId, PortId};
+use crate::spec::validate::MAX_LEVELS;
+use crate::spec::{FabricSpec, SpecError, Stages, Tick};
+use crate::stats::LinkStats;
+use crate::topology::{Peer, Topology};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
@@ -131,7 +131,7 @@ pub struct Pool {
     /// Size of the buffer in credits.
     #[serde(rename = "credits")]
     pub total: u32,
-    /// Quota of each VL, indexed by VL; as many as [`Qos::vls`](crate::fabric::spec::Qos::vls).
+    /// Quota of each VL, indexed by VL; as many as [`Qos::vls`](crate::spec::Qos::vls).
     #[serde(flatten, serialize_with = "lists_by_vl")]
     pub per_vl: Vec<Quota>,
 }

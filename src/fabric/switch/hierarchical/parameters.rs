@@ -3,10 +3,10 @@
 use super::{
     Buffers, CentralQueues, Hierarchical, Pool, Quota, Scheduler, Timing, VirtualAllocation,
 };
-use crate::fabric::parameters::{Parameters, Sizes};
-use crate::fabric::spec::validate::error;
-use crate::fabric::spec::{Qos, SpecError, Units};
-use crate::units::{BufferPart, Latency, PS_PER_S, Ratio, TickLength};
+use crate::parameters::{Parameters, Sizes};
+use crate::spec::validate::error;
+use crate::spec::{Qos, SpecError, Units};
+use flitwise_base::units::{BufferPart, Latency, PS_PER_S, Ratio, TickLength};
 
 /// Parameters of the hierarchical switch.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ pub struct HierarchicalParameters {
 
 impl HierarchicalParameters {
     /// One tick moves one flit of `flit` bytes: flit / rate.
-    pub(in crate::fabric::switch) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
+    pub(in crate::switch) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
         const KEY: &str = "fabric.link_rate";
         let rate = self.link_rate;
         if rate.is_zero() {
@@ -63,7 +63,7 @@ impl HierarchicalParameters {
         )
     }
 
-    pub(in crate::fabric::switch) fn build(
+    pub(in crate::switch) fn build(
         &self,
         all: &Parameters,
         units: Units,

@@ -2,10 +2,10 @@
 //! with its source.
 
 use super::{CentralQueues, HierarchicalParameters, Scheduler, VirtualAllocation};
-use crate::fabric::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
-use crate::fabric::spec::{FabricSpec, SpecError};
-use crate::fabric::topology::Topology;
-use crate::units::{BufferPart, Latency, Ratio};
+use crate::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
+use crate::spec::{FabricSpec, SpecError};
+use crate::topology::Topology;
+use flitwise_base::units::{BufferPart, Latency, Ratio};
 
 /// Cycles of OpaSim, 640 ps each.
 const fn cycles(count: u64) -> Latency {
@@ -114,13 +114,13 @@ impl FabricSpec {
     ///
     /// # Examples
     /// ```
-    /// use flitwise::fabric::spec::FabricSpec;
-    /// use flitwise::fabric::topology::Topology;
+    /// use flitwise_fabric::spec::FabricSpec;
+    /// use flitwise_fabric::topology::Topology;
     ///
     /// let spec = FabricSpec::opa_gen1(Topology::k_ary_n_tree(4, 2, None)?)?;
     /// assert_eq!(spec.topology.nics(), 16);
     /// assert_eq!(spec.units.flit_bytes, 8);
-    /// # Ok::<(), flitwise::fabric::spec::SpecError>(())
+    /// # Ok::<(), flitwise_fabric::spec::SpecError>(())
     /// ```
     pub fn opa_gen1(topology: Topology) -> Result<Self, SpecError> {
         Parameters::opa_gen1().with_one_level(topology, 8)

@@ -2,8 +2,8 @@
 //! `docs/model.md` requires in sections 2 and 3.
 
 use super::{Classes, DTABLE_UNIT_BYTES, DTableEntry, Hierarchical, Pool, Scheduler, Timing};
-use crate::fabric::spec::validate::{MAX_DTABLE_WEIGHT, error};
-use crate::fabric::spec::{FabricSpec, SpecError};
+use crate::spec::validate::{MAX_DTABLE_WEIGHT, error};
+use crate::spec::{FabricSpec, SpecError};
 
 impl FabricSpec {
     /// Checks the timing, the buffers and the scheduler of hierarchical switches.

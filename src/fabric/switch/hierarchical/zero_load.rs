@@ -2,8 +2,8 @@
 //! on every link, so the times of its header give all others.
 
 use super::{Hierarchical, central_between};
-use crate::fabric::spec::{FabricSpec, Hop, Tick};
-use crate::fabric::switch::{Passage, ZeroLoad};
+use crate::spec::{FabricSpec, Hop, Tick};
+use crate::switch::{Passage, ZeroLoad};
 
 /// The header of a packet.
 pub(super) struct Header<'a> {

@@ -1,10 +1,10 @@
 //! How an input buffer isolates the flows that congest it (`docs/model-infiniband.md` §15), as plain data.
 
 use super::{InputQueues, Voq};
-use crate::fabric::parameters::Sizes;
-use crate::fabric::spec::validate::error;
-use crate::fabric::spec::{FabricSpec, SpecError};
-use crate::units::{BufferPart, Ratio};
+use crate::parameters::Sizes;
+use crate::spec::validate::error;
+use crate::spec::{FabricSpec, SpecError};
+use flitwise_base::units::{BufferPart, Ratio};
 use serde::Serialize;
 
 /// Most congested-flow queues of an input buffer and VL.

@@ -10,16 +10,16 @@ pub use self::isolation::{Isolation, IsolationParameters, MAX_ISOLATION_QUEUES};
 pub use self::parameters::{AdapterRate, VoqParameters};
 pub use self::validate::MAX_DATA_VLS;
 pub use super::Acks;
-pub use crate::fabric::spec::LinkRates;
+pub use crate::spec::LinkRates;
 
 use self::zero_load::FlitSchedule;
 use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::validate::MAX_LEVELS;
-use crate::fabric::spec::{FabricSpec, SpecError, Stages};
-use crate::fabric::stats::LinkStats;
-use crate::fabric::topology::Topology;
-use crate::units::Ratio;
+use crate::ids::NicId;
+use crate::spec::validate::MAX_LEVELS;
+use crate::spec::{FabricSpec, SpecError, Stages};
+use crate::stats::LinkStats;
+use crate::topology::Topology;
+use flitwise_base::units::Ratio;
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
@@ -119,7 +119,7 @@ pub struct Voq {
 }
 
 /// How an input buffer of a switch organises the packets of a VL (`docs/model-infiniband.md` §2).
-/// Which VL a packet takes is a choice of its own, [`Qos::vl_policy`](crate::fabric::spec::Qos::vl_policy).
+/// Which VL a packet takes is a choice of its own, [`Qos::vl_policy`](crate::spec::Qos::vl_policy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputQueues {
@@ -161,7 +161,7 @@ pub struct StaticPool {
     /// Size of the buffer in credits.
     #[serde(rename = "credits")]
     pub total: u32,
-    /// Credits of each VL, indexed by VL; as many as [`Qos::vls`](crate::fabric::spec::Qos::vls).
+    /// Credits of each VL, indexed by VL; as many as [`Qos::vls`](crate::spec::Qos::vls).
     pub per_vl: Vec<u32>,
 }
 

@@ -5,11 +5,11 @@ use super::{
     Acks, Allocator, Buffers, Hca, InputQueues, IsolationParameters, LinkRates, PortStandard,
     StaticPool, VlArb, Voq,
 };
-use crate::fabric::ids::SwitchPort;
-use crate::fabric::parameters::{Parameters, Sizes, small};
-use crate::fabric::spec::validate::error;
-use crate::fabric::spec::{Qos, SpecError, Units, flits_per_tick};
-use crate::units::{BufferPart, PS_PER_S, Picoseconds, Rate, Ratio, TickLength};
+use crate::ids::SwitchPort;
+use crate::parameters::{Parameters, Sizes, small};
+use crate::spec::validate::error;
+use crate::spec::{Qos, SpecError, Units, flits_per_tick};
+use flitwise_base::units::{BufferPart, PS_PER_S, Picoseconds, Rate, Ratio, TickLength};
 use std::collections::BTreeMap;
 
 /// Parameters of the InfiniBand switch, and of its NICs.
@@ -70,7 +70,7 @@ const TICKS_PER_FLIT: u64 = 8;
 impl VoqParameters {
     /// Length of a tick: as given, or an eighth of the time of a flit of `flit` bytes on the
     /// fastest link.
-    pub(in crate::fabric::switch) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
+    pub(in crate::switch) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
         if let Some(tick) = self.tick {
             let length = TickLength::new(Ratio::whole(tick.0));
             let problem = "is 0; a tick lasts at least 1 ps";
@@ -98,7 +98,7 @@ impl VoqParameters {
         )
     }
 
-    pub(in crate::fabric::switch) fn build(
+    pub(in crate::switch) fn build(
         &self,
         all: &Parameters,
         units: Units,

@@ -4,11 +4,11 @@
 use super::{
     Acks, AdapterRate, Allocator, IsolationParameters, PortStandard, VlArb, VoqParameters,
 };
-use crate::fabric::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
-use crate::fabric::spec::{FabricSpec, SpecError};
-use crate::fabric::switch::voq::InputQueues;
-use crate::fabric::topology::Topology;
-use crate::units::{Latency, PS_PER_S, Rate, Ratio};
+use crate::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
+use crate::spec::{FabricSpec, SpecError};
+use crate::switch::voq::InputQueues;
+use crate::topology::Topology;
+use flitwise_base::units::{Latency, PS_PER_S, Rate, Ratio};
 use std::collections::BTreeMap;
 
 /// Part of the latency of a switch that each stage but routing has. Only the sum is published.

@@ -1,12 +1,12 @@
 //! Checks that an InfiniBand fabric can be built and can move every packet.
 
 use super::{PortStandard, StaticPool, VlArb, Voq, port_vls};
-use crate::fabric::ids::SwitchPort;
-use crate::fabric::spec::validate::{MAX_LATENCY_TICKS, error};
-use crate::fabric::spec::{FabricSpec, SpecError};
-use crate::fabric::switch::PortVls;
-use crate::fabric::topology::Peer;
-use crate::units::Ratio;
+use crate::ids::SwitchPort;
+use crate::spec::validate::{MAX_LATENCY_TICKS, error};
+use crate::spec::{FabricSpec, SpecError};
+use crate::switch::PortVls;
+use crate::topology::Peer;
+use flitwise_base::units::Ratio;
 
 /// Most data VLs: the sixteenth is for management (IBA 1.2.1, 7.6).
 pub const MAX_DATA_VLS: u8 = 15;

@@ -3,10 +3,10 @@
 //! form. This module does not use the engine.
 
 use super::Voq;
-use crate::fabric::ids::{NicId, SwitchPort};
-use crate::fabric::spec::{FabricSpec, Hop, Tick};
-use crate::fabric::switch::{Passage, ZeroLoad};
-use crate::units::Ratio;
+use crate::ids::{NicId, SwitchPort};
+use crate::spec::{FabricSpec, Hop, Tick};
+use crate::switch::{Passage, ZeroLoad};
+use flitwise_base::units::Ratio;
 
 /// When the flits of a packet arrive at the present buffer. In tick 0 the header leaves the
 /// NIC.

@@ -1,7 +1,7 @@
 //! The textbooks' closed forms for every algorithm: the table of docs/replay.md.
 
 use super::super::*;
-use crate::replay::program::{AlltoallBlocks, CollectiveKind};
+use crate::program::{AlltoallBlocks, CollectiveKind};
 use group::ceil_log2;
 
 /// Totals of an algorithm.

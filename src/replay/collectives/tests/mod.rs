@@ -8,9 +8,9 @@ use super::decide::{
     Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce, ReduceScatter, Rooted,
 };
 use super::*;
-use crate::random::{Purpose, Stream};
-use crate::replay::program::AlltoallBlocks;
-use crate::units::Bytes;
+use crate::program::AlltoallBlocks;
+use flitwise_base::random::{Purpose, Stream};
+use flitwise_base::units::Bytes;
 use model::{Origins, PREFIX, blocks_of, carry_out};
 
 /// Segment of chains in these tests, in bytes.

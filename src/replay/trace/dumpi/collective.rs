@@ -1,7 +1,7 @@
 //! What a member of a collective brings to it.
 
 use super::communicators::Others;
-use crate::replay::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
+use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
 use flitwise_formats::dumpi::call::{Alltoallv, Alltoallw};
 use flitwise_formats::dumpi::{Array, Call, Datatype, Types};
 

@@ -6,8 +6,8 @@
 use super::groups::{Groups, Making, Members};
 use super::history::{Between, Construction, Event, What};
 use super::members::{Made, cart_subs, create, first, settle, split};
-use crate::replay::mpi::{CommId, Communicator};
-use crate::replay::program::RankId;
+use crate::mpi::{CommId, Communicator};
+use crate::program::RankId;
 use flitwise_formats::dumpi::{Comm, Problem};
 use hashbrown::HashMap;
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! What a rank computes: the time between its calls.
 
-use crate::replay::trace::ComputeTime;
+use crate::trace::ComputeTime;
 use flitwise_formats::dumpi::Record;
 
 /// Which time before a poll is one of its loop, and no computation.

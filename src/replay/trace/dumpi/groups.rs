@@ -1,6 +1,6 @@
 //! Groups of ranks, as a rank makes them: it needs nobody else for that.
 
-use crate::replay::program::RankId;
+use crate::program::RankId;
 use flitwise_formats::dumpi::{Comm, Group};
 use hashbrown::{HashMap, HashSet};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use super::communicators::Resolved;
 use super::groups::Members;
 use super::history::Construction;
-use crate::replay::program::RankId;
+use crate::program::RankId;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 

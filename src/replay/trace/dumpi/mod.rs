@@ -13,9 +13,9 @@ mod requests;
 mod survey;
 mod unsupported;
 
-use crate::replay::agreement::{Disagreement, compare};
-use crate::replay::program::{Program, RankId, StopCheck};
-use crate::replay::trace::{self, Agreement, ComputeTime, QUOTED, Reading, TraceFile, TraceFormat};
+use crate::agreement::{Disagreement, compare};
+use crate::program::{Program, RankId, StopCheck};
+use crate::trace::{self, Agreement, ComputeTime, QUOTED, Reading, TraceFile, TraceFormat};
 use anyhow::{Context, bail};
 use flitwise_formats::dumpi::{Check, Record, Set, check_seen};
 use flitwise_formats::place::Place;

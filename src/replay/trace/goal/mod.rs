@@ -8,8 +8,8 @@ mod program;
 pub use program::GoalProgram;
 
 use super::refusal;
-use crate::replay::program::{Program, StopCheck};
-use crate::replay::trace::{Reading, TraceFile, TraceFormat};
+use crate::program::{Program, StopCheck};
+use crate::trace::{Reading, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_formats::goal::{Schedule, check_input, probe};
 use flitwise_formats::source::Input;

@@ -1,7 +1,7 @@
 //! The operations of a schedule, as their dependencies allow them.
 
-use crate::replay::mpi::{Call, CommId, RequestId, SendMode, Tag};
-use crate::replay::program::{Action, After, Op, Place, Program, RankId, StreamId};
+use crate::mpi::{Call, CommId, RequestId, SendMode, Tag};
+use crate::program::{Action, After, Op, Place, Program, RankId, StreamId};
 use anyhow::Context;
 use flitwise_formats::goal::{Block, Kind, Node, Schedule, Task};
 use hashbrown::HashMap;

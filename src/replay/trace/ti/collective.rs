@@ -1,6 +1,6 @@
 //! What a member of a collective brings to it.
 
-use crate::replay::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
+use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
 use flitwise_formats::ti::{Collective, Datatype, Elements};
 
 /// What rank `me` of `n` brings, and the flops that it computes.

@@ -6,8 +6,8 @@ mod program;
 pub use program::TiProgram;
 
 use super::refusal;
-use crate::replay::program::{Program, RankId, StopCheck};
-use crate::replay::trace::{Reading, TraceFile, TraceFormat};
+use crate::program::{Program, RankId, StopCheck};
+use crate::trace::{Reading, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_formats::source::Input;
 use flitwise_formats::ti::{Trace, check_input, is_folder, probe};

@@ -1,9 +1,9 @@
 //! The actions of a trace as MPI calls.
 
 use super::collective::contribution;
-use crate::replay::mpi::{Call, CommId, Communicator, RequestId, SendMode, Tag, Until};
-use crate::replay::program::{Action as Does, After, Op, Place, Program, RankId, StreamId};
-use crate::replay::trace::Reading;
+use crate::mpi::{Call, CommId, Communicator, RequestId, SendMode, Tag, Until};
+use crate::program::{Action as Does, After, Op, Place, Program, RankId, StreamId};
+use crate::trace::Reading;
 use anyhow::Context;
 use flitwise_formats::ti::{Action, Actions, Elements, Mode, Request, Requests, Trace};
 use std::collections::VecDeque;

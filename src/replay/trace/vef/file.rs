@@ -1,9 +1,9 @@
 //! VEF files: recognised, checked, and opened for replay.
 
 use super::{Lines, VefProgram};
-use crate::replay::program::{Program, StopCheck};
-use crate::replay::trace::kept::Kept;
-use crate::replay::trace::{MAX_KEPT, Reading, TraceFile, TraceFormat};
+use crate::program::{Program, StopCheck};
+use crate::trace::kept::Kept;
+use crate::trace::{MAX_KEPT, Reading, TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_formats::source::Input;
 use flitwise_formats::vef::{Check, Clock, Observer, Reader, Record, Resolved, observe};
@@ -103,8 +103,8 @@ impl VefProgram<'_> {
     ///
     /// # Examples
     /// ```
-    /// use flitwise::replay::program::{Action, Program, RankId, StreamId};
-    /// use flitwise::replay::trace::vef::VefProgram;
+    /// use flitwise_replay::program::{Action, Program, RankId, StreamId};
+    /// use flitwise_replay::trace::vef::VefProgram;
     ///
     /// let dir = tempfile::tempdir()?;
     /// let path = dir.path().join("ping.vef");
@@ -199,8 +199,8 @@ fn refusal(path: &Path, check: &Check) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::program::{Op, RankId, StreamId};
-    use crate::replay::trace::check_file;
+    use crate::program::{Op, RankId, StreamId};
+    use crate::trace::check_file;
 
     fn all(program: &mut dyn Program) -> Vec<Vec<Op>> {
         let ranks = RankId::all(program.ranks());
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_trace_in_memory_is_the_trace_of_the_file() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/hpl-16.vef.gz");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/hpl-16.vef.gz");
         let file = check_file(&path, &mut || true).unwrap().unwrap();
         let (mut read, check) = VefProgram::open(&path).unwrap();
         assert_eq!(file.operations(), check.records.iter().sum::<u64>());

@@ -19,7 +19,7 @@ use hashbrown::HashMap;
 
 use self::queued::{Part, Queued, kind, queued};
 use self::windows::{MAX_IN_MEMORY, Windows};
-use crate::replay::program::{
+use crate::program::{
     Action, After, Collective, Event, Op, Place, Program, RankId, StopCheck, StreamId,
 };
 

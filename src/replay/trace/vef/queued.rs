@@ -1,6 +1,6 @@
 //! The compact form of records that wait until their rank needs them.
 
-use crate::replay::program::{AlltoallBlocks, CollectiveKind};
+use crate::program::{AlltoallBlocks, CollectiveKind};
 use flitwise_formats::vef::{Blocks, DepId, DepKind, Kind, Message, Positions, Record};
 
 /// A record in compact form.

@@ -1,7 +1,7 @@
 //! Tests traces as programs, also when ranks lie far apart in time.
 
 use super::*;
-use crate::replay::program::{AlltoallBlocks, CollectiveKind, Stopped};
+use crate::program::{AlltoallBlocks, CollectiveKind, Stopped};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -123,7 +123,7 @@ fn a_file_that_changed_after_its_check_is_an_error() {
 /// All operations of a recorded trace, rank by rank, the last rank first: the worst
 /// order for the windows.
 fn operations(name: &str, budget: usize) -> Vec<Vec<Op>> {
-    let root = env!("CARGO_MANIFEST_DIR");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let path = format!("{root}/traces/{name}.vef.gz");
     let (p, check) = VefProgram::open(path).unwrap();
     let mut p = p.keeping(budget);
@@ -157,7 +157,7 @@ fn recorded_traces_give_all_their_records_rank_by_rank() {
 
 #[test]
 fn a_trace_starts_over_from_anywhere() {
-    let root = env!("CARGO_MANIFEST_DIR");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let (p, _) = VefProgram::open(format!("{root}/traces/randomaccess-16.vef.gz")).unwrap();
     let mut p = p.keeping(300);
     let read = |p: &mut VefProgram, most: usize| {

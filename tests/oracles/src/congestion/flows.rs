@@ -3,11 +3,11 @@
 
 use super::{FlowKey, times};
 use crate::sizes;
-use flitwise::fabric::spec::congestion::{
+use flitwise_base::units::Ratio;
+use flitwise_fabric::spec::congestion::{
     CctControl, CctiBound, IrdBase, SlScope, SourceControl, TimerRestart, TimerScope,
 };
-use flitwise::fabric::spec::{FabricSpec, Switch, Tick};
-use flitwise::units::Ratio;
+use flitwise_fabric::spec::{FabricSpec, Switch, Tick};
 use std::collections::BTreeMap;
 
 /// A flow of a NIC.

@@ -6,9 +6,9 @@ mod port_vl;
 pub use flows::Flows;
 pub use port_vl::PortVl;
 
-use flitwise::fabric::spec::Tick;
-use flitwise::fabric::spec::congestion::{CctEntry, FlowLevel};
-use flitwise::units::Ratio;
+use flitwise_base::units::Ratio;
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::spec::congestion::{CctEntry, FlowLevel};
 
 /// What has an index into the congestion control table, within a NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

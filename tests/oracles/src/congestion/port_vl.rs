@@ -2,11 +2,11 @@
 
 use super::times;
 use crate::wiring::{End, Wiring};
-use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::Tick;
-use flitwise::fabric::spec::congestion::{FillComparison, Marking, PortCongestion, PortVlMarker};
-use flitwise::random::{Purpose, Stream};
-use flitwise::units::Ratio;
+use flitwise_base::random::{Purpose, Stream};
+use flitwise_base::units::Ratio;
+use flitwise_fabric::ids::{PortId, SwitchId, SwitchPort};
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::spec::congestion::{FillComparison, Marking, PortCongestion, PortVlMarker};
 
 /// The state of an (output, VL).
 #[derive(Debug, Clone)]

@@ -2,8 +2,8 @@
 //! its number. Ports: the NICs, then for each dimension the trunk up, the trunk down.
 
 use super::{Plan, Port, digits, in_order};
-use flitwise::fabric::spec::RingTie;
-use flitwise::fabric::topology::Cube;
+use flitwise_fabric::spec::RingTie;
+use flitwise_fabric::topology::Cube;
 
 /// The first port of the trunk that leads up or down in `dimension`.
 fn first_port(cube: &Cube, dimension: usize, up: bool) -> u32 {

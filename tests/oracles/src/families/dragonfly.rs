@@ -2,7 +2,7 @@
 //! ports.
 
 use super::{Plan, in_order};
-use flitwise::fabric::topology::{Arrangement, Dragonfly};
+use flitwise_fabric::topology::{Arrangement, Dragonfly};
 
 /// A global link as one of its ends sees it.
 struct Global {

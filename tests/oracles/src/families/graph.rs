@@ -2,7 +2,7 @@
 
 use super::Plan;
 use crate::wiring::{End, Wiring};
-use flitwise::fabric::topology::{Peer, Topology};
+use flitwise_fabric::topology::{Peer, Topology};
 
 pub fn plan(topology: &Topology) -> Plan {
     let mut homes = vec![(0, 0); topology.nics() as usize];

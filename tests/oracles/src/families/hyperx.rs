@@ -2,7 +2,7 @@
 //! coordinate, ascending.
 
 use super::{Plan, digits, in_order, same_but_at};
-use flitwise::fabric::topology::HyperX;
+use flitwise_fabric::topology::HyperX;
 
 /// The first port of the trunk to coordinate `there` of a dimension.
 fn first_port(lattice: &HyperX, dimension: usize, here: u32, there: u32) -> u32 {

@@ -2,7 +2,7 @@
 //! NICs, then a dimension each; of a line's switch: down, then up.
 
 use super::{Plan, digits, in_order, same_but_at};
-use flitwise::fabric::topology::Kns;
+use flitwise_fabric::topology::Kns;
 
 /// The number whose digits in base `base` are these, the lowest first.
 fn number(digits: &[u32], base: u32) -> u32 {

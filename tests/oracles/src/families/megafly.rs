@@ -2,7 +2,7 @@
 //! the global ports.
 
 use super::Plan;
-use flitwise::fabric::topology::{Arrangement, Megafly};
+use flitwise_fabric::topology::{Arrangement, Megafly};
 
 /// The global links from `group` to the group `to`: spine, port and number of each.
 fn global_links(fly: &Megafly, group: u32, to: u32) -> Vec<(u32, u32, u32)> {

@@ -11,7 +11,7 @@ pub mod slim_fly;
 pub mod tree;
 pub mod xgft;
 
-use flitwise::fabric::topology::{Shape, Topology};
+use flitwise_fabric::topology::{Shape, Topology};
 
 /// A switch and one of its ports.
 pub type Port = (u32, u32);

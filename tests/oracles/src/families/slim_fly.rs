@@ -1,7 +1,7 @@
 //! Slim flies (Besta, Hoefler 2014): switches (0, x, y) and (1, m, c) with coordinates in GF(q).
 
 use super::{Plan, in_order};
-use flitwise::fabric::topology::SlimFly;
+use flitwise_fabric::topology::SlimFly;
 use std::sync::OnceLock;
 
 /// The field of q = c^n elements: polynomials over the integers modulo c, of which x^n is `reduced`.

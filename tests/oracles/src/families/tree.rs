@@ -1,7 +1,7 @@
 //! k-ary n-trees: level by level from the NICs on `k^(n-1)` switches. Ports: `k` down, `k` up.
 
 use super::{Plan, digits, in_order, same_but_at};
-use flitwise::fabric::topology::Tree;
+use flitwise_fabric::topology::Tree;
 
 /// A switch and one of the level above are connected if their digits differ at most at the place
 /// of the level: up by the upper one's digit there, down by the lower one's.

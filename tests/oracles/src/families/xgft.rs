@@ -3,7 +3,7 @@
 //! tops of a subtree apart, and below m(l+1), …, mh, which say of which child it is part.
 
 use super::{Plan, digits, in_order, same_but_at};
-use flitwise::fabric::topology::Xgft;
+use flitwise_fabric::topology::Xgft;
 
 /// The bases of the digits of a switch of `level`.
 fn bases(tree: &Xgft, level: usize) -> Vec<u32> {

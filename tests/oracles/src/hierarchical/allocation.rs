@@ -4,8 +4,8 @@
 use super::packet::{Packet, PacketId};
 use super::switch::{Crossing, Place, Switch, speedup};
 use super::switch_of;
-use flitwise::fabric::spec::hierarchical::VirtualAllocation;
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise_fabric::spec::hierarchical::VirtualAllocation;
+use flitwise_fabric::spec::{FabricSpec, Tick};
 
 /// What a source asks for: the way of one packet to its next buffer.
 #[derive(Debug, Clone, Copy)]

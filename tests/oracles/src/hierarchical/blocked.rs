@@ -4,7 +4,7 @@
 use super::packet::Packet;
 use super::switch::{Place, Switch};
 use crate::wiring::{End, Wiring};
-use flitwise::fabric::spec::FabricSpec;
+use flitwise_fabric::spec::FabricSpec;
 
 /// A queue of a buffer of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

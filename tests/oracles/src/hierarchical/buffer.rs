@@ -2,8 +2,8 @@
 
 use super::packet::{Flit, PacketId};
 use crate::delay_line::DelayLine;
-use flitwise::fabric::spec::Tick;
-use flitwise::fabric::spec::hierarchical::{Pool, Quota};
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::spec::hierarchical::{Pool, Quota};
 use std::collections::VecDeque;
 
 /// Credits of one buffer in use, as whoever writes to the buffer knows them.

@@ -7,7 +7,7 @@ use crate::congestion::FlowKey;
 use crate::power::StateTicks;
 use crate::sizes::flits_of_cnp;
 use crate::{CctiChange, FlowSample, Sample};
-use flitwise::fabric::spec::Tick;
+use flitwise_fabric::spec::Tick;
 use std::collections::BTreeMap;
 
 impl Fabric<'_> {

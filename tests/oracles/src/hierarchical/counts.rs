@@ -2,7 +2,7 @@
 
 use crate::power::StateTicks;
 use crate::wiring::End;
-use flitwise::fabric::spec::Tick;
+use flitwise_fabric::spec::Tick;
 
 /// Counters of one direction of a link.
 #[derive(Debug, Clone)]

@@ -17,10 +17,10 @@ use crate::sizes::{credits_of, data_flits_of, payloads};
 use crate::vls::vl_at_nic;
 use crate::wiring::{End, Wiring};
 use crate::{CctCounts, CctiChange, CongestionCounts, RunEnd, Sample, run};
-use flitwise::fabric::ids::NicId;
-use flitwise::fabric::spec::{FabricSpec, Paths, Tick, TrunkSelection, UpPorts};
-use flitwise::fabric::workload::{AppQueue, Message, Workload};
-use flitwise::units::Ratio;
+use flitwise_base::units::Ratio;
+use flitwise_fabric::ids::NicId;
+use flitwise_fabric::spec::{FabricSpec, Paths, Tick, TrunkSelection, UpPorts};
+use flitwise_fabric::workload::{AppQueue, Message, Workload};
 use std::collections::HashMap;
 
 /// Everything there is, at one moment.

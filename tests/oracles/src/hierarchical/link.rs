@@ -6,7 +6,7 @@ use crate::credit_returns::CreditReturns;
 use crate::delay_line::DelayLine;
 use crate::power::{PowerState, StateTicks};
 use crate::wiring::End;
-use flitwise::fabric::spec::{LinkPower, Tick};
+use flitwise_fabric::spec::{LinkPower, Tick};
 
 /// One direction of a cable.
 #[derive(Debug, Clone)]

@@ -6,9 +6,9 @@ use super::switch_of;
 use crate::congestion::PortVl;
 use crate::sizes::largest_credits_on;
 use crate::wiring::Wiring;
-use flitwise::fabric::spec::congestion::{Marker, PortVlMarker};
-use flitwise::fabric::spec::{FabricSpec, Tick};
-use flitwise::units::Ratio;
+use flitwise_base::units::Ratio;
+use flitwise_fabric::spec::congestion::{Marker, PortVlMarker};
+use flitwise_fabric::spec::{FabricSpec, Tick};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The Port VLs of one switch, by (output, VL).

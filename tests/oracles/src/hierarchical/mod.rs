@@ -25,9 +25,9 @@ pub use crate::{CctiChange, CongestionCounts, FlowKey, FlowSample, RunEnd, Sampl
 use crate::turns::Turns;
 use crate::wiring::Wiring;
 use fabric::Fabric;
-use flitwise::fabric::spec::hierarchical::VirtualAllocation;
-use flitwise::fabric::spec::{FabricSpec, Hierarchical, Switch, Tick};
-use flitwise::fabric::workload::{PacketReport, Workload};
+use flitwise_fabric::spec::hierarchical::VirtualAllocation;
+use flitwise_fabric::spec::{FabricSpec, Hierarchical, Switch, Tick};
+use flitwise_fabric::workload::{PacketReport, Workload};
 
 /// The switches of a specification.
 fn switch_of(spec: &FabricSpec) -> &Hierarchical {

@@ -6,8 +6,8 @@ use super::sender::Sender;
 use super::switch_of;
 use crate::congestion::{FlowKey, Flows};
 use crate::sizes::completes_credit;
-use flitwise::fabric::spec::{FabricSpec, Tick};
-use flitwise::units::Ratio;
+use flitwise_base::units::Ratio;
+use flitwise_fabric::spec::{FabricSpec, Tick};
 use std::collections::{BTreeMap, VecDeque};
 
 /// One NIC.

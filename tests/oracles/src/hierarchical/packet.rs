@@ -1,7 +1,7 @@
 //! Packets and the flits they are made of.
 
 use crate::routing::{Header, Leg};
-use flitwise::fabric::spec::Tick;
+use flitwise_fabric::spec::Tick;
 
 /// Index of a packet in the fabric's list of all packets ever cut.
 pub type PacketId = usize;

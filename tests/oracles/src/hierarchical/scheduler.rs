@@ -2,8 +2,8 @@
 
 use super::packet::Packet;
 use super::switch_of;
-use flitwise::fabric::spec::FabricSpec;
-use flitwise::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry, Scheduler as Kind};
+use flitwise_fabric::spec::FabricSpec;
+use flitwise_fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry, Scheduler as Kind};
 
 /// A VL whose head is ready and has quota at the other end.
 #[derive(Debug, Clone, Copy)]

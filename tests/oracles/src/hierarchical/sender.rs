@@ -6,8 +6,8 @@ use super::link::Link;
 use super::packet::{Flit, Packet, PacketId};
 use super::scheduler::{Candidate, Scheduler};
 use crate::sizes::completes_credit;
-use flitwise::fabric::spec::hierarchical::Pool;
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise_fabric::spec::hierarchical::Pool;
+use flitwise_fabric::spec::{FabricSpec, Tick};
 
 /// The sending end of a link.
 #[derive(Debug, Clone)]

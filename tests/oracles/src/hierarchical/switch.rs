@@ -12,8 +12,8 @@ use crate::routing::{Load, Router};
 use crate::sizes::{completes_credit, may_use};
 use crate::turns::SwitchTurns;
 use crate::wiring::{End, Wiring};
-use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise_fabric::spec::hierarchical::{CentralQueues, Quota};
+use flitwise_fabric::spec::{FabricSpec, Tick};
 use std::collections::BTreeMap;
 
 /// A buffer of the switch, as the source or target of a crossing.

@@ -8,9 +8,9 @@ use crate::messages::Arrival;
 use crate::sizes::{completes_credit, flits_of};
 use crate::vls::vl_at_nic;
 use crate::wiring::End;
-use flitwise::fabric::spec::voq::Acks;
-use flitwise::fabric::spec::{Notification, Tick};
-use flitwise::fabric::workload::Workload;
+use flitwise_fabric::spec::voq::Acks;
+use flitwise_fabric::spec::{Notification, Tick};
+use flitwise_fabric::workload::Workload;
 
 impl Fabric<'_> {
     /// Phase 1: flits and credits arrive; then NICs look at whole packets; then

@@ -3,7 +3,7 @@
 use super::input::CrossbarPort;
 use super::packet::{Packet, PacketId};
 use super::rates::crossbar_rate;
-use flitwise::fabric::spec::{Tick, Voq};
+use flitwise_fabric::spec::{Tick, Voq};
 
 /// A packet between an input and an output buffer.
 #[derive(Debug, Clone)]

@@ -14,10 +14,10 @@ use crate::sizes::{credits_of, data_flits_of, payloads};
 use crate::vls::vl_at_nic;
 use crate::wiring::{End, Wiring};
 use crate::{CctCounts, CctiChange, CongestionCounts, FlowSample, RunEnd, Sample, run};
-use flitwise::fabric::ids::NicId;
-use flitwise::fabric::spec::voq::InputQueues;
-use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
-use flitwise::fabric::workload::{AppQueue, Message, Workload};
+use flitwise_fabric::ids::NicId;
+use flitwise_fabric::spec::voq::InputQueues;
+use flitwise_fabric::spec::{FabricSpec, Tick, Voq};
+use flitwise_fabric::workload::{AppQueue, Message, Workload};
 use std::collections::BTreeMap;
 
 /// Everything there is, at one moment.

@@ -1,8 +1,8 @@
 //! How packets of an in-port wait behind each other (sections 2 and 15): which of them are heads.
 
 use super::packet::PacketId;
-use flitwise::fabric::spec::Voq;
-use flitwise::fabric::spec::voq::{InputQueues, Isolation};
+use flitwise_fabric::spec::Voq;
+use flitwise_fabric::spec::voq::{InputQueues, Isolation};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A packet that waits in an in-port.

@@ -9,7 +9,7 @@ use super::vlarb::Arbiter;
 use crate::congestion::Flows;
 use crate::sizes::completes_credit;
 use crate::wiring::Wiring;
-use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
+use flitwise_fabric::spec::{FabricSpec, Tick, Voq};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// One HCA.

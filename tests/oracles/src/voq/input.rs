@@ -5,7 +5,7 @@ use super::fifos::{Fifos, Waiting};
 use super::packet::{Flit, PacketId};
 use super::rates::crossbar_rate;
 use crate::delay_line::DelayLine;
-use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
+use flitwise_fabric::spec::{FabricSpec, Tick, Voq};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A crossbar port that carries one packet at a time.

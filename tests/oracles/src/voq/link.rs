@@ -8,8 +8,8 @@ use crate::delay_line::DelayLine;
 use crate::power::{PowerState, StateTicks};
 use crate::sizes::completes_credit;
 use crate::wiring::End;
-use flitwise::fabric::spec::{LinkPower, Tick};
-use flitwise::units::Ratio;
+use flitwise_base::units::Ratio;
+use flitwise_fabric::spec::{LinkPower, Tick};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Counters of one direction of a link (section 13).

@@ -27,8 +27,8 @@ pub use crate::{CctiChange, CongestionCounts, FlowKey, FlowSample, RunEnd, Sampl
 use crate::turns::Turns;
 use crate::wiring::Wiring;
 use fabric::Fabric;
-use flitwise::fabric::spec::{FabricSpec, Switch, Tick, Voq};
-use flitwise::fabric::workload::{PacketReport, Workload};
+use flitwise_fabric::spec::{FabricSpec, Switch, Tick, Voq};
+use flitwise_fabric::workload::{PacketReport, Workload};
 
 /// The header of a packet left a NIC or a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::link::Link;
 use super::packet::{Packet, PacketId};
 use super::switch::Switch;
 use crate::sizes::largest_credits;
-use flitwise::fabric::spec::{FabricSpec, Voq};
+use flitwise_fabric::spec::{FabricSpec, Voq};
 
 impl Switch<'_> {
     /// Flits that wait in each input for (output, vl), but for those of the packets `without`.

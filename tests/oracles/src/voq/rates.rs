@@ -1,9 +1,9 @@
 //! Rates of links and of the crossbar in flits per tick (section 1).
 
 use crate::wiring::{End, Wiring};
-use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::Voq;
-use flitwise::units::Ratio;
+use flitwise_base::units::Ratio;
+use flitwise_fabric::ids::{PortId, SwitchId, SwitchPort};
+use flitwise_fabric::spec::Voq;
 
 /// Rate of the link at a port: the rate named for either end, or that of its kind.
 pub fn link_rate(voq: &Voq, wiring: &Wiring, (switch, port): (usize, usize)) -> Ratio {

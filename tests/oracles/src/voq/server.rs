@@ -1,7 +1,7 @@
 //! Whatever moves flits at an exact rate: links, send engines, sinks (section 1).
 
-use flitwise::fabric::spec::Tick;
-use flitwise::units::Ratio;
+use flitwise_base::units::Ratio;
+use flitwise_fabric::spec::Tick;
 
 /// A server of `byte / tick` bytes per tick; moments are counted in parts of a tick, `tick`
 /// of them, in which a byte takes `byte` parts.

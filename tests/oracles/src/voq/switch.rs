@@ -15,10 +15,10 @@ use crate::routing::{Load, NextHop, Router};
 use crate::sizes::completes_credit;
 use crate::turns::SwitchTurns;
 use crate::wiring::Wiring;
-use flitwise::fabric::spec::congestion::Marker;
-use flitwise::fabric::spec::voq::{AllocationRule, InputQueues};
-use flitwise::fabric::spec::{FabricSpec, Tick, Voq};
-use flitwise::units::Ratio;
+use flitwise_base::units::Ratio;
+use flitwise_fabric::spec::congestion::Marker;
+use flitwise_fabric::spec::voq::{AllocationRule, InputQueues};
+use flitwise_fabric::spec::{FabricSpec, Tick, Voq};
 use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Arbiters over VLs (section 6).
 
-use flitwise::fabric::spec::voq::{HIGH_LIMIT_BYTES, VL_WEIGHT_BYTES, VlArb, VlWeight};
+use flitwise_fabric::spec::voq::{HIGH_LIMIT_BYTES, VL_WEIGHT_BYTES, VlArb, VlWeight};
 
 /// The state of one arbiter.
 #[derive(Debug, Clone)]

@@ -2,12 +2,12 @@
 //! of each SL (Hiperion §3.3, Algorithm 2).
 
 use super::Head;
-use crate::fabric::engine::bits::from_on;
-use crate::fabric::engine::hierarchical::records::Records;
-use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry};
+use crate::engine::bits::from_on;
+use crate::engine::hierarchical::records::Records;
+use crate::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry};
 
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct DTable {
+pub(in crate::engine) struct DTable {
     entries: Vec<DTableEntry>,
     /// Number of entries from a position to the next entry of an SL, at
     /// `[position * sls + sl]`; the number of all entries if the SL has none.

@@ -5,8 +5,8 @@ mod dtable;
 mod rr_vl;
 mod sbt;
 
-use crate::fabric::spec::FabricSpec;
-use crate::fabric::spec::hierarchical::Scheduler;
+use crate::spec::FabricSpec;
+use crate::spec::hierarchical::Scheduler;
 
 /// What a scheduler knows of the head packet of a candidate VL.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,9 @@
 //! One packet per VL in turn, which is OpaSim's own scheduler (DIAB-18-12-1 §2.1, OB).
 
-use crate::fabric::engine::bits::first_from;
+use crate::engine::bits::first_from;
 
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct RrVl {
+pub(in crate::engine) struct RrVl {
     /// VL after the one that sent last, per output.
     next: Vec<u8>,
 }

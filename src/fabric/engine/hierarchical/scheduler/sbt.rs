@@ -4,7 +4,7 @@
 use super::Head;
 
 #[derive(Debug)]
-pub(in crate::fabric::engine) struct Sbt {
+pub(in crate::engine) struct Sbt {
     vls: usize,
     /// Weight per SL.
     initial: Vec<u32>,

@@ -4,19 +4,19 @@
 //! head has left. It is live if that queue is gone, or has said so already.
 
 use super::{Flow, Flows};
-use crate::fabric::engine::deadlock::{Deadlock, dead_cycle};
-use crate::fabric::engine::ids::InputId;
-use crate::fabric::engine::pool::{EntryId, PacketId};
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::engine::voq::Fabric;
-use crate::fabric::engine::voq::packet::Packet;
-use crate::fabric::ids::NicId;
+use crate::engine::deadlock::{Deadlock, dead_cycle};
+use crate::engine::ids::InputId;
+use crate::engine::pool::{EntryId, PacketId};
+use crate::engine::probe::Watcher;
+use crate::engine::voq::Fabric;
+use crate::engine::voq::packet::Packet;
+use crate::ids::NicId;
 use std::collections::BTreeMap;
 
 /// The credits of an (input buffer, VL), or of a flow there: which heads hold them, and how many are held.
 type Holders = BTreeMap<(InputId, u8, Option<NicId>), (Vec<usize>, u32)>;
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// A cycle of packets that can never move, if there is one.
     pub(in super::super) fn find_deadlock_by_flow(&mut self) -> Option<Deadlock> {
         let heads = self.heads();

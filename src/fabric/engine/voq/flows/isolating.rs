@@ -5,12 +5,12 @@
 
 use super::stops::{Notice, Stops};
 use super::table::Flow;
-use crate::fabric::engine::ids::InputId;
-use crate::fabric::engine::pool::{PacketId, Pool};
-use crate::fabric::engine::voq::packet::Packet;
-use crate::fabric::engine::voq::parts::Queue;
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::voq::Isolation;
+use crate::engine::ids::InputId;
+use crate::engine::pool::{PacketId, Pool};
+use crate::engine::voq::packet::Packet;
+use crate::engine::voq::parts::Queue;
+use crate::ids::NicId;
+use crate::spec::voq::Isolation;
 
 /// The packets behind a head, and the credits of the whole FIFO.
 #[derive(Debug, Clone, Copy, Default)]

@@ -6,9 +6,9 @@
 //! bounded by the packets in the fabric.
 
 use super::table::{Flow, FlowTable};
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::engine::voq::credit_returns::{CreditReturn, DrainRates};
-use crate::fabric::spec::Tick;
+use crate::engine::ids::OutputId;
+use crate::engine::voq::credit_returns::{CreditReturn, DrainRates};
+use crate::spec::Tick;
 use std::collections::VecDeque;
 
 /// The links of all outputs, numbered as these.

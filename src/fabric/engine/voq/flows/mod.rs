@@ -21,14 +21,14 @@ use super::credit_returns::{CreditReturn, DrainRates};
 use super::link::Links;
 use super::packet::Packet;
 use super::{Fabric, event};
-use crate::fabric::engine::bits::push_quickly;
-use crate::fabric::engine::congestion::MarkerQueue;
-use crate::fabric::engine::ids::{InputId, OutputId};
-use crate::fabric::engine::pool::{PacketId, Pool};
-use crate::fabric::engine::probe::Probe;
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::voq::InputQueues;
-use crate::fabric::spec::{Tick, Voq};
+use crate::engine::bits::push_quickly;
+use crate::engine::congestion::MarkerQueue;
+use crate::engine::ids::{InputId, OutputId};
+use crate::engine::pool::{PacketId, Pool};
+use crate::engine::probe::Watcher;
+use crate::ids::NicId;
+use crate::spec::voq::InputQueues;
+use crate::spec::{Tick, Voq};
 
 /// What keeps hot flows from the others.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl<const L: usize> Flows<L> {
     }
 }
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The credits at `output` are not all that counts.
     #[inline(always)]
     pub(super) fn has_flows(&self) -> bool {

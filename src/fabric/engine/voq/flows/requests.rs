@@ -2,17 +2,17 @@
 //! pair of a NIC is eligible.
 
 use super::Flow;
-use crate::fabric::engine::ids::{InputId, OutputId};
-use crate::fabric::engine::nic::WaitingPair;
-use crate::fabric::engine::pool::PacketId;
-use crate::fabric::engine::probe::{Obstacle, Probe};
-use crate::fabric::engine::voq::Fabric;
-use crate::fabric::engine::voq::crossbar::Requests;
-use crate::fabric::engine::voq::nic::Obstacles;
-use crate::fabric::engine::voq::parts::OutputVl;
-use crate::fabric::engine::voq::ports::InPort;
-use crate::fabric::ids::NicId;
-use crate::fabric::spec::Tick;
+use crate::engine::ids::{InputId, OutputId};
+use crate::engine::nic::WaitingPair;
+use crate::engine::pool::PacketId;
+use crate::engine::probe::{Obstacle, Watcher};
+use crate::engine::voq::Fabric;
+use crate::engine::voq::crossbar::Requests;
+use crate::engine::voq::nic::Obstacles;
+use crate::engine::voq::parts::OutputVl;
+use crate::engine::voq::ports::InPort;
+use crate::ids::NicId;
+use crate::spec::Tick;
 
 /// What the heads of a VoQ wait for.
 struct Heads {
@@ -25,7 +25,7 @@ struct Heads {
     ready_at: Tick,
 }
 
-impl<P: Probe, const L: usize, const W: usize> Fabric<P, L, W> {
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Looks at the heads in the VoQ of `input` for (`output`, `vl`), up to the first one that has credits and
     /// fits into `room` credits of the output buffer.
     fn look_at_heads(

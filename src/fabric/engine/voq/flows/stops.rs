@@ -2,8 +2,8 @@
 //! and what is on its way to them.
 
 use super::table::{Flow, FlowTable};
-use crate::fabric::engine::ids::OutputId;
-use crate::fabric::spec::Tick;
+use crate::engine::ids::OutputId;
+use crate::spec::Tick;
 use std::collections::VecDeque;
 
 /// A stop or a go for the sender of a link.

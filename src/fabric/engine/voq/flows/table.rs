@@ -1,6 +1,6 @@
 //! A small table by flow, in order.
 
-use crate::fabric::ids::NicId;
+use crate::ids::NicId;
 
 /// A flow of a buffer: the VL on which packets come, and their destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

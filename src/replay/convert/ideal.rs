@@ -6,8 +6,8 @@ mod stall;
 pub(super) use stall::Stalled;
 
 use super::graph::{Brings, Entry, Graph, Key, Node, Task};
-use crate::replay::mpi::{CommId, Envelope, MatchQueues, Pattern, Tag, Transfer};
-use crate::replay::program::{CollectiveKind, Contribution, RankId};
+use crate::mpi::{CommId, Envelope, MatchQueues, Pattern, Tag, Transfer};
+use crate::program::{CollectiveKind, Contribution, RankId};
 use flitwise_formats::goal::Kind;
 use hashbrown::HashMap;
 use std::collections::{BTreeSet, VecDeque};

@@ -1,7 +1,7 @@
 //! Collectives as the messages of their usual algorithms, where a format has no collectives or not these.
 
 use super::graph::{After, Entry, Graph, Key, Losses, Node, Task};
-use crate::replay::collectives::{Plan, Step};
+use crate::collectives::{Plan, Step};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::super::expand::FIRST_TAG;
 use super::super::graph::Task;
 use super::Machine;
-use crate::replay::program::{Place, RankId};
+use crate::program::{Place, RankId};
 
 /// A rank that waits for ever.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Replay: turns programs, collectives and background flows into messages.
 //!
-//! A [`Replay`] is a [workload](crate::fabric::workload::Workload) of the fabric.
+//! A [`Replay`] is a [workload](flitwise_fabric::workload::Workload) of the fabric.
 //! Each job has a player that takes operations from its [program], carries out
 //! collectives by the plans in [collectives] and waits for the dependencies.
 //! One agenda in picoseconds orders all events.
@@ -11,9 +11,11 @@ pub mod background;
 mod causes;
 pub mod collectives;
 pub mod compute;
+pub mod convert;
 pub mod critical_path;
 mod driver;
 mod gaps;
+pub mod generate;
 pub mod job;
 mod link;
 mod members;

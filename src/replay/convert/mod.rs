@@ -1,5 +1,5 @@
 //! Traces from one format into another: VEF, GOAL schedules and TI traces, and whatever else becomes a
-//! [program](crate::replay::program) of MPI calls.
+//! [program](crate::program) of MPI calls.
 //!
 //! All operations of a trace are in memory, with their dependencies (`graph`). What the target does not have is put in other words,
 //! and counted: `docs/traces.md` lists it. Where a target has one order of operations, or names messages in place of
@@ -14,8 +14,8 @@ mod to_goal;
 mod to_ti;
 mod to_vef;
 
-use crate::replay::program::StopCheck;
-use crate::replay::trace::{Reading, TraceFile};
+use crate::program::StopCheck;
+use crate::trace::{Reading, TraceFile};
 use anyhow::{Context, anyhow, ensure};
 use flitwise_formats::{Place, Problem, goal};
 use graph::{Graph, Losses, Task};
@@ -74,8 +74,8 @@ const MOST_STALLED: usize = 20;
 ///
 /// # Examples
 /// ```
-/// use flitwise::convert::{Form, convert};
-/// use flitwise::replay::trace::{Reading, check_file};
+/// use flitwise_replay::convert::{Form, convert};
+/// use flitwise_replay::trace::{Reading, check_file};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("pair.goal");

@@ -24,8 +24,8 @@ use flitwise_formats::limits::MAX_TASKS;
 use flitwise_formats::vef::{Comm, Header, Record, Version, Writer};
 
 use self::builder::Builder;
-use crate::random::{Purpose, Stream};
-use crate::units::Ratio;
+use flitwise_base::random::{Purpose, Stream};
+use flitwise_base::units::Ratio;
 
 /// What to generate.
 #[derive(Debug, Clone)]
@@ -112,8 +112,8 @@ impl Spec {
     ///
     /// # Examples
     /// ```
-    /// use flitwise::generate::{Kernel, Spec};
-    /// use flitwise::units::Ratio;
+    /// use flitwise_replay::generate::{Kernel, Spec};
+    /// use flitwise_base::units::Ratio;
     ///
     /// let spec = Spec {
     ///     kernel: Kernel::Ring,
@@ -127,7 +127,7 @@ impl Spec {
     /// let (counts, trace) = spec.write(Vec::new())?;
     /// assert_eq!((counts.messages, counts.bytes), (40, 40 * 1024));
     /// assert!(trace.starts_with(b"VEF3 4 "));
-    /// # Ok::<(), flitwise::generate::GenerateError>(())
+    /// # Ok::<(), flitwise_replay::generate::GenerateError>(())
     /// ```
     pub fn write<W: Write>(&self, out: W) -> Result<(Counts, W), GenerateError> {
         self.validate()?;

@@ -8,7 +8,7 @@ use super::{PS_PER_S, Ratio};
 /// Conversions do not drift: [`Self::ticks`] of [`Self::ps`]`(t)` is `t`.
 ///
 /// ```
-/// use flitwise::units::{Ratio, TickLength};
+/// use flitwise_base::units::{Ratio, TickLength};
 ///
 /// let tick = TickLength::new(Ratio::new(8000, 7).unwrap()).unwrap();
 /// assert_eq!(tick.ps(7), 8000);

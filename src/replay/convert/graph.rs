@@ -1,7 +1,7 @@
 //! What all ranks of a trace do, as operations with dependencies: the form between two formats.
 
-use crate::replay::collectives::{Choices, Plan};
-use crate::replay::program::{Collective, Contribution, Place, RankId};
+use crate::collectives::{Choices, Plan};
+use crate::program::{Collective, Contribution, Place, RankId};
 use anyhow::Context;
 use flitwise_formats::goal::Kind;
 use std::borrow::Cow;
@@ -125,7 +125,7 @@ impl Losses {
     /// In order of their words.
     pub fn lines(&self) -> Vec<String> {
         let line = |(what, count): (&Cow<'static, str>, &u64)| {
-            format!("{} {what}", crate::units::human_count(*count))
+            format!("{} {what}", flitwise_base::units::human_count(*count))
         };
         self.0.iter().map(line).collect()
     }

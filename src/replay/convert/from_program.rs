@@ -1,10 +1,8 @@
 //! The operations of a trace whose ranks do one thing after the other: VEF, and traces of MPI calls.
 
 use super::graph::{After, Brings, Entry, Graph, Key, Losses, Node, Task};
-use crate::replay::mpi::{Call, CommId, Communicator, RequestId, SendMode, Until};
-use crate::replay::program::{
-    Action, Contribution, Event, Label, Op, Place, Program, RankId, StreamId,
-};
+use crate::mpi::{Call, CommId, Communicator, RequestId, SendMode, Until};
+use crate::program::{Action, Contribution, Event, Label, Op, Place, Program, RankId, StreamId};
 use anyhow::{Context, bail, ensure};
 use flitwise_formats::goal::Kind;
 use hashbrown::HashMap;

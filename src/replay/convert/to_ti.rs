@@ -3,8 +3,8 @@
 use super::expand::beside;
 use super::graph::{Brings, Entry, Graph, Key, Losses, Task};
 use super::ideal::Course;
-use crate::replay::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
-use crate::units::Ratio;
+use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
+use flitwise_base::units::Ratio;
 use flitwise_formats::goal::Kind;
 use flitwise_formats::ti::{
     Action, Alltoallv, Collective, Datatype, Elements, Mode, Request, Requests, write,

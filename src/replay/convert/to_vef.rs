@@ -2,7 +2,7 @@
 
 use super::graph::{Brings, Entry, Graph, Key, Losses, Node, Task};
 use super::ideal::Course;
-use crate::replay::program::{AlltoallBlocks, CollectiveKind, Contribution, RankId, RootedBlocks};
+use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RankId, RootedBlocks};
 use anyhow::Context;
 use flitwise_formats::goal::Kind;
 use flitwise_formats::vef::{

@@ -3,7 +3,7 @@
 
 use super::builder::Builder;
 use super::{GenerateError, Spec};
-use crate::random::{Purpose, Stream};
+use flitwise_base::random::{Purpose, Stream};
 
 pub(super) fn run(
     spec: &Spec,

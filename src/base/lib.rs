@@ -1,0 +1,23 @@
+//! The ground that all crates of Flitwise stand on: [quantities](units) with their units, exact
+//! fractions, and the [random] streams from which every draw of a run comes.
+//!
+//! # Examples
+//! ```
+//! use flitwise_base::random::{Purpose, Stream};
+//! use flitwise_base::units::{Bytes, Ratio};
+//!
+//! assert_eq!("64KiB".parse(), Ok(Bytes(65_536)));
+//! assert_eq!(Ratio::new(50, 100), Ratio::new(1, 2));
+//!
+//! // A stream depends on the seed, its purpose and its component, and on nothing else.
+//! let draw = |nic| Stream::new(7, Purpose::Paths, [nic, 0]).below(1000);
+//! assert_eq!(draw(3), draw(3));
+//! ```
+
+mod ids;
+pub mod random;
+pub mod units;
+
+// For the macro.
+#[doc(hidden)]
+pub use serde;
