@@ -317,7 +317,13 @@ impl Marker {
 impl PortVlMarker {
     /// Settings of a switch port.
     #[must_use]
-    pub fn port(&self, topology: &Topology, switch: SwitchId, port: PortId) -> PortCongestion {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn port(
+        &self,
+        topology: &Topology,
+        switch: SwitchId,
+        port: PortId,
+    ) -> PortCongestion {
         let own = self.exceptions.get(&SwitchPort { switch, port });
         own.copied().unwrap_or(match topology.peer(switch, port) {
             Peer::Nic(_) => self.host_ports,

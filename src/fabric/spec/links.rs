@@ -24,14 +24,16 @@ pub struct LinkRates {
 impl LinkRates {
     /// Rate of the fastest link in flits per tick.
     #[must_use]
-    pub fn fastest(&self) -> Ratio {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn fastest(&self) -> Ratio {
         let exceptions = self.exceptions.values().copied();
         exceptions.chain([self.switch]).fold(self.host, Ratio::max)
     }
 
     /// Rate of the link at `port` of `switch`, in flits per tick.
     #[must_use]
-    pub fn at(&self, topology: &Topology, switch: SwitchId, port: PortId) -> Ratio {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn at(&self, topology: &Topology, switch: SwitchId, port: PortId) -> Ratio {
         let own = self.exceptions.get(&SwitchPort { switch, port });
         match (own, topology.peer(switch, port)) {
             (Some(&rate), _) => rate,

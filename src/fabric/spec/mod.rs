@@ -29,10 +29,13 @@ pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPo
 pub use self::speed::{LinkSpeed, flits_per_tick};
 pub use self::units::{Stages, Units};
 pub use self::vls::{Channel, Hop, LegAt, SlToVl, VlPolicy};
+pub use super::switch::Switch;
+#[cfg(feature = "engine")]
+pub use super::switch::SwitchKind;
+#[cfg(feature = "engine")]
 pub(crate) use super::switch::hierarchical::Classes;
 pub use super::switch::hierarchical::{self, Hierarchical};
 pub use super::switch::voq::{self, Voq};
-pub use super::switch::{Switch, SwitchKind};
 
 use super::ids::{PortId, SwitchId, SwitchPort};
 use super::topology::Topology;
@@ -97,7 +100,8 @@ pub struct SpecError {
 impl FabricSpec {
     /// Flits of the largest packet of service level `sl`, be it a CNP.
     #[must_use]
-    pub fn max_flits(&self, sl: usize) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn max_flits(&self, sl: usize) -> u32 {
         let mtu = self.qos.service_levels[sl].mtu_bytes;
         let cnp = self.cnp_flits().unwrap_or(0);
         self.units.data_flits(mtu).max(cnp)
@@ -105,7 +109,8 @@ impl FabricSpec {
 
     /// Flits of a congestion notification packet, if there are any.
     #[must_use]
-    pub fn cnp_flits(&self) -> Option<u32> {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn cnp_flits(&self) -> Option<u32> {
         match self.congestion_control.as_ref()?.notification {
             Notification::Cnp { bytes } => Some(self.units.flits(bytes)),
             Notification::Ack | Notification::AckNow => None,
@@ -114,7 +119,8 @@ impl FabricSpec {
 
     /// Bytes for which the largest data packet of any service level takes a link.
     #[must_use]
-    pub fn largest_data_bytes(&self) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn largest_data_bytes(&self) -> u32 {
         let levels = self.qos.service_levels.iter();
         let units = levels.map(|level| self.link_units(level.mtu_bytes)).max();
         let bytes_per_unit = self.units.flit_bytes / self.link_units_per_flit().max(1);
@@ -124,7 +130,8 @@ impl FabricSpec {
     /// How messages queue at NICs: congestion control holds flows to one destination and lets
     /// others pass.
     #[must_use]
-    pub fn queueing(&self) -> Queueing {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn queueing(&self) -> Queueing {
         match self.switch.kind().queues_per_pair() || self.congestion_control.is_some() {
             true => Queueing::PerPair,
             false => Queueing::PerLevel,
@@ -133,7 +140,8 @@ impl FabricSpec {
 
     /// Credits of the largest packet that may use `vl`; 0 if none may.
     #[must_use]
-    pub fn max_credits_on_vl(&self, vl: u8) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn max_credits_on_vl(&self, vl: u8) -> u32 {
         (0..self.qos.service_levels.len())
             .filter(|&sl| self.qos.vls_of(sl).any(|v| v == vl))
             .map(|sl| self.units.credits(self.max_flits(sl)))
@@ -144,28 +152,32 @@ impl FabricSpec {
     /// Rate of the fastest link in flits per tick; its inverse is a *cycle*, in which loads are
     /// given. 1 on hierarchical fabrics.
     #[must_use]
-    pub fn fastest_link(&self) -> Ratio {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn fastest_link(&self) -> Ratio {
         let links = self.switch.kind().links();
         links.map_or(Ratio::ONE, LinkRates::fastest)
     }
 
     /// Rate of the usual link to a NIC in flits per tick.
     #[must_use]
-    pub fn host_link_rate(&self) -> Ratio {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn host_link_rate(&self) -> Ratio {
         let links = self.switch.kind().links();
         links.map_or(Ratio::ONE, |links| links.host)
     }
 
     /// Rate of the usual link between switches in flits per tick.
     #[must_use]
-    pub fn switch_link_rate(&self) -> Ratio {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn switch_link_rate(&self) -> Ratio {
         let links = self.switch.kind().links();
         links.map_or(Ratio::ONE, |links| links.switch)
     }
 
     /// Rate of the link at `port` of `switch` in flits per tick.
     #[must_use]
-    pub fn link_rate(&self, switch: SwitchId, port: PortId) -> Ratio {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn link_rate(&self, switch: SwitchId, port: PortId) -> Ratio {
         let links = self.switch.kind().links();
         links.map_or(Ratio::ONE, |links| links.at(&self.topology, switch, port))
     }
@@ -173,7 +185,8 @@ impl FabricSpec {
     /// Units in which the links of this fabric count time, per flit: a link of a hierarchical
     /// fabric is taken for whole flits, an InfiniBand link for the bytes of a packet.
     #[must_use]
-    pub fn link_units_per_flit(&self) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn link_units_per_flit(&self) -> u32 {
         match self.switch.kind().links_count_bytes() {
             true => self.units.flit_bytes,
             false => 1,
@@ -183,7 +196,8 @@ impl FabricSpec {
     /// Ticks for which a link was busy that carried `units` units of link time, `low` of them on its low lanes. `at`: its
     /// switch port.
     #[must_use]
-    pub fn busy_ticks(&self, at: SwitchPort, units: u64, low: u64) -> f64 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn busy_ticks(&self, at: SwitchPort, units: u64, low: u64) -> f64 {
         let rate = self.link_rate(at.switch, at.port);
         let per_flit = u64::from(self.link_units_per_flit());
         let state = self.link_power.as_deref().and_then(LinkPower::low);
@@ -197,7 +211,8 @@ impl FabricSpec {
 
     /// Ticks that the fastest link is busy with `units` units of link time, rounded up.
     #[must_use]
-    pub fn least_ticks(&self, units: u64) -> Tick {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn least_ticks(&self, units: u64) -> Tick {
         let rate = self.fastest_link();
         let per_tick = u128::from(rate.num()) * u128::from(self.link_units_per_flit());
         let ticks = (u128::from(units) * u128::from(rate.den())).div_ceil(per_tick.max(1));
@@ -207,7 +222,8 @@ impl FabricSpec {
     /// Units of [`FabricSpec::link_units_per_flit`] for which a packet with `payload` bytes
     /// takes a link.
     #[must_use]
-    pub fn link_units(&self, payload: u32) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn link_units(&self, payload: u32) -> u32 {
         match self.switch.kind().links_count_bytes() {
             true => payload.saturating_add(self.units.header_bytes),
             false => self.units.data_flits(payload),
@@ -215,14 +231,16 @@ impl FabricSpec {
     }
 
     /// Per VL: credits that its packets may take at most in an input buffer of a switch.
-    pub fn input_credits(&self) -> impl Iterator<Item = u32> + '_ {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn input_credits(&self) -> impl Iterator<Item = u32> + '_ {
         let vls = 0..usize::from(self.qos.vls);
         vls.map(|vl| self.switch.kind().input_credits(vl))
     }
 
     /// Credits of the largest packet of any SL, or of a CNP.
     #[must_use]
-    pub fn largest_packet_credits(&self) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn largest_packet_credits(&self) -> u32 {
         (0..self.qos.service_levels.len())
             .map(|sl| self.units.credits(self.max_flits(sl)))
             .max()

@@ -160,7 +160,8 @@ impl FabricSpec {
     /// True if packets at `switch` for NIC `dst` may take a detour over NIC `via`. They may be asked at other switches
     /// than that of their source, too.
     #[must_use]
-    pub fn allows_detour(&self, switch: SwitchId, dst: NicId, via: NicId) -> bool {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn allows_detour(&self, switch: SwitchId, dst: NicId, via: NicId) -> bool {
         let Some(detours) = self.routing.paths.detours() else {
             return false;
         };

@@ -182,7 +182,8 @@ impl LowState {
 impl FabricSpec {
     /// The same fabric with links that are always up.
     #[must_use]
-    pub fn always_up(&self) -> Self {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn always_up(&self) -> Self {
         Self {
             link_power: None,
             ..self.clone()

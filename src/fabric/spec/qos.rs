@@ -56,7 +56,8 @@ impl Qos {
 
     /// VLs that packets of service level `sl` may use, some of them several times: one per SC of
     /// the SL, or one per SL-to-VL table if these decide.
-    pub fn vls_of(&self, sl: usize) -> impl Iterator<Item = u8> + '_ {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn vls_of(&self, sl: usize) -> impl Iterator<Item = u8> + '_ {
         let tables = self.vl_policy.tables();
         let scs = match tables {
             None => self.service_levels[sl].scs.as_slice(),

@@ -189,7 +189,8 @@ fn band(nic: NicId, queues: u8, nics: u32) -> u32 {
 impl FabricSpec {
     /// The queueing scheme, if one decides the VLs.
     #[must_use]
-    pub fn queueing_scheme(&self) -> Option<&QueueingScheme> {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn queueing_scheme(&self) -> Option<&QueueingScheme> {
         self.qos.vl_policy.queueing()
     }
 
@@ -204,7 +205,8 @@ impl FabricSpec {
     /// Queue, below the number of queues of its class, of a packet from `src` to `dst` by a path-constant
     /// scheme; 0 by a local one.
     #[must_use]
-    pub fn queue_of_pair(&self, queueing: &QueueingScheme, src: NicId, dst: NicId) -> u8 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn queue_of_pair(&self, queueing: &QueueingScheme, src: NicId, dst: NicId) -> u8 {
         let (queues, nics) = (u32::from(queueing.queues.max(1)), self.topology.nics());
         let group = |nic| band(nic, queueing.queues, nics);
         let home = |nic| self.topology.attachment(nic).switch;
@@ -231,7 +233,8 @@ impl FabricSpec {
     /// Queue in VL class `class`, below the number of its queues, of a packet for `dst` that `switch` stores, by a
     /// local scheme. 0 if the switch has no route to `dst`, and by a path-constant scheme.
     #[must_use]
-    pub fn queue_at(
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn queue_at(
         &self,
         queueing: &QueueingScheme,
         switch: SwitchId,

@@ -132,7 +132,8 @@ impl Routing {
 impl FabricSpec {
     /// The switches behind the links of each switch that have not failed, once for each link, in the order of the ports.
     #[must_use]
-    pub fn working_links(&self) -> Vec<Vec<SwitchId>> {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn working_links(&self) -> Vec<Vec<SwitchId>> {
         let failed = self.routing.failed_ports();
         let topology = &self.topology;
         let of = |switch: SwitchId| {
@@ -157,7 +158,8 @@ impl FabricSpec {
     /// there are any, else by the routing of the topology. On the way up a tree these are all
     /// up-ports, unless the destination chooses. None if the switch has no route to it.
     #[must_use]
-    pub fn candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
         let Some(tables) = &self.routing.forwarding else {
             let own = self.own_candidates(switch, dst);
             let up = match self.routing.up_ports {
@@ -174,7 +176,8 @@ impl FabricSpec {
 
     /// The candidates that a packet may be sent to, whatever the load.
     #[must_use]
-    pub fn choices(&self, switch: SwitchId, dst: NicId) -> Ports {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn choices(&self, switch: SwitchId, dst: NicId) -> Ports {
         let candidates = self.candidates(switch, dst);
         let has_trunks = self.topology.family().trunk() > 1;
         match self.routing.trunk {
@@ -188,7 +191,8 @@ impl FabricSpec {
     /// The out-port towards `dst` if it alone decides: on the way up a tree the port that `dst`
     /// selects, of a trunk the first link.
     #[must_use]
-    pub fn preferred(&self, switch: SwitchId, dst: NicId) -> Option<PortId> {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn preferred(&self, switch: SwitchId, dst: NicId) -> Option<PortId> {
         let choices = self.choices(switch, dst);
         match choices.count() {
             0 | 1 => choices.first(),
@@ -199,7 +203,8 @@ impl FabricSpec {
     /// The port of `switch` towards `dst` in a table with one port for each destination: the first
     /// link of a trunk, and on the way up a tree the port that the destination selects.
     #[must_use]
-    pub fn table_port(&self, switch: SwitchId, dst: NicId) -> Option<PortId> {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn table_port(&self, switch: SwitchId, dst: NicId) -> Option<PortId> {
         let candidates = match self.routing.forwarding {
             Some(_) => self.candidates(switch, dst),
             None => self.own_candidates(switch, dst),

@@ -21,13 +21,15 @@ pub struct Units {
 impl Units {
     /// Flits of a packet of `bytes` bytes on the wire; at least 1.
     #[must_use]
-    pub fn flits(&self, bytes: u32) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn flits(&self, bytes: u32) -> u32 {
         bytes.div_ceil(self.flit_bytes).max(1)
     }
 
     /// Flits of a data packet with `payload` bytes; at least 1.
     #[must_use]
-    pub fn data_flits(&self, payload: u32) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn data_flits(&self, payload: u32) -> u32 {
         (u64::from(payload) + u64::from(self.header_bytes))
             .div_ceil(u64::from(self.flit_bytes))
             .max(1)
@@ -37,7 +39,8 @@ impl Units {
 
     /// Credits taken by a packet of `flits` flits.
     #[must_use]
-    pub fn credits(&self, flits: u32) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn credits(&self, flits: u32) -> u32 {
         flits.div_ceil(self.flits_per_credit)
     }
 }

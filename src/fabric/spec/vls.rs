@@ -115,14 +115,16 @@ impl Qos {
     /// Queues that service level `sl` has in each of `classes` VL classes: the destination picks
     /// one. At least 1.
     #[must_use]
-    pub fn queues(&self, sl: usize, classes: u8) -> usize {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn queues(&self, sl: usize, classes: u8) -> usize {
         (self.service_levels[sl].scs.len() / usize::from(classes.max(1))).max(1)
     }
 
     /// Position of the SC of a packet for NIC `dst` in the list of a service level that has
     /// `queues` of them in each VL class.
     #[must_use]
-    pub fn position(class: u8, queues: usize, dst: NicId) -> usize {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn position(class: u8, queues: usize, dst: NicId) -> usize {
         usize::from(class) * queues + dst.index() % queues.max(1)
     }
 }
@@ -131,14 +133,16 @@ impl FabricSpec {
     /// True if the routing needs SCs of every service level in more than one VL class: on rings
     /// and dragonflies, and for paths of several legs, unless SL-to-VL tables decide the VLs.
     #[must_use]
-    pub fn needs_classes(&self) -> bool {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn needs_classes(&self) -> bool {
         self.classes() > 1
     }
 
     /// Number of VL classes: 1 if SL-to-VL tables decide the VLs. Otherwise those of all legs of a path, each of which has as
     /// many as the topology needs.
     #[must_use]
-    pub fn classes(&self) -> u8 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn classes(&self) -> u8 {
         match self.qos.vl_policy.tables() {
             Some(_) => 1,
             None => self.routing.paths.classes(self.classes_of_leg()),
@@ -169,14 +173,16 @@ impl FabricSpec {
     /// destination decides the queue. `None` if the service level has no SC, or the SC no VL. A service
     /// level with too few SCs uses the last for several classes.
     #[must_use]
-    pub fn channel(&self, sl: usize, class: u8, dst: NicId) -> Option<Channel> {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn channel(&self, sl: usize, class: u8, dst: NicId) -> Option<Channel> {
         let queues = self.qos.queues(sl, self.classes());
         self.channel_at(sl, Qos::position(class, queues, dst))
     }
 
     /// The SC at a position in the list of service level `sl`, or the last one, and its VL.
     #[must_use]
-    pub fn channel_at(&self, sl: usize, position: usize) -> Option<Channel> {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn channel_at(&self, sl: usize, position: usize) -> Option<Channel> {
         let scs = &self.qos.service_levels[sl].scs;
         let &sc = scs.get(position).or_else(|| scs.last())?;
         let vl = self.qos.sc2vl.get(usize::from(sc)).copied().flatten()?;
@@ -193,7 +199,8 @@ impl FabricSpec {
 
     /// Channel on which a packet of `sl` for NIC `dst` leaves NIC `nic`; `None` if it has none.
     #[must_use]
-    pub fn channel_at_nic(&self, nic: NicId, dst: NicId, sl: usize) -> Option<Channel> {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn channel_at_nic(&self, nic: NicId, dst: NicId, sl: usize) -> Option<Channel> {
         if let Some(queueing) = self.queueing_by_more() {
             let switch = self.topology.attachment(nic).switch;
             let queue = match queueing.is_local() {
@@ -211,7 +218,8 @@ impl FabricSpec {
     /// Channel behind `hop`, and VL class there, of a packet of `sl` for NIC `dst` on the leg `leg` of its path that had the
     /// channel `before` and whose VL class was `class`, a class of that leg; `None` if it has no channel.
     #[must_use]
-    pub fn channel_behind(
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn channel_behind(
         &self,
         hop: Hop,
         sl: usize,

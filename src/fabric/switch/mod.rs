@@ -38,7 +38,8 @@ pub enum SwitchParameters {
 impl Switch {
     /// What its kind answers.
     #[must_use]
-    pub fn kind(&self) -> &dyn SwitchKind {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn kind(&self) -> &dyn SwitchKind {
         match self {
             Self::Hierarchical(switch) => &**switch,
             Self::Voq(switch) => &**switch,

@@ -120,21 +120,24 @@ impl Cube {
 
     /// Coordinate of `switch` in `dimension`.
     #[must_use]
-    pub fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
         let below: u32 = self.dimensions[..dimension].iter().product();
         switch.get() / below % self.dimensions[dimension]
     }
 
     /// Port of trunk link `index` in `direction` of `dimension`.
     #[must_use]
-    pub fn port(&self, dimension: usize, direction: Direction, index: u32) -> PortId {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn port(&self, dimension: usize, direction: Direction, index: u32) -> PortId {
         let side = 2 * dimension as u32 + u32::from(direction == Direction::Minus);
         PortId::new(self.concentration + side * self.trunk + index)
     }
 
     /// What a link port leads to; `None` for NIC ports and surplus ports.
     #[must_use]
-    pub fn link_of(&self, port: PortId) -> Option<CubeLink> {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn link_of(&self, port: PortId) -> Option<CubeLink> {
         let link = port.get().checked_sub(self.concentration)?;
         let (side, index) = (link / self.trunk, link % self.trunk);
         let direction = if side % 2 == 0 {

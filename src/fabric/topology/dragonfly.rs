@@ -161,13 +161,15 @@ impl Dragonfly {
 
     /// Links between every two groups; the global ports that are left over stay free.
     #[must_use]
-    pub fn links(&self) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn links(&self) -> u32 {
         (self.a * self.h).checked_div(self.groups - 1).unwrap_or(0)
     }
 
     /// True if `port` is a global one.
     #[must_use]
-    pub fn is_global(&self, port: PortId) -> bool {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn is_global(&self, port: PortId) -> bool {
         (self.p + self.a - 1..self.p + self.a - 1 + self.h).contains(&port.get())
     }
 

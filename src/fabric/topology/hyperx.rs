@@ -102,7 +102,8 @@ impl HyperX {
 
     /// Coordinate of `switch` in `dimension`.
     #[must_use]
-    pub fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
         let below: u32 = self.dimensions[..dimension].iter().product();
         switch.get() / below % self.dimensions[dimension]
     }

@@ -132,13 +132,15 @@ impl Megafly {
 
     /// Links between every two groups; the global ports that are left over stay free.
     #[must_use]
-    pub fn links(&self) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn links(&self) -> u32 {
         (self.s * self.h).checked_div(self.groups - 1).unwrap_or(0)
     }
 
     /// True if `switch` is a spine.
     #[must_use]
-    pub fn is_spine(&self, switch: SwitchId) -> bool {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn is_spine(&self, switch: SwitchId) -> bool {
         switch.get() % (2 * self.s) >= self.s
     }
 

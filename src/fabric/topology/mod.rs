@@ -155,7 +155,8 @@ impl Topology {
 
     /// What the family says of the topology.
     #[must_use]
-    pub fn family(&self) -> &dyn Family {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn family(&self) -> &dyn Family {
         ask!(&self.shape, family => family)
     }
 
@@ -163,7 +164,8 @@ impl Topology {
     /// ports to the next switch, which is the same for all of them. `tie` decides which way
     /// round a ring it goes if both are equally long.
     #[must_use]
-    pub fn candidates(&self, tie: RingTie, switch: SwitchId, dst: NicId) -> Ports {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn candidates(&self, tie: RingTie, switch: SwitchId, dst: NicId) -> Ports {
         let home = self.attachment(dst);
         if home.switch == switch {
             return Ports::one(home.port);
@@ -177,14 +179,16 @@ impl Topology {
 
     /// VL class behind `out_port` of a packet whose leg begins at `switch`, if the leg has the class 0 there.
     #[must_use]
-    pub fn first_class_behind(&self, switch: SwitchId, out_port: PortId) -> u8 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn first_class_behind(&self, switch: SwitchId, out_port: PortId) -> u8 {
         self.family().least_class(switch, out_port)
     }
 
     /// VL class behind `out_port` of a packet of VL class `class` that came to `switch` by
     /// `in_port`, on the same leg of its path. The class is 0 at injection.
     #[must_use]
-    pub fn class_behind(
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn class_behind(
         &self,
         switch: SwitchId,
         in_port: PortId,
@@ -256,12 +260,21 @@ impl Topology {
 
     /// What `port` of `switch` is connected to.
     #[must_use]
-    pub fn peer(&self, switch: SwitchId, port: PortId) -> Peer {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn peer(&self, switch: SwitchId, port: PortId) -> Peer {
         self.peers[self.port_index(switch, port)]
     }
 
+    /// What the ports of an explicit graph are connected to, switch by switch, [`radix`](Self::radix) ports each; `None` for
+    /// the other families, whose links follow from their parameters.
+    #[must_use]
+    pub fn listed_peers(&self) -> Option<&[Peer]> {
+        matches!(self.shape, Shape::Graph(_)).then_some(&self.peers)
+    }
+
     /// The switches that the links of `switch` lead to: one per link, in the order of its ports.
-    pub fn linked_switches(&self, switch: SwitchId) -> impl Iterator<Item = SwitchId> + '_ {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn linked_switches(&self, switch: SwitchId) -> impl Iterator<Item = SwitchId> + '_ {
         self.port_ids()
             .filter_map(move |port| match self.peer(switch, port) {
                 Peer::Switch { switch, .. } => Some(switch),
@@ -271,19 +284,22 @@ impl Topology {
 
     /// The port that `nic` is connected to.
     #[must_use]
-    pub fn attachment(&self, nic: NicId) -> SwitchPort {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn attachment(&self, nic: NicId) -> SwitchPort {
         self.attachment[nic.index()]
     }
 
     /// Number of VL classes without which packets can deadlock: 1 if they cannot.
     #[must_use]
-    pub fn vl_classes(&self) -> u8 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn vl_classes(&self) -> u8 {
         self.family().vl_classes()
     }
 
     /// One more than the number of the last port that is connected at any switch.
     #[must_use]
-    pub fn used_ports(&self) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn used_ports(&self) -> u32 {
         let mut ports = self.port_ids().rev();
         let connected = |&port: &PortId| {
             let mut switches = self.switch_ids();
@@ -294,7 +310,8 @@ impl Topology {
 
     /// Number of dimensions; 0 if the family has none.
     #[must_use]
-    pub fn dimensions(&self) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn dimensions(&self) -> u32 {
         // All dimensions meet at the first switch.
         let at = |port| self.family().dimension(SwitchId::new(0), port);
         let dimensions = self.port_ids().filter_map(at);
@@ -303,7 +320,8 @@ impl Topology {
 
     /// Coordinate of a switch with NICs in a [dimension](Self::dimensions); 0 if the family has none.
     #[must_use]
-    pub fn coordinate(&self, switch: SwitchId, dimension: u32) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn coordinate(&self, switch: SwitchId, dimension: u32) -> u32 {
         match self.shape() {
             Shape::Cube(cube) => cube.coordinate(switch, dimension as usize),
             Shape::HyperX(lattice) => lattice.coordinate(switch, dimension as usize),
@@ -314,7 +332,8 @@ impl Topology {
 
     /// Directed switch-to-switch links.
     #[must_use]
-    pub fn directed_switch_links(&self) -> u64 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn directed_switch_links(&self) -> u64 {
         self.peers
             .iter()
             .filter(|p| matches!(p, Peer::Switch { .. }))
@@ -323,7 +342,8 @@ impl Topology {
 
     /// Ports of switches with a NIC or another switch behind them.
     #[must_use]
-    pub fn connected_ports(&self) -> u64 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn connected_ports(&self) -> u64 {
         let peers = self.peers.iter();
         peers.filter(|&&peer| peer != Peer::None).count() as u64
     }

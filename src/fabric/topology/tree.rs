@@ -67,7 +67,8 @@ impl Tree {
 
     /// Switches per level.
     #[must_use]
-    pub fn width(&self) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn width(&self) -> u32 {
         self.k.pow(self.n - 1)
     }
 

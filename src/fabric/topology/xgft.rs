@@ -161,19 +161,22 @@ impl Xgft {
 
     /// Hosts below a switch of `level`.
     #[must_use]
-    pub fn hosts_below(&self, level: usize) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn hosts_below(&self, level: usize) -> u32 {
         self.hosts_below[level]
     }
 
     /// Top switches of a subtree of `level`.
     #[must_use]
-    pub fn tops(&self, level: usize) -> u32 {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn tops(&self, level: usize) -> u32 {
         self.tops[level]
     }
 
     /// Switches of `level`, from 1 on.
     #[must_use]
-    pub fn switches_of(&self, level: usize) -> Range<SwitchId> {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn switches_of(&self, level: usize) -> Range<SwitchId> {
         SwitchId::new(self.first[level - 1])..SwitchId::new(self.first[level])
     }
 

@@ -6,19 +6,12 @@
 //! functions called in order (`Fabric::tick` in `hierarchical/fabric.rs` and `voq/fabric.rs`). It is
 //! slow, and it is the place to look when a page leaves a doubt.
 //!
-//! A comparison proves nothing about what both sides share, so this crate takes from Flitwise only
-//! what both must be given:
+//! A comparison proves nothing about what both sides share, so this crate depends on the plain data of the fabric alone:
+//! `flitwise-fabric` without its feature `engine`. There are no routes, VL classes, sizes of packets, rates or settings of
+//! ports, so all of these are worked out here. `cargo check -p flitwise-oracles` compiles it so; when the whole workspace is
+//! compiled, cargo unites the features of all crates, so `.ci/run` has that command, too.
 //!
-//! - `fabric::spec`, the plain data of a fabric, with `fabric::ids` and `units::Ratio`, which it is
-//!   written in;
-//! - `fabric::topology`, for the family and its parameters. The ports of an explicit graph are listed
-//!   nowhere else, so they are read from there;
-//! - `fabric::workload`, the seam to whatever creates the messages;
-//! - `random`, because the pages define random draws by its streams.
-//!
-//! All that follows from these is worked out here: which ports are connected ([`wiring`]), routes and
-//! VLs, flits and credits of packets, which VLs a service level may use, rates of links and of the
-//! crossbar, and the settings of each port. `tests/tidy/seams.rs` checks the list.
+//! Both sides also share `flitwise-base`: exact fractions, and the random streams by which the pages define random draws.
 
 mod congestion;
 mod credit_returns;

@@ -168,7 +168,8 @@ pub struct StaticPool {
 impl Voq {
     /// Flits per tick from an input buffer to an output buffer.
     #[must_use]
-    pub fn crossbar_rate(&self) -> Ratio {
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn crossbar_rate(&self) -> Ratio {
         let fastest = self.links.fastest();
         let rate = fastest.checked_mul(Ratio::whole(self.crossbar_speedup.into()));
         rate.unwrap_or(fastest)

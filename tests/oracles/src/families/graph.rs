@@ -7,18 +7,17 @@ use flitwise_fabric::topology::{Peer, Topology};
 pub fn plan(topology: &Topology) -> Plan {
     let mut homes = vec![(0, 0); topology.nics() as usize];
     let mut cables = Vec::new();
-    for switch in topology.switch_ids() {
-        for port in topology.port_ids() {
-            let here = (switch.get(), port.get());
-            match topology.peer(switch, port) {
-                Peer::None => {}
-                Peer::Nic(nic) => homes[nic.index()] = here,
-                Peer::Switch { switch, port } => {
-                    let there = (switch.get(), port.get());
-                    // Every cable is listed at both ends.
-                    if here < there {
-                        cables.push([here, there]);
-                    }
+    let listed = topology.listed_peers().expect("a graph lists its links");
+    for (index, &peer) in (0..).zip(listed) {
+        let here = (index / topology.radix(), index % topology.radix());
+        match peer {
+            Peer::None => {}
+            Peer::Nic(nic) => homes[nic.index()] = here,
+            Peer::Switch { switch, port } => {
+                let there = (switch.get(), port.get());
+                // Every cable is listed at both ends.
+                if here < there {
+                    cables.push([here, there]);
                 }
             }
         }
