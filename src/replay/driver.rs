@@ -12,7 +12,7 @@ use super::program::RankId;
 use super::queue::{Event, Queue, What};
 use anyhow::{Context, ensure};
 use flitwise_base::units::TickLength;
-use flitwise_fabric::spec::Tick;
+use flitwise_fabric::spec::{FabricSpec, Tick};
 use flitwise_fabric::workload::{AppQueue, Message, Queueing, Workload};
 use std::collections::VecDeque;
 
@@ -39,6 +39,24 @@ pub struct ReplaySpec<'a> {
     /// (`docs/gap-skip.md`). Without a background flow, or with `background_until`, this changes
     /// nothing.
     pub gap_skip: Option<Tick>,
+}
+
+impl<'a> ReplaySpec<'a> {
+    /// These jobs on the fabric `spec`, without background traffic.
+    #[must_use]
+    pub fn new(spec: &FabricSpec, seed: u64, jobs: Vec<JobSpec<'a>>) -> Self {
+        Self {
+            tick: spec.units.tick,
+            nics: spec.topology.nics(),
+            queueing: spec.queueing(),
+            nic_queueing: NicQueueing::Fifo,
+            seed,
+            jobs,
+            background: Vec::new(),
+            background_until: None,
+            gap_skip: None,
+        }
+    }
 }
 
 /// Replays jobs and background flows through a fabric.

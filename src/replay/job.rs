@@ -93,6 +93,39 @@ impl IntraNode {
     }
 }
 
+impl Default for IntraNode {
+    /// 100 ns and 20 GB/s; `docs/replay.md`, "Inside a node", has the sources.
+    fn default() -> Self {
+        Self {
+            latency_ps: 100_000,
+            bytes_per_s: Ratio::whole(20_000_000_000),
+        }
+    }
+}
+
+impl<'a> JobSpec<'a> {
+    /// A job that runs `program` once from time 0 on service level 0, with its ranks on `nics` and all other settings at
+    /// their defaults.
+    #[must_use]
+    pub fn new(name: &str, program: Box<dyn Program + 'a>, nics: Vec<NicId>) -> Self {
+        Self {
+            name: name.to_owned(),
+            program,
+            start_ps: 0,
+            repeat: Repeat::Times(1),
+            sl: 0,
+            nics,
+            send_completion: SendCompletion::default(),
+            protocol: Protocol::default(),
+            compute_scale: Ratio::ONE,
+            compute: ComputeModel::default(),
+            intra_node: IntraNode::default(),
+            reduction_ps_per_byte: Ratio::ZERO,
+            collectives: Choices::default(),
+        }
+    }
+}
+
 impl JobSpec<'_> {
     /// Checks the job for a fabric of `nics` NICs.
     pub(super) fn check(&self, nics: u32) -> anyhow::Result<()> {

@@ -1,0 +1,45 @@
+# The commands of a day's work. `just` lists them.
+
+default:
+    @just --list
+
+# Compiles everything without making programs.
+check:
+    cargo check --workspace --all-targets
+
+# Formats all code.
+fmt:
+    cargo fmt --all
+
+# Lints as `.ci/run` does.
+lint:
+    cargo fmt --all --check
+    cargo clippy --all-targets --workspace -- -D warnings
+
+# Runs all tests, or those of one program: `just test fabric oracle_scripts`.
+test program="" filter="":
+    cargo test {{ if program == "" { "--workspace" } else { "--test " + program } }} {{ filter }}
+
+# Writes what the program says now into transcripts and pages. Read `git diff` afterwards.
+bless program="cli":
+    FLITWISE_BLESS=1 cargo test --test {{ program }}
+
+# Runs an experiment with the program as users build it.
+run *arguments:
+    cargo run --release -- {{ arguments }}
+
+# Runs a benchmark in the profile that is quoted: `just bench fabric 1a`.
+bench program="fabric" filter="":
+    cargo bench --profile dist --bench {{ program }} -- {{ filter }}
+
+# Opens the documentation of all crates.
+doc:
+    cargo doc --workspace --no-deps --open
+
+# Checks licences, advisories and sources of dependencies.
+deny:
+    cargo deny check
+
+# Runs all that a change must pass.
+ci:
+    .ci/run
