@@ -264,7 +264,7 @@ pub(super) fn write_result(
     write("result.json", &format!("{json:#}\n"))?;
     write("summary.txt", summary)?;
     if plan.experiment.measure.is_some() {
-        write("curve.csv", &curve_csv(plan, result))?;
+        write("curve.csv", &curve_csv(plan, result)?)?;
         if let Some(svg) = curve_figure(plan, result)? {
             write("curve.svg", &svg)?;
         }

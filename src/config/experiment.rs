@@ -11,6 +11,7 @@ use crate::replay::background::{Injection, NicQueueing, Pattern, message_units};
 use crate::replay::collectives::Choices;
 use crate::replay::placement::{self, FreeNics};
 use crate::replay::trace::ComputeTime;
+use crate::results::TableFormat;
 use crate::units::Ratio;
 use flitwise_formats::quote::quoted;
 use serde::Serialize;
@@ -331,7 +332,7 @@ pub struct Series {
     /// Which, at least one, in the order of [`SeriesKind::ALL`].
     pub record: Vec<SeriesKind>,
     /// In which files.
-    pub format: SeriesFormat,
+    pub format: TableFormat,
     /// True if the baselines are recorded as well.
     pub baselines: bool,
     /// Most lines of a figure; 0: no figures.
@@ -365,18 +366,6 @@ impl SeriesKind {
             Self::Power => "power",
         }
     }
-}
-
-/// Files that time series are written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SeriesFormat {
-    /// RFC 4180.
-    Csv,
-    /// Apache Parquet.
-    Parquet,
-    /// One file of each.
-    Both,
 }
 
 /// One run that slowdown is measured against.

@@ -59,4 +59,4 @@ pub use network_file::{LoadedNetwork, NetworkSource, load_network, network_text}
 pub use resolve::{load, read as read_text, resolve_text, resolve_with};
 pub use resolve_dtable::{DTableForm, DTableInput, dtable_preset, dtable_text, load_dtable};
 pub use resolve_series::series_lacks;
-pub use study::{Axis, Base, Override, Setting, Study, StudyFormat, UntilCi};
+pub use study::{Axis, Base, Override, Setting, Study, UntilCi};

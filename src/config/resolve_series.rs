@@ -1,9 +1,10 @@
 //! `[series]`: its keys as written, and what they mean.
 
 use super::error::ConfigError;
-use super::experiment::{Series, SeriesFormat, SeriesKind};
+use super::experiment::{Series, SeriesKind};
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::spec::congestion::{Marker, SourceControl};
+use crate::results::TableFormat;
 use crate::units::Latency;
 use serde::Deserialize;
 
@@ -19,7 +20,7 @@ const MAX_LINES: u32 = 16;
 pub(super) struct RawSeries {
     pub interval: Latency,
     pub record: Option<Vec<RawSeriesKind>>,
-    pub format: Option<RawSeriesFormat>,
+    pub format: Option<TableFormat>,
     pub baselines: Option<bool>,
     pub figure_lines: Option<u32>,
 }
@@ -31,14 +32,6 @@ pub(super) enum RawSeriesKind {
     PortVls,
     Sources,
     Power,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum RawSeriesFormat {
-    Csv,
-    Parquet,
-    Both,
 }
 
 /// The time series to record on `fabric`.
@@ -74,11 +67,7 @@ pub(super) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
     Ok(Series {
         interval,
         record,
-        format: match raw.format.unwrap_or(RawSeriesFormat::Csv) {
-            RawSeriesFormat::Csv => SeriesFormat::Csv,
-            RawSeriesFormat::Parquet => SeriesFormat::Parquet,
-            RawSeriesFormat::Both => SeriesFormat::Both,
-        },
+        format: raw.format.unwrap_or_default(),
         baselines: raw.baselines.unwrap_or(false),
         figure_lines,
     })

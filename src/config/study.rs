@@ -4,8 +4,8 @@ use super::error::{ConfigError, Location, SET, suggestion};
 use super::resolve::read;
 use super::study_range::{seeds, values_of};
 use super::texts::Texts;
+use crate::results::TableFormat;
 use flitwise_formats::quote::quoted;
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// How messages call an axis of the command line.
@@ -117,19 +117,6 @@ pub struct UntilCi {
     pub max_seeds: u64,
 }
 
-/// Files of the tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum StudyFormat {
-    /// RFC 4180.
-    Csv,
-    /// Apache Parquet.
-    Parquet,
-    /// Both.
-    Both,
-}
-
 /// A base experiment, and what varies (`docs/study.md`).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -155,7 +142,7 @@ pub struct Study {
     /// True if the jobs are also replayed on an unloaded fabric and on an ideal network.
     pub split: bool,
     /// Files of the tables.
-    pub format: StudyFormat,
+    pub format: TableFormat,
     /// True if baselines of jobs that repeat until the others end are left out.
     pub without_endless_baselines: bool,
 }
@@ -175,7 +162,7 @@ impl Study {
             seeds: Vec::new(),
             until_ci: None,
             split: true,
-            format: StudyFormat::Csv,
+            format: TableFormat::Csv,
             without_endless_baselines: false,
         }
     }

@@ -2,10 +2,11 @@
 
 use super::document::{Document, TypeName};
 use super::error::ConfigError;
-use super::study::{Axis, Base, Override, Setting, Study, StudyFormat, UntilCi};
+use super::study::{Axis, Base, Override, Setting, Study, UntilCi};
 use super::study::{MAX_SEEDS, label, part};
 use super::study_range::{distinct, range, seeds};
 use super::texts::Texts;
+use crate::results::TableFormat;
 use flitwise_formats::quote::quoted;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -26,7 +27,7 @@ struct RawStudy {
     #[serde(rename = "set")]
     _set: Option<IgnoredAny>,
     split: Option<bool>,
-    format: Option<StudyFormat>,
+    format: Option<TableFormat>,
     until_ci: Option<String>,
     max_seeds: Option<u64>,
     #[serde(default)]
@@ -91,7 +92,7 @@ pub(super) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<S
     study.description = raw.description;
     study.tags = raw.tags;
     study.split = raw.split.unwrap_or(true);
-    study.format = raw.format.unwrap_or(StudyFormat::Csv);
+    study.format = raw.format.unwrap_or_default();
     if let Some(given) = raw.seeds {
         let seeds = match given {
             RawSeeds::List(list) => distinct(list),

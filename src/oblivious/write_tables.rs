@@ -3,9 +3,9 @@
 use super::cables::CableLoad;
 use super::graph::{EdgeId, NodeId};
 use super::outcome::Outcome;
-use crate::config::experiment::SeriesFormat;
-use crate::results::MissingFeature;
-use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
+use crate::results::data_table::{
+    Cell, Column, ColumnKind, MissingFeature, TableFiles, TableFormat,
+};
 use anyhow::Context;
 use std::path::Path;
 
@@ -57,11 +57,8 @@ const FLOWS: [Column<'static>; 2] = [
 ///
 /// # Errors
 /// If it lacks the feature that writes Parquet files.
-pub fn check_format(format: SeriesFormat) -> Result<(), MissingFeature> {
-    match !cfg!(feature = "parquet") && format != SeriesFormat::Csv {
-        true => Err(MissingFeature::CONGESTION_PARQUET),
-        false => Ok(()),
-    }
+pub fn check_format(format: TableFormat) -> Result<(), MissingFeature> {
+    format.check(MissingFeature::CONGESTION_PARQUET)
 }
 
 /// Writes `runs`, `cables` (all of them) and `flows` (who crosses the hottest) into `dir`, which exists. A table of
@@ -72,7 +69,7 @@ pub fn check_format(format: SeriesFormat) -> Result<(), MissingFeature> {
 pub fn write_tables(
     dir: &Path,
     outcomes: &[Outcome<'_>],
-    format: SeriesFormat,
+    format: TableFormat,
 ) -> anyhow::Result<()> {
     check_format(format)?;
     write(dir, "runs", &RUNS, format, outcomes, runs)?;
@@ -81,7 +78,7 @@ pub fn write_tables(
     let columns = [&CABLE[..], &FLOWS].concat();
     write(dir, "flows", &columns, format, outcomes, flows)?;
     for name in TABLES {
-        data_table::remove_stale(dir, name, Some(format))?;
+        TableFiles::remove_stale(dir, name, Some(format))?;
     }
     Ok(())
 }
@@ -93,33 +90,32 @@ fn write(
     dir: &Path,
     name: &str,
     columns: &[Column<'_>],
-    format: SeriesFormat,
+    format: TableFormat,
     outcomes: &[Outcome<'_>],
     rows: fn(&Outcome<'_>, &mut TakeRow<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let all = || -> anyhow::Result<()> {
-        let mut tables = data_table::open(dir, name, format, columns)?;
+        let mut table = TableFiles::create(dir, name, format, columns)?;
         for outcome in outcomes {
             let mut take = |cells: &[Cell<'_>]| -> anyhow::Result<()> {
                 debug_assert_eq!(cells.len(), columns.len(), "{name}");
-                tables.iter_mut().try_for_each(|table| table.row(cells))
+                table.row(cells)
             };
             rows(outcome, &mut take)?;
         }
-        tables.into_iter().try_for_each(Table::finish)
+        table.finish()
     };
     all().with_context(|| format!("cannot write the table `{name}` in `{}`", dir.display()))
 }
 
 fn runs(of: &Outcome<'_>, take: &mut TakeRow<'_>) -> anyhow::Result<()> {
-    let real = |value: Option<f64>| value.map_or(Cell::Empty, Cell::Real);
     for (number, run) in (0..).zip(&of.analysis.runs) {
         take(&[
             Cell::Text(of.label),
             Cell::Integer(number),
             Cell::Real(run.bandwidth),
-            real(run.fair.map(|fair| fair.mean)),
-            real(run.fair.map(|fair| fair.least)),
+            Cell::real(run.fair.map(|fair| fair.mean)),
+            Cell::real(run.fair.map(|fair| fair.least)),
             Cell::Integer(run.sum_max_cong),
             Cell::Integer(run.sum_max_hosts),
             run.delay.map_or(Cell::Empty, Cell::Integer),
@@ -221,7 +217,7 @@ mod tests {
         };
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("flows.parquet"), "old").unwrap();
-        write_tables(dir.path(), &[outcome], SeriesFormat::Csv).unwrap();
+        write_tables(dir.path(), &[outcome], TableFormat::Csv).unwrap();
         let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
         let cables = read("cables.csv");
         // 4 host links and 4 cables between switches, each in two directions.

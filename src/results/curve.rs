@@ -1,13 +1,12 @@
 //! The curve of an experiment without a job: latency and throughput over load, a point per run.
 
-use super::interval::batch_means;
+use super::data_table::{Cell, Column, ColumnKind, CsvTable, batch_means};
 use super::nic_rate::{NicRate, short};
 use super::{Interval, Latency, latency, load, per_slot, saturated, throughput, units_delivered};
 use crate::config::{Experiment, Plan};
 use crate::run::{LevelBatch, Measured, RunResult, Simulation, Status};
 use crate::units::TickLength;
 use serde_json::{Map, Value, json};
-use std::fmt::Write;
 
 /// The result of one run.
 pub(super) struct Point<'a> {
@@ -155,78 +154,84 @@ pub(super) fn curve_json(plan: &Plan, result: &RunResult) -> Vec<Value> {
     points(plan, result).iter().map(one).collect()
 }
 
-/// The curve as CSV (RFC 4180): a line per load and service level.
-#[must_use]
-pub fn curve_csv(plan: &Plan, result: &RunResult) -> String {
-    let mut out = String::from(
-        "load,status,steady,saturated,offered,accepted,sl,sl_offered,sl_accepted,sl_share",
-    );
-    for kind in ["end_to_end", "network"] {
-        for part in ["mean", "p50", "p99", "max"] {
-            let _ = write!(out, ",{kind}_{part}_ns");
-        }
-    }
-    for of in ["accepted", "sl_accepted", "end_to_end", "network"] {
-        let unit = if of.contains("accepted") { "" } else { "_ns" };
-        let _ = write!(out, ",{of}_half_width{unit}");
-    }
-    for of in ["offered", "accepted", "sl_offered", "sl_accepted"] {
-        let _ = write!(out, ",{of}_gbit_per_s,{of}_gbyte_per_s");
-    }
-    out.push('\n');
-    let nic = NicRate::of(&plan.experiment);
-    for point in points(plan, result) {
-        for level in &point.levels {
-            let steady = point
-                .measured
-                .steady
-                .map_or("", |s| if s { "true" } else { "false" });
-            let _ = write!(
-                out,
-                "{},{},{steady},{},{},{},{},{},{},{}",
-                point.measured.load.to_f64(),
-                status(point.run),
-                point.saturated,
-                point.offered,
-                point.accepted,
-                quoted(level.name),
-                level.offered,
-                level.accepted,
-                level.share,
-            );
-            for latency in [&level.end_to_end, &level.network] {
-                let _ = match latency {
-                    Some(l) => write!(out, ",{},{},{},{}", l.mean, l.p50, l.p99, l.max),
-                    None => write!(out, ",,,,"),
-                };
-            }
-            for interval in [
-                point.accepted_interval,
-                level.accepted_interval,
-                level.end_to_end_interval,
-                level.network_interval,
-            ] {
-                let _ = match interval {
-                    Some(of) => write!(out, ",{}", of.half_width),
-                    None => write!(out, ","),
-                };
-            }
-            for load in [point.offered, point.accepted, level.offered, level.accepted] {
-                let _ = write!(out, ",{},{}", nic.gbit_per_s(load), nic.gbyte_per_s(load));
-            }
-            out.push('\n');
-        }
-    }
-    out
+/// The columns of [`curve_csv`] before those with latencies.
+const LOADS: [Column<'static>; 10] = [
+    Column::full("load", ColumnKind::Real),
+    Column::full("status", ColumnKind::Text),
+    Column::optional("steady", ColumnKind::Text),
+    Column::full("saturated", ColumnKind::Text),
+    Column::full("offered", ColumnKind::Real),
+    Column::full("accepted", ColumnKind::Real),
+    Column::full("sl", ColumnKind::Text),
+    Column::full("sl_offered", ColumnKind::Real),
+    Column::full("sl_accepted", ColumnKind::Real),
+    Column::full("sl_share", ColumnKind::Real),
+];
+
+/// The columns after those: latencies, half widths of intervals, and loads as rates.
+fn further_columns() -> Vec<String> {
+    let latencies = ["end_to_end", "network"].iter().flat_map(|kind| {
+        let parts = ["mean", "p50", "p99", "max"].iter();
+        parts.map(move |part| format!("{kind}_{part}_ns"))
+    });
+    let widths = ["accepted", "sl_accepted"].map(|of| format!("{of}_half_width"));
+    let widths_ns = ["end_to_end", "network"].map(|of| format!("{of}_half_width_ns"));
+    let loads = ["offered", "accepted", "sl_offered", "sl_accepted"].iter();
+    let rates = loads.flat_map(|of| ["gbit", "gbyte"].map(|unit| format!("{of}_{unit}_per_s")));
+    let columns = latencies.chain(widths).chain(widths_ns).chain(rates);
+    columns.collect()
 }
 
-/// A field of a CSV file.
-fn quoted(text: &str) -> String {
-    if text.contains(['"', ',', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
+/// The curve as CSV (RFC 4180): a line per load and service level.
+///
+/// # Errors
+/// None: writing to memory succeeds.
+pub fn curve_csv(plan: &Plan, result: &RunResult) -> anyhow::Result<String> {
+    let further = further_columns();
+    let mut columns = LOADS.to_vec();
+    columns.extend(further.iter().map(|name| Column {
+        name,
+        kind: ColumnKind::Real,
+        optional: true,
+    }));
+    let mut table = CsvTable::new(Vec::new(), &columns)?;
+    for point in points(plan, result) {
+        for level in &point.levels {
+            table.row(&csv_row(NicRate::of(&plan.experiment), &point, level))?;
+        }
     }
+    Ok(String::from_utf8(table.finish()?)?)
+}
+
+fn csv_row<'a>(nic: NicRate, point: &Point<'a>, level: &Level<'a>) -> Vec<Cell<'a>> {
+    let truth = |is: bool| Cell::Text(if is { "true" } else { "false" });
+    let mut cells = vec![
+        Cell::Real(point.measured.load.to_f64()),
+        Cell::Text(status(point.run)),
+        point.measured.steady.map_or(Cell::Empty, truth),
+        truth(point.saturated),
+        Cell::Real(point.offered),
+        Cell::Real(point.accepted),
+        Cell::Text(level.name),
+        Cell::Real(level.offered),
+        Cell::Real(level.accepted),
+        Cell::Real(level.share),
+    ];
+    for latency in [level.end_to_end, level.network] {
+        let parts = latency.map_or([None; 4], |l| [l.mean, l.p50, l.p99, l.max].map(Some));
+        cells.extend(parts.map(Cell::real));
+    }
+    let intervals = [
+        point.accepted_interval,
+        level.accepted_interval,
+        level.end_to_end_interval,
+        level.network_interval,
+    ];
+    cells.extend(intervals.map(|of| Cell::real(of.map(|of| of.half_width))));
+    for load in [point.offered, point.accepted, level.offered, level.accepted] {
+        cells.extend([nic.gbit_per_s(load), nic.gbyte_per_s(load)].map(Cell::Real));
+    }
+    cells
 }
 
 /// The curve as a table for people: a row per load and service level with traffic.
@@ -283,16 +288,4 @@ pub(super) fn curve_rows(plan: &Plan, result: &RunResult) -> Vec<Vec<String>> {
         }
     }
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn names_are_quoted_where_they_must_be() {
-        assert_eq!(quoted("CL"), "CL");
-        assert_eq!(quoted("a,b"), "\"a,b\"");
-        assert_eq!(quoted("say \"x\""), "\"say \"\"x\"\"\"");
-    }
 }

@@ -1,9 +1,8 @@
 //! How latencies and messages are distributed, as tables: `latencies.csv` and `matrix.csv`. Both have a bounded
 //! number of rows, whatever the run.
 
-use super::data_table::{self, Cell, Column, ColumnKind, Table};
+use super::data_table::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use crate::config::Plan;
-use crate::config::experiment::SeriesFormat;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats;
 use crate::run::Simulation;
@@ -106,7 +105,7 @@ const MATRIX: [Column<'static>; 7] = [
 /// # Errors
 /// If a file cannot be written.
 pub fn write_distributions(dir: &Path, plan: &Plan, run: &Simulation) -> anyhow::Result<()> {
-    let mut tables = data_table::open(dir, "latencies", SeriesFormat::Csv, &LATENCIES)?;
+    let mut table = TableFiles::create(dir, "latencies", TableFormat::Csv, &LATENCIES)?;
     let tick = plan.experiment.fabric.units.tick;
     for one in distributions(plan, run) {
         for bucket in buckets(one.latency, tick) {
@@ -117,10 +116,10 @@ pub fn write_distributions(dir: &Path, plan: &Plan, run: &Simulation) -> anyhow:
                 Cell::Real(bucket.to_ns),
                 Cell::Integer(bucket.count),
             ];
-            tables.iter_mut().try_for_each(|table| table.row(&cells))?;
+            table.row(&cells)?;
         }
     }
-    tables.into_iter().try_for_each(Table::finish)?;
+    table.finish()?;
     match run.jobs.is_empty() {
         true => Ok(()),
         false => write_matrix(dir, run),
@@ -128,7 +127,7 @@ pub fn write_distributions(dir: &Path, plan: &Plan, run: &Simulation) -> anyhow:
 }
 
 fn write_matrix(dir: &Path, run: &Simulation) -> anyhow::Result<()> {
-    let mut tables = data_table::open(dir, "matrix", SeriesFormat::Csv, &MATRIX)?;
+    let mut table = TableFiles::create(dir, "matrix", TableFormat::Csv, &MATRIX)?;
     for job in run.jobs.iter().flatten() {
         for pair in job.pairs.iter() {
             let rank = |rank: u32| Cell::Integer(rank.into());
@@ -141,10 +140,10 @@ fn write_matrix(dir: &Path, run: &Simulation) -> anyhow::Result<()> {
                 Cell::Integer(pair.messages),
                 Cell::Integer(pair.bytes),
             ];
-            tables.iter_mut().try_for_each(|table| table.row(&cells))?;
+            table.row(&cells)?;
         }
     }
-    tables.into_iter().try_for_each(Table::finish)
+    table.finish()
 }
 
 #[cfg(test)]

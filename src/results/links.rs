@@ -1,10 +1,9 @@
 //! The links of a run: which of them hold up packets, and which are busy.
 
-use super::data_table::{self, Cell, Column, ColumnKind, Table};
+use super::data_table::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use super::table::write_table;
 use super::{link_end, link_end_named, utilisation};
 use crate::config::Plan;
-use crate::config::experiment::SeriesFormat;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
 use crate::units::human_time;
 use serde_json::{Value, json};
@@ -184,13 +183,13 @@ const NAMES: [Column; 2] = [
 /// If a file cannot be written.
 pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow::Result<()> {
     let series = plan.series.as_ref();
-    let format = series.map_or(SeriesFormat::Csv, |series| series.format);
+    let format = series.map_or_else(TableFormat::default, |series| series.format);
     let names = plan.experiment.fabric.topology.names();
     let named: &[Column] = names.map_or(&[], |_| &NAMES);
     let has_states = plan.experiment.fabric.link_power.is_some();
     let states: &[Column] = if has_states { &STATES } else { &[] };
     let columns = [&COLUMNS[..], states, named].concat();
-    let mut tables = data_table::open(dir, "links", format, &columns)?;
+    let mut table = TableFiles::create(dir, "links", format, &columns)?;
     let tick = plan.experiment.fabric.units.tick;
     let all: u128 = stats
         .links
@@ -222,9 +221,9 @@ pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow:
             cells.extend(state_cells(link.states, ns));
         }
         cells.extend(ends.iter().flatten().map(|name| Cell::Text(name)));
-        tables.iter_mut().try_for_each(|table| table.row(&cells))?;
+        table.row(&cells)?;
     }
-    tables.into_iter().try_for_each(Table::finish)
+    table.finish()
 }
 
 /// How long a link was in each power state.

@@ -10,11 +10,9 @@ mod explain;
 mod figure;
 #[cfg(test)]
 mod form_tests;
-mod interval;
 mod json;
 mod latency;
 mod links;
-mod missing;
 pub(crate) mod nic_rate;
 mod series;
 pub(crate) mod split;
@@ -24,14 +22,13 @@ mod table;
 mod timeline;
 
 pub use curve::curve_csv;
+pub use data_table::{Interval, MissingFeature, TableFormat, interval_95};
 pub use distribution::write_distributions;
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
 pub use explain::explanation_page;
-pub use interval::{Interval, interval_95};
 pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};
 pub use links::{busiest, culprits, write_link_files};
-pub use missing::MissingFeature;
 pub use series::SeriesFiles;
 pub use split::{TimeSplit, time_split};
 pub use summary::summary;
@@ -100,7 +97,7 @@ pub fn curve_svg(plan: &Plan, result: &RunResult) -> anyhow::Result<String> {
     return figure::draw(plan, &curve::points(plan, result))
         .map_err(|e| anyhow::anyhow!("cannot draw the curve: {e}"));
     #[cfg(not(feature = "plots"))]
-    Err(missing::CURVE.into())
+    Err(MissingFeature::CURVE.into())
 }
 
 /// Most characters of a title, which a figure of 1000 pixels has room for.

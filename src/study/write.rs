@@ -6,9 +6,7 @@ use super::metrics::Metrics;
 use super::row::{BACKGROUND_COLUMNS, JOB_COLUMNS, RunRow, Value};
 use super::tables::{latex, markdown, summary_text};
 use super::until::Studied;
-use crate::config::StudyFormat;
-use crate::config::experiment::SeriesFormat;
-use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
+use crate::results::data_table::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use crate::results::{COMMAND_FILE, MissingFeature};
 use anyhow::Context;
 use flitwise_formats::sink::Sink;
@@ -48,14 +46,8 @@ pub const TABLE_FILES: [&str; 16] = [
 /// If one cannot be written; a [`MissingFeature`] if the study asks for Parquet files and this build lacks the
 /// feature that writes them.
 pub fn write_tables(dir: &Path, studied: &Studied) -> anyhow::Result<()> {
-    let format = match studied.grid.study.format {
-        StudyFormat::Csv => SeriesFormat::Csv,
-        StudyFormat::Parquet => SeriesFormat::Parquet,
-        StudyFormat::Both => SeriesFormat::Both,
-    };
-    if !cfg!(feature = "parquet") && format != SeriesFormat::Csv {
-        return Err(MissingFeature::STUDY_PARQUET.into());
-    }
+    let format = studied.grid.study.format;
+    format.check(MissingFeature::STUDY_PARQUET)?;
     let (grid, metrics) = (&studied.grid, studied.metrics);
     let groups = groups(&studied.rows, metrics);
     for sheet in [
@@ -123,19 +115,19 @@ impl Sheet {
         }
     }
 
-    fn write(&self, dir: &Path, format: SeriesFormat) -> anyhow::Result<()> {
+    fn write(&self, dir: &Path, format: TableFormat) -> anyhow::Result<()> {
         let columns = self.columns.iter().map(|(name, kind)| Column {
             name,
             kind: *kind,
             optional: true,
         });
         let columns: Vec<Column<'_>> = columns.collect();
-        let mut tables = data_table::open(dir, self.name, format, &columns)?;
+        let mut table = TableFiles::create(dir, self.name, format, &columns)?;
         for row in &self.rows {
             let cells: Vec<Cell<'_>> = row.iter().map(Kept::cell).collect();
-            tables.iter_mut().try_for_each(|table| table.row(&cells))?;
+            table.row(&cells)?;
         }
-        tables.into_iter().try_for_each(Table::finish)
+        table.finish()
     }
 }
 

@@ -33,8 +33,7 @@ pub(super) fn write(
         (COMMAND_FILE.into(), command_line::typed().into_bytes()),
     ];
     let outcomes: Vec<Outcome<'_>> = results.iter().map(Analysed::outcome).collect();
-    write_tables(dir, &outcomes, args.format.into())
-        .map_err(|e| CliError::Failed(format!("{e:#}")))?;
+    write_tables(dir, &outcomes, args.format).map_err(|e| CliError::Failed(format!("{e:#}")))?;
     for (number, (one, outcome)) in (1..).zip(results.iter().zip(&outcomes)) {
         let name = |extension: &str| match results.len() {
             1 => format!("cables.{extension}"),
@@ -51,8 +50,7 @@ pub(super) fn write(
     let checks: Vec<(&str, &Check)> = (results.iter())
         .filter_map(|one| Some((one.label.as_str(), one.check.as_ref()?)))
         .collect();
-    write_check_table(dir, &checks, args.format.into())
-        .map_err(|e| CliError::Failed(format!("{e:#}")))?;
+    write_check_table(dir, &checks, args.format).map_err(|e| CliError::Failed(format!("{e:#}")))?;
     let spreads: Vec<Distributions<'_>> = outcomes.iter().map(Outcome::distributions).collect();
     let figures = [
         ("bandwidth.svg", bandwidth_figure(&spreads)),

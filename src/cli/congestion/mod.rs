@@ -10,12 +10,13 @@ mod text;
 
 use super::{CliError, print, signal, tell, threads};
 use candidates::Candidate;
-use clap::{Args, ValueEnum};
-use flitwise::config::experiment::SeriesFormat;
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use flitwise::oblivious::{
     Analysis, Failure, HotCable, Network, Outcome, Request, RoutingEngine, Settings, Spreads,
     WorstCase, check_format,
 };
+use flitwise::results::TableFormat;
 use flitwise::run::Check;
 use flitwise::units::Bytes;
 use options::{Options, companions};
@@ -97,29 +98,18 @@ pub struct CongestionArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// What the tables of --out are written as.
-    #[arg(long, value_enum, default_value_t = Format::Csv, requires = "out")]
-    format: Format,
+    #[arg(long, value_parser = table_formats(), default_value = "csv", requires = "out")]
+    format: TableFormat,
 }
 
-/// Format of tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Comma-separated values.
-    Csv,
-    /// Apache Parquet.
-    Parquet,
-    /// Both.
-    Both,
-}
-
-impl From<Format> for SeriesFormat {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::Csv => Self::Csv,
-            Format::Parquet => Self::Parquet,
-            Format::Both => Self::Both,
-        }
-    }
+/// The formats of tables on the command line.
+fn table_formats() -> impl TypedValueParser<Value = TableFormat> {
+    let meanings = ["Comma-separated values", "Apache Parquet", "Both"];
+    let names = TableFormat::ALL.map(TableFormat::name);
+    let values = names.into_iter().zip(meanings);
+    let values = values.map(|(name, meaning)| PossibleValue::new(name).help(meaning));
+    let format = |text: String| TableFormat::ALL.into_iter().find(|f| f.name() == text);
+    PossibleValuesParser::new(values).map(move |text| format(text).unwrap_or_default())
 }
 
 /// Tables of the input, or of a routing of ours.
@@ -183,7 +173,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
         return study::run(args);
     }
     let stop = signal::stop_on_signal();
-    check_format(args.format.into()).map_err(|e| CliError::BadInput(e.to_string()))?;
+    check_format(args.format).map_err(|e| CliError::BadInput(e.to_string()))?;
     let candidates = candidates::load(args)?;
     let mut results = Vec::new();
     let several = candidates.len() > 1;

@@ -5,7 +5,6 @@ use clap::ValueEnum;
 use flitwise::results::write_table;
 use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::vef::Pair;
-use std::fmt::Write;
 
 /// Most ranks whose matrix the summary shows.
 pub(super) const SMALL: u32 = 8;
@@ -29,7 +28,7 @@ pub(super) fn whole(
     form: Form,
 ) -> Result<String, CliError> {
     match form {
-        Form::Csv => Ok(csv(pairs, others)),
+        Form::Csv => csv(pairs, others).map_err(|e| CliError::Failed(format!("{e:#}"))),
         Form::Text if ranks <= LARGE => {
             let mut out = String::new();
             // Writing to a String does not fail.
@@ -44,18 +43,18 @@ pub(super) fn whole(
 
 /// Pairs by source and destination. The last line, without ranks, has the traffic of the pairs
 /// that are not counted separately.
-fn csv(pairs: &[Pair], others: (u64, u64)) -> String {
+fn csv(pairs: &[Pair], others: (u64, u64)) -> anyhow::Result<String> {
     let mut pairs = pairs.to_vec();
     pairs.sort_unstable_by_key(|p| (p.src, p.dst));
-    let mut out = String::from("src,dst,messages,bytes\n");
+    let mut out = csv::Writer::from_writer(Vec::new());
+    out.write_record(["src", "dst", "messages", "bytes"])?;
     for p in &pairs {
-        // Writing to a String does not fail.
-        let _ = writeln!(out, "{},{},{},{}", p.src, p.dst, p.messages, p.bytes);
+        out.serialize((p.src, p.dst, p.messages, p.bytes))?;
     }
     if let (messages @ 1.., bytes) = others {
-        let _ = writeln!(out, ",,{messages},{bytes}");
+        out.serialize(("", "", messages, bytes))?;
     }
-    out
+    Ok(String::from_utf8(out.into_inner()?)?)
 }
 
 /// Bytes, then messages: a row per source, a column per destination.

@@ -1,12 +1,23 @@
-//! Tables for other programs, written row by row into files. CSV is here, Parquet in `parquet`.
+//! What tables of data share: their formats, how they are written row by row, where rows wait until then, and the
+//! intervals of means. Nothing here knows of runs.
 
+mod csv_table;
+mod format;
+mod interval;
+mod missing;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod spool;
 
-use crate::config::experiment::SeriesFormat;
+pub(crate) use csv_table::CsvTable;
+pub use format::TableFormat;
+pub(crate) use interval::batch_means;
+pub use interval::{Interval, interval_95};
+pub use missing::MissingFeature;
+pub(crate) use spool::{Key, NONE, Row, Spool};
+
 use anyhow::Context;
 use flitwise_formats::sink::Sink;
-use std::fmt::Write;
 use std::path::Path;
 
 /// A column.
@@ -58,93 +69,83 @@ pub(crate) enum Cell<'a> {
     Empty,
 }
 
-/// A file that is written row by row. It appears under its name when it is complete.
-pub(crate) trait Table: Send + Sync {
-    /// Appends a row: a cell per column.
-    fn row(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()>;
-    /// Completes the file.
-    fn finish(self: Box<Self>) -> anyhow::Result<()>;
+impl Cell<'_> {
+    /// The number, or an empty cell.
+    pub fn real(value: Option<f64>) -> Self {
+        value.map_or(Self::Empty, Self::Real)
+    }
 }
 
-/// Removes from `dir` the files of the table NAME that an earlier table left and one in `format` does not replace; all of
-/// them without a format.
-pub(crate) fn remove_stale(
-    dir: &Path,
-    name: &str,
-    format: Option<SeriesFormat>,
-) -> anyhow::Result<()> {
-    let stale: &[&str] = match format {
-        None => &["csv", "parquet"],
-        Some(SeriesFormat::Csv) => &["parquet"],
-        Some(SeriesFormat::Parquet) => &["csv"],
-        Some(SeriesFormat::Both) => &[],
-    };
-    for extension in stale {
-        let path = dir.join(format!("{name}.{extension}"));
-        match std::fs::remove_file(&path) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                return Err(e).with_context(|| format!("cannot remove `{}`", path.display()));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Opens the table NAME in `dir` in the files that `format` asks for: `NAME.csv`, `NAME.parquet`. A build
-/// without the feature `parquet` writes no such file.
-pub(crate) fn open(
-    dir: &Path,
-    name: &str,
-    format: SeriesFormat,
-    columns: &[Column<'_>],
-) -> anyhow::Result<Vec<Box<dyn Table>>> {
-    let path = |extension: &str| dir.join(format!("{name}.{extension}"));
-    let mut tables: Vec<Box<dyn Table>> = Vec::new();
-    if format != SeriesFormat::Parquet {
-        tables.push(Box::new(CsvTable::create(&path("csv"), columns)?));
-    }
+/// The files of a table, which is written row by row. They appear under their names when they are complete.
+pub(crate) struct TableFiles {
+    csv: Option<CsvTable<Sink>>,
     #[cfg(feature = "parquet")]
-    if format != SeriesFormat::Csv {
-        let table = parquet::ParquetTable::create(&path("parquet"), name, columns)?;
-        tables.push(Box::new(table));
+    parquet: Option<parquet::ParquetTable>,
+}
+
+impl TableFiles {
+    /// Opens the files of the table NAME in `dir` that `format` asks for: `NAME.csv`, `NAME.parquet`. A build without the
+    /// feature `parquet` writes no such file.
+    pub fn create(
+        dir: &Path,
+        name: &str,
+        format: TableFormat,
+        columns: &[Column<'_>],
+    ) -> anyhow::Result<Self> {
+        let path = |extension: &str| dir.join(format!("{name}.{extension}"));
+        let csv = || CsvTable::new(Sink::create(&path("csv"))?, columns);
+        #[cfg(feature = "parquet")]
+        let parquet = || parquet::ParquetTable::create(&path("parquet"), name, columns);
+        Ok(Self {
+            csv: format.has_csv().then(csv).transpose()?,
+            #[cfg(feature = "parquet")]
+            parquet: format.has_parquet().then(parquet).transpose()?,
+        })
     }
-    Ok(tables)
-}
 
-/// RFC 4180, with the names of the columns in the first line.
-struct CsvTable {
-    out: csv::Writer<Sink>,
-    text: String,
-}
-
-impl CsvTable {
-    fn create(path: &Path, columns: &[Column<'_>]) -> anyhow::Result<Self> {
-        let mut out = csv::Writer::from_writer(Sink::create(path)?);
-        out.write_record(columns.iter().map(|column| column.name))?;
-        let text = String::new();
-        Ok(Self { out, text })
-    }
-}
-
-impl Table for CsvTable {
-    fn row(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()> {
-        for cell in cells {
-            self.text.clear();
-            match *cell {
-                Cell::Text(text) => self.text.push_str(text),
-                Cell::Integer(value) => write!(self.text, "{value}")?,
-                Cell::Real(value) => write!(self.text, "{value}")?,
-                Cell::Empty => {}
+    /// Removes from `dir` the files of the table NAME that an earlier table left and one in `format` does not replace; all
+    /// of them without a format.
+    pub fn remove_stale(dir: &Path, name: &str, format: Option<TableFormat>) -> anyhow::Result<()> {
+        let files = [
+            ("csv", format.is_some_and(TableFormat::has_csv)),
+            ("parquet", format.is_some_and(TableFormat::has_parquet)),
+        ];
+        for (extension, is_replaced) in files {
+            let path = dir.join(format!("{name}.{extension}"));
+            if is_replaced {
+                continue;
             }
-            self.out.write_field(&self.text)?;
+            match std::fs::remove_file(&path) {
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(e).with_context(|| format!("cannot remove `{}`", path.display()));
+                }
+                _ => {}
+            }
         }
-        self.out.write_record(None::<&[u8]>)?;
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> anyhow::Result<()> {
-        let sink = self.out.into_inner().map_err(|e| anyhow::anyhow!("{e}"))?;
-        Ok(sink.finish()?)
+    /// Appends a row: a cell per column.
+    pub fn row(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()> {
+        if let Some(csv) = &mut self.csv {
+            csv.row(cells)?;
+        }
+        #[cfg(feature = "parquet")]
+        if let Some(parquet) = &mut self.parquet {
+            parquet.row(cells)?;
+        }
+        Ok(())
+    }
+
+    /// Completes the files.
+    pub fn finish(self) -> anyhow::Result<()> {
+        if let Some(csv) = self.csv {
+            csv.finish()?.finish()?;
+        }
+        #[cfg(feature = "parquet")]
+        if let Some(parquet) = self.parquet {
+            parquet.finish()?;
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Writes a table row by row into a Parquet file.
 
-use super::{Cell, Column, ColumnKind, Table};
+use super::{Cell, Column, ColumnKind};
 use anyhow::Context;
 use flitwise_formats::sink::Sink;
 use parquet::basic::Compression;
@@ -39,9 +39,10 @@ impl ParquetTable {
     pub(super) fn create(path: &Path, name: &str, columns: &[Column<'_>]) -> anyhow::Result<Self> {
         let mut schema = format!("message {name} {{");
         for column in columns {
-            let repetition = match column.optional {
-                true => "OPTIONAL",
-                false => "REQUIRED",
+            let repetition = if column.optional {
+                "OPTIONAL"
+            } else {
+                "REQUIRED"
             };
             let (kind, meaning) = match column.kind {
                 ColumnKind::Text => ("BYTE_ARRAY", " (UTF8)"),
@@ -106,10 +107,8 @@ impl ParquetTable {
         self.rows = 0;
         Ok(())
     }
-}
 
-impl Table for ParquetTable {
-    fn row(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()> {
+    pub(super) fn row(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()> {
         for (buffer, cell) in self.columns.iter_mut().zip(cells) {
             match (&mut buffer.cells, *cell) {
                 (Cells::Text(cells), Cell::Text(text)) => cells.push(text.into()),
@@ -124,13 +123,13 @@ impl Table for ParquetTable {
             }
         }
         self.rows += 1;
-        match self.rows < GROUP {
-            true => Ok(()),
-            false => self.flush(),
+        if self.rows < GROUP {
+            return Ok(());
         }
+        self.flush()
     }
 
-    fn finish(mut self: Box<Self>) -> anyhow::Result<()> {
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
         self.flush()?;
         Ok(self.out.into_inner()?.finish()?)
     }

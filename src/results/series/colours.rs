@@ -1,6 +1,6 @@
 //! Which colour a flow has: the same in all figures of a result.
 
-use super::spool::Key;
+use crate::results::data_table::Key;
 use std::collections::BTreeMap;
 
 /// Colours that a figure can tell apart: as many as it has lines at most.

@@ -2,13 +2,13 @@
 //! no more points than are visible.
 
 use super::colours::Colours;
-use super::gbit_per_s;
 use super::power;
-use super::spool::{Key, NONE, Spool};
+use super::rows::gbit_per_s;
 use crate::config::Experiment;
 use crate::config::experiment::SeriesKind;
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::stats::{LinkEnd, LinkStats};
+use crate::results::data_table::{Key, NONE, Spool};
 use crate::units::human_time;
 use std::collections::BTreeMap;
 

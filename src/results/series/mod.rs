@@ -10,21 +10,19 @@ mod colours;
 mod draw;
 mod figure;
 mod power;
-mod spool;
+mod rows;
 
 use crate::config::experiment::{Series, SeriesKind};
 use crate::config::{About, Experiment, Plan};
-use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+use crate::fabric::ids::NicId;
 use crate::fabric::series::Sample;
-use crate::fabric::topology::Names;
-use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
-use crate::results::missing::missing_for;
+use crate::results::data_table::{MissingFeature, NONE, Row, Spool, TableFiles};
 use crate::results::titled;
 use crate::run::{Recorder, Recording, Run, RunResult};
 use anyhow::{Context, anyhow};
 use colours::Colours;
 use flitwise_formats::sink::Sink;
-use spool::{NONE, Row, Spool};
+use rows::columns;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -44,7 +42,7 @@ pub struct SeriesFiles<'a> {
 
 /// The files of one series.
 struct Output {
-    tables: Vec<Box<dyn Table>>,
+    table: TableFiles,
     figure: Option<Sink>,
     /// For flows: how several of them share a NIC.
     shares: Option<Sink>,
@@ -81,7 +79,7 @@ impl<'a> SeriesFiles<'a> {
         }
         let outputs = series.record.iter().map(|&kind| {
             let columns = columns(kind, plan.experiment.fabric.topology.names());
-            let tables = data_table::open(dir, kind.name(), series.format, &columns)?;
+            let table = TableFiles::create(dir, kind.name(), series.format, &columns)?;
             let drawn = series.figure_lines > 0;
             let figure = drawn
                 .then(|| Sink::create(&dir.join(format!("{}.svg", kind.name()))))
@@ -91,7 +89,7 @@ impl<'a> SeriesFiles<'a> {
                 .then(|| Sink::create(&dir.join(SHARES)))
                 .transpose()?;
             Ok(Output {
-                tables,
+                table,
                 figure,
                 shares,
             })
@@ -162,11 +160,9 @@ impl<'a> SeriesFiles<'a> {
             let label = run.label();
             for row in spool.rows()? {
                 let row = row?;
-                for table in &mut output.tables {
-                    run.with_cells(&label, *kind, self.series.interval, &row, |cells| {
-                        table.row(cells)
-                    })?;
-                }
+                run.with_cells(&label, *kind, self.series.interval, &row, |cells| {
+                    output.table.row(cells)
+                })?;
             }
             if let Some(sink) = output.figure.take_if(|_| run.run == main) {
                 let request = figure::Request {
@@ -188,7 +184,7 @@ impl<'a> SeriesFiles<'a> {
                 }
             }
         }
-        output.tables.into_iter().try_for_each(Table::finish)
+        output.table.finish()
     }
 
     /// The run to draw: the experiment, or the last load that was begun.
@@ -230,6 +226,14 @@ fn finish_figure(_: Sink, _: &figure::Figure) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What `series` asks for and a build cannot write that has the features `parquet` and `plots` or not.
+fn missing_for(series: &Series, parquet: bool, plots: bool) -> Option<MissingFeature> {
+    if !parquet && series.format.has_parquet() {
+        return Some(MissingFeature::SERIES_PARQUET);
+    }
+    (!plots && series.figure_lines > 0).then_some(MissingFeature::SERIES_FIGURES)
+}
+
 impl Recorder for SeriesFiles<'_> {
     fn begin(&self, run: Run) -> Option<Recording<'_>> {
         let index = self.runs.iter().position(|files| files.run == run)?;
@@ -259,62 +263,6 @@ impl RunFiles<'_> {
             Run::Baseline(i) => format!("baseline-{}", i + 1),
             Run::Unloaded => "unloaded".to_owned(),
             Run::Ideal => "ideal".to_owned(),
-        }
-    }
-
-    /// Calls `write` with the row as cells, in the order of [`columns`].
-    fn with_cells<T>(
-        &self,
-        label: &str,
-        kind: SeriesKind,
-        interval: u64,
-        row: &Row,
-        write: impl FnOnce(&[Cell<'_>]) -> T,
-    ) -> T {
-        let units = self.experiment.fabric.units;
-        let ps = |ticks: u64| units.tick.ps(ticks);
-        let levels = &self.experiment.fabric.qos.service_levels;
-        let sl = |sl: u32| Cell::Text(levels.get(sl as usize).map_or("", |level| &level.name));
-        let [run, load] = [Cell::Text(label), self.load.map_or(Cell::Empty, Cell::Real)];
-        let time = Cell::Integer(ps(row.ticks));
-        let id = |id: u32| Cell::Integer(id.into());
-        let ([a, b, c], [x, y]) = (row.key, row.values);
-        let names = self.experiment.fabric.topology.names();
-        let nic = |id| names.map(|names| names.nic_label(NicId::new(id)));
-        match kind {
-            SeriesKind::Flows => {
-                let rate = Cell::Real(gbit_per_s(x, ps(interval)));
-                let mut cells = vec![run, load, time, id(a), id(b), sl(c), Cell::Integer(x), rate];
-                cells.extend([nic(a), nic(b)].into_iter().flatten().map(Cell::Text));
-                write(&cells)
-            }
-            SeriesKind::PortVls => {
-                let bytes = x.saturating_mul(units.flit_bytes.into());
-                let [flits, bytes, marked] = [x, bytes, y].map(Cell::Integer);
-                let at = SwitchPort::new(SwitchId::new(a), PortId::new(b));
-                let name = names.map(|names| names.port_label(at));
-                let mut cells = vec![run, load, time, id(a), id(b), id(c), flits, bytes, marked];
-                cells.extend(name.iter().map(|name| Cell::Text(name)));
-                write(&cells)
-            }
-            SeriesKind::Sources => {
-                let to = match c {
-                    NONE => Cell::Empty,
-                    nic => id(nic),
-                };
-                let [level, delay] = [x, ps(y)].map(Cell::Integer);
-                let mut cells = vec![run, load, time, id(a), sl(b), to, level, delay];
-                cells.extend(nic(a).map(Cell::Text));
-                write(&cells)
-            }
-            SeriesKind::Power => {
-                let (links, state) = (power::LINKS[a as usize & 1], power::STATES[b as usize & 3]);
-                let mean = x as f64 / interval as f64;
-                let watts = mean * power::watts(self.experiment, b);
-                let [links, state] = [links, state].map(Cell::Text);
-                let [mean, watts] = [mean, watts].map(Cell::Real);
-                write(&[run, load, time, links, state, mean, watts])
-            }
         }
     }
 }
@@ -375,68 +323,44 @@ impl Recorded {
     }
 }
 
-/// Gb/s of `bytes` in `ps`: an integer divided once, so that every machine prints the same
-/// digits.
-fn gbit_per_s(bytes: u64, ps: u64) -> f64 {
-    (u128::from(bytes) * 8000) as f64 / ps.max(1) as f64
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::TableFormat;
 
-/// The columns of a series; `docs/result.md` describes them.
-fn columns(kind: SeriesKind, names: Option<&Names>) -> Vec<Column<'static>> {
-    let column = |kind: ColumnKind, optional: bool| {
-        move |name: &'static str| Column {
-            name,
-            kind,
-            optional,
+    #[test]
+    fn errors_name_the_feature_and_what_to_do_without_it() {
+        let series = |format, figure_lines| Series {
+            interval: 1,
+            record: Vec::new(),
+            format,
+            baselines: false,
+            figure_lines,
+        };
+        let (csv, both) = (TableFormat::Csv, TableFormat::Both);
+        let cases = [
+            (series(csv, 0), false, false, None),
+            (series(both, 8), true, true, None),
+            (
+                series(both, 8),
+                false,
+                true,
+                Some(MissingFeature::SERIES_PARQUET),
+            ),
+            (
+                series(csv, 8),
+                true,
+                false,
+                Some(MissingFeature::SERIES_FIGURES),
+            ),
+        ];
+        for (series, parquet, plots, expected) in cases {
+            assert_eq!(missing_for(&series, parquet, plots), expected, "{series:?}");
         }
-    };
-    let text = column(ColumnKind::Text, false);
-    let integer = column(ColumnKind::Integer, false);
-    let real = column(ColumnKind::Real, false);
-    let mut columns = vec![
-        text("run"),
-        column(ColumnKind::Real, true)("load"),
-        integer("time_ps"),
-    ];
-    columns.extend(match kind {
-        SeriesKind::Flows => vec![
-            integer("from_nic"),
-            integer("to_nic"),
-            text("sl"),
-            integer("bytes"),
-            real("gbit_per_s"),
-        ],
-        SeriesKind::PortVls => [
-            "switch",
-            "port",
-            "vl",
-            "waiting_flits",
-            "waiting_bytes",
-            "marked",
-        ]
-        .map(integer)
-        .to_vec(),
-        SeriesKind::Sources => vec![
-            integer("nic"),
-            text("sl"),
-            column(ColumnKind::Integer, true)("to_nic"),
-            integer("control_level"),
-            integer("delay_ps"),
-        ],
-        SeriesKind::Power => vec![
-            text("links"),
-            text("state"),
-            real("mean_links"),
-            real("watts"),
-        ],
-    });
-    if names.is_some() {
-        columns.extend(match kind {
-            SeriesKind::Flows => vec![text("from_name"), text("to_name")],
-            SeriesKind::PortVls => vec![text("port_name")],
-            SeriesKind::Sources => vec![text("nic_name")],
-            SeriesKind::Power => Vec::new(),
-        });
+        assert_eq!(
+            MissingFeature::SERIES_PARQUET.to_string(),
+            "series.format: this build writes no Parquet files, for it lacks the feature `parquet`; \
+             build it with `--features parquet`, or set series.format = \"csv\""
+        );
     }
-    columns
 }

@@ -4,10 +4,18 @@ use crate::config::Experiment;
 use crate::fabric::series::Sample;
 use crate::fabric::stats::LinkStateTicks;
 
-/// Which links a row is of, by the first part of its key.
-pub(super) const LINKS: [&str; 2] = ["between switches", "of NICs"];
-/// Which state, by the second part.
-pub(super) const STATES: [&str; 4] = ["up", "down", "waking", "sleeping"];
+/// The links that a row is of, by the first part of its key.
+pub(crate) const LINKS: [&str; 2] = ["between switches", "of NICs"];
+/// Their state, by the second part.
+pub(crate) const STATES: [&str; 4] = ["up", "down", "waking", "sleeping"];
+
+pub(super) fn links(key: u32) -> &'static str {
+    LINKS[key as usize & 1]
+}
+
+pub(super) fn state(key: u32) -> &'static str {
+    STATES[key as usize & 3]
+}
 
 /// The rows of a sample: links, state, and ticks in it summed over the links.
 pub(super) fn rows(sample: &Sample) -> impl Iterator<Item = (u32, u32, u64)> {

@@ -12,6 +12,8 @@ mod perfetto;
 mod slices;
 mod tracker;
 
+#[cfg(not(feature = "perfetto"))]
+use super::MissingFeature;
 use super::link_end_named;
 use crate::config::Experiment;
 use crate::fabric::ids::NicId;
@@ -165,7 +167,7 @@ impl<'a> TimelineFile<'a> {
             #[cfg(feature = "perfetto")]
             TimelineFormat::Perfetto => Box::new(perfetto::Perfetto::new(Sink::create(path)?)?),
             #[cfg(not(feature = "perfetto"))]
-            TimelineFormat::Perfetto => return Err(super::missing::PERFETTO.into()),
+            TimelineFormat::Perfetto => return Err(MissingFeature::PERFETTO.into()),
         };
         let interval = interval.filter(|_| format != TimelineFormat::Csv);
         Ok(Self {

@@ -1,8 +1,7 @@
 //! The connections of checks as a table, `check`.
 
 use super::Check;
-use crate::config::experiment::SeriesFormat;
-use crate::results::data_table::{self, Cell, Column, ColumnKind, Table};
+use crate::results::data_table::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use anyhow::Context;
 use std::path::Path;
 
@@ -27,15 +26,15 @@ const COLUMNS: [Column<'static>; 9] = [
 pub fn write_check_table(
     dir: &Path,
     checks: &[(&str, &Check)],
-    format: SeriesFormat,
+    format: TableFormat,
 ) -> anyhow::Result<()> {
     let kept = (!checks.is_empty()).then_some(format);
-    data_table::remove_stale(dir, "check", kept)?;
+    TableFiles::remove_stale(dir, "check", kept)?;
     if checks.is_empty() {
         return Ok(());
     }
     let write = || -> anyhow::Result<()> {
-        let mut tables = data_table::open(dir, "check", format, &COLUMNS)?;
+        let mut table = TableFiles::create(dir, "check", format, &COLUMNS)?;
         for &(label, check) in checks {
             for level in &check.levels {
                 for c in &level.connections {
@@ -50,11 +49,11 @@ pub fn write_check_table(
                         Cell::Real(c.fair_share),
                         Cell::Real(c.simulated),
                     ];
-                    tables.iter_mut().try_for_each(|table| table.row(&row))?;
+                    table.row(&row)?;
                 }
             }
         }
-        tables.into_iter().try_for_each(Table::finish)
+        table.finish()
     };
     write().with_context(|| format!("cannot write the table `check` in `{}`", dir.display()))
 }
