@@ -86,7 +86,7 @@
 //! |---|---|
 //! | [`config`] | turns experiment files into plain data; errors name file, line, key, cause and cure |
 //! | [`run`] | runs a plan: experiment, baselines and loads, side by side, with progress, records and time series |
-//! | [`figure`] | figures as data, drawn as SVG, PDF and PNG |
+//! | [`figure`] | figures as data, drawn as SVG, PDF and PNG (the crate `flitwise-figure`) |
 //! | [`wiring`] | links drawn on their topology |
 //! | `report` | pages and figures from the directories of runs, studies and analyses (feature `report`) |
 //! | [`results`] | evaluates a run: times, slowdowns, latencies, links; writes `result.json`, tables and figures |
@@ -123,17 +123,16 @@
 
 pub mod config;
 pub mod explain;
-pub mod figure;
 pub mod oblivious;
 #[cfg(feature = "report")]
 pub mod report;
 pub mod results;
 pub mod run;
 pub mod study;
-pub mod wiring;
 
 pub use flitwise_base::{random, units};
 pub use flitwise_fabric as fabric;
+pub use flitwise_figure::{self as figure, wiring};
 pub use flitwise_formats as formats;
 pub use flitwise_replay as replay;
 pub use flitwise_replay::{convert, generate};

@@ -3,7 +3,7 @@
 use super::{CliError, tell};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use flitwise::figure::{Figure, FileFormat, MAX_WIDTH, MIN_WIDTH, encoded};
+use flitwise::figure::{EncodeError, Figure, FileFormat, MAX_WIDTH, MIN_WIDTH, encoded};
 use flitwise::report::{Kind, ReportError, Source, figures, open, page};
 use flitwise::results::MissingFeature;
 use flitwise_formats::sink::Sink;
@@ -118,9 +118,9 @@ pub(super) fn plot(args: &PlotArgs) -> Result<(), CliError> {
 }
 
 fn bytes(figure: &Figure, width: u32, format: FileFormat) -> Result<Vec<u8>, CliError> {
-    encoded(figure, width, format).map_err(|e| match e.downcast_ref::<MissingFeature>() {
-        Some(missing) => CliError::BadInput(missing.to_string()),
-        None => CliError::Failed(format!("{e:#}")),
+    encoded(figure, width, format).map_err(|e| match e {
+        EncodeError::NoPictures => CliError::BadInput(MissingFeature::PICTURES.to_string()),
+        e => CliError::Failed(e.to_string()),
     })
 }
 

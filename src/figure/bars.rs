@@ -1,8 +1,9 @@
 //! Upright bars with intervals: panels of groups, in each group a bar for each series.
 
+use super::canvas::{Anchor, Paint, Stroke, Style};
 use super::frame::{Frame, Swatch, TEXT, room_for};
 use super::scale::Scale;
-use super::svg::{Anchor, Paint, Stroke, Style, broken, fitted, width_of};
+use super::text::{broken, fitted, width_of};
 use super::{Axis, Estimate, number};
 
 /// Bars.
@@ -88,13 +89,15 @@ impl Names {
                 for (at, line) in (0..).zip(broken(name, NAME, room)) {
                     let y = bottom + 15.0 + LINE * f64::from(at);
                     let style = style.anchored(Anchor::Middle);
-                    frame.svg.text([middle, y], style, &line);
+                    frame.canvas.text([middle, y], style, &line);
                 }
             }
             Self::Upright(longest) => {
                 let style = style.anchored(Anchor::End).upright();
                 let name = fitted(name, NAME, longest);
-                frame.svg.text([middle + 4.0, bottom + 7.0], style, &name);
+                frame
+                    .canvas
+                    .text([middle + 4.0, bottom + 7.0], style, &name);
             }
         }
     }
@@ -176,13 +179,13 @@ impl Bars {
             names.draw(frame, &group.name, [middle, y + h], group_width - 4.0);
         }
         frame
-            .svg
+            .canvas
             .line([x, base], [x + w, base], Stroke::new(Paint::Ink, 1.0));
         if !self.groups.is_empty() {
             let style = Style::new(TEXT, Paint::Muted).anchored(Anchor::Middle);
             let name = fitted(&self.groups, TEXT, w);
             let below = y + h + names.room() + 16.0;
-            frame.svg.text([x + w / 2.0, below], style, &name);
+            frame.canvas.text([x + w / 2.0, below], style, &name);
         }
     }
 
@@ -219,10 +222,12 @@ fn bar_of(
         Stroke::new(Paint::Surface, 3.2),
         Stroke::new(Paint::Ink, 1.2),
     ] {
-        frame.svg.line([middle, ends[0]], [middle, ends[1]], stroke);
+        frame
+            .canvas
+            .line([middle, ends[0]], [middle, ends[1]], stroke);
         for end in ends {
             frame
-                .svg
+                .canvas
                 .line([middle - cap, end], [middle + cap, end], stroke);
         }
     }

@@ -1,15 +1,17 @@
 //! Curves: measures over loads, distributions, time series.
 
 use super::Axis;
-use super::frame::{Frame, Swatch, room_beyond, room_for, series_stroke};
+use super::canvas::{COLOURS, DASHES, Paint, Stroke};
+use super::frame::{Frame, room_beyond, room_for};
 use super::scale::Scale;
-use super::svg::{Paint, Stroke};
 
 /// Curves in panels that share their axes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Curves {
     /// The horizontal axis.
     pub x: Axis,
+    /// The end of the horizontal axis; `None`: the last point.
+    pub x_end: Option<f64>,
     /// It is logarithmic.
     pub log_x: bool,
     /// The vertical axis.
@@ -18,10 +20,23 @@ pub struct Curves {
     pub log_y: bool,
     /// Points have marks.
     pub marks: bool,
+    /// The surfaces between the lines are filled; each line is above the one before.
+    pub stacked: bool,
     /// Names of the series, over all panels.
     pub series: Vec<String>,
+    /// The style of each series; if empty, each has that of its number.
+    pub styles: Vec<SeriesStyle>,
     /// The panels.
     pub panels: Vec<CurvePanel>,
+}
+
+/// The style of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeriesStyle {
+    /// The colour, dashes and mark of this number, which are the same in all figures.
+    Number(usize),
+    /// Grey, for what has no name of its own.
+    Rest,
 }
 
 /// A panel.
@@ -53,27 +68,78 @@ pub struct CurvePoint {
     pub half: Option<f64>,
     /// Drawn hollow: it is less certain than others, as the note says.
     pub hollow: bool,
+    /// Crossed out, as the note says.
+    pub crossed: bool,
 }
 
 const HEIGHT: f64 = 220.0;
 
+impl CurvePoint {
+    /// A point that is certain.
+    #[must_use]
+    pub fn at(x: f64, y: f64) -> Self {
+        Self {
+            x,
+            y,
+            ..Self::default()
+        }
+    }
+}
+
+/// Half the width of a cross.
+const CROSS: f64 = 5.5;
+
+impl SeriesStyle {
+    /// The line; without marks, series that share a colour differ in dashes.
+    fn stroke(self, marks: bool) -> Stroke {
+        let (paint, turn) = match self {
+            Self::Number(at) if marks => (Paint::Series(at), at),
+            Self::Number(at) => (Paint::Series(at), at + at / COLOURS),
+            Self::Rest => (Paint::Grid, 0),
+        };
+        let dashes = DASHES[turn % DASHES.len()];
+        Stroke {
+            dashes,
+            ..Stroke::new(paint, 1.8)
+        }
+    }
+
+    /// The surface below the line.
+    fn fill(self) -> Paint {
+        match self {
+            Self::Number(at) if at < COLOURS => Paint::Series(at),
+            Self::Number(at) => Paint::Pale(at),
+            Self::Rest => Paint::Grid,
+        }
+    }
+
+    /// The number that says which mark it has.
+    fn mark(self) -> usize {
+        match self {
+            Self::Number(at) => at,
+            Self::Rest => COLOURS - 1,
+        }
+    }
+}
+
 impl Curves {
     pub(super) fn draw(&self, frame: &mut Frame) {
-        let swatch = if self.marks {
-            Swatch::LineWithMark
-        } else {
-            Swatch::Line
-        };
-        frame.legend(&self.series, swatch);
+        self.legend(frame);
         let [x_range, y_range] = self.ranges();
-        let upright = |pixels| match self.log_y {
-            true => Scale::logarithmic(y_range, pixels),
-            false => Scale::linear(y_range, pixels),
+        let upright = |pixels| {
+            if self.log_y {
+                Scale::logarithmic(y_range, pixels)
+            } else {
+                Scale::linear(y_range, pixels)
+            }
         };
         let left = room_for(&upright([HEIGHT, 0.0]));
-        let lying = |pixels| match self.log_x {
-            true => Scale::logarithmic(x_range, pixels),
-            false => Scale::exact(x_range, pixels),
+        let lying = |pixels| {
+            if self.log_x {
+                Scale::logarithmic(x_range, pixels)
+            } else {
+                Scale::exact(x_range, pixels)
+            }
         };
         let right = room_beyond(&lying([0.0, frame.width - left]));
         let names: Vec<String> = self.panels.iter().map(|panel| panel.name.clone()).collect();
@@ -87,29 +153,93 @@ impl Curves {
             if first {
                 frame.side(*area, &self.y.label());
             }
+            if self.stacked {
+                self.areas(frame, panel, &lying, &scale);
+            }
             frame.foot(*area, &lying, &self.x);
-            for line in &panel.lines {
-                self.line(frame, line, &lying, &scale);
+            if !self.stacked {
+                for line in &panel.lines {
+                    self.line(frame, line, &lying, &scale);
+                }
             }
         }
     }
 
+    fn style(&self, series: usize) -> SeriesStyle {
+        let style = self.styles.get(series);
+        style.copied().unwrap_or(SeriesStyle::Number(series))
+    }
+
+    /// The names of the series; of areas in the order in which they lie on each other.
+    fn legend(&self, frame: &mut Frame) {
+        let mut series: Vec<usize> = (0..self.series.len()).collect();
+        if self.stacked {
+            series.reverse();
+        }
+        let names: Vec<&str> = series.iter().map(|&at| self.series[at].as_str()).collect();
+        frame.keys(&names, |frame, at, [x, y]| {
+            let style = self.style(series[at]);
+            if self.stacked {
+                let area = [x + 4.0, y - 6.0, 16.0, 12.0];
+                frame.canvas.rect(area, style.fill(), None);
+                return;
+            }
+            let stroke = style.stroke(self.marks);
+            frame.canvas.line([x, y], [x + 22.0, y], stroke);
+            if self.marks {
+                frame.mark(style.mark(), [x + 11.0, y], false);
+            }
+        });
+    }
+
     fn line(&self, frame: &mut Frame, line: &Line, x: &Scale, y: &Scale) {
+        let style = self.style(line.series);
         let points = line.points.iter();
         let path: Vec<[f64; 2]> = points.map(|p| [x.at(p.x), y.at(p.y)]).collect();
-        frame.svg.path(&path, series_stroke(line.series));
+        let stroke = style.stroke(self.marks);
+        frame.canvas.path(&path, stroke);
+        // A line needs two ends.
+        let marks = self.marks || path.len() == 1;
         for (point, [px, py]) in line.points.iter().zip(path) {
             if let Some(half) = point.half.filter(|half| *half > 0.0) {
                 let ends = [point.y - half, point.y + half].map(|value| y.at(value));
-                let stroke = Stroke::new(Paint::Series(line.series), 1.2);
-                frame.svg.line([px, ends[0]], [px, ends[1]], stroke);
+                let stroke = Stroke::new(stroke.paint, 1.2);
+                frame.canvas.line([px, ends[0]], [px, ends[1]], stroke);
                 for end in ends {
-                    frame.svg.line([px - 3.0, end], [px + 3.0, end], stroke);
+                    frame.canvas.line([px - 3.0, end], [px + 3.0, end], stroke);
                 }
             }
-            if self.marks {
-                frame.mark(line.series, [px, py], point.hollow);
+            if marks {
+                frame.mark(style.mark(), [px, py], point.hollow);
             }
+            if point.crossed {
+                let stroke = Stroke::new(Paint::Ink, 1.2);
+                for side in [-CROSS, CROSS] {
+                    let ends = [[px - CROSS, py - side], [px + CROSS, py + side]];
+                    frame.canvas.line(ends[0], ends[1], stroke);
+                }
+            }
+        }
+    }
+
+    /// The surface between each line and the one below it, which is the axis for the first.
+    fn areas(&self, frame: &mut Frame, panel: &CurvePanel, x: &Scale, y: &Scale) {
+        let mut below: Option<Vec<[f64; 2]>> = None;
+        for line in &panel.lines {
+            let point = |p: &CurvePoint| [x.at(p.x), y.at(p.y)];
+            let mut path: Vec<[f64; 2]> = line.points.iter().map(point).collect();
+            if let [[_, at]] = path[..] {
+                // A surface needs a width.
+                let ends = [0.0, self.x_end.unwrap_or(0.0)];
+                path = ends.map(|end| [x.at(end), at]).to_vec();
+            }
+            let base =
+                below.unwrap_or_else(|| path.iter().map(|[px, _]| [*px, y.at(0.0)]).collect());
+            let outline: Vec<[f64; 2]> = path.iter().chain(base.iter().rev()).copied().collect();
+            frame.canvas.area(&outline, self.style(line.series).fill());
+            // A pale line between them, for those that do not see the colours.
+            frame.canvas.path(&base, Stroke::new(Paint::Surface, 0.8));
+            below = Some(path);
         }
     }
 
@@ -119,25 +249,24 @@ impl Curves {
         let points = || lines().flat_map(|line| &line.points);
         let xs = || points().map(|p| p.x);
         let high_x = xs().fold(0.0, f64::max);
-        let x = match self.log_x {
-            true => {
-                let low = xs().filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
-                [if low.is_finite() { low } else { 1.0 }, high_x]
-            }
-            false => [0.0, if self.marks { high_x * 1.03 } else { high_x }],
+        let x = if self.log_x {
+            let low = xs().filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
+            [if low.is_finite() { low } else { 1.0 }, high_x]
+        } else {
+            let end = if self.marks { high_x * 1.03 } else { high_x };
+            [0.0, self.x_end.unwrap_or(end)]
         };
         let low = |p: &CurvePoint| p.y - p.half.unwrap_or(0.0);
         let high = points()
             .map(|p| p.y + p.half.unwrap_or(0.0))
             .fold(0.0, f64::max);
-        let y = match self.log_y {
-            true => {
-                let above = points().map(low).filter(|y| *y > 0.0);
-                let low = above.fold(f64::INFINITY, f64::min);
-                let low = if low.is_finite() { low } else { 1.0 };
-                [low / 1.3, high * 1.3]
-            }
-            false => [points().map(low).fold(0.0, f64::min), high],
+        let y = if self.log_y {
+            let above = points().map(low).filter(|y| *y > 0.0);
+            let low = above.fold(f64::INFINITY, f64::min);
+            let low = if low.is_finite() { low } else { 1.0 };
+            [low / 1.3, high * 1.3]
+        } else {
+            [points().map(low).fold(0.0, f64::min), high]
         };
         [x, y]
     }

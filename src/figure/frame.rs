@@ -1,7 +1,8 @@
 //! What surrounds a chart: title, note, legend, and the axes of a panel.
 
+use super::canvas::{Anchor, COLOURS, Canvas, Paint, Sheet, Stroke, Style};
 use super::scale::Scale;
-use super::svg::{Anchor, COLOURS, DASHES, Paint, Stroke, Style, Svg, broken, fitted, width_of};
+use super::text::{broken, fitted, width_of};
 use super::{Axis, Figure, Theme};
 
 /// Size of most text.
@@ -13,20 +14,19 @@ const GAP: f64 = 14.0;
 
 /// A figure that is being drawn from top to bottom.
 pub(super) struct Frame {
-    pub svg: Svg,
+    pub canvas: Canvas,
     pub width: f64,
     /// Where the next part begins.
     pub y: f64,
 }
 
-/// How the legend shows a series.
+/// How the legend of surfaces shows a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Swatch {
     /// A colour alone.
     Plain,
+    /// With its pattern.
     Fill,
-    Line,
-    LineWithMark,
 }
 
 /// The plotting areas of panels that share their axes.
@@ -39,7 +39,7 @@ pub(super) struct Panels {
 impl Frame {
     pub(super) fn begin(figure: &Figure, width: f64, theme: Theme) -> Self {
         let mut frame = Self {
-            svg: Svg::new(theme),
+            canvas: Canvas::default(),
             width,
             y: MARGIN,
         };
@@ -54,15 +54,28 @@ impl Frame {
     pub(super) fn lines(&mut self, text: &str, style: Style) {
         for line in broken(text, style.size, self.width - 2.0 * MARGIN) {
             self.y += style.size + 3.0;
-            self.svg.text([MARGIN, self.y - 2.0], style, &line);
+            self.canvas.text([MARGIN, self.y - 2.0], style, &line);
         }
         if !text.is_empty() {
             self.y += 3.0;
         }
     }
 
-    /// The names of the series, from left to right in as many lines as that takes.
+    /// The names of the series, each with its surface.
     pub(super) fn legend(&mut self, names: &[String], swatch: Swatch) {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.keys(&names, |frame, at, [x, y]| {
+            let area = [x + 4.0, y - 6.0, 16.0, 12.0];
+            match swatch {
+                Swatch::Plain => frame.canvas.rect(area, Paint::Series(at), None),
+                Swatch::Fill => frame.fill(at, area, None),
+            }
+        });
+    }
+
+    /// Names from left to right in as many lines as that takes; `draw` puts beside each, by its place among them, what it
+    /// stands for.
+    pub(super) fn keys(&mut self, names: &[&str], draw: impl Fn(&mut Self, usize, [f64; 2])) {
         if names.is_empty() {
             return;
         }
@@ -77,22 +90,10 @@ impl Frame {
                 x = MARGIN;
                 self.y += TEXT + 6.0;
             }
-            let y = self.y + TEXT / 2.0;
-            match swatch {
-                Swatch::Plain => {
-                    self.svg
-                        .rect([x + 4.0, y - 6.0, 16.0, 12.0], Paint::Series(at), None);
-                }
-                Swatch::Fill => self.fill(at, [x + 4.0, y - 6.0, 16.0, 12.0], None),
-                Swatch::Line | Swatch::LineWithMark => {
-                    self.svg.line([x, y], [x + 22.0, y], series_stroke(at));
-                    if swatch == Swatch::LineWithMark {
-                        self.mark(at, [x + 11.0, y], false);
-                    }
-                }
-            }
+            draw(self, at, [x, self.y + TEXT / 2.0]);
             let style = Style::new(TEXT, Paint::Ink);
-            self.svg.text([x + key, self.y + TEXT - 1.5], style, &name);
+            let base = self.y + TEXT - 1.5;
+            self.canvas.text([x + key, base], style, &name);
             x += wide + gap;
         }
         self.y += TEXT + 10.0;
@@ -100,7 +101,7 @@ impl Frame {
 
     /// A surface in the colour and pattern of a series.
     pub(super) fn fill(&mut self, series: usize, [x, y, w, h]: [f64; 4], says: Option<&str>) {
-        self.svg.rect([x, y, w, h], Paint::Series(series), says);
+        self.canvas.rect([x, y, w, h], Paint::Series(series), says);
         let light = Stroke::new(Paint::Surface, 1.2);
         // Series that have the same colour differ in stripes, and so do neighbours without colours.
         let steep = series % 3 == 1;
@@ -111,7 +112,7 @@ impl Frame {
         if flat {
             let mut at = 4.0;
             while at < h - 1.0 {
-                self.svg.line([x, y + at], [x + w, y + at], light);
+                self.canvas.line([x, y + at], [x + w, y + at], light);
                 at += 5.0;
             }
         }
@@ -120,7 +121,7 @@ impl Frame {
             while at < w + h - 1.0 {
                 let from = [x + (at - h).max(0.0), y + at.min(h)];
                 let to = [x + at.min(w), y + (at - w).max(0.0)];
-                self.svg.line(from, to, light);
+                self.canvas.line(from, to, light);
                 at += 7.0;
             }
         }
@@ -137,22 +138,22 @@ impl Frame {
                 .collect()
         };
         match series % 5 {
-            0 => self.svg.circle([x, y], r - 0.4, paint, hollow),
+            0 => self.canvas.circle([x, y], r - 0.4, paint, hollow),
             1 => {
                 let square = of(&[[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]]);
-                self.svg.shape(&square, paint, hollow);
+                self.canvas.shape(&square, paint, hollow);
             }
             2 => {
                 let triangle = of(&[[0.0, -1.2], [1.1, 0.8], [-1.1, 0.8]]);
-                self.svg.shape(&triangle, paint, hollow);
+                self.canvas.shape(&triangle, paint, hollow);
             }
             3 => {
                 let diamond = of(&[[0.0, -1.3], [1.2, 0.0], [0.0, 1.3], [-1.2, 0.0]]);
-                self.svg.shape(&diamond, paint, hollow);
+                self.canvas.shape(&diamond, paint, hollow);
             }
             _ => {
                 let triangle = of(&[[0.0, 1.2], [1.1, -0.8], [-1.1, -0.8]]);
-                self.svg.shape(&triangle, paint, hollow);
+                self.canvas.shape(&triangle, paint, hollow);
             }
         }
     }
@@ -201,7 +202,7 @@ impl Frame {
                 .anchored(Anchor::Middle);
             let name = fitted(name, TEXT + 0.5, wide);
             if !name.is_empty() {
-                self.svg.text([x + wide / 2.0, y - 7.0], style, &name);
+                self.canvas.text([x + wide / 2.0, y - 7.0], style, &name);
             }
             areas.push([x, y, wide, height]);
         }
@@ -214,11 +215,11 @@ impl Frame {
         let [x, _, w, _] = area;
         for (value, label) in scale.ticks() {
             let y = scale.at(value);
-            self.svg
+            self.canvas
                 .line([x, y], [x + w, y], Stroke::new(Paint::Grid, 1.0));
             if numbers {
                 let style = Style::new(TEXT - 0.5, Paint::Ink).anchored(Anchor::End);
-                self.svg.text([x - 6.0, y + 4.0], style, &label);
+                self.canvas.text([x - 6.0, y + 4.0], style, &label);
             }
         }
     }
@@ -227,12 +228,12 @@ impl Frame {
     pub(super) fn foot(&mut self, area: [f64; 4], scale: &Scale, axis: &Axis) {
         let [x, y, w, h] = area;
         let bottom = y + h;
-        self.svg
+        self.canvas
             .line([x, bottom], [x + w, bottom], Stroke::new(Paint::Ink, 1.0));
         let mut free = f64::NEG_INFINITY;
         for (value, label) in scale.ticks() {
             let at = scale.at(value);
-            self.svg.line(
+            self.canvas.line(
                 [at, bottom],
                 [at, bottom + 4.0],
                 Stroke::new(Paint::Ink, 1.0),
@@ -243,11 +244,12 @@ impl Frame {
             }
             free = at + half + 4.0;
             let style = Style::new(TEXT - 0.5, Paint::Ink).anchored(Anchor::Middle);
-            self.svg.text([at, bottom + 17.0], style, &label);
+            self.canvas.text([at, bottom + 17.0], style, &label);
         }
         let style = Style::new(TEXT, Paint::Muted).anchored(Anchor::Middle);
         let label = fitted(&axis.label(), TEXT, w);
-        self.svg.text([x + w / 2.0, bottom + 34.0], style, &label);
+        self.canvas
+            .text([x + w / 2.0, bottom + 34.0], style, &label);
     }
 
     /// What the vertical axis of the panels in a row counts, at the far left.
@@ -257,7 +259,7 @@ impl Frame {
             .anchored(Anchor::Middle)
             .upright();
         let label = fitted(label, TEXT, h + 30.0);
-        self.svg.text([MARGIN + 9.0, y + h / 2.0], style, &label);
+        self.canvas.text([MARGIN + 9.0, y + h / 2.0], style, &label);
     }
 
     /// The scale of shades, with numbers at its ends.
@@ -268,29 +270,25 @@ impl Frame {
         let mut x = MARGIN;
         for text in [name, ends[0]] {
             let text = fitted(text, TEXT, (self.width - 2.0 * MARGIN) * 0.6);
-            self.svg.text([x, base], style, &text);
+            self.canvas.text([x, base], style, &text);
             x += width_of(&text, TEXT) + 8.0;
         }
-        for at in 0..super::svg::STEPS {
+        for at in 0..super::canvas::STEPS {
             let step = [x + 11.0 * at as f64, self.y, 11.0, 12.0];
-            self.svg.rect(step, Paint::Shade(at), None);
+            self.canvas.rect(step, Paint::Shade(at), None);
         }
-        x += 11.0 * super::svg::STEPS as f64 + 8.0;
-        self.svg.text([x, base], style, ends[1]);
+        x += 11.0 * super::canvas::STEPS as f64 + 8.0;
+        self.canvas.text([x, base], style, ends[1]);
         self.y += TEXT + 12.0;
     }
 
-    pub(super) fn finish(self, figure: &Figure) -> String {
-        self.svg.finish(self.width, self.y + MARGIN, &figure.title)
-    }
-}
-
-/// The line of a series.
-pub(super) fn series_stroke(series: usize) -> Stroke {
-    Stroke {
-        paint: Paint::Series(series),
-        width: 1.8,
-        dashes: DASHES[series % DASHES.len()],
+    pub(super) fn finish(self, figure: &Figure) -> Sheet {
+        Sheet {
+            width: self.width.ceil(),
+            height: (self.y + MARGIN).ceil(),
+            label: figure.title.clone(),
+            shapes: self.canvas.0,
+        }
     }
 }
 

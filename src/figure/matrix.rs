@@ -1,8 +1,9 @@
 //! A matrix of shades.
 
+use super::canvas::{Anchor, Paint, STEPS, Stroke, Style};
 use super::frame::{Frame, MARGIN, TEXT};
 use super::number;
-use super::svg::{Anchor, Paint, STEPS, Stroke, Style, width_of};
+use super::text::width_of;
 
 /// A matrix.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,16 +55,16 @@ impl Matrix {
             let box_ = [at[0], at[1], side - gap, side - gap];
             match self.cells.len() <= MOST_TOOLTIPS {
                 true => frame
-                    .svg
+                    .canvas
                     .rect(box_, Paint::Shade(part), Some(&self.says(cell))),
                 false => shades[part].push(box_),
             }
         }
         for (part, boxes) in shades.iter().enumerate() {
-            frame.svg.rects(boxes, Paint::Shade(part));
+            frame.canvas.rects(boxes, Paint::Shade(part));
         }
         frame
-            .svg
+            .canvas
             .frame([x, y, end, end], Stroke::new(Paint::Muted, 1.0));
         let every = (15.0 / side).ceil().max(1.0) as usize;
         let wide = self
@@ -77,20 +78,20 @@ impl Matrix {
             let style = Style::new(TEXT - 1.0, Paint::Ink);
             if at % every == 0 {
                 let style = style.anchored(Anchor::End);
-                frame.svg.text([x - 4.0, y + middle + 4.0], style, name);
+                frame.canvas.text([x - 4.0, y + middle + 4.0], style, name);
             }
             if at % apart == 0 {
                 let style = style.anchored(Anchor::Middle);
-                frame.svg.text([x + middle, y - 4.0], style, name);
+                frame.canvas.text([x + middle, y - 4.0], style, name);
             }
         }
         let style = Style::new(TEXT, Paint::Muted).anchored(Anchor::Middle);
         frame
-            .svg
+            .canvas
             .text([x + end / 2.0, y - 20.0], style, &self.columns);
         let upright = style.upright();
         frame
-            .svg
+            .canvas
             .text([MARGIN + 9.0, y + end / 2.0], upright, &self.rows);
         frame.y = y + end + 4.0;
     }

@@ -1,8 +1,9 @@
 //! Nodes and links, each direction of a link as a line of its own, shaded and thick by how much it is used.
 
+use super::canvas::{Anchor, Paint, STEPS, Stroke, Style};
 use super::frame::{Frame, MARGIN, TEXT};
 use super::number;
-use super::svg::{Anchor, Paint, STEPS, Stroke, Style, fitted};
+use super::text::fitted;
 
 /// A network.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -92,7 +93,7 @@ impl Network {
                 (0.8 + 3.2 * used / full) * thin,
             );
             let says = link.says[side].as_str();
-            frame.svg.bend(path, stroke, Some(says).filter(|_| say));
+            frame.canvas.bend(path, stroke, Some(says).filter(|_| say));
         }
         self.nodes(frame, at);
         let mut tags: Vec<(usize, [[f64; 2]; 3])> = Vec::new();
@@ -104,7 +105,9 @@ impl Network {
         for (height, name) in &self.rows {
             let style = Style::new(TEXT, Paint::Muted);
             let name = fitted(name, TEXT, left - MARGIN - 4.0);
-            frame.svg.text([MARGIN, y + h * height + 4.0], style, &name);
+            frame
+                .canvas
+                .text([MARGIN, y + h * height + 4.0], style, &name);
         }
         frame.y = y + h + 22.0;
     }
@@ -133,7 +136,7 @@ impl Network {
             let box_ = [x - size, y - size, 2.0 * size, 2.0 * size];
             let says = Some(node.name.as_str()).filter(|_| self.nodes.len() <= MOST_TOOLTIPS);
             let paint = if node.small { Paint::Muted } else { Paint::Ink };
-            frame.svg.rect(box_, paint, says);
+            frame.canvas.rect(box_, paint, says);
         }
     }
 }
@@ -146,18 +149,20 @@ fn draw_tags(frame: &mut Frame, mut tags: Vec<(usize, [[f64; 2]; 3])>) {
     for (tag, path) in tags {
         let (on_link, spot) = free_spot(path, &taken, frame.width);
         if on_link != spot {
-            frame.svg.line(on_link, spot, Stroke::new(Paint::Ink, 0.8));
+            frame
+                .canvas
+                .line(on_link, spot, Stroke::new(Paint::Ink, 0.8));
         }
         taken.push(spot);
         spots.push((tag, spot));
     }
     for (tag, spot) in spots {
-        frame.svg.circle(spot, TAG, Paint::Ink, true);
+        frame.canvas.circle(spot, TAG, Paint::Ink, true);
         let style = Style::new(TEXT - 2.0, Paint::Ink)
             .bold()
             .anchored(Anchor::Middle);
         frame
-            .svg
+            .canvas
             .text([spot[0], spot[1] + 3.6], style, &tag.to_string());
     }
 }

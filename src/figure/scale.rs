@@ -138,6 +138,17 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// Returns the unit in which `ps` picoseconds have few digits, with the factor to it.
+#[must_use]
+pub fn time_unit(ps: f64) -> (f64, &'static str) {
+    match ps {
+        ps if ps >= 10e12 => (1e-12, "s"),
+        ps if ps >= 10e9 => (1e-9, "ms"),
+        ps if ps >= 10e6 => (1e-6, "µs"),
+        _ => (1e-3, "ns"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,10 @@
 //! What rows of something do over time.
 
 use super::Axis;
+use super::canvas::{Anchor, Paint, Style};
 use super::frame::{Frame, MARGIN, Swatch, TEXT};
 use super::scale::Scale;
-use super::svg::{Anchor, Paint, Style, fitted, width_of};
+use super::text::{fitted, width_of};
 
 /// What rows of something do over time.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -58,7 +59,7 @@ impl Spans {
                 let style = Style::new(TEXT - 1.0, Paint::Ink).anchored(Anchor::End);
                 let name = fitted(&row.name, TEXT - 1.0, left - 22.0);
                 frame
-                    .svg
+                    .canvas
                     .text([x - 5.0, top + pitch / 2.0 + 4.0], style, &name);
             }
             for span in &row.spans {
@@ -71,12 +72,14 @@ impl Spans {
         }
         for (does, boxes) in boxes.iter().enumerate() {
             // A colour is enough: stripes would hide the pattern of the rows.
-            frame.svg.rects(boxes, Paint::Series(does));
+            frame.canvas.rects(boxes, Paint::Series(does));
         }
         let style = Style::new(TEXT, Paint::Muted)
             .anchored(Anchor::Middle)
             .upright();
-        frame.svg.text([MARGIN + 9.0, y + h / 2.0], style, &self.of);
+        frame
+            .canvas
+            .text([MARGIN + 9.0, y + h / 2.0], style, &self.of);
         frame.foot([x, y, w, h], &scale, &self.x);
         frame.y = y + h + 42.0;
     }

@@ -1,8 +1,9 @@
 //! Lying bars made of parts: where something goes.
 
+use super::canvas::{Anchor, Paint, Stroke, Style};
 use super::frame::{Frame, MARGIN, Swatch, TEXT};
 use super::scale::Scale;
-use super::svg::{Anchor, Paint, Stroke, Style, fitted, width_of};
+use super::text::{fitted, width_of};
 use super::{Axis, number};
 
 /// Bars made of parts.
@@ -45,7 +46,7 @@ impl Stacks {
         for (value, _) in scale.ticks() {
             let at = scale.at(value);
             frame
-                .svg
+                .canvas
                 .line([at, y], [at, y + h], Stroke::new(Paint::Grid, 1.0));
         }
         for (at, stack) in self.stacks.iter().enumerate() {
@@ -53,7 +54,7 @@ impl Stacks {
             let style = Style::new(TEXT, Paint::Ink).anchored(Anchor::End);
             let name = fitted(&stack.name, TEXT, left - 8.0);
             frame
-                .svg
+                .canvas
                 .text([x - 6.0, top + BAR / 2.0 + 4.0], style, &name);
             let mut sum = 0.0;
             for (part, size) in stack.parts.iter().enumerate() {

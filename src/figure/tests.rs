@@ -41,6 +41,7 @@ fn figures() -> Vec<Figure> {
                 y: *y,
                 half: Some(0.1),
                 hollow: x == 2,
+                crossed: x == 1,
             })
             .collect(),
     };
@@ -66,7 +67,15 @@ fn figures() -> Vec<Figure> {
             parts: vec![1.0, 2.0],
         }],
     });
-    let charts = [bars(false), bars(true), curves(false), curves(true), stacks];
+    let column = Chart::Column(vec![stacks.clone(), stacks.clone()]);
+    let charts = [
+        bars(false),
+        bars(true),
+        curves(false),
+        curves(true),
+        stacks,
+        column,
+    ];
     let figure = |chart| Figure {
         title: "A title".into(),
         note: "A note.".into(),
@@ -102,7 +111,7 @@ fn figures_are_the_same_each_time_and_at_any_width() {
     }
 }
 
-#[cfg(feature = "plots")]
+#[cfg(feature = "pictures")]
 #[test]
 fn figures_become_pdf_and_png() {
     for figure in figures() {
@@ -112,6 +121,60 @@ fn figures_become_pdf_and_png() {
         let png = encoded(&figure, 600, FileFormat::Png).unwrap();
         assert!(png.starts_with(b"\x89PNG"));
     }
+}
+
+/// The surfaces of the first series, each a path to the right, down, and back.
+#[cfg(feature = "pictures")]
+fn surfaces(svg: &str) -> Vec<[f64; 4]> {
+    let surface = |line: &str| {
+        let numbers = line.split('"').nth(1).unwrap();
+        let numbers = numbers.split(['M', ' ', 'h', 'v']).skip(1).take(4);
+        let numbers: Vec<f64> = numbers.map(|number| number.parse().unwrap()).collect();
+        <[f64; 4]>::try_from(numbers).unwrap()
+    };
+    let surfaces = svg
+        .lines()
+        .filter(|line| line.ends_with("fill=\"#0072b2\"/>"));
+    surfaces.map(surface).collect()
+}
+
+#[cfg(feature = "pictures")]
+#[test]
+fn pixels_are_where_svg_has_surfaces_and_text() {
+    let figure = figures().remove(4);
+    let surfaces = surfaces(&figure.draw(600, Theme::File));
+    // In the legend, and the bar.
+    assert_eq!(surfaces.len(), 2);
+    let png = encoded(&figure, 600, FileFormat::Png).unwrap();
+    let pixels = tiny_skia::Pixmap::decode_png(&png).unwrap();
+    assert_eq!(pixels.width(), 1200);
+    let colour = |x: f64, y: f64| {
+        let pixel = pixels.pixel((2.0 * x) as u32, (2.0 * y) as u32).unwrap();
+        [pixel.red(), pixel.green(), pixel.blue()]
+    };
+    for [x, y, w, h] in surfaces {
+        assert_eq!(colour(x + w / 2.0, y + h / 2.0), [0x00, 0x72, 0xb2]);
+        assert_ne!(colour(x - 2.0, y + h / 2.0), [0x00, 0x72, 0xb2]);
+    }
+    // The title is at the left of the top.
+    let title = (0..60).flat_map(|x| (8..28).map(move |y| (f64::from(x), f64::from(y))));
+    let dark = title.filter(|&(x, y)| colour(x, y)[0] < 0x80).count();
+    assert!((40..600).contains(&dark), "{dark}");
+}
+
+#[cfg(feature = "pictures")]
+#[test]
+fn the_text_of_a_pdf_can_be_searched() {
+    let pdf = encoded(&figures()[0], 600, FileFormat::Pdf).unwrap();
+    let contains = |part: &[u8]| pdf.windows(part.len()).any(|at| at == part);
+    // The first letters are those of `A title`, by their numbers.
+    for (number, shown) in [(1, 'A'), (2, ' '), (3, 't'), (4, 'i')] {
+        let pair = format!("<{number:04X}> <{:04X}>", u32::from(shown));
+        assert!(contains(pair.as_bytes()), "{pair}");
+    }
+    assert!(contains(b"/FontFile2") && contains(b"/Title"));
+    // A part of the font, which has 757 kB.
+    assert!(pdf.len() < 40_000, "{}", pdf.len());
 }
 
 #[test]
@@ -143,7 +206,7 @@ fn the_last_number_of_an_axis_is_inside_the_figure() {
     let label = &svg[..before.unwrap()];
     let at = &label[label.rfind("x=\"").unwrap() + 3..];
     let at: f64 = at[..at.find('"').unwrap()].parse().unwrap();
-    let half = super::svg::width_of("100", 11.5) / 2.0;
+    let half = super::text::width_of("100", 11.5) / 2.0;
     assert!(at + half < 350.0, "{at}");
 }
 

@@ -195,11 +195,7 @@ impl Bins {
         if all == 0 {
             return Vec::new();
         }
-        let point = |x: f64, y: f64| CurvePoint {
-            x: x.max(0.0),
-            y,
-            ..CurvePoint::default()
-        };
+        let point = |x: f64, y: f64| CurvePoint::at(x.max(0.0), y);
         let mut points = vec![point(self.first, 0.0)];
         for (bin, count) in counts.iter().enumerate() {
             let part = 100.0 * *count as f64 / all as f64;

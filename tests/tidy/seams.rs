@@ -77,24 +77,6 @@ fn the_replay_knows_no_engine() {
 }
 
 #[test]
-fn figures_know_no_run() {
-    for dir in ["src/figure", "src/wiring"] {
-        forbid(
-            dir,
-            &[
-                "crate::fabric",
-                "crate::replay",
-                "crate::config",
-                "crate::run",
-                "crate::report",
-                "crate::oblivious",
-            ],
-            "src/figure and src/wiring draw data: where their values come from belongs into src/report and src/oblivious",
-        );
-    }
-}
-
-#[test]
 fn simulations_see_no_clock_and_no_map_order() {
     for dir in ["src/fabric", "src/replay"] {
         forbid(
@@ -126,7 +108,6 @@ fn only_the_command_line_prints() {
         "src/config",
         "src/results",
         "src/figure",
-        "src/wiring",
         "src/oblivious",
         "src/report",
         "src/run",

@@ -165,6 +165,7 @@ fn curve(
             y,
             half,
             hollow: point["saturated"] == true,
+            crossed: false,
         })
     };
     Curve {
@@ -237,5 +238,6 @@ fn mean(rows: &[&&StudyRow], column: &str) -> Option<CurvePoint> {
         y: middle(&ys),
         half: interval_95(&ys).map(|interval| interval.half_width),
         hollow: of("saturated").iter().any(|value| *value > 0.0),
+        crossed: false,
     })
 }

@@ -82,11 +82,6 @@ fn points(one: &Distribution) -> Vec<CurvePoint> {
         sum += count;
         (to.max(0.1), 100.0 * sum as f64 / all.max(1) as f64)
     });
-    let point = |(x, y)| CurvePoint {
-        x,
-        y,
-        half: None,
-        hollow: false,
-    };
-    first.into_iter().chain(others).map(point).collect()
+    let all = first.into_iter().chain(others);
+    all.map(|(x, y)| CurvePoint::at(x, y)).collect()
 }

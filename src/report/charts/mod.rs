@@ -16,7 +16,7 @@ pub(super) use congestion::analyses;
 pub(super) use links::hottest;
 
 use super::source::{RunSource, Source};
-use crate::figure::Figure;
+use crate::figure::{Figure, time_unit};
 
 /// What a figure shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,16 +242,6 @@ pub(super) fn missing(kind: Kind, sources: &[Source]) -> String {
         false => format!("; there is --kind {}", others.join(", ")),
     };
     format!("{} {has} no {what}: `{command}`{there}", dirs.join(", "))
-}
-
-/// A factor from picoseconds, and the unit, in which `ps` has few digits.
-pub(super) fn time_unit(ps: f64) -> (f64, &'static str) {
-    match ps {
-        ps if ps >= 10e12 => (1e-12, "s"),
-        ps if ps >= 10e9 => (1e-9, "ms"),
-        ps if ps >= 10e6 => (1e-6, "µs"),
-        _ => (1e-3, "ns"),
-    }
 }
 
 /// `TITLE: LABEL`, or the title alone where there is one run.

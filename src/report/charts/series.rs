@@ -127,8 +127,7 @@ fn points(
         (of > 0).then(|| CurvePoint {
             x: (first as f64 + in_point as f64 / 2.0) * sampling.interval_ps * x_factor,
             y: sum.value / of as f64 * y_factor,
-            half: None,
-            hollow: false,
+            ..CurvePoint::default()
         })
     };
     (0..).zip(sums).filter_map(point).collect()

@@ -16,7 +16,7 @@ pub(super) fn of_figure(figure: &Figure) -> Option<Table> {
         Chart::Curves(curves) if curves.marks => of_curves(curves),
         Chart::Matrix(matrix) => of_matrix(matrix),
         Chart::Spans(spans) => of_spans(spans),
-        Chart::Curves(_) | Chart::Network(_) => return None,
+        Chart::Curves(_) | Chart::Network(_) | Chart::Column(_) => return None,
     };
     Some(Table {
         caption: figure.title.clone(),

@@ -46,11 +46,8 @@ fn steps(check: &Check, predicted: fn(&ConnectionCheck) -> f64) -> Vec<CurvePoin
     let (mut points, mut before) = (Vec::new(), 0);
     for same in ratios.chunk_by(|a, b| a == b) {
         for count in [before, before + same.len()] {
-            points.push(CurvePoint {
-                x: same[0] as f64 / 10.0,
-                y: 100.0 * count as f64 / ratios.len() as f64,
-                ..CurvePoint::default()
-            });
+            let part = 100.0 * count as f64 / ratios.len() as f64;
+            points.push(CurvePoint::at(same[0] as f64 / 10.0, part));
         }
         before += same.len();
     }

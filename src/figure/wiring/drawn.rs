@@ -2,7 +2,7 @@
 
 use super::layout::{Layout, Nics, Wires, layout};
 use super::{End, Measure, WiredLink};
-use crate::figure::{Link, Network, Node, number};
+use crate::{Link, Network, Node, number};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
