@@ -265,7 +265,7 @@ pub(super) fn write_result(
     write("summary.txt", summary)?;
     if plan.experiment.measure.is_some() {
         write("curve.csv", &curve_csv(plan, result)?)?;
-        if let Some(svg) = curve_figure(plan, result)? {
+        if let Some(svg) = curve_figure(plan, result) {
             write("curve.svg", &svg)?;
         }
     }
@@ -375,15 +375,9 @@ fn warn_of_unused_power_keys(experiment: &Experiment) {
 }
 
 /// The figure of a curve. A build without figures says so, and has no file for it.
-fn curve_figure(plan: &Plan, result: &RunResult) -> anyhow::Result<Option<String>> {
-    match curve_svg(plan, result) {
-        Ok(svg) => Ok(Some(svg)),
-        Err(e) if e.is::<MissingFeature>() => {
-            tell(format_args!("warning: {e}"));
-            Ok(None)
-        }
-        Err(e) => Err(e),
-    }
+fn curve_figure(plan: &Plan, result: &RunResult) -> Option<String> {
+    let missing = |e: MissingFeature| tell(format_args!("warning: {e}"));
+    curve_svg(plan, result).map_err(missing).ok()
 }
 
 /// The files of the time series, if there are any and `--out` says where to.

@@ -1,319 +1,173 @@
-//! The curve as a picture: throughput and latency over the offered load.
+//! Throughput and latency over the offered load, as `curve.svg` and the pages of reports draw them.
 
-use super::curve::Point;
+use super::curve::curve_json;
 use super::nic_rate::{NicRate, short};
 use super::titled;
 use crate::config::Plan;
-use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
-use plotters::prelude::*;
+use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
+use crate::run::RunResult;
+use serde_json::Value;
 
-/// Errors of the drawing library.
-pub(super) type Refused = DrawingAreaErrorKind<std::io::Error>;
+/// What the panel over all service levels is called.
+pub(crate) const ALL: &str = "all service levels";
+/// What the marks of a curve mean.
+pub(crate) const MARKS: &str = "Hollow marks: the fabric did not keep up (saturated). Bars: 95 % intervals, where they are known.";
 
-const SIZE: (u32, u32) = (1000, 440);
-/// Width of the panel on the left.
-const SPLIT: u32 = SIZE.0 / 2;
-pub(super) const FONT: &str = "sans-serif";
-/// Colour of the sum over all service levels.
-const TOTAL: RGBColor = RGBColor(0x33, 0x33, 0x33);
-/// Colours of the service levels in their order, repeated as needed.
-pub(super) const COLOURS: [RGBColor; 8] = [
-    RGBColor(0x1f, 0x5f, 0xa8),
-    RGBColor(0xc2, 0x57, 0x1a),
-    RGBColor(0x2a, 0x8a, 0x4a),
-    RGBColor(0x8a, 0x3f, 0x9e),
-    RGBColor(0xb0, 0x8a, 0x00),
-    RGBColor(0x00, 0x86, 0x8b),
-    RGBColor(0xa0, 0x28, 0x3c),
-    RGBColor(0x6b, 0x6b, 0x6b),
-];
-
-/// Height of title and note.
-const HEAD: u32 = 52;
-const GREY: RGBColor = RGBColor(0x55, 0x55, 0x55);
-
-/// A line of a panel.
-struct Series {
-    name: String,
-    colour: RGBColor,
-    points: Vec<Marked>,
-}
-
-/// A point of a panel; `x` is the offered load.
-struct Marked {
-    x: f64,
-    y: f64,
-    mark: Mark,
-}
-
-/// What is to be known of a point.
+/// What a curve measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mark {
-    /// A ring, else a dot.
-    saturated: bool,
-    /// A cross over it.
-    unsteady: bool,
+pub(crate) enum Measure {
+    Throughput,
+    Latency,
 }
 
-impl Mark {
-    fn of(point: &Point<'_>) -> Self {
-        Self {
-            saturated: point.saturated,
-            unsteady: point.measured.steady == Some(false),
-        }
-    }
-
-    fn is_dot(self) -> bool {
-        !self.saturated && !self.unsteady
-    }
+/// A curve of a run or of a point of a study.
+pub(crate) struct Curve {
+    pub series: String,
+    pub panel: String,
+    pub points: Vec<CurvePoint>,
 }
 
-/// Radius of the mark of a saturated point.
-const RING: i32 = 4;
-/// Half the width of the mark of a point that is not steady.
-const CROSS: i32 = 5;
-
-/// Units of the latency axis, each with its nanoseconds.
-const UNITS: [(&str, f64); 4] = [("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)];
-
-/// The figure of [`curve_svg`](super::curve_svg).
-pub(super) fn draw(plan: &Plan, points: &[Point<'_>]) -> Result<String, Refused> {
-    let experiment = &plan.experiment;
-    let mut svg = String::new();
-    let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-    root.fill(&WHITE)?;
-    let (head, body) = root.split_vertically(HEAD);
-    let nic = NicRate::of(experiment);
-    let text = |size: i32, colour: &RGBColor| (FONT, size).into_font().color(colour);
-    let what = "Accepted load and mean end-to-end latency over the offered load";
-    let title = titled(&plan.about, what);
-    head.draw(&Text::new(title.as_str(), (16, 10), text(16, &BLACK)))?;
-    let note = format!(
-        "{} NICs; 1 flit/cycle/NIC is {} Gb/s or {} GB/s per NIC",
-        experiment.fabric.topology.nics(),
+/// The figure of a run without a job: throughput above latency.
+pub(super) fn curve_figure(plan: &Plan, result: &RunResult) -> Figure {
+    let points = curve_json(plan, result);
+    let chart = |measure| {
+        let mut curves = curves(of_run("", &points, measure), measure);
+        // A single run needs no legend.
+        curves.series.clear();
+        Chart::Curves(curves)
+    };
+    let nic = NicRate::of(&plan.experiment);
+    let mut note = format!(
+        "{} NICs; 1 flit/cycle/NIC is {} Gb/s or {} GB/s per NIC. {MARKS}",
+        plan.experiment.fabric.topology.nics(),
         short(nic.gbit_per_s(1.0)),
         short(nic.gbyte_per_s(1.0)),
     );
-    head.draw(&Text::new(note, (16, 32), text(13, &GREY)))?;
-    let (left, right) = body.split_horizontally(SPLIT);
-    accepted(&left, points, nic)?;
-    latency(&right, points)?;
-    root.present()?;
-    drop((root, head, body, left, right));
-    Ok(svg)
-}
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
-
-/// The largest load of the axes.
-fn reach(points: &[Point<'_>]) -> f64 {
-    let loads = points.iter().flat_map(|p| [p.offered, p.accepted]);
-    1.05 * loads.fold(0.0, f64::max).max(1e-6)
-}
-
-fn accepted(area: &Area<'_>, points: &[Point<'_>], nic: NicRate) -> Result<(), Refused> {
-    let parts = levels(points, |point, i| Some(point.levels[i].accepted));
-    // With one service level the sum would repeat it.
-    let total = (parts.len() > 1).then(|| Series {
-        name: "all".to_owned(),
-        colour: TOTAL,
-        points: points
-            .iter()
-            .map(|p| Marked {
-                x: p.offered,
-                y: p.accepted,
-                mark: Mark::of(p),
-            })
-            .collect(),
-    });
-    let lines: Vec<_> = total.into_iter().chain(parts).collect();
-    let reach = reach(points);
-    let beside = match nic.gbit_per_s(reach) {
-        gbit @ 1.0.. => ("accepted (Gb/s per NIC)", gbit),
-        gbit => ("accepted (Mb/s per NIC)", 1000.0 * gbit),
-    };
-    let axis = Axis {
-        title: "accepted (flits/cycle/NIC)",
-        reach,
-        beside: Some(beside),
-    };
-    panel(area, &axis, 0.0..reach, &lines)
-}
-
-fn latency(area: &Area<'_>, points: &[Point<'_>]) -> Result<(), Refused> {
-    let mut lines = levels(points, |point, i| {
-        point.levels[i].end_to_end.map(|l| l.mean)
-    });
-    let values = || lines.iter().flat_map(|line| &line.points).map(|p| p.y);
-    let low = values().fold(f64::INFINITY, f64::min).clamp(1.0, 1e15);
-    let high = values().fold(2.0 * low, f64::max);
-    let (low, high) = (low / 1.5, high * 1.5);
-    let fits = |unit: &(&str, f64)| low >= 0.5 * unit.1 || high >= 1e4 * unit.1;
-    let (unit, ns) = UNITS.into_iter().find(fits).unwrap_or(UNITS[3]);
-    for point in lines.iter_mut().flat_map(|line| &mut line.points) {
-        point.y /= ns;
+    if points.iter().any(|point| point["steady"] == false) {
+        note += " Crosses: not steady.";
     }
-    let (low, high) = (low / ns, high / ns);
-    let axis = Axis {
-        title: &format!("mean end-to-end latency ({unit})"),
-        reach: reach(points),
-        beside: None,
-    };
-    let range = (low..high).log_scale().with_key_points(ticks(low, high));
-    panel(area, &axis, range, &lines)
+    let what = "Accepted load and mean end-to-end latency over the offered load";
+    Figure {
+        title: titled(&plan.about, what),
+        note,
+        chart: Chart::Column([Measure::Throughput, Measure::Latency].map(chart).into()),
+    }
 }
 
-/// Labels of a logarithmic axis: 1, 2 and 5 times powers of ten, or only these.
-fn ticks(low: f64, high: f64) -> Vec<f64> {
-    let steps: &[f64] = match high / low > 1e3 {
-        true => &[1.0],
-        false => &[1.0, 2.0, 5.0],
+/// Puts curves together that have the same panel, and gives each series a colour.
+pub(crate) fn curves(curves: Vec<Curve>, measure: Measure) -> Curves {
+    let mut series: Vec<String> = Vec::new();
+    let mut panels: Vec<CurvePanel> = Vec::new();
+    let curves = curves.into_iter().filter(|curve| !curve.points.is_empty());
+    for curve in curves {
+        let known = series.iter().position(|name| *name == curve.series);
+        let line = Line {
+            series: known.unwrap_or(series.len()),
+            points: curve.points,
+        };
+        if known.is_none() {
+            series.push(curve.series);
+        }
+        match panels.iter_mut().find(|panel| panel.name == curve.panel) {
+            Some(panel) => panel.lines.push(line),
+            None => panels.push(CurvePanel {
+                name: curve.panel,
+                lines: vec![line],
+            }),
+        }
+    }
+    let y = match measure {
+        Measure::Throughput => Axis::new("accepted per NIC", "Gb/s"),
+        Measure::Latency => Axis::new("mean end-to-end latency", "ns"),
     };
-    let powers = (-3..=18).map(|exponent| 10_f64.powi(exponent));
-    powers
-        .flat_map(|power| steps.iter().map(move |step| step * power))
-        .filter(|tick| (low..=high).contains(tick))
-        .collect()
+    Curves {
+        x: Axis::new("offered per NIC", "Gb/s"),
+        y,
+        log_y: measure == Measure::Latency,
+        marks: true,
+        series,
+        panels,
+        ..Curves::default()
+    }
 }
 
-/// A line per service level with traffic.
-fn levels(points: &[Point<'_>], value: fn(&Point<'_>, usize) -> Option<f64>) -> Vec<Series> {
-    let Some(first) = points.first() else {
+/// The curves of a run whose result has these points: a panel for each service level with traffic and, of several, one for
+/// all together.
+pub(crate) fn of_run(label: &str, points: &[Value], measure: Measure) -> Vec<Curve> {
+    let first = points.first();
+    let Some(levels) = first.and_then(|point| point["service_levels"].as_object()) else {
         return Vec::new();
     };
-    let names = first.levels.iter().enumerate();
-    let with_traffic = names.filter(|(i, _)| points.iter().any(|p| p.levels[*i].offered > 0.0));
-    let line = |(i, level): (usize, &super::curve::Level<'_>)| Series {
-        name: level.name.to_owned(),
-        colour: COLOURS[i % COLOURS.len()],
-        points: points
-            .iter()
-            .filter_map(|p| {
-                Some(Marked {
-                    x: p.offered,
-                    y: value(p, i)?,
-                    mark: Mark::of(p),
-                })
-            })
-            .collect(),
+    let offers = |name: &&String| {
+        let at = |point: &Value| offered_at(&point["service_levels"][name.as_str()]) > 0.0;
+        points.iter().any(at)
     };
-    with_traffic.map(line).collect()
-}
-
-/// The axes of a panel.
-struct Axis<'a> {
-    title: &'a str,
-    /// The largest offered load.
-    reach: f64,
-    /// A second vertical axis: its title and its end. It begins at 0.
-    beside: Option<(&'a str, f64)>,
-}
-
-fn panel<Y>(area: &Area<'_>, axis: &Axis<'_>, range: Y, lines: &[Series]) -> Result<(), Refused>
-where
-    Y: AsRangedCoord<Value = f64>,
-    Y::CoordDescType: ValueFormatter<f64>,
-{
-    let (beside, end) = axis.beside.unwrap_or(("", 1.0));
-    let mut chart = ChartBuilder::on(area)
-        .margin(12)
-        .x_label_area_size(38)
-        .y_label_area_size(60)
-        .right_y_label_area_size(if axis.beside.is_some() { 60 } else { 0 })
-        .build_cartesian_2d(0.0..axis.reach, range)?
-        .set_secondary_coord(0.0..axis.reach, 0.0..end);
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(RGBColor(0xdd, 0xdd, 0xdd))
-        .label_style((FONT, 13))
-        .axis_desc_style((FONT, 14))
-        .x_labels(6)
-        .x_label_formatter(&|x| number(*x))
-        .x_desc("offered (flits/cycle/NIC)")
-        .y_label_formatter(&|y| number(*y))
-        .y_desc(axis.title)
-        .draw()?;
-    if axis.beside.is_some() {
-        chart
-            .configure_secondary_axes()
-            .label_style((FONT, 13))
-            .axis_desc_style((FONT, 14))
-            .y_label_formatter(&|y| number(*y))
-            .y_desc(beside)
-            .draw()?;
-    }
-    for line in lines {
-        let style = line.colour.stroke_width(2);
-        let points = line.points.iter().map(|p| (p.x, p.y));
-        chart
-            .draw_series(LineSeries::new(points, style))?
-            .label(&line.name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
-        let at = |is: fn(Mark) -> bool| {
-            let those = line.points.iter().filter(move |p| is(p.mark));
-            those.map(|p| (p.x, p.y))
-        };
-        let dot = line.colour.filled();
-        chart.draw_series(at(Mark::is_dot).map(|at| Circle::new(at, 3, dot)))?;
-        let rings = || at(|mark| mark.saturated);
-        chart.draw_series(rings().map(|at| Circle::new(at, RING, WHITE.filled())))?;
-        chart.draw_series(rings().map(|at| Circle::new(at, RING, style)))?;
-        chart.draw_series(at(|mark| mark.unsteady).map(|at| Cross::new(at, CROSS, style)))?;
-    }
-    let has = |of: fn(Mark) -> bool| lines.iter().flat_map(|l| &l.points).any(|p| of(p.mark));
-    let style = GREY.stroke_width(2);
-    if has(|mark| mark.saturated) {
-        chart
-            .draw_series(std::iter::empty::<Circle<(f64, f64), i32>>())?
-            .label("saturated")
-            .legend(move |(x, y)| Circle::new((x + 9, y), RING, style));
-    }
-    if has(|mark| mark.unsteady) {
-        chart
-            .draw_series(std::iter::empty::<Circle<(f64, f64), i32>>())?
-            .label("not steady")
-            .legend(move |(x, y)| Cross::new((x + 9, y), CROSS, style));
-    }
-    if !lines.is_empty() {
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .label_font((FONT, 13))
-            .background_style(WHITE.mix(0.85))
-            .border_style(RGBColor(0xbb, 0xbb, 0xbb))
-            .draw()?;
-    }
-    Ok(())
-}
-
-/// A number of an axis, without the rounding digits of binary fractions.
-fn number(value: f64) -> String {
-    let exponent = value.abs().max(1e-12).log10().ceil() as i32;
-    let digits = 10_f64.powi(4 - exponent);
-    let rounded = (value * digits).round() / digits;
-    // A longer one would cover the title of the axis.
-    match value != 0.0 && value.abs() < 1e-3 {
-        true => format!("{rounded:.1e}"),
-        false => format!("{rounded}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::number;
-
-    #[test]
-    fn numbers_are_short() {
-        for (value, text) in [
-            (0.0, "0"),
-            (0.1 + 0.2, "0.3"),
-            (0.001, "0.001"),
-            (0.000_14, "1.4e-4"),
-            (25.0, "25"),
-            (20_000.0, "20000"),
-        ] {
-            assert_eq!(number(value), text);
+    let names: Vec<&String> = levels.keys().filter(offers).collect();
+    let mut curves = Vec::new();
+    if measure == Measure::Throughput {
+        curves.push(curve(label, ALL, points, |point| {
+            Some(accepted(point, point))
+        }));
+        if names.len() < 2 {
+            return curves;
         }
+    }
+    for name in &names {
+        // A single level is all of them.
+        let panel = if names.len() == 1 { ALL } else { name.as_str() };
+        curves.push(curve(label, panel, points, |point| {
+            let level = &point["service_levels"][name.as_str()];
+            if measure == Measure::Throughput {
+                return Some(accepted(level, point));
+            }
+            let mean = level["end_to_end_ns"]["mean"].as_f64()?;
+            Some((mean, level["end_to_end_interval_ns"]["half_width"].as_f64()))
+        }));
+    }
+    curves
+}
+
+/// The accepted load in Gb/s per NIC, and half its interval.
+fn accepted(of: &Value, point: &Value) -> (f64, Option<f64>) {
+    let half = of["accepted_interval"]["half_width"].as_f64();
+    let half = half.map(|half| half * gbit_per_flit(point));
+    (number(&of["accepted_gbit_per_s_per_nic"]), half)
+}
+
+/// Gb/s per NIC of a flit per cycle and NIC, from the numbers of a point.
+fn gbit_per_flit(point: &Value) -> f64 {
+    let load = number(&point["accepted_flits_per_cycle_per_nic"]);
+    let rate = number(&point["accepted_gbit_per_s_per_nic"]);
+    if load > 0.0 { rate / load } else { 0.0 }
+}
+
+fn offered_at(point: &Value) -> f64 {
+    number(&point["offered_gbit_per_s_per_nic"])
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(0.0)
+}
+
+fn curve(
+    label: &str,
+    panel: &str,
+    points: &[Value],
+    value: impl Fn(&Value) -> Option<(f64, Option<f64>)>,
+) -> Curve {
+    let one = |point: &Value| {
+        let (y, half) = value(point)?;
+        Some(CurvePoint {
+            x: offered_at(point),
+            y,
+            half,
+            hollow: point["saturated"] == true,
+            crossed: point["steady"] == false,
+        })
+    };
+    Curve {
+        series: label.to_owned(),
+        panel: panel.to_owned(),
+        points: points.iter().filter_map(one).collect(),
     }
 }

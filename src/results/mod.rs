@@ -6,15 +6,14 @@ pub(crate) mod distribution;
 mod dtable;
 pub mod energy;
 mod explain;
-#[cfg(feature = "plots")]
-mod figure;
+pub(crate) mod figure;
 #[cfg(test)]
 mod form_tests;
 mod json;
 mod latency;
 mod links;
 pub(crate) mod nic_rate;
-mod series;
+pub(crate) mod series;
 pub(crate) mod split;
 mod stopped;
 mod summary;
@@ -40,6 +39,7 @@ use crate::config::{About, Experiment, Plan};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStats};
 use crate::fabric::topology::Topology;
+use crate::figure::Theme;
 use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
@@ -80,24 +80,20 @@ pub fn is_series_file(name: &str) -> bool {
     name == series::SHARES || of_a_series().unwrap_or(false)
 }
 
-/// Draws `curve.svg`: on the left the accepted load, in total and per service level, on the
-/// right the mean end-to-end latency per service level on a logarithmic axis, both over the
-/// offered load in flits per cycle and NIC. Service levels without traffic are left out. Points that are
-/// saturated or not steady have marks of their own.
+/// The width of the figures beside a result, in pixels.
+const FIGURE_WIDTH: u32 = 1000;
+
+/// Draws `curve.svg`: the accepted load, in total and per service level, and below it the mean end-to-end latency per
+/// service level on a logarithmic axis, both over the offered load. Service levels without traffic are left out. Points
+/// that are saturated or not steady have marks of their own.
 ///
 /// # Errors
-/// A [`MissingFeature`] without the feature `plots`; or if the drawing library refuses, for which no
-/// curve is known.
-#[cfg_attr(
-    not(feature = "plots"),
-    expect(unused_variables, reason = "nothing is drawn")
-)]
-pub fn curve_svg(plan: &Plan, result: &RunResult) -> anyhow::Result<String> {
-    #[cfg(feature = "plots")]
-    return figure::draw(plan, &curve::points(plan, result))
-        .map_err(|e| anyhow::anyhow!("cannot draw the curve: {e}"));
-    #[cfg(not(feature = "plots"))]
-    Err(MissingFeature::CURVE.into())
+/// A [`MissingFeature`] without the feature `plots`.
+pub fn curve_svg(plan: &Plan, result: &RunResult) -> Result<String, MissingFeature> {
+    if !cfg!(feature = "plots") {
+        return Err(MissingFeature::CURVE);
+    }
+    Ok(figure::curve_figure(plan, result).draw(FIGURE_WIDTH, Theme::File))
 }
 
 /// Most characters of a title, which a figure of 1000 pixels has room for.

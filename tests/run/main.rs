@@ -28,6 +28,7 @@ mod run_results;
 mod saturation;
 mod schema;
 mod series;
+mod series_figures;
 mod simgrid;
 mod streams;
 mod studies;

@@ -67,9 +67,9 @@ fn files_of_a_run_have_the_names() {
         let text = fs::read_to_string(dir.join(name));
         text.unwrap_or_else(|e| panic!("{name}: {e}"))
     };
-    assert!(text("flows.svg").contains("n1 HCA-1 -&gt; n2 HCA-1"));
+    assert!(text("flows.svg").contains("n1 HCA-1 → n2 HCA-1"));
     assert!(text("shares.svg").contains("Shares of what n2 HCA-1 receives"));
-    assert!(text("port_vls.svg").contains("leaf port 5 to spine, VL 0"));
+    assert!(text("port_vls.svg").contains("leaf port 5 → spine, VL 0"));
     let rows = text("slices.csv");
     assert!(rows.starts_with("job,rank,stream,nic,nic_name,doing,start_ps,end_ps\n"));
     assert!(rows.contains("pair,1,0,1,n2 HCA-1,receive,"), "{rows}");

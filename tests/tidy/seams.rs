@@ -77,6 +77,15 @@ fn the_replay_knows_no_engine() {
 }
 
 #[test]
+fn tables_know_no_run() {
+    forbid(
+        "src/results/data_table",
+        &["crate::"],
+        "src/results/data_table writes tables: what is in them belongs into the module that fills them",
+    );
+}
+
+#[test]
 fn simulations_see_no_clock_and_no_map_order() {
     for dir in ["src/fabric", "src/replay"] {
         forbid(

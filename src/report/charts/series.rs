@@ -1,141 +1,120 @@
 //! Time series: bandwidth of flows, data that wait, control levels of sources.
 
-use super::{time_unit, titled};
-use crate::config::experiment::SeriesKind;
-use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
-use crate::report::source::{RunSource, Sample, Series};
+use super::titled;
+use crate::figure::Figure;
+use crate::report::source::{RunSource, Series};
+use crate::results::data_table::Key;
+use crate::results::series::{Colours, Labels, Samples, Sampling, SeriesFigure, unnamed_port};
+use crate::wiring::End;
+use std::io;
 
-/// Most lines of a figure: more cannot be told apart.
+/// Most lines of a figure: more cannot be told apart in a page.
 const LINES: usize = 6;
-/// Most points of a line; each is the mean over its part of the time.
-const POINTS: u64 = 200;
 
 /// The samples of a run: all its series have the same.
-#[derive(Clone, Copy)]
-struct Sampling {
-    interval_ps: f64,
-    samples: u64,
+fn sampling(run: &RunSource) -> Sampling {
+    let end_ps = run.series.iter().map(|series| series.end_ps).max();
+    let end_ps = end_ps.unwrap_or(0) as f64;
+    let samples = (end_ps / run.interval_ps.max(1) as f64).round().max(1.0);
+    Sampling {
+        // Not the whole picoseconds of the run: rounding would add up.
+        interval_ps: (end_ps / samples).max(1.0),
+        samples: samples as u64,
+    }
 }
 
-impl Sampling {
-    fn of(run: &RunSource) -> Self {
-        let end_ps = run.series.iter().map(|series| series.end_ps).max();
-        let end_ps = end_ps.unwrap_or(0) as f64;
-        let samples = (end_ps / run.interval_ps.max(1) as f64).round().max(1.0);
-        Self {
-            // Not the whole picoseconds of the run: rounding would add up.
-            interval_ps: (end_ps / samples).max(1.0),
-            samples: samples as u64,
+struct Read<'a> {
+    series: &'a Series,
+    interval_ps: f64,
+}
+
+impl Samples for Read<'_> {
+    fn each(&mut self, see: &mut dyn FnMut(Key, u64, f64)) -> io::Result<()> {
+        for (key, samples) in &self.series.samples {
+            for sample in samples {
+                let number = (sample.ps as f64 / self.interval_ps).round() as u64;
+                see(*key, number.saturating_sub(1), sample.value);
+            }
         }
+        Ok(())
+    }
+}
+
+impl RunSource {
+    /// The name of an end of a link, if its operators have one.
+    fn name_of(&self, end: End) -> Option<&str> {
+        let sent = self.links.iter().find(|link| link.from == end)?;
+        Some(sent.names[0].as_str()).filter(|name| *name != end.name())
+    }
+}
+
+impl Labels for RunSource {
+    fn nic(&self, nic: u32) -> String {
+        let name = self.name_of(End::Nic(nic));
+        name.map_or_else(|| format!("NIC {nic}"), str::to_owned)
     }
 
-    /// The number of a sample, from its end.
-    fn number(self, end_ps: u64) -> u64 {
-        ((end_ps as f64 / self.interval_ps).round() as u64).saturating_sub(1)
+    fn port(&self, switch: u32, port: u32) -> String {
+        let name = self.name_of(End::Switch(switch, port));
+        name.map_or_else(|| unnamed_port(switch, port), str::to_owned)
+    }
+
+    fn behind(&self, switch: u32, port: u32) -> Option<String> {
+        let from = End::Switch(switch, port);
+        let link = self.links.iter().find(|link| link.from == from)?;
+        Some(match link.to {
+            End::Nic(nic) => self.nic(nic),
+            End::Switch(switch, port) => {
+                let name = self.port(switch, port);
+                let switch = name
+                    .rsplit_once(" port ")
+                    .map(|(switch, _)| switch.to_owned());
+                switch.unwrap_or(name)
+            }
+        })
+    }
+
+    fn level(&self, sl: u32) -> Option<&str> {
+        let level = self
+            .levels
+            .get(sl as usize)
+            .filter(|_| self.levels.len() > 1);
+        level.map(String::as_str)
     }
 }
 
 pub(super) fn figures(run: &RunSource) -> Vec<Figure> {
+    let sampling = sampling(run);
+    let mut colours = Colours::default();
     let filled = run
         .series
         .iter()
         .filter(|series| !series.samples.is_empty());
-    filled.map(|series| figure(run, series)).collect()
-}
-
-fn figure(run: &RunSource, series: &Series) -> Figure {
-    let mut all: Vec<(&String, &Vec<Sample>, f64)> = series
-        .samples
-        .iter()
-        .map(|(name, samples)| (name, samples, samples.iter().map(|s| s.value).sum()))
-        .collect();
-    // Stable, so that equal ones stay in the order of their names.
-    all.sort_by(|a, b| b.2.total_cmp(&a.2));
-    let count = all.len();
-    all.truncate(LINES);
-    let (what, axis, divisor) = match series.kind {
-        SeriesKind::Flows => ("Bandwidth of flows", Axis::new("bandwidth", "Gb/s"), 1.0),
-        SeriesKind::PortVls => (
-            "Data that wait for a port VL",
-            Axis::new("waiting", "KiB"),
-            1024.0,
-        ),
-        SeriesKind::Sources => (
-            "Control levels of sources",
-            Axis::new("control level", ""),
-            1.0,
-        ),
-        SeriesKind::Power => ("Power states of links", Axis::new("links", ""), 1.0),
-    };
-    let sampling = Sampling::of(run);
-    let (factor, unit) = time_unit(sampling.interval_ps * sampling.samples as f64);
-    let line = |(at, (_, samples, _)): (usize, &(&String, &Vec<Sample>, f64))| Line {
-        series: at,
-        points: points(series.kind, samples, sampling, [factor, 1.0 / divisor]),
-    };
-    let lines = all.iter().enumerate().map(line).collect();
-    let mut note = String::new();
-    if count > LINES {
-        note = format!("The {LINES} of {count} with the largest sums.");
-    }
-    Figure {
-        title: titled(what, &run.label),
-        note,
-        chart: Chart::Curves(Curves {
-            x: Axis::new("time", unit),
-            y: axis,
-            series: all.iter().map(|(name, ..)| (*name).clone()).collect(),
-            panels: vec![CurvePanel {
-                name: String::new(),
-                lines,
-            }],
-            ..Curves::default()
-        }),
-    }
-}
-
-/// Sums over the samples of a point.
-#[derive(Clone, Copy, Default)]
-struct Sum {
-    value: f64,
-    rows: u64,
-}
-
-/// The mean of each point, at its middle. What has no row was at 0; a source without one has not sent yet.
-fn points(
-    kind: SeriesKind,
-    samples: &[Sample],
-    sampling: Sampling,
-    [x_factor, y_factor]: [f64; 2],
-) -> Vec<CurvePoint> {
-    let per = sampling.samples.div_ceil(POINTS).max(1);
-    let mut sums = vec![Sum::default(); sampling.samples.div_ceil(per) as usize];
-    for sample in samples {
-        if let Some(sum) = sums.get_mut((sampling.number(sample.ps) / per) as usize) {
-            sum.value += sample.value;
-            sum.rows += 1;
-        }
-    }
-    let point = |(at, sum): (u64, Sum)| {
-        let first = at * per;
-        // The last point may have fewer.
-        let in_point = per.min(sampling.samples - first);
-        let of = match kind {
-            SeriesKind::Sources => sum.rows,
-            SeriesKind::Flows | SeriesKind::PortVls | SeriesKind::Power => in_point,
+    let figure = |series: &Series| {
+        let request = SeriesFigure {
+            kind: series.kind,
+            sampling,
+            lines: LINES,
+            labels: run,
         };
-        (of > 0).then(|| CurvePoint {
-            x: (first as f64 + in_point as f64 / 2.0) * sampling.interval_ps * x_factor,
-            y: sum.value / of as f64 * y_factor,
-            ..CurvePoint::default()
-        })
+        let mut samples = Read {
+            series,
+            interval_ps: sampling.interval_ps,
+        };
+        // Samples in memory can be read.
+        let mut figure = request.figure(&mut samples, &mut colours).ok()?;
+        figure.title = titled(&figure.title, &run.label);
+        Some(figure)
     };
-    (0..).zip(sums).filter_map(point).collect()
+    filled.filter_map(figure).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::experiment::SeriesKind;
+    use crate::figure::Chart;
+    use crate::report::source::Sample;
 
     const NS: u64 = 1000;
 
@@ -145,7 +124,7 @@ mod tests {
         let run = RunSource {
             series: vec![Series {
                 kind,
-                samples: [("a".to_owned(), ends.iter().map(sample).collect())].into(),
+                samples: [([0; 3], ends.iter().map(sample).collect())].into(),
                 end_ps: samples * 10 * NS,
             }],
             interval_ps: 10 * NS,
@@ -164,14 +143,14 @@ mod tests {
         assert_eq!(points, [(5.0, 3.0), (15.0, 0.0), (25.0, 2.0)]);
     }
 
-    /// 401 samples are 133 points of three and one of two. A flow of one sample in three has a third of its bandwidth.
+    /// 1199 samples are 399 points of three and one of two. A flow of one sample in three has a third of its bandwidth.
     #[test]
     fn points_are_means_over_all_their_samples() {
-        let ends: Vec<(u64, f64)> = (0..134).map(|at| (30 * at + 10, 6.0)).collect();
-        let points = of(SeriesKind::Flows, &ends, 401);
-        assert_eq!(points.len(), 134);
-        assert!(points[..133].iter().all(|(_, y)| *y == 2.0), "{points:?}");
-        assert_eq!(points[133].1, 3.0);
+        let ends: Vec<(u64, f64)> = (0..400).map(|at| (30 * at + 10, 6.0)).collect();
+        let points = of(SeriesKind::Flows, &ends, 1199);
+        assert_eq!(points.len(), 400);
+        assert!(points[..399].iter().all(|(_, y)| *y == 2.0), "{points:?}");
+        assert_eq!(points[399].1, 3.0);
     }
 
     #[test]

@@ -6,7 +6,9 @@ mod study;
 mod table;
 
 pub use congestion::{AnalysedNetwork, CheckSummary, CongestionSource, RankedCable};
-pub use run::{Distribution, LinkUse, Pair, RunSource, Sample, Series, Slice};
+#[cfg(test)]
+pub(super) use run::Sample;
+pub use run::{Distribution, LinkUse, Pair, RunSource, Series, Slice};
 pub use study::{StudyRow, StudySource};
 
 use super::ReportError;

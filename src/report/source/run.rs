@@ -3,9 +3,11 @@
 use super::table::{Row, rows};
 use super::{ReportError, command, document, name_of};
 use crate::config::experiment::SeriesKind;
+use crate::results::data_table::{Key, NONE};
+use crate::results::series::{LINKS, STATES};
 use crate::results::{OVERVIEW_FILE, SCHEMA};
 use crate::wiring::End;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +37,8 @@ pub struct RunSource {
     pub slices: Vec<Slice>,
     /// Time series.
     pub series: Vec<Series>,
+    /// The service levels, in the order of their numbers in series.
+    pub levels: Vec<String>,
     /// Time between samples of all series, in picoseconds; 0 without a sample.
     pub interval_ps: u64,
 }
@@ -100,8 +104,8 @@ pub struct Slice {
 pub struct Series {
     /// Its kind.
     pub kind: SeriesKind,
-    /// Its samples, by what they are of.
-    pub samples: BTreeMap<String, Vec<Sample>>,
+    /// Its samples, by what they are of: the parts of the fabric that the table has, by number.
+    pub samples: BTreeMap<[u32; 3], Vec<Sample>>,
     /// Time of the last sample in which something was.
     pub end_ps: u64,
 }
@@ -135,13 +139,18 @@ impl RunSource {
             slices: slices(&dir.join(OVERVIEW_FILE))?,
             result,
             series: Vec::new(),
+            levels: Vec::new(),
             interval_ps: 0,
         };
+        let levels = &run.result["experiment"]["fabric"]["qos"]["service_levels"];
+        let names = levels.as_object().into_iter().flat_map(Map::keys);
+        run.levels = names.cloned().collect();
         let mut interval = Interval::default();
         for kind in SeriesKind::ALL {
             let path = dir.join(format!("{}.csv", kind.name()));
             if path.is_file() {
-                run.series.push(series(&path, kind, &mut interval)?);
+                let series = series(&path, kind, &mut interval, &mut run.levels)?;
+                run.series.push(series);
             }
         }
         run.interval_ps = interval.ps();
@@ -246,20 +255,15 @@ fn slices(path: &Path) -> Result<Vec<Slice>, ReportError> {
     Ok(slices)
 }
 
-/// The columns of a series that are read: what of, when, how much, three that say what the sample is of, and two with
-/// the names that operators have for it.
+/// The columns of a series that are read: when, how much, and the three parts of its key.
 fn series_columns(kind: SeriesKind) -> Vec<&'static str> {
-    let (value, of) = match kind {
-        SeriesKind::Flows => (
-            "gbit_per_s",
-            ["from_nic", "to_nic", "sl", "from_name", "to_name"],
-        ),
-        SeriesKind::PortVls => ("waiting_bytes", ["switch", "port", "vl", "port_name", ""]),
-        SeriesKind::Sources => ("control_level", ["nic", "to_nic", "sl", "nic_name", ""]),
-        SeriesKind::Power => ("mean_links", ["links", "state", "", "", ""]),
+    let [value, a, b, c] = match kind {
+        SeriesKind::Flows => ["gbit_per_s", "from_nic", "to_nic", "sl"],
+        SeriesKind::PortVls => ["waiting_bytes", "switch", "port", "vl"],
+        SeriesKind::Sources => ["control_level", "nic", "sl", "to_nic"],
+        SeriesKind::Power => ["mean_links", "links", "state", ""],
     };
-    let [a, b, c, d, e] = of;
-    let mut columns = vec!["run", "load", "time_ps", value, a, b, c, d, e];
+    let mut columns = vec!["run", "load", "time_ps", value, a, b, c];
     if kind == SeriesKind::Flows {
         columns.push("bytes");
     }
@@ -292,27 +296,39 @@ impl Interval {
     }
 }
 
-/// What a sample is of.
-fn sample_name(kind: SeriesKind, row: &Row<'_>) -> String {
-    let [a, b, c] = [4, 5, 6].map(|at| row.text(at));
-    let named = |at: usize, otherwise: String| match row.text(at) {
-        "" => otherwise,
-        name => name.to_owned(),
+/// What a sample is of, as series have it when they are recorded. `levels` are the service levels known so far.
+fn key_of(kind: SeriesKind, row: &Row<'_>, levels: &mut Vec<String>) -> Key {
+    let number = |at| {
+        let number = row.integer(at).and_then(|n| u32::try_from(n).ok());
+        number.unwrap_or(NONE)
+    };
+    let one_of = |names: &[&str], at| {
+        let place = names.iter().position(|name| *name == row.text(at));
+        place.unwrap_or(0) as u32
+    };
+    let mut level = |at| {
+        let name = row.text(at);
+        let known = levels.iter().position(|level| level == name);
+        known.unwrap_or_else(|| {
+            levels.push(name.to_owned());
+            levels.len() - 1
+        }) as u32
     };
     match kind {
-        SeriesKind::PortVls => format!("{} VL {c}", named(7, format!("switch {a} port {b}"))),
-        SeriesKind::Power => format!("{a}: {b}"),
-        _ if b.is_empty() => format!("{}, SL {c}", named(7, format!("NIC {a}"))),
-        _ => format!(
-            "{} → {}, SL {c}",
-            named(7, format!("NIC {a}")),
-            named(8, b.to_owned())
-        ),
+        SeriesKind::Flows => [number(4), number(5), level(6)],
+        SeriesKind::PortVls => [number(4), number(5), number(6)],
+        SeriesKind::Sources => [number(4), level(5), number(6)],
+        SeriesKind::Power => [one_of(&LINKS, 4), one_of(&STATES, 5), 0],
     }
 }
 
 /// The series of the experiment; of several loads the last.
-fn series(path: &Path, kind: SeriesKind, interval: &mut Interval) -> Result<Series, ReportError> {
+fn series(
+    path: &Path,
+    kind: SeriesKind,
+    interval: &mut Interval,
+    levels: &mut Vec<String>,
+) -> Result<Series, ReportError> {
     let mut found = Series {
         kind,
         samples: BTreeMap::new(),
@@ -335,13 +351,10 @@ fn series(path: &Path, kind: SeriesKind, interval: &mut Interval) -> Result<Seri
         }
         let value = row.real(3);
         if kind == SeriesKind::Flows {
-            interval.see_flow(row.real(9), value);
+            interval.see_flow(row.real(7), value);
         }
-        found
-            .samples
-            .entry(sample_name(kind, row))
-            .or_default()
-            .push(Sample { ps, value });
+        let samples = found.samples.entry(key_of(kind, row, levels));
+        samples.or_default().push(Sample { ps, value });
     })?;
     Ok(found)
 }

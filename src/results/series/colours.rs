@@ -1,24 +1,33 @@
 //! Which colour a flow has: the same in all figures of a result.
 
+use crate::config::experiment::SeriesKind;
 use crate::results::data_table::Key;
 use std::collections::BTreeMap;
 
-/// Colours that a figure can tell apart: as many as it has lines at most.
+/// Looks that a figure can tell apart: as many as it has lines at most.
 pub(super) const PALETTE: usize = 16;
 
-/// A flow: sender, receiver, service level.
-pub(super) type Flow = Key;
-
-/// The colours given so far, as places in the palette.
+/// The colours given so far, as places in the palette, by sender, receiver and service level.
 #[derive(Default)]
-pub(super) struct Colours {
-    given: BTreeMap<Flow, usize>,
+pub(crate) struct Colours {
+    given: BTreeMap<Key, usize>,
 }
 
 impl Colours {
-    /// The colours of the flows of a figure, in their order. A flow keeps the colour that it has in
-    /// another figure, unless two of this figure would look the same.
-    pub(super) fn of(&mut self, flows: &[Flow]) -> Vec<usize> {
+    /// The colours of the lines of a series, in their order: those of their flows, if they have one.
+    pub(super) fn of(&mut self, kind: SeriesKind, lines: &[Key]) -> Vec<usize> {
+        match kind {
+            SeriesKind::Flows => self.of_flows(lines),
+            SeriesKind::Sources => {
+                let flows = lines.iter().map(|&[from, sl, to]| [from, to, sl]);
+                self.of_flows(&flows.collect::<Vec<_>>())
+            }
+            SeriesKind::PortVls | SeriesKind::Power => (0..lines.len()).collect(),
+        }
+    }
+
+    /// A flow keeps the colour that it has in another figure, unless two of this figure would look the same.
+    fn of_flows(&mut self, flows: &[Key]) -> Vec<usize> {
         let mut used = [false; PALETTE];
         let kept: Vec<Option<usize>> = flows
             .iter()
@@ -27,7 +36,7 @@ impl Colours {
                 (!std::mem::replace(used.get_mut(colour)?, true)).then_some(colour)
             })
             .collect();
-        let new = |(flow, kept): (&Flow, Option<usize>)| {
+        let new = |(flow, kept): (&Key, Option<usize>)| {
             if let Some(colour) = kept {
                 return colour;
             }
@@ -48,13 +57,16 @@ impl Colours {
 #[cfg(test)]
 mod tests {
     use super::{Colours, PALETTE};
+    use crate::config::experiment::SeriesKind;
 
     #[test]
     fn a_flow_keeps_its_colour() {
         let mut colours = Colours::default();
         let flow = |from| [from, 9, 0];
-        assert_eq!(colours.of(&[flow(1), flow(2)]), [0, 1]);
-        assert_eq!(colours.of(&[flow(3), flow(2), flow(1)]), [2, 1, 0]);
+        let (flows, sources) = (SeriesKind::Flows, SeriesKind::Sources);
+        assert_eq!(colours.of(flows, &[flow(1), flow(2)]), [0, 1]);
+        assert_eq!(colours.of(flows, &[flow(3), flow(2), flow(1)]), [2, 1, 0]);
+        assert_eq!(colours.of(sources, &[[2, 0, 9], [4, 0, 9]]), [1, 3]);
     }
 
     #[test]
@@ -62,7 +74,7 @@ mod tests {
         let mut colours = Colours::default();
         for first in [0, 8, 3, 20] {
             let flows: Vec<_> = (first..first + PALETTE as u32).map(|n| [n, 0, 0]).collect();
-            let mut of = colours.of(&flows);
+            let mut of = colours.of(SeriesKind::Flows, &flows);
             of.sort_unstable();
             assert_eq!(of, (0..PALETTE).collect::<Vec<_>>());
         }

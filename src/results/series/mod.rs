@@ -6,23 +6,32 @@
 //! ran side by side.
 
 mod colours;
-#[cfg(feature = "plots")]
-mod draw;
 mod figure;
+mod labels;
 mod power;
 mod rows;
+mod shares;
+
+pub(crate) use colours::Colours;
+pub(crate) use figure::{Samples, Sampling, SeriesFigure};
+#[cfg(feature = "report")]
+pub(crate) use labels::{Labels, unnamed_port};
+#[cfg(feature = "report")]
+pub(crate) use power::{LINKS, STATES};
 
 use crate::config::experiment::{Series, SeriesKind};
 use crate::config::{About, Experiment, Plan};
 use crate::fabric::ids::NicId;
 use crate::fabric::series::Sample;
-use crate::results::data_table::{MissingFeature, NONE, Row, Spool, TableFiles};
-use crate::results::titled;
+use crate::figure::{Figure, Theme};
+use crate::results::data_table::{Key, MissingFeature, NONE, Row, Spool, TableFiles};
+use crate::results::{FIGURE_WIDTH, titled};
 use crate::run::{Recorder, Recording, Run, RunResult};
 use anyhow::{Context, anyhow};
-use colours::Colours;
 use flitwise_formats::sink::Sink;
-use rows::columns;
+use labels::FabricLabels;
+use rows::{columns, value};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -129,22 +138,33 @@ impl<'a> SeriesFiles<'a> {
     /// # Errors
     /// If something could not be written, now or during the run.
     pub fn finish(mut self, result: &RunResult) -> anyhow::Result<()> {
+        let outputs = std::mem::take(&mut self.outputs);
+        self.write(outputs, result)
+            .with_context(|| format!("cannot write the series in `{}`", self.dir.display()))
+    }
+
+    fn write(&self, outputs: Vec<Output>, result: &RunResult) -> anyhow::Result<()> {
         let mut colours = Colours::default();
-        for (index, output) in std::mem::take(&mut self.outputs).into_iter().enumerate() {
-            self.write(index, output, result, &mut colours)
-                .with_context(|| format!("cannot write the series in `{}`", self.dir.display()))?;
+        let mut shares = Vec::new();
+        for (index, output) in outputs.into_iter().enumerate() {
+            self.write_table(index, output.table)?;
+            shares.extend(output.shares.map(|sink| (index, sink)));
+            let Some(sink) = output.figure else { continue };
+            self.draw(index, sink, result, |figure, samples| {
+                figure.figure(samples, &mut colours).map(Some)
+            })?;
+        }
+        // Flows that no other figure shows take the colours that are left.
+        for (index, sink) in shares {
+            self.draw(index, sink, result, |figure, samples| {
+                figure.shares(samples, &mut colours)
+            })?;
         }
         Ok(())
     }
 
-    fn write(
-        &self,
-        index: usize,
-        mut output: Output,
-        result: &RunResult,
-        colours: &mut Colours,
-    ) -> anyhow::Result<()> {
-        let main = self.main();
+    fn write_table(&self, index: usize, mut table: TableFiles) -> anyhow::Result<()> {
+        let interval = self.series.interval;
         for run in &self.runs {
             let mut recorded = run.recorded();
             let Some(recorded) = recorded.as_mut() else {
@@ -153,38 +173,67 @@ impl<'a> SeriesFiles<'a> {
             if let Some(e) = recorded.error.take() {
                 return Err(anyhow!(e).context("recording ended before the run"));
             }
-            let samples = recorded.ticks / self.series.interval;
             let Some((kind, spool)) = recorded.spools.get_mut(index) else {
                 continue;
             };
             let label = run.label();
             for row in spool.rows()? {
-                let row = row?;
-                run.with_cells(&label, *kind, self.series.interval, &row, |cells| {
-                    output.table.row(cells)
-                })?;
-            }
-            if let Some(sink) = output.figure.take_if(|_| run.run == main) {
-                let request = figure::Request {
-                    kind: *kind,
-                    experiment: run.experiment,
-                    links: &result.main.stats.links,
-                    load: run.load.filter(|_| self.runs.len() > 1),
-                    interval: self.series.interval,
-                    lines: self.series.figure_lines as usize,
-                    samples,
-                };
-                let (mut figure, mut shares) = figure::figures(&request, spool, colours)?;
-                for figure in std::iter::once(&mut figure).chain(&mut shares) {
-                    figure.title = titled(self.about, &figure.title);
-                }
-                finish_figure(sink, &figure)?;
-                if let (Some(sink), Some(shares)) = (output.shares.take(), shares) {
-                    finish_figure(sink, &shares)?;
-                }
+                run.with_cells(&label, *kind, interval, &row?, |cells| table.row(cells))?;
             }
         }
-        output.table.finish()
+        table.finish()
+    }
+
+    /// Draws a series of the experiment. Without a figure, the file is not written.
+    fn draw(
+        &self,
+        index: usize,
+        mut sink: Sink,
+        result: &RunResult,
+        figure: impl FnOnce(&SeriesFigure<'_>, &mut dyn Samples) -> std::io::Result<Option<Figure>>,
+    ) -> anyhow::Result<()> {
+        let main = self.main();
+        let Some(run) = self.runs.iter().find(|files| files.run == main) else {
+            return Ok(());
+        };
+        let mut recorded = run.recorded();
+        let Some(recorded) = recorded.as_mut() else {
+            return Ok(());
+        };
+        let samples = recorded.ticks / self.series.interval;
+        let Some((kind, spool)) = recorded.spools.get_mut(index) else {
+            return Ok(());
+        };
+        let ticks = samples.saturating_mul(self.series.interval);
+        let end_ps = run.experiment.fabric.units.tick.ps(ticks);
+        let request = SeriesFigure {
+            kind: *kind,
+            sampling: Sampling {
+                interval_ps: end_ps as f64 / samples.max(1) as f64,
+                samples,
+            },
+            lines: self.series.figure_lines as usize,
+            labels: &FabricLabels {
+                experiment: run.experiment,
+                links: &result.main.stats.links,
+            },
+        };
+        let mut recording = Spooled {
+            kind: *kind,
+            experiment: run.experiment,
+            interval: self.series.interval,
+            spool,
+        };
+        let Some(mut figure) = figure(&request, &mut recording)? else {
+            return Ok(());
+        };
+        if let Some(load) = run.load.filter(|_| self.runs.len() > 1) {
+            figure.title += &format!(", load {load}");
+        }
+        figure.title = titled(self.about, &figure.title);
+        let svg = figure.draw(FIGURE_WIDTH, Theme::File);
+        sink.write_all(svg.as_bytes())?;
+        Ok(sink.finish()?)
     }
 
     /// The run to draw: the experiment, or the last load that was begun.
@@ -212,18 +261,24 @@ impl<'a> SeriesFiles<'a> {
     }
 }
 
-#[cfg(feature = "plots")]
-fn finish_figure(mut sink: Sink, figure: &figure::Figure) -> anyhow::Result<()> {
-    use std::io::Write;
-    let svg = draw::svg(figure).map_err(|e| anyhow!("cannot draw: {e}"))?;
-    sink.write_all(svg.as_bytes())?;
-    Ok(sink.finish()?)
+/// The samples of a run in their spool.
+struct Spooled<'a> {
+    kind: SeriesKind,
+    experiment: &'a Experiment,
+    interval: u64,
+    spool: &'a mut Spool,
 }
 
-/// Draws nothing: [`SeriesFiles::open`] has refused figures.
-#[cfg(not(feature = "plots"))]
-fn finish_figure(_: Sink, _: &figure::Figure) -> anyhow::Result<()> {
-    Ok(())
+impl Samples for Spooled<'_> {
+    fn each(&mut self, see: &mut dyn FnMut(Key, u64, f64)) -> std::io::Result<()> {
+        for row in self.spool.rows()? {
+            let row = row?;
+            let sample = (row.ticks / self.interval).saturating_sub(1);
+            let value = value(self.kind, self.experiment, self.interval, row.values[0]);
+            see(row.key, sample, value);
+        }
+        Ok(())
+    }
 }
 
 /// What `series` asks for and a build cannot write that has the features `parquet` and `plots` or not.

@@ -78,7 +78,7 @@ pub(super) fn value(kind: SeriesKind, experiment: &Experiment, interval: u64, sa
 
 /// Gb/s of `bytes` in `ps`: an integer divided once, so that every machine prints the same
 /// digits.
-pub(super) fn gbit_per_s(bytes: u64, ps: u64) -> f64 {
+fn gbit_per_s(bytes: u64, ps: u64) -> f64 {
     (u128::from(bytes) * 8000) as f64 / ps.max(1) as f64
 }
 
