@@ -123,7 +123,6 @@
 
 pub mod config;
 pub mod explain;
-pub mod oblivious;
 #[cfg(feature = "report")]
 pub mod report;
 pub mod results;
@@ -134,5 +133,6 @@ pub use flitwise_base::{random, units};
 pub use flitwise_fabric as fabric;
 pub use flitwise_figure::{self as figure, wiring};
 pub use flitwise_formats as formats;
+pub use flitwise_oblivious as oblivious;
 pub use flitwise_replay as replay;
 pub use flitwise_replay::{convert, generate};

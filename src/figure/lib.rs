@@ -1,4 +1,4 @@
-//! Figures: what they show, as data, and how they are drawn.
+//! Figures as data, and how they are drawn; [tables] of data, and how they are written.
 //!
 //! Nothing here knows of runs or fabrics. A [`Figure`] says what is drawn: bars, stacks, curves, a matrix, spans of time or
 //! a network. [`Figure::draw`] makes SVG of it, for a file (fixed colours, on white) or for a page whose style sheet has the
@@ -41,6 +41,7 @@ mod scale;
 mod spans;
 mod stacks;
 mod svg;
+pub mod tables;
 mod text;
 pub mod wiring;
 

@@ -9,7 +9,7 @@ use super::mapping::Mapping;
 use super::network::Network;
 use super::pattern::{Level, Pattern};
 use super::walker::{PathChoice, Walker};
-use crate::random::{Purpose, Stream};
+use flitwise_base::random::{Purpose, Stream};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

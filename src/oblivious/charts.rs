@@ -3,7 +3,7 @@
 
 use super::analysis::Analysis;
 use super::outcome::Outcome;
-use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
+use flitwise_figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
 use std::collections::BTreeMap;
 
 /// Bins of bandwidths, as many as ORCS has.
@@ -211,7 +211,7 @@ impl Bins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oblivious::RunFigures;
+    use crate::RunFigures;
 
     fn analysis(bandwidths: &[f64], delay: Option<u64>) -> Analysis {
         let run = |&bandwidth: &f64| {

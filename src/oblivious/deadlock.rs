@@ -7,7 +7,7 @@
 
 use super::graph::{EdgeId, HostId, NodeId};
 use super::network::Network;
-use crate::fabric::analysis::graph as digraph;
+use flitwise_fabric::analysis::graph as digraph;
 use std::collections::BTreeMap;
 
 /// Most edges of all routes together for which layers are computed.

@@ -2,9 +2,9 @@
 
 use super::graph::NodeId;
 use super::outcome::Outcome;
-use crate::fabric::topology::Topology;
-use crate::figure::{Chart, Figure};
-use crate::wiring::{End, Measure, TAGGED, WiredLink, draw};
+use flitwise_fabric::topology::Topology;
+use flitwise_figure::wiring::{End, Measure, TAGGED, WiredLink, draw};
+use flitwise_figure::{Chart, Figure};
 use serde_json::{Value, json};
 
 /// The mean load of every direction of a cable. `topology` says where switches are; without it they are drawn by levels
@@ -40,7 +40,7 @@ pub fn cables_figure(of: &Outcome<'_>, topology: Option<&Topology>) -> Option<Fi
 }
 
 /// The same from links, the fullest first, and a topology as `congestion.json` has it.
-pub(crate) fn drawn_cables(
+pub fn drawn_cables(
     topology: &Value,
     links: &[WiredLink<'_>],
     bytes: bool,

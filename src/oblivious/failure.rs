@@ -3,7 +3,7 @@
 use super::graph::{EdgeId, Graph, GraphBuilder, HostId, NetworkError, NodeId};
 use super::network::Network;
 use super::tables::Tables;
-use crate::random::{Purpose, Stream};
+use flitwise_base::random::{Purpose, Stream};
 use std::collections::BTreeSet;
 
 /// What fails.

@@ -31,7 +31,8 @@ pub struct Note {
 }
 
 impl Note {
-    pub(crate) fn at(line: u32, text: impl Into<String>) -> Self {
+    /// The note `text` on line `line`.
+    pub fn at(line: u32, text: impl Into<String>) -> Self {
         Self {
             line: (line > 0).then_some(line),
             text: text.into(),

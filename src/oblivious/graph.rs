@@ -22,7 +22,6 @@ pub(super) const MOST_EDGES_OF_NODE: usize = u16::MAX as usize;
 
 /// What is wrong with a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct NetworkError {
     /// Line of the file, from 1; `None` if no line is to blame, or the network is from no file.
     pub line: Option<u32>,
@@ -32,7 +31,7 @@ pub struct NetworkError {
 
 impl NetworkError {
     /// A problem at a line; line 0 stands for none.
-    pub(crate) fn at(line: u32, problem: impl Into<String>) -> Self {
+    pub fn at(line: u32, problem: impl Into<String>) -> Self {
         Self {
             line: (line > 0).then_some(line),
             problem: problem.into(),

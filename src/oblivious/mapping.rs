@@ -1,12 +1,11 @@
 //! Which hosts take part, and which rank runs where (ORCS, section 4).
 
 use super::graph::{Graph, HostId, NodeId};
-use crate::random::{Purpose, Stream};
+use flitwise_base::random::{Purpose, Stream};
 use std::collections::VecDeque;
 
 /// Which hosts of the network take part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Subset {
     /// Drawn at random, once for all runs, as ORCS does.
     Random,
@@ -105,9 +104,9 @@ fn breadth_first(graph: &Graph) -> Vec<HostId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::spec::FabricSpec;
-    use crate::fabric::topology::Topology;
-    use crate::oblivious::Network;
+    use crate::Network;
+    use flitwise_fabric::spec::FabricSpec;
+    use flitwise_fabric::topology::Topology;
 
     fn graph() -> Graph {
         let tree = Topology::k_ary_n_tree(4, 2, None).unwrap();

@@ -2,10 +2,10 @@
 
 use super::graph::{EdgeId, Graph, GraphBuilder, HostId, NetworkError, Node, NodeId, NodeKind};
 use super::tables::Tables;
-use crate::fabric::analysis::Routes;
-use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::{Peer, Topology};
+use flitwise_fabric::analysis::Routes;
+use flitwise_fabric::ids::{NicId, PortId, SwitchId};
+use flitwise_fabric::spec::FabricSpec;
+use flitwise_fabric::topology::{Peer, Topology};
 
 /// A graph with forwarding tables.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,7 +154,7 @@ impl Graph {
     }
 
     /// The node of a switch of the topology that this is the graph of.
-    pub(crate) fn switch_node(&self, switch: SwitchId) -> NodeId {
+    pub fn switch_node(&self, switch: SwitchId) -> NodeId {
         NodeId::new(self.host_count() + switch.get())
     }
 }

@@ -235,8 +235,8 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::spec::FabricSpec;
-    use crate::fabric::topology::Topology;
+    use flitwise_fabric::spec::FabricSpec;
+    use flitwise_fabric::topology::Topology;
 
     fn network() -> Network {
         let topology = Topology::k_ary_n_tree(2, 2, None).unwrap();

@@ -4,9 +4,9 @@ use super::failure::{Damaged, Failure};
 use super::graph::{EdgeId, Graph, HostId};
 use super::network::counted_from;
 use super::routing::RoutingEngine;
-use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::{ForwardingTables, SpecError};
-use crate::fabric::topology::{Link, Peer, Topology};
+use flitwise_fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+use flitwise_fabric::spec::{ForwardingTables, SpecError};
+use flitwise_fabric::topology::{Link, Peer, Topology};
 use std::collections::VecDeque;
 
 /// Forwarding tables around failed links.

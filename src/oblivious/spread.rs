@@ -1,7 +1,7 @@
 //! A figure over many runs: mean with its interval, extremes and quantiles.
 
 use super::analysis::{Analysis, RunFigures};
-use crate::results::interval_95;
+use flitwise_figure::tables::interval_95;
 use serde::{Deserialize, Serialize};
 
 /// How a figure spreads over runs.

@@ -3,10 +3,8 @@
 use super::cables::CableLoad;
 use super::graph::{EdgeId, NodeId};
 use super::outcome::Outcome;
-use crate::results::data_table::{
-    Cell, Column, ColumnKind, MissingFeature, TableFiles, TableFormat,
-};
 use anyhow::Context;
+use flitwise_figure::tables::{Cell, Column, ColumnKind, MissingFeature, TableFiles, TableFormat};
 use std::path::Path;
 
 /// Names of the tables.
@@ -181,15 +179,17 @@ fn flows(of: &Outcome<'_>, take: &mut TakeRow<'_>) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::load_network;
-    use crate::oblivious::{
+    use crate::Network;
+    use crate::{
         Analysis, CableCounts, DelayPaths, Mapping, PathChoice, Pattern, Settings, Subset,
     };
+    use flitwise_fabric::spec::FabricSpec;
+    use flitwise_fabric::topology::Topology;
 
     #[test]
     fn cables_are_all_there_and_flows_those_of_the_hottest() {
-        let sets = ["fabric.topology={kind=\"k-ary-n-tree\",k=2,n=2}".to_owned()];
-        let network = load_network(None, None, &sets).unwrap().network;
+        let topology = Topology::k_ary_n_tree(2, 2, None).unwrap();
+        let network = Network::of_fabric(&FabricSpec::opa_gen1(topology).unwrap()).unwrap();
         let settings = Settings {
             pattern: Pattern::parse("gather").unwrap(),
             mapping: Mapping {

@@ -3,7 +3,27 @@
 //! A [`Replay`] is a [workload](flitwise_fabric::workload::Workload) of the fabric.
 //! Each job has a player that takes operations from its [program], carries out
 //! collectives by the plans in [collectives] and waits for the dependencies.
-//! One agenda in picoseconds orders all events.
+//! One agenda in picoseconds orders all events. [`trace`] reads programs from files of all formats, [`convert`]
+//! writes them in another format, [`generate`] makes traces of common kernels, and [`background`] makes synthetic flows.
+//! `docs/replay.md` defines the replay.
+//!
+//! # Examples
+//! ```
+//! use flitwise_fabric::engine::{Engine, RunEnd};
+//! use flitwise_fabric::{ids::NicId, spec::FabricSpec, topology::Topology};
+//! use flitwise_replay::program::StopCheck;
+//! use flitwise_replay::trace::{Reading, check_file};
+//! use flitwise_replay::{JobSpec, Replay, ReplaySpec};
+//!
+//! let trace = check_file("../../traces/hpl-16.vef.gz".as_ref(), &mut || true)?.expect("not stopped");
+//! let program = trace.open(&Reading::default(), StopCheck::never())?;
+//! let spec = FabricSpec::opa_gen1(Topology::k_ary_n_tree(4, 2, None)?)?;
+//! let job = JobSpec::new("HPL", program, NicId::all(16).collect());
+//! let mut replay = Replay::new(ReplaySpec::new(&spec, 1, vec![job]))?;
+//! assert_eq!(Engine::new(&spec)?.run(&mut replay), RunEnd::Finished);
+//! assert!(replay.outcomes()[0].complete);
+//! # Ok::<(), anyhow::Error>(())
+//! ```
 
 pub mod agreement;
 mod arrived;

@@ -1,9 +1,9 @@
 //! The curve of an experiment without a job: latency and throughput over load, a point per run.
 
-use super::data_table::{Cell, Column, ColumnKind, CsvTable, batch_means};
 use super::nic_rate::{NicRate, short};
 use super::{Interval, Latency, latency, load, per_slot, saturated, throughput, units_delivered};
 use crate::config::{Experiment, Plan};
+use crate::figure::tables::{Cell, Column, ColumnKind, CsvTable, batch_means};
 use crate::run::{LevelBatch, Measured, RunResult, Simulation, Status};
 use crate::units::TickLength;
 use serde_json::{Map, Value, json};

@@ -1,10 +1,10 @@
 //! How latencies and messages are distributed, as tables: `latencies.csv` and `matrix.csv`. Both have a bounded
 //! number of rows, whatever the run.
 
-use super::data_table::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use crate::config::Plan;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats;
+use crate::figure::tables::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use crate::run::Simulation;
 use crate::units::TickLength;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! The links of a run: which of them hold up packets, and which are busy.
 
-use super::data_table::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use super::table::write_table;
 use super::{link_end, link_end_named, utilisation};
 use crate::config::Plan;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
+use crate::figure::tables::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use crate::units::human_time;
 use serde_json::{Value, json};
 use std::cmp::Reverse;

@@ -1,7 +1,6 @@
 //! The results of a run: `result.json`, and the summary that it prints.
 
 mod curve;
-pub(crate) mod data_table;
 pub(crate) mod distribution;
 mod dtable;
 pub mod energy;
@@ -20,8 +19,8 @@ mod summary;
 mod table;
 mod timeline;
 
+pub use crate::figure::tables::{Interval, MissingFeature, TableFormat, interval_95};
 pub use curve::curve_csv;
-pub use data_table::{Interval, MissingFeature, TableFormat, interval_95};
 pub use distribution::write_distributions;
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
 pub use explain::explanation_page;

@@ -6,7 +6,7 @@ use super::metrics::Metrics;
 use super::row::{BACKGROUND_COLUMNS, JOB_COLUMNS, RunRow, Value};
 use super::tables::{latex, markdown, summary_text};
 use super::until::Studied;
-use crate::results::data_table::{Cell, Column, ColumnKind, TableFiles, TableFormat};
+use crate::figure::tables::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use crate::results::{COMMAND_FILE, MissingFeature};
 use anyhow::Context;
 use flitwise_formats::sink::Sink;

@@ -1,7 +1,7 @@
 use super::*;
-use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::Topology;
-use crate::oblivious::RoutingEngine;
+use crate::RoutingEngine;
+use flitwise_fabric::spec::FabricSpec;
+use flitwise_fabric::topology::Topology;
 
 fn tree() -> Network {
     let tree = Topology::k_ary_n_tree(4, 2, None).unwrap();

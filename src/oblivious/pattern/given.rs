@@ -56,11 +56,11 @@ impl Given {
     /// Without bytes all messages are equally long. `source` is a name for the file.
     ///
     /// ```
-    /// use flitwise::oblivious::Given;
+    /// use flitwise_oblivious::Given;
     ///
     /// let given = Given::parse("halves", "0 1\n2 3 # both\n\n1 0\n3 2\n")?;
     /// assert_eq!((given.ranks, given.levels.len()), (4, 2));
-    /// # Ok::<(), flitwise::oblivious::GivenError>(())
+    /// # Ok::<(), flitwise_oblivious::GivenError>(())
     /// ```
     ///
     /// # Errors

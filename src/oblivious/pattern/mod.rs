@@ -8,7 +8,7 @@ mod neighbor;
 pub use given::{Given, GivenError};
 pub use level::{Level, Pair};
 
-use crate::random::Stream;
+use flitwise_base::random::Stream;
 use std::fmt;
 use std::sync::Arc;
 

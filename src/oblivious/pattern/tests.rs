@@ -1,5 +1,5 @@
 use super::*;
-use crate::random::Purpose;
+use flitwise_base::random::Purpose;
 
 fn stream() -> Stream {
     Stream::new(1, Purpose::Pattern, [0, 0])

@@ -1,10 +1,10 @@
 //! Shortest routes whose edges weigh what they carry already: the single-source shortest-path routing of Hoefler,
 //! Schneider and Lumsdaine (Optimized routing for large-scale InfiniBand networks, 2009), whose deadlock-free form
-//! spreads the routes over VLs (Domke, Hoefler and Nagel, 2011; [`Layers`](crate::oblivious::Layers)).
+//! spreads the routes over VLs (Domke, Hoefler and Nagel, 2011; [`Layers`](crate::Layers)).
 
 use super::hops::{Hops, ejection};
-use crate::oblivious::graph::{EdgeId, Graph, HostId, NetworkError};
-use crate::oblivious::tables::Tables;
+use crate::graph::{EdgeId, Graph, HostId, NetworkError};
+use crate::tables::Tables;
 
 /// Destinations one after the other. Every switch takes the edge, among those that lead nearer, with the least weight of
 /// the rest of the route; then every edge weighs one more for each source that uses it. Routes stay shortest whatever the

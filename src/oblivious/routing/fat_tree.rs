@@ -7,8 +7,8 @@
 //! ⌊d / (w(0) … w(l))⌋ modulo their number, up and down.
 
 use super::hops::{FAR, Hops, ejection, leaves, parts};
-use crate::oblivious::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
-use crate::oblivious::tables::Tables;
+use crate::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
+use crate::tables::Tables;
 
 pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
     let tree = Tree::of(graph)?;

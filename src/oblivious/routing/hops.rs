@@ -1,6 +1,6 @@
 //! Distances between switches.
 
-use crate::oblivious::graph::{EdgeId, Graph, NodeId};
+use crate::graph::{EdgeId, Graph, NodeId};
 
 /// No route.
 pub(super) const FAR: u32 = u32::MAX;
@@ -89,7 +89,7 @@ pub(super) fn leaves(graph: &Graph) -> Vec<NodeId> {
 }
 
 /// The edge from a switch to its host.
-pub(super) fn ejection(graph: &Graph, host: crate::oblivious::graph::HostId) -> EdgeId {
+pub(super) fn ejection(graph: &Graph, host: crate::graph::HostId) -> EdgeId {
     graph.edge(graph.injection(host)).reverse
 }
 

@@ -2,8 +2,8 @@
 //! with the fewest destinations so far among those that lead nearer.
 
 use super::hops::{Balance, Hops, ejection};
-use crate::oblivious::graph::{Graph, HostId, NetworkError};
-use crate::oblivious::tables::Tables;
+use crate::graph::{Graph, HostId, NetworkError};
+use crate::tables::Tables;
 
 pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
     let mut tables = Tables::empty(graph, 1)?;

@@ -43,8 +43,8 @@ impl RoutingEngine {
     /// The forwarding tables of `graph`.
     ///
     /// ```
-    /// use flitwise::fabric::{spec::FabricSpec, topology::Topology};
-    /// use flitwise::oblivious::{Network, RoutingEngine};
+    /// use flitwise_fabric::{spec::FabricSpec, topology::Topology};
+    /// use flitwise_oblivious::{Network, RoutingEngine};
     ///
     /// let spec = FabricSpec::opa_gen1(Topology::k_ary_n_tree(4, 2, None)?)?;
     /// let graph = Network::of_fabric(&spec)?.graph;

@@ -1,8 +1,8 @@
 use super::*;
-use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::spec::FabricSpec;
-use crate::fabric::topology::Topology;
-use crate::oblivious::{Dependencies, Network};
+use crate::{Dependencies, Network};
+use flitwise_fabric::ids::{PortId, SwitchId, SwitchPort};
+use flitwise_fabric::spec::FabricSpec;
+use flitwise_fabric::topology::Topology;
 
 fn routed(topology: Topology, engine: RoutingEngine) -> Network {
     let spec = FabricSpec::opa_gen1(Topology::single(2).unwrap()).unwrap();

@@ -6,8 +6,8 @@
 //! then only the first root stays, from which there is a way down to every switch.
 
 use super::hops::{Balance, FAR, Hops, ejection, leaves, parts};
-use crate::oblivious::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
-use crate::oblivious::tables::Tables;
+use crate::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
+use crate::tables::Tables;
 
 pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
     let roots = roots(graph);

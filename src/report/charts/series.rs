@@ -2,8 +2,8 @@
 
 use super::titled;
 use crate::figure::Figure;
+use crate::figure::tables::Key;
 use crate::report::source::{RunSource, Series};
-use crate::results::data_table::Key;
 use crate::results::series::{Colours, Labels, Samples, Sampling, SeriesFigure, unnamed_port};
 use crate::wiring::End;
 use std::io;

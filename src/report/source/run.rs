@@ -3,7 +3,7 @@
 use super::table::{Row, rows};
 use super::{ReportError, command, document, name_of};
 use crate::config::experiment::SeriesKind;
-use crate::results::data_table::{Key, NONE};
+use crate::figure::tables::{Key, NONE};
 use crate::results::series::{LINKS, STATES};
 use crate::results::{OVERVIEW_FILE, SCHEMA};
 use crate::wiring::End;

@@ -1,7 +1,7 @@
 //! Which colour a flow has: the same in all figures of a result.
 
 use crate::config::experiment::SeriesKind;
-use crate::results::data_table::Key;
+use crate::figure::tables::Key;
 use std::collections::BTreeMap;
 
 /// Looks that a figure can tell apart: as many as it has lines at most.

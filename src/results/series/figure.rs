@@ -4,9 +4,9 @@
 use super::colours::{Colours, PALETTE};
 use super::labels::{Labels, name};
 use crate::config::experiment::SeriesKind;
+use crate::figure::tables::Key;
 use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line, SeriesStyle};
 use crate::figure::{number, time_unit};
-use crate::results::data_table::Key;
 use std::collections::BTreeMap;
 use std::io;
 

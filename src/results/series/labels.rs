@@ -5,7 +5,7 @@ use crate::config::Experiment;
 use crate::config::experiment::SeriesKind;
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::stats::{LinkEnd, LinkStats};
-use crate::results::data_table::{Key, NONE};
+use crate::figure::tables::{Key, NONE};
 
 /// What the parts of a fabric are called.
 pub(crate) trait Labels {

@@ -1,7 +1,7 @@
 //! Time series as files and figures (`docs/result.md`, "Time series").
 //!
 //! Each run appends its rows to a [`spool`] of its own. In the end the spools of all runs
-//! become one [table](super::data_table) per series, in the order of the runs, and the experiment's spools
+//! become one [table](crate::figure::tables) per series, in the order of the runs, and the experiment's spools
 //! become its [`figure`]s. So memory is bounded, and the files do not depend on which runs
 //! ran side by side.
 
@@ -23,8 +23,8 @@ use crate::config::experiment::{Series, SeriesKind};
 use crate::config::{About, Experiment, Plan};
 use crate::fabric::ids::NicId;
 use crate::fabric::series::Sample;
+use crate::figure::tables::{Key, MissingFeature, NONE, Row, Spool, TableFiles};
 use crate::figure::{Figure, Theme};
-use crate::results::data_table::{Key, MissingFeature, NONE, Row, Spool, TableFiles};
 use crate::results::{FIGURE_WIDTH, titled};
 use crate::run::{Recorder, Recording, Run, RunResult};
 use anyhow::{Context, anyhow};

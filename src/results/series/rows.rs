@@ -5,7 +5,7 @@ use crate::config::Experiment;
 use crate::config::experiment::SeriesKind;
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::topology::Names;
-use crate::results::data_table::{Cell, Column, ColumnKind, NONE, Row};
+use crate::figure::tables::{Cell, Column, ColumnKind, NONE, Row};
 
 impl RunFiles<'_> {
     /// Calls `write` with the row as cells, in the order of [`columns`].

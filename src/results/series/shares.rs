@@ -4,8 +4,8 @@ use super::colours::Colours;
 use super::figure::{Lines, Samples, SeriesFigure, Sum, largest, totals};
 use super::labels::name;
 use crate::config::experiment::SeriesKind;
+use crate::figure::tables::Key;
 use crate::figure::{Axis, CurvePoint, Figure, SeriesStyle};
-use crate::results::data_table::Key;
 use std::collections::BTreeMap;
 use std::io;
 

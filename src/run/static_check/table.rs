@@ -1,7 +1,7 @@
 //! The connections of checks as a table, `check`.
 
 use super::Check;
-use crate::results::data_table::{Cell, Column, ColumnKind, TableFiles, TableFormat};
+use crate::figure::tables::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use anyhow::Context;
 use std::path::Path;
 

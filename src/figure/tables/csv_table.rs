@@ -4,12 +4,17 @@ use super::{Cell, Column};
 use std::fmt::Write as _;
 use std::io::Write;
 
-pub(crate) struct CsvTable<W: Write> {
+/// A table that is written as CSV.
+pub struct CsvTable<W: Write> {
     out: csv::Writer<W>,
     text: String,
 }
 
 impl<W: Write> CsvTable<W> {
+    /// A table with these columns.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
     pub fn new(out: W, columns: &[Column<'_>]) -> anyhow::Result<Self> {
         let mut out = csv::Writer::from_writer(out);
         out.write_record(columns.iter().map(|column| column.name))?;
@@ -17,6 +22,10 @@ impl<W: Write> CsvTable<W> {
         Ok(Self { out, text })
     }
 
+    /// Appends a row: a cell per column.
+    ///
+    /// # Errors
+    /// As [`CsvTable::new`].
     pub fn row(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()> {
         for cell in cells {
             self.text.clear();

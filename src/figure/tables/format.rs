@@ -44,7 +44,7 @@ impl TableFormat {
     }
 
     /// Checks that this build writes the format; `missing` is the error where it does not.
-    pub(crate) fn check(self, missing: MissingFeature) -> Result<(), MissingFeature> {
+    pub fn check(self, missing: MissingFeature) -> Result<(), MissingFeature> {
         if self.has_parquet() && !cfg!(feature = "parquet") {
             return Err(missing);
         }

@@ -54,7 +54,7 @@ pub fn interval_95(values: &[f64]) -> Option<Interval> {
 /// As long as the batches are correlated (the coefficient of neighbours is above a bound that
 /// one in twenty independent series reaches), neighbours are merged. `None` if that leaves
 /// fewer than eight batches, as for a quantity that grows throughout the window.
-pub(crate) fn batch_means(means: &[f64]) -> Option<Interval> {
+pub fn batch_means(means: &[f64]) -> Option<Interval> {
     let mut means = means.to_vec();
     while means.len() >= FEWEST {
         if correlation(&means) <= ONE_SIDED / (means.len() as f64).sqrt() {

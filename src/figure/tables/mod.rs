@@ -9,25 +9,23 @@ mod missing;
 mod parquet;
 mod spool;
 
-pub(crate) use csv_table::CsvTable;
+pub use csv_table::CsvTable;
 pub use format::TableFormat;
-pub(crate) use interval::batch_means;
+pub use interval::batch_means;
 pub use interval::{Interval, interval_95};
 pub use missing::MissingFeature;
-pub(crate) use spool::{Key, NONE, Row, Spool};
+pub use spool::{Key, NONE, Row, Spool};
 
 use anyhow::Context;
 use flitwise_formats::sink::Sink;
 use std::path::Path;
 
 /// A column.
-#[cfg_attr(
-    not(feature = "parquet"),
-    allow(dead_code, reason = "CSV needs only the name")
-)]
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Column<'a> {
+pub struct Column<'a> {
+    /// The name in the first line of a CSV file, and in the schema of a Parquet file.
     pub name: &'a str,
+    /// The kind of its cells.
     pub kind: ColumnKind,
     /// True if a cell may be empty.
     pub optional: bool,
@@ -53,19 +51,27 @@ impl Column<'static> {
     }
 }
 
+/// The kind of the cells of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ColumnKind {
+pub enum ColumnKind {
+    /// A text.
     Text,
+    /// A whole number from 0 on.
     Integer,
+    /// A number.
     Real,
 }
 
 /// A cell, of its column's kind.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Cell<'a> {
+pub enum Cell<'a> {
+    /// A text.
     Text(&'a str),
+    /// A whole number from 0 on.
     Integer(u64),
+    /// A number.
     Real(f64),
+    /// No value.
     Empty,
 }
 
@@ -77,7 +83,7 @@ impl Cell<'_> {
 }
 
 /// The files of a table, which is written row by row. They appear under their names when they are complete.
-pub(crate) struct TableFiles {
+pub struct TableFiles {
     csv: Option<CsvTable<Sink>>,
     #[cfg(feature = "parquet")]
     parquet: Option<parquet::ParquetTable>,

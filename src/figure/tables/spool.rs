@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// One row of any of the series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Row {
+pub struct Row {
     /// Ticks from the start to the end of the tick in which the sample was taken.
     pub ticks: u64,
     /// The subject of the row.
@@ -18,17 +18,17 @@ pub(crate) struct Row {
 }
 
 /// The subject of a row, in three numbers.
-pub(crate) type Key = [u32; 3];
+pub type Key = [u32; 3];
 
 /// A part of a key that is missing.
-pub(crate) const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
 /// The layout of a row in the file: little-endian, in the order of the fields.
 const ROW_BYTES: usize = 8 + 3 * 4 + 2 * 8;
 
 /// A file of rows that disappears with it.
 #[derive(Debug)]
-pub(crate) struct Spool {
+pub struct Spool {
     file: Temporary,
     /// `None` once it is closed.
     out: Option<BufWriter<File>>,
@@ -36,13 +36,14 @@ pub(crate) struct Spool {
 
 impl Spool {
     /// A spool beside the file `path`, which it never becomes.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+    pub fn create(path: &Path) -> io::Result<Self> {
         let (file, out) = Temporary::create(path)?;
         let out = Some(BufWriter::new(out));
         Ok(Self { file, out })
     }
 
-    pub(crate) fn push(&mut self, row: &Row) -> io::Result<()> {
+    /// Appends a row.
+    pub fn push(&mut self, row: &Row) -> io::Result<()> {
         let mut bytes = [0; ROW_BYTES];
         bytes[..8].copy_from_slice(&row.ticks.to_le_bytes());
         for (i, part) in row.key.iter().enumerate() {
@@ -58,7 +59,7 @@ impl Spool {
     }
 
     /// Takes no more rows and releases the file handle: a curve may have thousands of runs.
-    pub(crate) fn close(&mut self) -> io::Result<()> {
+    pub fn close(&mut self) -> io::Result<()> {
         match self.out.take() {
             Some(mut out) => out.flush(),
             None => Ok(()),
@@ -66,14 +67,14 @@ impl Spool {
     }
 
     /// All rows, in their order; closes the file.
-    pub(crate) fn rows(&mut self) -> io::Result<Rows> {
+    pub fn rows(&mut self) -> io::Result<Rows> {
         self.close()?;
         Ok(Rows(BufReader::new(File::open(self.file.path())?)))
     }
 }
 
 /// Reads a [`Spool`].
-pub(crate) struct Rows(BufReader<File>);
+pub struct Rows(BufReader<File>);
 
 impl Iterator for Rows {
     type Item = io::Result<Row>;

@@ -3,6 +3,19 @@
 //!
 //! Nothing here has a time: a [`Network`] is a graph with a next edge for every (switch, destination), a pattern
 //! is pairs of ranks in levels, and the congestion of a cable is the number of pairs of a level that cross it.
+//! An [`Analysis`] gathers the figures of many runs with hosts drawn at random; a [`RoutingEngine`] computes forwarding tables
+//! around a [`Failure`].
+//!
+//! # Examples
+//! ```
+//! use flitwise_fabric::{spec::FabricSpec, topology::Topology};
+//! use flitwise_oblivious::{Network, NetworkError};
+//!
+//! let spec = FabricSpec::opa_gen1(Topology::k_ary_n_tree(4, 2, None).expect("a small tree")).expect("a preset");
+//! let survey = Network::of_fabric(&spec)?.survey();
+//! assert!(survey.lost.is_empty()); // Every host reaches every other.
+//! # Ok::<(), NetworkError>(())
+//! ```
 
 mod analysis;
 mod cables;
@@ -39,9 +52,7 @@ pub use charts::{
 };
 pub use deadlock::{Dependencies, Layers};
 pub use delay::{DelayPaths, Delays};
-pub use drawing::cables_figure;
-#[cfg(feature = "report")]
-pub(crate) use drawing::drawn_cables;
+pub use drawing::{cables_figure, drawn_cables};
 pub use failure::{Damaged, Failure};
 pub use fair::FairShares;
 pub use from_dot::{FromDot, Note};
