@@ -13,7 +13,7 @@
 //!
 //! let spec = FabricSpec::opa_gen1(Topology::k_ary_n_tree(4, 2, None).expect("a small tree")).expect("a preset");
 //! let survey = Network::of_fabric(&spec)?.survey();
-//! assert!(survey.lost.is_empty()); // Every host reaches every other.
+//! assert!(survey.examples.is_empty()); // Every host reaches every other.
 //! # Ok::<(), NetworkError>(())
 //! ```
 
