@@ -10,6 +10,7 @@ pub mod dumpi;
 pub mod error;
 pub mod foreign;
 pub mod goal;
+mod grammar;
 pub mod idset;
 pub mod infiniband;
 pub mod limits;

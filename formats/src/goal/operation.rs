@@ -1,7 +1,12 @@
 //! Parses an operation of the text.
 
+use nom::Parser;
+use nom::combinator::opt;
+use nom::sequence::{preceded, terminated};
+
 use super::record::{Op, Task};
-use super::words::{Fault, Words};
+use super::words::{Parsed, after_blanks, expected, number, number_or_any, word};
+use crate::grammar::{expect, fault};
 
 /// The word with which an operation begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,95 +28,90 @@ impl Verb {
 }
 
 /// The operation behind its first word, in a schedule of `ranks` ranks.
-pub(super) fn parse(words: &mut Words, verb: Verb, ranks: u32) -> Result<Op, Fault> {
-    words.blanks();
-    let mut op = Op::new(match verb {
-        Verb::Calc => Task::Calc {
-            time: words.number("the time", u64::MAX)?,
-        },
+#[inline]
+pub(super) fn operation(line: &[u8], verb: Verb, ranks: u32) -> Parsed<'_, Op> {
+    let (rest, task) = match verb {
+        Verb::Calc => {
+            let time = number("the time", u64::MAX);
+            let mut calc = after_blanks(time).map(|time| Task::Calc { time });
+            calc.parse(line)?
+        }
         Verb::Send => {
-            let bytes = size(words, b"to")?;
-            let to = peer(words, false, ranks)?.unwrap_or_default();
-            let tag = tag(words, false)?.unwrap_or_default();
-            Task::Send { bytes, to, tag }
+            let (rest, bytes) = size("to", "`to` and a rank").parse(line)?;
+            let (rest, to) = peer(rest, false, ranks)?;
+            let (rest, tag) = message_tag(rest, false)?;
+            let (to, tag) = (to.unwrap_or_default(), tag.unwrap_or_default());
+            (rest, Task::Send { bytes, to, tag })
         }
         Verb::Recv => {
-            let bytes = size(words, b"from")?;
-            let from = peer(words, true, ranks)?;
-            let tag = tag(words, true)?;
-            Task::Recv { bytes, from, tag }
+            let (rest, bytes) = size("from", "`from` and a rank").parse(line)?;
+            let (rest, from) = peer(rest, true, ranks)?;
+            let (rest, tag) = message_tag(rest, true)?;
+            (rest, Task::Recv { bytes, from, tag })
         }
-    });
-    op.cpu = part_number(words, b"cpu")?;
-    if verb != Verb::Calc {
-        op.nic = part_number(words, b"nic")?;
-    }
-    Ok(op)
+    };
+    let (rest, cpu) = part_number("cpu", "the CPU")(rest)?;
+    let (rest, nic) = match verb {
+        Verb::Calc => (rest, 0),
+        Verb::Send | Verb::Recv => part_number("nic", "the NIC")(rest)?,
+    };
+    Ok((rest, Op { task, cpu, nic }))
 }
 
 /// `64b to` or `64b from`.
-fn size(words: &mut Words, way: &'static [u8]) -> Result<u64, Fault> {
-    let bytes = words.number("the size in bytes", u64::MAX)?;
-    if !words.word(b"b") {
-        return Err(words.expected("`b` directly after the size", "sizes are bytes: `64b`"));
+#[inline]
+fn size<'a>(
+    direction: &'static str,
+    and_rank: &'static str,
+) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> {
+    move |line| {
+        let unit = word("b");
+        let unit = expect(unit, |at| {
+            expected("`b` directly after the size", "sizes are bytes: `64b`")(at)
+        });
+        let direction = expect(word(direction), |at| {
+            expected(and_rank, "a send goes `to` a rank, a recv comes `from` one")(at)
+        });
+        let bytes = after_blanks(number("the size in bytes", u64::MAX));
+        terminated(bytes, (unit, after_blanks(direction))).parse(line)
     }
-    words.blanks();
-    if !words.word(way) {
-        let way = String::from_utf8_lossy(way).into_owned();
-        return Err(words.expected(
-            &format!("`{way}` and a rank"),
-            "a send goes `to` a rank, a recv comes `from` one",
-        ));
-    }
-    Ok(bytes)
 }
 
 /// The other rank.
-fn peer(words: &mut Words, any: bool, ranks: u32) -> Result<Option<u32>, Fault> {
-    words.blanks();
-    let start = words.at();
-    let max = u64::from(u32::MAX);
-    let rank = match any {
-        true => words.number_or_any("the rank", max)?,
-        false => Some(words.number("the rank", max)?),
-    };
-    match rank {
-        Some(rank) if rank >= u64::from(ranks) => {
-            words.rewind(start);
-            Err(words.expected(
-                &format!("a rank from 0 to {}", ranks - 1),
-                "correct the rank, or `num_ranks`",
-            ))
+#[inline]
+fn peer(line: &[u8], any: bool, ranks: u32) -> Parsed<'_, Option<u32>> {
+    let peer = |line| match number_or_any("the rank", u32::MAX.into(), any)(line)? {
+        (_, Some(rank)) if rank >= u64::from(ranks) => {
+            let what = format!("a rank from 0 to {}", ranks - 1);
+            fault(
+                line,
+                expected(what, "correct the rank, or `num_ranks`")(line),
+            )
         }
-        rank => Ok(rank.map(|rank| rank as u32)),
-    }
+        (rest, rank) => Ok((rest, rank.map(|rank| rank as u32))),
+    };
+    after_blanks(peer).parse(line)
 }
 
 /// The tag, 0 if there is none.
-fn tag(words: &mut Words, any: bool) -> Result<Option<u32>, Fault> {
-    words.blanks();
-    if !words.word(b"tag") {
-        return Ok(Some(0));
-    }
-    words.blanks();
-    let max = u64::from(u32::MAX) - 1;
-    let tag = match any {
-        true => words.number_or_any("the tag", max)?,
-        false => Some(words.number("the tag", max)?),
-    };
-    Ok(tag.map(|tag| tag as u32))
+#[inline]
+fn message_tag(line: &[u8], any: bool) -> Parsed<'_, Option<u32>> {
+    let tag = number_or_any("the tag", u64::from(u32::MAX) - 1, any);
+    let tag = opt(preceded(after_blanks(word("tag")), after_blanks(tag)));
+    tag.map(|tag| tag.unwrap_or(Some(0)).map(|tag| tag as u32))
+        .parse(line)
 }
 
-/// The number after `word`, 0 if there is none.
-fn part_number(words: &mut Words, word: &'static [u8]) -> Result<u8, Fault> {
-    words.blanks();
-    if !words.word(word) {
-        return Ok(0);
+/// The number after `name`, 0 if there is none.
+#[inline]
+fn part_number<'a>(
+    name: &'static str,
+    what: &'static str,
+) -> impl FnMut(&'a [u8]) -> Parsed<'a, u8> {
+    move |line| {
+        let part = after_blanks(number(what, u8::MAX.into()));
+        opt(preceded(after_blanks(word(name)), part))
+            .map(|part| part.unwrap_or(0) as u8)
+            .parse(line)
     }
-    words.blanks();
-    let what = match word {
-        b"cpu" => "the CPU",
-        _ => "the NIC",
-    };
-    Ok(words.number(what, u64::from(u8::MAX))? as u8)
 }

@@ -1,11 +1,16 @@
 //! The streaming parser of the text. It opens no files: the caller feeds it bytes.
 
 use memchr::{memchr, memmem};
+use nom::Parser as _;
+use nom::character::complete::char;
+use nom::combinator::{map_opt, opt};
+use nom::sequence::terminated;
 
 use super::labels::{Labels, Refused};
-use super::operation::{self, Verb};
+use super::operation::{Verb, operation};
 use super::record::{Dependency, Kind, Op};
-use super::words::{Fault, Words};
+use super::words::{Parsed, after_blanks, blanks, expected, is_end, name, number, word};
+use crate::grammar::{self, expect, fault, run};
 use crate::limits::{MAX_GOAL_LINE, MAX_GOAL_RANK_OPS, MAX_TASKS};
 use crate::place::PlaceError;
 use crate::quote::quoted_bytes;
@@ -129,10 +134,9 @@ impl Parser {
     /// # Ok::<(), flitwise_formats::PlaceError>(())
     /// ```
     pub fn next(&mut self, buf: &[u8], eof: bool) -> Result<Step, PlaceError> {
-        let mut part = Part::Nothing;
-        let blank = self.skip(buf, eof)?;
-        if blank > 0 {
-            let consumed = blank;
+        let consumed = self.skip(buf, eof)?;
+        if consumed > 0 {
+            let part = Part::Nothing;
             return Ok(Step::Part { consumed, part });
         }
         if buf.is_empty() {
@@ -143,20 +147,19 @@ impl Parser {
         if half && !eof {
             return Ok(Step::NeedMore);
         }
-        let most = &buf[..buf.len().min(MAX_GOAL_LINE + 1)];
-        let line = match memchr(b'\n', most) {
-            Some(end) => &most[..end],
-            None if most.len() > MAX_GOAL_LINE => return Err(self.too_long()),
-            None if eof => most,
-            None => return Ok(Step::NeedMore),
+        let line = match grammar::line(buf, eof, MAX_GOAL_LINE) {
+            Ok((_, line)) => line,
+            Err(nom::Err::Incomplete(_)) => return Ok(Step::NeedMore),
+            Err(_) => return Err(self.too_long()),
         };
-        let mut words = Words::new(line);
-        match self.part(&mut words) {
-            Ok(found) => part = found,
-            Err(fault) => return Err(self.wrong(fault)),
-        }
+        let parsed = run(|line| self.part(line), line);
+        let (rest, part) = parsed.map_err(|fault| {
+            let column = line.len() - fault.rest.len() + 1;
+            let message = format!("column {column}: {}", fault.expected);
+            PlaceError::line(self.next_line, message)
+        })?;
         self.line = self.next_line;
-        let consumed = words.at();
+        let consumed = line.len() - rest.len();
         Ok(Step::Part { consumed, part })
     }
 
@@ -205,175 +208,166 @@ impl Parser {
         }
     }
 
-    fn part(&mut self, words: &mut Words) -> Result<Part, Fault> {
-        match self.expects {
-            Expects::Ranks => {
-                if !words.word(b"num_ranks") {
-                    return Err(words.expected(
-                        "`num_ranks` and the number of ranks",
-                        "this is no GOAL schedule",
-                    ));
-                }
-                words.blanks();
-                let start = words.at();
-                let ranks = words.number("the number of ranks", u64::from(MAX_TASKS))?;
-                if ranks == 0 {
-                    words.rewind(start);
-                    return Err(words.expected("at least 1 rank", "correct it"));
-                }
-                self.ranks = ranks as u32;
-                self.expects = Expects::Rank;
-                Ok(Part::Ranks(self.ranks))
-            }
-            Expects::Rank => self.rank_start(words),
-            Expects::Brace => self.brace(words),
-            Expects::Statement if words.eat(b'}') => {
+    #[inline]
+    fn part<'a>(&mut self, line: &'a [u8]) -> Parsed<'a, Part> {
+        match (self.expects, line) {
+            (Expects::Ranks, _) => self.number_of_ranks(line),
+            (Expects::Rank, _) => self.rank_start(line),
+            (Expects::Brace, _) => self.brace(line),
+            (Expects::Statement, [b'}', rest @ ..]) => {
                 self.rank += 1;
                 self.expects = Expects::Rank;
                 self.labels = Labels::default();
-                Ok(Part::RankEnd)
+                Ok((rest, Part::RankEnd))
             }
-            Expects::Statement => self.statement(words),
+            (Expects::Statement, _) => self.statement(line),
         }
     }
 
-    fn rank_start(&mut self, words: &mut Words) -> Result<Part, Fault> {
+    fn number_of_ranks<'a>(&mut self, line: &'a [u8]) -> Parsed<'a, Part> {
+        let what = "`num_ranks` and the number of ranks";
+        let word = expect(
+            word("num_ranks"),
+            expected(what, "this is no GOAL schedule"),
+        );
+        let (start, _) = terminated(word, blanks).parse(line)?;
+        match number("the number of ranks", MAX_TASKS.into())(start)? {
+            (_, 0) => fault(start, expected("at least 1 rank", "correct it")(start)),
+            (rest, ranks) => {
+                self.ranks = ranks as u32;
+                self.expects = Expects::Rank;
+                Ok((rest, Part::Ranks(self.ranks)))
+            }
+        }
+    }
+
+    fn rank_start<'a>(&mut self, line: &'a [u8]) -> Parsed<'a, Part> {
         let (rank, ranks) = (self.rank, self.ranks);
         if rank == ranks {
-            return Err(words.expected(
-                &format!("the end of the file after {ranks} ranks"),
-                "correct `num_ranks`, or remove what follows",
-            ));
+            let what = format!("the end of the file after {ranks} ranks");
+            let cure = "correct `num_ranks`, or remove what follows";
+            return fault(line, expected(what, cure)(line));
         }
         let cure = format!("ranks come in order from 0 to {}", ranks - 1);
-        if !words.word(b"rank") {
-            return Err(words.expected(&format!("`rank {rank} {{`"), &cure));
-        }
-        words.blanks();
-        let start = words.at();
-        let found = words.number("the rank", u64::from(u32::MAX))?;
+        let first = expected(format!("`rank {rank} {{`"), cure.clone());
+        let (start, _) = terminated(expect(word("rank"), first), blanks).parse(line)?;
+        let (rest, found) = number("the rank", u32::MAX.into())(start)?;
         if found != u64::from(rank) {
-            words.rewind(start);
-            return Err(words.expected(&format!("rank {rank}"), &cure));
+            return fault(start, expected(format!("rank {rank}"), cure)(start));
         }
         self.expects = Expects::Brace;
         self.ops = 0;
-        words.blanks();
-        match words.at_end() {
-            true => Ok(Part::Nothing),
-            false => self.brace(words),
+        let (rest, ()) = blanks(rest)?;
+        if is_end(rest) {
+            Ok((rest, Part::Nothing))
+        } else {
+            self.brace(rest)
         }
     }
 
-    fn brace(&mut self, words: &mut Words) -> Result<Part, Fault> {
-        if !words.eat(b'{') {
-            return Err(words.expected(
-                &format!("`{{` after `rank {}`", self.rank),
-                "see the format's description",
-            ));
-        }
+    fn brace<'a>(&mut self, line: &'a [u8]) -> Parsed<'a, Part> {
+        let what = format!("`{{` after `rank {}`", self.rank);
+        let what = expected(what, "see the format's description");
+        let (rest, _) = expect(char('{'), what)(line)?;
         self.expects = Expects::Statement;
-        Ok(Part::Rank(self.rank))
+        Ok((rest, Part::Rank(self.rank)))
     }
 
     /// A statement, and the end of its line or of its rank behind it.
-    fn statement(&mut self, words: &mut Words) -> Result<Part, Fault> {
+    #[inline]
+    fn statement<'a>(&mut self, line: &'a [u8]) -> Parsed<'a, Part> {
         const STATEMENT: &str = "`send`, `recv`, `calc`, a label or `}`";
-        let start = words.at();
-        let Some(name) = words.name() else {
-            return Err(words.expected(STATEMENT, "one statement is on each line"));
-        };
-        words.blanks();
-        let label = words.eat(b':').then_some(name);
-        let part = if label.is_some() {
-            words.blanks();
-            let at = words.at();
-            let op = words.name().and_then(Verb::of);
-            let Some(verb) = op else {
-                words.rewind(at);
-                return Err(words.expected(
-                    "`send`, `recv` or `calc` after the label",
-                    "these are all operations of GOAL",
-                ));
-            };
-            Part::Op(operation::parse(words, verb, self.ranks)?)
-        } else if let Some(verb) = Verb::of(name) {
-            Part::Op(operation::parse(words, verb, self.ranks)?)
-        } else if let Some(kind) = kind(words) {
-            Part::Dependency(self.dependency(words, name, start, kind)?)
+        const ONE: &str = "one statement is on each line";
+        let first = expect(name, expected(STATEMENT, ONE));
+        let (rest, first) = terminated(first, blanks).parse(line)?;
+        let mut label = None;
+        let (rest, part) = if let [b':', rest @ ..] = rest {
+            label = Some(first);
+            let verb = expect(map_opt(name, Verb::of), |at| {
+                let what = "`send`, `recv` or `calc` after the label";
+                expected(what, "these are all operations of GOAL")(at)
+            });
+            let (rest, verb) = after_blanks(verb).parse(rest)?;
+            operation(rest, verb, self.ranks).map(|(rest, op)| (rest, Part::Op(op)))?
+        } else if let Some(verb) = Verb::of(first) {
+            operation(rest, verb, self.ranks).map(|(rest, op)| (rest, Part::Op(op)))?
+        } else if let (rest, Some(kind)) = opt(map_opt(name, kind)).parse(rest)? {
+            self.dependency(line, first, rest, kind)?
         } else {
-            words.rewind(start);
-            return Err(words.expected(STATEMENT, "these are all statements of GOAL"));
+            let statement = expected(STATEMENT, "these are all statements of GOAL");
+            return fault(line, statement(line));
         };
-        words.blanks();
-        if !words.at_end() && words.peek() != Some(b'}') {
-            return Err(words.expected(
-                "the end of the line after the statement",
-                "one statement is on each line, its parts in the order of the format's description",
-            ));
+        let (rest, ()) = blanks(rest)?;
+        if !is_end(rest) && !rest.starts_with(b"}") {
+            let what = "the end of the line after the statement";
+            let cure =
+                "one statement is on each line, its parts in the order of the format's description";
+            return fault(rest, expected(what, cure)(rest));
         }
-        if let Part::Op(_) = part {
-            self.add(words, label)?;
+        if let Part::Op(_) = part
+            && let Err(message) = self.add(label)
+        {
+            return fault(rest, message);
         }
-        Ok(part)
+        Ok((rest, part))
     }
 
     /// Counts an operation that is parsed, and gives it its label.
-    fn add(&mut self, words: &Words, label: Option<&[u8]>) -> Result<(), Fault> {
+    fn add(&mut self, label: Option<&[u8]>) -> Result<(), String> {
         if self.ops as usize == MAX_GOAL_RANK_OPS {
-            return Err(words.fault(
+            return Err(
                 "more than 2^24 operations in one rank; convert the schedule to its binary form, where a \
                  rank may have more"
                     .into(),
-            ));
+            );
         }
         if let Some(label) = label {
-            let shown = || quoted_bytes(label, true);
-            self.labels.add(label, self.ops).map_err(|e| {
-                words.fault(match e {
-                    Refused::Taken(index) => format!(
-                        "label {} is that of operation {index} of rank {} already (they count from 0); give \
-                         each operation of a rank a label of its own",
-                        shown(),
-                        self.rank
-                    ),
-                    Refused::Full => "the labels of the rank take more than 256 MB; shorten them, or label \
-                                      the operations `l1`, `l2`, … in their order"
-                        .into(),
-                })
+            self.labels.add(label, self.ops).map_err(|e| match e {
+                Refused::Taken(index) => format!(
+                    "label {} is that of operation {index} of rank {} already (they count from 0); give \
+                     each operation of a rank a label of its own",
+                    quoted_bytes(label, true),
+                    self.rank
+                ),
+                Refused::Full => "the labels of the rank take more than 256 MB; shorten them, or label \
+                                  the operations `l1`, `l2`, … in their order"
+                    .into(),
             })?;
         }
         self.ops += 1;
         Ok(())
     }
 
-    fn dependency(
+    /// The dependency of the operation with the label `of`, at the start of `line`, on the one that `rest` names.
+    fn dependency<'a>(
         &self,
-        words: &mut Words,
+        line: &'a [u8],
         of: &[u8],
-        start: usize,
+        rest: &'a [u8],
         kind: Kind,
-    ) -> Result<Dependency, Fault> {
-        words.blanks();
-        let at = words.at();
-        let Some(on) = words.name() else {
-            return Err(words.expected("a label to wait for", "see the format's description"));
-        };
-        let find = |label: &[u8], at: usize| {
-            self.labels.get(label).ok_or_else(|| Fault {
-                at,
-                message: format!(
+    ) -> Parsed<'a, Part> {
+        let (at, ()) = blanks(rest)?;
+        let what = "a label to wait for";
+        let (rest, on) = expect(name, |at| {
+            expected(what, "see the format's description")(at)
+        })(at)?;
+        let find = |label: &[u8], at| match self.labels.get(label) {
+            Some(index) => Ok((at, index)),
+            None => {
+                let message = format!(
                     "no operation above in rank {} has the label {}; define it above, or correct the label",
                     self.rank,
                     quoted_bytes(label, true)
-                ),
-            })
+                );
+                fault(at, message)
+            }
         };
-        let (of, on) = (find(of, start)?, find(on, at)?);
+        let ((_, of), (_, on)) = (find(of, line)?, find(on, at)?);
         if of == on {
-            return Err(words.fault("an operation waits for itself; correct one label".into()));
+            let message = "an operation waits for itself; correct one label";
+            return fault(rest, message.into());
         }
-        Ok(Dependency { of, on, kind })
+        Ok((rest, Part::Dependency(Dependency { of, on, kind })))
     }
 
     fn end(&self) -> Result<Step, PlaceError> {
@@ -394,12 +388,6 @@ impl Parser {
             ),
         };
         Err(PlaceError::line(self.next_line, missing))
-    }
-
-    #[cold]
-    fn wrong(&self, fault: Fault) -> PlaceError {
-        let message = format!("column {}: {}", fault.at + 1, fault.message);
-        PlaceError::line(self.next_line, message)
     }
 
     #[cold]
@@ -430,8 +418,8 @@ fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn kind(words: &mut Words) -> Option<Kind> {
-    match words.name()? {
+fn kind(name: &[u8]) -> Option<Kind> {
+    match name {
         b"requires" => Some(Kind::Done),
         b"irequires" => Some(Kind::Started),
         _ => None,

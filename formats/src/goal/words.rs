@@ -1,154 +1,111 @@
-//! A cursor over the words of a line of a GOAL schedule.
+//! The words of a line of a GOAL schedule.
 
+use std::borrow::Cow;
+
+use nom::Parser;
+use nom::bytes::complete::{tag, take_until, take_while, take_while1};
+use nom::character::complete::digit0;
+use nom::combinator::{value, verify};
+use nom::multi::many0_count;
+use nom::sequence::{delimited, preceded, terminated};
+
+use crate::grammar::{self, decimal, fault, is_blank};
 use crate::quote::quoted_bytes;
 
-/// Why a line does not parse: the byte of the line, and what is wrong there.
-#[derive(Debug)]
-pub(super) struct Fault {
-    pub at: usize,
-    pub message: String,
+/// Where in a line something is wrong, and what.
+pub(super) type Fault<'a> = grammar::Fault<&'a [u8], String>;
+
+pub(super) type Parsed<'a, T> = grammar::Parsed<&'a [u8], T, String>;
+
+/// Blanks, and comments that end on the line.
+#[inline]
+pub(super) fn blanks(line: &[u8]) -> Parsed<'_, ()> {
+    let blanks = || take_while(is_blank);
+    let comment = delimited(tag("/*"), take_until("*/"), tag("*/"));
+    value((), (blanks(), many0_count(terminated(comment, blanks())))).parse(line)
 }
 
-pub(super) struct Words<'a> {
-    line: &'a [u8],
-    at: usize,
+/// `parser` behind any blanks.
+#[inline]
+pub(super) fn after_blanks<'a, P>(
+    parser: P,
+) -> impl Parser<&'a [u8], Output = P::Output, Error = Fault<'a>>
+where
+    P: Parser<&'a [u8], Error = Fault<'a>>,
+{
+    preceded(blanks, parser)
 }
 
-fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\r' | b'\x0c')
+/// Whether the line says nothing more.
+pub(super) fn is_end(rest: &[u8]) -> bool {
+    rest.is_empty() || rest.starts_with(b"//") || rest.starts_with(b"/*")
 }
 
-impl<'a> Words<'a> {
-    pub fn new(line: &'a [u8]) -> Self {
-        Self { line, at: 0 }
-    }
+/// A letter with letters, digits and underscores after it.
+#[inline]
+pub(super) fn name(line: &[u8]) -> Parsed<'_, &[u8]> {
+    let part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    verify(take_while1(part), |name: &[u8]| {
+        name[0].is_ascii_alphabetic()
+    })
+    .parse(line)
+}
 
-    pub fn at(&self) -> usize {
-        self.at
-    }
+/// The word `word`.
+#[inline]
+pub(super) fn word<'a>(
+    word: &'static str,
+) -> impl Parser<&'a [u8], Output = &'a [u8], Error = Fault<'a>> {
+    verify(name, move |name: &[u8]| name == word.as_bytes())
+}
 
-    /// Goes back to `at`.
-    pub fn rewind(&mut self, at: usize) {
-        self.at = at;
-    }
-
-    pub fn peek(&self) -> Option<u8> {
-        self.line.get(self.at).copied()
-    }
-
-    /// Steps over blanks, and over comments that end on the line.
-    #[inline]
-    pub fn blanks(&mut self) {
-        loop {
-            while self.peek().is_some_and(is_blank) {
-                self.at += 1;
+/// A number up to `max`.
+#[inline]
+pub(super) fn number<'a>(what: &'static str, max: u64) -> impl FnMut(&'a [u8]) -> Parsed<'a, u64> {
+    move |line| {
+        let (rest, digits) = digit0.parse(line)?;
+        match decimal(digits) {
+            Some(_) if digits.is_empty() => {
+                let what = format!("a whole number for {what}");
+                fault(line, expected(what, "see the format's description")(line))
             }
-            let rest = &self.line[self.at..];
-            let end = match rest.starts_with(b"/*") {
-                true => memchr::memmem::find(&rest[2..], b"*/"),
-                false => None,
-            };
-            match end {
-                Some(end) => self.at += end + 4,
-                None => return,
+            Some(number) if number <= max => Ok((rest, number)),
+            _ => {
+                let what = format!("{what} of at most {max}");
+                fault(line, expected(what, "correct it")(line))
             }
         }
     }
+}
 
-    /// True at the end of what the line says.
-    pub fn at_end(&self) -> bool {
-        let rest = &self.line[self.at..];
-        rest.is_empty() || rest.starts_with(b"//") || rest.starts_with(b"/*")
+/// A number up to `max`, or −1 where `any` is allowed, which is `None`.
+#[inline]
+pub(super) fn number_or_any<'a>(
+    what: &'static str,
+    max: u64,
+    any: bool,
+) -> impl FnMut(&'a [u8]) -> Parsed<'a, Option<u64>> {
+    move |line| match line.strip_prefix(b"-1") {
+        Some(rest) if any && !rest.first().is_some_and(u8::is_ascii_digit) => Ok((rest, None)),
+        _ => number(what, max).map(Some).parse(line),
     }
+}
 
-    /// Steps over `byte`.
-    pub fn eat(&mut self, byte: u8) -> bool {
-        let hit = self.peek() == Some(byte);
-        self.at += usize::from(hit);
-        hit
-    }
-
-    /// A letter with letters, digits and underscores after it.
-    #[inline]
-    pub fn name(&mut self) -> Option<&'a [u8]> {
-        let rest = &self.line[self.at..];
-        if !rest.first()?.is_ascii_alphabetic() {
-            return None;
-        }
-        let word = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
-        let end = rest.iter().position(|b| !word(b)).unwrap_or(rest.len());
-        self.at += end;
-        Some(&rest[..end])
-    }
-
-    /// Steps over the word `word`.
-    pub fn word(&mut self, word: &[u8]) -> bool {
-        let at = self.at;
-        if self.name() == Some(word) {
-            return true;
-        }
-        self.at = at;
-        false
-    }
-
-    /// A number up to `max`.
-    #[inline]
-    pub fn number(&mut self, what: &str, max: u64) -> Result<u64, Fault> {
-        let start = self.at;
-        let mut value = 0u64;
-        while let Some(digit) = self.peek().map(|b| b.wrapping_sub(b'0')) {
-            if digit > 9 {
-                break;
-            }
-            let next = value.checked_mul(10);
-            match next.and_then(|v| v.checked_add(u64::from(digit))) {
-                Some(next) if next <= max => value = next,
-                _ => {
-                    self.at = start;
-                    return Err(self.expected(&format!("{what} of at most {max}"), "correct it"));
-                }
-            }
-            self.at += 1;
-        }
-        match self.at > start {
-            true => Ok(value),
-            false => Err(self.expected(
-                &format!("a whole number for {what}"),
-                "see the format's description",
-            )),
-        }
-    }
-
-    /// A number up to `max`, or −1, which is `None`.
-    pub fn number_or_any(&mut self, what: &str, max: u64) -> Result<Option<u64>, Fault> {
-        let minus_one = self.line[self.at..].starts_with(b"-1");
-        if minus_one && !self.line.get(self.at + 2).is_some_and(u8::is_ascii_digit) {
-            self.at += 2;
-            return Ok(None);
-        }
-        self.number(what, max).map(Some)
-    }
-
-    /// That something else should be here.
-    #[cold]
-    pub fn expected(&self, what: &str, cure: &str) -> Fault {
-        let rest = &self.line[self.at..];
+/// The message that `what` should be where the line goes on otherwise.
+pub(super) fn expected<'a>(
+    what: impl Into<Cow<'static, str>>,
+    cure: impl Into<Cow<'static, str>>,
+) -> impl Fn(&'a [u8]) -> String {
+    let (what, cure) = (what.into(), cure.into());
+    move |rest| {
         let found = match rest.first() {
             None => "the end of the line".to_owned(),
             Some(&byte) if is_blank(byte) => "a blank".to_owned(),
             Some(_) => {
-                let word = rest.iter().position(|&b| is_blank(b));
+                let word = rest.iter().position(|&byte| is_blank(byte));
                 quoted_bytes(&rest[..word.unwrap_or(rest.len())], true)
             }
         };
-        self.fault(format!("expected {what}, found {found}; {cure}"))
-    }
-
-    #[cold]
-    pub fn fault(&self, message: String) -> Fault {
-        Fault {
-            at: self.at,
-            message,
-        }
+        format!("expected {what}, found {found}; {cure}")
     }
 }

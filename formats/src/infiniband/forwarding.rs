@@ -1,9 +1,15 @@
 //! Reads forwarding tables: `opensm-lfts.dump`, the output of `dump_fts` (`dump_lfts`), `ibdiagnet.fdbs` and
 //! `opensm.fdbs`.
 
-use super::{after, hex};
+use super::{Parsed, after, hex};
 use crate::limits::MAX_FORWARDING_ENTRIES;
 use crate::line_error::{LineError, error};
+use nom::Parser;
+use nom::branch::alt;
+use nom::bytes::complete::tag;
+use nom::character::complete::{char, hex_digit1, multispace1, u8};
+use nom::combinator::{eof, map_opt, peek, value};
+use nom::sequence::{preceded, separated_pair, terminated};
 use std::collections::BTreeMap;
 
 /// Forwarding tables of switches, by GUID.
@@ -79,9 +85,9 @@ impl Forwarding {
 #[derive(Debug, Default)]
 pub struct ForwardingReader {
     found: Forwarding,
-    /// The table that goes on.
+    /// The table that is read.
     current: Option<(u64, SwitchTable)>,
-    /// Lines, and entries, until now.
+    /// Lines, and entries, read.
     lines: usize,
     entries: usize,
 }
@@ -95,7 +101,7 @@ impl ForwardingReader {
         self.lines += 1;
         let number = u32::try_from(self.lines).unwrap_or(u32::MAX);
         if line.starts_with("0x") {
-            let (Some((lid, port)), Some((_, table))) = (row(line), &mut self.current) else {
+            let (Ok((_, (lid, port))), Some((_, table))) = (row(line), &mut self.current) else {
                 return error(
                     self.lines,
                     "no entry of a table: write `0x0001 005`, LID and port, below the heading of a switch",
@@ -162,16 +168,14 @@ fn heading(line: &str) -> Option<Option<u64>> {
 
 /// An entry, of which ibdiagnet separates the columns by colons; `None` as the port of an LID that ibdiagnet calls
 /// unreachable.
-fn row(line: &str) -> Option<(u16, Option<u8>)> {
-    let mut words = line.split_whitespace();
-    let lid = u16::try_from(hex(words.next()?)?).ok()?;
-    match words.next()? {
-        ":" => match words.next()? {
-            "UNREACHABLE" => Some((lid, None)),
-            port => Some((lid, Some(port.parse().ok()?))),
-        },
-        port => Some((lid, Some(port.parse().ok()?))),
-    }
+fn row(line: &str) -> Parsed<'_, (u16, Option<u8>)> {
+    let lid = map_opt(preceded(tag("0x"), hex_digit1), |digits| {
+        u16::from_str_radix(digits, 16).ok()
+    });
+    let port = || terminated(u8, peek(alt((eof, multispace1)))).map(Some);
+    let unreachable = value(None, tag("UNREACHABLE"));
+    let column = preceded((char(':'), multispace1), alt((unreachable, port())));
+    separated_pair(lid, multispace1, alt((column, port()))).parse(line)
 }
 
 #[cfg(test)]

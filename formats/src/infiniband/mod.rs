@@ -11,6 +11,12 @@ pub use forwarding::{Entry, Forwarding, ForwardingReader, SwitchTable};
 pub use vl_tables::VlTables;
 
 use crate::line_error::error;
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_until};
+use nom::character::complete::{char, u8};
+use nom::combinator::{map_opt, rest, value};
+use nom::sequence::delimited;
+use nom::{IResult, Parser};
 use std::collections::BTreeMap;
 
 /// Entries of an SL-to-VL table: one per service level.
@@ -49,28 +55,33 @@ pub struct Discovery {
     pub lmcs: BTreeMap<Port, u8>,
     /// LIDs of switches, of those that name one.
     pub switch_lids: BTreeMap<u64, u16>,
-    /// What ports say of the speed of their link, such as `4xQDR`; left out if they do not.
+    /// Speeds of links as their ports state them, such as `4xQDR`.
     pub speeds: BTreeMap<Port, String>,
 }
 
+/// A part of a line and what follows it, or nothing.
+type Parsed<'a, T> = IResult<&'a str, T, ()>;
+
+/// A GUID or an LID.
 fn hex(text: &str) -> Option<u64> {
     u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
 }
 
-/// `S-0000000000200003` or `H-…`: true for a switch, and the GUID.
-fn node(text: &str) -> Option<(bool, u64)> {
-    let (kind, guid) = text.split_once('-')?;
-    match kind {
-        "S" => Some((true, hex(guid)?)),
-        "H" => Some((false, hex(guid)?)),
-        _ => None,
-    }
+/// The number in brackets at the start of `text`.
+fn bracketed(text: &str) -> Parsed<'_, u8> {
+    delimited(char('['), u8, char(']')).parse(text)
 }
 
-/// The number in brackets at the start of `text`, and what follows.
-fn bracketed(text: &str) -> Option<(u8, &str)> {
-    let (number, rest) = text.strip_prefix('[')?.split_once(']')?;
-    Some((number.parse().ok()?, rest))
+/// The text between the first two quotation marks.
+fn quoted(text: &str) -> Parsed<'_, &str> {
+    let opening = (take_until("\""), char('"'));
+    delimited(opening, take_until("\""), char('"')).parse(text)
+}
+
+/// `"S-0000000000200003"` or `"H-…"`: true for a switch, and the GUID.
+fn node(text: &str) -> Parsed<'_, (bool, u64)> {
+    let is_switch = alt((value(true, tag("S-")), value(false, tag("H-"))));
+    quoted.and_then((is_switch, map_opt(rest, hex))).parse(text)
 }
 
 /// The word after `word`.
@@ -78,11 +89,6 @@ fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let mut words = text.split_whitespace();
     words.find(|&w| w == word)?;
     words.next()
-}
-
-/// The text between the first two quotation marks, and what follows.
-fn quoted(text: &str) -> Option<(&str, &str)> {
-    text.split_once('"')?.1.split_once('"')
 }
 
 /// The last word of a port, if it has the form of a speed: `4xQDR`.
@@ -113,8 +119,7 @@ impl Discovery {
         let mut current: Option<Node> = None;
         for (number, line) in (1..).zip(text.lines()) {
             if line.starts_with("Switch") || line.starts_with("Ca") {
-                let head = quoted(line).and_then(|(id, rest)| Some((node(id)?, rest)));
-                let Some(((switch, guid), rest)) = head else {
+                let Ok((rest, (switch, guid))) = node(line) else {
                     return error(number, "a node without its \"S-GUID\" or \"H-GUID\"");
                 };
                 if switch != line.starts_with("Switch") {
@@ -132,14 +137,15 @@ impl Discovery {
                          leave out a node of 0 ports, nothing can be connected to it",
                     );
                 };
-                let (name, rest) = quoted(rest).unwrap_or(("", ""));
+                let (rest, name) = quoted(rest).unwrap_or(("", ""));
                 let name = name.to_owned();
                 if let Some(lid) = after(rest, "lid").and_then(|lid| lid.parse().ok()) {
                     found.switch_lids.insert(guid, lid);
                 }
-                let (nodes, others) = match switch {
-                    true => (&mut found.switches, &found.adapters),
-                    false => (&mut found.adapters, &found.switches),
+                let (nodes, others) = if switch {
+                    (&mut found.switches, &found.adapters)
+                } else {
+                    (&mut found.adapters, &found.switches)
                 };
                 // Cables and tables name nodes by GUID only, whatever their kind.
                 if nodes.insert(guid, name).is_some() || others.contains_key(&guid) {
@@ -194,12 +200,8 @@ impl Discovery {
     /// `[1](GUID) "S-GUID"[4] # lid 22 lmc 0 "name" lid 6 4xSDR`.
     fn port(&mut self, line: usize, text: &str, of: Node) -> Result<(), LineError> {
         let guid = of.guid;
-        let parts = bracketed(text).and_then(|(port, rest)| {
-            let (id, rest) = quoted(rest)?;
-            let (far, rest) = bracketed(rest)?;
-            Some((port, node(id)?.1, far, rest))
-        });
-        let Some((port, far_node, far, rest)) = parts else {
+        let parts = (bracketed, node, bracketed).parse(text);
+        let Ok((rest, (port, (_, far_node), far))) = parts else {
             return error(line, "a port without the \"GUID\"[port] at its other end");
         };
         let own = Port { node: guid, port };

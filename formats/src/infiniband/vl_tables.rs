@@ -1,7 +1,12 @@
 //! Reads SL-to-VL tables, `opensm-sl2vl.dump`.
 
-use super::{SERVICE_LEVELS, after, hex};
+use super::{Parsed, SERVICE_LEVELS, after, hex};
 use crate::line_error::{LineError, error};
+use nom::Parser;
+use nom::character::complete::{char, multispace0, u8};
+use nom::combinator::all_consuming;
+use nom::multi::fill;
+use nom::sequence::{preceded, terminated};
 use std::collections::BTreeMap;
 
 /// SL-to-VL tables, a VL per service level.
@@ -32,27 +37,16 @@ impl VlTables {
                 let guid = head.split(',').next().and_then(hex);
                 let lid = after(head, "LID").map(|lid| lid.trim_end_matches(','));
                 let lid = lid.and_then(|lid| lid.parse().ok());
-                current = match line.starts_with("Switch") {
-                    true => guid.map(Owner::Switch),
-                    false => lid.map(Owner::Adapter),
+                current = if line.starts_with("Switch") {
+                    guid.map(Owner::Switch)
+                } else {
+                    lid.map(Owner::Adapter)
                 };
                 if current.is_none() {
                     return error(number, "a node without its GUID and base LID");
                 }
-            } else if let Some((ports, vls)) = line.split_once(':') {
-                if line.starts_with('#') {
-                    continue;
-                }
-                let ports: Option<Vec<u8>> = ports
-                    .split_whitespace()
-                    .map(|port| port.parse().ok())
-                    .collect();
-                let vls: Option<Vec<u8>> =
-                    vls.split_whitespace().map(|vl| vl.parse().ok()).collect();
-                let table = vls.and_then(|vls| <[u8; SERVICE_LEVELS]>::try_from(vls).ok());
-                let (Some(&[input, output]), Some(table), Some(owner)) =
-                    (ports.as_deref(), table, current)
-                else {
+            } else if line.contains(':') && !line.starts_with('#') {
+                let (Ok((_, (input, output, table))), Some(owner)) = (row(line), current) else {
                     return error(
                         number,
                         format!("no table: there must be `in out : ` and {SERVICE_LEVELS} VLs"),
@@ -70,11 +64,22 @@ impl VlTables {
                 }
             }
         }
-        match tables.switches.is_empty() && tables.adapters.is_empty() {
-            true => error(1, "no table; this is not an opensm-sl2vl.dump"),
-            false => Ok(tables),
+        if tables.switches.is_empty() && tables.adapters.is_empty() {
+            return error(1, "no table; this is not an opensm-sl2vl.dump");
         }
+        Ok(tables)
     }
+}
+
+/// `in out : VL…`, a VL for each service level.
+fn row(line: &str) -> Parsed<'_, (u8, u8, [u8; SERVICE_LEVELS])> {
+    let number = || preceded(multispace0, u8);
+    let mut vls = [0; SERVICE_LEVELS];
+    let vl = fill(number(), &mut vls);
+    let colon = (multispace0, char(':'));
+    let row = (number(), terminated(number(), colon), vl, multispace0);
+    let (rest, (input, output, ..)) = all_consuming(row).parse(line)?;
+    Ok((rest, (input, output, vls)))
 }
 
 #[cfg(test)]

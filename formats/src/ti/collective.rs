@@ -1,82 +1,13 @@
 //! Parses the arguments of collectives. Those at the end may be missing, and what their number means depends on how
 //! many there are.
 
+use nom::Parser;
+use nom::multi::count as times;
+
 use super::action::{Alltoallv, Collective, Elements};
-use super::args::Args;
+use super::args::{Parsed, amount, count, counts, datatype, left, root};
 use super::datatype::Datatype;
-
-/// How lines call the collectives.
-pub(super) const NAMES: [&str; 15] = [
-    "barrier",
-    "bcast",
-    "reduce",
-    "allreduce",
-    "scan",
-    "exscan",
-    "alltoall",
-    "alltoallv",
-    "gather",
-    "scatter",
-    "allgather",
-    "gatherv",
-    "scatterv",
-    "allgatherv",
-    "reducescatter",
-];
-
-/// The collective of this name; `None` if there is none.
-pub(super) fn parse(name: &[u8], args: &mut Args) -> Result<Option<Collective>, String> {
-    Ok(Some(match name {
-        b"barrier" => Collective::Barrier,
-        b"bcast" => {
-            let count = args.count(COUNT)?;
-            let root = args.root()?;
-            let datatype = args.datatype(TYPE)?;
-            let elements = Elements { count, datatype };
-            Collective::Bcast { elements, root }
-        }
-        b"reduce" => {
-            let (count, flops) = (args.count(COUNT)?, args.amount(FLOPS)?);
-            let root = args.root()?;
-            let datatype = args.datatype(TYPE)?;
-            let elements = Elements { count, datatype };
-            Collective::Reduce {
-                elements,
-                flops,
-                root,
-            }
-        }
-        b"allreduce" => {
-            let (elements, flops) = vector(args)?;
-            Collective::Allreduce { elements, flops }
-        }
-        b"scan" => {
-            let (elements, flops) = vector(args)?;
-            Collective::Scan { elements, flops }
-        }
-        b"exscan" => {
-            let (elements, flops) = vector(args)?;
-            Collective::Exscan { elements, flops }
-        }
-        b"alltoall" => {
-            let (send, recv) = unrooted(args)?;
-            Collective::Alltoall { send, recv }
-        }
-        b"allgather" => {
-            let (send, recv) = unrooted(args)?;
-            Collective::Allgather { send, recv }
-        }
-        b"gather" => {
-            let (send, recv, root) = rooted(args)?;
-            Collective::Gather { send, recv, root }
-        }
-        b"scatter" => {
-            let (send, recv, root) = rooted(args)?;
-            Collective::Scatter { send, recv, root }
-        }
-        _ => return with_list(name, args),
-    }))
-}
+use crate::grammar::word;
 
 const COUNT: &str = "the number of elements";
 const SENT: &str = "the number of elements sent";
@@ -84,44 +15,74 @@ const RECEIVED: &str = "the number of elements received";
 const FLOPS: &str = "the number of flops";
 const TYPE: &str = "the datatype";
 
-fn with_list(name: &[u8], args: &mut Args) -> Result<Option<Collective>, String> {
-    Ok(Some(match name {
-        b"gatherv" => gatherv(args)?,
-        b"scatterv" => scatterv(args)?,
-        b"allgatherv" => allgatherv(args)?,
-        b"alltoallv" => {
-            let send_buffer = args.count("the size of the buffer sent from")?;
-            let send = args.counts(SENT)?;
-            let recv_buffer = args.count("the size of the buffer received into")?;
-            let recv = args.counts(RECEIVED)?;
-            let (send_type, recv_type) = types(args)?;
-            Collective::Alltoallv(Box::new(Alltoallv {
-                send_buffer,
-                send,
-                recv_buffer,
-                recv,
-                send_type,
-                recv_type,
-            }))
-        }
-        b"reducescatter" => {
-            let recv = args.counts(RECEIVED)?;
-            let flops = args.amount(FLOPS)?;
-            let datatype = args.datatype(TYPE)?;
-            Collective::ReduceScatter {
+/// The collective of this name in a trace of `ranks` ranks; `None` if there is none.
+pub(super) fn collective<'a>(
+    name: &[u8],
+    args: &'a [u8],
+    ranks: u32,
+) -> Parsed<'a, Option<Collective>> {
+    let (rest, collective) = match name {
+        b"barrier" => Ok((args, Collective::Barrier)),
+        b"bcast" => (count(COUNT), |args| root(args, ranks), datatype(TYPE))
+            .map(|(count, root, datatype)| Collective::Bcast {
+                elements: elements(count, datatype),
+                root,
+            })
+            .parse(args),
+        b"reduce" => (
+            count(COUNT),
+            amount(FLOPS),
+            |args| root(args, ranks),
+            datatype(TYPE),
+        )
+            .map(|(count, flops, root, datatype)| Collective::Reduce {
+                elements: elements(count, datatype),
+                flops,
+                root,
+            })
+            .parse(args),
+        b"allreduce" => vector
+            .map(|(elements, flops)| Collective::Allreduce { elements, flops })
+            .parse(args),
+        b"scan" => vector
+            .map(|(elements, flops)| Collective::Scan { elements, flops })
+            .parse(args),
+        b"exscan" => vector
+            .map(|(elements, flops)| Collective::Exscan { elements, flops })
+            .parse(args),
+        b"alltoall" => unrooted
+            .map(|(send, recv)| Collective::Alltoall { send, recv })
+            .parse(args),
+        b"allgather" => unrooted
+            .map(|(send, recv)| Collective::Allgather { send, recv })
+            .parse(args),
+        b"gather" => rooted(args, ranks).map(|(rest, (send, recv, root))| {
+            let gather = Collective::Gather { send, recv, root };
+            (rest, gather)
+        }),
+        b"scatter" => rooted(args, ranks).map(|(rest, (send, recv, root))| {
+            let scatter = Collective::Scatter { send, recv, root };
+            (rest, scatter)
+        }),
+        b"gatherv" => gatherv(args, ranks),
+        b"scatterv" => scatterv(args, ranks),
+        b"allgatherv" => allgatherv(args, ranks),
+        b"alltoallv" => alltoallv(args, ranks),
+        b"reducescatter" => (counts(RECEIVED, ranks), amount(FLOPS), datatype(TYPE))
+            .map(|(recv, flops, datatype)| Collective::ReduceScatter {
                 recv,
                 datatype,
                 flops,
-            }
-        }
-        _ => return Ok(None),
-    }))
+            })
+            .parse(args),
+        _ => return Ok((args, None)),
+    }?;
+    Ok((rest, Some(collective)))
 }
 
-fn types(args: &mut Args) -> Result<(Datatype, Datatype), String> {
-    let send = args.datatype("the datatype sent")?;
-    let recv = args.datatype("the datatype received")?;
-    Ok((send, recv))
+fn types(args: &[u8]) -> Parsed<'_, (Datatype, Datatype)> {
+    let send = datatype("the datatype sent");
+    (send, datatype("the datatype received")).parse(args)
 }
 
 fn elements(count: u64, datatype: Datatype) -> Elements {
@@ -129,90 +90,122 @@ fn elements(count: u64, datatype: Datatype) -> Elements {
 }
 
 /// `COUNT FLOPS [TYPE]`.
-fn vector(args: &mut Args) -> Result<(Elements, f64), String> {
-    let (count, flops) = (args.count(COUNT)?, args.amount(FLOPS)?);
-    let datatype = args.datatype(TYPE)?;
-    Ok((elements(count, datatype), flops))
+fn vector(args: &[u8]) -> Parsed<'_, (Elements, f64)> {
+    (count(COUNT), amount(FLOPS), datatype(TYPE))
+        .map(|(count, flops, datatype)| (elements(count, datatype), flops))
+        .parse(args)
 }
 
 /// `SEND RECV [TYPE [TYPE]]`. A recorder leaves out a `RECV` of 0 and writes both types.
-fn unrooted(args: &mut Args) -> Result<(Elements, Elements), String> {
-    let three = args.left() == 3;
-    let send = args.count(SENT)?;
-    let recv = match three && send == 0 {
-        true => 0,
-        false => args.count(RECEIVED)?,
+fn unrooted(args: &[u8]) -> Parsed<'_, (Elements, Elements)> {
+    let (rest, send) = count(SENT)(args)?;
+    let (rest, recv) = if left(args) == 3 && send == 0 {
+        (rest, 0)
+    } else {
+        count(RECEIVED)(rest)?
     };
-    let (send_type, recv_type) = types(args)?;
-    Ok((elements(send, send_type), elements(recv, recv_type)))
+    let (rest, (send_type, recv_type)) = types(rest)?;
+    Ok((rest, (elements(send, send_type), elements(recv, recv_type))))
 }
 
 /// `SEND RECV [ROOT [TYPE [TYPE]]]`. A recorder leaves out a `RECV` of 0 and writes root and both types, so that four
 /// arguments are these.
-fn rooted(args: &mut Args) -> Result<(Elements, Elements, u32), String> {
-    let four = args.left() == 4;
-    let send = args.count(SENT)?;
-    let recv = if four { 0 } else { args.count(RECEIVED)? };
-    let root = args.root()?;
-    let (send_type, recv_type) = types(args)?;
-    Ok((elements(send, send_type), elements(recv, recv_type), root))
+fn rooted(args: &[u8], ranks: u32) -> Parsed<'_, (Elements, Elements, u32)> {
+    let (rest, send) = count(SENT)(args)?;
+    let (rest, recv) = if left(args) == 4 {
+        (rest, 0)
+    } else {
+        count(RECEIVED)(rest)?
+    };
+    let (rest, root) = root(rest, ranks)?;
+    let (rest, (send_type, recv_type)) = types(rest)?;
+    let (send, recv) = (elements(send, send_type), elements(recv, recv_type));
+    Ok((rest, (send, recv, root)))
 }
 
 /// True if the line is too short for a list, and has what a recorder writes on a rank that is not the root: a count, the
 /// root and both types.
-fn lacks_list(args: &Args) -> bool {
-    let left = args.left();
-    left == 4 && (left as u64) < 1 + u64::from(args.ranks())
+fn lacks_list(args: &[u8], ranks: u32) -> bool {
+    left(args) == 4 && ranks > 3
+}
+
+/// The list of `what`, one for each rank; empty if the line `lacks` it.
+fn list<'a>(
+    what: &'static str,
+    ranks: u32,
+    lacks: bool,
+) -> impl FnMut(&'a [u8]) -> Parsed<'a, Box<[u64]>> {
+    counts(what, if lacks { 0 } else { ranks })
 }
 
 /// `SEND RECV… [ROOT [TYPE [TYPE]]]`.
-fn gatherv(args: &mut Args) -> Result<Collective, String> {
-    let lacks_list = lacks_list(args);
-    let send = args.count(SENT)?;
-    let recv = match lacks_list {
-        true => Box::default(),
-        false => args.counts(RECEIVED)?,
-    };
-    let root = args.root()?;
-    let (send_type, recv_type) = types(args)?;
-    Ok(Collective::Gatherv {
-        send: elements(send, send_type),
-        recv,
-        recv_type,
-        root,
-    })
+fn gatherv(args: &[u8], ranks: u32) -> Parsed<'_, Collective> {
+    let recv = list(RECEIVED, ranks, lacks_list(args, ranks));
+    (count(SENT), recv, |args| root(args, ranks), types)
+        .map(
+            |(send, recv, root, (send_type, recv_type))| Collective::Gatherv {
+                send: elements(send, send_type),
+                recv,
+                recv_type,
+                root,
+            },
+        )
+        .parse(args)
 }
 
 /// `SEND… RECV [ROOT [TYPE [TYPE]]]`.
-fn scatterv(args: &mut Args) -> Result<Collective, String> {
-    let send = match lacks_list(args) {
-        true => Box::default(),
-        false => args.counts(SENT)?,
-    };
-    let recv = args.count(RECEIVED)?;
-    let root = args.root()?;
-    let (send_type, recv_type) = types(args)?;
-    Ok(Collective::Scatterv {
-        send,
-        send_type,
-        recv: elements(recv, recv_type),
-        root,
-    })
+fn scatterv(args: &[u8], ranks: u32) -> Parsed<'_, Collective> {
+    let send = list(SENT, ranks, lacks_list(args, ranks));
+    (send, count(RECEIVED), |args| root(args, ranks), types)
+        .map(
+            |(send, recv, root, (send_type, recv_type))| Collective::Scatterv {
+                send,
+                send_type,
+                recv: elements(recv, recv_type),
+                root,
+            },
+        )
+        .parse(args)
 }
 
 /// `SEND RECV… [TYPE [TYPE]]`. Old recorders have a displacement for each rank before the types.
-fn allgatherv(args: &mut Args) -> Result<Collective, String> {
-    let send = args.count(SENT)?;
-    let recv = args.counts(RECEIVED)?;
-    let ranks = args.ranks() as usize;
-    let left = args.left();
-    if left > 2 && (left == ranks || left == ranks + 2) {
-        args.skip(ranks);
-    }
-    let (send_type, recv_type) = types(args)?;
-    Ok(Collective::Allgatherv {
-        send: elements(send, send_type),
+fn allgatherv(args: &[u8], ranks: u32) -> Parsed<'_, Collective> {
+    let (rest, (send, recv)) = (count(SENT), counts(RECEIVED, ranks)).parse(args)?;
+    let displacements = match left(rest).checked_sub(ranks as usize) {
+        Some(0 | 2) if left(rest) > 2 => ranks as usize,
+        _ => 0,
+    };
+    let (rest, _) = times(word, displacements).parse(rest)?;
+    let (rest, (send_type, recv_type)) = types(rest)?;
+    let send = elements(send, send_type);
+    let collective = Collective::Allgatherv {
+        send,
         recv,
         recv_type,
-    })
+    };
+    Ok((rest, collective))
+}
+
+/// `BUFFER SEND… BUFFER RECV… [TYPE [TYPE]]`.
+fn alltoallv(args: &[u8], ranks: u32) -> Parsed<'_, Collective> {
+    (
+        count("the size of the buffer sent from"),
+        counts(SENT, ranks),
+        count("the size of the buffer received into"),
+        counts(RECEIVED, ranks),
+        types,
+    )
+        .map(
+            |(send_buffer, send, recv_buffer, recv, (send_type, recv_type))| {
+                Collective::Alltoallv(Box::new(Alltoallv {
+                    send_buffer,
+                    send,
+                    recv_buffer,
+                    recv,
+                    send_type,
+                    recv_type,
+                }))
+            },
+        )
+        .parse(args)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::grammar;
 use super::lanes::LanesWriter;
-use super::parser::{line, longest};
+use super::parser::line;
 use crate::error::Error;
 use crate::limits::{BLOCK, MAX_TASKS};
 use crate::place::{PlaceError, Problem};
@@ -52,10 +52,10 @@ pub(super) fn demux(
         let mut start = 0;
         while start < buf.len() {
             let wrong = |e| Error::broken(PlaceError::line(number + 1, e).of(path));
-            let Some(line) = line(&buf[start..], eof, longest(MAX_TASKS)).map_err(wrong)? else {
+            let Some(line) = line(&buf[start..], eof, MAX_TASKS).map_err(wrong)? else {
                 break;
             };
-            let found = grammar::rank(line).map_err(wrong)?;
+            let found = grammar::first_column(line).map_err(wrong)?;
             start = (start + line.len() + 1).min(buf.len());
             number += 1;
             if let Some((rank, rest)) = found {

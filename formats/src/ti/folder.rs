@@ -168,7 +168,7 @@ fn is_whole(file: &Path) -> bool {
     let ranks = || -> Result<bool, Error> {
         let mut source = Source::open(file)?;
         let lines = source.head()?.split(|&byte| byte == b'\n');
-        let mut ranks = lines.filter_map(|line| Some(grammar::rank(line).ok()??.0));
+        let mut ranks = lines.filter_map(|line| Some(grammar::first_column(line).ok()??.0));
         let first = ranks.next();
         Ok(ranks.any(|rank| Some(rank) != first))
     };

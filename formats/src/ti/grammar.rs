@@ -1,8 +1,14 @@
 //! Parses a line.
 
-use super::action::{Action, Mode, Request};
-use super::args::{Args, digits, word};
-use super::collective;
+use nom::Parser;
+
+use super::action::{Action, Elements, Mode, Request};
+use super::args::{
+    Expected, Parsed, amount, count, datatype, digits, elements, maybe_count, message, rank,
+    rank_or_any, tag, tag_or_any,
+};
+use super::collective::collective;
+use crate::grammar::{fault, run, word};
 use crate::limits::MAX_TASKS;
 use crate::quote::quoted_bytes;
 
@@ -12,8 +18,8 @@ const MAX_NAME: usize = 16;
 /// The rank in the first column: a number, or one after `p` or `rank-`, and what follows it. `None` for a line that
 /// says nothing.
 #[inline]
-pub(super) fn rank(line: &[u8]) -> Result<Option<(u32, &[u8])>, String> {
-    let Some((first, rest)) = word(line) else {
+pub(super) fn first_column(line: &[u8]) -> Result<Option<(u32, &[u8])>, String> {
+    let Ok((rest, first)) = word::<()>(line) else {
         return Ok(None);
     };
     if line.first() == Some(&b'#') {
@@ -32,14 +38,30 @@ pub(super) fn rank(line: &[u8]) -> Result<Option<(u32, &[u8])>, String> {
     }
 }
 
-/// What the line says after the rank, in a trace of `ranks` ranks.
+/// The action behind the rank, in a trace of `ranks` ranks.
 #[inline]
 pub(super) fn action(rest: &[u8], ranks: u32) -> Result<Action, String> {
-    let Some((name, rest)) = word(rest) else {
+    let Ok((args, name)) = word::<()>(rest) else {
         return Err(
             "expected an action after the rank, found the end of the line; complete it".into(),
         );
     };
+    match run(|args| named(name, args, ranks), args) {
+        Ok((_, action)) => Ok(action),
+        Err(fault) => Err(message(name, args, ranks, fault)),
+    }
+}
+
+/// True if a line may have this word as its action.
+pub(crate) fn is_action(name: &str) -> bool {
+    let parsed = run(|args| named(name.as_bytes(), args, 1), &b""[..]);
+    let unknown = parsed.is_err_and(|fault| fault.expected == Expected::Action);
+    !unknown || name.to_ascii_lowercase().starts_with("test")
+}
+
+/// The action that a line calls `name`, in capital letters or small ones.
+#[inline]
+fn named<'a>(name: &[u8], args: &'a [u8], ranks: u32) -> Parsed<'a, Action> {
     let mut lower = [0; MAX_NAME];
     let known = match lower.get_mut(..name.len()) {
         Some(lower) => {
@@ -49,148 +71,118 @@ pub(super) fn action(rest: &[u8], ranks: u32) -> Result<Action, String> {
         }
         None => name,
     };
-    let mut args = Args::new(name, rest, ranks);
-    let action = match known {
-        b"compute" => {
-            let flops = args.amount("the number of flops")?;
-            Action::Compute { flops }
-        }
-        b"send" => send(&mut args, Mode::Standard, false)?,
-        b"isend" => send(&mut args, Mode::Standard, true)?,
-        b"recv" => recv(&mut args, false)?,
-        b"irecv" => recv(&mut args, true)?,
-        b"wait" => Action::Wait(request(&mut args)?),
-        _ => return rarer(known, &mut args),
-    };
-    args.end()?;
-    Ok(action)
+    let (rest, action) = match known {
+        b"compute" => amount("the number of flops")
+            .map(|flops| Action::Compute { flops })
+            .parse(args),
+        b"send" => send(args, ranks, Mode::Standard, false),
+        b"isend" => send(args, ranks, Mode::Standard, true),
+        b"recv" => recv(args, ranks, false),
+        b"irecv" => recv(args, ranks, true),
+        b"wait" => request(args, ranks).map(|(rest, request)| (rest, Action::Wait(request))),
+        _ => rarer(known, args, ranks),
+    }?;
+    match word::<Expected>(rest) {
+        Ok(_) => fault(rest, Expected::End),
+        Err(_) => Ok((rest, action)),
+    }
 }
 
-fn rarer(name: &[u8], args: &mut Args) -> Result<Action, String> {
-    let action = match name {
-        b"init" | b"finalize" | b"comm_split" | b"comm_dup" | b"location" => {
-            args.ignore();
-            match name {
-                b"init" => Action::Init,
-                b"finalize" => Action::Finalize,
-                b"comm_split" => Action::CommSplit,
-                b"comm_dup" => Action::CommDup,
-                _ => Action::Location,
-            }
-        }
-        b"comm_size" => Action::CommSize(args.count("the size")?),
-        b"sleep" => {
-            let seconds = args.amount("the number of seconds")?;
-            Action::Sleep { seconds }
-        }
-        b"ssend" => send(args, Mode::Synchronous, false)?,
-        b"issend" => send(args, Mode::Synchronous, true)?,
-        b"bsend" => send(args, Mode::Buffered, false)?,
-        b"ibsend" => send(args, Mode::Buffered, true)?,
-        b"sendrecv" => sendrecv(args)?,
-        b"test" => Action::Test(request(args)?),
-        b"waitall" => {
-            let count = args.maybe_count("the number of requests")?;
-            Action::WaitAll { count }
-        }
-        b"waitany" => {
-            let count = args.maybe_count("the number of requests")?;
-            Action::WaitAny { count }
-        }
-        b"testany" => Action::TestAny,
-        b"testall" => Action::TestAll,
-        b"testsome" => Action::TestSome,
+fn rarer<'a>(name: &[u8], args: &'a [u8], ranks: u32) -> Parsed<'a, Action> {
+    // Whatever follows does not matter.
+    let alone = |action| Ok((&args[args.len()..], action));
+    match name {
+        b"init" => alone(Action::Init),
+        b"finalize" => alone(Action::Finalize),
+        b"comm_split" => alone(Action::CommSplit),
+        b"comm_dup" => alone(Action::CommDup),
+        b"location" => alone(Action::Location),
+        b"comm_size" => count("the size").map(Action::CommSize).parse(args),
+        b"sleep" => amount("the number of seconds")
+            .map(|seconds| Action::Sleep { seconds })
+            .parse(args),
+        b"ssend" => send(args, ranks, Mode::Synchronous, false),
+        b"issend" => send(args, ranks, Mode::Synchronous, true),
+        b"bsend" => send(args, ranks, Mode::Buffered, false),
+        b"ibsend" => send(args, ranks, Mode::Buffered, true),
+        b"sendrecv" => sendrecv(args, ranks),
+        b"test" => request(args, ranks).map(|(rest, request)| (rest, Action::Test(request))),
+        b"waitall" => maybe_count("the number of requests")
+            .map(|count| Action::WaitAll { count })
+            .parse(args),
+        b"waitany" => maybe_count("the number of requests")
+            .map(|count| Action::WaitAny { count })
+            .parse(args),
+        b"testany" => Ok((args, Action::TestAny)),
+        b"testall" => Ok((args, Action::TestAll)),
+        b"testsome" => Ok((args, Action::TestSome)),
         _ => {
-            let call = collective::parse(name, args)?;
-            let immediate = name.strip_prefix(b"i").filter(|_| call.is_none());
-            let (call, immediate) = match immediate {
-                Some(name) => (collective::parse(name, args)?, true),
-                None => (call, false),
+            let blocking = collective(name, args, ranks)?;
+            let (call, immediate) = match (blocking, name.strip_prefix(b"i")) {
+                ((_, None), Some(name)) => (collective(name, args, ranks)?, true),
+                (blocking, _) => (blocking, false),
             };
             match call {
-                Some(call) => Action::Collective { call, immediate },
-                None => return Err(args.unknown()),
+                (rest, Some(call)) => Ok((rest, Action::Collective { call, immediate })),
+                (_, None) => fault(args, Expected::Action),
             }
         }
-    };
-    args.end()?;
-    Ok(action)
+    }
 }
 
-/// True if a line may have this word as its action.
-pub(crate) fn is_action(name: &str) -> bool {
-    const OTHERS: [&str; 21] = [
-        "init",
-        "finalize",
-        "comm_size",
-        "comm_split",
-        "comm_dup",
-        "compute",
-        "sleep",
-        "location",
-        "send",
-        "isend",
-        "ssend",
-        "issend",
-        "bsend",
-        "ibsend",
-        "recv",
-        "irecv",
-        "sendrecv",
-        "wait",
-        "waitall",
-        "waitany",
-        "test",
-    ];
-    let name = name.to_ascii_lowercase();
-    let collective = collective::NAMES.contains(&name.as_str());
-    let immediate = || {
-        name.strip_prefix('i')
-            .is_some_and(|n| collective::NAMES.contains(&n))
-    };
-    OTHERS.contains(&name.as_str()) || name.starts_with("test") || collective || immediate()
+#[inline]
+fn send(args: &[u8], ranks: u32, mode: Mode, immediate: bool) -> Parsed<'_, Action> {
+    (rank("the destination", ranks), tag, elements)
+        .map(|(to, tag, elements)| Action::Send {
+            to,
+            tag,
+            elements,
+            mode,
+            immediate,
+        })
+        .parse(args)
 }
 
-fn send(args: &mut Args, mode: Mode, immediate: bool) -> Result<Action, String> {
-    Ok(Action::Send {
-        to: args.rank("the destination")?,
-        tag: args.tag()?,
-        elements: args.elements()?,
-        mode,
-        immediate,
-    })
+#[inline]
+fn recv(args: &[u8], ranks: u32, immediate: bool) -> Parsed<'_, Action> {
+    (rank_or_any("the source", ranks), tag_or_any, elements)
+        .map(|(from, tag, elements)| Action::Recv {
+            from,
+            tag,
+            elements,
+            immediate,
+        })
+        .parse(args)
 }
 
-fn recv(args: &mut Args, immediate: bool) -> Result<Action, String> {
-    Ok(Action::Recv {
-        from: args.rank_or_any("the source")?,
-        tag: args.tag_or_any()?,
-        elements: args.elements()?,
-        immediate,
-    })
-}
-
-fn sendrecv(args: &mut Args) -> Result<Action, String> {
-    use super::action::Elements;
-    let send = args.count("the number of elements sent")?;
-    let to = args.rank("the destination")?;
-    let recv = args.count("the number of elements received")?;
-    let from = args.rank_or_any("the source")?;
+fn sendrecv(args: &[u8], ranks: u32) -> Parsed<'_, Action> {
     let elements = |count, datatype| Elements { count, datatype };
-    let send = elements(send, args.datatype("the datatype sent")?);
-    let recv = elements(recv, args.datatype("the datatype received")?);
-    Ok(Action::SendRecv {
-        to,
-        send,
-        from,
-        recv,
-    })
+    (
+        count("the number of elements sent"),
+        rank("the destination", ranks),
+        count("the number of elements received"),
+        rank_or_any("the source", ranks),
+        datatype("the datatype sent"),
+        datatype("the datatype received"),
+    )
+        .map(
+            |(sent, to, received, from, send_type, recv_type)| Action::SendRecv {
+                to,
+                send: elements(sent, send_type),
+                from,
+                recv: elements(received, recv_type),
+            },
+        )
+        .parse(args)
 }
 
-fn request(args: &mut Args) -> Result<Request, String> {
-    Ok(Request {
-        src: args.rank_or_any("the source")?,
-        dst: args.rank_or_any("the destination")?,
-        tag: args.tag_or_any()?,
-    })
+#[inline]
+fn request(args: &[u8], ranks: u32) -> Parsed<'_, Request> {
+    (
+        rank_or_any("the source", ranks),
+        rank_or_any("the destination", ranks),
+        tag_or_any,
+    )
+        .map(|(src, dst, tag)| Request { src, dst, tag })
+        .parse(args)
 }

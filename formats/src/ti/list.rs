@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::args::word;
 use super::trace::Form;
 use crate::error::Error;
 use crate::foreign::Foreign;
+use crate::grammar::word;
 use crate::limits::{MAX_TASKS, MAX_TI_LIST};
 use crate::place::{PlaceError, Problem};
 use crate::quote::quoted;
@@ -22,14 +22,19 @@ pub(super) struct Entry {
 /// Lines that say something.
 fn said(text: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
     let lines = (1..).zip(text.split(|&b| b == b'\n'));
-    lines.filter(|(_, line)| !line.starts_with(b"#") && word(line).is_some())
+    lines.filter(|(_, line)| !line.starts_with(b"#") && word::<()>(line).is_ok())
+}
+
+/// The word of a line that has no other.
+fn only_word(line: &[u8]) -> Option<&[u8]> {
+    let (rest, first) = word::<()>(line).ok()?;
+    word::<()>(rest).is_err().then_some(first)
 }
 
 /// Whether a text that begins with `head` is a list: its first line is one word.
 pub(super) fn form(head: &[u8]) -> Form {
-    let first = said(head).next().and_then(|(_, line)| word(line));
-    match first {
-        Some((_, rest)) if word(rest).is_none() => Form::List,
+    match said(head).next() {
+        Some((_, line)) if only_word(line).is_some() => Form::List,
         _ => Form::OneFile,
     }
 }
@@ -47,10 +52,8 @@ pub(super) fn may_be_one(head: &[u8]) -> bool {
 /// off.
 fn words(head: &[u8]) -> impl Iterator<Item = Option<&str>> {
     said(head).map(|(_, line)| {
-        let (first, rest) = word(line)?;
-        let text = std::str::from_utf8(first).ok()?;
-        let plain = word(rest).is_none() && !text.contains(char::is_control);
-        plain.then_some(text)
+        let text = std::str::from_utf8(only_word(line)?).ok()?;
+        (!text.contains(char::is_control)).then_some(text)
     })
 }
 

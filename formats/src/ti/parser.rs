@@ -1,10 +1,9 @@
 //! The streaming parser. It opens no files: the caller feeds it bytes.
 
-use memchr::memchr;
-
 use super::action::Action;
-use super::args::{digits, word};
+use super::args::digits;
 use super::grammar;
+use crate::grammar::word;
 use crate::limits::{MAX_TI_LINE, MAX_TI_LINE_PER_RANK};
 use crate::place::PlaceError;
 
@@ -40,23 +39,16 @@ pub struct Parser {
     numbered: Option<u32>,
 }
 
-/// Longest line in a trace of `ranks` ranks.
-pub(super) fn longest(ranks: u32) -> usize {
-    MAX_TI_LINE + MAX_TI_LINE_PER_RANK * ranks as usize
-}
-
-/// The line at the start of `buf` without its line feed; `None` if its end is not there yet.
+/// The line at the start of `buf` without its line feed, in a trace of `ranks` ranks; `None` if its end is not there yet.
 #[inline]
-pub(super) fn line(buf: &[u8], eof: bool, longest: usize) -> Result<Option<&[u8]>, String> {
-    let most = &buf[..buf.len().min(longest + 1)];
-    match memchr(b'\n', most) {
-        Some(end) => Ok(Some(&most[..end])),
-        None if most.len() > longest => Err(format!(
+pub(super) fn line(buf: &[u8], eof: bool, ranks: u32) -> Result<Option<&[u8]>, String> {
+    let longest = MAX_TI_LINE + MAX_TI_LINE_PER_RANK * ranks as usize;
+    match crate::grammar::line(buf, eof, longest) {
+        Ok((_, line)) => Ok(Some(line)),
+        Err(nom::Err::Incomplete(_)) => Ok(None),
+        Err(_) => Err(format!(
             "a line of more than {longest} bytes is longer than any action: is this a TI trace?"
         )),
-        // The last line may lack its line feed.
-        None if eof => Ok(Some(most)),
-        None => Ok(None),
     }
 }
 
@@ -88,8 +80,9 @@ impl Parser {
 
     /// The number of the line at the start of `buf`.
     fn number(&self, buf: &[u8]) -> u64 {
-        let first = word(&buf[..buf.len().min(24)]).filter(|_| self.numbered.is_some());
-        let number = first.and_then(|(number, _)| digits(number));
+        let first = word::<()>(&buf[..buf.len().min(24)]).ok();
+        let number = first.filter(|_| self.numbered.is_some());
+        let number = number.and_then(|(_, number)| digits(number));
         number.unwrap_or(self.line + 1)
     }
 
@@ -122,18 +115,18 @@ impl Parser {
         if buf.is_empty() {
             return Ok(if eof { Step::End } else { Step::NeedMore });
         }
-        let Some(line) = line(buf, eof, longest(self.ranks)).map_err(wrong)? else {
+        let Some(line) = line(buf, eof, self.ranks).map_err(wrong)? else {
             return Ok(Step::NeedMore);
         };
         let consumed = (line.len() + 1).min(buf.len());
         let (rank, rest, number) = match self.numbered {
             // Only this program writes such lines.
             Some(rank) => {
-                let (number, rest) = word(line).unwrap_or((b"", line));
+                let (rest, number) = word::<()>(line).unwrap_or((line, b""));
                 (rank, rest, digits(number).unwrap_or(self.line + 1))
             }
             None => {
-                let Some((rank, rest)) = grammar::rank(line).map_err(wrong)? else {
+                let Some((rank, rest)) = grammar::first_column(line).map_err(wrong)? else {
                     self.line += 1;
                     return Ok(Step::Nothing { consumed });
                 };

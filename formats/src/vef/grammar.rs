@@ -1,34 +1,121 @@
 //! The careful parser of single lines: it finds where and why a line is not VEF.
 
-use super::cursor::{Cursor, Expected, Fault};
+use std::borrow::Cow;
+
+use nom::Parser;
+use nom::branch::alt;
+use nom::bytes::complete::tag;
+use nom::character::complete::{char, digit1};
+use nom::combinator::{opt, value};
+use nom::multi::many0;
+use nom::sequence::{preceded, terminated};
+
 use super::record::{Comm, Dep, DepId, Header, Member, Message, Record, Version};
-use crate::limits::{MAX_COMMS, MAX_TASKS};
+use crate::grammar::{self, decimal, expect, fault};
+use crate::limits::{MAX_COMMS, MAX_DIGITS, MAX_TASKS};
 
-/// A file that starts with anything else is not VEF.
-pub(super) const MAGIC: Expected = Expected::Text("`VEF` or `VEF3`");
-
-/// A record and its length with the line feed.
-pub(super) fn record(buf: &[u8]) -> Result<(Record, usize), Fault> {
-    let mut c = Cursor::new(buf);
-    let record = if c.eat(b'G') {
-        member(&mut c)?
-    } else {
-        message(&mut c)?
-    };
-    Ok((record, c.pos()))
+/// What should stand in a line, and what to do if it does not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Expected {
+    pub what: Cow<'static, str>,
+    pub cure: &'static str,
 }
 
-fn message(c: &mut Cursor) -> Result<Record, Fault> {
-    let id = c.u64("the message ID")?;
-    c.space("the message ID")?;
-    let src = c.u32("the source")?;
-    c.space("the source")?;
-    let dst = c.u32("the destination")?;
-    c.space("the destination")?;
-    let size = c.u64("the size")?;
-    c.space("the size")?;
-    let (dep, time, after) = tail(c)?;
-    Ok(Record::Message(Message {
+/// Where and why a line is not VEF.
+pub(super) type Fault<'a> = grammar::Fault<&'a [u8], Expected>;
+
+type Parsed<'a, T> = grammar::Parsed<&'a [u8], T, Expected>;
+
+const SEE: &str = "see the format's description";
+const DIGITS_ONLY: &str = "fields are separated by single spaces and hold digits only";
+const OUT_OF_RANGE: &str = "the value is out of range: correct it or record the trace again";
+const TOO_MANY_DIGITS: &str = "write the number without zeros before it, or record the trace again";
+const FIELDS: &str = "a point-to-point record has 7 fields, a collective record 9, separated by \
+                      single spaces";
+const LAST_FIELD: &str = "remove what follows the last field";
+
+/// A file that starts with anything else is not VEF.
+pub(super) const MAGIC: Expected = text("`VEF` or `VEF3`");
+
+const fn text(what: &'static str) -> Expected {
+    Expected {
+        what: Cow::Borrowed(what),
+        cure: SEE,
+    }
+}
+
+#[cold]
+fn expected(what: String, cure: &'static str) -> Expected {
+    let what = what.into();
+    Expected { what, cure }
+}
+
+/// A number up to `max` of at most [`MAX_DIGITS`] digits, which the line calls `name`.
+#[inline]
+fn number<'a, T: TryFrom<u64>>(
+    name: &'static str,
+    max: u64,
+) -> impl FnMut(&'a [u8]) -> Parsed<'a, T> {
+    move |input| {
+        let none = |_| expected(format!("a whole number for {name}"), DIGITS_ONLY);
+        let (rest, digits) = expect(digit1, none)(input)?;
+        let first = &digits[..digits.len().min(MAX_DIGITS)];
+        let (most, cure) = match decimal(first) {
+            None => (u64::MAX.to_string(), OUT_OF_RANGE),
+            Some(_) if digits.len() > MAX_DIGITS => {
+                (format!("{MAX_DIGITS} digits"), TOO_MANY_DIGITS)
+            }
+            Some(value) => match T::try_from(value) {
+                Ok(number) if value <= max => return Ok((rest, number)),
+                _ => (max.to_string(), OUT_OF_RANGE),
+            },
+        };
+        fault(input, expected(format!("{name} of at most {most}"), cure))
+    }
+}
+
+const WIDE: u64 = u64::MAX;
+const NARROW: u64 = u32::MAX as u64;
+
+/// The one space after the field `name`.
+fn space<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'a, char> {
+    expect(char(' '), move |_| {
+        expected(format!("a single space after {name}"), FIELDS)
+    })
+}
+
+/// The line feed after the field `name`, the last one.
+fn line_end<'a>(name: &'static str) -> impl FnMut(&'a [u8]) -> Parsed<'a, char> {
+    let what = move |_| expected(format!("a line feed after {name}"), LAST_FIELD);
+    expect(char('\n'), what)
+}
+
+/// A number and the space after it.
+fn field<'a, T: TryFrom<u64>>(
+    name: &'static str,
+    max: u64,
+) -> impl Parser<&'a [u8], Output = T, Error = Fault<'a>> {
+    terminated(number(name, max), space(name))
+}
+
+/// A record and its line feed.
+pub(super) fn record(line: &[u8]) -> Parsed<'_, Record> {
+    match line {
+        [b'G', member_line @ ..] => member.map(Record::Member).parse(member_line),
+        _ => message.map(Record::Message).parse(line),
+    }
+}
+
+fn message(line: &[u8]) -> Parsed<'_, Message> {
+    let (rest, (id, src, dst, size)) = (
+        field("the message ID", WIDE),
+        field("the source", NARROW),
+        field("the destination", NARROW),
+        field("the size", WIDE),
+    )
+        .parse(line)?;
+    let (rest, (dep, time, after)) = tail(rest)?;
+    let message = Message {
         id,
         src,
         dst,
@@ -36,25 +123,22 @@ fn message(c: &mut Cursor) -> Result<Record, Fault> {
         dep,
         time,
         after,
-    }))
+    };
+    Ok((rest, message))
 }
 
-fn member(c: &mut Cursor) -> Result<Record, Fault> {
-    let id = c.u64("the collective's ID")?;
-    c.space("the collective's ID")?;
-    c.eat(b'C');
-    let comm = c.u32("the communicator")?;
-    c.space("the communicator")?;
-    let op = c.u32("the operation")?;
-    c.space("the operation")?;
-    let task = c.u32("the task")?;
-    c.space("the task")?;
-    let send = c.u64("the send size")?;
-    c.space("the send size")?;
-    let recv = c.u64("the receive size")?;
-    c.space("the receive size")?;
-    let (dep, time, after) = tail(c)?;
-    Ok(Record::Member(Member {
+fn member(line: &[u8]) -> Parsed<'_, Member> {
+    let (rest, (id, comm, op, task, send, recv)) = (
+        field("the collective's ID", WIDE),
+        preceded(opt(char('C')), field("the communicator", NARROW)),
+        field("the operation", NARROW),
+        field("the task", NARROW),
+        field("the send size", WIDE),
+        field("the receive size", WIDE),
+    )
+        .parse(line)?;
+    let (rest, (dep, time, after)) = tail(rest)?;
+    let member = Member {
         id,
         comm,
         op,
@@ -64,75 +148,58 @@ fn member(c: &mut Cursor) -> Result<Record, Fault> {
         dep,
         time,
         after,
-    }))
+    };
+    Ok((rest, member))
 }
 
 /// `Dep time IDdep LF`.
-fn tail(c: &mut Cursor) -> Result<(Dep, u64, DepId), Fault> {
-    // Cannot truncate: `up_to` checks the range.
-    let dep = Dep(c.up_to("Dep", u64::from(u8::MAX))? as u8);
-    c.space("Dep")?;
-    let time = c.u64("the time")?;
-    c.space("the time")?;
-    let after = match c.peek() {
-        Some(b'-') => {
-            if !c.rest().starts_with(b"-1") {
-                // Points after the dash only if nothing follows it.
-                let dash = usize::from(c.rest().len() == 1);
-                c.skip(dash);
-                return c.fault(Expected::Text(
-                    "`-1`, a message ID or `G<number>` for IDdep",
-                ));
-            }
-            c.skip(2);
-            DepId::None
-        }
-        Some(b'G') => {
-            c.skip(1);
-            DepId::Collective(c.u64("IDdep")?)
-        }
-        _ => DepId::Message(c.u64("IDdep")?),
-    };
-    c.line_end("IDdep")?;
-    Ok((dep, time, after))
+fn tail(line: &[u8]) -> Parsed<'_, (Dep, u64, DepId)> {
+    (
+        field("Dep", u8::MAX.into()).map(Dep),
+        field("the time", WIDE),
+        terminated(dep_id, line_end("IDdep")),
+    )
+        .parse(line)
 }
 
-/// The first line and its length with the line feed.
-pub(super) fn header(buf: &[u8]) -> Result<(Header, usize), Fault> {
-    let mut c = Cursor::new(buf);
-    let version = version(&mut c, buf)?;
-    let tasks = c.up_to("the number of tasks", u64::from(MAX_TASKS))? as u32;
-    c.space("the number of tasks")?;
-    let messages = c.u64("the number of messages")?;
-    c.space("the number of messages")?;
-    let comms = c.up_to("the number of communicators", u64::from(MAX_COMMS))? as u32;
-    c.space("the number of communicators")?;
-    let collectives = c.u64("the number of collectives")?;
-    c.space("the number of collectives")?;
-    let members = c.u64("the number of collective lines")?;
-    c.space("the number of collective lines")?;
-    let only_send_deps = only_send_deps(&mut c)?;
-    let ps_per_unit = if version == Version::Vef3 {
-        c.space("onlySendDeps")?;
-        let start = c.pos();
-        let unit = c.u64("the picoseconds per unit of time")?;
-        if unit == 0 {
-            return Err(Fault {
-                at: start,
-                expected: Expected::Text("at least 1 picosecond per unit of time"),
-            });
+fn dep_id(line: &[u8]) -> Parsed<'_, DepId> {
+    const ID: Expected = text("`-1`, a message ID or `G<number>` for IDdep");
+    match line {
+        // The line is cut off behind the dash.
+        b"-" => fault(&line[1..], ID),
+        [b'-', ..] => expect(value(DepId::None, tag("-1")), |_| ID)(line),
+        [b'G', id @ ..] => number("IDdep", WIDE).map(DepId::Collective).parse(id),
+        _ => number("IDdep", WIDE).map(DepId::Message).parse(line),
+    }
+}
+
+/// The first line and its line feed.
+pub(super) fn header(line: &[u8]) -> Parsed<'_, Header> {
+    let (tasks_on, version) = version(line)?;
+    let (rest, (tasks, messages, comms, collectives, members, only_send_deps)) = (
+        field("the number of tasks", MAX_TASKS.into()),
+        field("the number of messages", WIDE),
+        field("the number of communicators", MAX_COMMS.into()),
+        field("the number of collectives", WIDE),
+        field("the number of collective lines", WIDE),
+        only_send_deps,
+    )
+        .parse(tasks_on)?;
+    let (rest, ps_per_unit) = match version {
+        Version::Vef => value(1000, line_end("onlySendDeps")).parse(rest)?,
+        Version::Vef3 => {
+            const UNIT: &str = "the picoseconds per unit of time";
+            let (unit_on, _) = space("onlySendDeps")(rest)?;
+            match number(UNIT, WIDE)(unit_on)? {
+                (_, 0) => {
+                    return fault(unit_on, text("at least 1 picosecond per unit of time"));
+                }
+                (rest, unit) => value(unit, line_end(UNIT)).parse(rest)?,
+            }
         }
-        c.line_end("the picoseconds per unit of time")?;
-        unit
-    } else {
-        c.line_end("onlySendDeps")?;
-        1000
     };
     if tasks == 0 {
-        return Err(Fault {
-            at: c.pos().min(if version == Version::Vef3 { 5 } else { 4 }),
-            expected: Expected::Text("at least 1 task"),
-        });
+        return fault(tasks_on, text("at least 1 task"));
     }
     let header = Header {
         version,
@@ -144,83 +211,63 @@ pub(super) fn header(buf: &[u8]) -> Result<(Header, usize), Fault> {
         only_send_deps,
         ps_per_unit,
     };
-    Ok((header, c.pos()))
+    Ok((rest, header))
 }
 
-/// The magic at the start of `buf`.
-fn version(c: &mut Cursor<'_>, buf: &[u8]) -> Result<Version, Fault> {
-    if buf.starts_with(b"VEF3 ") {
-        c.skip(5);
-        Ok(Version::Vef3)
-    } else if buf.starts_with(b"VEF ") {
-        c.skip(4);
-        Ok(Version::Vef)
-    } else {
-        if b"VEF3 ".starts_with(buf) {
-            // Too short to tell.
-            c.skip(buf.len());
-        }
-        c.fault(MAGIC)
+/// The magic at the start of the file.
+fn version(line: &[u8]) -> Parsed<'_, Version> {
+    if b"VEF3 ".starts_with(line) {
+        // Too short to tell.
+        return fault(&line[line.len()..], MAGIC);
     }
+    let vef = value(Version::Vef, tag("VEF "));
+    let vef3 = value(Version::Vef3, tag("VEF3 "));
+    expect(alt((vef3, vef)), |_| MAGIC)(line)
 }
 
-fn only_send_deps(c: &mut Cursor<'_>) -> Result<bool, Fault> {
-    let flags: [(&[u8], bool); 4] = [
-        (b"0", false),
-        (b"1", true),
-        (b"FALSE", false),
-        (b"TRUE", true),
-    ];
-    let flag = flags.iter().find(|(text, _)| c.rest().starts_with(text));
-    let Some(&(text, only_send_deps)) = flag else {
-        return c.fault(Expected::Text(
-            "`0`, `1`, `TRUE` or `FALSE` for onlySendDeps",
-        ));
+fn only_send_deps(line: &[u8]) -> Parsed<'_, bool> {
+    let no = value(false, alt((tag("0"), tag("FALSE"))));
+    let yes = value(true, alt((tag("1"), tag("TRUE"))));
+    expect(alt((no, yes)), |_| {
+        text("`0`, `1`, `TRUE` or `FALSE` for onlySendDeps")
+    })(line)
+}
+
+/// The line of communicator `index` and its line feed; `room` bounds the number of its members.
+pub(super) fn comm(line: &[u8], index: u32, mut room: usize) -> Parsed<'_, Comm> {
+    let (rest, _) = expect(char('C'), |_| {
+        text("a communicator line, `C<number> task …`")
+    })(line)?;
+    let (rest, number_found) = number::<u32>("the communicator's number", NARROW)(rest)?;
+    if number_found != index {
+        let what = "communicators numbered from `C0` upwards without a gap";
+        return fault(line, text(what));
+    }
+    let task = |input| match room.checked_sub(1) {
+        Some(left) => {
+            room = left;
+            number("a task of the communicator", NARROW)(input)
+        }
+        None => fault(
+            input,
+            text("at most 2^24 members of all communicators together"),
+        ),
     };
-    c.skip(text.len());
-    Ok(only_send_deps)
-}
-
-/// The line of communicator `index` and its length with the line feed; `room` bounds the
-/// number of its members.
-pub(super) fn comm(
-    buf: &[u8],
-    index: u32,
-    count: u32,
-    room: usize,
-) -> Result<(Comm, usize), Fault> {
-    debug_assert!(index < count);
-    let mut c = Cursor::new(buf);
-    if !c.eat(b'C') {
-        return c.fault(Expected::Text("a communicator line, `C<number> task …`"));
-    }
-    if c.u32("the communicator's number")? != index {
-        return Err(Fault {
-            at: 0,
-            expected: Expected::Text("communicators numbered from `C0` upwards without a gap"),
-        });
-    }
-    let mut members = Vec::new();
-    while c.eat(b' ') {
-        if members.len() == room {
-            return c.fault(Expected::Text(
-                "at most 2^24 members of all communicators together",
-            ));
-        }
-        members.push(c.u32("a task of the communicator")?);
-    }
+    let (rest, members) = many0(preceded(char(' '), task)).parse(rest)?;
     if members.is_empty() {
-        return c.fault(Expected::Space("the communicator's number"));
+        let what = "a single space after the communicator's number".to_owned();
+        return fault(rest, expected(what, FIELDS));
     }
-    c.line_end("the communicator's tasks")?;
+    let (rest, _) = line_end("the communicator's tasks")(rest)?;
     let members = members.into();
-    Ok((Comm { members }, c.pos()))
+    Ok((rest, Comm { members }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::fast;
     use super::record;
+    use crate::grammar::run;
     use proptest::prelude::*;
 
     proptest! {
@@ -231,7 +278,8 @@ mod tests {
             line in "(G?[0-9]{1,3} C?[0-9]{1,11} [0-9] ([0-9]{1,20} ){1,6}(-1|G?[0-9]{1,20})\n|\
                      [0-9G C\n-]{0,40})",
         ) {
-            let careful = record(line.as_bytes());
+            let careful = run(record, line.as_bytes())
+                .map(|(rest, record)| (record, line.len() - rest.len()));
             match fast::record(line.as_bytes()) {
                 Some(fast) => prop_assert_eq!(careful, Ok(fast)),
                 None => {

@@ -18,7 +18,6 @@ pub mod clock;
 pub mod collective;
 pub mod comms;
 pub mod convert;
-mod cursor;
 mod exchange;
 mod fast;
 mod grammar;

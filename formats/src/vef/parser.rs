@@ -1,13 +1,11 @@
 //! The streaming parser. It opens no files: the caller feeds it bytes.
 
-use memchr::memchr;
-
-use super::cursor::{Expected, Fault};
 use super::fast;
-use super::grammar::{self, MAGIC};
+use super::grammar as lines;
 use super::parse_error::{ParseError, quote};
 use super::record::{Comm, Dep, Header, Record, Version};
-use crate::limits::{MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_DIGITS, MAX_RECORD_LINE};
+use crate::grammar::{self, run};
+use crate::limits::{MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_RECORD_LINE};
 
 /// What [`Parser::next`] found at the start of its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +58,17 @@ enum Expects {
     Records,
 }
 
+impl Expects {
+    /// What follows `next` of `count` communicators.
+    fn after_comms(next: u32, count: u32) -> Self {
+        if next == count {
+            Self::Records
+        } else {
+            Self::Comms { next, count }
+        }
+    }
+}
+
 impl Parser {
     /// A parser at the start of a file.
     #[must_use]
@@ -79,9 +88,10 @@ impl Parser {
         self.ignored_traffic
     }
 
-    /// Clears bit 2 of `Dep`, which means nothing in version `VEF`.
+    /// The step over a record. Bit 2 of `Dep` means nothing in version `VEF` and is cleared.
     #[inline]
-    fn without_traffic_bit(&mut self, mut record: Record) -> Record {
+    fn record(&mut self, mut record: Record, consumed: usize) -> Step {
+        self.line += 1;
         if self.version == Some(Version::Vef) {
             let dep = match &mut record {
                 Record::Message(m) => &mut m.dep,
@@ -92,7 +102,7 @@ impl Parser {
                 self.ignored_traffic.get_or_insert(self.line);
             }
         }
-        record
+        Step::Record { consumed, record }
     }
 
     /// Parses one line at the start of `buf`; `eof` says that nothing follows `buf`.
@@ -130,108 +140,62 @@ impl Parser {
     /// ```
     #[inline]
     pub fn next(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
-        if !matches!(self.expects, Expects::Records) {
-            return self.preamble(buf, eof);
-        }
-        match fast::record(buf) {
-            Some((record, consumed)) => {
-                self.line += 1;
-                let record = self.without_traffic_bit(record);
-                Ok(Step::Record { consumed, record })
-            }
+        let hot = match self.expects {
+            Expects::Records => fast::record(buf),
+            Expects::Header | Expects::Comms { .. } => None,
+        };
+        match hot {
+            Some((record, consumed)) => Ok(self.record(record, consumed)),
             None => self.careful(buf, eof),
         }
     }
 
-    /// Parses a line that the hot path left, or explains why it is wrong.
+    /// Parses a line that the hot path left, or explains why it is wrong: it is incomplete, too long, or no VEF.
     #[cold]
     fn careful(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
-        match grammar::record(buf) {
-            Ok((record, consumed)) => {
-                self.line += 1;
-                let record = self.without_traffic_bit(record);
-                Ok(Step::Record { consumed, record })
-            }
-            Err(fault) => self.unparsed(buf, eof, fault, MAX_RECORD_LINE),
-        }
-    }
-
-    #[cold]
-    fn preamble(&mut self, buf: &[u8], eof: bool) -> Result<Step, ParseError> {
-        let fault = match self.expects {
-            Expects::Header => match grammar::header(buf) {
-                Ok((header, consumed)) => {
-                    self.line += 1;
-                    self.version = Some(header.version);
-                    self.expects = match header.comms {
-                        0 => Expects::Records,
-                        count => Expects::Comms { next: 0, count },
-                    };
-                    return Ok(Step::Header { consumed, header });
-                }
-                Err(fault) => fault,
-            },
-            Expects::Comms { next, count } => {
-                // A long line comes in pieces: don't parse it again with each of them.
-                let head = &buf[..buf.len().min(MAX_COMM_LINE + 1)];
-                let whole = head.len() > MAX_COMM_LINE || memchr(b'\n', head).is_some();
-                if !whole && !eof {
-                    return Ok(Step::NeedMore);
-                }
-                match grammar::comm(head, next, count, MAX_COMM_MEMBERS - self.members) {
-                    Ok((comm, consumed)) => {
-                        self.line += 1;
-                        self.members += comm.members.len();
-                        self.expects = if next + 1 == count {
-                            Expects::Records
-                        } else {
-                            Expects::Comms {
-                                next: next + 1,
-                                count,
-                            }
-                        };
-                        return Ok(Step::Comm { consumed, comm });
-                    }
-                    Err(fault) => return self.unparsed(buf, eof, fault, MAX_COMM_LINE),
-                }
-            }
-            Expects::Records => return Ok(Step::NeedMore),
+        let max = match self.expects {
+            Expects::Records if eof && buf.is_empty() => return Ok(Step::End),
+            Expects::Comms { .. } => MAX_COMM_LINE,
+            Expects::Header | Expects::Records => MAX_RECORD_LINE,
         };
-        self.unparsed(buf, eof, fault, MAX_RECORD_LINE)
-    }
-
-    /// Finds why a line of at most `max` bytes does not parse: it is incomplete, too long, or wrong.
-    #[cold]
-    fn unparsed(
-        &self,
-        buf: &[u8],
-        eof: bool,
-        fault: Fault,
-        max: usize,
-    ) -> Result<Step, ParseError> {
-        let head = &buf[..buf.len().min(max + 1)];
-        if memchr(b'\n', head).is_some() {
-            return Err(self.error(head, fault, max));
-        }
-        if head.len() > max {
-            // A file that is not VEF gets that message, even if its first line is too long.
-            if fault.expected == MAGIC {
-                return Err(self.error(head, fault, max));
+        let (line, too_long) = match grammar::line(buf, eof, max) {
+            Ok((rest, _)) => (&buf[..buf.len() - rest.len()], false),
+            Err(nom::Err::Incomplete(_)) => return Ok(Step::NeedMore),
+            Err(_) => (&buf[..=max], true),
+        };
+        let consumed = line.len();
+        let step = match self.expects {
+            Expects::Header => run(lines::header, line).map(|(_, header)| {
+                self.version = Some(header.version);
+                self.expects = Expects::after_comms(0, header.comms);
+                Step::Header { consumed, header }
+            }),
+            Expects::Comms { next, count } => {
+                let room = MAX_COMM_MEMBERS - self.members;
+                run(|line| lines::comm(line, next, room), line).map(|(_, comm)| {
+                    self.members += comm.members.len();
+                    self.expects = Expects::after_comms(next + 1, count);
+                    Step::Comm { consumed, comm }
+                })
             }
-            return Err(self.too_long(head, max));
+            Expects::Records => match run(lines::record, line) {
+                Ok((_, record)) => return Ok(self.record(record, consumed)),
+                Err(fault) => Err(fault),
+            },
+        };
+        match step {
+            Ok(step) => {
+                self.line += 1;
+                Ok(step)
+            }
+            // A file that is not VEF gets that message, even if its first line is too long.
+            Err(fault) if too_long && fault.expected != lines::MAGIC => {
+                Err(self.too_long(line, max))
+            }
+            // An error before the end of the line makes the better message.
+            Err(fault) if fault.rest.is_empty() => Err(self.cut_short(buf)),
+            Err(fault) => Err(self.error(line, fault, too_long)),
         }
-        if !eof {
-            return Ok(Step::NeedMore);
-        }
-        let records = matches!(self.expects, Expects::Records);
-        if buf.is_empty() && records {
-            return Ok(Step::End);
-        }
-        // An error before the end of the line makes the better message.
-        if fault.at < buf.len() {
-            return Err(self.error(head, fault, max));
-        }
-        Err(self.cut_short(buf))
     }
 
     #[cold]
@@ -265,56 +229,29 @@ impl Parser {
     }
 
     #[cold]
-    fn error(&self, buf: &[u8], fault: Fault, max: usize) -> ParseError {
-        let rest = &buf[fault.at.min(buf.len())..];
+    fn error(&self, line: &[u8], fault: lines::Fault, too_long: bool) -> ParseError {
+        let lines::Fault { rest, expected } = fault;
+        let at = line.len() - rest.len();
         // What is after a line that is too long may not be read yet: nothing depends on it.
-        let found = quote(rest, buf.len() > max);
-        let (expected, mut cure) = match fault.expected {
-            Expected::Number(f) => (
-                format!("a whole number for {f}"),
-                "fields are separated by single spaces and hold digits only",
-            ),
-            Expected::Fitting(f, max) => (
-                format!("{f} of at most {max}"),
-                "the value is out of range: correct it or record the trace again",
-            ),
-            Expected::Digits(f) => (
-                format!("{f} of at most {MAX_DIGITS} digits"),
-                "write the number without zeros before it, or record the trace again",
-            ),
-            Expected::Space(f) => (
-                format!("a single space after {f}"),
-                "a point-to-point record has 7 fields, a collective record 9, separated by \
-                 single spaces",
-            ),
-            Expected::LineEnd(f) => (
-                format!("a line feed after {f}"),
-                "remove what follows the last field",
-            ),
-            Expected::Text(t) => (t.to_owned(), "see the format's description"),
-        };
+        let found = quote(rest, too_long);
+        let mut cure = expected.cure.to_owned();
         if rest.starts_with(b"\r") {
-            cure = "lines end with LF only: convert the file with `dos2unix` or `tr -d '\\r'`";
-        } else if fault.expected == MAGIC {
-            cure = if buf.starts_with(b"VEF") {
-                "only the versions VEF and VEF3 are supported: convert the trace"
+            cure =
+                "lines end with LF only: convert the file with `dos2unix` or `tr -d '\\r'`".into();
+        } else if expected == lines::MAGIC {
+            cure = if line.starts_with(b"VEF") {
+                "only the versions VEF and VEF3 are supported: convert the trace".into()
             } else {
-                "this is no VEF trace, and it does not look like one of DUMPI, GOAL or TI"
+                "this is no VEF trace, and it does not look like one of DUMPI, GOAL or TI".into()
             };
         } else if let Expects::Comms { count, .. } = self.expects
-            && fault.at == 0
-            && self.line > 0
+            && at == 0
         {
-            return ParseError::new(
-                self.line + 1,
-                1,
-                expected,
-                found,
-                format!("the header announces {count} communicators: correct it"),
-            );
-        } else if rest.starts_with(b"C") && fault.at == 0 {
-            cure = "more communicators than the header announces: correct its third count";
+            cure = format!("the header announces {count} communicators: correct it");
+        } else if rest.starts_with(b"C") && at == 0 {
+            cure = "more communicators than the header announces: correct its third count".into();
         }
-        ParseError::new(self.line + 1, fault.at + 1, expected, found, cure)
+        let what = expected.what.into_owned();
+        ParseError::new(self.line + 1, at + 1, what, found, cure)
     }
 }
