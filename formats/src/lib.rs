@@ -23,6 +23,7 @@ pub mod source;
 mod store;
 pub mod temporary;
 pub mod ti;
+pub mod traffic;
 pub mod vef;
 
 pub use error::Error;

@@ -118,6 +118,12 @@ impl Problems {
         }
     }
 
+    /// Adds the problems of another part of a trace.
+    pub fn extend(&mut self, others: Self) {
+        self.first.extend(others.first);
+        self.total += others.total;
+    }
+
     /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -148,7 +148,7 @@ pub fn trace_check(data: &[u8]) {
     }
     if check.is_clean() {
         let info = Info::read(file.path()).unwrap();
-        assert_eq!(info.messages, check.messages);
+        assert_eq!(info.traffic.messages, check.messages);
         assert_eq!(info.records, check.records.iter().sum::<u64>());
         if is_small(file.path(), &check) {
             let status = replay(file.path(), check.header.tasks);

@@ -57,7 +57,7 @@ fn generate(spec: &Spec) -> Generated {
 impl Generated {
     /// Messages from each rank to each other.
     fn matrix(&self) -> BTreeMap<(u32, u32), u64> {
-        let pairs = self.info.pairs.iter();
+        let pairs = self.info.traffic.pairs.iter();
         pairs.map(|p| ((p.src, p.dst), p.messages)).collect()
     }
 

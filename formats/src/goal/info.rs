@@ -4,6 +4,7 @@ use super::layout::Node;
 use super::record::Task;
 use super::schedule::Schedule;
 use crate::error::Error;
+use crate::traffic::count_size;
 
 /// Contents of a schedule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -77,11 +78,7 @@ impl Info {
             Task::Send { bytes, .. } => {
                 self.sends += 1;
                 self.send_bytes = self.send_bytes.saturating_add(bytes);
-                let class = (u64::BITS - bytes.leading_zeros()) as usize;
-                if class >= self.sizes.len() {
-                    self.sizes.resize(class + 1, 0);
-                }
-                self.sizes[class] += 1;
+                count_size(&mut self.sizes, bytes);
             }
             Task::Recv { bytes, from, tag } => {
                 self.recvs += 1;

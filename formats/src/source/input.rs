@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::spool::Spool;
 use super::{Bytes, Encoding, Source, is_stdin, shown, start_of};
@@ -26,6 +26,8 @@ enum Content {
     Unpacked(Arc<[u8]>),
     /// All of a stream.
     Spooled(Arc<Spool>),
+    /// What is opened already and can't be opened again.
+    Once(Arc<Mutex<Option<Source>>>),
 }
 
 impl Input {
@@ -62,6 +64,14 @@ impl Input {
     pub fn of_file(path: &Path, file: File) -> Self {
         let content = Content::Spooled(Arc::new(Spool::of(file)));
         let path = path.to_owned();
+        Self { path, content }
+    }
+
+    /// What is left of `source`, which can be opened once.
+    #[must_use]
+    pub fn once(source: Source) -> Self {
+        let path = source.path().to_owned();
+        let content = Content::Once(Arc::new(Mutex::new(Some(source))));
         Self { path, content }
     }
 
@@ -126,11 +136,17 @@ impl Input {
             Content::Spooled(spool) => {
                 Self::spooled(spool).map_err(|e| Error::io(self.path(), e))?
             }
+            Content::Once(source) => return self.rest(source),
         };
         Ok(Source {
             path: self.path().to_owned(),
             bytes,
         })
+    }
+
+    fn rest(&self, source: &Mutex<Option<Source>>) -> Result<Source, Error> {
+        let source = source.lock().ok().and_then(|mut source| source.take());
+        source.ok_or_else(|| Error::io(self.path(), io::Error::other("it can't be read again")))
     }
 
     fn spooled(spool: &Arc<Spool>) -> io::Result<Bytes> {
@@ -152,6 +168,10 @@ impl Input {
                 Ok(file) => Ok(Box::new(file)),
                 Err(e) => Err(Error::io(self.path(), e)),
             },
+            Content::Once(_) => {
+                let cause = io::Error::other("its bytes can't be read again");
+                Err(Error::io(self.path(), cause))
+            }
         }
     }
 }

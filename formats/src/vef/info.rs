@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hashbrown::HashMap;
-
 use super::check::{Checker, Observer};
 use super::clock::Clock;
 use super::collective::{Op, Resolved};
 use super::comms::Positions;
 use super::reader::Reader;
-use super::record::{Comm, DepKind, Header, Member, Message, Record};
+use super::record::{Comm, DepKind, Header, Member, Record};
 use crate::error::Error;
-use crate::limits::MAX_PAIRS;
+use crate::traffic::{self, Traffic};
 
 /// Contents of a trace. For a trace that does not check clean, they count the lines as they
 /// are, whatever they mean.
@@ -23,12 +21,8 @@ pub struct Info {
     pub header: Header,
     /// Lines after the communicators.
     pub records: u64,
-    /// Point-to-point messages, self messages included.
-    pub messages: u64,
-    /// Their payload in bytes.
-    pub bytes: u64,
-    /// Messages of a task to itself.
-    pub self_messages: u64,
+    /// Point-to-point messages.
+    pub traffic: Traffic,
     /// Entries of receives and waits, and ends.
     pub markers: u64,
     /// Members of each communicator, by index.
@@ -37,13 +31,6 @@ pub struct Info {
     pub collectives: Vec<Collectives>,
     /// Sum of the computation of each task, in picoseconds.
     pub compute_ps: Vec<u64>,
-    /// Messages by size: entry 0 counts empty messages, entry `i` messages of
-    /// 2^(i − 1) ≤ bytes < 2^i.
-    pub sizes: Vec<u64>,
-    /// Traffic of the rank pairs, most bytes first.
-    pub pairs: Vec<Pair>,
-    /// Messages and bytes of the pairs beyond the first [`MAX_PAIRS`].
-    pub other_pairs: (u64, u64),
     /// Records by dependency: none, own message sent, message received, collective completed.
     pub dependencies: [u64; 4],
     /// Dependencies on messages of a later line.
@@ -63,19 +50,6 @@ pub struct Collectives {
     pub count: u64,
     /// Bytes that they move if every block goes straight from its source to its destination;
     /// an allreduce counts as reduce and bcast. An algorithm may send more or less.
-    pub bytes: u64,
-}
-
-/// Traffic from one task to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pair {
-    /// Sender.
-    pub src: u32,
-    /// Receiver.
-    pub dst: u32,
-    /// Messages.
-    pub messages: u64,
-    /// Their payload in bytes.
     pub bytes: u64,
 }
 
@@ -185,7 +159,7 @@ impl Observer for Follower {
 
 struct Tally {
     info: Info,
-    pairs: HashMap<(u32, u32), (u64, u64)>,
+    messages: traffic::Tally,
     positions: Positions,
     /// Collective lines and bytes by operation and communicator.
     lines: BTreeMap<(Op, u32), (u64, u64)>,
@@ -197,21 +171,16 @@ impl Tally {
             info: Info {
                 header: header.clone(),
                 records: 0,
-                messages: 0,
-                bytes: 0,
-                self_messages: 0,
+                traffic: Traffic::default(),
                 markers: 0,
                 comm_sizes: comms.iter().map(|c| c.members.len() as u32).collect(),
                 collectives: Vec::new(),
                 compute_ps: Vec::new(),
-                sizes: Vec::new(),
-                pairs: Vec::new(),
-                other_pairs: (0, 0),
                 dependencies: [0; 4],
                 forward: 0,
                 ideal: None,
             },
-            pairs: HashMap::new(),
+            messages: traffic::Tally::default(),
             positions: Positions::new(comms),
             lines: BTreeMap::new(),
         }
@@ -232,29 +201,9 @@ impl Tally {
         info.dependencies[record.dep().0.kind() as usize] += 1;
         match record {
             Record::Message(m) if m.is_marker() => info.markers += 1,
-            Record::Message(m) => self.message(m),
+            Record::Message(m) => self.messages.add(m.src, m.dst, m.size),
             Record::Member(m) => self.member(m),
         }
-    }
-
-    fn message(&mut self, m: &Message) {
-        let info = &mut self.info;
-        info.messages += 1;
-        info.bytes = info.bytes.saturating_add(m.size);
-        info.self_messages += u64::from(m.src == m.dst);
-        let class = (u64::BITS - m.size.leading_zeros()) as usize;
-        if class >= info.sizes.len() {
-            info.sizes.resize(class + 1, 0);
-        }
-        info.sizes[class] += 1;
-        let room = self.pairs.len() < MAX_PAIRS;
-        let pair = if room || self.pairs.contains_key(&(m.src, m.dst)) {
-            self.pairs.entry((m.src, m.dst)).or_default()
-        } else {
-            &mut info.other_pairs
-        };
-        pair.0 += 1;
-        pair.1 = pair.1.saturating_add(m.size);
     }
 
     fn member(&mut self, m: &Member) {
@@ -303,17 +252,7 @@ impl Tally {
                 bytes,
             });
         }
-        let pairs = self.pairs.into_iter();
-        info.pairs = pairs
-            .map(|((src, dst), (messages, bytes))| Pair {
-                src,
-                dst,
-                messages,
-                bytes,
-            })
-            .collect();
-        info.pairs
-            .sort_unstable_by_key(|p| (std::cmp::Reverse((p.bytes, p.messages)), p.src, p.dst));
+        info.traffic = self.messages.finish(|pair| (pair.bytes, pair.messages));
         info
     }
 }

@@ -37,7 +37,7 @@ pub use clock::Clock;
 pub use collective::{Blocks, Gathering, Kind, Op, Resolved};
 pub use comms::Positions;
 pub use convert::{ConvertError, Records, Target, convert};
-pub use info::{Collectives, Ideal, Info, Pair};
+pub use info::{Collectives, Ideal, Info};
 pub use parse_error::ParseError;
 pub use parser::{Parser, Step};
 pub use reader::Reader;

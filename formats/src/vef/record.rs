@@ -11,6 +11,17 @@ pub enum Version {
     Vef3,
 }
 
+impl Version {
+    /// The word with which a file of it begins.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vef => "VEF",
+            Self::Vef3 => "VEF3",
+        }
+    }
+}
+
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {

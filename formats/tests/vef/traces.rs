@@ -29,17 +29,21 @@ fn counts_are_those_of_an_independent_reader() {
         assert_eq!(check.unverified, 0);
 
         let info = Info::read(&path).unwrap();
-        assert_eq!((info.messages, info.bytes), (messages, bytes), "{name}");
+        assert_eq!(
+            (info.traffic.messages, info.traffic.bytes),
+            (messages, bytes),
+            "{name}"
+        );
         let by_kind: u64 = info.collectives.iter().map(|c| c.count).sum();
         assert_eq!(by_kind, collectives, "{name}");
-        assert_eq!(info.sizes.iter().sum::<u64>(), messages, "{name}");
+        assert_eq!(info.traffic.sizes.iter().sum::<u64>(), messages, "{name}");
         assert_eq!(info.records, check.records.iter().sum::<u64>(), "{name}");
         assert_eq!(info.compute_ps.len(), info.header.tasks as usize);
-        assert!(info.pairs.is_sorted_by(|a, b| a.bytes >= b.bytes));
-        let pairs = info.pairs.iter().map(|p| (p.messages, p.bytes));
+        assert!(info.traffic.pairs.is_sorted_by(|a, b| a.bytes >= b.bytes));
+        let pairs = info.traffic.pairs.iter().map(|p| (p.messages, p.bytes));
         let sum = pairs.fold((0, 0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
         assert_eq!(
-            (sum, info.other_pairs),
+            (sum, info.traffic.other_pairs),
             ((messages, bytes), (0, 0)),
             "{name}"
         );

@@ -1,9 +1,9 @@
 //! `flitwise trace convert`.
 
-use super::opened::{Opened, checked, from_start, open};
+use super::broken;
+use super::opened::{Opened, checked, open};
 use super::output::{Output, Written, failed_conversion, or_gone, warn_of};
 use super::reading::ReadingArgs;
-use super::{broken, info::format_name};
 use crate::cli::{CliError, bad_trace};
 use clap::{Args, ValueEnum};
 use flitwise::convert;
@@ -56,16 +56,16 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
         Format::Vef3 => Some(Version::Vef3),
         Format::Goal | Format::GoalBinary | Format::Ti => None,
     };
-    let input = match (open(&args.input)?, version) {
-        (Opened::Vef(source), Some(version)) => return of_vef(args, source, version),
-        (Opened::Vef(source), None) => from_start(&args.input, source)?,
-        (Opened::Ti(input), _) => {
-            args.reading.warn_of_speed(&args.input);
-            input
+    let trace = open(&args.input)?;
+    let (format, is_vef) = (trace.format, trace.is_vef());
+    match (version, trace.source) {
+        (Some(version), Some(source)) if is_vef => of_vef(args, source, version),
+        (_, source) => {
+            let input = Opened { source, ..trace }.repeatable()?;
+            args.reading.warn_of_speed(&args.input, format);
+            to_another(args, &input)
         }
-        (Opened::Goal(input) | Opened::Dumpi(input), _) => input,
-    };
-    to_another(args, &input)
+    }
 }
 
 /// Between formats.
@@ -143,7 +143,7 @@ fn of_vef(args: &ConvertArgs, source: Source, version: Version) -> Result<(), Cl
         Err(e) => return Err(bad(e.to_string())),
     };
     let written = Written {
-        format: format_name(version),
+        format: version.name(),
         ps_per_unit: Some(unit),
         ranks: check.header.tasks,
         messages: check.messages,

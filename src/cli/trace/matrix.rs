@@ -4,7 +4,7 @@ use crate::cli::CliError;
 use clap::ValueEnum;
 use flitwise::results::write_table;
 use flitwise::units::{human_bytes, human_count};
-use flitwise_formats::vef::Pair;
+use flitwise_formats::traffic::{Pair, Traffic};
 
 /// Most ranks whose matrix the summary shows.
 pub(super) const SMALL: u32 = 8;
@@ -21,18 +21,15 @@ pub(super) enum Form {
 }
 
 /// The matrix and nothing else.
-pub(super) fn whole(
-    ranks: u32,
-    pairs: &[Pair],
-    others: (u64, u64),
-    form: Form,
-) -> Result<String, CliError> {
+pub(super) fn whole(ranks: u32, traffic: &Traffic, form: Form) -> Result<String, CliError> {
     match form {
-        Form::Csv => csv(pairs, others).map_err(|e| CliError::Failed(format!("{e:#}"))),
+        Form::Csv => {
+            csv(&traffic.pairs, traffic.other_pairs).map_err(|e| CliError::Failed(format!("{e:#}")))
+        }
         Form::Text if ranks <= LARGE => {
             let mut out = String::new();
             // Writing to a String does not fail.
-            let _ = write_tables(&mut out, ranks, pairs);
+            let _ = write_tables(&mut out, ranks, &traffic.pairs);
             Ok(out.trim_start_matches('\n').to_owned())
         }
         Form::Text => Err(CliError::BadInput(format!(

@@ -3,16 +3,13 @@
 
 mod check;
 mod convert;
-mod dumpi;
 mod generate;
 mod info;
-mod info_other;
 mod matrix;
 mod opened;
 mod output;
 mod reading;
 mod slice;
-mod traffic;
 
 use super::CliError;
 use clap::{Args, Subcommand};

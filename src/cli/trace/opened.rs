@@ -1,50 +1,61 @@
 //! The trace that a command is given, whatever its format.
 
 use crate::cli::{CliError, bad_trace};
-use flitwise::replay::trace::{TraceFile, check_input, format_of};
-use flitwise_formats::dumpi::Set;
+use flitwise::replay::trace::{
+    TraceFile, TraceFormat, check_input, format_of_directory, format_of_file,
+};
+use flitwise_formats::Source;
 use flitwise_formats::source::{Input, is_stdin, stream_id};
-use flitwise_formats::{Source, goal, ti};
 use std::path::Path;
 
 /// A trace, before its records.
-pub(super) enum Opened {
-    /// VEF, or of no known format: its reader says why.
-    Vef(Source),
-    Goal(Input),
-    Ti(Input),
-    Dumpi(Input),
+pub(super) struct Opened<'a> {
+    pub format: &'static dyn TraceFormat,
+    pub path: &'a Path,
+    /// Its bytes; `None` if it is a directory.
+    pub source: Option<Source>,
 }
 
 /// Opens the trace at `path`, which may be a pipe or `-`, and recognises its format.
-pub(super) fn open(path: &Path) -> Result<Opened, CliError> {
-    if ti::is_folder(path) {
-        return Ok(Opened::Ti(Input::new(path)));
-    }
-    if Set::is_directory(path) {
-        return Ok(Opened::Dumpi(Input::new(path)));
-    }
-    let mut source = Source::open(path).map_err(|e| bad_trace(&e))?;
-    let head = source.head().map_err(|e| bad_trace(&e))?;
-    let (is_goal, is_ti) = (goal::probe(head).is_some(), ti::probe(path, head).is_some());
-    let is_dumpi = !is_ti && Set::probe(head);
-    if !is_goal && !is_ti && !is_dumpi {
-        return Ok(Opened::Vef(source));
-    }
-    let input = from_start(path, source)?;
-    Ok(match (is_goal, is_dumpi) {
-        (true, _) => Opened::Goal(input),
-        (_, true) => Opened::Dumpi(input),
-        _ => Opened::Ti(input),
+pub(super) fn open(path: &Path) -> Result<Opened<'_>, CliError> {
+    let (format, source) = match format_of_directory(path) {
+        Some(format) => (format, None),
+        None => {
+            let mut source = Source::open(path).map_err(|e| bad_trace(&e))?;
+            let head = source.head().map_err(|e| bad_trace(&e))?;
+            (format_of_file(path, head), Some(source))
+        }
+    };
+    Ok(Opened {
+        format,
+        path,
+        source,
     })
 }
 
-/// What `source` was opened from, to be read from its start, and several times. A stream can't be opened again;
-/// nor can standard input, even where it is a file: it goes on where it was read last.
-pub(super) fn from_start(path: &Path, source: Source) -> Result<Input, CliError> {
-    match is_stdin(path) || stream_id(path).is_some() {
-        true => Input::rest_of(source).map_err(|e| bad_trace(&e)),
-        false => Ok(Input::new(path)),
+impl Opened<'_> {
+    /// Whether the trace is VEF, or of no known format: the reader of VEF says why.
+    pub fn is_vef(&self) -> bool {
+        self.format.name() == "VEF"
+    }
+
+    /// The trace for its summary or its verdict.
+    pub fn for_report(self) -> Result<Input, CliError> {
+        match self.source {
+            Some(source) if self.format.reads_once() => Ok(Input::once(source)),
+            _ => self.repeatable(),
+        }
+    }
+
+    /// The trace, to be read from its start, and several times. A stream can't be opened again; nor can standard input,
+    /// even where it is a file: it continues where it was read last.
+    pub fn repeatable(self) -> Result<Input, CliError> {
+        match self.source {
+            Some(source) if is_stdin(self.path) || stream_id(self.path).is_some() => {
+                Input::rest_of(source).map_err(|e| bad_trace(&e))
+            }
+            _ => Ok(Input::new(self.path)),
+        }
     }
 }
 
@@ -53,7 +64,7 @@ pub(super) fn checked(input: &Input) -> Result<Box<dyn TraceFile>, CliError> {
     loop {
         // It never stops.
         if let Some(file) = check_input(input, &mut || true).map_err(|e| refused(&e))? {
-            // What becomes of it would be refused.
+            // Its replay would not come to an end, so the conversion would be refused.
             return match file.doubts() {
                 Some(doubts) => Err(CliError::BadInput(doubts)),
                 None => Ok(file),
@@ -62,18 +73,7 @@ pub(super) fn checked(input: &Input) -> Result<Box<dyn TraceFile>, CliError> {
     }
 }
 
-/// The trace, whether or not its ranks agree, with the error as its format says it.
-pub(super) fn judged(input: &Input) -> anyhow::Result<Box<dyn TraceFile>> {
-    let format = format_of(input)?;
-    loop {
-        // It never stops.
-        if let Some(file) = format.check(input, &mut || true)? {
-            return Ok(file);
-        }
-    }
-}
-
-/// What a command says of a trace that is refused.
+/// The error of a command whose trace is refused.
 pub(super) fn refused(error: &anyhow::Error) -> CliError {
     match error.downcast_ref() {
         Some(e) => bad_trace(e),

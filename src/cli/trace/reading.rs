@@ -2,7 +2,7 @@
 
 use crate::cli::tell;
 use clap::{Args, ValueEnum};
-use flitwise::replay::trace::{ComputeTime, Reading, Wording};
+use flitwise::replay::trace::{ComputeTime, Reading, TraceFormat, Wording};
 use flitwise::units::{Picoseconds, Ratio};
 use flitwise_formats::source::shown;
 use std::path::Path;
@@ -84,9 +84,9 @@ impl ReadingArgs {
         }
     }
 
-    /// Says how fast the ranks of the TI trace at `path` are taken to compute, if no option does.
-    pub(super) fn warn_of_speed(&self, path: &Path) {
-        if self.host_speed.is_none() {
+    /// Says how fast the ranks of the trace at `path` are taken to compute, if it counts flops and no option does.
+    pub(super) fn warn_of_speed(&self, path: &Path, format: &dyn TraceFormat) {
+        if format.counts_flops() && self.host_speed.is_none() {
             let speed = Reading::default().host_speed;
             tell(format_args!(
                 "{} counts flops, and a rank is taken to do {speed} of them a second: --host-speed says how many it does",

@@ -1,9 +1,9 @@
 //! `flitwise trace slice`.
 
-use super::opened::{Opened, checked, from_start, open};
+use super::broken;
+use super::opened::{checked, open};
 use super::output::{Output, Written, failed_conversion, or_gone, warn_of};
 use super::reading::ReadingArgs;
-use super::{broken, info::format_name};
 use crate::cli::{CliError, bad_trace};
 use clap::{ArgGroup, Args};
 use flitwise::convert::{Form, convert};
@@ -113,7 +113,7 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
     };
     let header = plan.header();
     let written = Written {
-        format: format_name(header.version),
+        format: header.version.name(),
         ps_per_unit: Some(header.ps_per_unit),
         ranks: header.tasks,
         messages: plan.messages(),
@@ -142,18 +142,12 @@ struct Sliced {
 
 /// The trace as VEF. Of another format, its VEF3 is in a file without a name.
 fn input_of(path: &Path, reading: &ReadingArgs) -> Result<Sliced, CliError> {
-    let (input, hidden) = match open(path)? {
-        Opened::Vef(source) => {
-            reading.warn_of_unused(path, "VEF", false);
-            (from_start(path, source)?, false)
-        }
-        Opened::Ti(input) => {
-            reading.warn_of_speed(path);
-            (input, true)
-        }
-        Opened::Goal(input) | Opened::Dumpi(input) => (input, true),
-    };
+    let trace = open(path)?;
+    let (format, hidden) = (trace.format, !trace.is_vef());
+    let input = trace.repeatable()?;
+    reading.warn_of_speed(path, format);
     if !hidden {
+        reading.warn_of_unused(path, format.name(), false);
         let (parts, losses) = (Vec::new(), Vec::new());
         return Ok(Sliced {
             input,

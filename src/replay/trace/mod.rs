@@ -6,8 +6,13 @@
 pub mod dumpi;
 pub mod goal;
 mod kept;
+pub mod summary;
 pub mod ti;
 pub mod vef;
+pub mod verdict;
+
+pub use summary::Summary;
+pub use verdict::Verdict;
 
 use super::program::{Program, RankId, StopCheck};
 use flitwise_base::units::Ratio;
@@ -42,6 +47,28 @@ pub trait TraceFormat: Sync {
         input: &Input,
         go_on: &mut dyn FnMut() -> bool,
     ) -> anyhow::Result<Option<Box<dyn TraceFile>>>;
+
+    /// Summarises the trace, whether or not its ranks agree.
+    ///
+    /// # Errors
+    /// If the file can't be read or the trace is too broken for a summary.
+    fn summary(&self, input: &Input) -> anyhow::Result<Summary>;
+
+    /// Finds all that is wrong with the trace.
+    ///
+    /// # Errors
+    /// If the file can't be read. Errors of the trace are in the verdict.
+    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict>;
+
+    /// Whether summary and verdict read a stream once, from start to end, so that it need not be kept.
+    fn reads_once(&self) -> bool {
+        false
+    }
+
+    /// Whether computation is in flops, which take as long as [`Reading::host_speed`] says.
+    fn counts_flops(&self) -> bool {
+        false
+    }
 }
 
 /// A trace that checked clean. It can be replayed any number of times.
@@ -289,26 +316,47 @@ pub fn check_input(
     Err(anyhow::anyhow!(message))
 }
 
+/// Does to its end what a caller could stop.
+pub(crate) fn uninterrupted<T, E>(
+    mut work: impl FnMut(&mut dyn FnMut() -> bool) -> Result<Option<T>, E>,
+) -> Result<T, E> {
+    loop {
+        if let Some(done) = work(&mut || true)? {
+            return Ok(done);
+        }
+    }
+}
+
 /// True if the directory `dir` has a trace.
 #[must_use]
 pub fn is_trace_directory(dir: &Path) -> bool {
-    dir.is_dir() && FORMATS.iter().any(|format| format.finds(dir))
+    format_of_directory(dir).is_some()
 }
 
-/// The format of a trace, by its content. VEF says what is wrong with a file of none.
+/// The format of the trace in the directory `dir`; `None` if it is no directory, or has no trace.
+#[must_use]
+pub fn format_of_directory(dir: &Path) -> Option<&'static dyn TraceFormat> {
+    let mut formats = FORMATS.into_iter().filter(|_| dir.is_dir());
+    formats.find(|format| format.finds(dir))
+}
+
+/// The format of the file at `path`, whose unpacked content begins with `head`. VEF says what is wrong with a file
+/// of none.
+#[must_use]
+pub fn format_of_file(path: &Path, head: &[u8]) -> &'static dyn TraceFormat {
+    let probed = FORMATS.into_iter().find(|format| format.probe(path, head));
+    probed.unwrap_or(FORMATS[0])
+}
+
+/// The format of a trace, by its content.
 ///
 /// # Errors
 /// If the file can't be read.
 pub fn format_of(input: &Input) -> anyhow::Result<&'static dyn TraceFormat> {
-    let [first, ..] = FORMATS;
-    let mut formats = FORMATS.into_iter();
-    if input.path().is_dir() {
-        return Ok(formats
-            .find(|format| format.finds(input.path()))
-            .unwrap_or(first));
+    let path = input.path();
+    if path.is_dir() {
+        return Ok(format_of_directory(path).unwrap_or(FORMATS[0]));
     }
     let mut source = input.open()?;
-    let head = source.head()?;
-    let probed = formats.find(|format| format.probe(input.path(), head));
-    Ok(probed.unwrap_or(first))
+    Ok(format_of_file(path, source.head()?))
 }

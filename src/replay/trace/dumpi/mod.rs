@@ -10,12 +10,16 @@ mod members;
 mod outcomes;
 mod program;
 mod requests;
+mod summary;
 mod survey;
 mod unsupported;
+mod verdict;
 
 use crate::agreement::{Disagreement, compare};
 use crate::program::{Program, RankId, StopCheck};
-use crate::trace::{self, Agreement, ComputeTime, QUOTED, Reading, TraceFile, TraceFormat};
+use crate::trace::{
+    self, Agreement, ComputeTime, QUOTED, Reading, Summary, TraceFile, TraceFormat, Verdict,
+};
 use anyhow::{Context, bail};
 use flitwise_formats::dumpi::{Check, Record, Set, check_seen};
 use flitwise_formats::place::Place;
@@ -80,6 +84,14 @@ impl TraceFormat for Dumpi {
             known: Arc::new(known),
             doubts: OnceLock::new(),
         })))
+    }
+
+    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
+        summary::summary(input)
+    }
+
+    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
+        verdict::verdict(input)
     }
 }
 

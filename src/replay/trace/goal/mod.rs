@@ -4,12 +4,13 @@
 //! that have no unmet dependency in the order in which they got there, and [pauses](Program::pauses) while it has none.
 
 mod program;
+mod summary;
 
 pub use program::GoalProgram;
 
 use super::refusal;
 use crate::program::{Program, StopCheck};
-use crate::trace::{Reading, TraceFile, TraceFormat};
+use crate::trace::{Reading, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
 use flitwise_formats::goal::{Schedule, check_input, probe};
 use flitwise_formats::source::Input;
@@ -44,6 +45,14 @@ impl TraceFormat for Goal {
             cpus: info.cpus,
             operations: info.sends + info.recvs + info.calcs,
         })))
+    }
+
+    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
+        Ok(summary::summary(input)?)
+    }
+
+    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
+        Ok(summary::verdict(input)?)
     }
 }
 

@@ -2,12 +2,13 @@
 
 mod collective;
 mod program;
+mod summary;
 
 pub use program::TiProgram;
 
 use super::refusal;
 use crate::program::{Program, RankId, StopCheck};
-use crate::trace::{Reading, TraceFile, TraceFormat};
+use crate::trace::{Reading, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
 use flitwise_formats::source::Input;
 use flitwise_formats::ti::{Trace, check_input, is_folder, probe};
@@ -45,6 +46,18 @@ impl TraceFormat for Ti {
             given: input.path().to_owned(),
             operations: check.info.actions,
         })))
+    }
+
+    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
+        Ok(summary::summary(input)?)
+    }
+
+    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
+        Ok(summary::verdict(input)?)
+    }
+
+    fn counts_flops(&self) -> bool {
+        true
     }
 }
 

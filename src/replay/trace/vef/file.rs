@@ -1,9 +1,9 @@
 //! VEF files: recognised, checked, and opened for replay.
 
-use super::{Lines, VefProgram};
+use super::{Lines, VefProgram, summary};
 use crate::program::{Program, StopCheck};
 use crate::trace::kept::Kept;
-use crate::trace::{MAX_KEPT, Reading, TraceFile, TraceFormat};
+use crate::trace::{MAX_KEPT, Reading, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
 use flitwise_formats::source::Input;
 use flitwise_formats::vef::{Check, Clock, Observer, Reader, Record, Resolved, observe};
@@ -62,6 +62,18 @@ impl TraceFormat for Vef {
             program.operations()?,
             ideal_ps,
         ))))
+    }
+
+    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
+        Ok(summary::summary(input)?)
+    }
+
+    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
+        Ok(summary::verdict(input)?)
+    }
+
+    fn reads_once(&self) -> bool {
+        true
     }
 }
 

@@ -3,6 +3,7 @@
 mod file;
 mod queued;
 mod spill;
+mod summary;
 mod windows;
 
 pub use file::Vef;

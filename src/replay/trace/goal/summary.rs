@@ -1,0 +1,114 @@
+//! Summary of a schedule, and verdict on it.
+
+use crate::trace::summary::{Computation, Summary, bytes, keys, messages};
+use crate::trace::uninterrupted;
+use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict};
+use flitwise_base::units::{human_count, human_time};
+use flitwise_formats::goal::{Form, Info, Schedule, Task, check_input};
+use flitwise_formats::source::Input;
+use flitwise_formats::traffic::Tally;
+use flitwise_formats::{Error, Problems};
+use serde_json::json;
+
+pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
+    let schedule = uninterrupted(|go_on| Schedule::read(input, go_on))?;
+    let info = Info::read(&schedule)?;
+    let mut tally = Tally::default();
+    let mut computation = Computation::new(info.ranks);
+    for rank in 0..info.ranks {
+        let mut block = schedule.rank(rank)?;
+        for index in 0..block.len() {
+            match block.node(index)?.op.task {
+                Task::Send { bytes, to, .. } => tally.add(rank, to, bytes),
+                Task::Calc { time } => computation.0[rank as usize] += time as f64,
+                Task::Recv { .. } => {}
+            }
+        }
+    }
+    let traffic = tally.finish(|pair| (pair.bytes, 0));
+    let form = match schedule.form() {
+        Form::Text => "GOAL, text",
+        Form::Binary => "GOAL, binary",
+    };
+    let operations = info.sends + info.recvs + info.calcs;
+    let count = human_count;
+    let calcs = format!("{} calcs, ", count(info.calcs));
+    let rows = vec![
+        ("format", form.to_owned()),
+        ("ranks", count(info.ranks.into())),
+        (
+            "operations",
+            format!(
+                "{}, at most {} of a rank",
+                count(operations),
+                count(info.largest_rank.into())
+            ),
+        ),
+        ("messages", messages(&traffic)),
+        ("bytes", bytes(&traffic)),
+        (
+            "receives",
+            format!(
+                "{}, {} of any source, {} of any tag",
+                count(info.recvs),
+                count(info.any_source),
+                count(info.any_tag)
+            ),
+        ),
+        (
+            "computation",
+            computation.row(&calcs, |ns| human_time((ns * 1000.0) as u64)),
+        ),
+        (
+            "dependencies",
+            format!(
+                "{} on ends, {} on starts",
+                count(info.requires),
+                count(info.irequires)
+            ),
+        ),
+        (
+            "CPUs, NICs",
+            format!("{} and {} of a rank", info.cpus, info.nics),
+        ),
+    ];
+    let keys = keys(json!({
+        "format": form,
+        "ranks": info.ranks,
+        "operations": operations,
+        "calcs": info.calcs,
+        "receives": info.recvs,
+        "receives_of_any_source": info.any_source,
+        "receives_of_any_tag": info.any_tag,
+        "requires": info.requires,
+        "irequires": info.irequires,
+        "cpus": info.cpus,
+        "nics": info.nics,
+        "compute_ns": computation.value(),
+    }));
+    Ok(Summary {
+        ranks: info.ranks,
+        traffic,
+        rows,
+        tables: Vec::new(),
+        keys,
+        further_keys: Default::default(),
+    })
+}
+
+pub(super) fn verdict(input: &Input) -> Result<Verdict, Error> {
+    let (check, _) = uninterrupted(|go_on| check_input(input, go_on))?;
+    let info = check.info;
+    Ok(Verdict {
+        errors: check.errors,
+        cure: RECORD_AGAIN,
+        warnings: Problems::default(),
+        counts: Some(vec![
+            Count::new("ranks", info.ranks.into()),
+            Count::new("operations", info.sends + info.recvs + info.calcs),
+            Count::new("messages", info.sends),
+            Count::new("bytes", info.send_bytes),
+        ]),
+        is_one_text: false,
+    })
+}

@@ -1,0 +1,107 @@
+//! The summary of a trace, as its format gives it and `trace info` prints it.
+
+use flitwise_base::units::{human_bytes, human_count};
+use flitwise_formats::traffic::Traffic;
+use serde_json::{Map, Value, json};
+
+/// The contents of a trace.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Messages from point to point.
+    pub traffic: Traffic,
+    /// Names and values of the rows of the text, in order.
+    pub rows: Vec<(&'static str, String)>,
+    /// Further tables of the text; the first row has the titles.
+    pub tables: Vec<Vec<Vec<String>>>,
+    /// Keys of the JSON before the totals of the messages.
+    pub keys: Map<String, Value>,
+    /// Keys of the JSON between these totals and the sizes and pairs of the messages.
+    pub further_keys: Map<String, Value>,
+}
+
+/// The number of messages, for the text.
+pub(super) fn messages(traffic: &Traffic) -> String {
+    let own = match traffic.self_messages {
+        0 => String::new(),
+        n => format!(", {} of them to the rank itself", human_count(n)),
+    };
+    format!("{}{own}", human_count(traffic.messages))
+}
+
+/// The bytes of the messages, for the text.
+pub(super) fn bytes(traffic: &Traffic) -> String {
+    let average = match traffic.messages {
+        0 => String::new(),
+        n => format!(", {} on average", human_bytes(traffic.bytes / n)),
+    };
+    format!("{}{average}", human_bytes(traffic.bytes))
+}
+
+/// The members of a JSON object.
+pub(super) fn keys(object: Value) -> Map<String, Value> {
+    match object {
+        Value::Object(keys) => keys,
+        _ => Map::new(),
+    }
+}
+
+/// A table of the numbers of calls by name.
+pub(super) fn counts<'a>(
+    title: &str,
+    counts: impl Iterator<Item = (&'a str, u64)>,
+) -> Vec<Vec<String>> {
+    let mut table = vec![vec![title.to_owned(), "count".to_owned()]];
+    table.extend(counts.map(|(name, count)| vec![name.to_owned(), human_count(count)]));
+    table
+}
+
+/// The computation of each rank, in the unit of the format: nanoseconds, or flops.
+#[derive(Debug, Clone)]
+pub(super) struct Computation(pub Vec<f64>);
+
+impl Computation {
+    pub fn new(ranks: u32) -> Self {
+        Self(vec![0.0; ranks as usize])
+    }
+
+    /// Least, mean and most computation of a rank.
+    fn span(&self) -> [f64; 3] {
+        let all = || self.0.iter().copied();
+        let sum: f64 = all().sum();
+        let ranks = self.0.len().max(1) as f64;
+        [
+            all().fold(f64::INFINITY, f64::min),
+            sum / ranks,
+            all().fold(0.0, f64::max),
+        ]
+    }
+
+    /// How much longer the busiest rank computes than the mean.
+    fn imbalance(&self) -> f64 {
+        match self.span() {
+            [_, mean, most] if mean > 0.0 => most / mean - 1.0,
+            _ => 0.0,
+        }
+    }
+
+    /// The row of the text behind `first`; `shown` writes an amount with its unit.
+    pub fn row(&self, first: &str, shown: impl Fn(f64) -> String) -> String {
+        let [least, mean, most] = self.span().map(shown);
+        let imbalance = 100.0 * self.imbalance();
+        format!("{first}{least} to {most} per rank, mean {mean}, imbalance {imbalance:.1} %")
+    }
+
+    /// The value in the JSON.
+    pub fn value(&self) -> Value {
+        let [min, mean, max] = self.span();
+        json!({
+            "min": min,
+            "mean": mean,
+            "max": max,
+            "imbalance": self.imbalance(),
+            "per_rank": self.0,
+        })
+    }
+}

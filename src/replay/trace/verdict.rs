@@ -1,0 +1,56 @@
+//! The verdict on a trace, as its format gives it and `trace check` prints it.
+
+use flitwise_formats::{Problem, Problems};
+use std::path::Path;
+
+/// What to do about a broken trace whose errors do not say it.
+pub(super) const RECORD_AGAIN: &str = "; record or convert it again";
+
+/// The problems of a trace, and its contents if they could be read.
+#[derive(Debug, Clone, Default)]
+pub struct Verdict {
+    /// What is wrong with the trace.
+    pub errors: Problems,
+    /// What to do about all errors; empty if each says it.
+    pub cure: &'static str,
+    /// Oddities that do not prevent a replay.
+    pub warnings: Problems,
+    /// Numbers of ranks, messages and the like; `None` if the trace could not be read so far.
+    pub counts: Option<Vec<Count>>,
+    /// Whether the trace is one text, in which the line alone says where a problem is.
+    pub is_one_text: bool,
+}
+
+/// A number of things in a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// What is counted, as a key of JSON.
+    pub name: &'static str,
+    /// How many there are.
+    pub value: u64,
+    /// Whether the text has it, too.
+    pub in_text: bool,
+}
+
+impl Count {
+    /// A number that text and JSON have.
+    #[must_use]
+    pub fn new(name: &'static str, value: u64) -> Self {
+        let in_text = true;
+        Self {
+            name,
+            value,
+            in_text,
+        }
+    }
+}
+
+/// The problem of all of the file at `path` that `message` states, which may begin with the path.
+pub(super) fn whole(path: &Path, message: &str) -> Problem {
+    let shown = format!("{}: ", path.display());
+    Problem {
+        path: path.into(),
+        place: None,
+        message: message.strip_prefix(&shown).unwrap_or(message).to_owned(),
+    }
+}
