@@ -1,15 +1,13 @@
 //! Reads forwarding tables: `opensm-lfts.dump`, the output of `dump_fts` (`dump_lfts`), `ibdiagnet.fdbs` and
 //! `opensm.fdbs`.
 
-use super::{Parsed, after, hex};
+use super::{Parsed, after, hex, number, word};
 use crate::limits::MAX_FORWARDING_ENTRIES;
 use crate::line_error::{LineError, error};
 use nom::Parser;
 use nom::branch::alt;
-use nom::bytes::complete::tag;
-use nom::character::complete::{char, hex_digit1, multispace1, u8};
-use nom::combinator::{eof, map_opt, peek, value};
-use nom::sequence::{preceded, separated_pair, terminated};
+use nom::combinator::{map_opt, value, verify};
+use nom::sequence::preceded;
 use std::collections::BTreeMap;
 
 /// Forwarding tables of switches, by GUID.
@@ -169,13 +167,12 @@ fn heading(line: &str) -> Option<Option<u64>> {
 /// An entry, of which ibdiagnet separates the columns by colons; `None` as the port of an LID that ibdiagnet calls
 /// unreachable.
 fn row(line: &str) -> Parsed<'_, (u16, Option<u8>)> {
-    let lid = map_opt(preceded(tag("0x"), hex_digit1), |digits| {
-        u16::from_str_radix(digits, 16).ok()
-    });
-    let port = || terminated(u8, peek(alt((eof, multispace1)))).map(Some);
-    let unreachable = value(None, tag("UNREACHABLE"));
-    let column = preceded((char(':'), multispace1), alt((unreachable, port())));
-    separated_pair(lid, multispace1, alt((column, port()))).parse(line)
+    let lid = map_opt(word, |lid| u16::try_from(hex(lid)?).ok());
+    let port = || number.map(Some);
+    let unreachable = value(None, verify(word, |word: &str| word == "UNREACHABLE"));
+    let colon = verify(word, |word: &str| word == ":");
+    let column = preceded(colon, alt((unreachable, port())));
+    (lid, alt((column, port()))).parse(line)
 }
 
 #[cfg(test)]

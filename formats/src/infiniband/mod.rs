@@ -12,10 +12,10 @@ pub use vl_tables::VlTables;
 
 use crate::line_error::error;
 use nom::branch::alt;
-use nom::bytes::complete::{tag, take_until};
-use nom::character::complete::{char, u8};
+use nom::bytes::complete::{tag, take_till1, take_until, take_while};
+use nom::character::complete::char;
 use nom::combinator::{map_opt, rest, value};
-use nom::sequence::delimited;
+use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
 use std::collections::BTreeMap;
 
@@ -67,9 +67,24 @@ fn hex(text: &str) -> Option<u64> {
     u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
 }
 
+fn blanks(text: &str) -> Parsed<'_, &str> {
+    take_while(char::is_whitespace).parse(text)
+}
+
+/// The next word, behind any blanks.
+fn word(text: &str) -> Parsed<'_, &str> {
+    preceded(blanks, take_till1(char::is_whitespace)).parse(text)
+}
+
+/// The next word, which is a number.
+fn number(text: &str) -> Parsed<'_, u8> {
+    map_opt(word, |number| number.parse().ok()).parse(text)
+}
+
 /// The number in brackets at the start of `text`.
 fn bracketed(text: &str) -> Parsed<'_, u8> {
-    delimited(char('['), u8, char(']')).parse(text)
+    let number = map_opt(take_until("]"), |number: &str| number.parse().ok());
+    delimited(char('['), number, char(']')).parse(text)
 }
 
 /// The text between the first two quotation marks.

@@ -1,12 +1,12 @@
 //! Reads SL-to-VL tables, `opensm-sl2vl.dump`.
 
-use super::{Parsed, SERVICE_LEVELS, after, hex};
+use super::{Parsed, SERVICE_LEVELS, after, blanks, hex, number};
 use crate::line_error::{LineError, error};
 use nom::Parser;
-use nom::character::complete::{char, multispace0, u8};
+use nom::bytes::complete::take_until;
+use nom::character::complete::char;
 use nom::combinator::all_consuming;
 use nom::multi::fill;
-use nom::sequence::{preceded, terminated};
 use std::collections::BTreeMap;
 
 /// SL-to-VL tables, a VL per service level.
@@ -73,12 +73,11 @@ impl VlTables {
 
 /// `in out : VL…`, a VL for each service level.
 fn row(line: &str) -> Parsed<'_, (u8, u8, [u8; SERVICE_LEVELS])> {
-    let number = || preceded(multispace0, u8);
     let mut vls = [0; SERVICE_LEVELS];
-    let vl = fill(number(), &mut vls);
-    let colon = (multispace0, char(':'));
-    let row = (number(), terminated(number(), colon), vl, multispace0);
-    let (rest, (input, output, ..)) = all_consuming(row).parse(line)?;
+    let ports = all_consuming((number, number, blanks));
+    let (rest, (input, output, _)) = take_until(":").and_then(ports).parse(line)?;
+    let table = (char(':'), fill(number, &mut vls), blanks);
+    let (rest, _) = all_consuming(table).parse(rest)?;
     Ok((rest, (input, output, vls)))
 }
 
