@@ -5,7 +5,7 @@ use nom::bytes::complete::{take_till1, take_while};
 use nom::bytes::streaming::take_until;
 use nom::error::{ErrorKind, ParseError};
 use nom::sequence::preceded;
-use nom::{Err, IResult, Input, Parser};
+use nom::{Err, IResult, Parser};
 
 /// A text that does not match: the input from there on, and what was expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,9 +93,19 @@ pub(crate) fn word<'a, E: Default>(input: &'a [u8]) -> Parsed<&'a [u8], &'a [u8]
 /// The number that decimal digits write; `None` if it does not fit 64 bits, or if there is another character.
 #[inline]
 pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
-    digits.iter_elements().try_fold(0u64, |value, byte| {
-        let digit = byte.wrapping_sub(b'0');
-        let digit = (digit <= 9).then_some(u64::from(digit))?;
-        value.checked_mul(10)?.checked_add(digit)
+    // Nineteen digits can't overflow.
+    let (safe, further) = digits.split_at(digits.len().min(19));
+    let mut value = 0u64;
+    for byte in safe {
+        value = value * 10 + digit(*byte)?;
+    }
+    further.iter().try_fold(value, |value, byte| {
+        value.checked_mul(10)?.checked_add(digit(*byte)?)
     })
+}
+
+#[inline]
+fn digit(byte: u8) -> Option<u64> {
+    let digit = byte.wrapping_sub(b'0');
+    (digit <= 9).then_some(u64::from(digit))
 }

@@ -1,13 +1,13 @@
 //! The words of a line of a GOAL schedule.
 
-use std::borrow::Cow;
+use std::fmt::Display;
 
 use nom::Parser;
 use nom::bytes::complete::{tag, take_until, take_while, take_while1};
 use nom::character::complete::digit0;
 use nom::combinator::{value, verify};
 use nom::multi::many0_count;
-use nom::sequence::{delimited, preceded, terminated};
+use nom::sequence::{delimited, preceded};
 
 use crate::grammar::{self, decimal, fault, is_blank};
 use crate::quote::quoted_bytes;
@@ -17,12 +17,19 @@ pub(super) type Fault<'a> = grammar::Fault<&'a [u8], String>;
 
 pub(super) type Parsed<'a, T> = grammar::Parsed<&'a [u8], T, String>;
 
-/// Blanks, and comments that end on the line.
-#[inline]
+/// Blanks, and comments that end on the line. There need not be any.
+#[inline(always)]
 pub(super) fn blanks(line: &[u8]) -> Parsed<'_, ()> {
-    let blanks = || take_while(is_blank);
+    let end = line.iter().position(|&byte| !is_blank(byte));
+    match &line[end.unwrap_or(line.len())..] {
+        rest @ [b'/', ..] => comments(rest),
+        rest => Ok((rest, ())),
+    }
+}
+
+fn comments(line: &[u8]) -> Parsed<'_, ()> {
     let comment = delimited(tag("/*"), take_until("*/"), tag("*/"));
-    value((), (blanks(), many0_count(terminated(comment, blanks())))).parse(line)
+    value((), many0_count((comment, take_while(is_blank)))).parse(line)
 }
 
 /// `parser` behind any blanks.
@@ -92,11 +99,7 @@ pub(super) fn number_or_any<'a>(
 }
 
 /// The message that `what` should be where the line goes on otherwise.
-pub(super) fn expected<'a>(
-    what: impl Into<Cow<'static, str>>,
-    cure: impl Into<Cow<'static, str>>,
-) -> impl Fn(&'a [u8]) -> String {
-    let (what, cure) = (what.into(), cure.into());
+pub(super) fn expected<'a>(what: impl Display, cure: impl Display) -> impl Fn(&'a [u8]) -> String {
     move |rest| {
         let found = match rest.first() {
             None => "the end of the line".to_owned(),
