@@ -5,6 +5,7 @@
 //! file. A reader joins both. A separate module, the check, verifies the records. The files that make a trace together, one for
 //! each rank, are a set ([`dumpi::Set`]).
 
+pub mod collective;
 pub mod dot;
 pub mod dumpi;
 pub mod error;
@@ -24,6 +25,7 @@ mod store;
 pub mod temporary;
 pub mod ti;
 pub mod traffic;
+mod uninterrupted;
 pub mod vef;
 
 pub use error::Error;
@@ -33,3 +35,4 @@ pub use line_error::LineError;
 pub use place::{Place, PlaceError, Problem, Problems};
 pub use sink::Sink;
 pub use source::Source;
+pub use uninterrupted::uninterrupted;

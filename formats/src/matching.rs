@@ -178,17 +178,17 @@ impl<P: Copy> Matching<P> {
             for ((src, dst, tag), (net, place)) in open {
                 let any = self.receivers.get(dst as usize).map_or(0, |r| r.any);
                 let count = net.unsigned_abs();
-                match net > 0 {
+                match net {
                     // One that accepts any may get it.
-                    true if any > 0 => {}
-                    true => found.push(Unmatched::Sends {
+                    1.. if any > 0 => {}
+                    1.. => found.push(Unmatched::Sends {
                         src,
                         dst,
                         tag,
                         count,
                         place,
                     }),
-                    false => found.push(Unmatched::Receives {
+                    _ => found.push(Unmatched::Receives {
                         src,
                         dst,
                         tag,

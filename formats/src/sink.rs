@@ -70,12 +70,11 @@ impl Sink {
             Ok(meta) => !meta.is_file(),
             Err(_) => false,
         };
-        let (part, file) = match direct {
-            true => (None, File::create(path)?),
-            false => {
-                let (part, file) = Temporary::create(path)?;
-                (Some(part), file)
-            }
+        let (part, file) = if direct {
+            (None, File::create(path)?)
+        } else {
+            let (part, file) = Temporary::create(path)?;
+            (Some(part), file)
         };
         let out = BufWriter::with_capacity(BLOCK, file);
         let packer = match Encoding::of_name(path) {

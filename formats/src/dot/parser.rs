@@ -270,9 +270,10 @@ impl<'a> Parser<'a> {
     }
 
     fn take(&mut self, sign: char, expected: &str) -> Result<(), LineError> {
-        match self.token == Token::Sign(sign) {
-            true => self.advance(),
-            false => self.unexpected(expected),
+        if self.token == Token::Sign(sign) {
+            self.advance()
+        } else {
+            self.unexpected(expected)
         }
     }
 

@@ -10,6 +10,7 @@ use super::set::Set;
 use super::sizes::Types;
 use crate::error::Error;
 use crate::limits::MAX_REQUESTS;
+use crate::uninterrupted;
 
 /// Contents of a trace.
 ///
@@ -94,12 +95,7 @@ impl Info {
     /// # Errors
     /// If one of them can't be read or violates the format.
     pub fn read(set: &Set) -> Result<Self, Error> {
-        loop {
-            // `go_on` never stops it.
-            if let Some(info) = Self::read_while(set, &mut || true)? {
-                return Ok(info);
-            }
-        }
+        uninterrupted(|go_on| Self::read_while(set, go_on))
     }
 
     /// The same, as long as `go_on`, called for each rank, returns true. `None` if it returned false.
@@ -242,9 +238,10 @@ impl Tally {
 
     fn message(&mut self, bytes: Option<u64>, sends: bool) {
         let info = &mut self.info;
-        let traffic = match sends {
-            true => &mut info.sends,
-            false => &mut info.receives,
+        let traffic = if sends {
+            &mut info.sends
+        } else {
+            &mut info.receives
         };
         Self::sized(&mut info.of_unknown_size, bytes, traffic);
     }

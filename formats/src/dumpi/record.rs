@@ -133,17 +133,20 @@ pub(super) fn record<'a>(
     }
     let has = |part| mask & part != 0;
     cursor.statuses(has(mask::STATUSES));
-    let thread = match has(mask::THREAD) {
-        true => Some(u16::decode(cursor)?),
-        false => None,
+    let thread = if has(mask::THREAD) {
+        Some(u16::decode(cursor)?)
+    } else {
+        None
     };
-    let cpu = match has(mask::CPU) {
-        true => Some(clocks.cpu.span(cursor)?),
-        false => None,
+    let cpu = if has(mask::CPU) {
+        Some(clocks.cpu.span(cursor)?)
+    } else {
+        None
     };
-    let wall = match has(mask::WALL) {
-        true => Some(clocks.wall.span(cursor)?),
-        false => None,
+    let wall = if has(mask::WALL) {
+        Some(clocks.wall.span(cursor)?)
+    } else {
+        None
     };
     if has(mask::COUNTERS) {
         let counters = u8::decode(cursor)?;

@@ -239,9 +239,10 @@ fn header(cursor: &mut Cursor<'_>) -> Result<Trailer, Fault> {
     let hostname = string(cursor)?;
     let username = string(cursor)?;
     let coordinates = Array::<i32>::decode(cursor)?;
-    let size = match version >= Version(0, 5, 0) {
-        true => Array::<i32>::decode(cursor)?.iter().collect(),
-        false => Vec::new(),
+    let size = if version >= Version(0, 5, 0) {
+        Array::<i32>::decode(cursor)?.iter().collect()
+    } else {
+        Vec::new()
     };
     Ok(Trailer {
         version,

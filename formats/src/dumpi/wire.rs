@@ -356,9 +356,10 @@ impl<'a> Decode<'a> for Statuses<'a> {
     #[inline]
     fn decode(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
         let tags = cursor.layout.status_tags;
-        let bytes = match cursor.statuses {
-            true => cursor.elements(Self::size(tags))?,
-            false => &[],
+        let bytes = if cursor.statuses {
+            cursor.elements(Self::size(tags))?
+        } else {
+            &[]
         };
         Ok(Self { bytes, tags })
     }

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind};
 use crate::matching::{Matching, Unmatched};
 use crate::place::{Problem, Problems};
 use crate::source::Input;
+use crate::uninterrupted;
 
 /// Result of checking a schedule.
 #[derive(Debug, Clone)]
@@ -40,12 +41,7 @@ impl Check {
 /// If it can't be read. What is wrong with its content is in [`Check::errors`].
 pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
     let input = Input::new(path.as_ref());
-    loop {
-        // `go_on` never stops it.
-        if let Some((check, _)) = check_input(&input, &mut || true)? {
-            return Ok(check);
-        }
-    }
+    uninterrupted(|go_on| check_input(&input, go_on)).map(|(check, _)| check)
 }
 
 /// Checks an input. Calls `go_on` now and then, and returns `None` as soon as it returns false. The schedule is

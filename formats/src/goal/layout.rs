@@ -118,14 +118,13 @@ fn wrong_node(kind: u8, peer: u32, ranks: u32) -> String {
             );
         }
     };
-    match peer < ranks {
-        true => {
-            format!("{name} with any tag: only a recv may accept any tag; correct the schedule")
-        }
-        false => format!(
+    if peer < ranks {
+        format!("{name} with any tag: only a recv may accept any tag; correct the schedule")
+    } else {
+        format!(
             "{name} with rank {peer}, but the schedule has the ranks 0 to {}; correct the rank",
             ranks.saturating_sub(1)
-        ),
+        )
     }
 }
 

@@ -13,6 +13,7 @@ use crate::limits::MAX_TASKS;
 use crate::place::{PlaceError, Problem};
 use crate::source::{Encoding, Input, Source};
 use crate::store::{Store, StoreWriter};
+use crate::uninterrupted;
 
 /// How a schedule is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,12 +83,7 @@ impl Schedule {
     /// a rank is said when that rank is read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let input = Input::new(path.as_ref());
-        loop {
-            // `go_on` never stops it.
-            if let Some(schedule) = Self::read(&input, &mut || true)? {
-                return Ok(schedule);
-            }
-        }
+        uninterrupted(|go_on| Self::read(&input, go_on))
     }
 
     /// The same for an input. Calls `go_on` now and then, and returns `None` as soon as it returns false.

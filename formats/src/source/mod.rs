@@ -33,9 +33,10 @@ pub const STDIN: &str = "-";
 /// How messages call the file at `path`: by its path, and [`STDIN`] "standard input".
 #[must_use]
 pub fn shown(path: &Path) -> &Path {
-    match is_stdin(path) {
-        true => Path::new("standard input"),
-        false => path,
+    if is_stdin(path) {
+        Path::new("standard input")
+    } else {
+        path
     }
 }
 
@@ -54,9 +55,10 @@ pub fn stream_id(path: &Path) -> Option<StreamId> {
     {
         use std::os::fd::AsFd;
         use std::os::unix::fs::MetadataExt;
-        let meta = match is_stdin(path) {
-            true => File::from(io::stdin().as_fd().try_clone_to_owned().ok()?).metadata(),
-            false => std::fs::metadata(path),
+        let meta = if is_stdin(path) {
+            File::from(io::stdin().as_fd().try_clone_to_owned().ok()?).metadata()
+        } else {
+            std::fs::metadata(path)
         };
         let meta = meta.ok().filter(|meta| !meta.is_file() && !meta.is_dir())?;
         Some(StreamId(meta.dev(), meta.ino()))
@@ -138,9 +140,10 @@ impl Source {
     /// # Errors
     /// If it can't be opened or its first bytes can't be read.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let bytes = match is_stdin(path) {
-            true => Self::stream(io::stdin()),
-            false => Self::file(path),
+        let bytes = if is_stdin(path) {
+            Self::stream(io::stdin())
+        } else {
+            Self::file(path)
         };
         Ok(Self {
             path: shown(path).to_owned(),

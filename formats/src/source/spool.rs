@@ -70,13 +70,16 @@ fn follow(path: &Path) -> io::Result<Receiver<io::Result<Vec<u8>>>> {
     let path = path.to_owned();
     thread::Builder::new()
         .name("stream".into())
-        .spawn(move || match is_stdin(&path) {
-            true => pump(io::stdin(), &full, &empty),
-            false => match File::open(&path) {
-                Ok(file) => pump(file, &full, &empty),
-                // A reader that has gone away needs no error.
-                Err(e) => drop(full.send(Err(e))),
-            },
+        .spawn(move || {
+            if is_stdin(&path) {
+                pump(io::stdin(), &full, &empty)
+            } else {
+                match File::open(&path) {
+                    Ok(file) => pump(file, &full, &empty),
+                    // A reader that has gone away needs no error.
+                    Err(e) => drop(full.send(Err(e))),
+                }
+            }
         })?;
     Ok(blocks)
 }

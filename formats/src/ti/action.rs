@@ -354,10 +354,13 @@ impl Action {
                 (Mode::Buffered, false) => "bsend",
                 (Mode::Buffered, true) => "ibsend",
             },
-            Self::Recv { immediate, .. } => match immediate {
-                false => "recv",
-                true => "irecv",
-            },
+            Self::Recv { immediate, .. } => {
+                if *immediate {
+                    "irecv"
+                } else {
+                    "recv"
+                }
+            }
             Self::SendRecv { .. } => "sendrecv",
             Self::Wait(_) => "wait",
             Self::Test(_) => "test",

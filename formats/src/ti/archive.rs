@@ -48,9 +48,10 @@ pub(super) fn probe(head: &[u8]) -> bool {
 fn octal(digits: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(digits).ok()?;
     let text = text.trim_matches(|c: char| c == '\0' || c == ' ');
-    match text.is_empty() {
-        true => Some(0),
-        false => usize::from_str_radix(text, 8).ok(),
+    if text.is_empty() {
+        Some(0)
+    } else {
+        usize::from_str_radix(text, 8).ok()
     }
 }
 
@@ -67,9 +68,10 @@ pub(super) fn read(
     if let Some(error) = stream.failed {
         return Err(error);
     }
-    match added? {
-        true => set.finish().map(Some),
-        false => Ok(None),
+    if added? {
+        set.finish().map(Some)
+    } else {
+        Ok(None)
     }
 }
 

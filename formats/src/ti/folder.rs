@@ -108,9 +108,10 @@ impl<'a> Numbered<'a> {
 
     /// The name of the file with another number.
     fn with(&self, number: u64) -> String {
-        let width = match self.digits.starts_with('0') {
-            true => self.digits.len(),
-            false => 0,
+        let width = if self.digits.starts_with('0') {
+            self.digits.len()
+        } else {
+            0
         };
         format!("{}{number:0width$}{}", self.before, self.after)
     }
@@ -124,13 +125,14 @@ fn in_order(files: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
             .filter(|file| is_whole(file))
             .cloned()
             .collect();
-        return Err(match whole.is_empty() {
-            false => several(&whole),
-            true => format!(
+        return Err(if whole.is_empty() {
+            format!(
                 "is a directory with {} files of ranks and no list of them; their names do not all end with `rank-` and a \
                  number: write a list",
                 files.len()
-            ),
+            )
+        } else {
+            several(&whole)
         });
     };
     numbered.sort_unstable_by_key(|file| (file.number, file.file));
@@ -154,11 +156,10 @@ fn in_order(files: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
 /// That there is no file of actions with this number, where `next` has a higher one.
 fn lacking(files: usize, next: &Numbered, number: u64) -> String {
     let name = next.with(number);
-    let rest = match next.file.with_file_name(&name).exists() {
-        true => {
-            format!("`{name}` has no actions; record the program again, or copy that file again")
-        }
-        false => format!("lacks `{name}`; copy the files of all ranks into it"),
+    let rest = if next.file.with_file_name(&name).exists() {
+        format!("`{name}` has no actions; record the program again, or copy that file again")
+    } else {
+        format!("lacks `{name}`; copy the files of all ranks into it")
     };
     format!("is a directory with {files} files of ranks, but {rest}")
 }

@@ -52,9 +52,10 @@ impl Actions {
         Self {
             file: file.clone(),
             rank,
-            parser: match numbered {
-                true => Parser::numbered(ranks, rank),
-                false => Parser::new(ranks),
+            parser: if numbered {
+                Parser::numbered(ranks, rank)
+            } else {
+                Parser::new(ranks)
             },
             buf: Vec::new(),
             parsed: 0,

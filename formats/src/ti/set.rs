@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::{BLOCK, MAX_TASKS};
 use crate::place::Problem;
 use crate::source::Source;
+use crate::uninterrupted;
 
 /// Makes a trace from any number of named streams, in any order: the list of the files of a trace and these files, or
 /// one file with the lines of all ranks. They are kept in a file without a name in the directory for temporary files.
@@ -225,10 +226,7 @@ impl Set {
         let mut blocks = |out: &mut Vec<u8>| lanes.read(0, &mut place, BLOCK, out);
         let name = names.keys().next().map_or("", String::as_str);
         let member = Self::member(path, name);
-        match demux(&member, &mut blocks, &mut || true)? {
-            Some(writer) => Trace::of_lanes(&member, writer),
-            // Nothing stops it.
-            None => Err(Error::broken(Problem::whole(path, "was not read"))),
-        }
+        let writer = uninterrupted(|go_on| demux(&member, &mut blocks, go_on))?;
+        Trace::of_lanes(&member, writer)
     }
 }

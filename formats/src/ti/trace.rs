@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::foreign::Foreign;
 use crate::place::{PlaceError, Problem};
 use crate::source::{Encoding, Input, Source};
+use crate::uninterrupted;
 
 /// How a trace is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,12 +91,7 @@ impl Trace {
     /// is read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let input = Input::new(path.as_ref());
-        loop {
-            // `go_on` never stops it.
-            if let Some(trace) = Self::read(&input, &mut || true)? {
-                return Ok(trace);
-            }
-        }
+        uninterrupted(|go_on| Self::read(&input, go_on))
     }
 
     /// The same for an input. Calls `go_on` now and then, and returns `None` as soon as it returns false.
@@ -148,15 +144,16 @@ impl Trace {
         let ranks = writer.len();
         if let Some(missing) = (0..ranks).find(|&lane| writer.is_empty(lane)) {
             let last = ranks - 1;
-            let message = match (0..last).all(|lane| writer.is_empty(lane)) {
-                true => format!(
+            let message = if (0..last).all(|lane| writer.is_empty(lane)) {
+                format!(
                     "has lines of rank {last} alone; if other files have those of the other ranks, give the list of the \
                      files or their directory: else number the ranks from 0"
-                ),
-                false => format!(
+                )
+            } else {
+                format!(
                     "has lines of rank {last}, but none of rank {missing}; ranks are numbered from 0: correct the first \
                      column"
-                ),
+                )
             };
             return Err(Error::broken(Problem::whole(path, message)));
         }

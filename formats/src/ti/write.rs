@@ -85,9 +85,10 @@ impl Line {
     }
 
     fn amount(&mut self, amount: f64) {
-        match amount.fract() == 0.0 && amount < 1e15 {
-            true => self.number(amount as u64),
-            false => self.word(&format!("{amount:e}")),
+        if amount.fract() == 0.0 && amount < 1e15 {
+            self.number(amount as u64)
+        } else {
+            self.word(&format!("{amount:e}"))
         }
     }
 

@@ -17,6 +17,7 @@ use hashbrown::HashMap;
 
 use super::record::{Comm, Member};
 use super::sized::{Part, Sizes};
+use crate::collective::{AlltoallBlocks, CollectiveKind};
 
 /// Operation of a collective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,69 +85,9 @@ pub struct Resolved {
     /// Index of the communicator.
     pub comm: u32,
     /// Operation and sizes.
-    pub kind: Kind,
+    pub kind: CollectiveKind,
     /// The first member counts as the root, because all sizes are zero.
     pub root_guessed: bool,
-}
-
-/// Operation and sizes. Positions in the communicator identify roots and index lists; sizes
-/// are bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
-    /// `bytes` from `root` to all.
-    Bcast {
-        /// Position of the root.
-        root: u32,
-        /// Size of the message.
-        bytes: u64,
-    },
-    /// `bytes` from each, combined at `root`.
-    Reduce {
-        /// Position of the root.
-        root: u32,
-        /// Size of the vector.
-        bytes: u64,
-    },
-    /// `bytes` from each, combined everywhere.
-    Allreduce {
-        /// Size of the vector.
-        bytes: u64,
-    },
-    /// Each block to `root`.
-    Gather {
-        /// Position of the root.
-        root: u32,
-        /// Block of each member.
-        blocks: Vec<u64>,
-    },
-    /// Each block from `root`.
-    Scatter {
-        /// Position of the root.
-        root: u32,
-        /// Block of each member.
-        blocks: Vec<u64>,
-    },
-    /// Each block to all.
-    Allgather {
-        /// Block of each member.
-        blocks: Vec<u64>,
-    },
-    /// No data.
-    Barrier,
-    /// A block from each to each.
-    Alltoall {
-        /// What each member sends.
-        blocks: Vec<Blocks>,
-    },
-}
-
-/// What one member of an all-to-all sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blocks {
-    /// This many bytes to each member.
-    Each(u64),
-    /// This many bytes in total, split evenly.
-    Split(u64),
 }
 
 /// Why a collective's lines don't fit together: a line number and the reason.
@@ -262,14 +203,14 @@ impl Gathering {
                     |(_, s, r)| s == bytes && r == bytes,
                     "the same size for all",
                 )?;
-                Kind::Allreduce { bytes }
+                CollectiveKind::Allreduce { bytes }
             }
             Op::Gather => gather(&sizes, root(sizes.root(|&(_, _, recv)| recv)?))?,
             Op::Scatter => scatter(&sizes, root(sizes.root(|&(_, send, _)| send)?))?,
             Op::Allgather => allgather(&sizes)?,
             Op::Barrier => {
                 sizes.all(|(_, s, r)| s == 0 && r == 0, "sizes of 0")?;
-                Kind::Barrier
+                CollectiveKind::Barrier
             }
             Op::Alltoall => alltoall(&sizes)?,
         };
@@ -298,55 +239,59 @@ impl Gathering {
     }
 }
 
-fn bcast(sizes: &Sizes<'_>, root: u32) -> Result<Kind, Misfit> {
+fn bcast(sizes: &Sizes<'_>, root: u32) -> Result<CollectiveKind, Misfit> {
     let bytes = sizes.at(root).1;
     let what = "0 and the root's size";
     sizes.rest(root, |(_, s, r)| s == 0 && r == bytes, what)?;
     sizes.only(root, |(_, _, r)| r == 0, "a receive size of 0 at the root")?;
-    Ok(Kind::Bcast { root, bytes })
+    Ok(CollectiveKind::Bcast { root, bytes })
 }
 
-fn reduce(sizes: &Sizes<'_>, root: u32) -> Result<Kind, Misfit> {
+fn reduce(sizes: &Sizes<'_>, root: u32) -> Result<CollectiveKind, Misfit> {
     let bytes = sizes.at(root).2;
     let what = "the root's size and 0";
     sizes.rest(root, |(_, s, r)| r == 0 && s == bytes, what)?;
     sizes.only(root, |(_, s, _)| s == 0, "a send size of 0 at the root")?;
-    Ok(Kind::Reduce { root, bytes })
+    Ok(CollectiveKind::Reduce { root, bytes })
 }
 
-fn gather(sizes: &Sizes<'_>, root: u32) -> Result<Kind, Misfit> {
+fn gather(sizes: &Sizes<'_>, root: u32) -> Result<CollectiveKind, Misfit> {
     let blocks: Vec<u64> = sizes.parts.iter().map(|p| p.1).collect();
     let sum = sizes.sum(&blocks)?;
     let what = "the sum of the send sizes as the root's receive size";
     sizes.only(root, |(_, _, r)| r == sum, what)?;
-    Ok(Kind::Gather { root, blocks })
+    Ok(CollectiveKind::Gather { root, blocks })
 }
 
-fn scatter(sizes: &Sizes<'_>, root: u32) -> Result<Kind, Misfit> {
+fn scatter(sizes: &Sizes<'_>, root: u32) -> Result<CollectiveKind, Misfit> {
     let blocks: Vec<u64> = sizes.parts.iter().map(|p| p.2).collect();
     let sum = sizes.sum(&blocks)?;
     let what = "the sum of the receive sizes as the root's send size";
     sizes.only(root, |(_, s, _)| s == sum, what)?;
-    Ok(Kind::Scatter { root, blocks })
+    Ok(CollectiveKind::Scatter { root, blocks })
 }
 
-fn allgather(sizes: &Sizes<'_>) -> Result<Kind, Misfit> {
+fn allgather(sizes: &Sizes<'_>) -> Result<CollectiveKind, Misfit> {
     let blocks: Vec<u64> = sizes.parts.iter().map(|p| p.1).collect();
     let sum = sizes.sum(&blocks)?;
     let what = "the sum of the send sizes as receive size";
     sizes.all(|(_, _, r)| r == sum, what)?;
-    Ok(Kind::Allgather { blocks })
+    Ok(CollectiveKind::Allgather { blocks })
 }
 
-fn alltoall(sizes: &Sizes<'_>) -> Result<Kind, Misfit> {
+fn alltoall(sizes: &Sizes<'_>) -> Result<CollectiveKind, Misfit> {
     let what = "0 (per task) or 1 (in total) as receive size";
     sizes.all(|(_, _, r)| r <= 1, what)?;
+    let members = sizes.parts.len() as u32;
     let blocks = sizes.parts.iter().map(|&(_, send, form)| match form {
-        0 => Blocks::Each(send),
-        _ => Blocks::Split(send),
+        0 => AlltoallBlocks::Each(send),
+        _ => AlltoallBlocks::Split {
+            total: send,
+            members,
+        },
     });
     let blocks = blocks.collect();
-    Ok(Kind::Alltoall { blocks })
+    Ok(CollectiveKind::Alltoall { blocks })
 }
 
 #[cfg(test)]
@@ -377,7 +322,7 @@ mod tests {
         g.resolve(0, &comm)
     }
 
-    fn kind(op: u32, sizes: &[(u64, u64)]) -> Kind {
+    fn kind(op: u32, sizes: &[(u64, u64)]) -> CollectiveKind {
         let r = resolve(op, sizes).unwrap();
         assert!(!r.root_guessed);
         r.kind
@@ -389,36 +334,48 @@ mod tests {
         let bytes = 4;
         assert_eq!(
             kind(0, &[(0, 4), (4, 0), (0, 4)]),
-            Kind::Bcast { root, bytes }
+            CollectiveKind::Bcast { root, bytes }
         );
         assert_eq!(
             kind(1, &[(4, 0), (0, 4), (4, 0)]),
-            Kind::Reduce { root, bytes }
+            CollectiveKind::Reduce { root, bytes }
         );
         let blocks = vec![1, 0, 3];
         assert_eq!(
             kind(3, &[(1, 0), (0, 4), (3, 0)]),
-            Kind::Gather {
+            CollectiveKind::Gather {
                 root,
                 blocks: blocks.clone()
             }
         );
         assert_eq!(
             kind(4, &[(0, 1), (4, 0), (0, 3)]),
-            Kind::Scatter { root, blocks }
+            CollectiveKind::Scatter { root, blocks }
         );
     }
 
     #[test]
     fn rootless_operations() {
-        assert_eq!(kind(2, &[(8, 8), (8, 8)]), Kind::Allreduce { bytes: 8 });
+        assert_eq!(
+            kind(2, &[(8, 8), (8, 8)]),
+            CollectiveKind::Allreduce { bytes: 8 }
+        );
         assert_eq!(
             kind(5, &[(1, 3), (2, 3)]),
-            Kind::Allgather { blocks: vec![1, 2] }
+            CollectiveKind::Allgather { blocks: vec![1, 2] }
         );
-        assert_eq!(kind(6, &[(0, 0), (0, 0)]), Kind::Barrier);
-        let blocks = vec![Blocks::Each(5), Blocks::Split(7)];
-        assert_eq!(kind(7, &[(5, 0), (7, 1)]), Kind::Alltoall { blocks });
+        assert_eq!(kind(6, &[(0, 0), (0, 0)]), CollectiveKind::Barrier);
+        let blocks = vec![
+            AlltoallBlocks::Each(5),
+            AlltoallBlocks::Split {
+                total: 7,
+                members: 2,
+            },
+        ];
+        assert_eq!(
+            kind(7, &[(5, 0), (7, 1)]),
+            CollectiveKind::Alltoall { blocks }
+        );
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! data. An algorithm may pass data on through members that have none of their own, and then makes
 //! its members wait longer.
 
-use super::collective::{Blocks, Kind};
 use super::record::Comm;
+use crate::collective::{AlltoallBlocks, CollectiveKind};
 
 /// Who gets data from whom in one collective.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,38 +34,36 @@ const NOWHERE: u32 = u32::MAX;
 
 impl Exchange {
     /// Of a collective on `comm`.
-    pub fn of(kind: &Kind, comm: &Comm) -> Self {
+    pub fn of(kind: &CollectiveKind, comm: &Comm) -> Self {
         let task = |root: u32| comm.members.get(root as usize).copied().unwrap_or(0);
         match kind {
-            Kind::Barrier => Self::All,
-            Kind::Bcast { bytes: 0, .. }
-            | Kind::Reduce { bytes: 0, .. }
-            | Kind::Allreduce { bytes: 0 } => Self::Some(Box::default()),
-            Kind::Bcast { root, .. } => Self::FromRoot(task(*root)),
-            Kind::Reduce { root, .. } => Self::ToRoot(task(*root)),
-            Kind::Allreduce { .. } => Self::All,
-            Kind::Gather { root, blocks } => {
-                let to_root = |p: u32, bytes: u64| match p == *root {
-                    true => (1, 0),
-                    false => (u32::from(bytes > 0), NOWHERE),
-                };
+            CollectiveKind::Barrier
+            // VEF has none of these.
+            | CollectiveKind::ReduceScatter { .. }
+            | CollectiveKind::Scan { .. }
+            | CollectiveKind::Exscan { .. } => Self::All,
+            CollectiveKind::Bcast { bytes: 0, .. }
+            | CollectiveKind::Reduce { bytes: 0, .. }
+            | CollectiveKind::Allreduce { bytes: 0 } => Self::Some(Box::default()),
+            CollectiveKind::Bcast { root, .. } => Self::FromRoot(task(*root)),
+            CollectiveKind::Reduce { root, .. } => Self::ToRoot(task(*root)),
+            CollectiveKind::Allreduce { .. } => Self::All,
+            CollectiveKind::Gather { root, blocks } => {
+                let to_root = |p: u32, bytes: u64| if p == *root { (1, 0) } else { (u32::from(bytes > 0), NOWHERE) };
                 let full = others(*root, blocks);
                 Self::listed(Self::ToRoot(task(*root)), full, comm, blocks, to_root)
             }
-            Kind::Scatter { root, blocks } => {
-                let from_root = |p: u32, bytes: u64| match p == *root {
-                    true => (1, NOWHERE),
-                    false => (0, if bytes > 0 { 0 } else { NOWHERE }),
-                };
+            CollectiveKind::Scatter { root, blocks } => {
+                let from_root = |p: u32, bytes: u64| if p == *root { (1, NOWHERE) } else { (0, if bytes > 0 { 0 } else { NOWHERE }) };
                 let full = others(*root, blocks);
                 Self::listed(Self::FromRoot(task(*root)), full, comm, blocks, from_root)
             }
-            Kind::Allgather { blocks } => {
+            CollectiveKind::Allgather { blocks } => {
                 let full = blocks.iter().all(|&bytes| bytes > 0);
                 let to_all = |_, bytes| (u32::from(bytes > 0), 0);
                 Self::listed(Self::All, full, comm, blocks, to_all)
             }
-            Kind::Alltoall { blocks } => {
+            CollectiveKind::Alltoall { blocks } => {
                 let n = blocks.len() as u32;
                 let reaches: Vec<u64> = blocks.iter().map(|row| row.reach(n).into()).collect();
                 let full = reaches.iter().all(|&reach| reach == n.into());
@@ -131,13 +129,13 @@ fn others(root: u32, blocks: &[u64]) -> bool {
         .all(|(position, &bytes)| bytes > 0 || position == root)
 }
 
-impl Blocks {
+impl AlltoallBlocks {
     /// How many members of `n` get a part: those at the lowest positions.
     fn reach(self, n: u32) -> u32 {
         match self {
             Self::Each(0) => 0,
             Self::Each(_) => n,
-            Self::Split(total) => u32::try_from(total).map_or(n, |total| total.min(n)),
+            Self::Split { total, .. } => u32::try_from(total).map_or(n, |total| total.min(n)),
         }
     }
 }
@@ -178,8 +176,13 @@ impl Entries {
 mod tests {
     use super::*;
 
-    /// Whom each of the tasks 5, 3, 4 gets data from.
-    fn sources(kind: &Kind) -> [Vec<u32>; 3] {
+    fn split(total: u64) -> AlltoallBlocks {
+        let members = 3;
+        AlltoallBlocks::Split { total, members }
+    }
+
+    /// The tasks from which each of the tasks 5, 3, 4 gets data.
+    fn sources(kind: &CollectiveKind) -> [Vec<u32>; 3] {
         let tasks = [5, 3, 4];
         let comm = Comm {
             members: tasks.into(),
@@ -197,40 +200,40 @@ mod tests {
         let none = [vec![], vec![], vec![]];
         let root = 1;
         for kind in [
-            Kind::Bcast { root, bytes: 0 },
-            Kind::Reduce { root, bytes: 0 },
-            Kind::Allreduce { bytes: 0 },
-            Kind::Gather {
+            CollectiveKind::Bcast { root, bytes: 0 },
+            CollectiveKind::Reduce { root, bytes: 0 },
+            CollectiveKind::Allreduce { bytes: 0 },
+            CollectiveKind::Gather {
                 root,
                 blocks: vec![0, 8, 0],
             },
-            Kind::Scatter {
+            CollectiveKind::Scatter {
                 root,
                 blocks: vec![0, 8, 0],
             },
-            Kind::Allgather { blocks: vec![0; 3] },
-            Kind::Alltoall {
-                blocks: vec![Blocks::Each(0), Blocks::Split(0), Blocks::Each(0)],
+            CollectiveKind::Allgather { blocks: vec![0; 3] },
+            CollectiveKind::Alltoall {
+                blocks: vec![AlltoallBlocks::Each(0), split(0), AlltoallBlocks::Each(0)],
             },
         ] {
             assert_eq!(sources(&kind), none, "{kind:?}");
         }
         let blocks = vec![0, 0, 8];
-        let gather = sources(&Kind::Gather {
+        let gather = sources(&CollectiveKind::Gather {
             root,
             blocks: blocks.clone(),
         });
         assert_eq!(gather, [vec![], vec![4], vec![]]);
-        let scatter = sources(&Kind::Scatter {
+        let scatter = sources(&CollectiveKind::Scatter {
             root,
             blocks: blocks.clone(),
         });
         assert_eq!(scatter, [vec![], vec![], vec![3]]);
-        let allgather = sources(&Kind::Allgather { blocks });
+        let allgather = sources(&CollectiveKind::Allgather { blocks });
         assert_eq!(allgather, [vec![4], vec![4], vec![]]);
         // The first gets something of both others, the second of the last alone.
-        let alltoall = sources(&Kind::Alltoall {
-            blocks: vec![Blocks::Each(0), Blocks::Split(1), Blocks::Split(2)],
+        let alltoall = sources(&CollectiveKind::Alltoall {
+            blocks: vec![AlltoallBlocks::Each(0), split(1), split(2)],
         });
         assert_eq!(alltoall, [vec![3, 4], vec![4], vec![]]);
     }
@@ -239,23 +242,29 @@ mod tests {
     fn without_empty_parts_the_operation_decides() {
         let all = [vec![3, 4], vec![5, 4], vec![5, 3]];
         let root = 1;
-        assert_eq!(sources(&Kind::Barrier), all);
-        assert_eq!(sources(&Kind::Allreduce { bytes: 1 }), all);
-        assert_eq!(sources(&Kind::Allgather { blocks: vec![1; 3] }), all);
-        let blocks = vec![Blocks::Each(1), Blocks::Split(3), Blocks::Split(u64::MAX)];
-        assert_eq!(sources(&Kind::Alltoall { blocks }), all);
+        assert_eq!(sources(&CollectiveKind::Barrier), all);
+        assert_eq!(sources(&CollectiveKind::Allreduce { bytes: 1 }), all);
+        assert_eq!(
+            sources(&CollectiveKind::Allgather { blocks: vec![1; 3] }),
+            all
+        );
+        let blocks = vec![AlltoallBlocks::Each(1), split(3), split(u64::MAX)];
+        assert_eq!(sources(&CollectiveKind::Alltoall { blocks }), all);
         let from_root = [vec![3], vec![], vec![3]];
-        assert_eq!(sources(&Kind::Bcast { root, bytes: 1 }), from_root);
+        assert_eq!(
+            sources(&CollectiveKind::Bcast { root, bytes: 1 }),
+            from_root
+        );
         // The root's own block goes nowhere.
         let blocks = vec![1, 0, 1];
-        let scatter = Kind::Scatter {
+        let scatter = CollectiveKind::Scatter {
             root,
             blocks: blocks.clone(),
         };
         assert_eq!(sources(&scatter), from_root);
         let to_root = [vec![], vec![5, 4], vec![]];
-        assert_eq!(sources(&Kind::Reduce { root, bytes: 1 }), to_root);
-        assert_eq!(sources(&Kind::Gather { root, blocks }), to_root);
+        assert_eq!(sources(&CollectiveKind::Reduce { root, bytes: 1 }), to_root);
+        assert_eq!(sources(&CollectiveKind::Gather { root, blocks }), to_root);
     }
 
     #[test]

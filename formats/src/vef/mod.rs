@@ -34,7 +34,7 @@ pub use check::{
     Awaited, Check, Checker, Observer, Problem, check_file, check_file_while, observe,
 };
 pub use clock::Clock;
-pub use collective::{Blocks, Gathering, Kind, Op, Resolved};
+pub use collective::{Gathering, Op, Resolved};
 pub use comms::Positions;
 pub use convert::{ConvertError, Records, Target, convert};
 pub use info::{Collectives, Ideal, Info};

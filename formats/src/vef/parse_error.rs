@@ -79,9 +79,10 @@ pub(super) fn quote(rest: &[u8], cut: bool) -> String {
         Some(_) => {
             let end = rest.iter().position(|b| matches!(b, b' ' | b'\n'));
             let field = &rest[..end.unwrap_or(rest.len())];
-            match is_text(field) {
-                true => quoted_bytes(field, end.is_some() || !cut),
-                false => "binary data".into(),
+            if is_text(field) {
+                quoted_bytes(field, end.is_some() || !cut)
+            } else {
+                "binary data".into()
             }
         }
     }

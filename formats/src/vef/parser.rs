@@ -221,9 +221,10 @@ impl Parser {
                 Expects::Records => "the rest of the line and its line feed".into(),
             },
             "the end of the file".into(),
-            match is_empty {
-                true => "the file is empty: copy or record it again",
-                false => "the file is cut short: copy or record it again",
+            if is_empty {
+                "the file is empty: copy or record it again"
+            } else {
+                "the file is cut short: copy or record it again"
             },
         )
     }

@@ -4,8 +4,8 @@ use crate::cli::{CliError, bad_trace};
 use flitwise::replay::trace::{
     TraceFile, TraceFormat, check_input, format_of_directory, format_of_file,
 };
-use flitwise_formats::Source;
 use flitwise_formats::source::{Input, is_stdin, stream_id};
+use flitwise_formats::{Source, uninterrupted};
 use std::path::Path;
 
 /// A trace, before its records.
@@ -61,15 +61,11 @@ impl Opened<'_> {
 
 /// Checks a trace that is to be replayed or converted.
 pub(super) fn checked(input: &Input) -> Result<Box<dyn TraceFile>, CliError> {
-    loop {
-        // It never stops.
-        if let Some(file) = check_input(input, &mut || true).map_err(|e| refused(&e))? {
-            // Its replay would not come to an end, so the conversion would be refused.
-            return match file.doubts() {
-                Some(doubts) => Err(CliError::BadInput(doubts)),
-                None => Ok(file),
-            };
-        }
+    let file = uninterrupted(|go_on| check_input(input, go_on)).map_err(|e| refused(&e))?;
+    // Its replay would not come to an end, so the conversion would be refused.
+    match file.doubts() {
+        Some(doubts) => Err(CliError::BadInput(doubts)),
+        None => Ok(file),
     }
 }
 

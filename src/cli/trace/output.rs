@@ -24,13 +24,14 @@ impl Output {
     /// Opens an output before the work that fills it; from then on a signal removes an unfinished
     /// file. It must be none of the files that are read: the trace at `input`, with its other files `parts`.
     pub fn beside(input: &Path, parts: &[PathBuf], path: &Path) -> Result<Self, CliError> {
-        match is_read(input, parts, path) {
-            true => Err(CliError::BadInput(format!(
+        if is_read(input, parts, path) {
+            Err(CliError::BadInput(format!(
                 "{}: is a file of the trace that is read, {}: name another file",
                 path.display(),
                 shown(input).display()
-            ))),
-            false => Self::open(path),
+            )))
+        } else {
+            Self::open(path)
         }
     }
 
@@ -43,9 +44,10 @@ impl Output {
         signal::abort_on_signal();
         let sink = Sink::create(path).map_err(|e| {
             let why = format!("cannot write {e}");
-            match e.is_full_disk() {
-                true => CliError::Failed(why),
-                false => CliError::BadInput(why),
+            if e.is_full_disk() {
+                CliError::Failed(why)
+            } else {
+                CliError::BadInput(why)
             }
         })?;
         Ok(Self::File(Box::new(sink)))
@@ -58,9 +60,10 @@ impl Output {
                 let path = sink.path().to_owned();
                 sink.finish()
                     .map_err(|e| CliError::Failed(format!("cannot write {e}")))?;
-                print(&match json {
-                    true => written.json(&path),
-                    false => written.text(&path),
+                print(&if json {
+                    written.json(&path)
+                } else {
+                    written.text(&path)
                 })
             }
             Self::Stdout(mut out) => or_gone(out.flush(), Path::new("-")),
@@ -132,14 +135,18 @@ pub(super) fn failed_conversion(error: anyhow::Error, output: &Path) -> Option<C
 /// The result of a write; a reader that has gone away is no error.
 pub(super) fn or_gone(result: io::Result<()>, path: &Path) -> Result<(), CliError> {
     match result {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(CliError::Failed(format!(
-            "cannot write {}: {e}",
-            match path == Path::new("-") {
-                true => Path::new("to standard output"),
-                false => path,
-            }
-            .display()
-        ))),
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            let is_stdout = path == Path::new("-");
+            let shown = if is_stdout {
+                Path::new("to standard output")
+            } else {
+                path
+            };
+            Err(CliError::Failed(format!(
+                "cannot write {}: {e}",
+                shown.display()
+            )))
+        }
         _ => Ok(()),
     }
 }

@@ -316,17 +316,6 @@ pub fn check_input(
     Err(anyhow::anyhow!(message))
 }
 
-/// Does to its end what a caller could stop.
-pub(crate) fn uninterrupted<T, E>(
-    mut work: impl FnMut(&mut dyn FnMut() -> bool) -> Result<Option<T>, E>,
-) -> Result<T, E> {
-    loop {
-        if let Some(done) = work(&mut || true)? {
-            return Ok(done);
-        }
-    }
-}
-
 /// True if the directory `dir` has a trace.
 #[must_use]
 pub fn is_trace_directory(dir: &Path) -> bool {

@@ -106,9 +106,10 @@ macro_rules! field {
         crate::dumpi::wire::Decode::decode($cursor)?
     };
     ($cursor:ident, $a:ident == $b:ident) => {
-        match $a == $b {
-            true => Some(crate::dumpi::wire::Decode::decode($cursor)?),
-            false => None,
+        if $a == $b {
+            Some(crate::dumpi::wire::Decode::decode($cursor)?)
+        } else {
+            None
         }
     };
 }

@@ -79,8 +79,9 @@ impl<'a> Decode<'a> for TypeStruct<'a> {
 
 /// An array, or a single number without a count.
 fn array_or_one<'a>(cursor: &mut Cursor<'a>, all: bool) -> Result<Array<'a, i32>, Fault> {
-    match all {
-        true => Array::decode(cursor),
-        false => Ok(Array::of(cursor.bytes(i32::SIZE)?)),
+    if all {
+        Array::decode(cursor)
+    } else {
+        Ok(Array::of(cursor.bytes(i32::SIZE)?))
     }
 }

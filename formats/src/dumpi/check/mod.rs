@@ -15,6 +15,7 @@ use super::set::Set;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_PROBLEMS;
 use crate::place::{self, Place};
+use crate::uninterrupted;
 
 /// Something wrong or odd in a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,12 +130,7 @@ pub const ASK_EVERY: u64 = 1 << 16;
 /// # Ok::<(), flitwise_formats::Error>(())
 /// ```
 pub fn check(set: &Set) -> Result<Check, Error> {
-    loop {
-        // `go_on` never stops it.
-        if let Some(check) = check_while(set, &mut || true)? {
-            return Ok(check);
-        }
-    }
+    uninterrupted(|go_on| check_while(set, go_on))
 }
 
 /// The same, as long as `go_on`, called every [`ASK_EVERY`] records, returns true. `None` if it returned false.

@@ -316,9 +316,10 @@ impl RankCheck {
 /// The files are not of as many ranks as a rank says.
 #[cold]
 fn wrong_size(said: i32, files: u32) -> String {
-    let cure = match i64::from(said) > i64::from(files) {
-        true => "copy all files of the trace",
-        false => "remove files of other runs",
+    let cure = if i64::from(said) > i64::from(files) {
+        "copy all files of the trace"
+    } else {
+        "remove files of other runs"
     };
     format!("the program has {said} ranks, but the trace has the files of {files}: {cure}")
 }

@@ -217,9 +217,10 @@ fn read_metafile(path: &Path) -> Result<Option<Metafile>, Error> {
         source.more()?;
     }
     let bytes = source.buffer().0;
-    match Metafile::is_one(bytes) {
-        true => metafile(path, bytes).map(Some),
-        false => Ok(None),
+    if Metafile::is_one(bytes) {
+        metafile(path, bytes).map(Some)
+    } else {
+        Ok(None)
     }
 }
 

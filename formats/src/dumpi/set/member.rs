@@ -61,9 +61,10 @@ impl Member {
         match &self.place {
             Place::File(path) => {
                 let meta = std::fs::metadata(path)?;
-                match meta.is_file() {
-                    true => Ok(meta.len()),
-                    false => Err(io::Error::other("expected a file")),
+                if meta.is_file() {
+                    Ok(meta.len())
+                } else {
+                    Err(io::Error::other("expected a file"))
                 }
             }
             Place::Section { start, end, .. } => Ok(end - start),

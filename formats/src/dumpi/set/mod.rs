@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::foreign::Foreign;
 use crate::limits::MAX_METAFILE;
 use crate::source::{Input, Source, shown};
+use crate::uninterrupted;
 
 /// The files of a trace.
 ///
@@ -67,12 +68,7 @@ impl Set {
     /// # Errors
     /// If there is no DUMPI trace or more than one, or the file of a rank is missing.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        loop {
-            // `go_on` never stops it.
-            if let Some(set) = Self::open_while(path.as_ref(), &mut || true)? {
-                return Ok(set);
-            }
-        }
+        uninterrupted(|go_on| Self::open_while(path.as_ref(), go_on))
     }
 
     /// The same, as long as `go_on`, called now and then, returns true. `None` if it returned false.
@@ -80,9 +76,10 @@ impl Set {
     /// # Errors
     /// As [`Set::open`].
     pub fn open_while(path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
-        match path.is_dir() {
-            true => Self::of(path, Collection::directory(path, None)?).map(Some),
-            false => Self::of_source(path, Source::open(path)?, go_on),
+        if path.is_dir() {
+            Self::of(path, Collection::directory(path, None)?).map(Some)
+        } else {
+            Self::of_source(path, Source::open(path)?, go_on)
         }
     }
 
@@ -91,9 +88,10 @@ impl Set {
     /// # Errors
     /// As [`Set::open`].
     pub fn of_input(input: &Input, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
-        match input.path().is_dir() {
-            true => Self::open_while(input.path(), go_on),
-            false => Self::of_source(input.path(), input.open()?, go_on),
+        if input.path().is_dir() {
+            Self::open_while(input.path(), go_on)
+        } else {
+            Self::of_source(input.path(), input.open()?, go_on)
         }
     }
 

@@ -2,7 +2,8 @@
 
 use hashbrown::HashMap;
 
-use crate::vef::collective::{Gathering, Kind};
+use crate::collective::CollectiveKind;
+use crate::vef::collective::Gathering;
 use crate::vef::comms::Positions;
 use crate::vef::record::Comm;
 
@@ -32,11 +33,15 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    pub fn of(kind: &Kind, comm: &Comm) -> Self {
+    pub fn of(kind: &CollectiveKind, comm: &Comm) -> Self {
         let task = |root: u32| comm.members.get(root as usize).copied().unwrap_or(0);
         match *kind {
-            Kind::Bcast { root, .. } | Kind::Scatter { root, .. } => Self::FromRoot(task(root)),
-            Kind::Reduce { root, .. } | Kind::Gather { root, .. } => Self::ToRoot(task(root)),
+            CollectiveKind::Bcast { root, .. } | CollectiveKind::Scatter { root, .. } => {
+                Self::FromRoot(task(root))
+            }
+            CollectiveKind::Reduce { root, .. } | CollectiveKind::Gather { root, .. } => {
+                Self::ToRoot(task(root))
+            }
             _ => Self::All,
         }
     }

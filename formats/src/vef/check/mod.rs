@@ -30,6 +30,7 @@ use super::reader::Reader;
 use super::record::{Comm, Header, Member, Message, Record, Version};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{MAX_PROBLEMS, MAX_WAITING};
+use crate::uninterrupted;
 
 /// Something wrong or odd in a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,12 +114,7 @@ impl Check {
 /// If the file can't be read, or its header and communicators are not VEF. Errors after
 /// these are in [`Check::errors`].
 pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
-    loop {
-        // `go_on` never stops it.
-        if let Some(check) = check_file_while(path.as_ref(), &mut || true)? {
-            return Ok(check);
-        }
-    }
+    uninterrupted(|go_on| check_file_while(path.as_ref(), go_on))
 }
 
 /// Checks a file as long as `go_on`, called every [`ASK_EVERY`] lines, returns true.

@@ -16,12 +16,13 @@ use hashbrown::HashMap;
 
 use self::ids::Ids;
 use super::check::{Check, observe};
-use super::collective::Kind;
 use super::reader::Reader;
 use super::record::{Comm, Header, Version};
 use super::write::Writer;
+use crate::collective::CollectiveKind;
 use crate::error::Error;
 use crate::source::Input;
+use crate::uninterrupted;
 
 /// What to cut out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,7 +159,7 @@ impl Part {
 
     /// Sum of the blocks that remain, or 0 where no size field holds it; `None` if the
     /// collective can't go on without the ranks that are left out.
-    fn restrict(&self, kind: &Kind, comm: &Comm, index: u32) -> Option<u64> {
+    fn restrict(&self, kind: &CollectiveKind, comm: &Comm, index: u32) -> Option<u64> {
         let kept = |position: u32| {
             let task = comm.members.get(position as usize)?;
             self.rank(*task).map(|_| *task)
@@ -169,15 +170,17 @@ impl Part {
             kept.map(|(_, &bytes)| bytes).sum()
         };
         match kind {
-            Kind::Bcast { root, .. } | Kind::Reduce { root, .. } => kept(*root).map(|_| 0),
-            Kind::Gather { root, blocks } | Kind::Scatter { root, blocks } => {
+            CollectiveKind::Bcast { root, .. } | CollectiveKind::Reduce { root, .. } => {
+                kept(*root).map(|_| 0)
+            }
+            CollectiveKind::Gather { root, blocks } | CollectiveKind::Scatter { root, blocks } => {
                 let root = kept(*root)?;
                 let sum = sum(blocks);
                 // Without any byte the root would be taken to be the first member.
                 (sum > 0 || self.members(index).first() == Some(&root)).then_some(sum)
             }
-            Kind::Allgather { blocks } => Some(sum(blocks)),
-            Kind::Allreduce { .. } | Kind::Barrier | Kind::Alltoall { .. } => Some(0),
+            CollectiveKind::Allgather { blocks } => Some(sum(blocks)),
+            _ => Some(0),
         }
     }
 }
@@ -189,9 +192,7 @@ impl Plan {
     /// If the trace can't be read or is broken, if it has no such ranks, or if nothing
     /// remains.
     pub fn make(path: &Path, cut: &Cut) -> Result<Self, SliceError> {
-        // `go_on` never stops it.
-        let source = Input::repeatable(path, &mut || true)?.ok_or_else(changed)?;
-        Self::of(source, cut)
+        Self::of(uninterrupted(|go_on| Input::repeatable(path, go_on))?, cut)
     }
 
     /// The same for an input that can be opened any number of times.

@@ -211,11 +211,12 @@ impl Caller {
 
     /// Operations that nobody waits for.
     fn forget(&mut self, requests: Vec<RequestId>) -> Result<(), Problem> {
-        match requests.is_empty() {
-            true => Ok(()),
-            false => self.calls(Does::Free {
+        if requests.is_empty() {
+            Ok(())
+        } else {
+            self.calls(Does::Free {
                 requests: requests.into(),
-            }),
+            })
         }
     }
 
@@ -393,12 +394,13 @@ impl Caller {
     }
 
     fn wait_for(&mut self, requests: Vec<RequestId>) -> Result<(), Problem> {
-        match requests.is_empty() {
-            true => Ok(()),
-            false => self.calls(Does::Wait {
+        if requests.is_empty() {
+            Ok(())
+        } else {
+            self.calls(Does::Wait {
                 requests: requests.into(),
                 until: Until::All,
-            }),
+            })
         }
     }
 

@@ -145,9 +145,10 @@ fn alltoallv(c: &Alltoallv<'_>, types: &Types) -> Contribution {
     let receive = sizes(&c.recvcounts, c.recvtype, types);
     // In place a member sends as much as it receives.
     let in_place = c.sendtype <= Datatype::NULL || c.sendcounts.len() != c.recvcounts.len();
-    let send = match in_place {
-        true => receive.clone(),
-        false => sizes(&c.sendcounts, c.sendtype, types),
+    let send = if in_place {
+        receive.clone()
+    } else {
+        sizes(&c.sendcounts, c.sendtype, types)
     };
     Contribution::Alltoallv {
         send: send.into(),
@@ -165,9 +166,10 @@ fn alltoallw(c: &Alltoallw<'_>, types: &Types) -> Contribution {
     let receive: Box<[u64]> = each(&c.recvcounts, &c.recvtypes);
     let in_place =
         c.sendcounts.len() != c.recvcounts.len() || c.sendtypes.len() != c.recvtypes.len();
-    let send = match in_place {
-        true => receive.clone(),
-        false => each(&c.sendcounts, &c.sendtypes),
+    let send = if in_place {
+        receive.clone()
+    } else {
+        each(&c.sendcounts, &c.sendtypes)
     };
     Contribution::Alltoallv { send, receive }
 }

@@ -445,9 +445,10 @@ impl Walker {
             return None;
         };
         let comm = self.comms.get(comm)?;
-        Some(Arc::clone(match remote {
-            true => comm.peers(),
-            false => &comm.own.members,
+        Some(Arc::clone(if *remote {
+            comm.peers()
+        } else {
+            &comm.own.members
         }))
     }
 }

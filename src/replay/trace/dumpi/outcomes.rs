@@ -18,12 +18,13 @@ pub(super) enum Outcome {
 impl Outcome {
     /// What the status of a receive from anyone, or with any tag, says.
     pub fn of(status: Status) -> Self {
-        match status.cancelled || status.source < 0 {
-            true => Self::Nothing,
-            false => Self::Message {
+        if status.cancelled || status.source < 0 {
+            Self::Nothing
+        } else {
+            Self::Message {
                 source: status.source,
                 tag: status.tag.filter(|&tag| tag >= 0),
-            },
+            }
         }
     }
 }
@@ -46,11 +47,12 @@ enum Kind {
 
 impl Kind {
     fn of(message: &Message, sends: bool) -> Self {
-        match sends {
-            true => Self::Send,
-            false => Self::Receive {
+        if sends {
+            Self::Send
+        } else {
+            Self::Receive {
                 open: is_open(message),
-            },
+            }
         }
     }
 

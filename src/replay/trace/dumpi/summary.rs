@@ -4,12 +4,13 @@ use super::Dumpi;
 use crate::mpi::Call;
 use crate::program::{Action, RankId, StopCheck, StreamId};
 use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages};
-use crate::trace::{ComputeTime, Reading, TraceFile, TraceFormat, uninterrupted};
+use crate::trace::{ComputeTime, Reading, TraceFile, TraceFormat};
 use flitwise_base::units::{human_count, human_time};
 use flitwise_formats::dumpi::info::RankInfo;
 use flitwise_formats::dumpi::{Info, Set};
 use flitwise_formats::source::Input;
 use flitwise_formats::traffic::{Tally, Traffic};
+use flitwise_formats::uninterrupted;
 use serde_json::{Map, Value, json};
 
 pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {

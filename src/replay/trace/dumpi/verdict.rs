@@ -5,10 +5,11 @@ use super::Dumpi;
 use super::summary::sent;
 use crate::program::StopCheck;
 use crate::trace::verdict::{Count, Verdict, whole};
-use crate::trace::{Reading, TraceFormat, uninterrupted};
+use crate::trace::{Reading, TraceFormat};
 use flitwise_base::units::human_count;
 use flitwise_formats::dumpi::{self, Set, check_seen};
 use flitwise_formats::source::Input;
+use flitwise_formats::uninterrupted;
 use flitwise_formats::{Error, Problem, Problems};
 
 pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {

@@ -1,12 +1,12 @@
 //! Summary of a schedule, and verdict on it.
 
 use crate::trace::summary::{Computation, Summary, bytes, keys, messages};
-use crate::trace::uninterrupted;
 use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict};
 use flitwise_base::units::{human_count, human_time};
 use flitwise_formats::goal::{Form, Info, Schedule, Task, check_input};
 use flitwise_formats::source::Input;
 use flitwise_formats::traffic::Tally;
+use flitwise_formats::uninterrupted;
 use flitwise_formats::{Error, Problems};
 use serde_json::json;
 

@@ -110,9 +110,10 @@ fn at_root(root: bool, all: Elements, other: Elements) -> u64 {
 }
 
 fn rooted(root: bool, all: &[u64], datatype: Datatype, own: Elements) -> RootedBlocks {
-    match root {
-        true => RootedBlocks::All(sizes(all, datatype).into()),
-        false => RootedBlocks::Own(own.bytes()),
+    if root {
+        RootedBlocks::All(sizes(all, datatype).into())
+    } else {
+        RootedBlocks::Own(own.bytes())
     }
 }
 

@@ -217,13 +217,12 @@ impl Rank {
             return None;
         }
         self.taken_by_any += 1;
-        let (all, until) = match self.taken_by_any >= self.pending() {
-            true => (self.take_all(), Until::All),
-            false => {
-                let mut all = self.requests.all();
-                all.extend(&self.collectives);
-                (all, Until::Any)
-            }
+        let (all, until) = if self.taken_by_any >= self.pending() {
+            (self.take_all(), Until::All)
+        } else {
+            let mut all = self.requests.all();
+            all.extend(&self.collectives);
+            (all, Until::Any)
         };
         let all = all.into_iter().map(RequestId).collect();
         Some(wait(all, until))

@@ -1,13 +1,13 @@
 //! Summary of a TI trace, and verdict on it.
 
 use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages};
-use crate::trace::uninterrupted;
 use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict};
 use flitwise_base::units::human_count;
 use flitwise_formats::Error;
 use flitwise_formats::source::Input;
 use flitwise_formats::ti::{Action, Info, Trace, check_input};
 use flitwise_formats::traffic::Tally;
+use flitwise_formats::uninterrupted;
 use serde_json::json;
 
 pub(super) fn summary(input: &Input) -> Result<Summary, Error> {

@@ -6,6 +6,7 @@ use crate::trace::kept::Kept;
 use crate::trace::{MAX_KEPT, Reading, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
 use flitwise_formats::source::Input;
+use flitwise_formats::uninterrupted;
 use flitwise_formats::vef::{Check, Clock, Observer, Reader, Record, Resolved, observe};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -134,20 +135,13 @@ impl VefProgram<'_> {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     pub fn open(path: impl AsRef<Path>) -> anyhow::Result<(Self, Check)> {
-        loop {
-            // Nothing stops it.
-            let go_on = &mut || true;
-            let Some(input) = Input::repeatable(path.as_ref(), go_on)? else {
-                continue;
-            };
-            let checked = observe(&mut Reader::of(input.open()?)?, (), go_on)?;
-            if let Some((check, ())) = checked {
-                if !check.is_clean() {
-                    bail!(refusal(input.path(), &check));
-                }
-                return Ok((Self::resume(&input, &check, StopCheck::never())?, check));
-            }
+        let input = uninterrupted(|go_on| Input::repeatable(path.as_ref(), go_on))?;
+        let mut reader = Reader::of(input.open()?)?;
+        let (check, ()) = uninterrupted(|go_on| observe(&mut reader, (), go_on))?;
+        if !check.is_clean() {
+            bail!(refusal(input.path(), &check));
         }
+        Ok((Self::resume(&input, &check, StopCheck::never())?, check))
     }
 }
 
@@ -175,9 +169,10 @@ impl Observer for Keep {
 
     fn read(&mut self, line: u64, record: &Record) -> Record {
         if let Some(records) = &mut self.records {
-            match (records.len() as u64) < MAX_KEPT {
-                true => records.push((line, *record)),
-                false => self.records = None,
+            if (records.len() as u64) < MAX_KEPT {
+                records.push((line, *record))
+            } else {
+                self.records = None
             }
         }
         *record

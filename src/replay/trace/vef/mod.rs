@@ -18,7 +18,7 @@ use flitwise_formats::vef::{
 };
 use hashbrown::HashMap;
 
-use self::queued::{Part, Queued, kind, queued};
+use self::queued::{Part, Queued, queued};
 use self::windows::{MAX_IN_MEMORY, Windows};
 use crate::program::{
     Action, After, Collective, Event, Op, Place, Program, RankId, StopCheck, StreamId,
@@ -132,9 +132,10 @@ impl<'a> VefProgram<'a> {
     /// The file from its first record.
     fn reopen(&self) -> anyhow::Result<Lines> {
         let reader = Reader::of(self.input.open()?)?;
-        match *reader.header() == self.header {
-            true => Ok(Lines::File(reader)),
-            false => Err(changed(self.input.path())),
+        if *reader.header() == self.header {
+            Ok(Lines::File(reader))
+        } else {
+            Err(changed(self.input.path()))
         }
     }
 
@@ -186,7 +187,7 @@ impl<'a> VefProgram<'a> {
         let fetches = members.len();
         let collective = Collective {
             id: m.id,
-            kind: kind(resolved.kind, fetches as u32),
+            kind: resolved.kind,
             members,
         };
         self.gathering.remove(&m.id);

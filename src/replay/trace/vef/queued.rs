@@ -1,7 +1,6 @@
 //! The compact form of records that wait until their rank needs them.
 
-use crate::program::{AlltoallBlocks, CollectiveKind};
-use flitwise_formats::vef::{Blocks, DepId, DepKind, Kind, Message, Positions, Record};
+use flitwise_formats::vef::{DepId, DepKind, Message, Positions, Record};
 
 /// A record in compact form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,27 +157,6 @@ pub(super) fn queued(
         after: dep.kind(),
         part,
     })
-}
-
-pub(super) fn kind(kind: Kind, members: u32) -> CollectiveKind {
-    match kind {
-        Kind::Bcast { root, bytes } => CollectiveKind::Bcast { root, bytes },
-        Kind::Reduce { root, bytes } => CollectiveKind::Reduce { root, bytes },
-        Kind::Allreduce { bytes } => CollectiveKind::Allreduce { bytes },
-        Kind::Gather { root, blocks } => CollectiveKind::Gather { root, blocks },
-        Kind::Scatter { root, blocks } => CollectiveKind::Scatter { root, blocks },
-        Kind::Allgather { blocks } => CollectiveKind::Allgather { blocks },
-        Kind::Barrier => CollectiveKind::Barrier,
-        Kind::Alltoall { blocks } => CollectiveKind::Alltoall {
-            blocks: blocks
-                .into_iter()
-                .map(|b| match b {
-                    Blocks::Each(bytes) => AlltoallBlocks::Each(bytes),
-                    Blocks::Split(total) => AlltoallBlocks::Split { total, members },
-                })
-                .collect(),
-        },
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Summary of a VEF trace, and verdict on it.
 
 use crate::trace::summary::{Summary, bytes, keys, messages};
-use crate::trace::uninterrupted;
 use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict};
 use flitwise_base::units::{human_bytes, human_count, human_time};
 use flitwise_formats::error::ErrorKind;
 use flitwise_formats::source::Input;
+use flitwise_formats::uninterrupted;
 use flitwise_formats::vef::{self, Check, Collectives, Info, Op, Reader, observe};
 use flitwise_formats::{Error, Place, Problem, Problems};
 use serde_json::json;
