@@ -1,4 +1,4 @@
-//! What can go wrong while a trace file is read.
+//! Errors of reading a trace file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub enum ErrorKind {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Its format.
         format: Foreign,
     },
     /// The text violates the format.
@@ -60,7 +60,7 @@ pub enum ErrorKind {
     Parse {
         /// The file.
         path: PathBuf,
-        /// What and where.
+        /// The problem and its place.
         error: ParseError,
     },
     /// A line of a metafile can't be read.
@@ -68,7 +68,7 @@ pub enum ErrorKind {
     Line {
         /// The file.
         path: PathBuf,
-        /// What and where.
+        /// The problem and its place.
         error: LineError,
     },
     /// The file of a rank violates the format.
@@ -78,7 +78,7 @@ pub enum ErrorKind {
         path: PathBuf,
         /// The rank.
         rank: u32,
-        /// What and where.
+        /// The problem and its place.
         error: dumpi::ParseError,
     },
     /// The files of a trace do not fit together.
@@ -86,7 +86,7 @@ pub enum ErrorKind {
     Set {
         /// The directory, archive or file that was given as the trace.
         path: PathBuf,
-        /// What is wrong, and what to do.
+        /// The problem and its cure.
         problem: String,
     },
     /// The content violates its format.
@@ -95,7 +95,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What kind of failure it is.
+    /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0

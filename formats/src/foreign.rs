@@ -16,7 +16,7 @@
 
 use std::fmt;
 
-/// What a file is that is not VEF.
+/// The format of a file that is not VEF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Foreign {
@@ -85,7 +85,7 @@ const GOAL_BINARY: &str = "a GOAL schedule in binary form, where another format 
                            makes VEF3 of it";
 
 impl fmt::Display for Foreign {
-    /// What the file is, and what to do with it, as the rest of a message that names the file.
+    /// The format of the file and the cure, as the rest of a message that names the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self {
             Self::Dumpi => return f.write_str(DUMPI),

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct LineError {
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong, and what is expected.
+    /// The problem, and the text that is expected.
     pub problem: String,
 }
 

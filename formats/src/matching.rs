@@ -96,7 +96,7 @@ impl<P: Copy> Unmatched<P> {
         }
     }
 
-    /// What is wrong with the [rank](Self::rank), where `tag` shows a tag, and the cure: of sends, of receives, of numbers.
+    /// The problem of the [rank](Self::rank), where `tag` shows a tag, and the cure: of sends, of receives, of numbers.
     #[must_use]
     pub fn says(&self, tag: impl Fn(u64) -> String, cures: [&str; 3]) -> String {
         let [sent, received, counted] = cures;
@@ -167,7 +167,7 @@ impl<P: Copy> Matching<P> {
         }
     }
 
-    /// What lacks its counterpart, in the order of receiver, sender and tag. Beyond [`MAX_UNMATCHED`] open messages only the
+    /// The messages without their counterpart, in the order of receiver, sender and tag. Beyond [`MAX_UNMATCHED`] open messages only the
     /// numbers of each receiver are compared.
     #[must_use]
     pub fn finish(self) -> Vec<Unmatched<P>> {

@@ -22,12 +22,12 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong at a place: the cause and the cure.
+/// A problem at a place: the cause and the cure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaceError {
     /// Where.
     pub place: Place,
-    /// What is wrong, and what to do.
+    /// The problem and its cure.
     pub message: String,
 }
 
@@ -72,7 +72,7 @@ pub struct Problem {
     pub path: Arc<Path>,
     /// Where; `None` if it concerns all of the file.
     pub place: Option<Place>,
-    /// What is wrong, and what to do.
+    /// The problem and its cure.
     pub message: String,
 }
 

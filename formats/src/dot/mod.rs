@@ -53,7 +53,7 @@ impl Dot<'_> {
     /// Writes the graph, a line for each node and each edge, so that [`parse`](Dot::parse) reads it again.
     ///
     /// # Errors
-    /// What `out` returns.
+    /// An error of `out`.
     pub fn write<W: io::Write>(&self, out: W) -> io::Result<()> {
         let mut writer = Writer::begin(out, &self.name)?;
         for node in &self.nodes {

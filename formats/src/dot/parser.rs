@@ -38,7 +38,7 @@ struct Parser<'a> {
     dot: Dot<'a>,
 }
 
-/// What a statement begins with.
+/// The first word of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keyword {
     Strict,

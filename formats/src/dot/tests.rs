@@ -123,7 +123,7 @@ fn what_cannot_be_read_is_refused_with_line_and_cure() {
 }
 
 proptest! {
-    /// What is written is read again, whatever the names.
+    /// Reading returns the graph that was written, whatever the names.
     #[test]
     fn a_graph_that_is_written_and_read_is_the_same(
         name in ".*",

@@ -13,7 +13,7 @@ impl<W: Write> Writer<W> {
     /// Begins a directed graph; an empty `name` is left out.
     ///
     /// # Errors
-    /// What `out` returns, as of the other functions.
+    /// An error of `out`, as of the other functions.
     pub fn begin(mut out: W, name: &str) -> io::Result<Self> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         out.write_all(b"digraph ")?;

@@ -38,7 +38,7 @@ pub struct Info {
     calls: Vec<u64>,
 }
 
-/// What one rank did.
+/// The calls and messages of one rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct RankInfo {

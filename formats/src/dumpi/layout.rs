@@ -12,7 +12,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// What differs between versions in the records of calls. All versions from 0.6.9 on are alike.
+/// The differences between versions in the records of calls. All versions from 0.6.9 on are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// `MPI_Init` has the number of arguments twice: before 0.6.2.

@@ -5,7 +5,7 @@ use crate::limits::MAX_TASKS;
 use crate::line_error::{LineError, error};
 use crate::quote::quoted;
 
-/// What a metafile says. Keys that are missing are `None`, others than these are ignored.
+/// The keys of a metafile. Missing ones are `None`, others than these are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Metafile {
@@ -13,11 +13,11 @@ pub struct Metafile {
     pub hostname: Option<String>,
     /// Number of ranks.
     pub numprocs: u32,
-    /// Who ran the program.
+    /// The user that ran the program.
     pub username: Option<String>,
     /// When it began, in seconds of Unix time. The key lacks a letter: `startime`.
     pub start_time: Option<u64>,
-    /// What the names of the ranks' files begin with, without a directory.
+    /// The prefix of the names of the ranks' files, without a directory.
     pub file_prefix: Option<String>,
     /// Version of the recorder.
     pub version: Option<Version>,

@@ -11,10 +11,10 @@ pub struct ParseError {
     cure: &'static str,
 }
 
-/// What to do about a file that ends too early.
+/// The cure of a file that ends too early.
 pub(super) const CUT_SHORT: &str =
     "the rank ended before MPI_Finalize, or the file is cut short: copy or record it again";
-/// What to do about bytes that no recorder writes.
+/// The cure of bytes that no recorder writes.
 pub(super) const DAMAGED: &str = "the file is damaged: copy or record it again";
 
 impl ParseError {
@@ -40,7 +40,7 @@ impl ParseError {
         self.offset
     }
 
-    /// What is wrong, and what to do.
+    /// The problem and its cure.
     #[must_use]
     pub fn message(&self) -> String {
         format!("{}; {}", self.problem, self.cure)

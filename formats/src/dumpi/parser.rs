@@ -8,7 +8,7 @@ use super::trailer::{self, MAGIC, Trailer};
 use super::wire::{Cursor, Decode, Fault};
 use crate::limits::{MAX_DUMPI_RECORD, MAX_DUMPI_TRAILER};
 
-/// What [`Parser::next`] found at the start of its bytes.
+/// The result of [`Parser::next`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Step<'a> {
@@ -38,7 +38,7 @@ pub enum Step<'a> {
     Trailer {
         /// Bytes to drop before the next call.
         consumed: usize,
-        /// What it says.
+        /// Its meaning.
         trailer: Box<Trailer>,
     },
     /// The end of the file.

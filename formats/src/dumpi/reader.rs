@@ -48,7 +48,7 @@ impl Reader {
         &self.name
     }
 
-    /// What follows the calls in the file: known from the start.
+    /// The trailer of the file: known from the start.
     #[must_use]
     pub fn trailer(&self) -> &Trailer {
         &self.trailer

@@ -112,7 +112,7 @@ pub(super) struct Clocks {
     pub wall: Clock,
 }
 
-/// What is in place of the number of a function after the last call.
+/// The mark in place of the number of a function after the last call.
 pub(super) const END_OF_CALLS: u16 = Function::END;
 
 /// Decodes the record at the cursor, of the function with this number, which was read already.

@@ -1,4 +1,4 @@
-//! What follows the calls of a file: who recorded it, what it counted, how large its datatypes are.
+//! The trailer behind the calls of a file: its recorder, its counters, the sizes of its datatypes.
 //!
 //! The records there stand in any order; the index at the end of the file says where.
 
@@ -21,7 +21,7 @@ const MOST_OFFSETS: usize = 7;
 /// Counters that a footer has, one for each function and one for their sum. No version is known to have fewer.
 const COUNTERS: usize = 291;
 
-/// What follows the calls of a file.
+/// The trailer behind the calls of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trailer {

@@ -280,7 +280,7 @@ impl<'a, T: Decode<'a> + fmt::Debug> fmt::Debug for List<'a, T> {
     }
 }
 
-/// What a receive, a wait, a test or a probe found.
+/// The status that a receive, a wait, a test or a probe returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {

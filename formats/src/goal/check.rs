@@ -20,9 +20,9 @@ use crate::uninterrupted;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Check {
-    /// What is in it, as far as it can be read.
+    /// Its contents, as far as they can be read.
     pub info: Info,
-    /// What is wrong with it: what does not parse, operations that wait for each other, and messages without a
+    /// Its errors: text that does not parse, operations that wait for each other, and messages without a
     /// counterpart.
     pub errors: Problems,
 }
@@ -95,7 +95,7 @@ pub fn check(schedule: &Schedule, go_on: &mut dyn FnMut() -> bool) -> Result<Opt
     Ok(Some(check))
 }
 
-/// What is wrong with the content; any other error stays one.
+/// The problem of the content; any other error stays one.
 fn broken(error: Error) -> Result<Problem, Error> {
     match error.kind() {
         ErrorKind::Broken(problem) => Ok(problem.clone()),

@@ -26,7 +26,7 @@ pub struct Info {
     pub irequires: u64,
     /// Payload of all sends in bytes.
     pub send_bytes: u64,
-    /// What all receives expect in bytes.
+    /// Bytes that all receives expect.
     pub recv_bytes: u64,
     /// Sum of all computations, in the unit of the file.
     pub calc_time: u64,

@@ -28,7 +28,7 @@ pub(super) const ANY: u32 = u32::MAX;
 /// An operation as it is stored: with what it waits for and who waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node {
-    /// What it does.
+    /// Its task.
     pub op: Op,
     /// Number of its dependencies. One without any may start at once.
     pub unmet: u32,

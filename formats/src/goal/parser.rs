@@ -15,7 +15,7 @@ use crate::limits::{MAX_GOAL_LINE, MAX_GOAL_RANK_OPS, MAX_TASKS};
 use crate::place::PlaceError;
 use crate::quote::quoted_bytes;
 
-/// What [`Parser::next`] found at the start of its bytes.
+/// The result of [`Parser::next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Not a whole statement: call again with the same bytes and more after them.
@@ -24,7 +24,7 @@ pub enum Step {
     Part {
         /// Bytes to drop.
         consumed: usize,
-        /// What they say.
+        /// Their meaning.
         part: Part,
     },
     /// The end of the file, behind all ranks.

@@ -3,7 +3,7 @@
 /// An operation of a rank. Operations have numbers, from 0 in each rank, in the order of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Op {
-    /// What it does.
+    /// Its task.
     pub task: Task,
     /// The CPU (or GPU stream) of the rank that does it; one does one thing at a time.
     pub cpu: u8,
@@ -11,7 +11,7 @@ pub struct Op {
     pub nic: u8,
 }
 
-/// What an operation does.
+/// The task of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Task {
     /// Sends a message.
@@ -61,7 +61,7 @@ impl Op {
     }
 }
 
-/// What an operation waits for.
+/// The event of another operation that an operation waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `requires`: the end of the other operation.

@@ -295,7 +295,7 @@ fn extent(entry: &[u8], rank: usize, before: u64, len: u64) -> Result<(u64, u64)
 /// Reads text part by part.
 struct TextReader {
     source: Source,
-    /// What else the file may be.
+    /// The other format that the file may have.
     foreign: Option<Foreign>,
     parser: Parser,
 }

@@ -9,7 +9,7 @@ impl Discovery {
     /// adapter is the GUID of the adapter plus the number of the port.
     ///
     /// # Errors
-    /// What `out` returns.
+    /// An error of `out`.
     pub fn write<W: Write>(&self, mut out: W) -> io::Result<()> {
         writeln!(out, "# Topology file: for ibsim")?;
         for (&guid, name) in &self.switches {

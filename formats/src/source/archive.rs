@@ -1,4 +1,4 @@
-//! What readers of tar archives share: the names of entries, and the bytes of a source as a stream.
+//! Parts that the readers of tar archives share: the names of entries, and the bytes of a source as a stream.
 
 use std::borrow::Cow;
 use std::io::{self, Read};

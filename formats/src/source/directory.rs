@@ -1,4 +1,4 @@
-//! What to say of a directory that was given in place of a trace.
+//! Messages about a directory that was given in place of a trace.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,14 @@ const MAX_OPENED: usize = 64;
 /// Most traces that a message names.
 const NAMED: usize = 3;
 
-/// What is in a directory.
+/// The contents of a directory.
 #[derive(Default)]
 struct Found {
     /// Files that are a trace each.
     traces: Vec<PathBuf>,
     /// They may have a trace of several files.
     archives: Vec<PathBuf>,
-    /// What the first file is that is only part of a trace.
+    /// The kind of the first file that is only part of a trace.
     part: Option<Foreign>,
 }
 

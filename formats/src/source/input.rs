@@ -20,13 +20,13 @@ pub struct Input {
 
 #[derive(Debug, Clone)]
 enum Content {
-    /// What is at the path.
+    /// The file at the path.
     File,
     /// All of a small compressed file.
     Unpacked(Arc<[u8]>),
     /// All of a stream.
     Spooled(Arc<Spool>),
-    /// What is opened already and can't be opened again.
+    /// A source that is open already and can't be opened again.
     Once(Arc<Mutex<Option<Source>>>),
 }
 
@@ -67,7 +67,7 @@ impl Input {
         Self { path, content }
     }
 
-    /// What is left of `source`, which can be opened once.
+    /// The rest of `source`, which can be opened once.
     #[must_use]
     pub fn once(source: Source) -> Self {
         let path = source.path().to_owned();
@@ -75,7 +75,7 @@ impl Input {
         Self { path, content }
     }
 
-    /// What is left of `source`, as [`Input::repeatable`] keeps a stream.
+    /// The rest of `source`, as [`Input::repeatable`] keeps a stream.
     ///
     /// # Errors
     /// If it can't be read, or the directory for temporary files has no room for it.

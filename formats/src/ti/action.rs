@@ -1,4 +1,4 @@
-//! What a line of a trace says.
+//! The lines of a trace.
 
 use super::datatype::Datatype;
 
@@ -55,11 +55,11 @@ pub enum Action {
     SendRecv {
         /// Receiving rank of the send.
         to: u32,
-        /// What is sent.
+        /// The elements sent.
         send: Elements,
         /// Sending rank of the receive; `None` for any.
         from: Option<u32>,
-        /// What there is room for.
+        /// The elements that there is room for.
         recv: Elements,
     },
     /// `wait`: waits for a request.
@@ -137,7 +137,7 @@ pub enum Collective {
     Barrier,
     /// `bcast COUNT [ROOT [TYPE]]`.
     Bcast {
-        /// What the root sends to all.
+        /// The elements that the root sends to all.
         elements: Elements,
         /// The root.
         root: u32,
@@ -194,7 +194,7 @@ pub enum Collective {
     Scatter {
         /// At the root, for each member.
         send: Elements,
-        /// What each member gets.
+        /// The elements that each member gets.
         recv: Elements,
         /// The root.
         root: u32,
@@ -223,7 +223,7 @@ pub enum Collective {
         send: Box<[u64]>,
         /// Of the counts in `send`.
         send_type: Datatype,
-        /// What this member gets.
+        /// The elements that this member gets.
         recv: Elements,
         /// The root.
         root: u32,

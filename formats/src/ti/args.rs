@@ -9,7 +9,7 @@ use crate::grammar::{self, decimal, fault, word};
 use crate::limits::MAX_TI_COUNT;
 use crate::quote::quoted_bytes;
 
-/// What the arguments should have gone on with.
+/// The next argument that a line should have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Expected {
     /// Another action before them.
@@ -145,7 +145,7 @@ fn needed<'a, T>(
     }
 }
 
-/// What `value` makes of a word; `None` for any number below 0, all of which mean any.
+/// The `value` of a word; `None` for any number below 0, all of which mean any.
 #[inline]
 fn or_any<T>(value: impl Fn(&[u8]) -> Option<T>) -> impl Fn(&[u8]) -> Option<Option<T>> {
     move |word| match word.strip_prefix(b"-").and_then(digits) {

@@ -24,9 +24,9 @@ use crate::uninterrupted;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Check {
-    /// What is in it, as far as it can be read.
+    /// Its contents, as far as they can be read.
     pub info: Info,
-    /// What is wrong with it: lines that do not parse, messages without a counterpart, collectives that differ from rank
+    /// Its errors: lines that do not parse, messages without a counterpart, collectives that differ from rank
     /// to rank, requests that nothing waits for.
     pub errors: Problems,
     /// Oddities that do not prevent a replay, such as ranks that give a collective different sizes.
@@ -138,7 +138,7 @@ pub fn check(trace: &Trace, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Ch
     Ok(Some(check))
 }
 
-/// What is wrong with the content; any other error stays one.
+/// The problem of the content; any other error stays one.
 fn broken(error: Error) -> Result<Problem, Error> {
     match error.kind() {
         ErrorKind::Broken(problem) => Ok(problem.clone()),
@@ -177,7 +177,7 @@ struct Called {
     size: Size,
 }
 
-/// What a collective is, as far as all ranks have to agree.
+/// The part of a collective on which all ranks have to agree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Kind {
     name: &'static str,
@@ -193,7 +193,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What the check knows of one rank.
+/// The state of the check for one rank.
 #[derive(Default)]
 struct Rank {
     requests: Requests,

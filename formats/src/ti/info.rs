@@ -26,7 +26,7 @@ pub struct Info {
     pub recv_bytes: u64,
     /// `sendRecv`s, each of which sends and receives.
     pub sendrecvs: u64,
-    /// What they send in bytes.
+    /// Bytes that they send.
     pub sendrecv_bytes: u64,
     /// Calls of collectives, by all members.
     pub collectives: u64,

@@ -7,7 +7,7 @@ use crate::grammar::word;
 use crate::limits::{MAX_TI_LINE, MAX_TI_LINE_PER_RANK};
 use crate::place::PlaceError;
 
-/// What [`Parser::next`] found at the start of its bytes.
+/// The result of [`Parser::next`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Not a whole line: call again with the same bytes and more after them.
@@ -23,7 +23,7 @@ pub enum Step {
         consumed: usize,
         /// The rank that the line is of.
         rank: u32,
-        /// What it says.
+        /// Its meaning.
         action: Action,
     },
     /// The end of the file.

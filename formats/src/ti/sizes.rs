@@ -1,4 +1,4 @@
-//! What ranks must agree on of the sizes of a collective.
+//! The sizes of a collective on which ranks must agree.
 
 use super::action::{Collective, Elements};
 use super::datatype::Datatype;

@@ -79,7 +79,7 @@ pub struct Gathering {
     parts: HashMap<u32, Part>,
 }
 
-/// What the lines of one collective mean together.
+/// The meaning of all lines of one collective.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
     /// Index of the communicator.

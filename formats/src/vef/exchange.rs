@@ -20,7 +20,7 @@ pub(super) enum Exchange {
     Some(Box<[Role]>),
 }
 
-/// What a member sends and gets, if some parts are empty.
+/// The part of a member that sends and gets, if some parts are empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Role {
     task: u32,

@@ -14,7 +14,7 @@ use super::record::{Comm, Dep, DepId, Header, Member, Message, Record, Version};
 use crate::grammar::{self, decimal, expect, fault};
 use crate::limits::{MAX_COMMS, MAX_DIGITS, MAX_TASKS};
 
-/// What should stand in a line, and what to do if it does not.
+/// The text that a line should have, and the cure if it does not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Expected {
     pub what: Cow<'static, str>,

@@ -7,7 +7,7 @@ use super::record::{Comm, Dep, Header, Record, Version};
 use crate::grammar::{self, run};
 use crate::limits::{MAX_COMM_LINE, MAX_COMM_MEMBERS, MAX_RECORD_LINE};
 
-/// What [`Parser::next`] found at the start of its bytes.
+/// The result of [`Parser::next`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Not a whole line: call again with the same bytes and more after them.
@@ -59,7 +59,7 @@ enum Expects {
 }
 
 impl Expects {
-    /// What follows `next` of `count` communicators.
+    /// The lines that follow `next` of `count` communicators.
     fn after_comms(next: u32, count: u32) -> Self {
         if next == count {
             Self::Records

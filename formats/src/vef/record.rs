@@ -103,7 +103,7 @@ pub struct Message {
     pub dep: Dep,
     /// Computation before it, in the header's units.
     pub time: u64,
-    /// What it depends on.
+    /// The record or collective that it depends on.
     pub after: DepId,
 }
 
@@ -134,7 +134,7 @@ pub struct Member {
     pub dep: Dep,
     /// Computation before it, in the header's units.
     pub time: u64,
-    /// What it depends on.
+    /// The record or collective that it depends on.
     pub after: DepId,
 }
 

@@ -24,7 +24,7 @@ pub const PS_PER_S: u64 = 1_000_000_000_000;
 pub struct UnitError {
     /// The text.
     pub text: String,
-    /// What is wrong with it, and what is expected.
+    /// The problem, and the text that is expected.
     pub problem: String,
 }
 

@@ -5,7 +5,7 @@ use super::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, U
 use flitwise_formats::quote::quoted;
 use nom::bytes::complete::{tag, take_while1};
 use nom::character::complete::{digit1, multispace0};
-use nom::combinator::{all_consuming, opt, rest};
+use nom::combinator::{all_consuming, opt};
 use nom::sequence::preceded;
 use nom::{IResult, Parser};
 use std::str::FromStr;
@@ -245,10 +245,7 @@ impl FromStr for Ratio {
             "%" => 100,
             _ => return Err(wrong(text, format!("has a unit; write {RATIO_HELP}"))),
         };
-        let (_, denominator) = (multispace0::<&str, nom::error::Error<&str>>, rest)
-            .parse(second)
-            .map(|(_, (_, digits))| ((), digits.trim().parse::<u64>().unwrap_or(0)))
-            .unwrap_or(((), 0));
+        let denominator = second.trim().parse::<u64>().unwrap_or(0);
         let den = u128::from(denominator) * percent;
         den.checked_mul(10u128.pow(number.scale))
             .and_then(|den| Self::reduced(number.mantissa, den))

@@ -159,7 +159,7 @@ pub(super) fn warn_of(path: &Path, what: &str, losses: &[String]) {
     }
 }
 
-/// What a written trace contains.
+/// The contents of a written trace.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Written {
     pub format: &'static str,
@@ -174,12 +174,12 @@ pub(super) struct Written {
     pub collectives: u64,
     /// Lines of collectives.
     pub members: u64,
-    /// What is not as it was.
+    /// The losses of the conversion.
     pub losses: Vec<String>,
 }
 
 impl Written {
-    /// What the other numbers of a VEF trace add up to.
+    /// The sum of the other numbers of a VEF trace.
     pub fn vef_records(self) -> Self {
         let records = self.messages + self.markers + self.members;
         Self { records, ..self }

@@ -128,7 +128,7 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
     output.finish(&written, args.json)
 }
 
-/// What is cut.
+/// The trace to cut.
 struct Sliced {
     /// The trace as VEF.
     input: Input,
@@ -136,7 +136,7 @@ struct Sliced {
     parts: Vec<PathBuf>,
     /// The VEF is in a file without a name, whose lines nobody can look up.
     hidden: bool,
-    /// What is not as it was, because the trace became VEF.
+    /// The losses of the conversion to VEF.
     losses: Vec<String>,
 }
 

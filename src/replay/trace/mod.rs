@@ -105,7 +105,7 @@ pub trait TraceFile: Send + Sync {
         None
     }
 
-    /// What the ranks do not agree on, where the [check](TraceFormat::check) of the format reads each rank by itself.
+    /// Compares the ranks, where the [check](TraceFormat::check) of the format reads each rank by itself.
     /// Calls that can't be replayed are left out. `None` as soon as `go_on` returns false.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ pub trait TraceFile: Send + Sync {
     ) -> anyhow::Result<Box<dyn Program + 'a>>;
 }
 
-/// What the ranks of a trace do not agree on.
+/// The points on which the ranks of a trace disagree.
 #[derive(Debug, Clone, Default)]
 pub struct Agreement {
     /// Because of them a replay stalls or fails.
@@ -147,7 +147,7 @@ pub struct Agreement {
     pub warnings: Problems,
 }
 
-/// What a job says of how its trace is read. Each format uses the part that concerns it.
+/// The settings of a job for reading its trace. Each format uses the part that concerns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     /// Flops per second of a rank in a TI trace; more than 0.
@@ -158,11 +158,11 @@ pub struct Reading {
     pub skip_unsupported: bool,
     /// The longest time before a poll of a DUMPI trace that is one of its loop, and no computation, in picoseconds.
     pub poll_gap_ps: u64,
-    /// What messages call all this.
+    /// The names of all these settings in messages.
     pub wording: Wording,
 }
 
-/// What messages call the parts of a [`Reading`]: a cure has to name what the user can change.
+/// The names of the parts of a [`Reading`] in messages: a cure has to name what the user can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wording {
     /// Keys of a job.
@@ -216,7 +216,7 @@ impl ComputeTime {
     }
 }
 
-/// What SimGrid's recorder counts flops by if it is told nothing else (`smpi/host-speed`), in flops per second: with
+/// The speed by which SimGrid's recorder counts flops by default (`smpi/host-speed`), in flops per second: with
 /// it a computation takes as long as it was recorded.
 pub const HOST_SPEED: Ratio = Ratio::whole(20_000);
 

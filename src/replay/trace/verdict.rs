@@ -3,15 +3,15 @@
 use flitwise_formats::{Problem, Problems};
 use std::path::Path;
 
-/// What to do about a broken trace whose errors do not say it.
+/// The cure of a broken trace whose errors do not name one.
 pub(super) const RECORD_AGAIN: &str = "; record or convert it again";
 
 /// The problems of a trace, and its contents if they could be read.
 #[derive(Debug, Clone, Default)]
 pub struct Verdict {
-    /// What is wrong with the trace.
+    /// The errors of the trace.
     pub errors: Problems,
-    /// What to do about all errors; empty if each says it.
+    /// The cure of all errors; empty if each has its own.
     pub cure: &'static str,
     /// Oddities that do not prevent a replay.
     pub warnings: Problems,
@@ -24,7 +24,7 @@ pub struct Verdict {
 /// A number of things in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
-    /// What is counted, as a key of JSON.
+    /// The name of the things that are counted, as a key of JSON.
     pub name: &'static str,
     /// How many there are.
     pub value: u64,

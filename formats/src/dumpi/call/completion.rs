@@ -1,4 +1,4 @@
-//! What a wait, a test or a probe found.
+//! The results of waits, tests and probes.
 
 use super::{Call, Function};
 use crate::dumpi::handle::Request;

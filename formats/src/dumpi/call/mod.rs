@@ -4,7 +4,7 @@
 //! arguments share a type: those of `MPI_Bsend` are a [`Send`] too. Output arguments have the value that they got.
 //! Flags are numbers as in C: 0 is false.
 //!
-//! What several ranks write differently, or some do not write at all, is an [`Option`]: the arguments that MPI reads
+//! An argument that ranks write differently, or some do not write at all, is an [`Option`]: the arguments that MPI reads
 //! at the root only. The types of `MPI_Gatherv` (`recvtype`) and `MPI_Scatterv` (`sendtype`) are written by all ranks.
 
 mod collective;

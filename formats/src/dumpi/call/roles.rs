@@ -1,4 +1,4 @@
-//! What calls have in common, whatever their function: messages, requests, communicators, collective operations.
+//! Parts that calls have in common, whatever their function: messages, requests, communicators, collective operations.
 
 use super::Call;
 use crate::dumpi::handle::{Comm, Datatype, Request};

@@ -26,7 +26,7 @@ pub struct Problem {
     pub offset: u64,
     /// The function that is called there, or the part of the file, if it is about one.
     pub within: Option<&'static str>,
-    /// What is wrong, and what to do.
+    /// The problem and its cure.
     pub message: String,
 }
 
@@ -52,7 +52,7 @@ impl Problem {
         }
     }
 
-    /// What is wrong with which rank.
+    /// The problem and its rank.
     fn of_rank(&self) -> String {
         let within = self.within.map(|within| format!(" ({within})"));
         let within = within.unwrap_or_default();

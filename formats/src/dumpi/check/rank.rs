@@ -1,4 +1,4 @@
-//! What holds within the file of one rank.
+//! Checks within the file of one rank.
 
 use hashbrown::{HashMap, HashSet};
 

@@ -136,7 +136,7 @@ fn copy(
     Ok(Some(walk.found))
 }
 
-/// What a file in the archive is.
+/// The kind of a file in the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Of {
     Metafile,
@@ -194,7 +194,7 @@ impl<'a> Walk<'a> {
         self.found.add(prefix, rank, member)
     }
 
-    /// What messages call the file.
+    /// The name of the file in messages.
     fn shown(&self, name: &str) -> PathBuf {
         self.path
             .join(cut(name.trim_start_matches('/')).to_string())

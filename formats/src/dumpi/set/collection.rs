@@ -27,7 +27,7 @@ pub struct Collection {
     given: Option<(String, Metafile)>,
 }
 
-/// What the name of a file of a rank begins with, and the rank; `None` for other names.
+/// The prefix of the name of a file of a rank, and the rank; `None` for other names.
 pub fn rank_file(name: &str) -> Option<(&str, u32)> {
     let packed = [".gz", ".zst", ".zstd"];
     let plain = packed.iter().find_map(|end| name.strip_suffix(end));
@@ -201,7 +201,7 @@ fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// What the names of the files begin with, according to a metafile.
+/// The prefix of the names of the files, according to a metafile.
 fn prefix_of(meta: &Metafile) -> Option<&str> {
     let prefix = meta.file_prefix.as_deref()?;
     prefix

@@ -12,7 +12,7 @@ use crate::source::{Encoding, Spool, start_of, unpack};
 /// A file, or a part of another one.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// What messages call it.
+    /// Its name in messages.
     name: PathBuf,
     place: Place,
 }

@@ -143,7 +143,7 @@ impl Set {
         self.members.iter().filter_map(Member::own_file)
     }
 
-    /// What was given as the trace.
+    /// The path that was given as the trace.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -155,7 +155,7 @@ impl Set {
         u32::try_from(self.members.len()).unwrap_or(u32::MAX)
     }
 
-    /// What the metafile says, if there is one.
+    /// The metafile, if there is one.
     #[must_use]
     pub fn metafile(&self) -> Option<&Metafile> {
         self.metafile.as_ref()
@@ -176,7 +176,7 @@ impl Set {
         })
     }
 
-    /// What follows the calls of `rank` in its file. It is read from the end of the file, of a packed one by unpacking
+    /// The trailer behind the calls of `rank` in its file. It is read from the end of the file, of a packed one by unpacking
     /// all of it, and kept.
     ///
     /// # Errors

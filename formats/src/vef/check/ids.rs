@@ -15,7 +15,7 @@ use crate::limits::MAX_TRACKED_IDS;
 const PAGE: usize = 4096;
 const WORDS: usize = PAGE / 64;
 
-/// What the check knows of an id.
+/// The knowledge of the check about an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     /// No such record so far.
@@ -135,7 +135,7 @@ pub(super) struct Ids {
     awaited_again: IdSet,
 }
 
-/// What the check keeps of an id that is not in the table.
+/// The knowledge of the check about an id that is not in the table.
 #[derive(Debug, Clone, Copy)]
 struct Sparse {
     ends: Ends,

@@ -37,7 +37,7 @@ use crate::uninterrupted;
 pub struct Problem {
     /// Line number, from 1.
     pub line: u64,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
 }
 

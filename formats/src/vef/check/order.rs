@@ -11,7 +11,7 @@ use super::ids::{Ids, Known};
 use super::observer::Observer;
 use crate::vef::record::Comm;
 
-/// What a record waits for.
+/// The event that a record waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     Nothing,

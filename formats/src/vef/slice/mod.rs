@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::source::Input;
 use crate::uninterrupted;
 
-/// What to cut out.
+/// The part to cut out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     /// Start of the window, in picoseconds of the ideal clock.
@@ -61,7 +61,7 @@ pub enum SliceError {
     Refused(String),
 }
 
-/// What remains of a trace.
+/// The part of a trace that remains.
 #[derive(Debug)]
 pub struct Plan {
     source: Input,

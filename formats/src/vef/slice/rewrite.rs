@@ -124,7 +124,7 @@ impl<'a, W: Write> Rewriting<'a, W> {
         }
     }
 
-    /// What remains of an all-to-all in vector form: `send` bytes in total, split evenly,
+    /// The remaining part of an all-to-all in vector form: `send` bytes in total, split evenly,
     /// the remainder to the first. The parts that remain split evenly as well.
     fn split(&self, m: &Member) -> u64 {
         let all = self

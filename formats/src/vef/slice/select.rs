@@ -30,7 +30,7 @@ struct Open {
     fate: Option<Option<u64>>,
 }
 
-/// What remains.
+/// The part that remains.
 #[derive(Default)]
 pub(super) struct Found {
     pub ids: Ids,

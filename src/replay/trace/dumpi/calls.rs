@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What is wrong with a call; the caller adds the place.
+/// The problem of a call; the caller adds the place.
 type Problem = String;
 
 const TOO_LATE: &str = "a computation that ends beyond the range of time";
@@ -44,7 +44,7 @@ pub(super) struct Caller {
     pub ended: bool,
 }
 
-/// What a persistent request starts.
+/// The message that a persistent request starts.
 #[derive(Clone)]
 struct Persistent {
     message: Envelope,
@@ -280,7 +280,7 @@ impl Caller {
         Ok(sent.then_some(id))
     }
 
-    /// What came of the message that the rank sends or receives next without blocking, if it was looked up. To be called
+    /// The outcome of the message that the rank sends or receives next without blocking, if it was looked up. To be called
     /// once for each.
     fn next_outcome(&mut self) -> Option<Outcome> {
         let number = self.started;

@@ -1,11 +1,11 @@
-//! What a member of a collective brings to it.
+//! The contribution of a member to a collective.
 
 use super::communicators::Others;
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
 use flitwise_formats::dumpi::call::{Alltoallv, Alltoallw};
 use flitwise_formats::dumpi::{Array, Call, Datatype, Types};
 
-/// What rank `me` of a communicator of `n` ranks brings to the collective that it calls; `None` if the call is none.
+/// The contribution of rank `me` of a communicator of `n` ranks to the collective that it calls; `None` if the call is none.
 ///
 /// `MPI_IN_PLACE` is not recorded: beside it count and type mean nothing, so the side that a call must have counts.
 pub(super) fn contribution(call: &Call<'_>, n: u32, types: &Types) -> Option<Contribution> {
@@ -111,7 +111,7 @@ pub(super) fn says_enough_between(call: &Call<'_>) -> bool {
     )
 }
 
-/// What a rank brings to a collective with `others`; `None` if the recording does not say enough. Every rank sends straight to
+/// The contribution of a rank to a collective with `others`; `None` if the recording does not say enough. Every rank sends straight to
 /// all of the other side.
 pub(super) fn between(call: &Call<'_>, others: &Others, types: &Types) -> Option<Contribution> {
     let bytes = |count, datatype| types.bytes(datatype, count).unwrap_or(0);

@@ -24,7 +24,7 @@ pub(super) struct Resolved {
     pub dims: Option<Box<[i32]>>,
 }
 
-/// What a communicator between two groups has besides the rank's own side.
+/// The part of a communicator between two groups besides the rank's own side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Others {
     /// The other side.

@@ -1,4 +1,4 @@
-//! What a rank computes: the time between its calls.
+//! The computation of a rank: the time between its calls.
 
 use crate::trace::ComputeTime;
 use flitwise_formats::dumpi::Record;

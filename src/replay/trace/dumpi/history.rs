@@ -1,4 +1,4 @@
-//! What a rank does to groups and communicators, in the order of its calls.
+//! The changes that a rank makes to groups and communicators, in the order of its calls.
 
 use super::groups::Making;
 use flitwise_formats::dumpi::call::Function;
@@ -12,12 +12,12 @@ pub(super) struct Event {
     pub offset: u64,
     pub function: Function,
     pub what: What,
-    /// What the rank was told of the communicator that it made, before its number meant another one: its rank in it, and its size.
+    /// The answers to the rank about the communicator that it made, before its number meant another one: its rank in it, and its size.
     pub rank_said: Option<i32>,
     pub size_said: Option<i32>,
 }
 
-/// What such a call does.
+/// The effect of such a call.
 #[derive(Debug, Clone)]
 pub(super) enum What {
     Group {

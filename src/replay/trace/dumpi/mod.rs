@@ -113,7 +113,7 @@ struct DumpiFile {
     known: Arc<Known>,
     /// The path by which it is given.
     given: PathBuf,
-    /// What its ranks do not agree on, once they were compared.
+    /// The points on which its ranks disagree, once they were compared.
     doubts: OnceLock<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What receives got that would take a message from anyone, and which sends and receives were cancelled. A call that does not
+//! The messages of receives that would take a message from anyone, and the cancelled sends and receives. A call that does not
 //! block returns before it is known, so that it is looked up in advance: while the trace is checked.
 
 use super::requests::Requests;
@@ -6,7 +6,7 @@ use flitwise_formats::dumpi::Status;
 use flitwise_formats::dumpi::handle::{ANY_SOURCE, ANY_TAG};
 use flitwise_formats::dumpi::{Call, Message, Request};
 
-/// What came of a receive or of a send.
+/// The outcome of a receive or of a send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
     /// No message: it was cancelled, or is from no process.
@@ -16,7 +16,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// What the status of a receive from anyone, or with any tag, says.
+    /// The status of a receive from anyone, or with any tag.
     pub fn of(status: Status) -> Self {
         if status.cancelled || status.source < 0 {
             Self::Nothing

@@ -18,7 +18,7 @@ pub(super) struct Settings {
     pub clock: Option<ComputeTime>,
     /// Calls that can't be replayed are left out.
     pub skip_unsupported: bool,
-    /// What messages call its parts.
+    /// The names of its parts in messages.
     pub wording: Wording,
     /// Which time is one of a loop that polls.
     pub loops: Loops,

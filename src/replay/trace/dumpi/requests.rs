@@ -64,7 +64,7 @@ impl<T, P> Requests<T, P> {
         before.map_or_else(Vec::new, |queue| queue.operations.into())
     }
 
-    /// What is kept of a persistent request.
+    /// The facts kept about a persistent request.
     pub fn persistent(&self, request: Request) -> Option<&P> {
         self.persistent.get(&request)
     }

@@ -1,4 +1,4 @@
-//! What the replay has to know of a trace before it begins, found while the trace is checked.
+//! The facts about a trace that its replay needs beforehand, found while the trace is checked.
 
 use super::collective::says_enough_between;
 use super::communicators::{Constructed, resolve};
@@ -9,7 +9,7 @@ use flitwise_formats::dumpi::{Call, Comm, Problem, Record};
 use flitwise_formats::limits::{MAX_CONSTRUCTIONS, MAX_OUTCOMES};
 use hashbrown::HashMap;
 
-/// What is known of a trace.
+/// The facts about a trace.
 pub(super) struct Known {
     pub communicators: Constructed,
     /// By rank.

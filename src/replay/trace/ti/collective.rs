@@ -1,9 +1,9 @@
-//! What a member of a collective brings to it.
+//! The contribution of a member to a collective.
 
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
 use flitwise_formats::ti::{Collective, Datatype, Elements};
 
-/// What rank `me` of `n` brings, and the flops that it computes.
+/// The contribution of rank `me` of `n`, and the flops that it computes.
 pub(super) fn contribution(call: &Collective, me: u32, n: u32) -> (Contribution, f64) {
     let known = |kind| (Contribution::Known(kind), 0.0);
     match *call {

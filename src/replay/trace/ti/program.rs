@@ -30,7 +30,7 @@ pub struct TiProgram {
 #[derive(Clone, Copy)]
 struct Speed {
     flops_per_s: f64,
-    /// What messages call it.
+    /// Its name in messages.
     name: &'static str,
 }
 

@@ -195,7 +195,7 @@ impl<'a> VefProgram<'a> {
         Ok(())
     }
 
-    /// What a record waits for. The check has made sure that a record which a task depends on
+    /// The event that a record waits for. The check has made sure that a record which a task depends on
     /// having sent comes before, so program order says as much; so it does for a message
     /// that an earlier record has waited for.
     fn after(&mut self, q: &Queued) -> After {
@@ -245,7 +245,7 @@ impl<'a> VefProgram<'a> {
         Ok(ranks)
     }
 
-    /// What a record does; `None` for an entry of a collective.
+    /// The action of a record; `None` for an entry of a collective.
     fn action(&self, q: &Queued) -> Option<Action> {
         match q.part {
             Part::Marker => Some(Action::Marker),
