@@ -2,14 +2,16 @@
 //! `cargo bench -p flitwise-formats --bench goal_ti [-- OPERATIONS]`, 5 million of them unless said otherwise.
 //! Prints the median of five runs, by the clock and by the CPU time of the calling thread.
 
+mod measure;
+
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::time::Instant;
 
 use flitwise_formats::goal::{self, Builder, Dependency, Kind, Op, Schedule, Task};
 use flitwise_formats::ti::{self, Trace};
+use measure::{millions_per_second, peak_mb};
 
 const RANKS: u32 = 64;
 
@@ -127,32 +129,7 @@ fn write_ti(list: &Path, operations: u64) {
     }
 }
 
-fn median(name: &str, operations: u64, mut run: impl FnMut()) {
-    let mut rates: Vec<(f64, f64)> = (0..5)
-        .map(|_| {
-            let (start, cpu) = (Instant::now(), cpu_seconds());
-            run();
-            let millions = operations as f64 / 1e6;
-            let cpu = cpu_seconds() - cpu;
-            (millions / start.elapsed().as_secs_f64(), millions / cpu)
-        })
-        .collect();
-    rates.sort_by(|a, b| f64::total_cmp(&a.1, &b.1));
-    let (wall, cpu) = rates[2];
+fn median(name: &str, operations: u64, run: impl FnMut()) {
+    let (wall, cpu) = millions_per_second(operations, run);
     println!("{name:30} {wall:6.1} M operations/s by the clock, {cpu:6.1} by CPU time");
-}
-
-/// Largest resident memory of this process so far.
-fn peak_mb() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
-    let kb = line.and_then(|l| l.trim().split(' ').next()?.parse::<u64>().ok());
-    kb.map_or(0, |kb| kb / 1024)
-}
-
-/// CPU time of this thread; not a number where the system doesn't tell.
-fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let ns = stat.split(' ').next().and_then(|n| n.parse::<f64>().ok());
-    ns.map_or(f64::NAN, |ns| ns * 1e-9)
 }

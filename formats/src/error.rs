@@ -116,6 +116,14 @@ impl Error {
         }
     }
 
+    /// The problem of the content; any other error stays one.
+    pub(crate) fn into_problem(self) -> Result<Problem, Self> {
+        match *self.0 {
+            ErrorKind::Broken(problem) => Ok(problem),
+            other => Err(Self(Box::new(other))),
+        }
+    }
+
     #[cold]
     pub(crate) fn io(path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();

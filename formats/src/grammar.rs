@@ -86,7 +86,7 @@ pub(crate) fn is_blank(byte: u8) -> bool {
 
 /// The next word of a line, behind any blanks.
 #[inline]
-pub(crate) fn word<'a, E: Default>(input: &'a [u8]) -> Parsed<&'a [u8], &'a [u8], E> {
+pub(crate) fn word<E: Default>(input: &[u8]) -> Parsed<&[u8], &[u8], E> {
     preceded(take_while(is_blank), take_till1(is_blank)).parse(input)
 }
 

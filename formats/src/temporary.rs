@@ -102,7 +102,7 @@ pub fn remove_all() {
     }
 }
 
-/// True if `name` is that of a temporary file.
+/// True if `name` belongs to a temporary file.
 #[must_use]
 pub fn is_temporary(name: &str) -> bool {
     let parts = || {

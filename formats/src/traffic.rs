@@ -20,7 +20,7 @@ pub struct Pair {
 /// Messages from point to point.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Messages, those of a rank to itself included.
+    /// Messages, also from a rank to itself.
     pub messages: u64,
     /// Their payload in bytes.
     pub bytes: u64,
@@ -60,7 +60,7 @@ impl Tally {
         *sum = sum.saturating_add(bytes);
     }
 
-    /// The messages so far. Pairs with a larger `weight` come first, then those of smaller ranks.
+    /// The messages so far. Pairs with a larger `weight` come first, then pairs of smaller ranks.
     #[must_use]
     pub fn finish(self, weight: impl Fn(&Pair) -> (u64, u64)) -> Traffic {
         let mut traffic = self.traffic;

@@ -3,19 +3,25 @@
 use std::time::Instant;
 
 /// Prints the median rate of five runs over `bytes`.
-pub fn median(name: &str, bytes: u64, mut run: impl FnMut()) {
+#[allow(dead_code, reason = "each benchmark has its unit")]
+pub fn median(name: &str, bytes: u64, run: impl FnMut()) {
+    let (wall, cpu) = millions_per_second(bytes, run);
+    println!("{name:16} {wall:6.0} MB/s by the clock, {cpu:6.0} by CPU time");
+}
+
+/// The median rate of five runs over `amount`, by the clock and by CPU time.
+pub fn millions_per_second(amount: u64, mut run: impl FnMut()) -> (f64, f64) {
     let mut rates: Vec<(f64, f64)> = (0..5)
         .map(|_| {
             let (start, cpu) = (Instant::now(), cpu_seconds());
             run();
-            let mb = bytes as f64 / 1e6;
+            let millions = amount as f64 / 1e6;
             let cpu = cpu_seconds() - cpu;
-            (mb / start.elapsed().as_secs_f64(), mb / cpu)
+            (millions / start.elapsed().as_secs_f64(), millions / cpu)
         })
         .collect();
     rates.sort_by(|a, b| f64::total_cmp(&a.1, &b.1));
-    let (wall, cpu) = rates[2];
-    println!("{name:16} {wall:6.0} MB/s by the clock, {cpu:6.0} by CPU time");
+    rates[2]
 }
 
 /// Largest resident memory of this process so far.

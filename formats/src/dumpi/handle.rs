@@ -41,7 +41,7 @@ handles! {
     /// A request. Several operations in flight may have the same one: an MPI library may return one shared request for
     /// all small sends, which are complete at once.
     Request(i32);
-    /// A request of a file operation. Its numbers are those of [`Request`] or others, as the recorder has it.
+    /// A request of a file operation. The recorder numbers them like [`Request`] or otherwise.
     IoRequest(i32);
     /// A window of one-sided communication.
     Win(i16);

@@ -1,4 +1,4 @@
-//! The metafile of a trace: lines `key=value` that say who ran it, on how many ranks, and how its files are called.
+//! The metafile of a trace: lines `key=value` with its user, its number of ranks and the names of its files.
 
 use super::layout::Version;
 use crate::limits::MAX_TASKS;

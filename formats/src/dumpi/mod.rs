@@ -12,10 +12,10 @@
 //! [`Layout`]. Source: the layout as documented and written by sst-dumpi (commit a4c8bf5), checked on recordings of the
 //! versions 1.0.0, 1.1.0 and 13.0.0, which are alike; what differs before 0.6.9 is known from the documentation only.
 //!
-//! [`Set`] finds the files of a trace, [`Reader`] reads those of a rank, any number of times, [`Parser`] bytes from
+//! [`Set`] finds the files of a trace, [`Reader`] reads the files of a rank, any number of times, [`Parser`] bytes from
 //! anywhere. [`check()`] judges a trace, [`Info`] sums it up, [`Types`] knows the sizes of datatypes.
 //!
-//! # What who replays calls must know
+//! # Facts for replays of calls
 //! - **Order.** The calls of a rank are in the order in which they returned. With several threads
 //!   ([`Record::thread`]) they overlap; each thread alone is in order.
 //! - **Times** are nanoseconds of clocks of the rank's own ([`Span`]): between ranks they are not comparable. What
@@ -24,7 +24,7 @@
 //!   between two calls, that is 0; if within a call, what is before and after it is as the clock says. The start of
 //!   `MPI_Init` is the anchor.
 //! - **Handles are per rank**, in the order of their first use there: communicators, groups, datatypes, operations,
-//!   requests and windows. Only those of predefined objects mean the same everywhere. Communicators of two ranks are
+//!   requests and windows. Only handles of predefined objects mean the same everywhere. Communicators of two ranks are
 //!   matched by their history: the n-th constructor that all members of a communicator call, with colours and keys.
 //! - **Handles come again.** What was freed gives its number to the next one. [`Types`] follows this for datatypes.
 //! - **Requests are no names.** Several operations in flight may have one number, since an MPI library may return one shared

@@ -14,7 +14,7 @@ use crate::limits::{MAX_DUMPI_RECORD, MAX_DUMPI_TRAILER};
 pub enum Step<'a> {
     /// Not a whole record: call again with the same bytes and more after them.
     NeedMore {
-        /// Bytes that are needed at least, those of this call included.
+        /// Bytes that are needed at least, including the bytes of this call.
         bytes: usize,
     },
     /// The start of the file.

@@ -299,7 +299,7 @@ pub struct Status {
 /// The statuses of a call: one of a wait for one request, one for each request of a wait for all.
 ///
 /// There is none if the program passed `MPI_STATUS_IGNORE`, or if the recorder was told to leave statuses out: then
-/// nobody knows how many bytes came.
+/// the number of bytes received is unknown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Statuses<'a> {
     bytes: &'a [u8],

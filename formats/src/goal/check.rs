@@ -10,7 +10,7 @@ use super::info::Info;
 use super::layout::Node;
 use super::record::{Kind, Task};
 use super::schedule::Schedule;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::matching::{Matching, Unmatched};
 use crate::place::{Problem, Problems};
 use crate::source::Input;
@@ -58,7 +58,7 @@ pub fn check_input(
         Ok(None) => return Ok(None),
         Err(e) => {
             let mut errors = Problems::default();
-            let problem = broken(e)?;
+            let problem = e.into_problem()?;
             errors.add(|| problem);
             let info = Info::default();
             return Ok(Some((Check { info, errors }, None)));
@@ -83,7 +83,7 @@ pub fn check(schedule: &Schedule, go_on: &mut dyn FnMut() -> bool) -> Result<Opt
             return Ok(None);
         }
         if let Err(e) = check_rank(schedule, rank, &mut check, &mut matching) {
-            let problem = broken(e)?;
+            let problem = e.into_problem()?;
             check.errors.add(|| problem);
             // The messages of the rank that were not read would be missed.
             return Ok(Some(check));
@@ -93,14 +93,6 @@ pub fn check(schedule: &Schedule, go_on: &mut dyn FnMut() -> bool) -> Result<Opt
         check.errors.add(|| problem(schedule, unmatched));
     }
     Ok(Some(check))
-}
-
-/// The problem of the content; any other error stays one.
-fn broken(error: Error) -> Result<Problem, Error> {
-    match error.kind() {
-        ErrorKind::Broken(problem) => Ok(problem.clone()),
-        _ => Err(error),
-    }
 }
 
 fn problem(schedule: &Schedule, unmatched: Unmatched) -> Problem {
@@ -142,13 +134,13 @@ fn check_rank(
     })?;
     states_its_dependencies(&mut block, &waits)?;
     if let Some(cycle) = find_cycle(&mut block, waits)? {
-        let problem = broken(cycle)?;
+        let problem = cycle.into_problem()?;
         check.errors.add(|| problem);
     }
     Ok(())
 }
 
-/// The numbers of dependencies and the roots that the binary form states are those of its lists.
+/// Checks that the binary form states as many dependencies and roots as its lists have.
 fn states_its_dependencies(block: &mut Block, waits: &[u32]) -> Result<(), Error> {
     let roots = waits.iter().filter(|&&n| n == 0).count();
     for index in 0..block.len() {

@@ -18,7 +18,7 @@ pub struct Info {
     pub sends: u64,
     /// Receives.
     pub recvs: u64,
-    /// Computations, those of length 0 included.
+    /// Computations, also empty ones.
     pub calcs: u64,
     /// Dependencies on the end of an operation.
     pub requires: u64,

@@ -25,7 +25,7 @@ pub(super) const NODE_LINE: usize = NODE + 8;
 /// Any source, any tag.
 pub(super) const ANY: u32 = u32::MAX;
 
-/// An operation as it is stored: with what it waits for and who waits for it.
+/// An operation as it is stored: with the operations that it waits for and that wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node {
     /// Its task.

@@ -98,7 +98,7 @@ pub(super) fn number_or_any<'a>(
     }
 }
 
-/// The message that `what` should be where the line goes on otherwise.
+/// The message that `what` should be at the start of the rest.
 pub(super) fn expected<'a>(what: impl Display, cure: impl Display) -> impl Fn(&'a [u8]) -> String {
     move |rest| {
         let found = match rest.first() {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 impl Discovery {
     /// Writes switches and adapters with their cables, so that [`parse`](Discovery::parse) reads them again, and `ibsim`
-    /// simulates them. The number of ports of a node is that of its last cabled one; the GUID of the port of an
+    /// simulates them. A node has as many ports as the number of its last cabled one; the GUID of the port of an
     /// adapter is the GUID of the adapter plus the number of the port.
     ///
     /// # Errors

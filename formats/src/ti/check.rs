@@ -13,7 +13,7 @@ use super::reader::Actions;
 use super::requests::Requests;
 use super::sizes::Size;
 use super::trace::Trace;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::limits::MAX_TRACKED_COLLECTIVES;
 use crate::matching::{Matching, Unmatched};
 use crate::place::{Place, PlaceError, Problem, Problems};
@@ -75,7 +75,7 @@ pub fn check_input(
         Ok(None) => return Ok(None),
         Err(e) => {
             let mut check = Check::new(0);
-            let problem = broken(e)?;
+            let problem = e.into_problem()?;
             check.errors.add(|| problem);
             return Ok(Some((check, None)));
         }
@@ -102,7 +102,7 @@ pub fn check(trace: &Trace, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Ch
             Ok(true) => {}
             Ok(false) => return Ok(None),
             Err(e) => {
-                let problem = broken(e)?;
+                let problem = e.into_problem()?;
                 checker.check.errors.add(|| problem);
                 readable = false;
             }
@@ -136,14 +136,6 @@ pub fn check(trace: &Trace, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Ch
         check.warnings.add(|| problem);
     }
     Ok(Some(check))
-}
-
-/// The problem of the content; any other error stays one.
-fn broken(error: Error) -> Result<Problem, Error> {
-    match error.kind() {
-        ErrorKind::Broken(problem) => Ok(problem.clone()),
-        _ => Err(error),
-    }
 }
 
 fn problem(trace: &Trace, unmatched: Unmatched) -> Problem {
@@ -199,7 +191,7 @@ struct Rank {
     requests: Requests,
     /// Collectives so far.
     collectives: usize,
-    /// The line of the first collective that differs from that of rank 0.
+    /// The line of the first collective that differs from the one of rank 0.
     differs: bool,
     finalized: bool,
 }

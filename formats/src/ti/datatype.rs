@@ -2,7 +2,7 @@
 
 /// Size of the datatype with each number, in bytes.
 ///
-/// Numbers as in SimGrid since 3.28. Sizes are those of the MPI types on a 64-bit Linux; SimGrid itself takes 4 bytes for
+/// Numbers as in SimGrid since 3.28. Sizes as of the MPI types on a 64-bit Linux; SimGrid itself takes 4 bytes for
 /// 45 (INTEGER1) and 16 for 44 (COMPLEX32).
 const SIZES: [u8; 57] = [
     8, 4, 1, 2, 8, 4, 1, 8, 1,

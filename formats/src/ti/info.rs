@@ -14,13 +14,13 @@ pub struct Info {
     pub ranks: u32,
     /// Actions of all ranks.
     pub actions: u64,
-    /// Actions by their name in lower case; collectives that are only started have that of the one that blocks.
+    /// Actions by their name in lower case; collectives that are only started have the name of the one that blocks.
     pub by_name: BTreeMap<&'static str, u64>,
-    /// Sends, those of a `sendRecv` not included.
+    /// Sends without `sendRecv`.
     pub sends: u64,
     /// Their payload in bytes.
     pub send_bytes: u64,
-    /// Receives, those of a `sendRecv` not included.
+    /// Receives without `sendRecv`.
     pub recvs: u64,
     /// Room of these receives in bytes.
     pub recv_bytes: u64,

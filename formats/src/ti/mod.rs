@@ -49,7 +49,7 @@
 //!
 //! - **Time.** There are no times. `compute` is the time of the recording run times the speed that was given to it
 //!   (`smpi/host-speed`); dividing by the same speed gives seconds back. Consecutive `compute`s are normal: they add up.
-//! - **Ranks** are those of `MPI_COMM_WORLD`, in messages of other communicators too. **Communicators** are not in the
+//! - **Ranks** are ranks of `MPI_COMM_WORLD`, in messages of other communicators too. **Communicators** are not in the
 //!   trace: all collectives are of all ranks. A program whose collectives are of fewer ranks has a trace that the
 //!   [check] refuses, as SimGrid does not replay it either.
 //! - **Matching** is by source and tag, with any source ([`None`]) and any tag. `sendRecv` has no tag in the trace: its
@@ -57,7 +57,7 @@
 //! - **Requests** have no number. `wait` and `test` name the message; the oldest request of that message is meant. A
 //!   `waitall` takes all requests of the rank; recorders write a `wait` for each of them behind it, for requests that
 //!   are done. [`Requests`] tells which is meant. A `waitany` does not say which one completed: a replay waits for the first
-//!   of all that are pending. `test` and its kin do not say what they saw: a replay goes on, and the request stays pending.
+//!   of all that are pending. `test` and its kin do not say what they saw: a replay continues, and the request stays pending.
 //! - **Protocol.** `ssend` and `issend` complete when they are received; of the others the threshold of whoever replays
 //!   decides. `bsend` and `ibsend` complete at once.
 //! - **Sizes.** A [`Datatype`] that the program made has no size in the trace ([`Datatype::UNKNOWN`]): its elements count

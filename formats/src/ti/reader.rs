@@ -40,7 +40,7 @@ pub struct Actions {
     buf: Vec<u8>,
     /// Bytes of `buf` that are parsed.
     parsed: usize,
-    /// Where the file goes on.
+    /// The place in the file where the next block begins.
     at: u64,
     place: LanePlace,
     eof: bool,

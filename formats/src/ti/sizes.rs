@@ -38,7 +38,7 @@ impl Size {
         }
     }
 
-    /// Adds that of another rank. If both must be the same and are not, they are returned.
+    /// Adds the size of another rank. If both must be the same and are not, they are returned.
     pub fn add(&mut self, other: Self) -> Option<(u64, u64)> {
         *self = match (*self, other) {
             (Self::Same(ours), Self::Same(theirs)) if ours != theirs => {
@@ -76,7 +76,7 @@ fn sum(counts: &[u64], datatype: Datatype) -> Option<u64> {
     counts?.checked_mul(size)
 }
 
-/// The same of a list for all ranks without that of `me`, which stays where it is.
+/// The same of a list for all ranks without the entry of `me`, which stays where it is.
 fn sum_of_others(counts: &[u64], datatype: Datatype, me: u32) -> Option<u64> {
     let own = datatype.size()?.checked_mul(*counts.get(me as usize)?)?;
     sum(counts, datatype)?.checked_sub(own)

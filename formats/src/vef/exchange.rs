@@ -1,6 +1,6 @@
 //! Whose data a member of a collective gets: what it has to wait for, whatever the algorithm.
 //!
-//! A part of 0 bytes carries nothing and makes nobody wait; only a barrier synchronises without
+//! A part of 0 bytes carries nothing and makes no member wait; only a barrier synchronises without
 //! data. An algorithm may pass data on through members that have none of their own, and then makes
 //! its members wait longer.
 
@@ -144,7 +144,7 @@ impl AlltoallBlocks {
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     /// Reach and time of entry, by falling reach and growing time. Who entered before another
-    /// that reaches as far makes nobody wait longer and is left out.
+    /// that reaches as far makes no member wait longer and is left out.
     steps: Vec<(u32, u64)>,
 }
 

@@ -70,7 +70,7 @@ fn is_text(field: &[u8]) -> bool {
 }
 
 /// The field at the start of `rest`, for a message; what is no text is not shown. `cut` says that the
-/// line goes on after `rest`.
+/// line continues after `rest`.
 pub(super) fn quote(rest: &[u8], cut: bool) -> String {
     match rest.first() {
         None => "the end of the file".into(),

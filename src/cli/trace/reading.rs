@@ -61,7 +61,7 @@ impl ReadingArgs {
         }
     }
 
-    /// Says which options are for traces of other formats than `format`, that of the trace at `path`. A speed concerns
+    /// Says which options are for traces of other formats than `format`, the format of the trace at `path`. A speed concerns
     /// every trace that becomes TI, too.
     pub(super) fn warn_of_unused(&self, path: &Path, format: &str, becomes_ti: bool) {
         let options = [

@@ -134,7 +134,7 @@ struct Sliced {
     input: Input,
     /// The files of the trace besides the one by which it is given.
     parts: Vec<PathBuf>,
-    /// The VEF is in a file without a name, whose lines nobody can look up.
+    /// The VEF is in a file without a name, whose lines can't be looked up.
     hidden: bool,
     /// The losses of the conversion to VEF.
     losses: Vec<String>,

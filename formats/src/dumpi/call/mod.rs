@@ -1,7 +1,7 @@
 //! The calls of MPI functions that a file can have, each with its arguments.
 //!
 //! Variants are called as the functions are, fields as the MPI standard calls the arguments. Functions with the same
-//! arguments share a type: those of `MPI_Bsend` are a [`Send`] too. Output arguments have the value that they got.
+//! arguments share a type: `MPI_Bsend` has a [`Send`] too. Output arguments have the value that they got.
 //! Flags are numbers as in C: 0 is false.
 //!
 //! An argument that ranks write differently, or some do not write at all, is an [`Option`]: the arguments that MPI reads

@@ -2,7 +2,7 @@
 //!
 //! An error is what keeps a replay from knowing what the program did: a file that can't be parsed, calls that the footer
 //! counts and the file lacks, peers that do not exist, datatypes without a size. A warning is what recorders write of sound
-//! programs too: handles of functions that they do not intercept (those of MPI-3), clocks that were set back.
+//! programs too: handles of functions that they do not intercept (MPI-3), clocks that were set back.
 
 mod rank;
 

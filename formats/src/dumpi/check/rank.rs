@@ -134,7 +134,7 @@ impl RankCheck {
         {
             self.requests.insert(request);
         }
-        // Beyond that number nobody knows.
+        // Beyond that number it is unknown.
         if self.requests.len() >= MAX_REQUESTS {
             return;
         }
@@ -154,7 +154,7 @@ impl RankCheck {
         }
     }
 
-    /// The files are those of the program: as many as it has ranks, each of the rank in its name.
+    /// The files belong to the program: as many as it has ranks, each of the rank in its name.
     fn world(&mut self, call: &Call<'_>, check: &mut Check) {
         match call {
             Call::CommSize(c)

@@ -1,6 +1,6 @@
 //! The files in a tar archive.
 //!
-//! Of a plain archive they are read in place; those of others are written to a file without a name. The archive is
+//! Of a plain archive they are read in place; files of other archives are written to a file without a name. The archive is
 //! read entry by entry as it is: whatever it says of itself, at most 64 KiB of it are in memory.
 
 use std::fs::File;

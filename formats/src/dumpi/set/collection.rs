@@ -153,7 +153,7 @@ impl Collection {
         Ok((set.into_values().collect(), metafile))
     }
 
-    /// Leaves out files that are only called like those of a recorder.
+    /// Leaves out files that only have a name like the files of a recorder.
     fn drop_others(&mut self) -> Result<(), Error> {
         let open = Open::default();
         let mut others = Vec::new();

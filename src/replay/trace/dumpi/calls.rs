@@ -209,7 +209,7 @@ impl Caller {
         RequestId(self.next_request)
     }
 
-    /// Operations that nobody waits for.
+    /// Operations that no other one waits for.
     fn forget(&mut self, requests: Vec<RequestId>) -> Result<(), Problem> {
         if requests.is_empty() {
             Ok(())
@@ -304,7 +304,7 @@ impl Caller {
         Ok(posted.then_some(id))
     }
 
-    /// Sends a message; false if it is to nobody.
+    /// Sends a message; false if it has no receiver.
     fn send(
         &mut self,
         message: &Envelope,

@@ -421,7 +421,7 @@ impl Resolver {
         })
     }
 
-    /// When nobody can go on.
+    /// When no rank can continue.
     fn finish(self) -> Result<Constructed, Box<Problem>> {
         let n = self.walkers.len() as u32;
         match RankId::all(n).find(|&rank| self.event(rank).is_some()) {

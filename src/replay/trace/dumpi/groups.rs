@@ -1,4 +1,4 @@
-//! Groups of ranks, as a rank makes them: it needs nobody else for that.
+//! Groups of ranks, as a rank makes them: it needs no other rank for that.
 
 use crate::program::RankId;
 use flitwise_formats::dumpi::{Comm, Group};
@@ -13,7 +13,7 @@ pub(super) type Members = Arc<[RankId]>;
 pub(super) enum Making {
     /// The members of a communicator, or those on its other side.
     Of { comm: Comm, remote: bool },
-    /// All of the first, then those of the second that are not in it.
+    /// All of the first, then the members of the second that are not in it.
     Union([Group; 2]),
     /// Those of the first that are in the second.
     Intersection([Group; 2]),

@@ -62,7 +62,7 @@ pub(super) enum Construction {
         nodes: i32,
     },
     Between(Between),
-    /// Both sides of a communicator between groups; those who say `high` come last.
+    /// Both sides of a communicator between groups; ranks that say `high` come last.
     Merge {
         of: Comm,
         high: bool,

@@ -5,7 +5,7 @@ use flitwise_formats::dumpi::Request;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
-/// Operations behind one number that are remembered: what is in front of so many was completed by calls that the
+/// Operations behind one number that are remembered: the operations in front of these were completed by calls that the
 /// recorder left out.
 const MOST_BEHIND_ONE: usize = 1 << 16;
 

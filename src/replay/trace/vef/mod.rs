@@ -49,7 +49,7 @@ pub struct VefProgram<'a> {
     whole: HashMap<u64, (Arc<Collective>, usize)>,
     /// Messages that records wait to receive.
     awaited: Arc<Awaited>,
-    /// Of the messages that several records wait for, those of which one was asked for.
+    /// Of the messages that several records wait for, the ones of which one was asked for.
     waited: IdSet,
     stop: StopCheck<'a>,
 }
