@@ -50,18 +50,20 @@ enum Keyword {
 }
 
 fn keyword(token: &Token<'_>) -> Option<Keyword> {
+    const KEYWORDS: [(&str, Keyword); 6] = [
+        ("strict", Keyword::Strict),
+        ("graph", Keyword::Graph),
+        ("digraph", Keyword::Digraph),
+        ("node", Keyword::Node),
+        ("edge", Keyword::Edge),
+        ("subgraph", Keyword::Subgraph),
+    ];
     let Token::Word(word) = token else {
         return None;
     };
-    Some(match () {
-        () if word.eq_ignore_ascii_case("strict") => Keyword::Strict,
-        () if word.eq_ignore_ascii_case("graph") => Keyword::Graph,
-        () if word.eq_ignore_ascii_case("digraph") => Keyword::Digraph,
-        () if word.eq_ignore_ascii_case("node") => Keyword::Node,
-        () if word.eq_ignore_ascii_case("edge") => Keyword::Edge,
-        () if word.eq_ignore_ascii_case("subgraph") => Keyword::Subgraph,
-        () => return None,
-    })
+    let mut keywords = KEYWORDS.into_iter();
+    let (_, keyword) = keywords.find(|(name, _)| word.eq_ignore_ascii_case(name))?;
+    Some(keyword)
 }
 
 /// True for a word that means something by itself, so that a name like it needs quotation marks.
