@@ -51,7 +51,7 @@ pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
     print(&text)
 }
 
-/// Smallest and largest message of class `i` of [`Info::sizes`].
+/// Smallest and largest message of class `i` of [`Traffic::sizes`].
 fn size_class(i: usize) -> (u64, u64) {
     match i {
         0 => (0, 0),

@@ -325,8 +325,10 @@ pub fn is_trace_directory(dir: &Path) -> bool {
 /// The format of the trace in the directory `dir`; `None` if it is no directory, or has no trace.
 #[must_use]
 pub fn format_of_directory(dir: &Path) -> Option<&'static dyn TraceFormat> {
-    let mut formats = FORMATS.into_iter().filter(|_| dir.is_dir());
-    formats.find(|format| format.finds(dir))
+    if !dir.is_dir() {
+        return None;
+    }
+    FORMATS.into_iter().find(|format| format.finds(dir))
 }
 
 /// The format of the file at `path`, whose unpacked content begins with `head`. VEF says what is wrong with a file

@@ -18,10 +18,10 @@ mod verdict;
 use crate::agreement::{Disagreement, compare};
 use crate::program::{Program, RankId, StopCheck};
 use crate::trace::{
-    self, Agreement, ComputeTime, QUOTED, Reading, Summary, TraceFile, TraceFormat, Verdict,
+    self, Agreement, ComputeTime, Reading, Summary, TraceFile, TraceFormat, Verdict,
 };
 use anyhow::{Context, bail};
-use flitwise_formats::dumpi::{Check, Record, Set, check_seen};
+use flitwise_formats::dumpi::{Record, Set, check_seen};
 use flitwise_formats::place::Place;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
@@ -68,7 +68,8 @@ impl TraceFormat for Dumpi {
             return Ok(None);
         };
         if !check.is_clean() {
-            bail!(refusal(&set, &check));
+            let errors = verdict::located(&set, &check.errors, check.error_total);
+            bail!(trace::refusal(&errors));
         }
         if full {
             bail!(
@@ -93,18 +94,6 @@ impl TraceFormat for Dumpi {
     fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
         verdict::verdict(input)
     }
-}
-
-/// Why a trace is refused.
-#[cold]
-fn refusal(set: &Set, check: &Check) -> String {
-    let errors = check.errors.iter().take(QUOTED);
-    let mut lines: Vec<String> = errors.map(|problem| problem.of(set).to_string()).collect();
-    let more = check.error_total.saturating_sub(lines.len() as u64);
-    if more > 0 {
-        lines.push(format!("and {more} more errors"));
-    }
-    lines.join("\n")
 }
 
 /// A trace that checked clean.

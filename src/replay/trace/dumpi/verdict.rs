@@ -15,13 +15,9 @@ use flitwise_formats::{Error, Problem, Problems};
 pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
     let set = uninterrupted(|go_on| Set::of_input(input, go_on))?;
     let found = uninterrupted(|go_on| check_seen(&set, &mut |_, _| {}, go_on))?;
-    let located = |problems: &[dumpi::Problem], total| Problems {
-        first: problems.iter().map(|problem| problem.of(&set)).collect(),
-        total,
-    };
     let mut verdict = Verdict {
-        errors: located(&found.errors, found.error_total),
-        warnings: located(&found.warnings, found.warnings.len() as u64),
+        errors: located(&set, &found.errors, found.error_total),
+        warnings: located(&set, &found.warnings, found.warnings.len() as u64),
         ..Verdict::default()
     };
     let mut counts = vec![
@@ -51,6 +47,12 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
     }
     verdict.counts = Some(counts);
     Ok(verdict)
+}
+
+/// The problems in the files of `set`, of `total` ones.
+pub(super) fn located(set: &Set, first: &[dumpi::Problem], total: u64) -> Problems {
+    let first = first.iter().map(|problem| problem.of(set)).collect();
+    Problems { first, total }
 }
 
 fn one(problem: Problem) -> Problems {
