@@ -1,19 +1,9 @@
 //! The words and signs of a DOT text.
 
-use crate::grammar::{self, expect, fault, run};
 use crate::line_error::{LineError, error};
 use crate::quote::{cut, quoted};
-use memchr::memchr_iter;
-use nom::Parser;
-use nom::branch::alt;
-use nom::bytes::complete::{is_not, tag, take_till, take_until, take_while1};
-use nom::character::complete::{anychar, char, one_of, satisfy};
-use nom::combinator::{eof, opt, peek, recognize, value};
-use nom::multi::{fold_many0, many0_count};
-use nom::sequence::{delimited, preceded};
+use memchr::{memchr, memchr_iter, memchr2, memmem};
 use std::borrow::Cow;
-
-type Parsed<'a, T> = grammar::Parsed<&'a str, T, String>;
 
 /// A word or a sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,119 +39,170 @@ impl Token<'_> {
 /// Cuts a text into tokens.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
-    rest: &'a str,
-    /// Line of the rest, from 1.
+    text: &'a str,
+    at: usize,
+    /// Line of `at`, from 1.
     line: usize,
 }
 
 impl<'a> Lexer<'a> {
     pub fn new(text: &'a str) -> Self {
-        let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Self { rest, line: 1 }
+        let at = if text.starts_with('\u{feff}') { 3 } else { 0 };
+        Self { text, at, line: 1 }
     }
 
     /// The next token, and its line.
     pub fn next(&mut self) -> Result<(Token<'a>, usize), LineError> {
-        self.step(blanks)?;
+        self.skip()?;
         let line = self.line;
-        Ok((self.step(token)?, line))
-    }
-
-    fn step<T>(&mut self, parser: fn(&'a str) -> Parsed<'a, T>) -> Result<T, LineError> {
-        let text = self.rest;
-        let line_of = |rest: &str| {
-            let passed = &text.as_bytes()[..text.len() - rest.len()];
-            self.line + memchr_iter(b'\n', passed).count()
+        let bytes = self.text.as_bytes();
+        let Some(&first) = bytes.get(self.at) else {
+            return Ok((Token::End, line));
         };
-        match run(parser, text) {
-            Ok((rest, found)) => {
-                (self.line, self.rest) = (line_of(rest), rest);
-                Ok(found)
+        let second = bytes.get(self.at + 1).copied().unwrap_or(0);
+        let token = match (first, second) {
+            (b'"', _) => Token::Text(self.quoted()?),
+            (b'<', _) => Token::Text(self.in_angles()?),
+            (b'-', b'>') => self.sign(2, Token::Arrow),
+            (b'-', b'-') => self.sign(2, Token::Line),
+            (b'{' | b'}' | b'[' | b']' | b';' | b',' | b'=' | b':' | b'+', _) => {
+                self.sign(1, Token::Sign(char::from(first)))
             }
-            Err(fault) => error(line_of(fault.rest), fault.expected),
+            (b'-', b'0'..=b'9' | b'.') => Token::Word(self.word(1)?),
+            _ if is_word(first) => Token::Word(self.word(0)?),
+            _ => return self.odd_sign(),
+        };
+        Ok((token, line))
+    }
+
+    #[cold]
+    fn odd_sign<T>(&self) -> Result<T, LineError> {
+        let sign = self.text[self.at..].chars().next().unwrap_or(' ');
+        error(
+            self.line,
+            format!(
+                "{} is no part of the DOT language here; put names with signs into quotation marks",
+                quoted(sign.encode_utf8(&mut [0; 4]))
+            ),
+        )
+    }
+
+    fn sign(&mut self, length: usize, token: Token<'a>) -> Token<'a> {
+        self.at += length;
+        token
+    }
+
+    /// Skips blanks and comments.
+    fn skip(&mut self) -> Result<(), LineError> {
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            let rest = &bytes[self.at..];
+            match byte {
+                b'\n' => {
+                    self.line += 1;
+                    self.at += 1;
+                }
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.at += 1,
+                b'#' => self.at += memchr(b'\n', rest).unwrap_or(rest.len()),
+                b'/' if rest.starts_with(b"//") => {
+                    self.at += memchr(b'\n', rest).unwrap_or(rest.len());
+                }
+                b'/' if rest.starts_with(b"/*") => {
+                    let Some(end) = memmem::find(&rest[2..], b"*/") else {
+                        return error(self.line, "a comment `/*` without its `*/`");
+                    };
+                    self.pass(end + 4);
+                }
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on by `length` bytes, which may hold line feeds.
+    fn pass(&mut self, length: usize) {
+        let passed = &self.text.as_bytes()[self.at..self.at + length];
+        self.line += memchr_iter(b'\n', passed).count();
+        self.at += length;
+    }
+
+    fn word(&mut self, sign: usize) -> Result<&'a str, LineError> {
+        let rest = &self.text.as_bytes()[self.at + sign..];
+        let length = rest.iter().position(|&byte| !is_word(byte));
+        let end = self.at + sign + length.unwrap_or(rest.len());
+        let word = &self.text[self.at..end];
+        self.at = end;
+        // Graphviz takes `sw-1` for two names; whoever writes it means one.
+        match self.text.as_bytes()[end..] {
+            [b'-', next, ..] if !matches!(next, b'>' | b'-') => self.odd_sign(),
+            _ => Ok(word),
         }
     }
-}
 
-/// Blanks and comments.
-fn blanks(text: &str) -> Parsed<'_, ()> {
-    const BLANKS: &[char] = &['\n', ' ', '\t', '\r', '\x0b', '\x0c'];
-    let line = recognize((alt((tag("#"), tag("//"))), take_till(|c| c == '\n')));
-    let block = recognize((tag("/*"), take_until("*/"), tag("*/")));
-    let block = expect(block, |_| "a comment `/*` without its `*/`".to_owned());
-    let block = preceded(peek(tag("/*")), block);
-    let blanks = take_while1(|c| BLANKS.contains(&c));
-    value((), many0_count(alt((blanks, line, block)))).parse(text)
-}
-
-fn token(text: &str) -> Parsed<'_, Token<'_>> {
-    alt((
-        word.map(Token::Word),
-        one_of("{}[];,=:+").map(Token::Sign),
-        text_in_quotes.map(Token::Text),
-        value(Token::Arrow, tag("->")),
-        value(Token::Line, tag("--")),
-        text_in_angles.map(|text| Token::Text(Cow::Borrowed(text))),
-        value(Token::End, eof),
-        odd_sign,
-    ))
-    .parse(text)
-}
-
-/// A name without quotation marks, a keyword or a number.
-fn word(text: &str) -> Parsed<'_, &str> {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.' || !c.is_ascii();
-    let minus = (char('-'), peek(satisfy(|c| c.is_ascii_digit() || c == '.')));
-    let (rest, word) = recognize((opt(minus), take_while1(is_word))).parse(text)?;
-    // Graphviz takes `sw-1` for two names; whoever writes it means one.
-    match rest.as_bytes() {
-        [b'-', next, ..] if !matches!(next, b'>' | b'-') => odd_sign(rest),
-        _ => Ok((rest, word)),
-    }
-}
-
-/// A text in quotation marks, which borrows unless it has an escape.
-fn text_in_quotes(text: &str) -> Parsed<'_, Cow<'_, str>> {
-    let escape = alt((
-        value("\"", tag("\\\"")),
-        value("\\", tag("\\\\")),
-        value("", alt((tag("\\\n"), tag("\\\r\n")))),
-        recognize((char('\\'), anychar)),
-    ));
-    let pieces = fold_many0(
-        alt((is_not("\"\\"), escape)),
-        Cow::default,
-        |text, piece| text + piece,
-    );
-    let closed = delimited(char('"'), pieces, char('"'));
-    let unclosed = |_| "a text without its closing quotation mark".to_owned();
-    preceded(peek(char('"')), expect(closed, unclosed)).parse(text)
-}
-
-/// The text in angle brackets, which may be nested.
-fn text_in_angles(text: &str) -> Parsed<'_, &str> {
-    peek(char('<')).parse(text)?;
-    let mut depth = 0usize;
-    let end = text.find(|c| {
-        match c {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            _ => {}
+    /// A text in quotation marks, which borrows unless it has an escape.
+    fn quoted(&mut self) -> Result<Cow<'a, str>, LineError> {
+        let start = self.at + 1;
+        let rest = &self.text[start..];
+        let unclosed = || error(self.line, "a text without its closing quotation mark");
+        let mut owned = String::new();
+        let (mut kept, mut at) = (0, 0);
+        loop {
+            let Some(found) = memchr2(b'"', b'\\', &rest.as_bytes()[at..]) else {
+                return unclosed();
+            };
+            at += found;
+            if rest.as_bytes()[at] == b'"' {
+                break;
+            }
+            let after = &rest[at + 1..];
+            let Some(escaped) = after.chars().next() else {
+                return unclosed();
+            };
+            // How many bytes behind the backslash go with it, and how many of these stay.
+            let (dropped, length) = match escaped {
+                '"' | '\\' => (0, 1),
+                '\n' => (1, 1),
+                '\r' if after.starts_with("\r\n") => (2, 2),
+                other => {
+                    at += 1 + other.len_utf8();
+                    continue;
+                }
+            };
+            owned.push_str(&rest[kept..at]);
+            kept = at + 1 + dropped;
+            at += 1 + length;
         }
-        depth == 0
-    });
-    match end {
-        Some(end) => Ok((&text[end + 1..], &text[1..end])),
-        None => fault(text, "a text `<` without its closing `>`".to_owned()),
+        let text = match (kept, owned.is_empty()) {
+            (0, _) => Cow::Borrowed(&rest[..at]),
+            _ => {
+                owned.push_str(&rest[kept..at]);
+                Cow::Owned(owned)
+            }
+        };
+        self.pass(at + 2);
+        Ok(text)
+    }
+
+    /// What stands between angle brackets, which may be nested.
+    fn in_angles(&mut self) -> Result<Cow<'a, str>, LineError> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let mut depth = 0usize;
+        for (at, &byte) in rest.iter().enumerate() {
+            match byte {
+                b'<' => depth += 1,
+                b'>' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                let text = &self.text[self.at + 1..self.at + at];
+                self.pass(at + 1);
+                return Ok(Cow::Borrowed(text));
+            }
+        }
+        error(self.line, "a text `<` without its closing `>`")
     }
 }
 
-#[cold]
-fn odd_sign<T>(text: &str) -> Parsed<'_, T> {
-    let (_, sign) = anychar(text)?;
-    let shown = quoted(sign.encode_utf8(&mut [0; 4])).to_string();
-    let message = format!(
-        "{shown} is no part of the DOT language here; put names with signs into quotation marks"
-    );
-    fault(text, message)
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.' || byte >= 0x80
 }

@@ -1,13 +1,9 @@
 //! Reads forwarding tables: `opensm-lfts.dump`, the output of `dump_fts` (`dump_lfts`), `ibdiagnet.fdbs` and
 //! `opensm.fdbs`.
 
-use super::{Parsed, after, hex, number, word};
+use super::{after, hex};
 use crate::limits::MAX_FORWARDING_ENTRIES;
 use crate::line_error::{LineError, error};
-use nom::Parser;
-use nom::branch::alt;
-use nom::combinator::{map_opt, value, verify};
-use nom::sequence::preceded;
 use std::collections::BTreeMap;
 
 /// Forwarding tables of switches, by GUID.
@@ -99,7 +95,7 @@ impl ForwardingReader {
         self.lines += 1;
         let number = u32::try_from(self.lines).unwrap_or(u32::MAX);
         if line.starts_with("0x") {
-            let (Ok((_, (lid, port))), Some((_, table))) = (row(line), &mut self.current) else {
+            let (Some((lid, port)), Some((_, table))) = (row(line), &mut self.current) else {
                 return error(
                     self.lines,
                     "no entry of a table: write `0x0001 005`, LID and port, below the heading of a switch",
@@ -166,13 +162,16 @@ fn heading(line: &str) -> Option<Option<u64>> {
 
 /// An entry, of which ibdiagnet separates the columns by colons; `None` as the port of an LID that ibdiagnet calls
 /// unreachable.
-fn row(line: &str) -> Parsed<'_, (u16, Option<u8>)> {
-    let lid = map_opt(word, |lid| u16::try_from(hex(lid)?).ok());
-    let port = || number.map(Some);
-    let unreachable = value(None, verify(word, |word: &str| word == "UNREACHABLE"));
-    let colon = verify(word, |word: &str| word == ":");
-    let column = preceded(colon, alt((unreachable, port())));
-    (lid, alt((column, port()))).parse(line)
+fn row(line: &str) -> Option<(u16, Option<u8>)> {
+    let mut words = line.split_whitespace();
+    let lid = u16::try_from(hex(words.next()?)?).ok()?;
+    match words.next()? {
+        ":" => match words.next()? {
+            "UNREACHABLE" => Some((lid, None)),
+            port => Some((lid, Some(port.parse().ok()?))),
+        },
+        port => Some((lid, Some(port.parse().ok()?))),
+    }
 }
 
 #[cfg(test)]
