@@ -4,7 +4,6 @@ use anyhow::{Context, Result, bail, ensure};
 use flitwise::config::{Plan, load};
 use flitwise::results::result_json;
 use flitwise::run::{Control, Status, run_plan};
-use serde_json::Value;
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -187,32 +186,34 @@ fn rows(plan: &Plan, key: &str) -> Result<String> {
         "{:?}",
         result.main.status
     );
-    let json = result_json(plan, &result);
-    let point = &json["curve"][0];
-    let text = |value: &Value| match value {
-        Value::Null => String::new(),
-        value => value.to_string(),
-    };
-    let warm_up = point["warm_up_ticks"].as_u64().unwrap_or(0);
-    let warm_up_us = plan.experiment.fabric.units.tick.ps(warm_up) as f64 / 1e6;
+    let curve = result_json(plan, &result).curve;
+    let point = curve.first().context("the result has no load")?;
+    let or_empty = |value: Option<f64>| value.map_or_else(String::new, json);
+    let warm_up_us = plan.experiment.fabric.units.tick.ps(point.warm_up_ticks) as f64 / 1e6;
     let mut rows = String::new();
-    for level in &plan.experiment.fabric.qos.service_levels {
-        let sl = &point["service_levels"][&level.name];
+    for (name, sl) in &point.service_levels.0 {
         let cells = [
             key.to_owned(),
-            level.name.clone(),
+            name.clone(),
             warm_up_us.to_string(),
-            text(&point["steady"]),
-            text(&point["saturated"]),
-            text(&point["offered_flits_per_cycle_per_nic"]),
-            text(&point["accepted_flits_per_cycle_per_nic"]),
-            text(&point["accepted_interval"]["half_width"]),
-            text(&sl["accepted_flits_per_cycle_per_nic"]),
-            text(&sl["share"]),
-            text(&sl["end_to_end_ns"]["mean"]),
-            text(&sl["network_ns"]["mean"]),
+            point
+                .steady
+                .map_or_else(String::new, |steady| steady.to_string()),
+            point.saturated.to_string(),
+            json(point.offered_flits_per_cycle_per_nic),
+            json(point.accepted_flits_per_cycle_per_nic),
+            or_empty(point.accepted_interval.map(|of| of.half_width)),
+            json(sl.accepted_flits_per_cycle_per_nic),
+            json(sl.share),
+            or_empty(sl.end_to_end_ns.map(|of| of.mean)),
+            or_empty(sl.network_ns.map(|of| of.mean)),
         ];
         rows += &(cells.join(",") + "\n");
     }
     Ok(rows)
+}
+
+/// A number as it is in results.
+fn json(value: f64) -> String {
+    serde_json::Value::from(value).to_string()
 }

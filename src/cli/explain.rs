@@ -75,7 +75,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         None => None,
     };
     let text = match args.json {
-        true => for_output(&result_json(&plan, &result)["explanation"]),
+        true => for_output(&result_json(&plan, &result).explanation.flatten())?,
         false => {
             let against = against.as_ref().map(|(plan, result)| (*plan, result));
             explanation_page(&plan, &result, against)

@@ -21,6 +21,7 @@ mod trace;
 use clap::{Parser, Subcommand};
 use flitwise::config::ConfigError;
 use flitwise::run::RunError;
+use serde::Serialize;
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -193,6 +194,17 @@ fn tell(line: fmt::Arguments<'_>) {
 }
 
 /// Writes results to standard output; a reader that has gone away is no error.
+/// A document as JSON with indentation, and a newline.
+fn json_text(document: &impl Serialize) -> Result<String, CliError> {
+    let text = serde_json::to_string_pretty(document).map_err(unwritable)?;
+    Ok(text + "\n")
+}
+
+/// The error of a document that JSON cannot express.
+fn unwritable(error: serde_json::Error) -> CliError {
+    CliError::Failed(format!("cannot write the results: {error}"))
+}
+
 fn print(text: &str) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -5,18 +5,19 @@ use super::out::{Part, Target};
 use super::progress::{Shown, estimate};
 use super::timeline::TimelineArgs;
 use super::{
-    CliError, bad_config, bare_trace, command_line, fabric, no_result, print, signal, tell,
-    threads, timeline,
+    CliError, bad_config, bare_trace, command_line, fabric, json_text, no_result, print, signal,
+    tell, threads, timeline, unwritable,
 };
 use anyhow::Context;
 use clap::Args;
 use flitwise::config::{self, Base, Experiment, Plan, Study, series_lacks};
+use flitwise::results::document::Document;
 use flitwise::results::{
     COMMAND_FILE, MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json,
     summary, write_distributions, write_link_files,
 };
 use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
-use serde_json::Value;
+use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -213,7 +214,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let written = part.map(write).transpose();
     // Printed as well if the files could not be written: a long run is not for nothing.
     let printed = match (args.json, args.quiet) {
-        (true, _) => print(&for_output(&json)),
+        (true, _) => print(&for_output(&json)?),
         (false, false) => print(&text),
         (false, true) => Ok(()),
     };
@@ -238,7 +239,7 @@ fn write(
     series: Option<SeriesFiles<'_>>,
     plan: &Plan,
     result: &RunResult,
-    json: &Value,
+    json: &Document,
     summary: &str,
 ) -> Result<Vec<String>, CliError> {
     let failed = |e: anyhow::Error| part.failed(format_args!("{e:#}"));
@@ -254,14 +255,14 @@ pub(super) fn write_result(
     dir: &Path,
     plan: &Plan,
     result: &RunResult,
-    json: &Value,
+    json: &Document,
     summary: &str,
 ) -> anyhow::Result<()> {
     let write = |name: &str, text: &str| {
         let written = std::fs::write(dir.join(name), text);
         written.with_context(|| format!("cannot write `{name}`"))
     };
-    write("result.json", &format!("{json:#}\n"))?;
+    write("result.json", &(serde_json::to_string_pretty(json)? + "\n"))?;
     write("summary.txt", summary)?;
     if plan.experiment.measure.is_some() {
         write("curve.csv", &curve_csv(plan, result)?)?;
@@ -275,11 +276,12 @@ pub(super) fn write_result(
 
 /// `result.json` as it goes to standard output: for people with indentation, for programs on one
 /// line.
-pub(super) fn for_output(json: &Value) -> String {
-    match std::io::stdout().is_terminal() {
-        true => format!("{json:#}\n"),
-        false => format!("{json}\n"),
+pub(super) fn for_output(json: &impl Serialize) -> Result<String, CliError> {
+    if std::io::stdout().is_terminal() {
+        return json_text(json);
     }
+    let text = serde_json::to_string(json).map_err(unwritable)?;
+    Ok(text + "\n")
 }
 
 /// The files of a result in a few words.

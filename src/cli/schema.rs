@@ -1,7 +1,9 @@
 //! `flitwise schema`: what the JSON that this program writes looks like, for other programs.
 
-use super::{CliError, print};
+use super::{CliError, json_text, print};
 use clap::{Args, ValueEnum};
+use flitwise::results::result_schema;
+use flitwise::study::study_schema;
 
 /// Arguments of `flitwise schema`.
 #[derive(Debug, Args)]
@@ -20,8 +22,8 @@ enum Document {
 }
 
 pub(super) fn run(args: &SchemaArgs) -> Result<(), CliError> {
-    print(match args.document {
-        Document::Result => include_str!("../../docs/schema/result.schema.json"),
-        Document::Study => include_str!("../../docs/schema/study.schema.json"),
-    })
+    print(&json_text(&match args.document {
+        Document::Result => result_schema(),
+        Document::Study => study_schema(),
+    })?)
 }

@@ -14,6 +14,7 @@ use crate::replay::trace::ComputeTime;
 use crate::results::TableFormat;
 use crate::units::Ratio;
 use flitwise_formats::quote::quoted;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -304,12 +305,13 @@ impl Plan {
 }
 
 /// What an experiment file says about itself, in words.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct About {
-    /// What it is called, on one line.
+    /// The name of the experiment, on one line.
     pub name: Option<String>,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
     /// Words to find it by, each once.
     pub tags: Vec<String>,

@@ -1,12 +1,12 @@
 //! The curve of an experiment without a job: latency and throughput over load, a point per run.
 
+use super::document::Status;
 use super::nic_rate::{NicRate, short};
 use super::{Interval, Latency, latency, load, per_slot, saturated, throughput, units_delivered};
 use crate::config::{Experiment, Plan};
 use crate::figure::tables::{Cell, Column, ColumnKind, CsvTable, batch_means};
-use crate::run::{LevelBatch, Measured, RunResult, Simulation, Status};
+use crate::run::{LevelBatch, Measured, RunResult, Simulation};
 use crate::units::TickLength;
-use serde_json::{Map, Value, json};
 
 /// The result of one run.
 pub(super) struct Point<'a> {
@@ -101,59 +101,6 @@ pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>
     result.curve.iter().filter_map(one).collect()
 }
 
-fn status(run: &Simulation) -> &'static str {
-    match run.status {
-        Status::Complete => "complete",
-        Status::Interrupted => "interrupted",
-        // Only runs with jobs end so.
-        Status::Saturated => "saturated",
-        Status::Stalled(_) => "stalled",
-    }
-}
-
-/// The points in the form of `result.json`.
-pub(super) fn curve_json(plan: &Plan, result: &RunResult) -> Vec<Value> {
-    let nic = NicRate::of(&plan.experiment);
-    let one = |point: &Point<'_>| {
-        let levels = point.levels.iter().map(|level| {
-            let value = json!({
-                "offered_flits_per_cycle_per_nic": level.offered,
-                "offered_gbit_per_s_per_nic": nic.gbit_per_s(level.offered),
-                "offered_gbyte_per_s_per_nic": nic.gbyte_per_s(level.offered),
-                "accepted_flits_per_cycle_per_nic": level.accepted,
-                "accepted_gbit_per_s_per_nic": nic.gbit_per_s(level.accepted),
-                "accepted_gbyte_per_s_per_nic": nic.gbyte_per_s(level.accepted),
-                "accepted_interval": level.accepted_interval,
-                "share": level.share,
-                "end_to_end_ns": level.end_to_end,
-                "end_to_end_interval_ns": level.end_to_end_interval,
-                "network_ns": level.network,
-                "network_interval_ns": level.network_interval,
-            });
-            (level.name.to_owned(), value)
-        });
-        json!({
-            "load": point.measured.load.to_string(),
-            "status": status(point.run),
-            "warm_up_ticks": point.measured.warm_up,
-            "steady": point.measured.steady,
-            "window_ticks": point.run.stats.ticks(),
-            "offered_flits_per_cycle_per_nic": point.offered,
-            "offered_gbit_per_s_per_nic": nic.gbit_per_s(point.offered),
-            "offered_gbyte_per_s_per_nic": nic.gbyte_per_s(point.offered),
-            "accepted_flits_per_cycle_per_nic": point.accepted,
-            "accepted_gbit_per_s_per_nic": nic.gbit_per_s(point.accepted),
-            "accepted_gbyte_per_s_per_nic": nic.gbyte_per_s(point.accepted),
-            "accepted_interval": point.accepted_interval,
-            "saturated": point.saturated,
-            "backlog_messages": point.run.backlog,
-            "congestion": point.run.stats.congestion.as_ref().map(super::json::congestion),
-            "service_levels": levels.collect::<Map<_, _>>(),
-        })
-    };
-    points(plan, result).iter().map(one).collect()
-}
-
 /// The columns of [`curve_csv`] before those with latencies.
 const LOADS: [Column<'static>; 10] = [
     Column::full("load", ColumnKind::Real),
@@ -207,7 +154,7 @@ fn csv_row<'a>(nic: NicRate, point: &Point<'a>, level: &Level<'a>) -> Vec<Cell<'
     let truth = |is: bool| Cell::Text(if is { "true" } else { "false" });
     let mut cells = vec![
         Cell::Real(point.measured.load.to_f64()),
-        Cell::Text(status(point.run)),
+        Cell::Text(Status::from(&point.run.status).name()),
         point.measured.steady.map_or(Cell::Empty, truth),
         truth(point.saturated),
         Cell::Real(point.offered),

@@ -1,12 +1,11 @@
 //! What a run costs in energy (`docs/energy.md`): how long links were in each power state, and the
 //! watts of the experiment.
 
-use super::{execution_time_ps, utilisation};
+use super::utilisation;
 use crate::config::Experiment;
 use crate::config::experiment::Power;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
-use crate::run::{Simulation, Status};
-use serde_json::{Value, json};
+use crate::run::Simulation;
 
 /// Shares below this one are what rounding leaves.
 const ROUNDING: f64 = 1e-12;
@@ -86,26 +85,6 @@ impl LinkEnergy {
         .map(|(ticks, watts)| ticks as f64 * tick_s * watts);
         all.idle_share = 1.0 - used / all.links.max(1) as f64;
         all
-    }
-
-    fn json(&self) -> Value {
-        let [up, down, waking, sleeping] = self.joules;
-        let ticks = self.ticks;
-        let all = (ticks.up + ticks.down + ticks.waking + ticks.sleeping).max(1) as f64;
-        let share = |ticks: u64| ticks as f64 / all;
-        json!({
-            "links": self.links,
-            "energy_j": self.total_j(),
-            "energy_by_state_j": { "up": up, "down": down, "waking": waking, "sleeping": sleeping },
-            "share_of_time": {
-                "up": share(ticks.up),
-                "down": share(ticks.down),
-                "waking": share(ticks.waking),
-                "sleeping": share(ticks.sleeping),
-            },
-            "wakes": ticks.wakes,
-            "idle_share": self.idle_share,
-        })
     }
 }
 
@@ -200,31 +179,6 @@ pub fn idle_share(experiment: &Experiment, stats: &FabricStats) -> f64 {
         .iter()
         .map(|link| utilisation(experiment, stats, link));
     1.0 - used.sum::<f64>() / stats.links.len().max(1) as f64
-}
-
-/// `energy` of `result.json`; null without `[power]`.
-pub(super) fn energy_json(experiment: &Experiment, run: &Simulation) -> Value {
-    let (Some(energy), Some(power)) = (Energy::of(experiment, run), &experiment.power) else {
-        return Value::Null;
-    };
-    let is_whole = run.status == Status::Complete && !experiment.jobs.is_empty();
-    let time_s = execution_time_ps(experiment, run) as f64 * 1e-12;
-    json!({
-        "policy": power.policy,
-        "total_j": energy.total_j(),
-        "links_j": energy.links_j(),
-        "switches_j": energy.switches_j,
-        "nics_j": energy.nics_j,
-        "links_always_up_j": energy.always_up_j,
-        "links_saved": energy.links_saved(),
-        "mean_watts": energy.total_j() / energy.seconds.max(f64::MIN_POSITIVE),
-        "delivered_bits": energy.delivered_bits,
-        "pj_per_bit": energy.pj_per_bit(),
-        "energy_delay_js": is_whole.then(|| energy.total_j() * time_s),
-        "idle_share": energy.idle_share(),
-        "switch_links": energy.switch_links.json(),
-        "host_links": energy.host_links.json(),
-    })
 }
 
 #[cfg(test)]

@@ -4,12 +4,9 @@ use super::split::last_job;
 use super::table::write_table;
 use super::{link_end, percent_of};
 use crate::config::{Experiment, Plan};
-use crate::explain::{
-    Culprit, CulpritShare, Explanation, LinkShare, Part, Parts, Source, phase_begin,
-};
+use crate::explain::{Culprit, Explanation, LinkShare, Part, Parts, Source, phase_begin};
 use crate::run::{RunResult, Simulation};
 use crate::units::{human_count, human_time};
-use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -17,25 +14,19 @@ use std::fmt::{self, Write};
 /// Rows of the tables that the page shows.
 const ROWS: usize = 10;
 
-/// The explanations of a result, as `docs/result.md` says; null if the run did not come to its end.
-pub(super) fn explanation_json(plan: &Plan, result: &RunResult) -> Value {
-    let one = |explained: &Explanation| {
-        let before = in_baseline(plan, result, explained.job);
-        job_json(&plan.experiment, &result.main, explained, before)
-    };
-    let all = result.main.explanation.as_ref();
-    json!(all.map(|all| all.iter().map(one).collect::<Vec<_>>()))
-}
-
 /// What a job is compared with.
 #[derive(Clone, Copy)]
-struct Before<'a> {
-    experiment: &'a Experiment,
-    explained: &'a Explanation,
+pub(super) struct Before<'a> {
+    pub experiment: &'a Experiment,
+    pub explained: &'a Explanation,
 }
 
 /// Job `job` of the experiment in its baseline.
-fn in_baseline<'a>(plan: &'a Plan, result: &'a RunResult, job: usize) -> Option<Before<'a>> {
+pub(super) fn in_baseline<'a>(
+    plan: &'a Plan,
+    result: &'a RunResult,
+    job: usize,
+) -> Option<Before<'a>> {
     let mut runs = plan.baselines.iter().zip(&result.baselines);
     runs.find_map(|(baseline, run)| {
         let &(_, other) = baseline.jobs.iter().find(|&&(main, _)| main == job)?;
@@ -62,90 +53,9 @@ fn explanation_of(run: &Simulation, job: usize) -> Option<&Explanation> {
     all.iter().find(|explained| explained.job == job)
 }
 
-fn parts_json(parts: &Parts) -> Value {
-    let one = |part: Part| (part.key().to_owned(), json!(parts.of(part)));
-    Value::Object(Part::ALL.map(one).into_iter().collect::<Map<_, _>>())
-}
-
-fn job_json(
-    experiment: &Experiment,
-    run: &Simulation,
-    explained: &Explanation,
-    before: Option<Before<'_>>,
-) -> Value {
-    let Explanation {
-        job,
-        total_ps,
-        parts,
-        messages,
-        late_partners,
-        late_partners_ps,
-        culprits,
-        links,
-        ranks,
-        collectives,
-        phases,
-    } = explained;
-    let culprit = |share: &CulpritShare| {
-        let (from, sl) = names(experiment, share.culprit);
-        json!({ "from": from, "sl": sl, "ps": share.ps })
-    };
-    let link = |share: &LinkShare| {
-        json!({
-            "from": link_end(share.from),
-            "to": far_end(run, share),
-            "queueing_ps": share.queueing_ps,
-            "credit_stalls_ps": share.credit_stalls_ps,
-            "waking_links_ps": share.waking_links_ps,
-            "throttling_ps": share.throttling_ps,
-            "inside_devices_ps": share.inside_devices_ps,
-        })
-    };
-    let ranks = ranks.iter();
-    let ranks = ranks.map(|share| json!({ "rank": share.rank, "parts": parts_json(&share.parts) }));
-    let collectives = collectives.iter();
-    let collectives =
-        collectives.map(|share| json!({ "name": share.name, "parts": parts_json(&share.parts) }));
-    let phases = (0..).zip(phases).map(|(number, parts)| {
-        let begin = |number| phase_begin(number, *total_ps);
-        json!({ "from_ps": begin(number), "to_ps": begin(number + 1), "parts": parts_json(parts) })
-    });
-    json!({
-        "job": experiment.jobs[*job].name,
-        "total_ps": total_ps,
-        "parts": parts_json(parts),
-        "messages": messages,
-        "late_partners": late_partners,
-        "late_partners_ps": late_partners_ps,
-        "culprits": culprits.iter().map(culprit).collect::<Vec<_>>(),
-        "links": links.iter().map(link).collect::<Vec<_>>(),
-        "ranks": ranks.collect::<Vec<_>>(),
-        "collectives": collectives.collect::<Vec<_>>(),
-        "phases": phases.collect::<Vec<_>>(),
-        "against_baseline": before.map(|before| difference_json(experiment, explained, before)),
-    })
-}
-
-/// What each part of `explained` is longer than in `before`; shorter if negative.
-fn difference_json(experiment: &Experiment, explained: &Explanation, before: Before<'_>) -> Value {
-    let one = |part: Part| {
-        let more = explained.parts.difference(&before.explained.parts, part);
-        (part.key().to_owned(), json!(signed(more)))
-    };
-    let culprits = culprits_more(experiment, explained, before);
-    let culprits = culprits
-        .iter()
-        .map(|(from, sl, ps)| json!({ "from": from, "sl": sl, "ps": signed(*ps) }));
-    json!({
-        "total_ps": signed(i128::from(explained.total_ps) - i128::from(before.explained.total_ps)),
-        "parts": Part::ALL.map(one).into_iter().collect::<Map<_, _>>(),
-        "culprits": culprits.collect::<Vec<_>>(),
-    })
-}
-
 /// For how much longer the packets of each were in the way than before, by name and service level, the
 /// largest difference first.
-fn culprits_more(
+pub(super) fn culprits_more(
     experiment: &Experiment,
     explained: &Explanation,
     before: Before<'_>,
@@ -167,13 +77,8 @@ fn culprits_more(
     more
 }
 
-/// A difference of times, which 64 bits hold: no run takes longer than 2⁶³ ps.
-fn signed(ps: i128) -> i64 {
-    i64::try_from(ps).unwrap_or(if ps < 0 { i64::MIN } else { i64::MAX })
-}
-
 /// Who sent the packets, and their service level.
-fn names(experiment: &Experiment, culprit: Culprit) -> (String, &str) {
+pub(super) fn names(experiment: &Experiment, culprit: Culprit) -> (String, &str) {
     let levels = &experiment.fabric.qos.service_levels;
     let level = levels.get(usize::from(culprit.sl));
     let from = match culprit.source {
@@ -187,7 +92,7 @@ fn names(experiment: &Experiment, culprit: Culprit) -> (String, &str) {
     (from, level.map_or("", |level| level.name.as_str()))
 }
 
-fn far_end(run: &Simulation, share: &LinkShare) -> Option<String> {
+pub(super) fn far_end(run: &Simulation, share: &LinkShare) -> Option<String> {
     let mut links = run.stats.links.iter();
     let link = links.find(|link| link.from == share.from)?;
     Some(link_end(link.to))

@@ -1,12 +1,12 @@
 //! Throughput and latency over the offered load, as `curve.svg` and the pages of reports draw them.
 
-use super::curve::curve_json;
+use super::document;
 use super::nic_rate::{NicRate, short};
 use super::titled;
 use crate::config::Plan;
 use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
 use crate::run::RunResult;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What the panel over all service levels is called.
 pub(crate) const ALL: &str = "all service levels";
@@ -29,7 +29,8 @@ pub(crate) struct Curve {
 
 /// The figure of a run without a job: throughput above latency.
 pub(super) fn curve_figure(plan: &Plan, result: &RunResult) -> Figure {
-    let points = curve_json(plan, result);
+    let points = document::curve(plan, result);
+    let points: Vec<Value> = points.iter().map(|point| json!(point)).collect();
     let chart = |measure| {
         let mut curves = curves(of_run("", &points, measure), measure);
         // A single run needs no legend.

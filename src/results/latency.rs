@@ -2,23 +2,29 @@
 
 use crate::fabric::stats;
 use crate::units::TickLength;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Latency of one kind, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Latency {
     /// Number of messages or packets.
     // `service_levels` of result.json has it.
     #[serde(skip)]
     pub count: u64,
-    /// Mean.
+    /// The mean, exact.
+    #[schemars(extend("unit" = "ns"))]
     pub mean: f64,
-    /// Median.
+    /// The median, three significant digits.
+    #[schemars(extend("unit" = "ns"))]
     pub p50: f64,
-    /// 99th percentile.
+    /// The 99th percentile, three significant digits.
+    #[schemars(extend("unit" = "ns"))]
     pub p99: f64,
-    /// Maximum.
+    /// The maximum, exact.
+    #[schemars(extend("unit" = "ns"))]
     pub max: f64,
 }
 

@@ -1,12 +1,11 @@
 //! The links of a run: which of them hold up packets, and which are busy.
 
 use super::table::write_table;
-use super::{link_end, link_end_named, utilisation};
+use super::{link_end_named, utilisation};
 use crate::config::Plan;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
 use crate::figure::tables::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use crate::units::human_time;
-use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::fmt;
 use std::path::Path;
@@ -35,7 +34,7 @@ pub fn busiest<'a>(plan: &Plan, stats: &'a FabricStats, n: usize) -> Vec<&'a Lin
 }
 
 /// Part of all waits of packets that is attributed to `link`.
-fn share(stats: &FabricStats, link: &LinkStats) -> f64 {
+pub(super) fn held_up_share(stats: &FabricStats, link: &LinkStats) -> f64 {
     let held_up = |link: &LinkStats| u128::from(link.held_up_ticks);
     let all: u128 = stats.links.iter().map(held_up).sum();
     held_up(link) as f64 / all.max(1) as f64
@@ -74,7 +73,7 @@ pub(super) fn write_links(
             rows.push(vec![
                 name(link),
                 held_up,
-                percent(share(stats, link)),
+                percent(held_up_share(stats, link)),
                 used(link),
                 stalled(link),
             ]);
@@ -91,56 +90,6 @@ pub(super) fn write_links(
         write_table(out, &rows)?;
     }
     Ok(())
-}
-
-/// `links` as data.
-pub(super) fn links_json(plan: &Plan, stats: &FabricStats, links: &[&LinkStats]) -> Value {
-    let tick = plan.experiment.fabric.units.tick;
-    let ns = |ticks: u64| tick.ns(ticks.into());
-    let one = |link: &&LinkStats| {
-        let LinkStats {
-            from,
-            to,
-            flits,
-            // For the utilisation.
-            units: _,
-            packets,
-            credit_wait_ticks,
-            queue_wait_ticks,
-            waited_ticks,
-            held_up_ticks,
-            states,
-        } = **link;
-        let mut value = json!({
-            "from": link_end(from),
-            "to": link_end(to),
-            "flits": flits,
-            "packets": packets,
-            "utilisation": utilisation(&plan.experiment, stats, link),
-            "credit_wait_ns": ns(credit_wait_ticks),
-            "queue_wait_ns": ns(queue_wait_ticks),
-            "waited_ns": ns(waited_ticks),
-            "held_up_ns": ns(held_up_ticks),
-            "held_up_share": share(stats, link),
-        });
-        if let Some(states) = states {
-            value["states_ns"] = json!({
-                "up": ns(states.up),
-                "down": ns(states.down),
-                "waking": ns(states.waking),
-                "sleeping": ns(states.sleeping),
-            });
-            value["wakes"] = states.wakes.into();
-        }
-        if let Some(names) = plan.experiment.fabric.topology.names() {
-            value["from_name"] = names.end_label(from).into();
-            value["from_guid"] = names.end_guid(from).into();
-            value["to_name"] = names.end_label(to).into();
-            value["to_guid"] = names.end_guid(to).into();
-        }
-        value
-    };
-    links.iter().map(one).collect()
 }
 
 /// Columns of `links.csv` (`docs/result.md`).

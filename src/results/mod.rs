@@ -2,13 +2,13 @@
 
 mod curve;
 pub(crate) mod distribution;
+pub mod document;
 mod dtable;
 pub mod energy;
 mod explain;
 pub(crate) mod figure;
 #[cfg(test)]
 mod form_tests;
-mod json;
 mod latency;
 mod links;
 pub(crate) mod nic_rate;
@@ -22,9 +22,9 @@ mod timeline;
 pub use crate::figure::tables::{Interval, MissingFeature, TableFormat, interval_95};
 pub use curve::curve_csv;
 pub use distribution::write_distributions;
+pub use document::{SCHEMA, result_json, result_schema};
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
 pub use explain::explanation_page;
-pub use json::{SCHEMA, result_json};
 pub use latency::{Latency, latency};
 pub use links::{busiest, culprits, write_link_files};
 pub use series::SeriesFiles;

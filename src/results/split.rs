@@ -6,6 +6,7 @@ use crate::fabric::held_up;
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::run::{RunResult, Simulation, Status};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Parts of the execution time of a job, which add up to it.
@@ -14,21 +15,23 @@ use serde::Serialize;
 /// unloaded fabric U, and the time on the ideal network I, contention is T − U, and latency and
 /// serialisation are U − I. Of I, the rank that ended last in the run computes C; the rest of I it waits
 /// for ranks that are late, or for messages inside its node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TimeSplit {
-    /// Computation of the rank that ended last, in picoseconds.
+    /// C: computation of the rank that ended last in the run, as `compute_ps` of the job.
     pub computing_ps: u64,
-    /// Waiting for ranks that are late even on an ideal network.
+    /// I − C: waiting for ranks that are late even if messages take no time; and messages inside a node.
     pub partners_ps: u64,
-    /// Latency of the fabric, and the time that the bytes of a message take on its links.
+    /// U − I: latency of the fabric, and the time that the bytes of a message take on its links.
     pub latency_and_serialisation_ps: u64,
-    /// Waiting for other messages: [`queueing_ps`](Self::queueing_ps) and
-    /// [`credit_stalls_ps`](Self::credit_stalls_ps).
+    /// T − U: waiting for other messages: for a link that is busy, or for credits. Messages of the same NIC count as others.
     pub contention_ps: u64,
-    /// Of the contention: waiting for links that other packets use.
+    /// Of T − U: contention for links that other packets used, or that were off or on their way up: [`explain`](explain.md)
+    /// tells these apart.
     pub queueing_ps: u64,
-    /// Of the contention: waiting for links that lack credits.
+    /// Of T − U: contention for links that lacked credits. T − U is divided as the waits of all packets of the run are,
+    /// `links[].waited_ns`: of each link the part *credit wait* / (*credit wait* + *time in use*).
     pub credit_stalls_ps: u64,
 }
 

@@ -37,8 +37,27 @@ pub(super) struct Group<'a> {
     pub point: usize,
     pub load: Option<&'a str>,
     pub rows: Vec<&'a RunRow>,
-    /// By measure.
-    pub means: Vec<Option<Mean>>,
+    pub means: Means,
+}
+
+/// A mean for each measure that has one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Means(Vec<(&'static str, Mean)>);
+
+impl Means {
+    /// `mean` of each measure.
+    fn of(metrics: &Metrics, mean: impl Fn(&Measure) -> Option<Mean>) -> Self {
+        let measures = metrics.measures.iter();
+        let known = measures.filter_map(|measure| Some((measure.column, mean(measure)?)));
+        Self(known.collect())
+    }
+
+    /// The mean of `measure`.
+    pub(super) fn get(&self, measure: &Measure) -> Option<Mean> {
+        let mut known = self.0.iter();
+        let found = known.find(|(column, _)| *column == measure.column);
+        found.map(|(_, mean)| *mean)
+    }
 }
 
 impl Group<'_> {
@@ -61,7 +80,7 @@ pub(super) fn groups<'a>(rows: &'a [RunRow], metrics: &Metrics) -> Vec<Group<'a>
                 point: row.point,
                 load: row.load.as_deref(),
                 rows: Vec::new(),
-                means: Vec::new(),
+                means: Means::default(),
             });
         }
         groups[index].rows.push(row);
@@ -78,7 +97,7 @@ pub(super) fn groups<'a>(rows: &'a [RunRow], metrics: &Metrics) -> Vec<Group<'a>
                     .collect::<Vec<_>>(),
             )
         };
-        group.means = metrics.measures.iter().map(mean).collect();
+        group.means = Means::of(metrics, mean);
     }
     groups
 }
@@ -91,8 +110,7 @@ pub(super) fn widest_interval(rows: &[&RunRow], metrics: &Metrics) -> Option<f64
     loads.dedup();
     let mut widest = 0.0_f64;
     for load in loads {
-        let measure = metrics.shown(load.is_some()).precise;
-        let column = metrics.measures[measure].column;
+        let column = metrics.shown(load.is_some()).precise.column;
         let of_load = rows.iter().filter(|row| row.load.as_deref() == load);
         let values: Vec<f64> = of_load.filter_map(|row| row.value(column)).collect();
         let interval = interval_95(&values)?;
@@ -111,8 +129,7 @@ pub(super) struct Difference<'a> {
     /// Index of the reference's group.
     pub reference: &'a Group<'a>,
     pub pairs: usize,
-    /// By measure.
-    pub means: Vec<Option<Mean>>,
+    pub means: Means,
 }
 
 /// The differences of all groups, axis by axis.
@@ -163,7 +180,7 @@ fn difference<'a>(
         axis,
         reference,
         pairs: pairs.len(),
-        means: metrics.measures.iter().map(over).collect(),
+        means: Means::of(metrics, over),
     }
 }
 
@@ -172,6 +189,11 @@ mod tests {
     use super::*;
     use crate::study::Value;
     use crate::study::metrics::SIMULATED;
+
+    fn measure(column: &str) -> &'static Measure {
+        let mut measures = SIMULATED.measures.iter();
+        measures.find(|one| one.column == column).unwrap()
+    }
 
     fn row(point: usize, seed: u64, time_ps: u64) -> RunRow {
         let mut row = RunRow::failed((point, seed), &SIMULATED, String::new(), String::new());
@@ -192,10 +214,10 @@ mod tests {
         let groups = groups(&rows, &SIMULATED);
         let found = difference(&groups[1], 0, &groups[0], &SIMULATED);
         assert_eq!(found.pairs, 2);
-        let percent = found.means[0].unwrap();
+        let percent = found.means.get(measure("execution_time_ps")).unwrap();
         assert!((percent.mean - 10.0).abs() < 1e-9 && percent.ci95.unwrap() < 1e-9);
-        assert_eq!(found.means[1], None);
-        let mean = groups[0].means[0].unwrap();
+        assert_eq!(found.means.get(measure("slowdown_ratio")), None);
+        let mean = groups[0].means.get(measure("execution_time_ps")).unwrap();
         assert!(mean.ci95.unwrap() > mean.mean);
     }
 
@@ -203,7 +225,7 @@ mod tests {
     fn one_seed_has_no_interval() {
         let rows = [row(0, 1, 1000)];
         let groups = groups(&rows, &SIMULATED);
-        let mean = groups[0].means[0].unwrap();
+        let mean = groups[0].means.get(measure("execution_time_ps")).unwrap();
         assert!((mean.mean - 1e-3).abs() < 1e-12 && mean.ci95.is_none());
         assert_eq!(widest_interval(&groups[0].rows, &SIMULATED), None);
         let same = [row(0, 1, 7), row(0, 2, 7)];

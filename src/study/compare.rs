@@ -92,15 +92,14 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
     header.push("pairs".to_owned());
     let metrics = metrics_of(&before, &after, dir, other)?;
     let shown = metrics.shown(loads);
-    let main = &metrics.measures[shown.precise];
+    let main = shown.precise;
     header.extend([
         format!("{}, first", main.title),
         format!("{}, second", main.title),
     ]);
     // Of loads as well: a slowdown that is not there is `-`.
-    let others: Vec<&Measure> = (metrics.shown.differences.iter())
-        .filter(|&&at| at != metrics.shown.precise)
-        .map(|&at| &metrics.measures[at])
+    let others: Vec<&Measure> = (metrics.shown.differences.iter().copied())
+        .filter(|measure| measure.column != metrics.shown.precise.column)
         .filter(|measure| !measure.optional || has(&before, measure.column))
         .collect();
     header.push("difference (%)".to_owned());

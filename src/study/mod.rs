@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod compare;
+mod document;
 mod estimate;
 mod execute;
 mod grid;
@@ -18,6 +19,7 @@ mod until;
 mod write;
 
 pub use compare::compare;
+pub use document::{SCHEMA, study_schema};
 pub use estimate::{Estimate, estimate};
 pub use execute::{Engine, Here, Prepared, StudyProgress, StudySnapshot, Unwatched};
 pub use grid::{Grid, Point};
@@ -25,4 +27,4 @@ pub use row::{BackgroundRow, JobRow, RowStatus, RunRow, Value};
 pub use tables::summary_text;
 pub use tasks::{StudyTask, TaskEnd, distinct_tasks, run_tasks};
 pub use until::Studied;
-pub use write::{SCHEMA, SLOWEST_RUN, TABLE_FILES, json_lines, write_tables};
+pub use write::{SLOWEST_RUN, TABLE_FILES, json_lines, write_tables};

@@ -2,7 +2,7 @@
 
 use super::metrics::Metrics;
 use crate::config::Plan;
-use crate::fabric::stats::Latency;
+use crate::fabric::stats;
 use crate::oblivious::MeanFigures;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
@@ -10,8 +10,8 @@ use crate::results::energy::{Energy, idle_share};
 use crate::results::nic_rate::NicRate;
 use crate::results::split::{last_job, reference_ps};
 use crate::results::{
-    baseline_time_ps, execution_time_ps, job_baseline, latency, per_slot, quotient, saturated,
-    slowdown, throughput, time_split,
+    Latency, TimeSplit, baseline_time_ps, execution_time_ps, job_baseline, latency, per_slot,
+    quotient, saturated, slowdown, throughput, time_split,
 };
 use crate::run::{Run, RunResult, Simulation, Status};
 use crate::units::Ratio;
@@ -78,26 +78,112 @@ impl RowStatus {
     }
 }
 
-/// Columns of [`JobRow::values`].
-pub(super) const JOB_COLUMNS: [(&str, bool); 9] = [
-    ("ranks_count", true),
-    ("execution_time_ps", true),
-    ("baseline_time_ps", true),
-    ("slowdown_ratio", false),
-    ("computing_ps", true),
-    ("messages_count", true),
-    ("bytes_count", true),
-    ("latency_mean_ns", false),
-    ("latency_p99_ns", false),
-];
+/// Names of columns, and whether their numbers are integers.
+pub(super) type Columns = &'static [(&'static str, bool)];
 
-/// Columns of [`BackgroundRow::values`].
-pub(super) const BACKGROUND_COLUMNS: [(&str, bool); 4] = [
-    ("created_messages_count", true),
-    ("delivered_messages_count", true),
-    ("offered_gbit_per_s", false),
-    ("accepted_gbit_per_s", false),
-];
+/// A type of numbers in tables.
+trait Number {
+    const IS_INTEGER: bool;
+}
+
+impl Number for u64 {
+    const IS_INTEGER: bool = true;
+}
+
+impl Number for f64 {
+    const IS_INTEGER: bool = false;
+}
+
+/// Defines the numbers of a kind of rows. The columns have the names of the fields.
+macro_rules! define_columns {
+    ($(#[$doc:meta])* $name:ident { $($column:ident: $number:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Default)]
+        pub(super) struct $name {
+            $($column: Option<$number>,)*
+        }
+
+        impl $name {
+            pub const COLUMNS: Columns =
+                &[$((stringify!($column), <$number as Number>::IS_INTEGER)),*];
+
+            fn values(&self) -> Vec<Value> {
+                vec![$(self.$column.into()),*]
+            }
+        }
+    };
+}
+
+define_columns! {
+    /// The numbers of a simulated run, or of one of its loads.
+    Simulated {
+        execution_time_ps: u64,
+        baseline_time_ps: u64,
+        slowdown_ratio: f64,
+        unloaded_time_ps: u64,
+        ideal_time_ps: u64,
+        computing_ps: u64,
+        partners_ps: u64,
+        latency_and_serialisation_ps: u64,
+        queueing_ps: u64,
+        credit_stalls_ps: u64,
+        messages_count: u64,
+        flit_hops_count: u64,
+        offered_gbit_per_s_per_nic: f64,
+        throughput_gbit_per_s_per_nic: f64,
+        latency_mean_ns: f64,
+        latency_p99_ns: f64,
+        latency_max_ns: f64,
+        saturated: u64,
+        packet_latency_mean_ns: f64,
+        link_idle_share: f64,
+        energy_j: f64,
+        energy_pj_per_bit: f64,
+        link_energy_saved: f64,
+    }
+}
+
+define_columns! {
+    /// The numbers of a static analysis.
+    Analysed {
+        bandwidth: f64,
+        fair_bandwidth: f64,
+        slowest_fair_bandwidth: f64,
+        sum_max_congestion: f64,
+        sum_max_host_links: f64,
+        delay: f64,
+        connections: f64,
+        lost: f64,
+        worst_congestion: u64,
+        worst_bound: u64,
+        mappings_count: u64,
+    }
+}
+
+define_columns! {
+    /// The numbers of a job.
+    JobNumbers {
+        ranks_count: u64,
+        execution_time_ps: u64,
+        baseline_time_ps: u64,
+        slowdown_ratio: f64,
+        computing_ps: u64,
+        messages_count: u64,
+        bytes_count: u64,
+        latency_mean_ns: f64,
+        latency_p99_ns: f64,
+    }
+}
+
+define_columns! {
+    /// The numbers of a background flow; rates are of all NICs together.
+    BackgroundNumbers {
+        created_messages_count: u64,
+        delivered_messages_count: u64,
+        offered_gbit_per_s: f64,
+        accepted_gbit_per_s: f64,
+    }
+}
 
 /// A run, or one of its loads.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,7 +280,7 @@ pub(super) fn rows(
                 point,
                 seed,
                 load: Some(load.to_string()),
-                values: numbers(status, metrics, || load_values(plan, run)),
+                values: numbers(status, metrics, || Simulated::of_load(plan, run).values()),
                 metrics,
                 status,
                 reason,
@@ -211,8 +297,8 @@ pub(super) fn rows(
         seed,
         load: None,
         values: numbers(status, metrics, || match &result.main.congestion {
-            Some(figures) => static_values(figures),
-            None => job_values(plan, result),
+            Some(figures) => Analysed::from(figures).values(),
+            None => Simulated::of_jobs(plan, result).values(),
         }),
         metrics,
         status,
@@ -250,129 +336,124 @@ fn numbers(
     }
 }
 
-/// In the order of [`STATIC`](super::metrics::STATIC).
-fn static_values(figures: &MeanFigures) -> Vec<Value> {
-    let whole = |value: Option<u32>| Value::from(value.map(u64::from));
-    vec![
-        Value::Real(figures.bandwidth),
-        figures.fair_bandwidth.into(),
-        figures.slowest_fair_bandwidth.into(),
-        Value::Real(figures.sum_max_congestion),
-        Value::Real(figures.sum_max_host_links),
-        figures.delay.into(),
-        Value::Real(figures.connections),
-        Value::Real(figures.lost),
-        whole(figures.worst_congestion),
-        whole(figures.worst_bound),
-        Value::Integer(figures.runs),
-    ]
+impl From<&MeanFigures> for Analysed {
+    fn from(figures: &MeanFigures) -> Self {
+        Self {
+            bandwidth: Some(figures.bandwidth),
+            fair_bandwidth: figures.fair_bandwidth,
+            slowest_fair_bandwidth: figures.slowest_fair_bandwidth,
+            sum_max_congestion: Some(figures.sum_max_congestion),
+            sum_max_host_links: Some(figures.sum_max_host_links),
+            delay: figures.delay,
+            connections: Some(figures.connections),
+            lost: Some(figures.lost),
+            worst_congestion: figures.worst_congestion.map(u64::from),
+            worst_bound: figures.worst_bound.map(u64::from),
+            mappings_count: Some(figures.runs),
+        }
+    }
 }
 
-/// In the order of [`SIMULATED`](super::metrics::SIMULATED).
-fn job_values(plan: &Plan, result: &RunResult) -> Vec<Value> {
-    let (experiment, run) = (&plan.experiment, &result.main);
-    let split = last_job(plan, run).and_then(|job| time_split(plan, result, job));
-    let part = |part: fn(&crate::results::TimeSplit) -> u64| Value::from(split.as_ref().map(part));
-    let outcomes = run.jobs.iter().flatten();
-    let mut values = vec![
-        Value::Integer(execution_time_ps(experiment, run)),
-        baseline_time_ps(plan, result).into(),
-        slowdown(plan, result).into(),
-        reference_ps(experiment, result.unloaded.as_ref()).into(),
-        reference_ps(experiment, result.ideal.as_ref()).into(),
-        part(|split| split.computing_ps),
-        part(|split| split.partners_ps),
-        part(|split| split.latency_and_serialisation_ps),
-        part(|split| split.queueing_ps),
-        part(|split| split.credit_stalls_ps),
-    ];
-    values.extend(traffic(plan, run, None));
-    values.extend(latencies(plan, outcomes.map(|outcome| &outcome.latency)));
-    values.push(Value::Integer(saturated(experiment, run).into()));
-    values.extend(links_and_energy(plan, run));
-    values
+impl Simulated {
+    /// The numbers of a run with jobs.
+    fn of_jobs(plan: &Plan, result: &RunResult) -> Self {
+        let (experiment, run) = (&plan.experiment, &result.main);
+        let split = last_job(plan, run).and_then(|job| time_split(plan, result, job));
+        let part = |part: fn(&TimeSplit) -> u64| split.as_ref().map(part);
+        let latencies = run.jobs.iter().flatten().map(|job| &job.latency);
+        Self {
+            execution_time_ps: Some(execution_time_ps(experiment, run)),
+            baseline_time_ps: baseline_time_ps(plan, result),
+            slowdown_ratio: slowdown(plan, result),
+            unloaded_time_ps: reference_ps(experiment, result.unloaded.as_ref()),
+            ideal_time_ps: reference_ps(experiment, result.ideal.as_ref()),
+            computing_ps: part(|split| split.computing_ps),
+            partners_ps: part(|split| split.partners_ps),
+            latency_and_serialisation_ps: part(|split| split.latency_and_serialisation_ps),
+            queueing_ps: part(|split| split.queueing_ps),
+            credit_stalls_ps: part(|split| split.credit_stalls_ps),
+            ..Self::of_run(plan, run, together(plan, latencies))
+        }
+    }
+
+    /// The numbers of a load.
+    fn of_load(plan: &Plan, run: &Simulation) -> Self {
+        let experiment = &plan.experiment;
+        let offered = run.background.iter().map(|flow| flow.units).sum();
+        let offered = per_slot(experiment, &run.stats, offered);
+        let levels = run.stats.service_levels.iter();
+        Self {
+            offered_gbit_per_s_per_nic: Some(NicRate::of(experiment).gbit_per_s(offered)),
+            ..Self::of_run(plan, run, together(plan, levels.map(|sl| &sl.end_to_end)))
+        }
+    }
+
+    /// The numbers that runs with and without jobs have. `messages`: the latency of messages.
+    fn of_run(plan: &Plan, run: &Simulation, messages: Option<Latency>) -> Self {
+        let experiment = &plan.experiment;
+        let accepted = throughput(experiment, &run.stats);
+        let levels = run.stats.service_levels.iter();
+        let packets = together(plan, levels.map(|sl| &sl.network));
+        let energy = Energy::of(experiment, run);
+        Self {
+            messages_count: Some(run.messages),
+            flit_hops_count: Some(run.stats.flit_hops),
+            throughput_gbit_per_s_per_nic: Some(NicRate::of(experiment).gbit_per_s(accepted)),
+            latency_mean_ns: messages.map(|l| l.mean),
+            latency_p99_ns: messages.map(|l| l.p99),
+            latency_max_ns: messages.map(|l| l.max),
+            saturated: Some(saturated(experiment, run).into()),
+            packet_latency_mean_ns: packets.map(|l| l.mean),
+            link_idle_share: Some(idle_share(experiment, &run.stats)),
+            energy_j: energy.map(|energy| energy.total_j()),
+            energy_pj_per_bit: energy.and_then(|energy| energy.pj_per_bit()),
+            link_energy_saved: energy.map(|energy| energy.links_saved()),
+            ..Self::default()
+        }
+    }
 }
 
-/// In the order of [`SIMULATED`](super::metrics::SIMULATED).
-fn load_values(plan: &Plan, run: &Simulation) -> Vec<Value> {
-    let experiment = &plan.experiment;
-    let offered = run.background.iter().map(|flow| flow.units).sum();
-    let offered = per_slot(experiment, &run.stats, offered);
-    let mut values = vec![Value::Empty; 10];
-    values.extend(traffic(plan, run, Some(offered)));
-    let levels = run.stats.service_levels.iter();
-    values.extend(latencies(plan, levels.map(|level| &level.end_to_end)));
-    values.push(Value::Integer(saturated(experiment, run).into()));
-    values.extend(links_and_energy(plan, run));
-    values
-}
-
-/// Latency of packets, idle share of links, and energy.
-fn links_and_energy(plan: &Plan, run: &Simulation) -> [Value; 5] {
-    let experiment = &plan.experiment;
-    let levels = run.stats.service_levels.iter();
-    let [packets, ..] = latencies(plan, levels.map(|level| &level.network));
-    let energy = Energy::of(experiment, run);
-    [
-        packets,
-        Value::Real(idle_share(experiment, &run.stats)),
-        energy.map(|energy| energy.total_j()).into(),
-        energy.and_then(|energy| energy.pj_per_bit()).into(),
-        energy.map(|energy| energy.links_saved()).into(),
-    ]
-}
-
-/// Messages, flit-hops, offered and accepted load.
-fn traffic(plan: &Plan, run: &Simulation, offered: Option<f64>) -> [Value; 4] {
-    let nic = NicRate::of(&plan.experiment);
-    [
-        Value::Integer(run.messages),
-        Value::Integer(run.stats.flit_hops),
-        offered.map(|load| nic.gbit_per_s(load)).into(),
-        Value::Real(nic.gbit_per_s(throughput(&plan.experiment, &run.stats))),
-    ]
-}
-
-/// Mean, 99th percentile and maximum of several distributions together.
-fn latencies<'a>(plan: &Plan, all: impl IntoIterator<Item = &'a Latency>) -> [Value; 3] {
-    let mut together = Latency::default();
+/// Several distributions of latencies as one.
+fn together<'a>(plan: &Plan, all: impl IntoIterator<Item = &'a stats::Latency>) -> Option<Latency> {
+    let mut together = stats::Latency::default();
     for one in all {
         together.merge(one);
     }
-    let found = latency(&together, plan.experiment.fabric.units.tick);
-    [
-        found.map(|l| l.mean).into(),
-        found.map(|l| l.p99).into(),
-        found.map(|l| l.max).into(),
-    ]
+    latency(&together, plan.experiment.fabric.units.tick)
 }
 
 fn job_rows(plan: &Plan, result: &RunResult) -> Vec<JobRow> {
-    let jobs = result.main.jobs.iter().enumerate();
-    let one = |(at, outcome): (usize, &JobOutcome)| {
+    let tick = plan.experiment.fabric.units.tick;
+    let one = |(at, outcome): (usize, &Option<JobOutcome>)| {
+        let outcome = outcome.as_ref()?;
         let baseline = job_baseline(plan, result, at).map(|other| other.execution_ps);
-        let slowdown = quotient(outcome.execution_ps, outcome.complete, baseline);
-        let [mean, p99, _] = latencies(plan, [&outcome.latency]);
-        JobRow {
+        let latency = latency(&outcome.latency, tick);
+        let numbers = JobNumbers {
+            ranks_count: Some(outcome.ranks.into()),
+            execution_time_ps: Some(outcome.execution_ps),
+            baseline_time_ps: baseline,
+            slowdown_ratio: quotient(outcome.execution_ps, outcome.complete, baseline),
+            computing_ps: Some(outcome.compute_ps),
+            messages_count: Some(outcome.messages),
+            bytes_count: Some(outcome.bytes),
+            latency_mean_ns: latency.map(|l| l.mean),
+            latency_p99_ns: latency.map(|l| l.p99),
+        };
+        Some(JobRow {
             job: outcome.name.clone(),
-            values: vec![
-                Value::Integer(outcome.ranks.into()),
-                Value::Integer(outcome.execution_ps),
-                baseline.into(),
-                slowdown.into(),
-                Value::Integer(outcome.compute_ps),
-                Value::Integer(outcome.messages),
-                Value::Integer(outcome.bytes),
-                mean,
-                p99,
-            ],
-        }
+            values: numbers.values(),
+        })
     };
-    jobs.filter_map(|(at, outcome)| Some(one((at, outcome.as_ref()?))))
+    result
+        .main
+        .jobs
+        .iter()
+        .enumerate()
+        .filter_map(one)
         .collect()
 }
 
-/// In the order of the experiment; rates are of all NICs together.
+/// The background flows in the order of the experiment.
 fn background_rows(plan: &Plan, run: &Simulation, status: RowStatus) -> Vec<BackgroundRow> {
     if status != RowStatus::Complete {
         return Vec::new();
@@ -382,16 +463,19 @@ fn background_rows(plan: &Plan, run: &Simulation, status: RowStatus) -> Vec<Back
     let nics = f64::from(fabric.topology.nics());
     let rate = |units| {
         let load = per_slot(experiment, &run.stats, units);
-        Value::Real(NicRate::of(experiment).gbit_per_s(load) * nics)
+        Some(NicRate::of(experiment).gbit_per_s(load) * nics)
     };
-    let one = |flow: &BackgroundOutcome| BackgroundRow {
-        sl: fabric.qos.service_levels[usize::from(flow.sl)].name.clone(),
-        values: vec![
-            Value::Integer(flow.messages),
-            Value::Integer(flow.messages_delivered),
-            rate(flow.units),
-            rate(flow.units_delivered),
-        ],
+    let one = |flow: &BackgroundOutcome| {
+        let numbers = BackgroundNumbers {
+            created_messages_count: Some(flow.messages),
+            delivered_messages_count: Some(flow.messages_delivered),
+            offered_gbit_per_s: rate(flow.units),
+            accepted_gbit_per_s: rate(flow.units_delivered),
+        };
+        BackgroundRow {
+            sl: fabric.qos.service_levels[usize::from(flow.sl)].name.clone(),
+            values: numbers.values(),
+        }
     };
     run.background.iter().map(one).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::aggregate::{Difference, Group, Mean, differences, groups};
 use super::grid::Grid;
-use super::metrics::{Measure, Metrics};
+use super::metrics::Measure;
 use super::until::Studied;
 use crate::results::write_table;
 use std::fmt::Write;
@@ -55,29 +55,26 @@ fn sheets(studied: &Studied) -> Vec<Sheet> {
     let groups = groups(&studied.rows, metrics);
     let loads = groups.iter().any(|group| group.load.is_some());
     let shown = metrics.shown(loads);
-    let there = |&&measure: &&usize| groups.iter().any(|group| group.means[measure].is_some());
-    let main = shown.matrix.iter().find(there).or(shown.matrix.last());
-    let told = |measures: &[usize]| -> Vec<usize> {
-        let told = |measure: &&usize| !metrics.measures[**measure].optional || there(measure);
-        measures.iter().filter(told).copied().collect()
+    let there = |measure: &Measure| {
+        groups
+            .iter()
+            .any(|group| group.means.get(measure).is_some())
     };
-    let mut sheets = vec![all_points(
-        grid,
-        &groups,
-        metrics,
-        &told(shown.points),
-        loads,
-    )];
-    sheets.extend(main.and_then(|&main| matrix(grid, &groups, metrics, main)));
+    let main = shown.matrix.iter().find(|measure| there(measure));
+    let main = main.or(shown.matrix.last());
+    let told = |measures: &[&'static Measure]| -> Vec<&'static Measure> {
+        let told = |measure: &&Measure| !measure.optional || there(measure);
+        measures.iter().copied().filter(told).collect()
+    };
+    let mut sheets = vec![all_points(grid, &groups, &told(shown.points), loads)];
+    sheets.extend(main.and_then(|main| matrix(grid, &groups, main)));
     let all = differences(grid, &groups, metrics);
     for axis in varying(grid) {
         let of_axis = all.iter().filter(|difference| difference.axis == axis);
         let of_axis: Vec<&Difference<'_>> = of_axis.collect();
         if !of_axis.is_empty() {
             let measures = told(shown.differences);
-            sheets.push(self::of_axis(
-                grid, &of_axis, axis, metrics, &measures, loads,
-            ));
+            sheets.push(self::of_axis(grid, &of_axis, axis, &measures, loads));
         }
     }
     sheets
@@ -95,23 +92,13 @@ fn axis_names(grid: &Grid, axes: &[usize]) -> Vec<String> {
 }
 
 /// A row for each point.
-fn all_points(
-    grid: &Grid,
-    groups: &[Group<'_>],
-    metrics: &Metrics,
-    shown: &[usize],
-    loads: bool,
-) -> Sheet {
+fn all_points(grid: &Grid, groups: &[Group<'_>], shown: &[&Measure], loads: bool) -> Sheet {
     let axes = varying(grid);
     let mut header = axis_names(grid, &axes);
     header.extend(loads.then(|| "load".to_owned()));
     let words = header.len();
     header.push("runs".to_owned());
-    header.extend(
-        shown
-            .iter()
-            .map(|&measure| metrics.measures[measure].title.to_owned()),
-    );
+    header.extend(shown.iter().map(|measure| measure.title.to_owned()));
     let mut rows = vec![header];
     for group in groups {
         let mut row = labels(grid, group.point, &axes);
@@ -120,11 +107,7 @@ fn all_points(
             0 => group.rows.len().to_string(),
             failed => format!("{} ({failed} failed)", group.rows.len()),
         });
-        row.extend(
-            shown
-                .iter()
-                .map(|&measure| mean_text(group, metrics, measure)),
-        );
+        row.extend(shown.iter().map(|measure| mean_text(group, measure)));
         rows.push(row);
     }
     Sheet {
@@ -135,16 +118,15 @@ fn all_points(
 }
 
 /// The mean of a group with its interval.
-fn mean_text(group: &Group<'_>, metrics: &Metrics, measure: usize) -> String {
-    with_interval(group.means[measure], metrics.measures[measure].decimals)
+fn mean_text(group: &Group<'_>, measure: &Measure) -> String {
+    with_interval(group.means.get(measure), measure.decimals)
 }
 
 /// Rows of all axes but the last one, which has the columns. `None` with fewer than two axes.
-fn matrix(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics, measure: usize) -> Option<Sheet> {
+fn matrix(grid: &Grid, groups: &[Group<'_>], measure: &Measure) -> Option<Sheet> {
     let axes = varying(grid);
     let (&last, others) = axes.split_last().filter(|(_, others)| !others.is_empty())?;
     let across = &grid.study.axes[last];
-    let title = metrics.measures[measure].title;
     let mut rows = vec![axis_names(grid, others)];
     let heads = across.settings.iter().map(|setting| setting.label.clone());
     rows[0].extend(heads);
@@ -152,7 +134,7 @@ fn matrix(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics, measure: usize) 
     for group in groups {
         let choice = &grid.points[group.point].choice;
         let key: Vec<usize> = others.iter().map(|&axis| choice[axis]).collect();
-        let cell = mean_text(group, metrics, measure);
+        let cell = mean_text(group, measure);
         if of_row.last().is_none_or(|(other, _)| *other != key) {
             of_row.push((key, vec!["-".to_owned(); across.settings.len()]));
             rows.push(labels(grid, group.point, others));
@@ -165,7 +147,7 @@ fn matrix(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics, measure: usize) 
         row.extend(cells);
     }
     Some(Sheet {
-        title: format!("{}, by {}", capital(title), across.name),
+        title: format!("{}, by {}", capital(measure.title), across.name),
         rows,
         words: others.len(),
     })
@@ -182,8 +164,7 @@ fn of_axis(
     grid: &Grid,
     differences: &[&Difference<'_>],
     axis: usize,
-    metrics: &Metrics,
-    measures: &[usize],
+    measures: &[&Measure],
     loads: bool,
 ) -> Sheet {
     let axes = varying(grid);
@@ -191,18 +172,15 @@ fn of_axis(
     header.extend(loads.then(|| "load".to_owned()));
     let words = header.len();
     header.push("pairs".to_owned());
-    let title = |measure: &Measure| measure.difference.title.to_owned();
-    header.extend(measures.iter().map(|&at| title(&metrics.measures[at])));
+    let title = |measure: &&Measure| measure.difference.title.to_owned();
+    header.extend(measures.iter().map(title));
     let mut rows = vec![header];
     for difference in differences {
         let mut row = labels(grid, difference.group.point, &axes);
         row.extend(difference.group.load.map(str::to_owned));
         row.push(difference.pairs.to_string());
-        row.extend(
-            measures
-                .iter()
-                .map(|&at| difference_text(difference.means[at])),
-        );
+        let mean = |measure: &&Measure| difference_text(difference.means.get(measure));
+        row.extend(measures.iter().map(mean));
         rows.push(row);
     }
     let study = &grid.study.axes[axis];

@@ -1,21 +1,19 @@
 //! Writes the files of a study: each appears whole.
 
 use super::aggregate::{Group, Mean, differences, groups};
+use super::document::Document;
 use super::grid::Grid;
 use super::metrics::Metrics;
-use super::row::{BACKGROUND_COLUMNS, JOB_COLUMNS, RunRow, Value};
+use super::row::{BackgroundNumbers, Columns, JobNumbers, RunRow, Value};
 use super::tables::{latex, markdown, summary_text};
 use super::until::Studied;
 use crate::figure::tables::{Cell, Column, ColumnKind, TableFiles, TableFormat};
 use crate::results::{COMMAND_FILE, MissingFeature};
 use anyhow::Context;
 use flitwise_formats::sink::Sink;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 use std::io::Write;
 use std::path::Path;
-
-/// Version of the layout of `study.json`.
-pub const SCHEMA: &str = "flitwise-study-1";
 
 /// The directory within that of a study with the files of its slowest run, those of `flitwise run --out`.
 pub const SLOWEST_RUN: &str = "slowest-run";
@@ -63,8 +61,8 @@ pub fn write_tables(dir: &Path, studied: &Studied) -> anyhow::Result<()> {
     whole(&dir.join("summary.txt"), &summary_text(studied))?;
     whole(&dir.join("tables.md"), &markdown(studied))?;
     whole(&dir.join("tables.tex"), &latex(studied))?;
-    let document = study_json(studied);
-    whole(&dir.join("study.json"), &format!("{document:#}\n"))
+    let document = serde_json::to_string_pretty(&Document::of(studied))?;
+    whole(&dir.join("study.json"), &format!("{document}\n"))
 }
 
 fn whole(path: &Path, text: &str) -> anyhow::Result<()> {
@@ -147,16 +145,16 @@ impl Kept {
 
     fn json(&self) -> Json {
         match self {
-            Self::Text(text) => json!(text),
+            Self::Text(text) => text.as_str().into(),
             Self::Number(Value::Empty) => Json::Null,
-            Self::Number(Value::Integer(value)) => json!(value),
-            Self::Number(Value::Real(value)) => json!(value),
+            Self::Number(Value::Integer(value)) => (*value).into(),
+            Self::Number(Value::Real(value)) => (*value).into(),
         }
     }
 }
 
 /// The name of an axis as one of a column, in all formats.
-fn column_name(axis: &str) -> String {
+pub(super) fn column_name(axis: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = axis.chars().map(kept).collect();
     match name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
@@ -170,11 +168,16 @@ fn labels(grid: &Grid, point: usize) -> impl Iterator<Item = Kept> + '_ {
     axes.map(move |axis| Kept::Text(grid.label(point, axis).to_owned()))
 }
 
-fn kind(integer: bool) -> ColumnKind {
-    match integer {
-        true => ColumnKind::Integer,
-        false => ColumnKind::Real,
-    }
+/// The columns of numbers.
+fn kinds(columns: Columns) -> impl Iterator<Item = (&'static str, ColumnKind)> {
+    columns.iter().map(|&(name, is_integer)| {
+        let kind = if is_integer {
+            ColumnKind::Integer
+        } else {
+            ColumnKind::Real
+        };
+        (name, kind)
+    })
 }
 
 /// The numbers of the runs of some rows, from 1: loads of one run have the same.
@@ -198,8 +201,7 @@ fn runs(studied: &Studied) -> Sheet {
         ("status", ColumnKind::Text),
         ("reason", ColumnKind::Text),
     ];
-    let columns = studied.metrics.columns.iter();
-    more.extend(columns.map(|&(name, integer)| (name, kind(integer))));
+    more.extend(kinds(studied.metrics.columns));
     more.push(("record", ColumnKind::Text));
     let grid = &studied.grid;
     let mut sheet = Sheet::new("runs", &["run", "point"], grid, &more);
@@ -244,7 +246,7 @@ fn jobs(studied: &Studied) -> Sheet {
         ("seed", ColumnKind::Integer),
         ("job_name", ColumnKind::Text),
     ];
-    more.extend(JOB_COLUMNS.map(|(name, integer)| (name, kind(integer))));
+    more.extend(kinds(JobNumbers::COLUMNS));
     let grid = &studied.grid;
     let mut sheet = Sheet::new("jobs", &["run", "point"], grid, &more);
     for (row, number) in studied.rows.iter().zip(numbers(&studied.rows)) {
@@ -267,7 +269,7 @@ fn background(studied: &Studied) -> Sheet {
         ("background", ColumnKind::Integer),
         ("sl", ColumnKind::Text),
     ];
-    more.extend(BACKGROUND_COLUMNS.map(|(name, integer)| (name, kind(integer))));
+    more.extend(kinds(BackgroundNumbers::COLUMNS));
     let grid = &studied.grid;
     let mut sheet = Sheet::new("background", &["run", "point"], grid, &more);
     for (row, number) in studied.rows.iter().zip(numbers(&studied.rows)) {
@@ -317,7 +319,9 @@ fn points(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics) -> Sheet {
         cells.push(text_or_empty(group.load));
         cells.push(Kept::integer(group.rows.len()));
         cells.push(Kept::integer(group.failed()));
-        cells.extend(group.means.iter().flat_map(|mean| mean_cells(*mean)));
+        let means = metrics.measures.iter();
+        let means = means.map(|measure| group.means.get(measure));
+        cells.extend(means.flat_map(mean_cells));
         sheet.rows.push(cells);
     }
     sheet
@@ -326,7 +330,7 @@ fn points(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics) -> Sheet {
 fn paired(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics) -> Sheet {
     let compared = metrics.compared.iter();
     let names: Vec<String> = compared
-        .flat_map(|&at| mean_names(metrics.measures[at].difference.column))
+        .flat_map(|measure| mean_names(measure.difference.column))
         .collect();
     let mut more = vec![
         ("load", ColumnKind::Text),
@@ -347,45 +351,12 @@ fn paired(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics) -> Sheet {
         cells.push(Kept::Text(axis.settings[axis.reference].label.clone()));
         cells.push(Kept::integer(difference.reference.point + 1));
         cells.push(Kept::integer(difference.pairs));
-        let means = metrics.compared.iter().map(|&at| difference.means[at]);
+        let means = metrics.compared.iter();
+        let means = means.map(|measure| difference.means.get(measure));
         cells.extend(means.flat_map(mean_cells));
         sheet.rows.push(cells);
     }
     sheet
-}
-
-fn study_json(studied: &Studied) -> Json {
-    let study = &studied.grid.study;
-    let axes = study.axes.iter().map(|axis| {
-        let settings = axis.settings.iter().map(|setting| {
-            let sets: Vec<&str> = setting
-                .overrides
-                .iter()
-                .map(|set| set.text.as_str())
-                .collect();
-            json!({ "label": setting.label, "sets": sets })
-        });
-        json!({
-            "name": axis.name,
-            "column": column_name(&axis.name),
-            "reference": axis.settings[axis.reference].label,
-            "settings": settings.collect::<Vec<_>>(),
-        })
-    });
-    let sets: Vec<&str> = study.sets.iter().map(|set| set.text.as_str()).collect();
-    json!({
-        "schema": SCHEMA,
-        "version": env!("CARGO_PKG_VERSION"),
-        "name": study.name,
-        "description": study.description,
-        "tags": study.tags,
-        "sets": sets,
-        "axes": axes.collect::<Vec<_>>(),
-        "points": studied.grid.points.len(),
-        "runs": studied.runs,
-        "missing": studied.missing,
-        "failed": studied.failed(),
-    })
 }
 
 #[cfg(test)]

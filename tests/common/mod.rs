@@ -22,3 +22,11 @@ pub mod random_traffic;
 pub mod resolved;
 pub mod script;
 pub mod specs;
+
+/// `result.json` as a program reads it.
+pub fn result_json(
+    plan: &flitwise::config::Plan,
+    result: &flitwise::run::RunResult,
+) -> serde_json::Value {
+    serde_json::to_value(flitwise::results::result_json(plan, result)).unwrap()
+}

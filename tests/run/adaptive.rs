@@ -25,7 +25,7 @@ fn measure(paths: &str, pattern: &str, load_factor: &str) -> Point {
     ];
     let plan = load(&file, &sets).unwrap_or_else(|e| panic!("{e}"));
     let result = run_plan(&plan, &Control::default(), 1).unwrap();
-    let json = result_json(&plan, &result);
+    let json = serde_json::to_value(result_json(&plan, &result)).unwrap();
     let curve = &json["curve"][0];
     let levels = curve["service_levels"].as_object().unwrap();
     let level = levels.values().next().unwrap();

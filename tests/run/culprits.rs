@@ -1,7 +1,8 @@
 //! The links that a result names first: what holds up the others, not what is held up.
 
+use crate::common::result_json;
 use flitwise::config::resolve_text;
-use flitwise::results::{result_json, summary, write_link_files};
+use flitwise::results::{summary, write_link_files};
 use flitwise::run::{Control, run_plan};
 use serde_json::Value;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! The dragonfly and the flattened butterfly that `docs/validation-simulators.md` holds against BookSim 2: latencies of
 //! idle fabrics in closed form, and what minimal paths accept of adversarial traffic.
 
+use crate::common::result_json;
 use flitwise::config::{Plan, load};
-use flitwise::results::result_json;
 use flitwise::run::{Control, run_plan};
 use std::path::Path;
 

@@ -1,9 +1,10 @@
 //! Energies worked out by hand (`docs/energy.md`): every state, class and part draws watts of its own, so that none can stand for
 //! another.
 
+use crate::common::result_json;
 use flitwise::config::{Plan, load, resolve_text};
 use flitwise::fabric::spec::{DownState, LinkPower};
-use flitwise::results::{SeriesFiles, result_json};
+use flitwise::results::SeriesFiles;
 use flitwise::run::{Control, run_plan};
 use flitwise::units::Ratio;
 use serde_json::Value;

@@ -1,9 +1,10 @@
 //! Explanations: their parts add up, and what they blame is what costs the time. Taken away, it is gone.
 
+use crate::common::result_json;
 use crate::support::generate;
 use flitwise::config::{Plan, load, resolve_text};
 use flitwise::explain::{Explanation, LISTED, Part, Parts, Source};
-use flitwise::results::{execution_time_ps, result_json, summary};
+use flitwise::results::{execution_time_ps, summary};
 use flitwise::run::{Control, RunResult, Session, Simulation, Status, run_plan};
 use proptest::prelude::*;
 use std::fmt::Write;

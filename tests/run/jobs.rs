@@ -1,9 +1,10 @@
 //! Several jobs at once: where they run, how often, and how much they slow one another.
 
+use crate::common::result_json;
 use flitwise::config::experiment::Experiment;
 use flitwise::config::{ConfigError, Plan, experiment_hash, experiment_json, resolve_text};
 use flitwise::fabric::ids::NicId;
-use flitwise::results::{result_json, summary};
+use flitwise::results::summary;
 use flitwise::run::{Control, RunResult, Status, run_plan};
 use serde_json::{Value, json};
 use std::path::Path;

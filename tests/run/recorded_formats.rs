@@ -2,8 +2,9 @@
 //! jobs of different formats run side by side, are compared, explained and watched.
 
 use crate::common::data::{data, examples_of_simgrid};
+use crate::common::result_json;
 use flitwise::config::{Base, Plan, Study, resolve_text};
-use flitwise::results::{TimelineFile, TimelineFormat, result_json};
+use flitwise::results::{TimelineFile, TimelineFormat};
 use flitwise::run::{Control, RunResult, Session, Simulation, Status, run_plan};
 use flitwise::study::{Grid, Here, Studied, Unwatched};
 use std::collections::BTreeMap;

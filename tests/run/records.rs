@@ -1,7 +1,8 @@
 //! Records of tasks: read back they say the same, and only what is missing runs again.
 
+use crate::common::result_json;
 use flitwise::config::{Plan, resolve_text};
-use flitwise::results::{result_json, summary};
+use flitwise::results::summary;
 use flitwise::run::{Control, Progress, Record, RunResult, Session, Silent};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! Background traffic above what a NIC can send, and a job beside it.
 
+use crate::common::result_json;
 use flitwise::config::{Plan, resolve_text};
-use flitwise::results::{execution_time_ps, result_json, summary};
+use flitwise::results::{execution_time_ps, summary};
 use flitwise::run::{Control, Progress, Run, RunResult, SaturatedRun, Snapshot, Status, run_plan};
 use serde_json::Value;
 use std::path::Path;

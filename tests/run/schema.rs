@@ -1,9 +1,11 @@
-//! The JSON Schemas in `docs/schema`, the documents they describe, and `docs/result.md`: each says what the others
-//! say. The documents come from the experiments in `tests/corpus/results`.
+//! The JSON Schemas, the documents they describe, and the tables of `docs/result.md`. The documents come from the experiments
+//! in `tests/corpus/results`.
 
+use crate::common::{bless, result_json};
 use flitwise::config::{Plan, load};
-use flitwise::results::result_json;
+use flitwise::results::result_schema;
 use flitwise::run::{Control, Progress, RunResult, Session, Snapshot};
+use flitwise::study::study_schema;
 use jsonschema::Validator;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,11 +21,6 @@ const UNSEEN: &[(&str, &str)] = &[(
     "experiment.jobs[].placement.hosts",
     "only of a host file, which tests/input/operators.rs has",
 )];
-
-fn schema(name: &str) -> Value {
-    let path = Path::new(ROOT).join(format!("docs/schema/{name}.schema.json"));
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
-}
 
 fn validator(schema: &Value) -> Validator {
     jsonschema::draft202012::meta::validate(schema).unwrap_or_else(|e| panic!("{e}"));
@@ -91,35 +88,38 @@ impl Progress for StopSoon<'_> {
     }
 }
 
-/// A key: its path, in which lists are `[]`, with its description and unit.
-type Keys = BTreeMap<String, (String, Option<String>)>;
+/// The schema that says which keys a value has: behind a reference, or the one of several that is not null or a text.
+fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+        return resolved(root.pointer(&target[1..]).unwrap(), root);
+    }
+    let Some(Value::Array(choices)) = schema.get("anyOf") else {
+        return schema;
+    };
+    let choices = choices.iter().map(|choice| resolved(choice, root));
+    let with_keys = |choice: &&Value| {
+        ["object", "array"]
+            .iter()
+            .any(|kind| choice["type"] == *kind)
+    };
+    choices.rev().find(with_keys).unwrap_or(schema)
+}
 
-/// The keys of a schema. Names that follow from the experiment are `<…>`, as the schema's title of them says.
-fn keys_of(schema: &Value, root: &Value, path: &str, keys: &mut Keys) {
-    let text = |key: &str| schema.get(key).and_then(Value::as_str);
-    let target = text("$ref").map(|target| root.pointer(&target[1..]).unwrap());
-    let node = target.unwrap_or(schema);
+/// The keys of a schema with their descriptions. A key is a path in which lists are `[]`, and in which names that follow from
+/// the experiment are `<…>`, as the schema's title of them says.
+fn keys_of(schema: &Value, root: &Value, path: &str, keys: &mut BTreeMap<String, String>) {
+    let node = resolved(schema, root);
+    let described = |of: &Value| of["description"].as_str().unwrap_or_default().to_owned();
     if let Some(Value::Object(properties)) = node.get("properties") {
         for (key, property) in properties {
-            let path = match path {
-                "" => key.clone(),
-                _ => format!("{path}.{key}"),
-            };
-            let word = |key: &str| property.get(key).and_then(Value::as_str).map(str::to_owned);
-            let description = word("description").unwrap_or_default();
-            keys.insert(path.clone(), (description, word("unit")));
+            let path = below(path, key);
+            keys.insert(path.clone(), described(property));
             keys_of(property, root, &path, keys);
         }
     }
     if let Some(named @ Value::Object(_)) = node.get("additionalProperties") {
-        let path = format!("{path}.{}", named["title"].as_str().unwrap());
-        keys.insert(
-            path.clone(),
-            (
-                named["description"].as_str().unwrap_or_default().to_owned(),
-                None,
-            ),
-        );
+        let path = below(path, named["title"].as_str().unwrap());
+        keys.insert(path.clone(), described(named));
         keys_of(named, root, &path, keys);
     }
     if let Some(items) = node.get("items") {
@@ -127,10 +127,16 @@ fn keys_of(schema: &Value, root: &Value, path: &str, keys: &mut Keys) {
     }
 }
 
+fn below(path: &str, key: &str) -> String {
+    match path {
+        "" => key.to_owned(),
+        _ => format!("{path}.{key}"),
+    }
+}
+
 /// The keys of a document, named as those of the schema are.
 fn keys_in(value: &Value, schema: &Value, root: &Value, path: &str, keys: &mut BTreeSet<String>) {
-    let target = schema.get("$ref").and_then(Value::as_str);
-    let node = target.map_or(schema, |target| root.pointer(&target[1..]).unwrap());
+    let node = resolved(schema, root);
     match value {
         Value::Object(map) => {
             for (key, value) in map {
@@ -141,10 +147,7 @@ fn keys_in(value: &Value, schema: &Value, root: &Value, path: &str, keys: &mut B
                         _ => (key.as_str(), &Value::Null),
                     },
                 };
-                let path = match path {
-                    "" => name.to_owned(),
-                    _ => format!("{path}.{name}"),
-                };
+                let path = below(path, name);
                 keys_in(value, inner, root, &path, keys);
                 keys.insert(path);
             }
@@ -159,74 +162,124 @@ fn keys_in(value: &Value, schema: &Value, root: &Value, path: &str, keys: &mut B
     }
 }
 
-/// The rows of the tables of `docs/result.md` about `result.json`: path to unit and meaning.
-fn rows() -> BTreeMap<String, (String, String)> {
-    let page = std::fs::read_to_string(Path::new(ROOT).join("docs/result.md")).unwrap();
-    let (page, _) = page.split_once("# JSON of `flitwise trace`").unwrap();
-    let mut rows = BTreeMap::new();
-    for table in page
-        .split("\n\n")
-        .filter(|part| part.starts_with("| field |"))
-    {
-        for line in table.lines().skip(2) {
-            let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
-            let [names, unit, meaning] = cells[..] else {
-                panic!("{line}");
-            };
-            let names: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
-            for name in &names {
-                let path = match name.strip_prefix('.') {
-                    Some(last) => format!("{}.{last}", names[0].rsplit_once('.').unwrap().0),
-                    None => (*name).to_owned(),
-                };
-                let old = rows.insert(path, (unit.to_owned(), meaning.to_owned()));
-                // Two kinds of switch have some parameters in common.
-                let same = old.is_none_or(|(other, _)| other == unit);
-                assert!(same, "{name} has two rows with two units");
+/// The tables of `docs/result.md`, from the schema.
+struct Tables<'a> {
+    schema: &'a Value,
+    /// Paths that have a table of their own.
+    sections: Vec<&'a str>,
+    /// Types whose fields a table has, with the path where.
+    shown: BTreeMap<&'a str, String>,
+}
+
+impl<'a> Tables<'a> {
+    /// The fields of what is at `path`.
+    fn table(&mut self, path: &str) -> String {
+        let mut node = resolved(self.schema, self.schema);
+        for key in path.split('.').filter(|key| !key.is_empty()) {
+            let property = &node["properties"][key.trim_end_matches("[]")];
+            node = resolved(property, self.schema);
+            if key.ends_with("[]") {
+                node = resolved(&node["items"], self.schema);
             }
         }
+        let mut rows = "| field | unit | meaning |\n|---|---|---|\n".to_owned();
+        self.rows(node, path, &mut rows);
+        rows
     }
-    rows
+
+    /// The rows of what is in a value.
+    fn rows(&mut self, node: &'a Value, path: &str, rows: &mut String) {
+        let required = node["required"].as_array();
+        for (key, property) in node["properties"].as_object().into_iter().flatten() {
+            let is_required = required.is_some_and(|all| all.iter().any(|name| name == key));
+            let absent = if is_required { "" } else { ", or absent" };
+            self.row(property, &below(path, key), absent, rows);
+        }
+        if let named @ Value::Object(_) = &node["additionalProperties"] {
+            let path = below(path, named["title"].as_str().unwrap());
+            self.row(named, &path, "", rows);
+        }
+    }
+
+    /// The row of a property, and those of what is in it unless another table or row has them.
+    fn row(&mut self, property: &'a Value, path: &str, absent: &str, rows: &mut String) {
+        let mut meaning = property["description"].as_str().unwrap().to_owned();
+        let (mut node, mut inner) = (resolved(property, self.schema), path.to_owned());
+        let mut name = type_name(property);
+        if let Some(items) = node.get("items") {
+            inner += "[]";
+            name = type_name(items);
+            node = resolved(items, self.schema);
+        }
+        let has_fields =
+            node.get("properties").is_some() || node["additionalProperties"].is_object();
+        let elsewhere = meaning.starts_with("As `") || self.sections.contains(&inner.as_str());
+        let before = name.and_then(|name| self.shown.get(name)).cloned();
+        if let (Some(before), false) = (&before, elsewhere) {
+            meaning += &format!(" Its fields are those of `{before}`.");
+        }
+        let null = if may_be_null(property) {
+            " or null"
+        } else {
+            ""
+        };
+        let kind = kind(property, self.schema);
+        *rows += &format!("| `{path}` | {kind}{null}{absent} | {meaning} |\n");
+        if has_fields && !elsewhere && before.is_none() {
+            self.shown.extend(name.map(|name| (name, inner.clone())));
+            self.rows(node, &inner, rows);
+        }
+    }
 }
 
-/// The row of a path: its own, or of the same key where a row says `as …` of an object.
-fn row_of<'a>(
-    path: &str,
-    rows: &'a BTreeMap<String, (String, String)>,
-) -> Option<(String, &'a (String, String))> {
-    if let Some(row) = rows.get(path) {
-        return Some((path.to_owned(), row));
-    }
-    let ends = path.match_indices(['.', '[']).map(|(at, _)| at);
-    let ends = ends
-        .flat_map(|at| [at, at + 2])
-        .filter(|&at| path.is_char_boundary(at));
-    for end in ends.collect::<Vec<_>>().into_iter().rev() {
-        let (start, rest) = path.split_at(end.min(path.len()));
-        let Some((_, meaning)) = rows.get(start) else {
-            continue;
-        };
-        let Some(other) = meaning
-            .strip_prefix("as `")
-            .and_then(|m| m.split('`').next())
-        else {
-            continue;
-        };
-        return row_of(&format!("{other}{rest}"), rows);
-    }
-    None
+/// The name of the type that a schema refers to.
+fn type_name(schema: &Value) -> Option<&str> {
+    let choices = schema["anyOf"].as_array().into_iter().flatten();
+    let mut all = std::iter::once(schema).chain(choices);
+    all.find_map(|schema| schema["$ref"].as_str())
 }
 
-/// A unit of the page as that of the schema.
-fn unit_of(cell: &str) -> &str {
-    let cell = cell.split(" or ").next().unwrap_or(cell);
-    let cell = cell.split(',').next().unwrap_or(cell);
-    cell.strip_prefix("list of ").unwrap_or(cell)
+fn may_be_null(schema: &Value) -> bool {
+    let choices = schema["anyOf"].as_array().into_iter().flatten();
+    let null = Value::from("null");
+    let is_null =
+        |kind: &Value| *kind == null || kind.as_array().is_some_and(|all| all.contains(&null));
+    std::iter::once(schema)
+        .chain(choices)
+        .any(|schema| is_null(&schema["type"]))
+}
+
+/// The unit of a number, or what else a value is.
+fn kind(schema: &Value, root: &Value) -> String {
+    if let Some(Value::Array(choices)) = schema.get("anyOf") {
+        let kinds = choices.iter().filter(|choice| choice["type"] != "null");
+        let mut kinds: Vec<String> = kinds.map(|choice| kind(choice, root)).collect();
+        kinds.dedup();
+        return kinds.join(" or ");
+    }
+    let node = resolved(schema, root);
+    let types = node["type"].as_array().cloned();
+    let types = types.unwrap_or_else(|| vec![node["type"].clone()]);
+    let known = types
+        .iter()
+        .filter_map(Value::as_str)
+        .find(|kind| *kind != "null");
+    match (known, schema["unit"].as_str()) {
+        (Some("array"), Some("number")) => "list of numbers".to_owned(),
+        (Some("array"), Some(unit)) => format!("list of {unit}"),
+        (Some("array"), None) if node["items"]["type"] == "string" => "list of texts".to_owned(),
+        (Some("array"), None) => "list".to_owned(),
+        (_, Some(unit)) => unit.to_owned(),
+        (Some("string"), None) => "text".to_owned(),
+        (Some("boolean"), None) => "true or false".to_owned(),
+        (Some("integer"), None) => "number".to_owned(),
+        (known, None) => known.unwrap().to_owned(),
+    }
 }
 
 #[test]
 fn results_have_the_keys_of_the_schema_and_no_others() {
-    let schema = schema("result");
+    let schema = result_schema();
     let validator = validator(&schema);
     let mut seen = BTreeSet::new();
     let mut statuses = BTreeSet::new();
@@ -234,14 +287,13 @@ fn results_have_the_keys_of_the_schema_and_no_others() {
         let wrong = errors(&validator, &document);
         assert!(
             wrong.is_empty(),
-            "the result of {name} is not what docs/schema/result.schema.json says; describe a new key there and in \
-             docs/result.md:\n{wrong}"
+            "the result of {name} is not what its schema says:\n{wrong}"
         );
         statuses.insert(document["status"].as_str().unwrap().to_owned());
         keys_in(&document, &schema, &schema, "", &mut seen);
     }
     assert_eq!(statuses.len(), 4, "{statuses:?}");
-    let mut keys = Keys::new();
+    let mut keys = BTreeMap::new();
     keys_of(&schema, &schema, "", &mut keys);
     // Baselines have experiments of the same form.
     let of_baseline = |key: &str| key.starts_with("baselines[].experiment.");
@@ -257,44 +309,47 @@ fn results_have_the_keys_of_the_schema_and_no_others() {
 }
 
 #[test]
-fn the_page_and_the_schema_say_the_same() {
-    let schema = schema("result");
-    let mut keys = Keys::new();
-    keys_of(&schema, &schema, "", &mut keys);
-    let (rows, mut used, mut wrong) = (rows(), BTreeSet::new(), String::new());
-    for (key, (description, unit)) in &keys {
-        if description.is_empty() {
-            wrong += &format!("{key} has no description in the schema\n");
-        }
-        let Some((row, (cell, _))) = row_of(key, &rows) else {
-            wrong += &format!("{key} has no row in docs/result.md\n");
-            continue;
-        };
-        used.insert(row);
-        if let Some(unit) = unit {
-            let cell = unit_of(cell);
-            if cell != unit {
-                wrong += &format!(
-                    "{key}: the unit is `{cell}` on the page and `{unit}` in the schema\n"
-                );
-            }
-        }
+fn every_key_of_a_schema_is_described() {
+    for schema in [result_schema(), study_schema()] {
+        let mut keys = BTreeMap::new();
+        keys_of(&schema, &schema, "", &mut keys);
+        let empty: Vec<_> = keys.iter().filter(|(_, text)| text.is_empty()).collect();
+        assert!(keys.len() > 10 && empty.is_empty(), "{empty:?}");
     }
-    for row in rows
-        .keys()
-        .filter(|row| !used.contains(*row) && !row.ends_with("[]"))
-    {
-        wrong += &format!("{row} is on the page and not in the schema\n");
+}
+
+#[test]
+fn the_page_has_the_fields_of_the_schema() {
+    const BEGIN: &str = "<!-- fields of `";
+    const END: &str = "<!-- end of fields -->";
+    let path = Path::new(ROOT).join("docs/result.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let mut parts = page.split(BEGIN);
+    let mut text = parts.next().unwrap().to_owned();
+    let parts: Vec<(&str, &str)> = parts
+        .map(|part| part.split_once("` -->").unwrap())
+        .collect();
+    let schema = result_schema();
+    let mut tables = Tables {
+        schema: &schema,
+        sections: parts.iter().map(|(path, _)| *path).collect(),
+        shown: BTreeMap::new(),
+    };
+    for (path, rest) in parts {
+        let (_, after) = rest.split_once(END).expect("the table has an end");
+        let table = tables.table(path.trim_start_matches("result.json"));
+        text += &format!("{BEGIN}{path}` -->\n\n{table}\n{END}{after}");
     }
-    assert!(
-        wrong.is_empty(),
-        "docs/result.md and docs/schema/result.schema.json differ:\n{wrong}"
-    );
+    if bless::is_on() {
+        bless::write(&path, &text);
+        return;
+    }
+    assert_eq!(page, text, "FLITWISE_BLESS=1 writes what holds");
 }
 
 #[test]
 fn a_wrong_document_is_refused() {
-    let validator = validator(&schema("result"));
+    let validator = validator(&result_schema());
     let (_, good) = documents().pop().unwrap();
     for (pointer, value) in [
         ("/status", Value::from("done")),
@@ -329,7 +384,7 @@ fn studies_have_the_keys_of_their_schema() {
     assert!(study.status.success(), "{study:?}");
     let document = std::fs::read_to_string(out.join("study.json")).unwrap();
     let mut document: Value = serde_json::from_str(&document).unwrap();
-    let validator = validator(&schema("study"));
+    let validator = validator(&study_schema());
     let wrong = errors(&validator, &document);
     assert!(wrong.is_empty(), "study.json:\n{wrong}");
     document["axes"][0]["more"] = Value::from(1);

@@ -1,8 +1,9 @@
 //! Timelines: what they say against the results of the run, and what other programs read in them.
 
+use crate::common::result_json;
 use crate::perfetto::perfetto;
 use flitwise::config::{Plan, resolve_text};
-use flitwise::results::{TimelineFile, TimelineFormat, result_json};
+use flitwise::results::{TimelineFile, TimelineFormat};
 use flitwise::run::{Control, Progress, RunResult, Snapshot, Status, run_plan};
 use std::collections::BTreeMap;
 use std::fs;

@@ -2,8 +2,8 @@
 //! tests, those on whole fabrics with
 //! `cargo test --release --test run validation -- --ignored --nocapture`.
 
+use crate::common::result_json;
 use flitwise::config::load;
-use flitwise::results::result_json;
 use flitwise::run::{Control, run_plan};
 use serde_json::Value;
 use std::path::Path;

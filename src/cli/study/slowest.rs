@@ -28,9 +28,7 @@ pub(super) fn write(dir: &Path, studied: &Studied, session: &mut Session) -> Res
     let result = session.run(&plan, &Control::default()).map_err(bad_run)?;
     let (mut json, text) = (result_json(&plan, &result), summary(&plan, &result, false));
     // How fast it was differs from time to time, and nothing else in the directory of a study does.
-    if let Some(engine) = json["engine"].as_object_mut() {
-        engine.retain(|field, _| field == "version" || field == "events");
-    }
+    json.engine.without_speed();
     let dir = dir.join(SLOWEST_RUN);
     let write_all = || -> anyhow::Result<()> {
         std::fs::create_dir_all(&dir)?;

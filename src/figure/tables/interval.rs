@@ -1,20 +1,23 @@
 //! 95 % confidence intervals: of the mean of independent values, and, by batch means, of a mean
 //! over time.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Mean of independent values with its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, inline)]
 #[non_exhaustive]
 pub struct Interval {
     /// Mean of the values.
     // It is a result of its own, beside its interval.
     #[serde(skip)]
     pub mean: f64,
-    /// Half the width of the interval (Student's t).
+    /// Half the width of the interval, by Student's t.
     pub half_width: f64,
-    /// Number of values.
+    /// The number of values: in a window 8, 16 or 32 batches.
     #[serde(rename = "batches")]
+    #[schemars(extend("unit" = "batches"))]
     pub values: usize,
 }
 

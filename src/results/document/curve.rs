@@ -1,0 +1,135 @@
+//! `curve` of `result.json`: an entry for each load.
+
+use super::Status;
+use super::schema::{Named, by_sl, in_unit};
+use super::traffic::Congestion;
+use crate::config::Plan;
+use crate::results::curve::{Level, Point, points};
+use crate::results::nic_rate::NicRate;
+use crate::results::{Interval, Latency};
+use crate::run::RunResult;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The result at one load.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct LoadPoint {
+    /// The factor on the rates of all flows.
+    #[schemars(extend("unit" = "fraction"))]
+    pub load: String,
+    /// As `status`.
+    pub status: Status,
+    /// The time before the window.
+    pub warm_up_ticks: u64,
+    /// Whether the fabric was steady when the window began; null if the warm-up was fixed.
+    pub steady: Option<bool>,
+    /// The counted time.
+    pub window_ticks: u64,
+    /// Flits of the messages created, over all NICs.
+    pub offered_flits_per_cycle_per_nic: f64,
+    /// The same as a rate on the link, as `throughput_gbit_per_s_per_nic`.
+    pub offered_gbit_per_s_per_nic: f64,
+    /// An eighth of it.
+    pub offered_gbyte_per_s_per_nic: f64,
+    /// Flits delivered.
+    pub accepted_flits_per_cycle_per_nic: f64,
+    /// The same as a rate on the link, as `throughput_gbit_per_s_per_nic`.
+    pub accepted_gbit_per_s_per_nic: f64,
+    /// An eighth of it.
+    pub accepted_gbyte_per_s_per_nic: f64,
+    /// The 95 % confidence interval of the accepted load by batch means ([experiment.md](experiment.md#measure)); null if the batches of the window are too few or correlated.
+    #[schemars(transform = in_unit("flits/cycle/NIC"))]
+    pub accepted_interval: Option<Interval>,
+    /// As `saturated`.
+    pub saturated: bool,
+    /// Messages created since the start and not delivered at the end of the window.
+    pub backlog_messages: u64,
+    /// As `congestion`.
+    pub congestion: Option<Congestion>,
+    /// The loads and latencies of each service level.
+    #[schemars(transform = by_sl)]
+    pub service_levels: Named<LevelPoint>,
+}
+
+/// The result of a service level at one load.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct LevelPoint {
+    /// As `curve[].offered_flits_per_cycle_per_nic`.
+    pub offered_flits_per_cycle_per_nic: f64,
+    /// As `curve[].offered_gbit_per_s_per_nic`.
+    pub offered_gbit_per_s_per_nic: f64,
+    /// As `curve[].offered_gbyte_per_s_per_nic`.
+    pub offered_gbyte_per_s_per_nic: f64,
+    /// As `curve[].accepted_flits_per_cycle_per_nic`.
+    pub accepted_flits_per_cycle_per_nic: f64,
+    /// As `curve[].accepted_gbit_per_s_per_nic`.
+    pub accepted_gbit_per_s_per_nic: f64,
+    /// As `curve[].accepted_gbyte_per_s_per_nic`.
+    pub accepted_gbyte_per_s_per_nic: f64,
+    /// As `curve[].accepted_interval`.
+    #[schemars(transform = in_unit("flits/cycle/NIC"))]
+    pub accepted_interval: Option<Interval>,
+    /// The part of the flits delivered.
+    pub share: f64,
+    /// The time from the creation of a message to its delivery, for messages delivered in the window; null without any.
+    pub end_to_end_ns: Option<Latency>,
+    /// The interval of the end-to-end mean, in ns; null as `curve[].accepted_interval`, or if a batch delivered no message.
+    #[schemars(transform = in_unit("ns"))]
+    pub end_to_end_interval_ns: Option<Interval>,
+    /// The time from the header leaving the NIC to the tail arriving, for packets delivered in the window; null without any.
+    pub network_ns: Option<Latency>,
+    /// The interval of the network mean, in ns; null as `curve[].accepted_interval`, or if a batch delivered no packet.
+    #[schemars(transform = in_unit("ns"))]
+    pub network_interval_ns: Option<Interval>,
+}
+
+/// The points in the order of the loads.
+pub(in crate::results) fn curve(plan: &Plan, result: &RunResult) -> Vec<LoadPoint> {
+    let nic = NicRate::of(&plan.experiment);
+    let points = points(plan, result);
+    points.iter().map(|point| of_load(point, nic)).collect()
+}
+
+fn of_load(point: &Point<'_>, nic: NicRate) -> LoadPoint {
+    let levels = point.levels.iter();
+    let levels = levels.map(|level| (level.name.to_owned(), of_level(level, nic)));
+    LoadPoint {
+        load: point.measured.load.to_string(),
+        status: (&point.run.status).into(),
+        warm_up_ticks: point.measured.warm_up,
+        steady: point.measured.steady,
+        window_ticks: point.run.stats.ticks(),
+        offered_flits_per_cycle_per_nic: point.offered,
+        offered_gbit_per_s_per_nic: nic.gbit_per_s(point.offered),
+        offered_gbyte_per_s_per_nic: nic.gbyte_per_s(point.offered),
+        accepted_flits_per_cycle_per_nic: point.accepted,
+        accepted_gbit_per_s_per_nic: nic.gbit_per_s(point.accepted),
+        accepted_gbyte_per_s_per_nic: nic.gbyte_per_s(point.accepted),
+        accepted_interval: point.accepted_interval,
+        saturated: point.saturated,
+        backlog_messages: point.run.backlog,
+        congestion: point.run.stats.congestion.as_ref().map(Congestion::of),
+        service_levels: Named(levels.collect()),
+    }
+}
+
+fn of_level(level: &Level<'_>, nic: NicRate) -> LevelPoint {
+    LevelPoint {
+        offered_flits_per_cycle_per_nic: level.offered,
+        offered_gbit_per_s_per_nic: nic.gbit_per_s(level.offered),
+        offered_gbyte_per_s_per_nic: nic.gbyte_per_s(level.offered),
+        accepted_flits_per_cycle_per_nic: level.accepted,
+        accepted_gbit_per_s_per_nic: nic.gbit_per_s(level.accepted),
+        accepted_gbyte_per_s_per_nic: nic.gbyte_per_s(level.accepted),
+        accepted_interval: level.accepted_interval,
+        share: level.share,
+        end_to_end_ns: level.end_to_end,
+        end_to_end_interval_ns: level.end_to_end_interval,
+        network_ns: level.network,
+        network_interval_ns: level.network_interval,
+    }
+}

@@ -1,0 +1,118 @@
+//! `energy` of `result.json`.
+
+use super::link::ByState;
+use super::schema::in_unit;
+use crate::config::Experiment;
+use crate::results::energy::{Energy, LinkEnergy};
+use crate::results::execution_time_ps;
+use crate::run::{Simulation, Status};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a run cost.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Energy")]
+#[non_exhaustive]
+pub struct EnergyUse {
+    /// The power policy, as in the file.
+    #[schemars(extend("enum" = ["always-on", "on-off", "high-low"]))]
+    pub policy: &'static str,
+    /// The energy of links, switches and NICs.
+    pub total_j: f64,
+    /// The energy of links.
+    pub links_j: f64,
+    /// The energy of switches without their links.
+    pub switches_j: f64,
+    /// The energy of NICs without their links.
+    pub nics_j: f64,
+    /// The energy of the links if they had always been up.
+    pub links_always_up_j: f64,
+    /// The part of `links_always_up_j` that the states of the links save.
+    #[schemars(extend("unit" = "fraction"))]
+    pub links_saved: f64,
+    /// `total_j` over the counted time.
+    pub mean_watts: f64,
+    /// The payload of delivered messages.
+    pub delivered_bits: f64,
+    /// `total_j` over `delivered_bits` (energy/data); null if nothing was delivered.
+    #[schemars(extend("unit" = "pJ/bit"))]
+    pub pj_per_bit: Option<f64>,
+    /// `total_j` times `execution_time_ps`; null without a job, or if the run is not complete.
+    #[schemars(extend("unit" = "J s"))]
+    pub energy_delay_js: Option<f64>,
+    /// The part of the counted time in which links carried nothing, the mean over all links; what goes on low lanes takes its
+    /// longer time.
+    pub idle_share: f64,
+    /// Links between switches.
+    pub switch_links: LinkEnergyUse,
+    /// As `energy.switch_links`, of links of NICs.
+    pub host_links: LinkEnergyUse,
+}
+
+/// What some links cost.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "LinkEnergy")]
+#[non_exhaustive]
+pub struct LinkEnergyUse {
+    /// Directions of links.
+    pub links: u64,
+    /// The energy in all states.
+    pub energy_j: f64,
+    /// The energy in each state.
+    #[schemars(transform = in_unit("J"))]
+    pub energy_by_state_j: ByState,
+    /// The part of the counted time in each state, the mean over the links.
+    #[schemars(transform = in_unit("fraction"))]
+    pub share_of_time: ByState,
+    /// How often links had to go up.
+    pub wakes: u64,
+    /// The part of the counted time in which the links carried nothing.
+    pub idle_share: f64,
+}
+
+impl EnergyUse {
+    /// The energy of `run`; `None` without `[power]`.
+    pub(super) fn of(experiment: &Experiment, run: &Simulation) -> Option<Self> {
+        let energy = Energy::of(experiment, run)?;
+        let policy = experiment.power.as_ref()?.policy;
+        let is_whole = run.status == Status::Complete && !experiment.jobs.is_empty();
+        let time_s = execution_time_ps(experiment, run) as f64 * 1e-12;
+        Some(Self {
+            policy: policy.name(),
+            total_j: energy.total_j(),
+            links_j: energy.links_j(),
+            switches_j: energy.switches_j,
+            nics_j: energy.nics_j,
+            links_always_up_j: energy.always_up_j,
+            links_saved: energy.links_saved(),
+            mean_watts: energy.total_j() / energy.seconds.max(f64::MIN_POSITIVE),
+            delivered_bits: energy.delivered_bits,
+            pj_per_bit: energy.pj_per_bit(),
+            energy_delay_js: is_whole.then(|| energy.total_j() * time_s),
+            idle_share: energy.idle_share(),
+            switch_links: (&energy.switch_links).into(),
+            host_links: (&energy.host_links).into(),
+        })
+    }
+}
+
+impl From<&LinkEnergy> for LinkEnergyUse {
+    fn from(energy: &LinkEnergy) -> Self {
+        let [up, down, waking, sleeping] = energy.joules;
+        let ticks = energy.ticks;
+        let all = (ticks.up + ticks.down + ticks.waking + ticks.sleeping).max(1) as f64;
+        Self {
+            links: energy.links,
+            energy_j: energy.total_j(),
+            energy_by_state_j: ByState {
+                up,
+                down,
+                waking,
+                sleeping,
+            },
+            share_of_time: ByState::of(ticks, |ticks| ticks as f64 / all),
+            wakes: ticks.wakes,
+            idle_share: energy.idle_share,
+        }
+    }
+}

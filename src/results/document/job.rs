@@ -1,0 +1,159 @@
+//! `jobs` of `result.json`.
+
+use crate::config::Plan;
+use crate::config::experiment::Job as JobSpec;
+use crate::fabric::ids::NicId;
+use crate::replay::outcome::JobOutcome;
+use crate::results::energy::Energy;
+use crate::results::{Latency, TimeSplit, job_baseline, latency, quotient, time_split};
+use crate::run::RunResult;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A job and how long it took.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Job {
+    /// Its name.
+    pub name: String,
+    /// The name of its service level.
+    pub sl: String,
+    /// The number of its ranks.
+    pub ranks: u32,
+    /// The NIC of rank 0, 1, …: the placement that was used, also one that was drawn. `placement = { list = … }` with this
+    /// list repeats it.
+    #[schemars(with = "Vec<u32>")]
+    pub nics: Vec<NicId>,
+    /// XXH3-128 of the bytes of the trace file, without unpacking it (`xxhsum -H2`).
+    #[schemars(regex(pattern = "^[0-9a-f]{32}$"), extend("unit" = "32 hex digits"))]
+    pub trace_xxh3: Option<String>,
+    /// The format of the trace: `"VEF"` (VEF3 as well), `"GOAL"`, `"TI"` or `"DUMPI"`.
+    pub format: Option<String>,
+    /// The calls of the trace that can't be replayed, with how many there are: the job left them out, as
+    /// `skip_unsupported` asks for; null without any.
+    pub left_out: Option<String>,
+    /// Whether every operation is done, every message was delivered and every collective completed, in all repetitions; with
+    /// `repeat = "until-others-end"` in at least one.
+    pub complete: bool,
+    /// The start of the job.
+    pub start_ps: u64,
+    /// Complete repetitions.
+    pub repetitions: usize,
+    /// The time from start to last event of each complete repetition, in order.
+    pub repetition_times_ps: Vec<u64>,
+    /// The mean of `repetition_times_ps`, rounded down: with one run the time from its start to its last event; if not
+    /// complete, the time to its last event, or to the end of a run that was interrupted or stopped.
+    pub execution_time_ps: u64,
+    /// The same in its baseline.
+    pub baseline_time_ps: Option<u64>,
+    /// The first of the two above over the second.
+    pub slowdown: Option<f64>,
+    /// Computation of the rank that ended last (the lowest of several), in its stream that computed longest; the mean of the
+    /// complete repetitions.
+    pub compute_ps: u64,
+    /// The rest of that rank's time: network and waiting for partners.
+    pub network_ps: u64,
+    /// Point-to-point messages of the trace that were replayed; this field and the next five count all repetitions, also one
+    /// that was cut off.
+    #[schemars(extend("unit" = "messages"))]
+    pub point_to_point: u64,
+    /// Their payload.
+    pub point_to_point_bytes: u64,
+    /// Collective operations completed.
+    pub collectives: u64,
+    /// All messages, collectives and what a rendezvous asks and answers (RTS, CTS) included.
+    pub messages: u64,
+    /// Their payload.
+    pub bytes: u64,
+    /// Messages between ranks of one NIC, which skip the fabric.
+    pub intra_node_messages: u64,
+    /// The time from creation to delivery of the job's messages in the fabric; null without any.
+    pub latency_ns: Option<Latency>,
+    /// The same in its baseline.
+    pub baseline_latency_ns: Option<Latency>,
+    /// The names of `nics`, only where the topology has
+    /// [names of operators](fabric-command.md#names-of-operators).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<String>>,
+    /// With `[power]`: what the whole fabric cost while the job ran, the mean power of the run times `execution_time_ps`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy_j: Option<f64>,
+    /// Where the time goes: parts that add up to `execution_time_ps`; see below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_split: Option<TimeSplit>,
+}
+
+/// The enabled jobs.
+pub(super) fn jobs(plan: &Plan, result: &RunResult) -> Vec<Job> {
+    let jobs = plan.experiment.jobs.iter().zip(&result.main.jobs);
+    let one = |(at, (spec, outcome)): (usize, (&JobSpec, &Option<JobOutcome>))| {
+        Some(job(plan, result, at, spec, outcome.as_ref()?))
+    };
+    jobs.enumerate().filter_map(one).collect()
+}
+
+fn job(plan: &Plan, result: &RunResult, at: usize, spec: &JobSpec, outcome: &JobOutcome) -> Job {
+    let JobOutcome {
+        name,
+        ranks,
+        nics,
+        complete,
+        // It follows from the experiment.
+        endless: _,
+        repetitions_ps,
+        // For the time of the whole run.
+        end_ps: _,
+        execution_ps,
+        compute_ps,
+        network_ps,
+        point_to_point,
+        point_to_point_bytes,
+        collectives,
+        messages,
+        bytes,
+        intra_node_messages,
+        latency: in_fabric,
+        // In `matrix.csv`.
+        pairs: _,
+    } = outcome;
+    let fabric = &plan.experiment.fabric;
+    let (tick, names) = (fabric.units.tick, fabric.topology.names());
+    let mut traces = result.traces.iter();
+    let trace = traces.find(|digest| digest.trace == spec.trace);
+    let baseline = job_baseline(plan, result, at);
+    let baseline_ps = baseline.map(|baseline| baseline.execution_ps);
+    let energy = Energy::of(&plan.experiment, &result.main);
+    Job {
+        name: name.clone(),
+        sl: fabric.qos.service_levels[usize::from(spec.sl)].name.clone(),
+        ranks: *ranks,
+        nics: nics.clone(),
+        trace_xxh3: trace.map(|trace| format!("{:032x}", trace.xxh3)),
+        format: trace.map(|trace| trace.format.clone()),
+        left_out: trace.and_then(|trace| trace.left_out.clone()),
+        complete: *complete,
+        start_ps: spec.start_ps,
+        repetitions: repetitions_ps.len(),
+        repetition_times_ps: repetitions_ps.clone(),
+        execution_time_ps: *execution_ps,
+        baseline_time_ps: baseline_ps,
+        slowdown: quotient(*execution_ps, *complete, baseline_ps),
+        compute_ps: *compute_ps,
+        network_ps: *network_ps,
+        point_to_point: *point_to_point,
+        point_to_point_bytes: *point_to_point_bytes,
+        collectives: *collectives,
+        messages: *messages,
+        bytes: *bytes,
+        intra_node_messages: *intra_node_messages,
+        latency_ns: latency(in_fabric, tick),
+        baseline_latency_ns: baseline.and_then(|baseline| latency(&baseline.latency, tick)),
+        hosts: names.map(|names| {
+            let labels = nics.iter().map(|&nic| names.nic_label(nic));
+            labels.map(str::to_owned).collect()
+        }),
+        energy_j: energy.map(|energy| energy.of_job_j(*execution_ps)),
+        time_split: time_split(plan, result, at),
+    }
+}

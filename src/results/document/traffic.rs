@@ -1,0 +1,342 @@
+//! What went through the fabric: totals, background flows, service levels, congestion control.
+
+use super::schema::Named;
+use crate::config::{Experiment, Plan};
+use crate::fabric::ids::NicId;
+use crate::fabric::spec::ServiceLevel as LevelSpec;
+use crate::fabric::stats::{CctStats, CongestionStats, FabricStats, SlStats};
+use crate::replay::GapsSkipped as Skipped;
+use crate::replay::background::BackgroundOutcome;
+use crate::results::{Latency, latency, per_slot};
+use crate::run::{Saturation as Seen, Simulation};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Totals of a run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Traffic {
+    /// Messages created.
+    pub messages: u64,
+    /// Messages delivered.
+    #[schemars(extend("unit" = "messages"))]
+    pub messages_delivered: u64,
+    /// Messages created, from the start on, and not delivered when the run ended.
+    pub backlog_messages: u64,
+    /// Packets that left a NIC.
+    pub packets: u64,
+    /// Flits that left a NIC; the sum of the next two, unless only a window is counted.
+    #[schemars(extend("unit" = "flits"))]
+    pub flits_injected: u64,
+    /// Flits that reached their NIC.
+    #[schemars(extend("unit" = "flits"))]
+    pub flits_delivered: u64,
+    /// Flits between NICs when the run ended.
+    #[schemars(extend("unit" = "flits"))]
+    pub flits_in_flight: u64,
+    /// Flits that crossed switch-to-switch links, counted per link.
+    pub flit_hops: u64,
+    /// Flits that crossed links between NIC and switch.
+    pub host_flit_hops: u64,
+}
+
+impl Traffic {
+    pub(super) fn of(run: &Simulation) -> Self {
+        let Simulation {
+            messages,
+            backlog,
+            stats,
+            // Parts of their own.
+            status: _,
+            jobs: _,
+            background: _,
+            measured: _,
+            // No result has it: only studies do.
+            congestion: _,
+            saturation: _,
+            skipped: _,
+            reached: _,
+            explanation: _,
+            wall: _,
+        } = run;
+        let FabricStats {
+            messages_delivered,
+            packets,
+            flits_injected,
+            flits_delivered,
+            flits_in_flight,
+            flit_hops,
+            host_flit_hops,
+            // `held_up_ticks` of links comes from them.
+            turns: _,
+            // Messages handed to NICs: a workload may keep others back, which count as well.
+            messages: _,
+            // For rates; `events` is under `engine`.
+            start_tick: _,
+            end_tick: _,
+            events: _,
+            // Parts of their own.
+            service_levels: _,
+            links: _,
+            congestion: _,
+        } = *stats;
+        Self {
+            messages: *messages,
+            messages_delivered,
+            backlog_messages: *backlog,
+            packets,
+            flits_injected,
+            flits_delivered,
+            flits_in_flight,
+            flit_hops,
+            host_flit_hops,
+        }
+    }
+}
+
+/// Time that was not simulated.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GapsSkipped {
+    /// Gaps between messages of jobs of which a part was skipped.
+    pub gaps: u64,
+    /// The simulated time skipped in all. Execution times contain it; traffic, rates, utilisations and latencies are of
+    /// the rest.
+    pub skipped_ps: u64,
+    /// Messages that background flows would have created in this time; they count nowhere else.
+    pub background_messages: u64,
+}
+
+impl GapsSkipped {
+    pub(super) fn of(experiment: &Experiment, skipped: Skipped) -> Self {
+        let Skipped {
+            gaps,
+            ticks,
+            messages,
+            ..
+        } = skipped;
+        Self {
+            gaps,
+            skipped_ps: experiment.fabric.units.tick.ps(ticks),
+            background_messages: messages,
+        }
+    }
+}
+
+/// A background flow that fell ever further behind.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Saturation {
+    /// The index of the flow in `background`.
+    pub background: usize,
+    /// The NIC whose source was furthest behind.
+    #[schemars(with = "u32")]
+    pub nic: NicId,
+    /// The simulated time at which it was seen.
+    pub at_ps: u64,
+    /// How long its oldest message had waited by then.
+    pub behind_ps: u64,
+}
+
+impl From<Seen> for Saturation {
+    fn from(seen: Seen) -> Self {
+        let Seen {
+            flow,
+            nic,
+            at_ps,
+            behind_ps,
+        } = seen;
+        Self {
+            background: flow,
+            nic,
+            at_ps,
+            behind_ps,
+        }
+    }
+}
+
+/// Counters of congestion control.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Congestion {
+    /// Packets marked by a switch.
+    pub marked_packets: u64,
+    /// Notifications that destinations created: CNPs, and ACKs with BECN.
+    #[schemars(extend("unit" = "packets"))]
+    pub notifications_sent: u64,
+    /// Notifications that reached a source; the others were in flight at the end.
+    #[schemars(extend("unit" = "packets"))]
+    pub notifications_received: u64,
+    /// Data packets sent.
+    pub data_packets: u64,
+    /// The mean over `data_packets` of the control level of their flow when they were sent: how far the source slows the
+    /// flow down, 0 being not at all. With a congestion control table it is the CCTI.
+    #[schemars(extend("unit" = "level"))]
+    pub mean_control_level: f64,
+    /// The highest control level with which a data packet was sent.
+    #[schemars(extend("unit" = "level"))]
+    pub max_control_level: u16,
+    /// Counters of sources with a congestion control table; null with others.
+    pub cct: Option<CongestionTable>,
+}
+
+/// Counters of sources with a congestion control table.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct CongestionTable {
+    /// The part of `notifications_received` after which the CCTI was at `Trigger_Threshold` or above: the events that a NIC
+    /// would log.
+    #[schemars(extend("unit" = "packets"))]
+    pub threshold_events: u64,
+}
+
+impl Congestion {
+    pub(super) fn of(stats: &CongestionStats) -> Self {
+        let CongestionStats {
+            marked,
+            notifications_sent,
+            notifications_received,
+            // For the mean.
+            level_sum: _,
+            packets,
+            level_max,
+            cct,
+        } = stats;
+        let of_cct =
+            |&CctStats { threshold_events }: &CctStats| CongestionTable { threshold_events };
+        Self {
+            marked_packets: *marked,
+            notifications_sent: *notifications_sent,
+            notifications_received: *notifications_received,
+            data_packets: *packets,
+            mean_control_level: stats.mean_level(),
+            max_control_level: *level_max,
+            cct: cct.as_ref().map(of_cct),
+        }
+    }
+}
+
+/// A background flow.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Background {
+    /// The name of its service level.
+    pub sl: String,
+    /// Messages created.
+    pub offered_messages: u64,
+    /// Messages delivered.
+    pub delivered_messages: u64,
+    /// Messages created less those delivered, 0 at least.
+    pub backlog_messages: u64,
+    /// Flits of the messages created over the whole run and all NICs.
+    pub offered_flits_per_cycle_per_nic: f64,
+    /// The same for the messages delivered.
+    pub accepted_flits_per_cycle_per_nic: f64,
+}
+
+/// The background flows of a run.
+pub(super) fn background(plan: &Plan, run: &Simulation) -> Vec<Background> {
+    let levels = &plan.experiment.fabric.qos.service_levels;
+    let rate = |units| per_slot(&plan.experiment, &run.stats, units);
+    let one = |flow: &BackgroundOutcome| {
+        let BackgroundOutcome {
+            sl,
+            messages,
+            messages_delivered,
+            units,
+            units_delivered,
+        } = *flow;
+        Background {
+            sl: levels[usize::from(sl)].name.clone(),
+            offered_messages: messages,
+            delivered_messages: messages_delivered,
+            backlog_messages: flow.backlog(),
+            offered_flits_per_cycle_per_nic: rate(units),
+            accepted_flits_per_cycle_per_nic: rate(units_delivered),
+        }
+    };
+    run.background.iter().map(one).collect()
+}
+
+/// Latencies of a service level.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct LevelLatency {
+    /// The time from the creation of a message to its delivery, per message; null if there was none.
+    pub end_to_end: Option<Latency>,
+    /// The time from the header leaving the NIC to the tail arriving, per packet; null if there was none.
+    pub network: Option<Latency>,
+}
+
+/// Deliveries of a service level.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ServiceLevel {
+    /// Its name.
+    pub name: String,
+    /// Messages delivered.
+    pub messages: u64,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Flits delivered.
+    pub flits: u64,
+    /// The payload of delivered messages.
+    pub bytes: u64,
+    /// As `throughput_flits_per_cycle_per_nic`, of this service level.
+    pub throughput_flits_per_cycle_per_nic: f64,
+}
+
+/// The service levels with their counters.
+fn counted<'a>(
+    plan: &'a Plan,
+    stats: &'a FabricStats,
+) -> impl Iterator<Item = (&'a LevelSpec, &'a SlStats)> {
+    let levels = plan.experiment.fabric.qos.service_levels.iter();
+    levels.zip(&stats.service_levels)
+}
+
+/// The latencies of all service levels.
+pub(super) fn latencies(plan: &Plan, stats: &FabricStats) -> Named<LevelLatency> {
+    let tick = plan.experiment.fabric.units.tick;
+    let by_name = counted(plan, stats).map(|(level, sl)| {
+        let latencies = LevelLatency {
+            end_to_end: latency(&sl.end_to_end, tick),
+            network: latency(&sl.network, tick),
+        };
+        (level.name.clone(), latencies)
+    });
+    Named(by_name.collect())
+}
+
+/// The deliveries of all service levels.
+pub(super) fn service_levels(plan: &Plan, stats: &FabricStats) -> Vec<ServiceLevel> {
+    let one = |(level, sl): (&LevelSpec, &SlStats)| {
+        let SlStats {
+            messages,
+            packets,
+            flits,
+            units,
+            bytes,
+            // Under `latency_ns`.
+            end_to_end: _,
+            network: _,
+        } = sl;
+        ServiceLevel {
+            name: level.name.clone(),
+            messages: *messages,
+            packets: *packets,
+            flits: *flits,
+            bytes: *bytes,
+            throughput_flits_per_cycle_per_nic: per_slot(&plan.experiment, stats, *units),
+        }
+    };
+    counted(plan, stats).map(one).collect()
+}
