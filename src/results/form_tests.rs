@@ -8,7 +8,7 @@ use crate::fabric::stats::{
 use crate::replay::PairCounts;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
-use crate::results::{SCHEMA, execution_time_ps, result_json, summary};
+use crate::results::{self, SCHEMA, execution_time_ps, summary};
 use crate::run::{RunResult, Simulation, Status, TraceDigest};
 use std::path::Path;
 use std::time::Duration;
@@ -123,6 +123,10 @@ fn result(wall_ms: u64) -> RunResult {
         curve: Vec::new(),
         traces: Vec::new(),
     }
+}
+
+fn result_json(plan: &Plan, result: &RunResult) -> serde_json::Value {
+    serde_json::to_value(results::result_json(plan, result)).unwrap()
 }
 
 #[test]

@@ -4,7 +4,6 @@
 use flitwise::config::load;
 use flitwise::results::result_json;
 use flitwise::run::{Control, run_plan};
-use serde_json::Value;
 use std::path::Path;
 
 /// Accepted load in flits per cycle and NIC, and mean network latency in ns, of the last load.
@@ -25,14 +24,11 @@ fn measure(paths: &str, pattern: &str, load_factor: &str) -> Point {
     ];
     let plan = load(&file, &sets).unwrap_or_else(|e| panic!("{e}"));
     let result = run_plan(&plan, &Control::default(), 1).unwrap();
-    let json = serde_json::to_value(result_json(&plan, &result)).unwrap();
-    let curve = &json["curve"][0];
-    let levels = curve["service_levels"].as_object().unwrap();
-    let level = levels.values().next().unwrap();
-    let number = |value: &Value| value.as_f64().unwrap();
+    let curve = result_json(&plan, &result).curve;
+    let (_, level) = &curve[0].service_levels.0[0];
     let point = Point {
-        accepted: number(&curve["accepted_flits_per_cycle_per_nic"]),
-        network_ns: number(&level["network_ns"]["mean"]),
+        accepted: curve[0].accepted_flits_per_cycle_per_nic,
+        network_ns: level.network_ns.unwrap().mean,
     };
     let Point {
         accepted,

@@ -1,7 +1,7 @@
 //! The files of `flitwise congestion --out`.
 
 use super::{Analysed, CongestionArgs, document};
-use crate::cli::{CliError, command_line};
+use crate::cli::{CliError, command_line, json_text, unwritable};
 use flitwise::figure::{Figure, Theme};
 use flitwise::oblivious::{
     Distributions, Outcome, bandwidth_figure, cables_figure, congestion_figure, delay_figure,
@@ -27,7 +27,7 @@ pub(super) fn write(
         CliError::Failed(format!("cannot write `{}`: {e}", what.display()))
     };
     std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
-    let document = format!("{:#}\n", document::of(results));
+    let document = json_text(&document::of(results).map_err(unwritable)?)?;
     let mut files: Vec<(String, Vec<u8>)> = vec![
         ("congestion.json".into(), document.into_bytes()),
         (COMMAND_FILE.into(), command_line::typed().into_bytes()),

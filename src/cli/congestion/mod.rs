@@ -8,7 +8,7 @@ mod options;
 mod study;
 mod text;
 
-use super::{CliError, print, signal, tell, threads};
+use super::{CliError, json_text, print, signal, tell, threads, unwritable};
 use candidates::Candidate;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -189,7 +189,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
         files::write(dir, args, &results)?;
     }
     match args.json {
-        true => print(&format!("{:#}\n", document::of(&results))),
+        true => print(&json_text(&document::of(&results).map_err(unwritable)?)?),
         false => print(&text::of(args, &results)),
     }?;
     match signal::first() {

@@ -4,7 +4,9 @@ use super::section::{Section, Table};
 use super::tables::texts;
 use crate::oblivious::{Spread, SpreadRow};
 use crate::report::charts::analyses;
-use crate::report::source::{AnalysedNetwork, CheckSummary, CongestionSource, RankedCable, Source};
+use crate::report::source::{CongestionSource, Source};
+use crate::results::document::{AnalysedNetwork, RankedCable};
+use crate::run::Check;
 use crate::run::Prediction;
 use crate::units::human_count;
 
@@ -230,7 +232,7 @@ pub(super) fn check(sources: &[Source]) -> Option<Section> {
     (!section.tables.is_empty()).then_some(section)
 }
 
-fn words(check: &CheckSummary) -> String {
+fn words(check: &Check) -> String {
     let sum = |of: fn(&crate::run::Completion) -> u64| -> f64 {
         let levels = check.levels.iter();
         levels.map(|level| of(&level.completion) as f64).sum()
@@ -265,7 +267,7 @@ fn words(check: &CheckSummary) -> String {
     words
 }
 
-fn predictions(name: String, check: &CheckSummary) -> Table {
+fn predictions(name: String, check: &Check) -> Table {
     Table {
         caption: format!("Bandwidth of connections, predicted and simulated: {name}"),
         head: texts(&Prediction::HEADER),

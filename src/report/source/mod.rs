@@ -5,7 +5,7 @@ mod run;
 mod study;
 mod table;
 
-pub use congestion::{AnalysedNetwork, CheckSummary, CongestionSource, RankedCable};
+pub use congestion::CongestionSource;
 #[cfg(test)]
 pub(super) use run::Sample;
 pub use run::{Distribution, LinkUse, Pair, RunSource, Series, Slice};

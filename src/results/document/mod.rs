@@ -5,6 +5,7 @@
 //! out. They do not derive this form: half of its values are computed, and what they derive, with the
 //! names of their fields, is the form of records.
 
+mod analysis;
 mod curve;
 mod energy;
 mod experiment;
@@ -15,6 +16,10 @@ mod runs;
 mod schema;
 mod traffic;
 
+pub use self::analysis::{
+    AnalysedNetwork, Congested, CongestionDocument, Delayed, Failed, Flow, RankedCable,
+    VirtualLanes, WorstPermutation,
+};
 pub use self::curve::{LevelPoint, LoadPoint};
 pub(super) use self::curve::curve;
 pub use self::energy::{EnergyUse, LinkEnergyUse};

@@ -34,7 +34,8 @@ pub const CHECK_SCHEMA: &str = "flitwise-congestion-check-1";
 const SL: u8 = 0;
 
 /// How long connections send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = "lengths of messages")]
 pub struct Lengths {
     /// Payload of a message in bytes, above 0. A host with several destinations sends them a message in turn.
     pub message_bytes: u64,
@@ -56,11 +57,12 @@ impl Default for Lengths {
 }
 
 /// Levels of a run, predicted and simulated.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "a check")]
 #[non_exhaustive]
 pub struct Check {
     /// [`CHECK_SCHEMA`].
-    pub schema: &'static str,
+    pub schema: String,
     /// Number of runs, each with hosts and random patterns of its own.
     pub runs: u64,
     /// How long connections sent.
@@ -89,7 +91,8 @@ pub struct OverRuns {
 }
 
 /// One level.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "a level")]
 #[non_exhaustive]
 pub struct LevelCheck {
     /// Number of the run.
@@ -109,7 +112,8 @@ pub struct LevelCheck {
 }
 
 /// A connection. Bandwidths are shares of the fastest link.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(expecting = "a connection")]
 #[non_exhaustive]
 pub struct ConnectionCheck {
     /// Sending host.
@@ -215,7 +219,7 @@ pub fn static_check(
         return refuse("no rank sends to another one: there is nothing to simulate");
     };
     Ok(Check {
-        schema: CHECK_SCHEMA,
+        schema: CHECK_SCHEMA.to_owned(),
         runs,
         lengths,
         payload_efficiency: payload_efficiency(spec),

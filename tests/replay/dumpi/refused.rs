@@ -132,10 +132,10 @@ fn a_result_says_what_was_left_out() {
     );
     let plan = resolve_text("test", &text, Path::new(""), &[]).unwrap();
     let result = run_plan(&plan, &Control::default(), 1).unwrap();
-    let json = result_json(&plan, &result);
-    let left_out = json["jobs"][0]["left_out"].as_str().unwrap();
+    let job = &result_json(&plan, &result).jobs[0];
+    let left_out = job.left_out.as_deref().unwrap();
     says(left_out, &["2 calls of one-sided communication"]);
-    assert_eq!(json["jobs"][0]["collectives"], 1);
+    assert_eq!(job.collectives, 1);
 }
 
 #[test]
