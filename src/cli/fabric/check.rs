@@ -1,6 +1,7 @@
 //! `flitwise fabric check`, and the same check before a run, which only warns.
 
 use super::{CheckArgs, CliError, names, print};
+use crate::cli::json_text;
 use flitwise::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};
 use flitwise::fabric::analysis::routes::{RouteAnalysis, RoutingLoop};
 use flitwise::fabric::analysis::{QUICK_STEPS, TooLarge, steps};
@@ -9,7 +10,7 @@ use flitwise::fabric::spec::{FabricSpec, SchemeKind};
 use flitwise::fabric::switch::Waits;
 use flitwise::fabric::switch::hierarchical::CentralQueues;
 use flitwise::units::human_count;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::fmt::{self, Write};
 use std::path::Path;
 
@@ -21,7 +22,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), CliError> {
     let verdict =
         Verdict::of(&loaded.fabric).map_err(|e| CliError::BadInput(format!("fabric: {e}")))?;
     if args.json {
-        print(&format!("{:#}\n", verdict.document(args.source.file())))?;
+        print(&json_text(&verdict.document(args.source.file()))?)?;
     } else {
         let mut text = String::new();
         // Writing to a String does not fail.
@@ -285,52 +286,109 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    fn document(&self, file: Option<String>) -> Value {
+    fn document(&self, file: Option<String>) -> Document<'_> {
         let r = &self.routes;
-        let cycle = self.cycle.as_ref().map(|cycle| {
-            let channel = |c: &Channel| {
-                let (vl, towards) = match c.credits {
-                    Credits::Shared => (None, None),
-                    Credits::Queue { vl, towards } => (Some(vl), towards),
-                };
-                json!({
-                    "buffer": match c.buffer {
-                        Buffer::Input => "input",
-                        Buffer::Output => "output",
-                        Buffer::Central => "central",
-                    },
-                    "switch": c.switch,
-                    "index": c.index,
-                    "vl": vl,
-                    "towards": match towards {
-                        None => Value::Null,
-                        Some(Towards::All) => json!("all"),
-                        Some(Towards::Nics) => json!("nics"),
-                        Some(Towards::Switch(switch)) => json!({ "switch": switch }),
-                    },
-                    "text": self.name(c),
-                })
-            };
-            cycle.iter().map(channel).collect::<Vec<_>>()
-        });
-        let lost = r.lost.iter();
-        let lost = lost.map(|NicPair { src, dst }| json!({ "src": src, "dst": dst }));
+        let nics = |&NicPair { src, dst }: &NicPair| Pair { src, dst };
         let [input, output, central] = self.without_room;
-        json!({
-            "schema": SCHEMA,
-            "file": file,
-            "ok": self.problem().is_none(),
-            "pairs": r.pairs,
-            "connected": r.connected(),
-            "not_connected": lost.collect::<Vec<_>>(),
-            "circle": r.routing_loop.as_ref().map(|RoutingLoop { dst, switches }| json!({
-                "dst": dst, "switches": switches,
-            })),
-            "queues": self.queues,
-            "queues_in_shared_space": { "input": input, "output": output, "central": central },
-            "dependencies": self.dependencies,
-            "cycle": cycle,
-            "problem": self.problem(),
-        })
+        let channels = |cycle: &Vec<Channel>| cycle.iter().map(|c| self.in_cycle(c)).collect();
+        Document {
+            schema: SCHEMA,
+            file,
+            ok: self.problem().is_none(),
+            pairs: r.pairs,
+            connected: r.connected(),
+            not_connected: r.lost.iter().map(nics).collect(),
+            circle: r.routing_loop.as_ref().map(|found| Circle {
+                dst: found.dst,
+                switches: &found.switches,
+            }),
+            queues: self.queues,
+            queues_in_shared_space: SharedSpace {
+                input,
+                output,
+                central,
+            },
+            dependencies: self.dependencies,
+            cycle: self.cycle.as_ref().map(channels),
+            problem: self.problem(),
+        }
     }
+
+    fn in_cycle(&self, c: &Channel) -> ChannelDocument {
+        let (vl, towards) = match c.credits {
+            Credits::Shared => (None, None),
+            Credits::Queue { vl, towards } => (Some(vl), towards),
+        };
+        ChannelDocument {
+            buffer: match c.buffer {
+                Buffer::Input => "input",
+                Buffer::Output => "output",
+                Buffer::Central => "central",
+            },
+            switch: c.switch,
+            index: c.index,
+            vl,
+            towards: towards.map(|towards| match towards {
+                Towards::All => QueueTo::All,
+                Towards::Nics => QueueTo::Nics,
+                Towards::Switch(switch) => QueueTo::Switch(switch),
+            }),
+            text: self.name(c),
+        }
+    }
+}
+
+/// The JSON of the check (`docs/fabric-command.md`).
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    file: Option<String>,
+    ok: bool,
+    pairs: u64,
+    connected: u64,
+    not_connected: Vec<Pair>,
+    circle: Option<Circle<'a>>,
+    queues: u64,
+    queues_in_shared_space: SharedSpace,
+    dependencies: u64,
+    cycle: Option<Vec<ChannelDocument>>,
+    problem: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Pair {
+    src: NicId,
+    dst: NicId,
+}
+
+/// A routing loop.
+#[derive(Serialize)]
+struct Circle<'a> {
+    dst: NicId,
+    switches: &'a [SwitchId],
+}
+
+#[derive(Serialize)]
+struct SharedSpace {
+    input: u64,
+    output: u64,
+    central: u64,
+}
+
+#[derive(Serialize)]
+struct ChannelDocument {
+    buffer: &'static str,
+    switch: SwitchId,
+    index: u32,
+    vl: Option<u8>,
+    towards: Option<QueueTo>,
+    text: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum QueueTo {
+    All,
+    Nics,
+    Switch(SwitchId),
 }

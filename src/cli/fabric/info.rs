@@ -1,8 +1,11 @@
 //! `flitwise fabric info`: sizes, links, hops and bounds of a fabric.
 
+mod document;
+
 use super::route::Route;
 use super::{CliError, InfoArgs, names, print};
-use flitwise::config::{FabricOnly, Tables, fabric_json};
+use crate::cli::json_text;
+use flitwise::config::{FabricOnly, Tables};
 use flitwise::fabric::analysis::bisection::Bisection;
 use flitwise::fabric::analysis::distance::Distances;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
@@ -13,12 +16,8 @@ use flitwise::fabric::switch::hierarchical::MPORT_PORTS;
 use flitwise::fabric::topology::Peer;
 use flitwise::results::write_table;
 use flitwise::units::{Ratio, human_bytes, human_count};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
-
-/// Version of the JSON.
-const SCHEMA: &str = "flitwise-fabric-info-1";
 
 pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
     let loaded = args.source.load()?;
@@ -33,9 +32,9 @@ pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
         buffers: spec.switch.kind().buffer_credits(&spec.topology),
     };
     if args.json {
-        let mut document = info.document(args.source.file());
-        document["route"] = route.map_or(Value::Null, |route| route.document());
-        return print(&format!("{document:#}\n"));
+        let route = route.as_ref().map(Route::document);
+        let document = info.document(args.source.file(), route);
+        return print(&json_text(&document)?);
     }
     let mut text = String::new();
     // Writing to a String does not fail.
@@ -98,24 +97,6 @@ fn mean(total: u64, count: u64) -> f64 {
 
 fn hops(diameter: usize, total: u64, pairs: u64) -> String {
     format!("diameter {diameter}, average {:.4}", mean(total, pairs))
-}
-
-fn routed(r: &RouteAnalysis) -> Value {
-    json!({
-        "pairs": r.pairs,
-        "connected": r.connected(),
-        "diameter_hops": r.diameter(),
-        "average_hops": mean(r.total_hops(), r.connected()),
-        "pairs_by_hops": r.pairs_by_hops,
-    })
-}
-
-fn minimal(d: &Distances) -> Value {
-    json!({
-        "diameter_hops": d.diameter(),
-        "average_hops": mean(d.total_hops(), d.pairs_by_hops.iter().sum()),
-        "pairs_by_hops": d.pairs_by_hops,
-    })
 }
 
 /// The table of pairs by hops.
@@ -376,62 +357,6 @@ impl Info<'_> {
                 )
             }
         }
-    }
-
-    fn document(&self, file: Option<String>) -> Value {
-        let spec = self.spec();
-        let topology = &spec.topology;
-        let (switch_links, host_links) = self.links();
-        let kinds = self.ports.iter().map(|(kinds, switches)| {
-            let PortKinds { nic, link, free } = kinds;
-            json!({ "nic": nic, "link": link, "free": free, "switches": switches })
-        });
-        let uniform = self.routes.as_ref().ok().map(|r| {
-            let (num, den) = r.uniform_bound(topology.nics());
-            json!({
-                "saturation_bound_flits_per_cycle_per_nic": self.per_cycle(num, den),
-                "busiest_link": self.busiest(r).map(|BusyLink { from, load }| json!({
-                    "switch": from.switch, "port": from.port, "load_per_offered": load,
-                })),
-            })
-        });
-        let bisection = self.bisection.as_ref().map(|b| {
-            json!({
-                "links": b.links,
-                "exact": b.exact,
-                "method": b.method,
-                "nics_of_smaller_half": b.half,
-                "bytes_per_s_each_way": b.links as f64 * self.link_bytes_per_s(),
-            })
-        });
-        json!({
-            "schema": SCHEMA,
-            "file": file,
-            "fabric": fabric_json(spec, self.loaded.routing),
-            "tables": {
-                "forwarding": self.loaded.tables.forwarding,
-                "sl2vl": self.loaded.tables.sl2vl,
-            },
-            "nics": topology.nics(),
-            "switches": topology.switches(),
-            "ports_per_switch": topology.radix(),
-            "mports_per_switch": self.mports(),
-            "port_kinds": kinds.collect::<Vec<_>>(),
-            "links": { "between_switches": switch_links, "to_nics": host_links },
-            "link_bytes_per_s": self.link_bytes_per_s(),
-            "host_link_bytes_per_s": self.host_link_bytes_per_s(),
-            "capacity_bytes_per_s": self.capacity_bytes_per_s(),
-            "routed": self.routes.as_ref().ok().map(routed),
-            "minimal": self.distances.as_ref().ok().map(minimal),
-            "bisection": bisection,
-            "uniform": uniform,
-            "buffer_bytes": {
-                "input": self.bytes(self.buffers.input),
-                "output": self.bytes(self.buffers.output),
-                "central": self.bytes(self.buffers.central),
-                "nic": self.bytes(self.buffers.nic),
-            },
-        })
     }
 }
 

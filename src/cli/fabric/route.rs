@@ -2,10 +2,10 @@
 
 use super::{CliError, InfoArgs, names};
 use flitwise::fabric::analysis::path::{Path, Step, path, path_via};
-use flitwise::fabric::ids::{NicId, NicPair, PortId};
-use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::ids::{NicId, NicPair, PortId, SwitchId};
+use flitwise::fabric::spec::{FabricSpec, Tick, UpPorts};
 use flitwise_formats::quote::cut;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::fmt::{self, Write};
 
 /// Service level and payload of the packet that was asked for.
@@ -200,53 +200,118 @@ impl<'a> Route<'a> {
         )
     }
 
-    pub(super) fn document(&self) -> Value {
+    pub(super) fn document(&self) -> RouteDocument<'_> {
         let path = &self.path;
-        let channel = |(sc, vl): (u8, u8)| json!({ "sc": sc, "vl": vl });
-        let candidates = self.spec.routing.kind_of_candidates();
-        let mport = |port| self.spec.switch.kind().mport(port);
-        let topology = &self.spec.topology;
-        let steps = path.steps.iter().map(|s| {
-            let mut step = json!({
-                "switch": s.switch,
-                "port_in": s.port_in,
-                "mport_in": mport(s.port_in),
-                "central_buffer": s.central,
-                "port_out": s.port_out,
-                "mport_out": mport(s.port_out),
-                candidates: { "first_port": s.candidates.first(), "links": s.candidates.count() },
-                "sc": s.channel.0,
-                "vl": s.channel.1,
-                "header_arrives_ticks": s.arrives,
-                "header_leaves_ticks": s.leaves,
-            });
-            if let Some(names) = topology.names() {
-                step["switch_name"] = names.switch_label(s.switch).into();
-                step["device_port_in"] = json!(s.port_in.get() + 1);
-                step["device_port_out"] = json!(s.port_out.get() + 1);
-            }
-            step
-        });
-        let mut document = json!({
-            "src": self.pair.src,
-            "dst": self.pair.dst,
-            "sl": self.spec.qos.service_levels[self.sl].name,
-            "payload_bytes": self.payload,
-            "flits": path.flits,
-            "hops": path.steps.len() - 1,
-            "injection": channel(path.injection),
-            "switches": steps.collect::<Vec<_>>(),
-            "header_ticks": path.header,
-            "latency_ticks": path.tail,
-            "latency_ps": self.spec.units.tick.ps(path.tail),
-        });
-        if let Some(names) = topology.names() {
-            document["src_name"] = names.nic_label(self.pair.src).into();
-            document["dst_name"] = names.nic_label(self.pair.dst).into();
+        let (sc, vl) = path.injection;
+        let names = self.spec.topology.names();
+        let label = |nic| names.map(|names| names.nic_label(nic));
+        RouteDocument {
+            src: self.pair.src,
+            dst: self.pair.dst,
+            sl: &self.spec.qos.service_levels[self.sl].name,
+            payload_bytes: self.payload,
+            flits: path.flits,
+            hops: path.steps.len() - 1,
+            injection: Injection { sc, vl },
+            switches: path.steps.iter().map(|step| self.at_switch(step)).collect(),
+            header_ticks: path.header,
+            latency_ticks: path.tail,
+            latency_ps: self.spec.units.tick.ps(path.tail),
+            src_name: label(self.pair.src),
+            dst_name: label(self.pair.dst),
+            via: self.via,
         }
-        if let Some(via) = self.via {
-            document["via"] = json!(via);
-        }
-        document
     }
+
+    fn at_switch(&self, step: &Step) -> StepDocument {
+        let mport = |port| self.spec.switch.kind().mport(port);
+        let names = self.spec.topology.names();
+        let on_device = |port: PortId| names.map(|_| port.get() + 1);
+        let candidates = Candidates {
+            first_port: step.candidates.first(),
+            links: step.candidates.count(),
+        };
+        let (trunk, up_ports) = match self.spec.routing.up_ports {
+            UpPorts::Destination => (Some(candidates), None),
+            UpPorts::LeastQueued => (None, Some(candidates)),
+        };
+        let (sc, vl) = step.channel;
+        StepDocument {
+            switch: step.switch,
+            port_in: step.port_in,
+            mport_in: mport(step.port_in),
+            central_buffer: step.central,
+            port_out: step.port_out,
+            mport_out: mport(step.port_out),
+            trunk,
+            up_ports,
+            sc,
+            vl,
+            header_arrives_ticks: step.arrives,
+            header_leaves_ticks: step.leaves,
+            switch_name: names.map(|names| names.switch_label(step.switch).to_owned()),
+            device_port_in: on_device(step.port_in),
+            device_port_out: on_device(step.port_out),
+        }
+    }
+}
+
+/// `route` of `flitwise fabric info --json` (`docs/fabric-command.md`). Where the operators have no names, keys with names are
+/// absent.
+#[derive(Serialize)]
+pub(super) struct RouteDocument<'a> {
+    src: NicId,
+    dst: NicId,
+    sl: &'a str,
+    payload_bytes: u32,
+    flits: u32,
+    hops: usize,
+    injection: Injection,
+    switches: Vec<StepDocument>,
+    header_ticks: Tick,
+    latency_ticks: Tick,
+    latency_ps: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    src_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dst_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    via: Option<NicId>,
+}
+
+#[derive(Serialize)]
+struct Injection {
+    sc: u8,
+    vl: u8,
+}
+
+/// A switch of a route; of `trunk` and `up_ports` the one that the routing chooses from.
+#[derive(Serialize)]
+struct StepDocument {
+    switch: SwitchId,
+    port_in: PortId,
+    mport_in: Option<u32>,
+    central_buffer: Option<u32>,
+    port_out: PortId,
+    mport_out: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trunk: Option<Candidates>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    up_ports: Option<Candidates>,
+    sc: u8,
+    vl: u8,
+    header_arrives_ticks: Tick,
+    header_leaves_ticks: Tick,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    switch_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_port_in: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_port_out: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Candidates {
+    first_port: Option<PortId>,
+    links: u32,
 }
