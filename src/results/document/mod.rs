@@ -20,8 +20,8 @@ pub use self::analysis::{
     AnalysedNetwork, Congested, CongestionDocument, Delayed, Failed, Flow, RankedCable,
     VirtualLanes, WorstPermutation,
 };
-pub use self::curve::{LevelPoint, LoadPoint};
 pub(super) use self::curve::curve;
+pub use self::curve::{LevelPoint, LoadPoint};
 pub use self::energy::{EnergyUse, LinkEnergyUse};
 pub use self::experiment::InterpretedExperiment;
 pub use self::explanation::{
