@@ -57,7 +57,7 @@ fn a_report_draws_what_is_beside_the_result() {
     let plan = plan(TINY, &["fabric.topology.nics=3", flows]);
     let result = run(&plan, dir.path(), 1);
     write_link_files(dir.path(), &plan, &result.main.stats).unwrap();
-    let json = result_json(&plan, &result).to_string();
+    let json = serde_json::to_string(&result_json(&plan, &result)).unwrap();
     fs::write(dir.path().join("result.json"), json).unwrap();
     let sources = flitwise::report::open(&[dir.path().to_owned()], &[]).unwrap();
     let figures = flitwise::report::figures(Kind::Series, &sources).unwrap();
