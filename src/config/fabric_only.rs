@@ -1,12 +1,13 @@
 //! Reads only `[fabric]` and `[qos]` of an experiment file, for the `fabric` commands.
 
-use super::document::Document;
-use super::error::{ConfigError, SET};
-use super::raw::RawExperiment;
-use super::resolve::{DEFAULT_SEED, fabric, implied_preset, imply, read};
-use super::resolve_request;
-use super::resolve_tables::{RawForwarding, RawSl2Vl};
-use super::texts::Texts;
+use crate::config::analysis;
+use crate::config::document::Document;
+use crate::config::document::error::{ConfigError, SET};
+use crate::config::document::read::read;
+use crate::config::document::texts::Texts;
+use crate::config::fabric::tables::{RawForwarding, RawSl2Vl};
+use crate::config::keys::{DEFAULT_SEED, RawExperiment};
+use crate::config::resolve::{fabric_of, implied_preset, imply};
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::Request;
 use std::path::Path;
@@ -51,7 +52,7 @@ pub fn load_fabric(path: Option<&Path>, sets: &[String]) -> Result<FabricOnly, C
 
 /// How much of a fabric has to be right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needed {
+pub(crate) enum Needed {
     /// All but the datelines of rings.
     Buffers,
     /// Graph and routes: nothing will be in a buffer.
@@ -59,7 +60,7 @@ pub(super) enum Needed {
 }
 
 /// As [`load_fabric`], of the content of `path`.
-pub(super) fn fabric_of_text(
+pub(crate) fn fabric_of_text(
     path: Option<&Path>,
     text: String,
     sets: &[String],
@@ -83,7 +84,7 @@ pub(super) fn fabric_of_text(
     let raw: RawExperiment = document.read()?;
     let resolve = || -> Result<FabricOnly, ConfigError> {
         let dir = path.and_then(Path::parent).unwrap_or(Path::new(""));
-        let (fabric, routing, _) = fabric(&raw, dir)?;
+        let (fabric, routing, _) = fabric_of(&raw, dir)?;
         if needed == Needed::Buffers {
             fabric.validate_but_datelines()?;
         }
@@ -92,7 +93,7 @@ pub(super) fn fabric_of_text(
             sl2vl: raw.fabric.sl2vl.as_ref().map(RawSl2Vl::source),
         };
         let analysed = raw.congestion.as_ref().filter(|_| needed == Needed::Routes);
-        let congestion = analysed.map(|raw| resolve_request::request(raw, dir));
+        let congestion = analysed.map(|raw| analysis::request(raw, dir));
         Ok(FabricOnly {
             fabric,
             routing,

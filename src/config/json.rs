@@ -5,16 +5,13 @@
 //! exhaustively, so a field or variant that they forget does not compile. What joins several types
 //! is put together here: the parts of an experiment, and the names of its service levels.
 
-use super::experiment::{Background, Experiment, Job, Power, SendCompletion};
-use super::switch::{scheduler_json, switch_json};
+use crate::config::analysis::analysis_json;
+use crate::config::background::Background;
+use crate::config::experiment::Experiment;
+use crate::config::fabric::{scheduler_json, switch_json};
+use crate::config::job::Job;
+use crate::config::power::power_json;
 use crate::fabric::spec::{CongestionControl, FabricSpec, Qos};
-use crate::oblivious::{self, PathChoice, Request, Subset};
-use crate::replay::Repeat;
-use crate::replay::background::{Injection, Pattern};
-use crate::replay::collectives::Choices;
-use crate::units::Ratio;
-use serde::Serialize;
-use serde::ser::Serializer;
 use serde_json::{Map, Value, json};
 use twox_hash::XxHash3_128;
 
@@ -62,61 +59,9 @@ pub fn experiment_json(e: &Experiment) -> Value {
         insert_behind("congestion_control", "power", value_of_power, &mut value);
     }
     if let Some(request) = request {
-        insert_behind("measure", "congestion", analysis(request), &mut value);
+        insert_behind("measure", "congestion", analysis_json(request), &mut value);
     }
     value
-}
-
-/// `[congestion]`.
-fn analysis(request: &Request) -> Value {
-    let Request {
-        pattern,
-        against,
-        part,
-        level,
-        ranks,
-        subset,
-        // The loader has found them: `subset` lists them.
-        hosts: _,
-        in_order,
-        path,
-        fair,
-        delay,
-        worst,
-        skip_lost,
-        runs,
-    } = request;
-    // Pairs of a file by their content.
-    let pairs = match pattern {
-        oblivious::Pattern::Given(given) => Some(format!("{:032x}", given.digest())),
-        _ => None,
-    };
-    json!({
-        "pattern": pattern.to_string(),
-        "pairs": pairs,
-        "against": against.as_ref().map(ToString::to_string),
-        "part": part,
-        "level": level,
-        "ranks": ranks,
-        "subset": match subset {
-            Subset::Random => json!("random"),
-            Subset::RandomEachRun => json!("random-each-run"),
-            Subset::LinearBfs => json!("linear-bfs"),
-            Subset::First => json!("first"),
-            Subset::Listed(hosts) => hosts.iter().map(|host| host.get()).collect(),
-        },
-        "in_order": in_order,
-        "path": match path {
-            PathChoice::First => "first",
-            PathChoice::BySource => "by-source",
-            PathChoice::ByPair => "by-pair",
-        },
-        "fair": fair,
-        "delay": delay,
-        "worst": worst,
-        "skip_lost": skip_lost,
-        "runs": runs,
-    })
 }
 
 /// XXH3, 128 bits, of the compact form of [`experiment_json`] and of the version of this
@@ -168,18 +113,6 @@ fn congestion(control: Option<&CongestionControl>, qos: &Qos) -> Value {
     value
 }
 
-/// `[power]`: the states of links, if they have any but up, and what they cost.
-fn power_json(power: &Power, fabric: &FabricSpec) -> Value {
-    let mut value = match fabric.link_power.as_deref() {
-        Some(states) => json!(states),
-        None => json!({}),
-    };
-    if let (Value::Object(all), Value::Object(watts)) = (&mut value, json!(power)) {
-        all.extend(watts);
-    }
-    value
-}
-
 /// Inserts a key into an object. The order of keys is part of the hash.
 fn insert_behind(earlier: &str, key: &str, value: Value, object: &mut Value) {
     if let Value::Object(map) = object {
@@ -192,68 +125,4 @@ fn insert_behind(earlier: &str, key: &str, value: Value, object: &mut Value) {
 fn with_name(mut value: Value, sl: u8, qos: &Qos) -> Value {
     value["sl"] = qos.service_levels[usize::from(sl)].name.clone().into();
     value
-}
-
-pub(super) fn repeat<S: Serializer>(repeat: &Repeat, s: S) -> Result<S::Ok, S::Error> {
-    match repeat {
-        Repeat::Times(times) => s.serialize_u32(*times),
-        Repeat::UntilOthersEnd => s.serialize_str("until-others-end"),
-    }
-}
-
-/// Two keys.
-pub(super) fn send_completion<S: Serializer>(c: &SendCompletion, s: S) -> Result<S::Ok, S::Error> {
-    let (name, eager) = match *c {
-        SendCompletion::Handed => ("handed", None),
-        SendCompletion::Injected => ("injected", None),
-        SendCompletion::Rendezvous { eager_threshold } => ("rendezvous", Some(eager_threshold)),
-    };
-    json!({ "send_completion": name, "eager_threshold_bytes": eager }).serialize(s)
-}
-
-/// The algorithms chosen by hand, by operation.
-pub(super) fn collectives<S: Serializer>(choices: &Choices, s: S) -> Result<S::Ok, S::Error> {
-    let mut value = json!(choices);
-    if let Value::Object(map) = &mut value {
-        map.retain(|_, algorithm| !algorithm.is_null());
-        if let Some(bytes) = choices.segment() {
-            map.insert("chain_segment_bytes".into(), bytes.into());
-        }
-    }
-    value.serialize(s)
-}
-
-pub(super) fn injection<S: Serializer>(injection: &Injection, s: S) -> Result<S::Ok, S::Error> {
-    s.serialize_str(match injection {
-        Injection::Cbr => "cbr",
-        Injection::Bernoulli => "bernoulli",
-    })
-}
-
-/// Sizes of messages with their shares.
-pub(super) fn sizes<S: Serializer>(sizes: &[(u64, u64)], s: S) -> Result<S::Ok, S::Error> {
-    let weights: u64 = sizes.iter().map(|size| size.1).sum();
-    s.collect_seq(
-        sizes.iter().map(
-            |&(bytes, weight)| json!({ "bytes": bytes, "share": Ratio::new(weight, weights) }),
-        ),
-    )
-}
-
-pub(super) fn pattern<S: Serializer>(pattern: &Pattern, s: S) -> Result<S::Ok, S::Error> {
-    let value = match pattern {
-        Pattern::Uniform => json!("uniform"),
-        Pattern::BitReversal => json!("bit-reversal"),
-        Pattern::BitComplement => json!("bit-complement"),
-        Pattern::Shuffle => json!("shuffle"),
-        Pattern::Transpose => json!("transpose"),
-        Pattern::Tornado => json!("tornado"),
-        Pattern::Permutation => json!("permutation"),
-        Pattern::Neighbour { offset } => json!({ "neighbour": offset }),
-        Pattern::GroupShift { shift } => json!({ "group_shift": shift }),
-        Pattern::Hotspot { node, fraction } => json!({ "hotspot": node, "fraction": fraction }),
-        Pattern::List(list) => json!({ "permutation": list }),
-        Pattern::Pair { from, to } => json!({ "from": from, "to": to }),
-    };
-    value.serialize(s)
 }

@@ -1,11 +1,11 @@
 //! Reads networks for static analysis: an experiment file, a graph in the DOT language, or the output of
 //! `ibnetdiscover` with forwarding tables (`docs/congestion-input.md`). The content tells which one it is.
 
-use super::error::ConfigError;
-use super::fabric_only::{FabricOnly, Needed, fabric_of_text};
-use super::import::{Imported, read_forwarding, text};
-use super::misfit::Misfit;
-use super::resolve::read;
+use crate::config::document::error::ConfigError;
+use crate::config::document::read::read;
+use crate::config::fabric_only::{FabricOnly, Needed, fabric_of_text};
+use crate::config::import::misfit::Misfit;
+use crate::config::import::{Imported, read_forwarding, text};
 use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::topology::{Peer, Topology};

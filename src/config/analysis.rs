@@ -1,0 +1,305 @@
+//! `[congestion]`: what a static analysis of the fabric is asked.
+
+use crate::config::document::error::ConfigError;
+use crate::config::document::read::read;
+use crate::fabric::spec::FabricSpec;
+use crate::oblivious::{self, Given, Graph, HostList, PathChoice, Pattern, Request, Subset};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The keys as written, named after the options of `flitwise congestion`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawRequest {
+    pub pattern: Option<String>,
+    pub pairs: Option<String>,
+    pub against: Option<String>,
+    pub part: Option<u32>,
+    pub level: Option<u32>,
+    pub ranks: Option<u32>,
+    pub subset: Option<RawSubset>,
+    pub hosts: Option<String>,
+    pub nodes: Option<String>,
+    pub in_order: Option<bool>,
+    pub path: Option<RawPath>,
+    pub fair: Option<bool>,
+    pub delay: Option<bool>,
+    pub worst: Option<bool>,
+    pub skip_lost: Option<bool>,
+    pub runs: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RawSubset {
+    Random,
+    RandomEachRun,
+    LinearBfs,
+    First,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RawPath {
+    First,
+    BySource,
+    ByPair,
+}
+
+fn error<T>(key: &str, problem: impl Into<String>) -> Result<T, ConfigError> {
+    Err(ConfigError::new(format!("congestion.{key}"), problem))
+}
+
+/// What the table asks; files are looked for in `dir`.
+pub(crate) fn request(raw: &RawRequest, dir: &Path) -> Result<Request, ConfigError> {
+    let usual = Request::default();
+    let pattern = match (&raw.pattern, &raw.pairs) {
+        (Some(_), Some(_)) => return error("pairs", "is a pattern of its own; remove `pattern`"),
+        (None, Some(file)) => given(file, dir)?,
+        (Some(name), None) => named(name, "pattern")?,
+        (None, None) => usual.pattern,
+    };
+    let against = raw.against.as_deref().map(|name| named(name, "against"));
+    let against = against.transpose()?;
+    match (&against, raw.part) {
+        (Some(_), None) => {
+            return error(
+                "against",
+                "is a second pattern; say with `part` how many ranks the first one has",
+            );
+        }
+        (None, Some(_)) => {
+            return error(
+                "part",
+                "is the number of ranks of the first of two patterns; name the second one with `against`, or remove it",
+            );
+        }
+        _ => {}
+    }
+    let runs = raw.runs.unwrap_or(usual.runs);
+    if !(1..=Request::MOST_RUNS).contains(&runs) {
+        let most = Request::MOST_RUNS;
+        return error("runs", format!("{runs} is out of range; 1 to {most}"));
+    }
+    if raw.ranks == Some(0) {
+        return error(
+            "ranks",
+            "a pattern needs at least one rank; 1 or more, or remove it",
+        );
+    }
+    Ok(Request {
+        pattern,
+        against,
+        part: raw.part,
+        level: raw.level,
+        ranks: raw.ranks,
+        subset: raw.subset.map_or(usual.subset, Subset::from),
+        hosts: hosts(raw, dir)?,
+        in_order: raw.in_order.unwrap_or(usual.in_order),
+        path: raw.path.map_or(usual.path, PathChoice::from),
+        fair: raw.fair.unwrap_or(usual.fair),
+        delay: raw.delay.unwrap_or(usual.delay),
+        worst: raw.worst.unwrap_or(usual.worst),
+        skip_lost: raw.skip_lost.unwrap_or(usual.skip_lost),
+        runs,
+    })
+}
+
+/// As [`request`], if it fits `fabric`, whose hosts it then lists by their numbers.
+pub(crate) fn on(
+    raw: &RawRequest,
+    fabric: &FabricSpec,
+    seed: u64,
+    dir: &Path,
+) -> Result<Request, ConfigError> {
+    let request = request(raw, dir)?;
+    let of_fabric = |problem| ConfigError::new("fabric", problem);
+    // Rates of cables decide nothing here.
+    let graph = Graph::of_topology(&fabric.topology, |_, _| 1.0);
+    let graph = graph.map_err(|e| of_fabric(e.problem))?;
+    let settings = request.settings(&graph, seed, None);
+    let fits = settings.and_then(|settings| settings.check(&graph).map(|()| settings));
+    let settings = fits.map_err(|problem| ConfigError::new("congestion", problem))?;
+    Ok(Request {
+        subset: settings.mapping.subset,
+        hosts: None,
+        ..request
+    })
+}
+
+fn named(name: &str, key: &str) -> Result<Pattern, ConfigError> {
+    Pattern::parse(name).or_else(|problem| error(key, problem))
+}
+
+fn given(file: &str, dir: &Path) -> Result<Pattern, ConfigError> {
+    let text = read(&dir.join(file)).or_else(|e| error("pairs", e.problem))?;
+    match Given::parse(file, &text) {
+        Ok(given) => Ok(Pattern::Given(Arc::new(given))),
+        Err(e) => error("pairs", format!("{file}:{}: {}", e.line, e.problem)),
+    }
+}
+
+fn hosts(raw: &RawRequest, dir: &Path) -> Result<Option<HostList>, ConfigError> {
+    let lists = [
+        ("nodes", raw.nodes.is_some()),
+        ("hosts", raw.hosts.is_some()),
+        ("subset", raw.subset.is_some()),
+    ];
+    let mut given = lists.iter().filter(|(_, given)| *given);
+    if let (Some((first, _)), Some((second, _))) = (given.next(), given.next()) {
+        return error(
+            first,
+            format!("says which hosts take part, and so does `{second}`; remove one of the two"),
+        );
+    }
+    match (&raw.nodes, &raw.hosts) {
+        (Some(list), _) => Ok(Some(HostList::of_entry("nodes", list))),
+        (None, Some(file)) => {
+            let text = read(&dir.join(file)).or_else(|e| error("hosts", e.problem))?;
+            HostList::of_text(file, &text)
+                .map(Some)
+                .or_else(|problem| error("hosts", problem))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+impl From<RawSubset> for Subset {
+    fn from(name: RawSubset) -> Self {
+        match name {
+            RawSubset::Random => Self::Random,
+            RawSubset::RandomEachRun => Self::RandomEachRun,
+            RawSubset::LinearBfs => Self::LinearBfs,
+            RawSubset::First => Self::First,
+        }
+    }
+}
+
+impl From<RawPath> for PathChoice {
+    fn from(name: RawPath) -> Self {
+        match name {
+            RawPath::First => Self::First,
+            RawPath::BySource => Self::BySource,
+            RawPath::ByPair => Self::ByPair,
+        }
+    }
+}
+
+/// `[congestion]`.
+pub(crate) fn analysis_json(request: &Request) -> Value {
+    let Request {
+        pattern,
+        against,
+        part,
+        level,
+        ranks,
+        subset,
+        // The loader has found them: `subset` lists them.
+        hosts: _,
+        in_order,
+        path,
+        fair,
+        delay,
+        worst,
+        skip_lost,
+        runs,
+    } = request;
+    // Pairs of a file by their content.
+    let pairs = match pattern {
+        oblivious::Pattern::Given(given) => Some(format!("{:032x}", given.digest())),
+        _ => None,
+    };
+    json!({
+        "pattern": pattern.to_string(),
+        "pairs": pairs,
+        "against": against.as_ref().map(ToString::to_string),
+        "part": part,
+        "level": level,
+        "ranks": ranks,
+        "subset": match subset {
+            Subset::Random => json!("random"),
+            Subset::RandomEachRun => json!("random-each-run"),
+            Subset::LinearBfs => json!("linear-bfs"),
+            Subset::First => json!("first"),
+            Subset::Listed(hosts) => hosts.iter().map(|host| host.get()).collect(),
+        },
+        "in_order": in_order,
+        "path": match path {
+            PathChoice::First => "first",
+            PathChoice::BySource => "by-source",
+            PathChoice::ByPair => "by-pair",
+        },
+        "fair": fair,
+        "delay": delay,
+        "worst": worst,
+        "skip_lost": skip_lost,
+        "runs": runs,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::study::Base;
+    use crate::config::{Plan, load_fabric, resolve_text, resolve_with};
+    use crate::oblivious::Subset;
+    use std::path::Path;
+
+    const FABRIC: &str = "[fabric]\ntopology = { kind = \"single\", nics = 4 }\n[congestion]\n";
+
+    fn plan(keys: &str) -> Result<Plan, String> {
+        let base = Base::of_text("test.toml", &format!("{FABRIC}{keys}"), Path::new(""));
+        resolve_with(&base, &[]).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn keys_are_those_of_the_options() {
+        let keys =
+            "pattern = \"shift:2\"\nranks = 3\nsubset = \"linear-bfs\"\nfair = true\nruns = 9\n";
+        let request = plan(keys).unwrap().experiment.congestion.unwrap();
+        assert_eq!(request.pattern.to_string(), "shift:2");
+        assert_eq!((request.ranks, request.runs), (Some(3), 9));
+        assert_eq!(request.subset, Subset::LinearBfs);
+        assert!(request.fair && !request.delay);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (keys, said) in [
+            ("pattern = \"bisekt\"", "there is no pattern `bisekt`"),
+            ("pattrn = \"bisect\"", "did you mean"),
+            ("against = \"tree\"", "`part`"),
+            ("part = 2", "`against`"),
+            ("runs = 0", "out of range"),
+            ("ranks = 0", "at least one rank"),
+            ("ranks = 5", "5 ranks, but the network has 4 hosts"),
+            ("level = 1", "there is no level 1"),
+            ("nodes = \"n9\"", "no host `n9`"),
+            (
+                "nodes = \"n1\"\nsubset = \"first\"",
+                "remove one of the two",
+            ),
+            ("pairs = \"absent\"", "cannot read"),
+            ("[[background]]\nrate = 0.1", "remove one of the two"),
+        ] {
+            let error = plan(keys).unwrap_err();
+            assert!(error.contains(said), "{keys}: {error}");
+            assert!(error.contains("test.toml:"), "{keys}: {error}");
+        }
+    }
+
+    #[test]
+    fn nothing_simulates_it() {
+        let error = resolve_text("test.toml", FABRIC, Path::new(""), &[]).unwrap_err();
+        assert!(error.to_string().contains("flitwise congestion"), "{error}");
+        assert!(load_fabric(None, &["congestion.pattern=bisekt".to_owned()]).is_ok());
+    }
+
+    #[test]
+    fn buffers_do_not_matter() {
+        let small = "[fabric]\ninput_buffer = \"64B\"\n[congestion]\n";
+        let base = Base::of_text("test.toml", small, Path::new(""));
+        assert!(resolve_with(&base, &[]).is_ok());
+    }
+}

@@ -1,0 +1,174 @@
+//! The rate of a flow, and the sizes of its messages.
+
+use crate::config::document::error::ConfigError;
+use crate::fabric::spec::{FabricSpec, flits_per_tick};
+use crate::replay::background::MAX_SIZES;
+use crate::units::{Bytes, Rate, Ratio};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::ser::Serializer;
+use serde_json::json;
+use std::fmt;
+
+/// Flits per cycle and NIC, or bytes per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RawInjectionRate {
+    Load(Ratio),
+    Absolute(Rate),
+}
+
+/// One size, or several with their shares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RawMessage {
+    One(Bytes),
+    Mix(Vec<RawShare>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawShare {
+    pub size: Bytes,
+    pub share: Ratio,
+}
+
+impl<'de> Deserialize<'de> for RawInjectionRate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = RawInjectionRate;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a load in flits per cycle and NIC such as 0.05, or \"3.3GB/s\"")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<RawInjectionRate, E> {
+                if Rate::names_unit(text) {
+                    let rate = text.parse().map(RawInjectionRate::Absolute);
+                    return rate.map_err(E::custom);
+                }
+                let load = text.parse().map(RawInjectionRate::Load);
+                load.map_err(E::custom)
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<RawInjectionRate, E> {
+                ratio(serde::de::IntoDeserializer::into_deserializer(value))
+            }
+            fn visit_f64<E: Error>(self, value: f64) -> Result<RawInjectionRate, E> {
+                ratio(serde::de::IntoDeserializer::into_deserializer(value))
+            }
+        }
+        fn ratio<'de, D: Deserializer<'de>>(value: D) -> Result<RawInjectionRate, D::Error> {
+            Ratio::deserialize(value).map(RawInjectionRate::Load)
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawMessage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawMessage;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size such as \"1KiB\", or [{ size = \"1KiB\", share = 0.2 }, ...]")
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<RawMessage, E> {
+                text.parse().map(RawMessage::One).map_err(E::custom)
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<RawMessage, E> {
+                let problem = format!("`{value}` has no unit; write a size such as \"64KiB\"");
+                Err(E::custom(problem))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<RawMessage, A::Error> {
+                let mut sizes = Vec::new();
+                while let Some(size) = list.next_element()? {
+                    sizes.push(size);
+                }
+                Ok(RawMessage::Mix(sizes))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+pub(crate) fn too_fine(key: &str) -> ConfigError {
+    ConfigError::new(
+        key,
+        "is no fraction of 64-bit numbers; take a rounder number",
+    )
+}
+
+/// In flits per cycle, the time of a flit on the fastest link.
+pub(crate) fn rate(
+    raw: RawInjectionRate,
+    fabric: &FabricSpec,
+    key: &str,
+) -> Result<Ratio, ConfigError> {
+    let load = match raw {
+        RawInjectionRate::Load(load) => load,
+        RawInjectionRate::Absolute(rate) => {
+            let bits = rate.0.checked_mul(Ratio::whole(8));
+            let (units, fastest) = (fabric.units, fabric.fastest_link());
+            let load = bits.and_then(|bits| {
+                let flits = flits_per_tick(bits, units.tick, units.flit_bytes, "background");
+                flits.ok()?.checked_div(fastest)
+            });
+            load.ok_or_else(|| too_fine(key))?
+        }
+    };
+    if load > Ratio::ONE {
+        return Err(ConfigError::new(
+            key,
+            format!("{load} flits per cycle and NIC; it must be at most 1"),
+        ));
+    }
+    Ok(load)
+}
+
+/// Sizes in bytes with whole weights.
+pub(crate) fn sizes(
+    raw: Option<&RawMessage>,
+    mtu: u64,
+    key: &str,
+) -> Result<Vec<(u64, u64)>, ConfigError> {
+    let mix = match raw {
+        None => return Ok(vec![(mtu, 1)]),
+        Some(RawMessage::One(bytes)) => return Ok(vec![(bytes.0, 1)]),
+        Some(RawMessage::Mix(mix)) => mix,
+    };
+    let bad = |problem: String| ConfigError::new(key, problem);
+    if mix.is_empty() || mix.len() > MAX_SIZES {
+        return Err(bad(format!(
+            "lists {} sizes; list 1 to {MAX_SIZES}",
+            mix.len()
+        )));
+    }
+    if mix.iter().any(|part| part.share.is_zero()) {
+        return Err(bad("a share is 0; leave this size out".to_owned()));
+    }
+    // The common denominator of the shares.
+    let unit = mix.iter().try_fold(1_u64, |unit, part| {
+        let shared = Ratio::new(unit, part.share.den())?;
+        unit.checked_mul(shared.den())
+    });
+    let weight = |share: Ratio| share.checked_mul(Ratio::whole(unit?)).map(Ratio::num);
+    let weights: Option<Vec<u64>> = mix.iter().map(|part| weight(part.share)).collect();
+    let sum = weights
+        .as_ref()
+        .and_then(|all| all.iter().try_fold(0_u64, |sum, &w| sum.checked_add(w)));
+    let (Some(unit), Some(weights), Some(sum)) = (unit, weights, sum) else {
+        return Err(too_fine(key));
+    };
+    if sum != unit {
+        let sum = Ratio::new(sum, unit).map_or(0.0, Ratio::to_f64);
+        return Err(bad(format!("the shares add up to {sum}; they must to 1")));
+    }
+    Ok(mix.iter().map(|part| part.size.0).zip(weights).collect())
+}
+
+/// Sizes of messages with their shares.
+pub(crate) fn sizes_json<S: Serializer>(sizes: &[(u64, u64)], s: S) -> Result<S::Ok, S::Error> {
+    let weights: u64 = sizes.iter().map(|size| size.1).sum();
+    s.collect_seq(
+        sizes.iter().map(
+            |&(bytes, weight)| json!({ "bytes": bytes, "share": Ratio::new(weight, weights) }),
+        ),
+    )
+}

@@ -1,0 +1,269 @@
+//! `[[background]]` and `[measure]` as written.
+
+pub(super) mod message;
+pub(super) mod pattern;
+
+use crate::config::background::message::{RawInjectionRate, RawMessage, rate, sizes, too_fine};
+use crate::config::background::pattern::{RawFlow, RawPattern, RawPatternTable, pattern};
+use crate::config::document::error::{ConfigError, refused};
+use crate::config::qos::presets::OPA_5SL;
+use crate::config::qos::service_level;
+use crate::fabric::spec::FabricSpec;
+use crate::replay::background::{Injection, MAX_FLOWS, Pattern};
+use crate::units::{Picoseconds, Ratio};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawBackground {
+    pub preset: Option<RawTrafficPreset>,
+    pub sl: Option<String>,
+    pub rate: RawInjectionRate,
+    pub injection: Option<RawInjection>,
+    pub message: Option<RawMessage>,
+    pub pattern: Option<RawPattern>,
+    pub start: Option<Picoseconds>,
+    pub stop: Option<Picoseconds>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) enum RawTrafficPreset {
+    #[serde(rename = "opa-5sl")]
+    Opa5Sl,
+    #[serde(rename = "opa-5sl-equal")]
+    Opa5SlEqual,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RawInjection {
+    Cbr,
+    Bernoulli,
+}
+
+/// A synthetic flow. It serialises as an entry of `experiment.background` in `docs/result.md`, but for
+/// the service level, which has a name there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Background {
+    /// Service level.
+    pub sl: u8,
+    /// Offered load in flits per cycle (the time of a flit on the fastest link) and sending NIC,
+    /// at most 1; with 0 the flow sends nothing.
+    #[serde(rename = "rate_flits_per_cycle_per_nic")]
+    pub rate: Ratio,
+    /// How it is spread over time.
+    #[serde(serialize_with = "injection_json")]
+    pub injection: Injection,
+    /// Sizes of the messages in bytes, each with its weight among all.
+    #[serde(rename = "messages", serialize_with = "message::sizes_json")]
+    pub sizes: Vec<(u64, u64)>,
+    /// Who sends to whom.
+    #[serde(serialize_with = "pattern::pattern_json")]
+    pub pattern: Pattern,
+    /// Start in picoseconds.
+    pub start_ps: u64,
+    /// End of the creation of messages in picoseconds; `None`: never.
+    pub stop_ps: Option<u64>,
+}
+
+/// The synthetic flows: an entry gives one, or several with a preset or a list of flows.
+pub(crate) fn background(
+    raw: &[RawBackground],
+    fabric: &FabricSpec,
+    seed: u64,
+) -> Result<Vec<Background>, ConfigError> {
+    let mut flows = Vec::new();
+    for (i, entry) in raw.iter().enumerate() {
+        let key = format!("background.{i}");
+        let before = flows.len();
+        match entry.preset {
+            None => one_entry(entry, fabric, &key, &mut flows)?,
+            Some(preset) => five_levels(preset, entry, fabric, &key, &mut flows)?,
+        }
+        if flows.len() > MAX_FLOWS {
+            let problem = format!("there are more than {MAX_FLOWS} flows; leave some out");
+            return Err(ConfigError::new(key, problem));
+        }
+        for (index, flow) in flows.iter().enumerate().skip(before) {
+            let senders = flow.pattern.senders(&fabric.topology, seed, index as u64);
+            senders.map_err(|e| ConfigError::new(format!("{key}.pattern"), e.to_string()))?;
+        }
+    }
+    Ok(flows)
+}
+
+/// What the flows of an entry have in common.
+fn common(
+    entry: &RawBackground,
+    key: &str,
+    fabric: &FabricSpec,
+) -> Result<Background, ConfigError> {
+    let start_ps = entry.start.map_or(0, |t| t.0);
+    let stop_ps = entry.stop.map(|t| t.0);
+    stop_after_start(start_ps, stop_ps, key)?;
+    Ok(Background {
+        sl: 0,
+        rate: rate(entry.rate, fabric, &format!("{key}.rate"))?,
+        injection: match entry.injection {
+            None | Some(RawInjection::Cbr) => Injection::Cbr,
+            Some(RawInjection::Bernoulli) => Injection::Bernoulli,
+        },
+        sizes: Vec::new(),
+        pattern: Pattern::Uniform,
+        start_ps,
+        stop_ps,
+    })
+}
+
+fn one_entry(
+    entry: &RawBackground,
+    fabric: &FabricSpec,
+    key: &str,
+    flows: &mut Vec<Background>,
+) -> Result<(), ConfigError> {
+    let sl = service_level(entry.sl.as_deref(), &fabric.qos, &format!("{key}.sl"))?;
+    let mtu = fabric.qos.service_levels[usize::from(sl)].mtu_bytes.into();
+    let sizes = sizes(entry.message.as_ref(), mtu, &format!("{key}.message"))?;
+    let flow = Background {
+        sl,
+        sizes,
+        ..common(entry, key, fabric)?
+    };
+    if let Some(RawPattern::With(RawPatternTable {
+        flows: Some(list), ..
+    })) = &entry.pattern
+    {
+        pattern(entry.pattern.as_ref(), &fabric.topology, key)?;
+        for (j, pair) in list.iter().enumerate() {
+            let key = format!("{key}.pattern.flows.{j}");
+            flows.push(one_pair(&flow, pair, fabric, mtu, &key)?);
+        }
+        return Ok(());
+    }
+    flows.push(Background {
+        pattern: pattern(entry.pattern.as_ref(), &fabric.topology, key)?,
+        ..flow
+    });
+    Ok(())
+}
+
+/// A flow of a list; what it does not say is as in its entry.
+fn one_pair(
+    entry: &Background,
+    pair: &RawFlow,
+    fabric: &FabricSpec,
+    mtu: u64,
+    key: &str,
+) -> Result<Background, ConfigError> {
+    let mut flow = entry.clone();
+    flow.pattern = Pattern::Pair {
+        from: pair.from.nic_at(&fabric.topology, &format!("{key}.from"))?,
+        to: pair.to.nic_at(&fabric.topology, &format!("{key}.to"))?,
+    };
+    if let Some(given) = pair.rate {
+        flow.rate = rate(given, fabric, &format!("{key}.rate"))?;
+    }
+    if pair.message.is_some() {
+        flow.sizes = sizes(pair.message.as_ref(), mtu, &format!("{key}.message"))?;
+    }
+    flow.start_ps = pair.start.map_or(flow.start_ps, |t| t.0);
+    flow.stop_ps = pair.stop.map(|t| t.0).or(flow.stop_ps);
+    stop_after_start(flow.start_ps, flow.stop_ps, key)?;
+    Ok(flow)
+}
+
+/// The five service levels of Hiperion's Table 8, each with its share of the rate.
+fn five_levels(
+    preset: RawTrafficPreset,
+    entry: &RawBackground,
+    fabric: &FabricSpec,
+    key: &str,
+    flows: &mut Vec<Background>,
+) -> Result<(), ConfigError> {
+    let taken = [
+        ("sl", entry.sl.is_some()),
+        ("message", entry.message.is_some()),
+    ];
+    if let Some((name, _)) = taken.iter().find(|(_, given)| *given) {
+        return Err(ConfigError::new(
+            format!("{key}.{name}"),
+            "is decided by the preset; remove one of the two",
+        ));
+    }
+    if let Some(RawPattern::With(RawPatternTable { flows: Some(_), .. })) = &entry.pattern {
+        return Err(ConfigError::new(
+            format!("{key}.pattern"),
+            "a list of flows has no preset; remove `preset` or take another pattern",
+        ));
+    }
+    let all = common(entry, key, fabric)?;
+    for (name, _, message, percent, _) in OPA_5SL {
+        let share = match preset {
+            RawTrafficPreset::Opa5Sl => Ratio::new(percent, 100),
+            RawTrafficPreset::Opa5SlEqual => Ratio::new(1, OPA_5SL.len() as u64),
+        };
+        let rate = share.and_then(|share| all.rate.checked_mul(share));
+        flows.push(Background {
+            sl: service_level(Some(name), &fabric.qos, &format!("{key}.preset"))?,
+            rate: rate.ok_or_else(|| too_fine(&format!("{key}.rate")))?,
+            sizes: vec![(message, 1)],
+            pattern: pattern(entry.pattern.as_ref(), &fabric.topology, key)?,
+            ..all.clone()
+        });
+    }
+    Ok(())
+}
+
+fn stop_after_start(start: u64, stop: Option<u64>, key: &str) -> Result<(), ConfigError> {
+    match stop {
+        Some(stop) if stop <= start => Err(ConfigError::new(
+            format!("{key}.stop"),
+            "is not after the start; the flow would never send",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a list of flows overrides in every one of its flows.
+pub(crate) fn unused(entry: &RawBackground, key: &str) -> Result<(), ConfigError> {
+    let flows = match &entry.pattern {
+        Some(RawPattern::With(table)) => table.flows.as_deref().unwrap_or_default(),
+        _ => &[],
+    };
+    if flows.is_empty() {
+        return Ok(());
+    }
+    let overridden = [
+        (
+            "message",
+            entry.message.is_some() && flows.iter().all(|flow| flow.message.is_some()),
+        ),
+        (
+            "start",
+            entry.start.is_some() && flows.iter().all(|flow| flow.start.is_some()),
+        ),
+        (
+            "stop",
+            entry.stop.is_some() && flows.iter().all(|flow| flow.stop.is_some()),
+        ),
+    ];
+    match overridden.iter().find(|(_, all)| *all) {
+        None => Ok(()),
+        Some((name, _)) => refused(
+            format!("{key}.{name}"),
+            "every flow of the list has its own, which wins; remove it",
+        ),
+    }
+}
+
+pub(crate) fn injection_json<S: Serializer>(
+    injection: &Injection,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    s.serialize_str(match injection {
+        Injection::Cbr => "cbr",
+        Injection::Bernoulli => "bernoulli",
+    })
+}

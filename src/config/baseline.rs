@@ -1,0 +1,68 @@
+//! `[baseline]`: what is laid over an experiment for the run that it is compared with.
+
+use crate::config::document::Document;
+use crate::config::document::error::ConfigError;
+use crate::config::document::read::read;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::path::Path;
+use toml::de::DeValue;
+
+/// What is laid over the experiment for the baseline where `[baseline]` does not
+/// say otherwise: no background, round robin, congestion control off, and links always on, which counts only with a
+/// `[power]`.
+pub(crate) const BASELINE_DEFAULT: &str = r#"background = []
+[qos]
+scheduler = "rr"
+[congestion_control]
+kind = "none"
+[power]
+policy = "always-on"
+"#;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawBaseline {
+    pub enabled: Option<bool>,
+    pub alone: Option<bool>,
+    // These two are taken from the document, which knows their places.
+    #[serde(rename = "file")]
+    pub _file: Option<String>,
+    #[serde(rename = "overrides")]
+    pub _overrides: Option<IgnoredAny>,
+}
+
+/// Name and text of the file that `baseline.file` names.
+pub(crate) fn baseline_file(
+    document: &Document<'_>,
+    dir: &Path,
+) -> Result<Option<(String, String)>, ConfigError> {
+    let Some(DeValue::String(file)) = document.get("baseline.file") else {
+        return Ok(None);
+    };
+    let path = dir.join(file.as_ref());
+    let text =
+        read(&path).map_err(|e| document.locate(ConfigError::new("baseline.file", e.problem)))?;
+    Ok(Some((path.display().to_string(), text)))
+}
+
+/// Lays the baseline's file and overrides over `base`; `default` if there are neither.
+pub(crate) fn lay_over<'t>(
+    base: &mut Document<'t>,
+    document: &Document<'t>,
+    file: Option<&Document<'t>>,
+    default: &Document<'t>,
+) -> Result<(), ConfigError> {
+    if let Some(file) = file {
+        base.merge("", file.root())?;
+    }
+    match document.get("baseline.overrides") {
+        Some(DeValue::Table(overrides)) => base.merge("", overrides),
+        Some(_) => Err(document.locate(ConfigError::new(
+            "baseline.overrides",
+            "must be a table such as { \"qos.scheduler\" = \"rr\" }",
+        ))),
+        None if file.is_some() => Ok(()),
+        None => base.merge("", default.root()),
+    }
+}

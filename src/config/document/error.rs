@@ -1,0 +1,274 @@
+//! Errors in an experiment: where, why, and what would be right.
+
+use crate::fabric::spec::SpecError;
+use flitwise_formats::limits::MAX_QUOTE;
+use flitwise_formats::quote::{cut, is_unprintable, quoted};
+use std::fmt;
+use thiserror::Error;
+
+/// Most characters of a name of a job, a service level or a vFabric: as many as a file name has.
+const MAX_NAME: usize = 255;
+
+/// How messages call an override of the command line.
+pub(crate) const SET: &str = "--set";
+
+/// How messages call an axis of the command line.
+pub(crate) const VARY: &str = "--vary";
+
+/// One clear message about an experiment file or an override.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub struct ConfigError {
+    /// Where it stands; boxed because errors are rare and results are not.
+    pub location: Option<Box<Location>>,
+    /// Key in the form used by `--set`, e.g. `job.0.sl`.
+    pub key: String,
+    /// What is wrong and what would be right.
+    pub problem: String,
+}
+
+/// A place in a text, with the line for the caret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Location {
+    /// File name, or `--set`.
+    pub source: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The whole line, of which a message shows at most 200 characters.
+    pub text: String,
+    /// Characters to underline, at least 1.
+    pub width: usize,
+}
+
+impl ConfigError {
+    /// A problem with `key`, not yet located.
+    #[cold]
+    #[must_use]
+    pub fn new(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self {
+            location: None,
+            key: key.into(),
+            problem: problem.into(),
+        }
+    }
+
+    /// Adds the last of the overrides `sets` that writes the key, or a part of it, to an error
+    /// without a place: one that shows only in the run.
+    #[must_use]
+    pub fn placed_in(mut self, sets: &[String]) -> Self {
+        let within = |inner: &str, outer: &str| {
+            let rest = inner.strip_prefix(outer);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let of_key = |set: &&String| {
+            let path = set.split('=').next().unwrap_or("").trim();
+            !path.is_empty() && (within(path, &self.key) || within(&self.key, path))
+        };
+        let last = sets.iter().rev().find(of_key);
+        if let (None, Some(set)) = (&self.location, last) {
+            let value = set
+                .split_once('=')
+                .map_or("", |(_, value)| value)
+                .trim_start();
+            let line = set.lines().next().unwrap_or("");
+            let column = set.chars().count() - value.chars().count();
+            let left = line.chars().count().saturating_sub(column);
+            self.location = Some(Box::new(Location {
+                source: SET.to_owned(),
+                line: 1,
+                column: column + 1,
+                text: line.to_owned(),
+                width: value.trim_end().chars().count().min(left).max(1),
+            }));
+        }
+        self
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(at) = &self.location {
+            match at.source.as_str() {
+                source if is_argument(source) => write!(f, "{source}: ")?,
+                source => write!(f, "{source}:{}:{}: ", at.line, at.column)?,
+            }
+        }
+        if !self.key.is_empty() && (self.key != SET || self.location.is_none()) {
+            write!(f, "{}: ", cut(&self.key))?;
+        }
+        f.write_str(&self.problem)?;
+        if let Some(at) = &self.location {
+            at.excerpt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl Location {
+    /// The line with carets under the place; of a long line the part around it. An override has no lines;
+    /// it is shown as it was typed.
+    fn excerpt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (number, typed) = match self.source.as_str() {
+            source if is_argument(source) => (" ".to_owned(), format!("{source} ")),
+            _ => (self.line.to_string(), String::new()),
+        };
+        let gutter = " ".repeat(number.len());
+        let skipped = match self.text.chars().count() {
+            0..=MAX_QUOTE => 0,
+            // As much before the place as after it.
+            _ => self.column.saturating_sub(1 + MAX_QUOTE / 2),
+        };
+        let mut rest = self.text.chars().skip(skipped);
+        // One column for each character, so that the carets stand where they belong.
+        let in_one_column = |c| if is_unprintable(c) { ' ' } else { c };
+        let part: String = rest.by_ref().take(MAX_QUOTE).map(in_one_column).collect();
+        let before = if skipped > 0 { "…" } else { "" };
+        let after = match rest.count() {
+            0 if skipped == 0 => String::new(),
+            left => {
+                let more = if left > 0 { "…" } else { "" };
+                format!("{more} ({} characters)", self.text.chars().count())
+            }
+        };
+        let indent = self.column - 1 - skipped;
+        let room = part.chars().count().saturating_sub(indent).max(1);
+        let carets = "^".repeat(self.width.min(room));
+        let indent = " ".repeat(typed.len() + indent + before.chars().count());
+        write!(
+            f,
+            "\n{gutter} |\n{number} | {typed}{before}{part}{after}\n{gutter} | {indent}{carets}"
+        )
+    }
+}
+
+/// Refuses `key`.
+pub(crate) fn refused<T>(
+    key: impl Into<String>,
+    problem: impl Into<String>,
+) -> Result<T, ConfigError> {
+    Err(ConfigError::new(key, problem))
+}
+
+/// Refuses a name that a table or a message could not show: tables of results show names whole.
+pub(crate) fn check_name(name: &str, key: impl FnOnce() -> String) -> Result<(), ConfigError> {
+    let problem = if name.chars().any(is_unprintable) {
+        format!(
+            "{} has a control character; take another name",
+            quoted(name)
+        )
+    } else if name.chars().nth(MAX_NAME).is_some() {
+        format!(
+            "{} is too long; a name has at most {MAX_NAME} characters",
+            quoted(name)
+        )
+    } else {
+        return Ok(());
+    };
+    Err(ConfigError::new(key(), problem))
+}
+
+/// The candidate most like `word`, if it is close enough to be a slip: at most one letter in three is
+/// another one, too many, missing or in another place.
+pub(crate) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    // No name is that long, and the comparison takes as much memory as both texts multiplied.
+    if word.len() > MAX_NAME {
+        return None;
+    }
+    let lower = word.to_lowercase();
+    let slip = |distance: usize, c: &str| {
+        let c = c.to_lowercase();
+        // Of a short name at most its last letter is missing or too many.
+        let prefix = !lower.is_empty() && (c.starts_with(&lower) || lower.starts_with(&c));
+        let letters = lower.chars().count().max(c.chars().count());
+        3 * distance <= letters || (distance == 1 && prefix)
+    };
+    candidates
+        .into_iter()
+        .map(|c| (strsim::damerau_levenshtein(&lower, &c.to_lowercase()), c))
+        .min_by_key(|&(distance, _)| distance)
+        .filter(|&(distance, c)| slip(distance, c))
+        .map(|(_, c)| c)
+}
+
+/// Other names in use for what has another name here, which may be close to a third one.
+const SYNONYMS: [(&str, &str); 1] = [("dragonfly+", "megafly")];
+
+/// "; did you mean `x`?" or a list of all candidates.
+pub(crate) fn suggestion(word: &str, candidates: &[&str]) -> String {
+    let lower = word.to_lowercase();
+    let synonym = SYNONYMS.iter().find(|(other, _)| *other == lower);
+    let synonym = synonym
+        .map(|(_, name)| *name)
+        .filter(|name| candidates.contains(name));
+    match synonym.or_else(|| nearest(word, candidates.iter().copied())) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if candidates.is_empty() => String::new(),
+        None => format!("; valid here: {}", cut(&candidates.join(", "))),
+    }
+}
+
+impl From<SpecError> for ConfigError {
+    fn from(e: SpecError) -> Self {
+        Self::new(e.key, e.problem)
+    }
+}
+
+pub(crate) fn small(value: u64, key: &str) -> Result<u32, ConfigError> {
+    u32::try_from(value).map_err(|_| ConfigError::new(key, "is larger than 4 GiB"))
+}
+
+/// True if the place of an error is an argument and no file.
+pub(crate) fn is_argument(source: &str) -> bool {
+    [SET, VARY].contains(&source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_recognised() {
+        assert_eq!(
+            nearest("shedular", ["preset", "scheduler"]),
+            Some("scheduler")
+        );
+        assert_eq!(nearest("cl", ["VO", "CL"]), Some("CL"));
+        assert_eq!(nearest("kk", ["w", "k"]), Some("k"));
+        assert_eq!(nearest("sede", ["fabric", "seed"]), Some("seed"));
+        assert_eq!(nearest("bandwidth", ["preset", "routing"]), None);
+        // Short names are near to all others: these are other names, not slips.
+        assert_eq!(nearest("BK", ["VO", "BE"]), None);
+        assert_eq!(nearest("X", ["A"]), None);
+        assert_eq!(nearest("rate", ["name", "trace"]), None);
+    }
+
+    #[test]
+    fn names_from_elsewhere_are_known() {
+        let kinds = ["dragonfly", "megafly"];
+        let meant = "; did you mean `megafly`?";
+        assert_eq!(suggestion("Dragonfly+", &kinds), meant);
+        assert_eq!(
+            suggestion("dragonfly+", &kinds[..1]),
+            "; did you mean `dragonfly`?"
+        );
+    }
+
+    #[test]
+    fn overrides_are_shown_as_typed() {
+        let sets = ["job.0.sl=A", "job.0.placement = {list=[0]} ", "seed=1"];
+        let sets = sets.map(String::from);
+        let error = ConfigError::new("job.0.placement", "is too short");
+        assert_eq!(
+            error.clone().placed_in(&sets).to_string(),
+            "--set: job.0.placement: is too short\n  |\n  | --set job.0.placement = {list=[0]} \n  \
+             |                         ^^^^^^^^^^"
+        );
+        assert_eq!(error.clone().placed_in(&sets[..1]), error);
+    }
+}

@@ -1,0 +1,452 @@
+//! The TOML document of an experiment: the file, with the values that `--set` and `[baseline]`
+//! replace. Each value keeps the place where it was written, for error messages.
+
+pub(super) mod error;
+pub(super) mod kinds;
+pub(super) mod read;
+pub(super) mod tagged;
+pub(super) mod texts;
+pub(super) mod values;
+
+use crate::config::document::error::{ConfigError, SET, suggestion};
+use crate::config::document::tagged::{Tagged, explain_foreign_key, wrap_kinds};
+use crate::config::document::texts::Texts;
+use crate::config::document::values::{TypeName, child, value_at};
+use flitwise_formats::quote::{cut, quoted};
+use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// How serde's message of an unknown key begins.
+const UNKNOWN_KEY: &str = "unknown field `";
+
+/// How serde's message of an unknown value begins.
+const UNKNOWN_VALUE: &str = "unknown variant `";
+
+/// Most parts of a dotted key: bounds the recursion.
+const MAX_DEPTH: usize = 16;
+
+/// The keys of a document.
+pub(crate) trait Keys: DeserializeOwned {
+    /// Its tables whose `kind` decides their keys. Inner tables come before the tables that contain them.
+    const TAGGED: &'static [Tagged] = &[];
+
+    /// Says more of an unknown value below `root`, if there is more to say.
+    fn explain_value(_root: &DeTable<'_>, _error: &mut ConfigError) {}
+}
+
+/// A document whose values borrow from [`Texts`].
+#[derive(Clone)]
+pub(crate) struct Document<'t> {
+    texts: &'t Texts,
+    root: DeTable<'t>,
+}
+
+impl<'t> Document<'t> {
+    /// Parses text `index`.
+    pub fn parse(texts: &'t Texts, index: usize) -> Result<Self, ConfigError> {
+        let base = texts.base(index);
+        let text = texts.text(index);
+        let table = DeTable::parse(text).map_err(|e| {
+            let mut error = from_toml(texts, &e, base);
+            if error.location.is_none() {
+                let line = line_of(text, e.message());
+                error.location = texts.locate(line.start + base..line.end + base);
+            }
+            error
+        })?;
+        Ok(Self {
+            texts,
+            root: shift_table(table.into_inner(), base),
+        })
+    }
+
+    /// The table that the document has as `key`, as a document of its own; `None` if there is no such
+    /// table.
+    pub fn inside(&self, key: &str) -> Option<Self> {
+        match self.root.get(key)?.get_ref() {
+            DeValue::Table(table) => Some(Self {
+                texts: self.texts,
+                root: table.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Takes the key of this name out.
+    pub fn remove(&mut self, key: &str) {
+        self.root.remove(key);
+    }
+
+    /// The same document in `texts`, which begin with its own.
+    pub fn seen_in<'u>(self, texts: &'u Texts) -> Document<'u>
+    where
+        't: 'u,
+    {
+        Document {
+            texts,
+            root: self.root,
+        }
+    }
+
+    /// The texts that it is made of.
+    pub fn texts(&self) -> &'t Texts {
+        self.texts
+    }
+
+    /// Deserialises the whole document.
+    pub fn read<T: Keys>(&self) -> Result<T, ConfigError> {
+        let mut root = self.root.clone();
+        wrap_kinds(T::TAGGED, &mut root).map_err(|e| self.locate(e))?;
+        let root = Spanned::new(0..0, root);
+        T::deserialize(toml::Deserializer::from(root)).map_err(|e| {
+            let mut error = from_toml(self.texts, &e, 0);
+            if let Some(span) = e.span() {
+                error.key = path_of(&self.root, &span).unwrap_or_default();
+            }
+            if e.message().starts_with(UNKNOWN_KEY) {
+                explain_foreign_key(T::TAGGED, &self.root, &mut error);
+            }
+            if e.message().starts_with(UNKNOWN_VALUE) {
+                T::explain_value(&self.root, &mut error);
+            }
+            error
+        })
+    }
+
+    /// Adds the place of the error's key, or of its nearest parent.
+    pub fn locate(&self, mut error: ConfigError) -> ConfigError {
+        if error.location.is_none()
+            && let Some(span) = self.span_of(&error.key)
+        {
+            error.location = self.texts.locate(span);
+        }
+        error
+    }
+
+    /// The value at `path` (`job.0.sl`).
+    pub fn get(&self, path: &str) -> Option<&DeValue<'t>> {
+        value_at(&self.root, path)
+    }
+
+    /// The directory of the study file in which the value at `path` was written, if one holds it.
+    pub fn dir_of(&self, path: &str) -> Option<&'t Path> {
+        self.texts.dir(&self.span_of(path)?)
+    }
+
+    fn span_of(&self, path: &str) -> Option<Range<usize>> {
+        let mut segments = path.split('.');
+        let first = segments.next()?;
+        let (key, mut value) = self.root.get_key_value(first)?;
+        let mut span = named_span(key.span(), value);
+        for segment in segments {
+            let Some(next) = child(value.get_ref(), segment) else {
+                break;
+            };
+            value = next;
+            span = value.span();
+        }
+        Some(span)
+    }
+
+    /// Applies one `--set a.b=c`, which is text `index`.
+    pub fn set_from_text(&mut self, index: usize) -> Result<(), ConfigError> {
+        let text = self.texts.text(index);
+        let base = self.texts.base(index);
+        let Some((path, value)) = text.split_once('=') else {
+            return Err(ConfigError::new(
+                SET,
+                format!("{} must have the form a.b=c", quoted(text)),
+            ));
+        };
+        let at = base + text.len() - value.trim_start().len();
+        let value = value.trim();
+        let value = match DeValue::parse(value) {
+            Ok(value) => shift(value, at),
+            // A bare word is a string: `--set job.0.sl=BK`.
+            Err(_) => Spanned::new(at..at + value.len(), DeValue::String(Cow::Borrowed(value))),
+        };
+        // The last part of the path, for errors of the key itself.
+        let end = base + path.trim_end().len();
+        let path = path.trim();
+        let start = end - path.rsplit('.').next().map_or(0, str::len);
+        self.put(path, start..end, value)
+    }
+
+    /// Puts `value` at `path`, creating tables on the way.
+    pub fn set(&mut self, path: &str, value: Spanned<DeValue<'t>>) -> Result<(), ConfigError> {
+        let key = value.span();
+        self.put(path, key, value)
+    }
+
+    /// As [`set`](Self::set); the last part of the path is written at `key`.
+    fn put(
+        &mut self,
+        path: &str,
+        key: Range<usize>,
+        value: Spanned<DeValue<'t>>,
+    ) -> Result<(), ConfigError> {
+        let at = value.span();
+        let segments: Vec<&str> = path.split('.').collect();
+        if segments.len() > MAX_DEPTH {
+            let problem = format!("has more than {MAX_DEPTH} parts; no key is that deep");
+            let mut error = ConfigError::new(SET, problem);
+            error.location = self.texts.locate(at);
+            return Err(error);
+        }
+        set_in(&mut self.root, &segments, path, key, value).map_err(|mut error| {
+            error.location = self.texts.locate(at);
+            error
+        })
+    }
+
+    /// Lays every value of `table` over the document; keys may be dotted, tables
+    /// are merged, everything else is replaced.
+    pub fn merge(&mut self, prefix: &str, table: &DeTable<'t>) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            let path = if prefix.is_empty() {
+                key.get_ref().to_string()
+            } else {
+                format!("{prefix}.{}", key.get_ref())
+            };
+            match value.get_ref() {
+                DeValue::Table(inner) => self.merge(&path, inner)?,
+                _ => self.set(&path, value.clone())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The root table.
+    pub fn root(&self) -> &DeTable<'t> {
+        &self.root
+    }
+}
+
+/// Tables written as `[header]` have an unhelpful span; point at their key.
+fn named_span(key: Range<usize>, value: &Spanned<DeValue<'_>>) -> Range<usize> {
+    match value.get_ref() {
+        DeValue::Table(_) | DeValue::Array(_) => key,
+        _ => value.span(),
+    }
+}
+
+fn set_in<'t>(
+    table: &mut DeTable<'t>,
+    segments: &[&str],
+    path: &str,
+    key: Range<usize>,
+    value: Spanned<DeValue<'t>>,
+) -> Result<(), ConfigError> {
+    let (first, rest) = match segments {
+        [] | ["", ..] => {
+            return Err(ConfigError::new(
+                path,
+                "a key between dots is empty; write a.b=c",
+            ));
+        }
+        [first, rest @ ..] => (*first, rest),
+    };
+    if rest.is_empty() {
+        let key = Spanned::new(key, Cow::Owned(first.to_owned()));
+        table.remove(first);
+        table.insert(key, value);
+        return Ok(());
+    }
+    if !table.contains_key(first) {
+        let key = Spanned::new(value.span(), Cow::Owned(first.to_owned()));
+        table.insert(
+            key,
+            Spanned::new(value.span(), DeValue::Table(DeTable::new())),
+        );
+    }
+    let Some(mut next) = table.get_mut(first).map(Spanned::get_mut) else {
+        return Ok(());
+    };
+    let mut rest = rest;
+    // Walk through lists, whose elements are named by index.
+    while let DeValue::Array(array) = next {
+        let count = array.len();
+        let index = rest[0].parse::<usize>().ok().filter(|&i| i < count);
+        let Some(index) = index else {
+            return Err(ConfigError::new(
+                path,
+                format!(
+                    "{} is a list of {count}: name an element by its index from 0, as in `{}.0`",
+                    quoted(first),
+                    cut(first)
+                ),
+            ));
+        };
+        if rest.len() == 1 {
+            array.as_mut()[index] = value;
+            return Ok(());
+        }
+        next = array.as_mut()[index].get_mut();
+        rest = &rest[1..];
+    }
+    match next {
+        DeValue::Table(inner) => set_in(inner, rest, path, key, value),
+        other => Err(ConfigError::new(
+            path,
+            format!("{} is {}, not a table", quoted(first), other.type_name()),
+        )),
+    }
+}
+
+fn shift_range(span: &Range<usize>, by: usize) -> Range<usize> {
+    span.start + by..span.end + by
+}
+
+fn shift(value: Spanned<DeValue<'_>>, by: usize) -> Spanned<DeValue<'_>> {
+    let span = shift_range(&value.span(), by);
+    let inner = match value.into_inner() {
+        DeValue::Array(array) => DeValue::Array(array.into_iter().map(|v| shift(v, by)).collect()),
+        DeValue::Table(table) => DeValue::Table(shift_table(table, by)),
+        leaf => leaf,
+    };
+    Spanned::new(span, inner)
+}
+
+fn shift_table(table: DeTable<'_>, by: usize) -> DeTable<'_> {
+    table
+        .into_iter()
+        .map(|(key, value)| {
+            (
+                Spanned::new(shift_range(&key.span(), by), key.into_inner()),
+                shift(value, by),
+            )
+        })
+        .collect()
+}
+
+/// Path of the innermost key or value that has exactly `span`.
+fn path_of(table: &DeTable<'_>, span: &Range<usize>) -> Option<String> {
+    fn inside(value: &DeValue<'_>, span: &Range<usize>) -> Option<String> {
+        match value {
+            DeValue::Table(table) => path_of(table, span),
+            DeValue::Array(array) => array.iter().enumerate().find_map(|(i, v)| {
+                if v.span() == *span && !matches!(v.get_ref(), DeValue::Table(_)) {
+                    return Some(i.to_string());
+                }
+                inside(v.get_ref(), span).map(|rest| format!("{i}.{rest}"))
+            }),
+            _ => None,
+        }
+    }
+    table.iter().find_map(|(key, value)| {
+        let name = key.get_ref();
+        if let Some(rest) = inside(value.get_ref(), span) {
+            return Some(format!("{name}.{rest}"));
+        }
+        (key.span() == *span || value.span() == *span).then(|| name.to_string())
+    })
+}
+
+/// The line of `text` with which the error `message` begins, which the parser does not say of keys
+/// with too many parts.
+#[cold]
+fn line_of(text: &str, message: &str) -> Range<usize> {
+    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+    // A text that is cut elsewhere has other errors.
+    let fails = |end: usize| DeTable::parse(&text[..end]).is_err_and(|e| e.message() == message);
+    let line = ends.partition_point(|&end| !fails(end));
+    let start = line.checked_sub(1).map_or(0, |before| ends[before]);
+    let end = ends.get(line).map_or(text.len(), |&end| end - 1);
+    start..end
+}
+
+/// Rewrites serde's and TOML's messages.
+#[cold]
+fn from_toml(texts: &Texts, error: &toml::de::Error, base: usize) -> ConfigError {
+    let location = error
+        .span()
+        .and_then(|span| texts.locate(shift_range(&span, base)));
+    ConfigError {
+        location,
+        key: String::new(),
+        problem: friendly(error.message()),
+    }
+}
+
+fn friendly(message: &str) -> String {
+    match message {
+        "recursion limit" => return "a key has too many parts; no key is that deep".to_owned(),
+        "cannot recurse further; max recursion depth met" => {
+            return "too many brackets in brackets; no value is that deep".to_owned();
+        }
+        _ => {}
+    }
+    for (start, kind) in [(UNKNOWN_KEY, "key"), (UNKNOWN_VALUE, "value")] {
+        let Some(rest) = message.strip_prefix(start) else {
+            continue;
+        };
+        // What was written may have backticks, too.
+        let (word, expected) = (rest.rsplit_once("`, expected "))
+            .or_else(|| rest.split_once("`, there are no "))
+            .unwrap_or((rest.trim_end_matches('`'), ""));
+        let candidates: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+        return format!(
+            "unknown {kind} {}{}",
+            quoted(word),
+            suggestion(word, &candidates)
+        );
+    }
+    if let Some(rest) = message.strip_prefix("missing field `") {
+        let key = rest.trim_end().trim_end_matches('`');
+        return format!("`{key}` is missing; add it (docs/experiment.md describes every key)");
+    }
+    let (problem, expected) = match message.rsplit_once(", expected ") {
+        Some((problem, expected)) => (problem, Some(expected.trim_end())),
+        None => (message.trim_end(), None),
+    };
+    // Whatever is expected: a whole number that TOML has, but no value here.
+    let huge = (problem.trim_end_matches(" as i128"))
+        .strip_prefix("invalid type: integer `")
+        .and_then(|rest| rest.strip_suffix('`'))
+        .filter(|number| number.parse::<i64>().is_err());
+    let mut text = match problem {
+        "invalid type: sequence" => "wrong type: a list".to_owned(),
+        "invalid type: map" => "wrong type: a table".to_owned(),
+        other => match huge {
+            Some(number) => format!("the number {} is out of range", quoted(number)),
+            None => shorter(other).replacen("invalid type: ", "wrong type: ", 1),
+        },
+    };
+    if let Some(expected) = expected {
+        text.push_str(", expected ");
+        text.push_str(in_words(expected));
+    }
+    text
+}
+
+/// serde's message with the text that it quotes, the whole value of a key, cut.
+fn shorter(message: &str) -> Cow<'_, str> {
+    let text = (message.split_once(" string \""))
+        .and_then(|(before, rest)| Some((before, rest.strip_suffix('"')?)));
+    match text {
+        Some((before, text)) => Cow::Owned(format!("{before} string \"{}\"", cut(text))),
+        None => Cow::Borrowed(message),
+    }
+}
+
+/// Rust's types in words.
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "a tuple of size 2" => "a list of two values",
+        "u32" => "a whole number from 0 to 4294967295",
+        "i64" => "a whole number from -9223372036854775808 to 9223372036854775807",
+        "u64" => "a whole number from 0 to 18446744073709551615",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        "a string" => "a text",
+        "a boolean" => "true or false",
+        other if other.starts_with("struct ") => "a table",
+        other => other,
+    }
+}

@@ -1,0 +1,311 @@
+//! The kinds of switch in an experiment file. Each kind has a file: its keys as written, the
+//! parameters that they change, and its schedulers. This file lists the kinds and their presets.
+
+pub(super) mod failure;
+pub(super) mod hierarchical;
+pub(super) mod keys;
+pub(super) mod routing;
+pub(super) mod tables;
+pub(super) mod topology;
+pub(super) mod voq;
+
+use crate::config::document::error::{ConfigError, refused};
+use crate::config::fabric::hierarchical::{HierarchicalKeys, RawHierarchical};
+use crate::config::fabric::keys::{FabricKeys, FabricPreset, replace};
+use crate::config::fabric::topology::RawTopology;
+use crate::config::fabric::topology::graphs::{RawNics, RawSingle};
+use crate::config::fabric::voq::{RawVoq, VoqKeys};
+use crate::config::import::Imported;
+use crate::config::qos::keys::RawScheduler;
+use crate::config::qos::scheduler::Scheduling;
+use crate::fabric::parameters::{Parameters, SwitchParameters};
+use crate::fabric::qos::dtable_table::DTableTable;
+use crate::fabric::switch::Switch;
+use crate::fabric::switch::voq::PortStandard;
+use crate::fabric::topology::Topology;
+use serde::Deserialize;
+use serde::de::Deserializer;
+use serde_json::{Value, json};
+
+/// The keys that only one kind of switch has.
+#[derive(Debug)]
+pub(crate) enum RawKind {
+    Hierarchical(RawHierarchical),
+    Voq(RawVoq),
+    /// The keys of `voq` switches, with other defaults.
+    InputQueued(RawVoq),
+}
+
+/// `tagged` has turned the `kind` into the name of a variant.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Tagged {
+    Hierarchical(HierarchicalKeys),
+    Voq(VoqKeys),
+    InputQueued(VoqKeys),
+}
+
+/// The keys of `[fabric]`.
+pub(crate) type RawFabric = FabricKeys<RawKind>;
+
+impl<'de> Deserialize<'de> for RawFabric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match Tagged::deserialize(deserializer)? {
+            Tagged::Hierarchical(all) => FabricKeys::from(all).map_kind(RawKind::Hierarchical),
+            Tagged::Voq(all) => FabricKeys::from(all).map_kind(RawKind::Voq),
+            Tagged::InputQueued(all) => FabricKeys::from(all).map_kind(RawKind::InputQueued),
+        })
+    }
+}
+
+impl Default for RawFabric {
+    fn default() -> Self {
+        FabricKeys::from(HierarchicalKeys::default()).map_kind(RawKind::Hierarchical)
+    }
+}
+
+/// The kind of switch of a `[fabric]` that names none: the preset's, or the hierarchical one.
+pub(crate) fn default_kind(preset: Option<&str>) -> &'static str {
+    match preset {
+        Some(preset) if preset.starts_with("ib-") => "voq",
+        Some("sauron") => "input-queued",
+        _ => "hierarchical",
+    }
+}
+
+/// The QoS preset of fabrics of a kind where neither the file nor its tables imply one.
+pub(crate) fn qos_preset(kind: &str) -> Option<&'static str> {
+    matches!(kind, "voq" | "input-queued").then_some("ib")
+}
+
+/// Every fabric default that a preset decides.
+pub(crate) struct FabricDefaults {
+    pub parameters: Parameters,
+    pub topology: RawTopology,
+    /// Scheduler if none is given and the QoS preset has none.
+    pub scheduler: RawScheduler,
+}
+
+impl FabricDefaults {
+    /// One switch with `nics` NICs.
+    fn single(parameters: Parameters, nics: u32, scheduler: RawScheduler) -> Self {
+        Self {
+            parameters,
+            topology: RawTopology::Single(RawSingle {
+                nics: Some(RawNics::Count(nics)),
+            }),
+            scheduler,
+        }
+    }
+}
+
+/// The defaults of a `[fabric]`: of its preset, or of the usual preset of its kind.
+pub(crate) fn defaults(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
+    let preset = raw.preset.unwrap_or(match raw.kind {
+        RawKind::Hierarchical(_) => FabricPreset::OpaGen1,
+        RawKind::Voq(_) => FabricPreset::IbQdr648,
+        RawKind::InputQueued(_) => FabricPreset::Sauron,
+    });
+    let (rr, rr_vl, vlarb) = (RawScheduler::Rr, RawScheduler::RrVl, RawScheduler::IbVlarb);
+    let single = FabricDefaults::single;
+    let defaults = match preset {
+        // OpaSim's NUMBER_OF_PORTS.
+        FabricPreset::OpaGen1 => single(Parameters::opa_gen1(), 48, rr),
+        FabricPreset::Opa400 => single(Parameters::opa_400(), 48, rr),
+        FabricPreset::OpaSim => single(Parameters::opasim(), 48, rr_vl),
+        FabricPreset::IbQdr => single(Parameters::ib_qdr(), 36, vlarb),
+        FabricPreset::IbFdr => single(Parameters::ib_fdr(), 36, vlarb),
+        FabricPreset::IbEdr => single(Parameters::ib_edr(), 36, vlarb),
+        FabricPreset::IbHdr => single(Parameters::ib_hdr(), 40, vlarb),
+        FabricPreset::IbNdr => single(Parameters::ib_ndr(), 64, vlarb),
+        FabricPreset::Sauron => single(Parameters::sauron(), 8, vlarb),
+        FabricPreset::IbQdr648 => FabricDefaults {
+            topology: voq::clos_of_648(),
+            ..single(Parameters::ib_qdr_648(), 1, vlarb)
+        },
+        FabricPreset::IbDdrTestbed => FabricDefaults {
+            topology: voq::testbed(),
+            ..single(Parameters::ib_ddr_testbed(), 1, vlarb)
+        },
+    };
+    let fits = match (&raw.kind, &defaults.parameters.switch) {
+        (RawKind::Hierarchical(_), SwitchParameters::Hierarchical(_)) => true,
+        (RawKind::Voq(_), SwitchParameters::Voq(p)) => p.port_standard == PortStandard::InfiniBand,
+        (RawKind::InputQueued(_), SwitchParameters::Voq(p)) => {
+            p.port_standard == PortStandard::None
+        }
+        _ => false,
+    };
+    if !fits {
+        return Err(ConfigError::new(
+            "fabric.kind",
+            "the preset has switches of another kind; \"opa-gen1\", \"opa-400\" and \"opasim\" are \
+             \"hierarchical\", those that begin with \"ib-\" are \"voq\", \"sauron\" is \"input-queued\"",
+        ));
+    }
+    Ok(defaults)
+}
+
+/// Overrides the parameters of the preset by the keys that only its kind has.
+pub(crate) fn resolve(
+    raw: &RawKind,
+    p: &mut SwitchParameters,
+    topology: &Topology,
+) -> Result<(), ConfigError> {
+    match (raw, p) {
+        (RawKind::Hierarchical(raw), SwitchParameters::Hierarchical(p)) => raw.resolve(p),
+        (RawKind::Voq(raw) | RawKind::InputQueued(raw), SwitchParameters::Voq(p)) => {
+            raw.resolve(p, topology)?;
+        }
+        // `defaults` has checked that the preset has the kind of switch that the file names.
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Takes the speeds of links that the dump of a fabric tells, where no key sets them. Hierarchical switches
+/// have one speed.
+pub(crate) fn speeds_of_dump(
+    raw: &RawFabric,
+    p: &mut SwitchParameters,
+    imported: &Imported,
+) -> Result<(), ConfigError> {
+    match (&raw.kind, p) {
+        (RawKind::Voq(raw) | RawKind::InputQueued(raw), SwitchParameters::Voq(p)) => {
+            raw.speeds_of_dump(p, imported)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The scheduler of a file that names none; `of_preset` is the one of the preset of `[qos]`.
+pub(crate) fn usual_scheduler(
+    raw: &RawFabric,
+    of_preset: Option<RawScheduler>,
+) -> Result<RawScheduler, ConfigError> {
+    let usual = defaults(raw)?.scheduler;
+    Ok(match raw.kind {
+        RawKind::Hierarchical(_) => of_preset.unwrap_or(usual),
+        // QoS presets have schedulers of hierarchical switches.
+        RawKind::Voq(_) | RawKind::InputQueued(_) => usual,
+    })
+}
+
+/// A key of `[fabric]` that only its kind of switch has and that nothing uses, and why.
+pub(crate) fn ignored(
+    raw: &RawFabric,
+) -> Result<Option<(&'static str, &'static str)>, ConfigError> {
+    Ok(match (&raw.kind, defaults(raw)?.parameters.switch) {
+        (RawKind::Voq(raw) | RawKind::InputQueued(raw), SwitchParameters::Voq(p)) => {
+            raw.ignored(&p)
+        }
+        _ => None,
+    })
+}
+
+/// Resolves what decides which packet a link carries next. Returns the DTable, if that is what
+/// decides.
+pub(crate) fn schedule(
+    p: &mut SwitchParameters,
+    by: &Scheduling<'_>,
+) -> Result<Option<DTableTable>, ConfigError> {
+    match p {
+        SwitchParameters::Hierarchical(p) => hierarchical::schedule(p, by),
+        SwitchParameters::Voq(p) => voq::schedule(p, by).map(|()| None),
+    }
+}
+
+/// The switch as JSON, without what decides which packet a link carries next.
+pub(crate) fn switch_json(switch: &Switch) -> Value {
+    let mut value = json!(switch);
+    if let (Value::Object(keys), Value::Object(stages)) =
+        (&mut value, json!(switch.kind().stages()))
+    {
+        keys.extend(stages);
+    }
+    value
+}
+
+/// What decides which packet a link carries next.
+pub(crate) fn scheduler_json(switch: &Switch) -> Value {
+    match switch {
+        Switch::Hierarchical(switch) => json!(switch.scheduler),
+        Switch::Voq(switch) => json!({
+            "kind": "ib-vlarb",
+            "vlarb": switch.vlarb,
+            "hca_vlarb": switch.hca.vlarb,
+        }),
+    }
+}
+
+/// All parameters, without the scheduler or the arbiters.
+pub(crate) fn parameters(
+    raw: &RawFabric,
+    d: &FabricDefaults,
+    topology: &Topology,
+) -> Result<Parameters, ConfigError> {
+    let mut p = d.parameters.clone();
+    replace(&mut p.flit_bytes, raw.flit.map(|b| b.0));
+    replace(&mut p.header_bytes, raw.header.map(|b| b.0));
+    replace(&mut p.credit_bytes, raw.credit.map(|b| b.0));
+    replace(&mut p.link, raw.link_latency);
+    replace(&mut p.host_link, raw.host_link_latency);
+    replace(&mut p.stages.input, raw.input_latency);
+    replace(&mut p.stages.routing, raw.routing_latency);
+    replace(&mut p.stages.allocation, raw.allocation_latency);
+    replace(&mut p.stages.crossbar, raw.crossbar_latency);
+    replace(&mut p.stages.output, raw.output_latency);
+    replace(&mut p.buffers.input, raw.input_buffer.map(|b| b.0));
+    replace(&mut p.buffers.output, raw.output_buffer.map(|b| b.0));
+    replace(&mut p.buffers.nic_queue, raw.nic_queue.map(|b| b.0));
+    replace(&mut p.buffers.nic_sink, raw.nic_sink.map(|b| b.0));
+    resolve(&raw.kind, &mut p.switch, topology)?;
+    Ok(p)
+}
+
+pub(crate) fn unused(raw: &RawFabric) -> Result<(), ConfigError> {
+    let topology = raw.topology.as_ref();
+    let ring = matches!(topology, Some(RawTopology::Torus(_)));
+    let trunks = ring
+        || matches!(
+            topology,
+            Some(RawTopology::Mesh(_) | RawTopology::Hyperx(_))
+        );
+    if raw.ring_tie.is_some() && !ring {
+        return refused("fabric.ring_tie", "only a torus has rings; remove it");
+    }
+    if raw.trunk_selection.is_some() && !trunks {
+        let problem = "only a torus, mesh or hyperx has trunks; remove it";
+        return refused("fabric.trunk_selection", problem);
+    }
+    if raw.forwarding.is_some() {
+        let decided = [
+            ("routing", raw.routing.is_some()),
+            ("ring_tie", raw.ring_tie.is_some()),
+            ("trunk_selection", raw.trunk_selection.is_some()),
+        ];
+        if let Some((key, _)) = decided.iter().find(|(_, given)| *given) {
+            let problem = "the forwarding tables (fabric.forwarding) name every port and win; \
+                           remove one of the two";
+            return refused(format!("fabric.{key}"), problem);
+        }
+    }
+    if raw
+        .routing
+        .is_some_and(|routing| routing.engine().is_some())
+    {
+        let decided = [
+            ("ring_tie", raw.ring_tie.is_some()),
+            ("trunk_selection", raw.trunk_selection.is_some()),
+        ];
+        if let Some((key, _)) = decided.iter().find(|(_, given)| *given) {
+            let problem =
+                "this routing (fabric.routing) names every port and wins; remove one of the two";
+            return refused(format!("fabric.{key}"), problem);
+        }
+    }
+    match ignored(raw)? {
+        Some((key, problem)) => refused(key, problem),
+        None => Ok(()),
+    }
+}

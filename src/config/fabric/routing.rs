@@ -1,0 +1,210 @@
+//! The routing keys of `[fabric]`: reads them and checks them against the topology.
+
+use crate::config::document::error::ConfigError;
+use crate::config::document::values::value_at;
+use crate::config::fabric::keys::{FabricKeys, RawPaths, RawRouting};
+use crate::config::fabric::topology::RawTopology;
+use crate::fabric::spec::{Detours, Intermediate, Paths, Routing, UpPorts};
+use crate::oblivious::RoutingEngine;
+use flitwise_formats::quote::quoted;
+use serde::Deserialize;
+use serde::de::value::StrDeserializer;
+use toml::de::{DeTable, DeValue};
+
+/// Says of an unknown `fabric.routing` that it is a value of `fabric.paths`, if it is one. `root`: of the document.
+pub(crate) fn explain_paths(root: &DeTable<'_>, error: &mut ConfigError) {
+    const KEY: &str = "fabric.routing";
+    let Some(DeValue::String(text)) = value_at(root, KEY).filter(|_| error.key == KEY) else {
+        return;
+    };
+    let word = StrDeserializer::<serde::de::value::Error>::new(text);
+    if RawPaths::deserialize(word).is_ok() {
+        error.problem = format!(
+            "{} says which packets take detours, not the routing; write fabric.paths = \"{text}\"",
+            quoted(text)
+        );
+    }
+}
+
+/// What decides the routes.
+pub(crate) struct Chosen {
+    /// Name of the routing.
+    pub name: &'static str,
+    /// Its settings.
+    pub routing: Routing,
+    /// What computes forwarding tables; `None`: the topology has its own routing, or tables are given.
+    pub engine: Option<RoutingEngine>,
+}
+
+/// Checks the routing against the topology. `seed`: of the experiment.
+pub(crate) fn routing(
+    raw: &FabricKeys<impl Sized>,
+    topology: &RawTopology,
+    seed: u64,
+) -> Result<Chosen, ConfigError> {
+    use RawTopology::{
+        Dragonfly, FatTree, Graph, Hyperx, Ibnetdiscover, KAryNTree, Kns, Megafly, Mesh, Single,
+        SlimFly, Torus, Xgft,
+    };
+    let default = match topology {
+        Torus(_) | Mesh(_) | Hyperx(_) => RawRouting::Dor,
+        Kns(_) => RawRouting::HybridDor,
+        Single(_) | KAryNTree(_) => RawRouting::Destro,
+        Xgft(_) | FatTree(_) => RawRouting::DModK,
+        Dragonfly(_) | SlimFly(_) | Megafly(_) => RawRouting::Minimal,
+        Graph(_) | Ibnetdiscover(_) => RawRouting::MinHop,
+    };
+    let routing = raw.routing.unwrap_or(default);
+    if let Some(problem) = misfit(routing, topology) {
+        return Err(ConfigError::new("fabric.routing", problem));
+    }
+    let fails = raw
+        .failure
+        .as_ref()
+        .is_some_and(|failures| !failures.is_empty());
+    // A graph has minimal hops of its own, as long as nothing fails.
+    let is_graph = matches!(topology, Graph(_) | Ibnetdiscover(_));
+    let own = routing == RawRouting::MinHop && is_graph && (!fails || raw.forwarding.is_some());
+    let engine = routing.engine().filter(|_| !own);
+    let name = match (topology, engine) {
+        (_, Some(engine)) => engine.name(),
+        (Single(_), None) => "direct",
+        (_, None) => routing.name(),
+    };
+    Ok(Chosen {
+        name,
+        routing: settings(raw, topology, seed)?,
+        engine,
+    })
+}
+
+/// What else decides the routes.
+fn settings(
+    raw: &FabricKeys<impl Sized>,
+    topology: &RawTopology,
+    seed: u64,
+) -> Result<Routing, ConfigError> {
+    let own = Routing::default();
+    let up_ports = raw.up_ports.unwrap_or(own.up_ports);
+    let has_up_ports = match topology {
+        RawTopology::KAryNTree(_) | RawTopology::Xgft(_) | RawTopology::FatTree(_) => true,
+        RawTopology::Kns(raw) => raw.s.is_some_and(|stages| stages > 1),
+        _ => false,
+    };
+    if up_ports == UpPorts::LeastQueued && !has_up_ports {
+        let problem = "only trees (kinds \"k-ary-n-tree\", \"xgft\" and \"fat-tree\", and the lines of a \"kns\" with s > 1) \
+                       have up-ports; remove it";
+        return Err(ConfigError::new("fabric.up_ports", problem));
+    }
+    Ok(Routing {
+        ring_tie: raw.ring_tie.unwrap_or(own.ring_tie),
+        trunk: raw.trunk_selection.unwrap_or(own.trunk),
+        up_ports,
+        paths: paths(raw, topology, seed)?,
+        ..own
+    })
+}
+
+/// Which detours packets may take, as yet without the bias.
+fn paths(
+    raw: &FabricKeys<impl Sized>,
+    topology: &RawTopology,
+    seed: u64,
+) -> Result<Paths, ConfigError> {
+    let has_groups = matches!(topology, RawTopology::Dragonfly(_));
+    let Some(rule) = raw.paths.and_then(RawPaths::rule) else {
+        if raw.paths_intermediate.is_some() {
+            let problem =
+                "minimal paths lead over no other NIC or group; remove it, or set fabric.paths";
+            return Err(ConfigError::new("fabric.paths_intermediate", problem));
+        }
+        return Ok(Paths::Minimal);
+    };
+    let intermediate = raw.paths_intermediate.unwrap_or(match has_groups {
+        true if rule.is_adaptive() => Intermediate::Group,
+        _ => Intermediate::Nic,
+    });
+    if intermediate == Intermediate::Group && !has_groups {
+        let problem = "only a dragonfly has groups to lead packets over; take \"nic\" or remove it";
+        return Err(ConfigError::new("fabric.paths_intermediate", problem));
+    }
+    Ok(Paths::Detours(Detours {
+        rule,
+        intermediate,
+        bias: 0,
+        seed,
+    }))
+}
+
+/// Sets the bias of `paths`, which the file gives in bytes, in credits of `credit_bytes`.
+pub(crate) fn bias(
+    raw: &FabricKeys<impl Sized>,
+    credit_bytes: u64,
+    paths: &mut Paths,
+) -> Result<(), ConfigError> {
+    const KEY: &str = "fabric.paths_bias";
+    let Some(bytes) = raw.paths_bias else {
+        return Ok(());
+    };
+    match paths {
+        Paths::Detours(detours) if detours.rule.is_adaptive() => {
+            // What is compared are whole credits, so the rest of a credit changes nothing.
+            let credits = bytes.0 / credit_bytes.max(1);
+            detours.bias = u32::try_from(credits).map_err(|_| {
+                ConfigError::new(KEY, "is beyond all queues; give a few packets at most")
+            })?;
+            Ok(())
+        }
+        _ => {
+            let problem = "only \"ugal-l\", \"ugal-g\" and \"par\" compare queues; remove it, or set fabric.paths";
+            Err(ConfigError::new(KEY, problem))
+        }
+    }
+}
+
+/// Why the topology does not take this routing.
+fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<&'static str> {
+    use RawTopology::{
+        Dragonfly, FatTree, Graph, Hyperx, Ibnetdiscover, KAryNTree, Kns, Megafly, Mesh, Single,
+        SlimFly, Torus, Xgft,
+    };
+    let trees = matches!(routing, RawRouting::Destro | RawRouting::DModK);
+    match topology {
+        // A tree of one switch, for whoever takes a tree down to it.
+        Single(_) if !trees => Some("a single switch leaves nothing to route; remove the key"),
+        _ if routing.engine().is_some() => None,
+        Kns(_) if matches!(routing, RawRouting::Dor | RawRouting::HybridDor) => None,
+        Kns(_) => {
+            Some("a kns takes \"hybrid-dor\" (also \"dor\"), \"min-hop\", \"updn\" or \"dfsssp\"")
+        }
+        _ if routing == RawRouting::HybridDor => {
+            Some("\"hybrid-dor\" routes kns; remove it, the topology has a routing of its own")
+        }
+        Torus(_) | Mesh(_) if trees => {
+            Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
+        }
+        Hyperx(_) if routing != RawRouting::Dor => {
+            Some("a hyperx takes \"dor\", \"min-hop\", \"updn\" or \"dfsssp\"")
+        }
+        KAryNTree(_) | Xgft(_) | FatTree(_) if routing == RawRouting::Dor => Some(
+            "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",
+        ),
+        Dragonfly(_) if routing != RawRouting::Minimal => {
+            Some("a dragonfly takes \"minimal\", \"min-hop\", \"updn\" or \"dfsssp\"")
+        }
+        SlimFly(_) | Megafly(_) if routing != RawRouting::Minimal => {
+            Some("a slim fly or megafly takes \"minimal\", \"min-hop\", \"updn\" or \"dfsssp\"")
+        }
+        Graph(_) | Ibnetdiscover(_) => Some(
+            "a graph takes \"min-hop\", \"updn\", \"ftree\" or \"dfsssp\", or forwarding tables (fabric.forwarding)",
+        ),
+        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) | FatTree(_)
+            if routing == RawRouting::Minimal =>
+        {
+            Some(
+                "\"minimal\" routes dragonflies, slim flies and megaflies; remove it, the topology has a routing of its own",
+            )
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,270 @@
+//! Builds fabrics from what InfiniBand tools wrote: cables, forwarding tables, SL-to-VL
+//! tables. Switches and NICs (ports of adapters) are numbered in the order of their
+//! GUIDs; port p of a device is port p − 1 here.
+
+pub(super) mod misfit;
+pub(super) mod speeds;
+
+use crate::config::document::error::ConfigError;
+use crate::config::import::misfit::Misfit;
+use crate::config::import::speeds::DumpSpeeds;
+use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
+use crate::fabric::topology::{Names, NicName, Peer, SwitchName, Topology};
+use flitwise_formats::Source;
+use flitwise_formats::infiniband::{
+    Discovery, Forwarding, ForwardingReader, LineError, Port, VlTables,
+};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+/// Most bytes of a file, unpacked: some ten times the tables of the largest fabrics.
+const MAX_FILE: usize = 1 << 28;
+
+/// Bytes of forwarding tables that are read at a time; a line is shorter.
+const PIECE: usize = 1 << 20;
+
+/// A fabric found by `ibnetdiscover`.
+pub(crate) struct Imported {
+    pub topology: Topology,
+    /// Index by GUID.
+    pub switches: BTreeMap<u64, SwitchId>,
+    /// NIC by LID.
+    nics: BTreeMap<u16, NicId>,
+    /// LIDs of each NIC: 2^LMC.
+    pub lids: Vec<Range<u32>>,
+    /// What the file says of the speeds of links.
+    pub speeds: DumpSpeeds,
+}
+
+impl Imported {
+    pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
+        const KEY: &str = "fabric.topology.file";
+        Self::of_text(&text(path, KEY)?, path, KEY)
+    }
+
+    /// The fabric that `text`, the content of `path`, describes; `key` names the file.
+    pub(crate) fn of_text(text: &str, path: &Path, key: &str) -> Result<Self, ConfigError> {
+        let found = Discovery::parse(text).map_err(|e| wrong(key, path, &e))?;
+        let broken = |line, problem: String| wrong(key, path, &LineError { line, problem });
+        let guids = found.switches.keys().copied();
+        let index: BTreeMap<u64, SwitchId> = guids.zip((0..).map(SwitchId::new)).collect();
+        let place = |port: Port| {
+            let number = PortId::new(u32::from(port.port) - 1);
+            Some(SwitchPort::new(*index.get(&port.node)?, number))
+        };
+        let mut attached = Vec::new();
+        let mut nics = BTreeMap::new();
+        let mut links = Vec::new();
+        let mut names = Vec::new();
+        let mut lids = Vec::new();
+        for (&own, cable) in &found.cables {
+            if found
+                .cables
+                .get(&cable.to)
+                .is_none_or(|back| back.to != own)
+            {
+                let problem = format!(
+                    "port {} of node {:#x} does not lead back here; the file is cut or was edited",
+                    cable.to.port, cable.to.node
+                );
+                return Err(broken(cable.line, problem));
+            }
+            match (place(own), place(cable.to)) {
+                (None, Some(at)) => {
+                    let lid = found.lids.get(&own).copied().unwrap_or(0);
+                    let nic = NicId::new(attached.len() as u32);
+                    if nics.insert(lid, nic).is_some() {
+                        return Err(broken(cable.line, format!("a second port with LID {lid}")));
+                    }
+                    names.push(NicName {
+                        name: found.adapters.get(&own.node).cloned().unwrap_or_default(),
+                        guid: own.node,
+                        port: own.port,
+                        lid,
+                    });
+                    let lmc = found.lmcs.get(&own).copied().unwrap_or(0);
+                    lids.push(u32::from(lid)..u32::from(lid) + (1 << lmc));
+                    attached.push(at);
+                }
+                (Some(a), Some(b)) if own < cable.to => links.push([a, b]),
+                (Some(_), _) => {}
+                (None, None) => {
+                    let problem = "a NIC that is connected to no switch; leave it out";
+                    return Err(broken(cable.line, problem.into()));
+                }
+            }
+        }
+        let switch = |(&guid, name): (&u64, &String)| SwitchName {
+            name: name.clone(),
+            guid,
+            lid: found.switch_lids.get(&guid).copied(),
+        };
+        let names = Names::new(found.switches.iter().map(switch).collect(), names);
+        let topology = Topology::graph(index.len() as u32, &attached, &links)?;
+        Ok(Self {
+            speeds: DumpSpeeds::of(&found, place, path),
+            topology: topology.named(names),
+            switches: index,
+            nics,
+            lids,
+        })
+    }
+
+    /// Forwarding tables of this fabric.
+    pub(crate) fn forwarding(&self, path: &Path) -> Result<ForwardingTables, ConfigError> {
+        const KEY: &str = "fabric.forwarding";
+        let entries = read_forwarding(path, KEY)?;
+        let misfit = Misfit {
+            topology: &self.topology,
+            switches: &self.switches,
+            entries: &entries,
+            otherwise: "; or leave out fabric.forwarding, and minimal routes are computed",
+        };
+        let refused = |problem| ConfigError::new(KEY, format!("{}: {problem}", path.display()));
+        misfit.check_switches().map_err(refused)?;
+        let mut ports = Vec::with_capacity(self.switches.len());
+        let lids: Vec<u16> = {
+            let mut all: Vec<_> = self.nics.iter().map(|(&lid, &nic)| (nic, lid)).collect();
+            all.sort_unstable();
+            all.into_iter().map(|(_, lid)| lid).collect()
+        };
+        for (&guid, &switch) in &self.switches {
+            let table = entries.tables.get(&guid);
+            let port = |(&lid, nic): (&u16, NicId)| {
+                let entry = table.and_then(|table| table.entry(lid));
+                let port = entry.map(|entry| entry.port);
+                misfit.port(switch, nic, lid, port).map_err(refused)
+            };
+            let row = lids.iter().zip(self.topology.nic_ids()).map(port);
+            ports.push(row.collect::<Result<_, _>>()?);
+        }
+        Ok(ForwardingTables {
+            ports,
+            engine: None,
+        })
+    }
+
+    /// SL-to-VL tables of this fabric. Those that equal the default, which is the table of the
+    /// first adapter, are left out.
+    pub(crate) fn sl2vl(&self, path: &Path) -> Result<SlToVl, ConfigError> {
+        const KEY: &str = "fabric.sl2vl";
+        let found = VlTables::parse(&text(path, KEY)?).map_err(|e| wrong(KEY, path, &e))?;
+        let hca = |(lid, table): (&u16, &[u8; 16])| Some((*self.nics.get(lid)?, table.to_vec()));
+        let mut hcas: BTreeMap<NicId, Vec<u8>> = found.adapters.iter().filter_map(hca).collect();
+        let missing = self.topology.nic_ids().find(|nic| !hcas.contains_key(nic));
+        let first = NicId::new(0);
+        let Some((None, default)) = hcas.get(&first).cloned().map(|first| (missing, first)) else {
+            let nic = missing.unwrap_or(first);
+            return Err(ConfigError::new(
+                KEY,
+                format!(
+                    "{}: there is no table of {}; the tables are not of this fabric",
+                    path.display(),
+                    self.topology.nic_text(nic)
+                ),
+            ));
+        };
+        hcas.retain(|_, table| *table != default);
+        let mut ports = BTreeMap::new();
+        for (guid, &switch) in &self.switches {
+            let used = |port: &PortId| self.topology.peer(switch, *port) != Peer::None;
+            let used: Vec<PortId> = self.topology.port_ids().filter(used).collect();
+            let hop = |in_port, out_port| Hop {
+                switch,
+                in_port,
+                out_port,
+            };
+            let hops = used
+                .iter()
+                .flat_map(|&i| used.iter().map(move |&o| hop(i, o)));
+            for hop in hops {
+                // Their tools count ports from 1.
+                let [input, output] = [hop.in_port, hop.out_port].map(|port| port.get() + 1);
+                let table = found.switches.get(&(*guid, input as u8, output as u8));
+                let Some(table) = table else {
+                    return Err(ConfigError::new(
+                        KEY,
+                        format!(
+                            "{}: there is no table of switch {guid:#x} from port {input} to port {output}",
+                            path.display()
+                        ),
+                    ));
+                };
+                if table[..] != default[..] {
+                    ports.insert(hop, table.to_vec());
+                }
+            }
+        }
+        Ok(SlToVl {
+            default,
+            hcas,
+            ports,
+        })
+    }
+}
+
+pub(crate) fn wrong(key: &str, path: &Path, error: &LineError) -> ConfigError {
+    let LineError { line, problem } = error;
+    ConfigError::new(key, format!("{}:{line}: {problem}", path.display()))
+}
+
+/// Forwarding tables of any fabric, read piece by piece.
+pub(crate) fn read_forwarding(path: &Path, key: &str) -> Result<Forwarding, ConfigError> {
+    let failed = |e: flitwise_formats::Error| ConfigError::new(key, e.to_string());
+    let refused = |e: LineError| wrong(key, path, &e);
+    let mut source = Source::open(path).map_err(failed)?;
+    let mut reader = ForwardingReader::default();
+    loop {
+        let (buffer, end) = source.buffer();
+        let piece = &buffer[..buffer.len().min(PIECE)];
+        let last = end && piece.len() == buffer.len();
+        let whole = match piece.iter().rposition(|&byte| byte == b'\n') {
+            _ if last => piece.len(),
+            Some(at) => at + 1,
+            None if piece.len() == PIECE => {
+                let name = path.display();
+                let problem =
+                    format!("{name}: a line of more than {PIECE} bytes; this is no table");
+                return Err(ConfigError::new(key, problem));
+            }
+            None => {
+                source.more().map_err(failed)?;
+                continue;
+            }
+        };
+        let lines = String::from_utf8_lossy(&piece[..whole]);
+        let read = lines.lines().try_for_each(|line| reader.line(line));
+        read.map_err(refused)?;
+        source.consume(whole);
+        if last {
+            return reader.end().map_err(refused);
+        }
+    }
+}
+
+/// The text of a file, plain or packed.
+pub(crate) fn text(path: &Path, key: &str) -> Result<String, ConfigError> {
+    let failed = |e: flitwise_formats::Error| ConfigError::new(key, e.to_string());
+    let mut source = Source::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    loop {
+        let (buffer, end) = source.buffer();
+        let read = buffer.len();
+        bytes.extend_from_slice(buffer);
+        source.consume(read);
+        if bytes.len() > MAX_FILE {
+            let name = path.display();
+            let problem = format!("`{name}` has more than {MAX_FILE} bytes; no fabric needs that");
+            return Err(ConfigError::new(key, problem));
+        }
+        if end {
+            break;
+        }
+        source.more().map_err(failed)?;
+    }
+    // Names of nodes may be in any encoding; nothing else is beyond ASCII.
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+}

@@ -1,0 +1,127 @@
+//! The speeds of links that `ibnetdiscover` tells, as width and generation: `4xQDR`.
+
+use crate::config::document::error::ConfigError;
+use crate::fabric::ids::SwitchPort;
+use crate::fabric::spec::LinkSpeed;
+use crate::units::Ratio;
+use flitwise_formats::infiniband::{Discovery, Port};
+use flitwise_formats::quote::quoted;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What a dump says of its links.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct DumpSpeeds {
+    path: PathBuf,
+    links: Vec<Told>,
+}
+
+/// What one link is said to run at.
+#[derive(Debug, Clone, PartialEq)]
+struct Told {
+    /// Its port of a switch; of two, the lower one.
+    at: SwitchPort,
+    /// It leads to a NIC.
+    host: bool,
+    line: usize,
+    speed: String,
+}
+
+/// The speed of most links, and links that differ, in bit/s.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Speeds {
+    usual: Option<Ratio>,
+    others: BTreeMap<SwitchPort, Ratio>,
+}
+
+impl Speeds {
+    /// Replaces the usual speed, if any was told, and adds the links that differ.
+    pub(crate) fn take(self, usual: &mut Ratio, others: &mut BTreeMap<SwitchPort, Ratio>) {
+        if let Some(told) = self.usual {
+            *usual = told;
+        }
+        others.extend(self.others);
+    }
+}
+
+impl DumpSpeeds {
+    /// What `found`, from the file `path`, says. `place`: the port of a switch here.
+    pub(crate) fn of(
+        found: &Discovery,
+        place: impl Fn(Port) -> Option<SwitchPort>,
+        path: &Path,
+    ) -> Self {
+        let links = found.cables.iter().filter_map(|(&own, cable)| {
+            let at = place(own)?;
+            let host = place(cable.to).is_none();
+            let first = host || own < cable.to;
+            let speed = found.speeds.get(&own).or(found.speeds.get(&cable.to));
+            first.then_some(Told {
+                at,
+                host,
+                line: cable.line,
+                speed: speed?.clone(),
+            })
+        });
+        Self {
+            path: path.to_owned(),
+            links: links.collect(),
+        }
+    }
+
+    /// The speeds of the links to NICs (`host`), or between switches. Of two that are equally frequent the
+    /// faster is the usual one.
+    pub(crate) fn usual(&self, host: bool) -> Result<Speeds, ConfigError> {
+        let mut counts: Vec<(Ratio, usize)> = Vec::new();
+        let mut all = Vec::new();
+        for told in self.links.iter().filter(|told| told.host == host) {
+            let rate = told.rate().ok_or_else(|| self.unknown(told))?;
+            match counts.iter_mut().find(|(known, _)| *known == rate) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((rate, 1)),
+            }
+            all.push((told.at, rate));
+        }
+        let usual = counts.iter().max_by_key(|&&(rate, count)| (count, rate));
+        let Some(&(usual, _)) = usual else {
+            return Ok(Speeds::default());
+        };
+        let others = all.into_iter().filter(|&(_, rate)| rate != usual);
+        Ok(Speeds {
+            usual: Some(usual),
+            others: others.collect(),
+        })
+    }
+
+    /// The speeds that are told and known, in bit/s, by the port of a switch; of a link between two, the lower one.
+    pub(crate) fn known(&self) -> BTreeMap<SwitchPort, f64> {
+        let rate = |told: &Told| Some((told.at, told.rate()?.to_f64()));
+        self.links.iter().filter_map(rate).collect()
+    }
+
+    fn unknown(&self, told: &Told) -> ConfigError {
+        let key = match told.host {
+            true => "fabric.host_link_speed",
+            false => "fabric.link_speed",
+        };
+        ConfigError::new(
+            "fabric.topology.file",
+            format!(
+                "{}:{}: a link speed of {}, which is not known here (SDR to NDR, 1x to 12x are); set \
+                 {key} for all such links",
+                self.path.display(),
+                told.line,
+                quoted(&told.speed)
+            ),
+        )
+    }
+}
+
+impl Told {
+    /// Data rate in bit/s.
+    fn rate(&self) -> Option<Ratio> {
+        let (width, generation) = self.speed.split_once('x')?;
+        let speed: LinkSpeed = format!("{generation} x{width}").parse().ok()?;
+        Some(speed.bits_per_second())
+    }
+}

@@ -1,0 +1,170 @@
+//! Resolves how a job computes and how its MPI calls send.
+
+use crate::config::document::error::ConfigError;
+use crate::config::job::keys::{RawJob, RawSendCompletion};
+use crate::replay::Repeat;
+use crate::replay::collectives::Choices;
+use crate::replay::mpi::Protocol;
+use crate::replay::trace::{ComputeTime, POLL_GAP_PS};
+use crate::units::Ratio;
+use serde::Serialize;
+use serde::ser::Serializer;
+use serde_json::{Value, json};
+
+/// How the MPI calls of a job send. It serialises as `experiment.jobs[].calls` in `docs/result.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Calls {
+    /// Largest message that is sent before its receive is known.
+    pub eager_threshold_bytes: u64,
+    /// Time that a rank is busy before each message that it sends.
+    pub send_overhead_ps: u64,
+    /// Time that a rank is busy after each message that a call received.
+    pub receive_overhead_ps: u64,
+}
+
+/// How a job computes, besides its scale. It serialises into the entry of the job in `docs/result.md`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Compute {
+    /// The clock of a DUMPI trace; `None` for the first that is in it.
+    #[serde(rename = "compute_time")]
+    pub time: Option<ComputeTime>,
+    /// Longest time before a poll of a DUMPI trace that is no computation, in picoseconds.
+    pub poll_gap_ps: u64,
+    /// Longest computation of a trace in picoseconds.
+    #[serde(rename = "compute_cap_ps")]
+    pub cap_ps: Option<u64>,
+    /// Factors of the ranks; after the last one the first again. None: 1.
+    #[serde(rename = "compute_factors")]
+    pub factors: Vec<Ratio>,
+    /// The part of itself by which a computation is longer or shorter at most.
+    #[serde(rename = "compute_noise")]
+    pub noise: Ratio,
+}
+
+/// A key of a job that concerns traces of some formats only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FormatKey {
+    /// Its name.
+    pub name: &'static str,
+    /// The [names](crate::replay::trace::TraceFormat::name) of the formats that it concerns.
+    pub formats: &'static [&'static str],
+}
+
+/// When a send is done for the sending rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SendCompletion {
+    /// When handed to the NIC.
+    Handed,
+    /// When the last flit has left the NIC.
+    Injected,
+    /// When delivered, for messages above `eager_threshold`; else when handed.
+    Rendezvous {
+        /// Largest eager message in bytes.
+        eager_threshold: u64,
+    },
+}
+
+/// How the job computes.
+pub(crate) fn compute(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Compute, ConfigError> {
+    let factors = job.compute_factors.clone();
+    if factors.as_ref().is_some_and(Vec::is_empty) {
+        return Err(ConfigError::new(
+            key("compute_factors"),
+            "is empty; list a factor for each rank, or leave it out",
+        ));
+    }
+    let noise = job.compute_noise.unwrap_or(Ratio::ZERO);
+    if noise > Ratio::ONE {
+        return Err(ConfigError::new(
+            key("compute_noise"),
+            "is more than 1; a computation would take less than no time",
+        ));
+    }
+    Ok(Compute {
+        time: job.compute_time,
+        poll_gap_ps: job.poll_gap.map_or(POLL_GAP_PS, |gap| gap.0),
+        cap_ps: job.compute_cap.map(|cap| cap.0),
+        factors: factors.unwrap_or_default(),
+        noise,
+    })
+}
+
+/// How MPI calls send.
+pub(crate) fn calls(job: &RawJob) -> Calls {
+    let default = Protocol::default();
+    Calls {
+        eager_threshold_bytes: (job.eager_threshold)
+            .map_or(default.eager_threshold_bytes, |bytes| bytes.0),
+        send_overhead_ps: job.send_overhead.map_or(0, |time| time.0),
+        receive_overhead_ps: job.receive_overhead.map_or(0, |time| time.0),
+    }
+}
+
+/// The keys that are given and that not every format uses. The format of the trace is not known yet.
+pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
+    const CALLS: &[&str] = &["GOAL", "TI", "DUMPI"];
+    const COLLECTIVES: &[&str] = &["VEF", "TI", "DUMPI"];
+    let rendezvous = matches!(job.send_completion, Some(RawSendCompletion::Rendezvous));
+    let keys: [(bool, &'static str, &'static [&'static str]); 8] = [
+        (
+            job.eager_threshold.is_some() && !rendezvous,
+            "eager_threshold",
+            CALLS,
+        ),
+        (job.send_overhead.is_some(), "send_overhead", CALLS),
+        (job.receive_overhead.is_some(), "receive_overhead", CALLS),
+        (job.host_speed.is_some(), "host_speed", &["TI"]),
+        (job.compute_time.is_some(), "compute_time", &["DUMPI"]),
+        (job.poll_gap.is_some(), "poll_gap", &["DUMPI"]),
+        (
+            job.skip_unsupported == Some(true),
+            "skip_unsupported",
+            &["DUMPI"],
+        ),
+        (
+            job.collectives != Choices::default(),
+            "collectives",
+            COLLECTIVES,
+        ),
+    ];
+    let given = keys.into_iter().filter(|&(given, ..)| given);
+    given
+        .map(|(_, name, formats)| FormatKey { name, formats })
+        .collect()
+}
+
+pub(crate) fn repeat_json<S: Serializer>(repeat: &Repeat, s: S) -> Result<S::Ok, S::Error> {
+    match repeat {
+        Repeat::Times(times) => s.serialize_u32(*times),
+        Repeat::UntilOthersEnd => s.serialize_str("until-others-end"),
+    }
+}
+
+/// Two keys.
+pub(crate) fn send_completion_json<S: Serializer>(
+    c: &SendCompletion,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    let (name, eager) = match *c {
+        SendCompletion::Handed => ("handed", None),
+        SendCompletion::Injected => ("injected", None),
+        SendCompletion::Rendezvous { eager_threshold } => ("rendezvous", Some(eager_threshold)),
+    };
+    json!({ "send_completion": name, "eager_threshold_bytes": eager }).serialize(s)
+}
+
+/// The algorithms chosen by hand, by operation.
+pub(crate) fn collectives_json<S: Serializer>(choices: &Choices, s: S) -> Result<S::Ok, S::Error> {
+    let mut value = json!(choices);
+    if let Value::Object(map) = &mut value {
+        map.retain(|_, algorithm| !algorithm.is_null());
+        if let Some(bytes) = choices.segment() {
+            map.insert("chain_segment_bytes".into(), bytes.into());
+        }
+    }
+    value.serialize(s)
+}

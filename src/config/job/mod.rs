@@ -1,0 +1,418 @@
+//! Resolves `[[vfabric]]` and `[[job]]`.
+
+pub(super) mod calls;
+pub(super) mod host_file;
+pub(super) mod keys;
+pub(super) mod placement;
+pub(super) mod vfabric;
+
+use crate::config::document::error::{ConfigError, check_name};
+use crate::config::job::calls::{Calls, Compute, FormatKey, SendCompletion};
+use crate::config::job::keys::{RawJob, RawRepeat, RawSendCompletion};
+use crate::config::job::placement::{Part, Placement, RawPlacement};
+use crate::config::job::vfabric::{RawVfabric, check_vfabrics, find_vfabric, sorted_hosts};
+use crate::config::qos::service_level;
+use crate::fabric::ids::NicId;
+use crate::fabric::spec::{FabricSpec, Qos};
+use crate::fabric::topology::Topology;
+use crate::replay::Repeat;
+use crate::replay::collectives::Choices;
+use crate::replay::collectives::decide::Bcast;
+use crate::replay::trace::{HOST_SPEED, is_trace_directory};
+use crate::units::Ratio;
+use flitwise_formats::quote::quoted;
+use flitwise_formats::source::{STDIN, directory};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Intra-node latency where none is given: 100 ns, without MPI's own work, as on the fabric
+/// (docs/replay.md has the sources).
+const INTRA_NODE_LATENCY_PS: u64 = 100_000;
+
+/// Intra-node bandwidth where none is given: 20 GB/s, what shared memory gives a pair of ranks.
+const INTRA_NODE_BANDWIDTH: u64 = 20_000_000_000;
+
+/// Largest eager message where none is given: 64 KiB.
+const EAGER_THRESHOLD: u64 = 65_536;
+
+/// One application. It serialises as an entry of `experiment.jobs` in `docs/result.md`, but for the
+/// service level, which has a name there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Job {
+    /// Unique name, by default the name of the trace.
+    pub name: String,
+    /// False: the job keeps its NICs but is not replayed (baselines do this, so
+    /// that the placement of the others does not change).
+    pub enabled: bool,
+    /// Trace as written in the file; this is what is recorded.
+    pub trace: String,
+    /// Where the trace was found.
+    // Not recorded: the same trace may lie elsewhere.
+    #[serde(skip)]
+    pub trace_path: PathBuf,
+    /// Service level.
+    pub sl: u8,
+    /// vFabric that the job named.
+    pub vfabric: Option<String>,
+    /// NICs that the job may use, ascending; `None` means all.
+    pub hosts: Option<Vec<NicId>>,
+    /// How ranks are placed on NICs.
+    pub placement: Placement,
+    /// True if the job may be placed on NICs that earlier jobs have.
+    pub share_nics: bool,
+    /// Ranks per NIC.
+    pub tasks_per_node: u32,
+    /// Start of the job in picoseconds.
+    pub start_ps: u64,
+    /// How often the trace is run.
+    #[serde(serialize_with = "calls::repeat_json")]
+    pub repeat: Repeat,
+    /// When a send is done.
+    #[serde(flatten, serialize_with = "calls::send_completion_json")]
+    pub send_completion: SendCompletion,
+    /// How MPI calls send.
+    pub calls: Calls,
+    /// Multiplies every computation.
+    pub compute_scale: Ratio,
+    /// What else becomes of computations.
+    #[serde(flatten)]
+    pub compute: Compute,
+    /// Calls of a DUMPI trace that can't be replayed are left out.
+    pub skip_unsupported: bool,
+    /// Flops per second of a rank in a TI trace.
+    #[serde(rename = "host_speed_flops_per_s")]
+    pub host_speed: Ratio,
+    /// Latency of a message between ranks of one NIC, in picoseconds.
+    pub intra_node_latency_ps: u64,
+    /// Bandwidth of such messages in bytes per second.
+    #[serde(rename = "intra_node_bandwidth_bytes_per_s")]
+    pub intra_node_bandwidth: Ratio,
+    /// Cost of a reduction in picoseconds per byte.
+    pub reduction_cost_ps_per_byte: Ratio,
+    /// Algorithms of collectives chosen by hand.
+    #[serde(serialize_with = "calls::collectives_json")]
+    pub collectives: Choices,
+    /// The keys given for the job that not every format of traces uses.
+    #[serde(skip)]
+    pub format_keys: Vec<FormatKey>,
+}
+
+/// The jobs; `general` has the algorithms of all jobs, `dir` is the directory of the experiment file.
+pub(crate) fn jobs(
+    raw: &[RawJob],
+    vfabrics: &[RawVfabric],
+    general: &Choices,
+    fabric: &FabricSpec,
+    dir: &Path,
+) -> Result<Vec<Job>, ConfigError> {
+    check_vfabrics(vfabrics, raw, &fabric.qos, &fabric.topology)?;
+    if raw.is_empty() && *general != Choices::default() {
+        return Err(ConfigError::new(
+            "collectives",
+            "there is no job whose collectives it could be for; remove it or add a [[job]]",
+        ));
+    }
+    check_segment(general, general, "collectives")?;
+    let mut jobs: Vec<Job> = Vec::with_capacity(raw.len());
+    for (i, job) in raw.iter().enumerate() {
+        if job.trace.is_empty() {
+            return Err(ConfigError::new(
+                format!("job.{i}.trace"),
+                "is empty; name a trace",
+            ));
+        }
+        let name = job.name.clone().unwrap_or_else(|| stem(&job.trace));
+        if name.is_empty() {
+            return Err(ConfigError::new(
+                format!("job.{i}.name"),
+                "is empty; leave it out to take the name of the trace",
+            ));
+        }
+        if job.name.is_some() {
+            check_name(&name, || format!("job.{i}.name"))?;
+        }
+        let taken = |name: &str| jobs.iter().any(|other| other.name == name);
+        let name = match (taken(&name), &job.name) {
+            (false, _) => name,
+            (true, Some(_)) => {
+                return Err(ConfigError::new(
+                    format!("job.{i}.name"),
+                    format!("two jobs are called {}", quoted(&name)),
+                ));
+            }
+            (true, None) => format!("{name}-{i}"),
+        };
+        let key = format!("job.{i}.collectives");
+        let collectives = job.collectives.or(general);
+        check_segment(&job.collectives, &collectives, &key)?;
+        let mut job = one_job(i, name, job, vfabrics, fabric, dir)?;
+        job.collectives = collectives;
+        // Of a trace that exists.
+        check_name(&job.name, || format!("job.{i}.name"))?;
+        let same = jobs.iter().find(|other| other.trace == job.trace);
+        if let Some(other) = same.filter(|other| other.trace_path != job.trace_path) {
+            return Err(ConfigError::new(
+                format!("job.{i}.trace"),
+                format!(
+                    "names `{}`, and the trace of that name in job {} is `{}`; write one of them with its whole path",
+                    job.trace_path.display(),
+                    quoted(&other.name),
+                    other.trace_path.display()
+                ),
+            ));
+        }
+        jobs.push(job);
+    }
+    Ok(jobs)
+}
+
+fn one_job(
+    i: usize,
+    name: String,
+    job: &RawJob,
+    vfabrics: &[RawVfabric],
+    fabric: &FabricSpec,
+    dir: &Path,
+) -> Result<Job, ConfigError> {
+    let key = |field: &str| format!("job.{i}.{field}");
+    let vfabric = job
+        .vfabric
+        .as_ref()
+        .map(|v| find_vfabric(v, &name, vfabrics, &key("vfabric")))
+        .transpose()?;
+    let sl = level_of(job, vfabric, &fabric.qos, &key)?;
+    let hosts = vfabric.and_then(|v| v.hosts.as_deref());
+    let hosts = hosts.map(|hosts| sorted_hosts(hosts, &fabric.topology));
+    let hosts = hosts
+        .transpose()
+        .map_err(|problem| ConfigError::new(key("vfabric"), problem))?;
+    let tasks_per_node = job.tasks_per_node.unwrap_or(1);
+    if tasks_per_node == 0 {
+        return Err(ConfigError::new(
+            key("tasks_per_node"),
+            "is 0; at least 1 rank runs on a node",
+        ));
+    }
+    let rate = job
+        .intra_node_bandwidth
+        .map_or(Ratio::whole(INTRA_NODE_BANDWIDTH), |r| r.0);
+    if rate.is_zero() {
+        return Err(ConfigError::new(
+            key("intra_node_bandwidth"),
+            "is 0; messages inside a node would never arrive",
+        ));
+    }
+    Ok(Job {
+        enabled: job.enabled.unwrap_or(true),
+        trace_path: find_trace(job, dir, &key("trace"))?,
+        trace: job.trace.clone(),
+        sl,
+        vfabric: job.vfabric.clone(),
+        placement: placement(
+            job,
+            hosts.as_deref(),
+            &fabric.topology,
+            dir,
+            &key("placement"),
+        )?,
+        hosts,
+        tasks_per_node,
+        share_nics: job.share_nics.unwrap_or(false),
+        start_ps: job.start.map_or(0, |t| t.0),
+        repeat: match job.repeat {
+            None => Repeat::Times(1),
+            Some(RawRepeat::Times(times)) => Repeat::Times(times),
+            Some(RawRepeat::UntilOthersEnd) => Repeat::UntilOthersEnd,
+        },
+        send_completion: send_completion(job),
+        calls: calls::calls(job),
+        compute: calls::compute(job, &key)?,
+        skip_unsupported: job.skip_unsupported.unwrap_or(false),
+        compute_scale: job.compute_scale.unwrap_or(Ratio::ONE),
+        host_speed: host_speed(job, &key)?,
+        intra_node_latency_ps: job
+            .intra_node_latency
+            .map_or(INTRA_NODE_LATENCY_PS, |t| t.0),
+        intra_node_bandwidth: rate,
+        reduction_cost_ps_per_byte: job.reduction_cost.map_or(Ratio::ZERO, |c| c.0),
+        collectives: job.collectives,
+        format_keys: calls::format_keys(job),
+        name,
+    })
+}
+
+/// How fast a rank of the job computes.
+fn host_speed(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Ratio, ConfigError> {
+    match job.host_speed.unwrap_or(HOST_SPEED) {
+        Ratio::ZERO => Err(ConfigError::new(
+            key("host_speed"),
+            "is 0; a computation would never end",
+        )),
+        speed => Ok(speed),
+    }
+}
+
+/// The service level of a job: as given, or by the traffic class of its vFabric.
+fn level_of(
+    job: &RawJob,
+    vfabric: Option<&RawVfabric>,
+    qos: &Qos,
+    key: &impl Fn(&str) -> String,
+) -> Result<u8, ConfigError> {
+    if let (None, Some(v)) = (&job.sl, vfabric) {
+        let mut levels = qos.service_levels.iter();
+        let sl = levels.position(|level| level.traffic_class == v.tc);
+        return sl.map(|sl| sl as u8).ok_or_else(|| {
+            ConfigError::new(
+                key("vfabric"),
+                format!(
+                    "no service level belongs to TC {} of {}",
+                    v.tc,
+                    quoted(&v.name)
+                ),
+            )
+        });
+    }
+    let sl = service_level(job.sl.as_deref(), qos, &key("sl"))?;
+    let tc = qos.service_levels[usize::from(sl)].traffic_class;
+    match vfabric.filter(|v| v.tc != tc) {
+        None => Ok(sl),
+        Some(v) => Err(ConfigError::new(
+            key("sl"),
+            format!(
+                "this SL belongs to TC {tc}, but vFabric {} to TC {}",
+                quoted(&v.name),
+                v.tc
+            ),
+        )),
+    }
+}
+
+/// Refuses a segment in `said` if `meant` chooses no chain that uses it.
+fn check_segment(said: &Choices, meant: &Choices, key: &str) -> Result<(), ConfigError> {
+    let problem = match said.segment() {
+        Some(0) => "is 0; a segment has at least 1 byte",
+        Some(_) if meant.bcast != Some(Bcast::Chain) => "is used only with bcast = \"chain\"",
+        _ => return Ok(()),
+    };
+    Err(ConfigError::new(format!("{key}.chain_segment"), problem))
+}
+
+fn send_completion(job: &RawJob) -> SendCompletion {
+    match job.send_completion.unwrap_or(RawSendCompletion::Handed) {
+        RawSendCompletion::Handed => SendCompletion::Handed,
+        RawSendCompletion::Injected => SendCompletion::Injected,
+        RawSendCompletion::Rendezvous => SendCompletion::Rendezvous {
+            eager_threshold: job.eager_threshold.map_or(EAGER_THRESHOLD, |b| b.0),
+        },
+    }
+}
+
+fn placement(
+    job: &RawJob,
+    hosts: Option<&[NicId]>,
+    topology: &Topology,
+    dir: &Path,
+    key: &str,
+) -> Result<Placement, ConfigError> {
+    let refused = |problem: String| ConfigError::new(key, problem);
+    let list = match &job.placement {
+        None => return Ok(Placement::Linear),
+        Some(RawPlacement::Spread(spread)) => {
+            let part = match spread {
+                Placement::RoundRobin(part) | Placement::Random { part, .. } => *part,
+                _ => Part::Nic,
+            };
+            if !part.exists(topology) {
+                return Err(refused(
+                    "this topology has no groups: trees of two levels or more, tori, meshes and \
+                     dragonflies have; place by switches or list the NICs"
+                        .into(),
+                ));
+            }
+            return Ok(spread.clone());
+        }
+        Some(RawPlacement::List(list)) if job.tasks_per_node.is_some() && !list.is_empty() => {
+            let problem = "a list places every rank itself; remove tasks_per_node";
+            return Err(refused(problem.into()));
+        }
+        Some(RawPlacement::List(list)) => {
+            let nics = list.iter().map(|nic| nic.nic(topology));
+            nics.collect::<Result<Vec<_>, _>>().map_err(refused)?
+        }
+        Some(RawPlacement::File(file)) => {
+            let tasks = job.tasks_per_node.unwrap_or(1);
+            host_file::read(&dir.join(file), topology, tasks).map_err(refused)?
+        }
+    };
+    let nics = topology.nics();
+    if list.is_empty() {
+        return Err(refused("the list is empty; list one NIC per rank".into()));
+    }
+    for nic in &list {
+        if nic.get() >= nics {
+            let last = nics - 1;
+            return Err(refused(format!(
+                "NIC {nic} does not exist: the fabric has NICs 0 to {last}"
+            )));
+        }
+        if hosts.is_some_and(|hosts| hosts.binary_search(nic).is_err()) {
+            return Err(refused(format!(
+                "{} is not one of the vFabric's hosts",
+                topology.nic_text(*nic)
+            )));
+        }
+    }
+    Ok(match &job.placement {
+        Some(RawPlacement::File(_)) => Placement::Hosts(list),
+        _ => Placement::List(list),
+    })
+}
+
+/// Relative to the study file that names it, else to the experiment file, else to the current directory; or
+/// standard input. A pipe will do, and so will the directory of a trace of several files.
+fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigError> {
+    let trace = job.trace.as_str();
+    let here = PathBuf::from(trace);
+    if trace == STDIN {
+        return Ok(here);
+    }
+    let of_study = job.trace_dir.as_ref().map(|dir| dir.join(trace));
+    let mut places: Vec<PathBuf> = of_study.into_iter().collect();
+    places.extend([dir.join(trace), here]);
+    let readable = |path: &&PathBuf| match path.metadata() {
+        Ok(meta) if meta.is_dir() => is_trace_directory(path),
+        meta => meta.is_ok(),
+    };
+    if let Some(found) = places.iter().find(readable) {
+        return Ok(found.clone());
+    }
+    if let Some(found) = places.iter().find(|path| path.is_dir()) {
+        let problem = format!("`{}` {}", found.display(), directory(found));
+        return Err(ConfigError::new(key, problem));
+    }
+    let beside = match job.trace_dir {
+        Some(_) => "beside the study file nor beside the experiment file",
+        None => "beside the experiment file",
+    };
+    let problem = format!(
+        "no trace {}, neither {beside} nor in the current directory",
+        quoted(trace)
+    );
+    Err(ConfigError::new(key, problem))
+}
+
+/// `hpl-16` of `traces/hpl-16.vef.gz`, `stdin` of standard input.
+fn stem(trace: &str) -> String {
+    if trace == STDIN {
+        return "stdin".into();
+    }
+    let trace = trace.trim_end_matches('/');
+    let file = trace.rsplit('/').next().unwrap_or(trace);
+    file.split('.')
+        .next()
+        .filter(|s| !s.is_empty())
+        .unwrap_or(file)
+        .to_owned()
+}

@@ -1,0 +1,183 @@
+//! `placement` of a job: what the ranks of a job are dealt out over, as a file says it and as a result does.
+
+use crate::config::place::RawPlace;
+use crate::fabric::ids::NicId;
+use crate::fabric::topology::Topology;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::fmt;
+
+/// How the ranks of a job are placed on NICs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Placement {
+    /// Ascending NICs, one filled after the other.
+    Linear,
+    /// A NIC of each switch or group in turn.
+    RoundRobin(Part),
+    /// Parts in random order; each is filled before the next.
+    Random {
+        /// What is drawn.
+        part: Part,
+        /// Drawn from this seed and the index of the job; `None`: from the seed of the experiment.
+        seed: Option<u64>,
+    },
+    /// NIC of each rank.
+    List(Vec<NicId>),
+    /// NICs of a host file, at least one for each rank: the first ones are taken.
+    Hosts(Vec<NicId>),
+}
+
+/// A part of a fabric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A NIC.
+    Nic,
+    /// All NICs of a switch.
+    Switch,
+    /// All NICs of a group: of a group of a dragonfly, of a subtree below the roots of a tree, of a plane or row
+    /// in the last dimension of a torus or mesh.
+    Group,
+}
+
+impl Part {
+    /// The number of the part in which each NIC of `topology` is.
+    pub(crate) fn of_nics(self, topology: &Topology) -> Vec<u32> {
+        let part = |nic: NicId| {
+            let switch = topology.attachment(nic).switch;
+            match self {
+                Self::Nic => nic.get(),
+                Self::Switch => switch.get(),
+                // A placement by groups is refused where there are none.
+                Self::Group => topology.family().group(switch).unwrap_or(switch.get()),
+            }
+        };
+        topology.nic_ids().map(part).collect()
+    }
+
+    /// True if `topology` has such parts.
+    pub(crate) fn exists(self, topology: &Topology) -> bool {
+        let switch = topology.attachment(NicId::new(0)).switch;
+        self != Self::Group || topology.family().group(switch).is_some()
+    }
+}
+
+/// The placements without a list, by name.
+const NAMES: &[&str] = &[
+    "linear",
+    "round-robin",
+    "round-robin-groups",
+    "random",
+    "random-switches",
+    "random-groups",
+];
+
+/// The placements with more than a name.
+const TABLES: &[&str] = &["list", "random", "random-switches", "random-groups", "file"];
+
+/// What a random placement of this name draws.
+fn drawn(name: &str) -> Option<Part> {
+    match name {
+        "random" => Some(Part::Nic),
+        "random-switches" => Some(Part::Switch),
+        "random-groups" => Some(Part::Group),
+        _ => None,
+    }
+}
+
+/// The placement that a file calls `name`.
+fn named(name: &str) -> Option<Placement> {
+    match name {
+        "linear" => Some(Placement::Linear),
+        "round-robin" => Some(Placement::RoundRobin(Part::Switch)),
+        "round-robin-groups" => Some(Placement::RoundRobin(Part::Group)),
+        name => drawn(name).map(|part| Placement::Random { part, seed: None }),
+    }
+}
+
+/// The name, and what belongs to it, as in a file.
+impl Serialize for Placement {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (name, seed) = match self {
+            Self::Linear => ("linear", None),
+            Self::RoundRobin(Part::Group) => ("round-robin-groups", None),
+            Self::RoundRobin(_) => ("round-robin", None),
+            Self::Random { part, seed } => match part {
+                Part::Nic => ("random", *seed),
+                Part::Switch => ("random-switches", *seed),
+                Part::Group => ("random-groups", *seed),
+            },
+            Self::List(nics) => return with(to, "list", nics),
+            Self::Hosts(nics) => return with(to, "hosts", nics),
+        };
+        match seed {
+            None => to.serialize_str(name),
+            Some(seed) => with(to, name, &seed),
+        }
+    }
+}
+
+/// `{ name: value }`.
+fn with<S: Serializer>(to: S, name: &str, value: &impl Serialize) -> Result<S::Ok, S::Error> {
+    let mut map = to.serialize_map(Some(1))?;
+    map.serialize_entry(name, value)?;
+    map.end()
+}
+
+/// `placement` as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RawPlacement {
+    /// Without a list.
+    Spread(Placement),
+    List(Vec<RawPlace>),
+    /// A host file.
+    File(String),
+}
+
+impl<'de> Deserialize<'de> for RawPlacement {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawPlacement;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let names: Vec<String> = NAMES.iter().map(|name| format!("\"{name}\"")).collect();
+                write!(
+                    f,
+                    "{}, {{ random = SEED }}, {{ list = [0, 1, ...] }} or {{ file = HOST_FILE }}",
+                    names.join(", ")
+                )
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<RawPlacement, E> {
+                let placement = named(text).map(RawPlacement::Spread);
+                placement.ok_or_else(|| E::unknown_variant(text, NAMES))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawPlacement, A::Error> {
+                let mut placement = None;
+                while let Some(key) = map.next_key::<String>()? {
+                    if placement.is_some() {
+                        let problem =
+                            "give one of random, random-switches, random-groups, list and file";
+                        return Err(A::Error::custom(problem));
+                    }
+                    placement = Some(match key.as_str() {
+                        "list" => RawPlacement::List(map.next_value()?),
+                        "file" => RawPlacement::File(map.next_value()?),
+                        name => {
+                            let part = drawn(name);
+                            let part = part.ok_or_else(|| A::Error::unknown_field(name, TABLES))?;
+                            let seed = Some(map.next_value()?);
+                            RawPlacement::Spread(Placement::Random { part, seed })
+                        }
+                    });
+                }
+                placement.ok_or_else(|| A::Error::missing_field("list"))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<RawPlacement, A::Error> {
+                Err(A::Error::custom(
+                    "a list of NICs is written { list = [0, 1, ...] }",
+                ))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}

@@ -1,0 +1,294 @@
+//! From the document to the plan: presets, defaults, checks, baselines.
+
+use crate::config::about::About;
+use crate::config::baseline::{BASELINE_DEFAULT, baseline_file, lay_over};
+use crate::config::document::Document;
+use crate::config::document::error::{ConfigError, SET, refused};
+use crate::config::document::read::read;
+use crate::config::document::texts::Texts;
+use crate::config::experiment::{Baseline, Experiment, Plan};
+use crate::config::job::Job;
+use crate::config::keys::{RawExperiment, read_experiment};
+use crate::config::resolve::{experiment_of, implied_preset, imply};
+use crate::config::study::base::{Base, Override};
+use crate::config::{keys, resolve, series};
+use crate::replay::Repeat;
+use std::path::Path;
+
+/// Reads an experiment file and applies `--set a.b=c` texts in order. Traces are
+/// only looked for, not read.
+///
+/// # Errors
+/// The first problem found, with its place and a cure.
+///
+/// # Examples
+/// ```
+/// use std::path::Path;
+///
+/// let file = Path::new("configs/hpl-16-tree.toml");
+/// let plan = flitwise::config::load(file, &["seed=7".to_owned()])?;
+/// assert_eq!(plan.experiment.seed, 7);
+/// assert_eq!(plan.experiment.fabric.topology.nics(), 64);
+/// assert_eq!(plan.baselines.len(), 1);
+///
+/// let error = flitwise::config::load(file, &["sede=7".to_owned()]).unwrap_err();
+/// assert!(error.to_string().contains("seed"));
+/// # Ok::<(), flitwise::config::ConfigError>(())
+/// ```
+pub fn load(path: &Path, sets: &[String]) -> Result<Plan, ConfigError> {
+    let dir = path.parent().unwrap_or(Path::new(""));
+    resolve_text(&path.display().to_string(), &read(path)?, dir, sets)
+}
+
+/// Like [`load`], from a text called `name` in messages; `dir` is where traces
+/// and baseline files are looked for first.
+///
+/// # Errors
+/// As [`load`].
+pub fn resolve_text(
+    name: &str,
+    text: &str,
+    dir: &Path,
+    sets: &[String],
+) -> Result<Plan, ConfigError> {
+    let base = Base::of_text(name, text, dir);
+    let sets: Vec<Override> = sets.iter().map(|set| Override::typed(set)).collect();
+    resolve(&base, &sets.iter().collect::<Vec<_>>(), Done::Simulated)
+}
+
+/// Resolves an experiment with these overrides applied in order. A message about an override shows the
+/// place that it was taken from. Unlike [`load`], it takes an experiment that asks for a static analysis.
+///
+/// # Errors
+/// As [`load`].
+pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, ConfigError> {
+    resolve(base, overrides, Done::Either)
+}
+
+/// What is done with an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Done {
+    /// It is simulated.
+    Simulated,
+    /// It is simulated or analysed, as it asks.
+    Either,
+}
+
+fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, ConfigError> {
+    let dir = base.dir.as_path();
+    let mut texts = Texts::default();
+    let text = texts.add(base.name.as_str(), base.text.as_str());
+    let sets: Vec<usize> = overrides
+        .iter()
+        .map(|set| {
+            let origin = (set.place.clone(), set.dir.clone());
+            texts.add_from(origin, SET, set.text.as_str())
+        })
+        .collect();
+    let default = texts.add("[baseline] default", BASELINE_DEFAULT);
+    let (said, implied) = document(&texts, text, base, &sets)?;
+    // The file that the baseline names is one more text.
+    let mut texts_of_baseline = texts.clone();
+    let file = baseline_file(&said, dir)?;
+    let file = file.map(|(name, text)| texts_of_baseline.add(name, text));
+    let mut document = said.clone();
+    imply(&mut document, implied)?;
+    let raw = read_experiment(&document)?;
+    let planned = planned(&raw, &document, done, dir);
+    let mut plan = planned.map_err(|e| document.locate(e))?;
+    let main = &plan.experiment;
+    let has_baseline = raw.baseline.enabled.unwrap_or(true);
+    if has_baseline && main.congestion.is_none() && main.measure.is_none() {
+        let texts = &texts_of_baseline;
+        let file = file.map(|file| Document::parse(texts, file)).transpose()?;
+        let mut default = Document::parse(texts, default)?;
+        if said.get("power").is_none() {
+            default.remove("power");
+        }
+        let mut base = said.seen_in(texts);
+        lay_over(&mut base, &document, file.as_ref(), &default)?;
+        imply(&mut base, implied)?;
+        let baselines = baselines(&base, main, &raw, dir);
+        plan.baselines = baselines.map_err(|e| base.locate(e))?;
+    }
+    Ok(plan)
+}
+
+/// The plan of `raw`, which was read from `document`, as yet without baselines.
+fn planned(
+    raw: &RawExperiment,
+    document: &Document<'_>,
+    done: Done,
+    dir: &Path,
+) -> Result<Plan, ConfigError> {
+    if raw.congestion.is_some() {
+        analysed(raw, done)?;
+    }
+    let experiment = experiment_of(raw, dir)?;
+    let about = About {
+        name: raw.name.clone(),
+        description: raw.description.clone(),
+        tags: raw.tags.clone().unwrap_or_default(),
+    };
+    about.check()?;
+    let mut series = None;
+    if experiment.congestion.is_none() {
+        let given = raw.series.as_ref();
+        series = given
+            .map(|given| series::series(given, &experiment.fabric))
+            .transpose()?;
+        something_to_do(document, &experiment)?;
+        resolve::unused(raw, document, &experiment)?;
+    }
+    Ok(Plan {
+        about,
+        series,
+        ..Plan::of(experiment)
+    })
+}
+
+/// Checks that an experiment that asks for a static analysis gets one, and asks for nothing else.
+fn analysed(raw: &RawExperiment, done: Done) -> Result<(), ConfigError> {
+    keys::stands_alone(raw)?;
+    match done {
+        Done::Either => Ok(()),
+        Done::Simulated => Err(ConfigError::new(
+            "congestion",
+            "asks for a static analysis, which simulates nothing: run `flitwise congestion` on this file, or a study of it; \
+             or remove it",
+        )),
+    }
+}
+
+/// The text of `base`, or the table in it that the key names, with the texts `sets` applied in their order; and the
+/// QoS preset that it implies without them.
+fn document<'t>(
+    texts: &'t Texts,
+    text: usize,
+    base: &Base,
+    sets: &[usize],
+) -> Result<(Document<'t>, &'static str), ConfigError> {
+    let mut document = Document::parse(texts, text)?;
+    if let Some(key) = &base.key {
+        let missing = || ConfigError::new(key, "is no table with the keys of an experiment");
+        document = document.inside(key).ok_or_else(missing)?;
+    }
+    if base.for_analyses {
+        let keys = keys::FOR_SIMULATIONS;
+        keys.iter().for_each(|key| document.remove(key));
+    }
+    let implied = implied_preset(&document);
+    for &set in sets {
+        document.set_from_text(set)?;
+    }
+    Ok((document, implied))
+}
+
+/// Checks that there is a job to replay, which ends, or something to measure.
+fn something_to_do(document: &Document<'_>, experiment: &Experiment) -> Result<(), ConfigError> {
+    if experiment.measure.is_some() {
+        let keys = ["baseline.overrides", "baseline.file", "baseline.alone"];
+        if keys.iter().all(|key| document.get(key).is_none()) {
+            return Ok(());
+        }
+        return Err(ConfigError::new(
+            "baseline",
+            "compares the execution times of jobs, and there is none; add a [[job]] or remove it",
+        ));
+    }
+    if experiment.jobs.iter().all(|job| !job.enabled) {
+        let problem = match experiment.jobs.is_empty() {
+            false => "nothing to replay: every job is disabled; enable at least one",
+            true => {
+                "nothing to do: add a [[job]] with a trace, or a [[background]] whose traffic \
+                 is measured"
+            }
+        };
+        return Err(ConfigError::new("job", problem));
+    }
+    someone_ends(experiment, "")
+}
+
+/// One baseline for all jobs, or one per job with the others switched off (they
+/// keep their NICs, so that nothing but their traffic is gone).
+fn baselines(
+    base: &Document<'_>,
+    main: &Experiment,
+    main_raw: &RawExperiment,
+    dir: &Path,
+) -> Result<Vec<Baseline>, ConfigError> {
+    let alone = main_raw.baseline.alone.unwrap_or(true);
+    let raw = read_experiment(base)?;
+    let experiment = experiment_of(&raw, dir)?;
+    if raw.series != main_raw.series {
+        return refused(
+            "series",
+            "holds for the experiment and its baselines alike; remove it from the baseline \
+             (series.baselines = true records the baselines as well)",
+        );
+    }
+    let pairs: Vec<(usize, usize)> = main
+        .jobs
+        .iter()
+        .enumerate()
+        .filter(|(_, job)| job.enabled)
+        .filter_map(|(i, job)| {
+            let other = experiment
+                .jobs
+                .iter()
+                .position(|j| j.enabled && j.name == job.name)?;
+            Some((i, other))
+        })
+        .collect();
+    if pairs.is_empty() {
+        return refused(
+            "baseline.overrides",
+            "leave no job to compare with; keep at least one job by its name",
+        );
+    }
+    if !alone || pairs.len() == 1 {
+        let mut experiment = experiment;
+        if alone {
+            only(&mut experiment, pairs[0].1);
+        }
+        someone_ends(&experiment, "the baseline: ")?;
+        return Ok(vec![Baseline {
+            experiment,
+            jobs: pairs,
+        }]);
+    }
+    let of_job = |pair: (usize, usize)| {
+        let mut experiment = experiment.clone();
+        only(&mut experiment, pair.1);
+        Baseline {
+            experiment,
+            jobs: vec![pair],
+        }
+    };
+    Ok(pairs.into_iter().map(of_job).collect())
+}
+
+fn only(experiment: &mut Experiment, keep: usize) {
+    for (i, job) in experiment.jobs.iter_mut().enumerate() {
+        job.enabled = i == keep;
+    }
+    // Alone, there are no others that end.
+    let kept = &mut experiment.jobs[keep];
+    if kept.repeat == Repeat::UntilOthersEnd {
+        kept.repeat = Repeat::Times(1);
+    }
+}
+
+/// Checks that not all enabled jobs wait for one another to end.
+fn someone_ends(experiment: &Experiment, of: &str) -> Result<(), ConfigError> {
+    let mut enabled = (experiment.jobs.iter().enumerate()).filter(|(_, job)| job.enabled);
+    let mut endless = enabled.clone();
+    let ends = |(_, job): (usize, &Job)| job.repeat != Repeat::UntilOthersEnd;
+    match endless.next() {
+        Some((i, _)) if !enabled.any(ends) => Err(ConfigError::new(
+            format!("job.{i}.repeat"),
+            format!("{of}no other job would ever end; give one job a number of repetitions"),
+        )),
+        _ => Ok(()),
+    }
+}

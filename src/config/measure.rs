@@ -1,0 +1,173 @@
+//! Resolves `[[background]]` and `[measure]`.
+
+use crate::config::background::Background;
+use crate::config::background::message::too_fine;
+use crate::config::document::error::{ConfigError, refused};
+use crate::fabric::spec::{FabricSpec, Tick};
+use crate::units::{Latency, Ratio};
+use serde::{Deserialize, Serialize};
+
+/// Most loads in one experiment.
+const MAX_LOADS: usize = 10_000;
+
+/// Most ticks of a warm-up or a window: ten minutes at 640 ps.
+const MAX_TICKS: Tick = 1 << 40;
+
+/// Most batches that must agree.
+const MAX_BATCHES: u32 = 1000;
+
+/// Defaults of `[measure]` in picoseconds: warm-up, its end at the latest, batch, window.
+const WARM_UP_PS: u64 = 20_000_000;
+
+const MAX_WARM_UP_PS: u64 = 500_000_000;
+
+const BATCH_PS: u64 = 5_000_000;
+
+const WINDOW_PS: u64 = 50_000_000;
+
+const BATCHES: u32 = 4;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawMeasure {
+    pub loads: Option<Vec<Ratio>>,
+    pub warm_up: Option<Latency>,
+    pub max_warm_up: Option<Latency>,
+    pub batch: Option<Latency>,
+    pub batches: Option<u32>,
+    pub tolerance: Option<Ratio>,
+    pub window: Option<Latency>,
+}
+
+/// A measurement of synthetic traffic: warm-up until the fabric is steady, then a window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Measure {
+    /// Factors on the rates of all flows, a run for each; at least one.
+    pub loads: Vec<Ratio>,
+    /// Least ticks before the window.
+    #[serde(rename = "warm_up_ticks")]
+    pub warm_up: Tick,
+    /// Most ticks before the window, at least `warm_up`; if equal, nothing is detected.
+    #[serde(rename = "max_warm_up_ticks")]
+    pub max_warm_up: Tick,
+    /// Ticks of a batch, at least 1.
+    #[serde(rename = "batch_ticks")]
+    pub batch: Tick,
+    /// Batches that must agree, at least 2; together at most `warm_up`.
+    pub batches: u32,
+    /// How far apart batches that agree may be, relative to their mean.
+    pub tolerance: Ratio,
+    /// Ticks of the window, at least 1.
+    #[serde(rename = "window_ticks")]
+    pub window: Tick,
+}
+
+/// The measurement of an experiment without a job.
+pub(crate) fn measure(
+    raw: &RawMeasure,
+    fabric: &FabricSpec,
+    flows: &[Background],
+) -> Result<Measure, ConfigError> {
+    let tick = fabric.units.tick;
+    let ticks = |name: &str, given: Option<Latency>, default_ps: u64, least: Tick| {
+        let ticks = given.unwrap_or(Latency::Time(default_ps)).ticks(tick);
+        if (least..=MAX_TICKS).contains(&ticks) {
+            return Ok(ticks);
+        }
+        Err(ConfigError::new(
+            format!("measure.{name}"),
+            format!("{ticks} ticks; it must be {least} to 2^40 ticks"),
+        ))
+    };
+    let warm_up = ticks("warm_up", raw.warm_up, WARM_UP_PS, 0)?;
+    let batches = raw.batches.unwrap_or(BATCHES);
+    if !(2..=MAX_BATCHES).contains(&batches) {
+        return Err(ConfigError::new(
+            "measure.batches",
+            format!("is {batches}; at least 2 and at most {MAX_BATCHES} batches are compared"),
+        ));
+    }
+    let latest = Latency::Time(MAX_WARM_UP_PS).ticks(tick).max(warm_up);
+    let max_warm_up = match raw.max_warm_up {
+        None => latest,
+        given => ticks("max_warm_up", given, 0, warm_up)?,
+    };
+    // Where the file gives no batch, a shorter warm-up has shorter batches.
+    let share = warm_up / Tick::from(batches);
+    let default = Latency::Time(BATCH_PS).ticks(tick).min(share).max(1);
+    let batch = match raw.batch {
+        None => default,
+        given => ticks("batch", given, 0, 1)?,
+    };
+    if max_warm_up > warm_up && batch.saturating_mul(batches.into()) > warm_up {
+        return Err(ConfigError::new(
+            "measure.warm_up",
+            format!(
+                "{warm_up} ticks are shorter than {batches} batches of {batch} ticks; take \
+                 a longer warm-up, or max_warm_up = warm_up for none to be compared"
+            ),
+        ));
+    }
+    Ok(Measure {
+        loads: loads(raw, flows)?,
+        warm_up,
+        max_warm_up,
+        batch,
+        batches,
+        tolerance: raw.tolerance.or(Ratio::new(1, 20)).unwrap_or(Ratio::ZERO),
+        window: ticks("window", raw.window, WINDOW_PS, 1)?,
+    })
+}
+
+/// The loads to measure, with which no rate of `flows` may exceed its range.
+fn loads(raw: &RawMeasure, flows: &[Background]) -> Result<Vec<Ratio>, ConfigError> {
+    let loads = raw.loads.clone().unwrap_or_else(|| vec![Ratio::ONE]);
+    if loads.is_empty() || loads.len() > MAX_LOADS {
+        let problem = format!("lists {} loads; list 1 to {MAX_LOADS}", loads.len());
+        return Err(ConfigError::new("measure.loads", problem));
+    }
+    for (i, &load) in loads.iter().enumerate() {
+        let key = format!("measure.loads.{i}");
+        for flow in flows {
+            let rate = flow.rate.checked_mul(load).ok_or_else(|| too_fine(&key))?;
+            if rate > Ratio::ONE {
+                return Err(ConfigError::new(
+                    key,
+                    format!(
+                        "a rate of {} times {load} is {rate} flits per cycle and NIC; it must be \
+                         at most 1",
+                        flow.rate
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(loads)
+}
+
+/// How the fabric is judged where no warm-up is.
+pub(crate) fn unused(
+    given: Option<&RawMeasure>,
+    meant: Option<&Measure>,
+) -> Result<(), ConfigError> {
+    let (Some(given), Some(meant)) = (given, meant) else {
+        return Ok(());
+    };
+    if given.max_warm_up.is_some() || meant.max_warm_up > meant.warm_up {
+        return Ok(());
+    }
+    let judging = [
+        ("batch", given.batch.is_some()),
+        ("batches", given.batches.is_some()),
+        ("tolerance", given.tolerance.is_some()),
+    ];
+    match judging.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((name, _)) => refused(
+            format!("measure.{name}"),
+            "so long a warm-up is not judged: max_warm_up is as long; give a longer `max_warm_up` \
+             or remove this key",
+        ),
+    }
+}

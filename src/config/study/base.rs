@@ -1,0 +1,75 @@
+//! The experiment that a study varies, and what it lays over it.
+
+use crate::config::document::error::{ConfigError, Location};
+use crate::config::document::read::read;
+use std::path::{Path, PathBuf};
+
+/// Where an experiment is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Base {
+    /// What messages call the text.
+    pub name: String,
+    /// The text.
+    pub text: String,
+    /// The table in the text that holds the experiment; `None`: the whole text does.
+    pub key: Option<String>,
+    /// Where traces and baseline files are looked for first.
+    pub dir: PathBuf,
+    /// True: what it has for simulations alone, such as jobs, does not count.
+    pub for_analyses: bool,
+}
+
+impl Base {
+    /// An experiment that is a whole text.
+    #[must_use]
+    pub fn of_text(name: &str, text: &str, dir: &Path) -> Self {
+        Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            key: None,
+            dir: dir.to_owned(),
+            for_analyses: false,
+        }
+    }
+
+    /// An experiment file.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of_file(path: &Path) -> Result<Self, ConfigError> {
+        let dir = path.parent().unwrap_or(Path::new(""));
+        let name = path.display().to_string();
+        Ok(Self::of_text(&name, &read(path)?, dir))
+    }
+}
+
+/// A key with its value, laid over an experiment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Override {
+    /// In the form `a.b=c` of `--set`.
+    pub text: String,
+    /// Where the value was written; `None`: as `--set` on the command line.
+    pub(crate) place: Option<Box<Location>>,
+    /// Where traces that it names are looked for first; `None`: where those of the experiment are.
+    pub(crate) dir: Option<PathBuf>,
+}
+
+impl Override {
+    /// One that was typed behind `--set`.
+    #[must_use]
+    pub fn typed(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            place: None,
+            dir: None,
+        }
+    }
+
+    /// The key, as written.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        self.text.split('=').next().unwrap_or_default().trim()
+    }
+}

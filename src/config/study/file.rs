@@ -1,0 +1,382 @@
+//! Reads study files. Every value keeps the place where it was written.
+
+use crate::config::document::error::ConfigError;
+use crate::config::document::read::read;
+use crate::config::document::texts::Texts;
+use crate::config::document::values::TypeName;
+use crate::config::document::{Document, Keys};
+use crate::config::study::base::{Base, Override};
+use crate::config::study::range::{distinct, range, seeds};
+use crate::config::study::{Axis, MAX_SEEDS, Setting, Study, StudyFormat, UntilCi, label, part};
+use flitwise_formats::quote::quoted;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The keys as written. What varies is read from the document, which knows its places.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStudy {
+    name: Option<String>,
+    description: Option<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    experiment: RawBase,
+    seeds: Option<RawSeeds>,
+    #[serde(rename = "set")]
+    _set: Option<IgnoredAny>,
+    split: Option<bool>,
+    format: Option<TableFormat>,
+    until_ci: Option<String>,
+    max_seeds: Option<u64>,
+    #[serde(default)]
+    axis: Vec<RawAxis>,
+    #[serde(default, rename = "exclude")]
+    _exclude: Vec<IgnoredAny>,
+    interference: Option<RawInterference>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum RawBase {
+    File(String),
+    Inline(IgnoredAny),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum RawSeeds {
+    List(Vec<u64>),
+    Range(String),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAxis {
+    name: Option<String>,
+    key: Option<String>,
+    values: Option<IgnoredAny>,
+    variants: Option<IgnoredAny>,
+    #[serde(rename = "reference")]
+    _reference: Option<IgnoredAny>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawInterference {
+    #[serde(rename = "jobs")]
+    _jobs: IgnoredAny,
+}
+
+impl Study {
+    /// Reads a study file.
+    ///
+    /// # Errors
+    /// The first problem found, with its place and a cure. What the values mean to the experiment shows
+    /// when a point is resolved.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let dir = path.parent().unwrap_or(Path::new(""));
+        parse(&path.display().to_string(), &name, &read(path)?, dir)
+    }
+}
+
+impl Keys for RawStudy {}
+
+/// The study of a text called `shown` in messages; `dir` is where its experiment is looked for.
+pub(crate) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<Study, ConfigError> {
+    let mut texts = Texts::default();
+    let index = texts.add(shown, text);
+    let document = Document::parse(&texts, index)?;
+    let raw: RawStudy = document.read()?;
+    let file = File {
+        document: &document,
+        dir,
+    };
+    let base = match &raw.experiment {
+        RawBase::File(path) => {
+            Base::of_file(&dir.join(path)).map_err(|e| file.error("experiment", e.problem))?
+        }
+        RawBase::Inline(_) => Base {
+            key: Some("experiment".to_owned()),
+            ..Base::of_text(shown, text, dir)
+        },
+    };
+    let mut study = Study::of(raw.name.as_deref().unwrap_or(name), base);
+    study.description = raw.description;
+    study.tags = raw.tags;
+    study.split = raw.split.unwrap_or(true);
+    study.format = raw.format.unwrap_or_default();
+    if let Some(given) = raw.seeds {
+        let seeds = match given {
+            RawSeeds::List(list) => distinct(list),
+            RawSeeds::Range(text) => seeds(&text),
+        };
+        study.seeds = seeds.map_err(|problem| file.error("seeds", problem))?;
+    }
+    if let Some(text) = raw.until_ci {
+        let part = part(&text).map_err(|problem| file.error("until_ci", problem))?;
+        let max_seeds = raw.max_seeds.unwrap_or(MAX_SEEDS);
+        study.until_ci = Some(UntilCi { part, max_seeds });
+    }
+    if let Some(DeValue::Table(set)) = document.get("set") {
+        study.sets = file.overrides("", set)?;
+    }
+    if raw.interference.is_some() {
+        file.interference(&mut study)?;
+    }
+    for (at, axis) in raw.axis.iter().enumerate() {
+        file.axis(&mut study, at, axis)?;
+    }
+    file.exclusions(&mut study)?;
+    Ok(study)
+}
+
+/// A study file.
+struct File<'a, 't> {
+    document: &'a Document<'t>,
+    /// Its directory.
+    dir: &'a Path,
+}
+
+impl<'t> File<'_, 't> {
+    fn error(&self, key: &str, problem: impl Into<String>) -> ConfigError {
+        self.document.locate(ConfigError::new(key, problem))
+    }
+
+    /// A value at the key that it is set for.
+    fn at_key(&self, key: &str, value: &Spanned<DeValue<'t>>) -> Result<Override, ConfigError> {
+        let texts = self.document.texts();
+        let place = texts.locate(value.span());
+        let written = texts.written(&value.span());
+        match DeValue::parse(written.trim()) {
+            Ok(_) => Ok(Override {
+                text: format!("{key}={written}"),
+                place,
+                dir: Some(self.dir.to_owned()),
+            }),
+            Err(_) => {
+                let problem = "must be written as one value: a list in [ ], tables in { }";
+                let mut error = ConfigError::new(key, problem);
+                error.location = place;
+                Err(error)
+            }
+        }
+    }
+
+    /// What a table sets. Tables with a header or dotted keys are merged, values in braces replace.
+    fn overrides(&self, prefix: &str, table: &DeTable<'t>) -> Result<Vec<Override>, ConfigError> {
+        let mut all = Vec::new();
+        for (key, value) in table {
+            let path = match prefix {
+                "" => key.get_ref().to_string(),
+                prefix => format!("{prefix}.{}", key.get_ref()),
+            };
+            let written = self.document.texts().written(&value.span());
+            match value.get_ref() {
+                DeValue::Table(inner) if !written.trim_start().starts_with('{') => {
+                    all.extend(self.overrides(&path, inner)?);
+                }
+                _ => all.push(self.at_key(&path, value)?),
+            }
+        }
+        Ok(all)
+    }
+
+    fn axis(&self, study: &mut Study, at: usize, raw: &RawAxis) -> Result<(), ConfigError> {
+        let path = |key: &str| format!("axis.{at}.{key}");
+        let error = |key: &str, problem: &str| self.error(&path(key), problem);
+        let settings = match (&raw.key, &raw.values, &raw.variants) {
+            (Some(key), Some(_), None) => self.values(key, &path("values"))?,
+            (None, None, Some(_)) => self.variants(&path("variants"))?,
+            (Some(_), None, None) => return Err(error("key", "needs `values`: a list or a range")),
+            (None, Some(_), None) => {
+                return Err(error("values", "need `key`, the key that varies"));
+            }
+            (None, None, None) => {
+                return Err(error("name", "needs `key` and `values`, or `variants`"));
+            }
+            (_, _, Some(_)) => {
+                let problem = "set keys of their own; remove `key` and `values`, or the variants";
+                return Err(error("variants", problem));
+            }
+        };
+        let Some(name) = raw.name.clone().or_else(|| raw.key.clone()) else {
+            return Err(error("variants", "need `name`, what tables call the axis"));
+        };
+        let mut axis = Axis {
+            name,
+            settings,
+            reference: 0,
+        };
+        if let Some(value) = self.value(&path("reference")) {
+            let label = self.label(value);
+            let found = axis.labelled(&label);
+            axis.reference = found.map_err(|problem| error("reference", &problem))?;
+        }
+        let place = if raw.name.is_some() { "name" } else { "key" };
+        let added = study.add(axis, raw.key.as_deref());
+        added.map_err(|e| error(place, &e.problem))
+    }
+
+    /// The value at a path, with its place.
+    fn value(&self, path: &str) -> Option<&Spanned<DeValue<'t>>> {
+        let (table, key) = path.rsplit_once('.')?;
+        match self.document.get(table)? {
+            DeValue::Table(table) => table.get(key),
+            _ => None,
+        }
+    }
+
+    /// What tables call a value.
+    fn label(&self, value: &Spanned<DeValue<'t>>) -> String {
+        match value.get_ref() {
+            DeValue::String(text) => text.to_string(),
+            _ => label(self.document.texts().written(&value.span())),
+        }
+    }
+
+    /// The settings of a list or a range of values.
+    fn values(&self, key: &str, path: &str) -> Result<Vec<Setting>, ConfigError> {
+        let Some(value) = self.value(path) else {
+            return Err(self.error(path, "is missing"));
+        };
+        let settings = match value.get_ref() {
+            DeValue::Array(list) => {
+                let one = |value: &Spanned<DeValue<'t>>| {
+                    self.at_key(key, value).map(|set| Setting {
+                        label: self.label(value),
+                        overrides: vec![set],
+                    })
+                };
+                list.iter().map(one).collect::<Result<Vec<_>, _>>()?
+            }
+            DeValue::String(text) => {
+                let values = range(text).unwrap_or_else(|| {
+                    Err(format!(
+                        "{} is no range such as \"0..0.2 step 0.05\"",
+                        quoted(text)
+                    ))
+                });
+                let values = values.map_err(|problem| self.error(path, problem))?;
+                let place = self.document.texts().locate(value.span());
+                let one = |text: String| Setting {
+                    overrides: vec![Override {
+                        text: format!("{key}={text}"),
+                        place: place.clone(),
+                        dir: None,
+                    }],
+                    label: text,
+                };
+                values.into_iter().map(one).collect()
+            }
+            other => {
+                let problem = format!("is {}, not a list or a range", other.type_name());
+                return Err(self.error(path, problem));
+            }
+        };
+        match settings.is_empty() {
+            true => Err(self.error(path, "is empty; give at least one value")),
+            false => Ok(settings),
+        }
+    }
+
+    /// The settings of a table of variants.
+    fn variants(&self, path: &str) -> Result<Vec<Setting>, ConfigError> {
+        let Some(DeValue::Table(variants)) = self.document.get(path) else {
+            return Err(self.error(path, "must be a table with a table for each variant"));
+        };
+        let mut settings = Vec::new();
+        for (name, value) in variants {
+            let DeValue::Table(table) = value.get_ref() else {
+                let key = format!("{path}.{}", name.get_ref());
+                let problem =
+                    "must be a table of keys, such as { \"job.0.placement\" = \"linear\" }";
+                return Err(self.error(&key, problem));
+            };
+            settings.push(Setting {
+                label: name.get_ref().to_string(),
+                overrides: self.overrides("", table)?,
+            });
+        }
+        match settings.is_empty() {
+            true => Err(self.error(path, "is empty; give at least one variant")),
+            false => Ok(settings),
+        }
+    }
+
+    fn exclusions(&self, study: &mut Study) -> Result<(), ConfigError> {
+        let Some(DeValue::Array(list)) = self.document.get("exclude") else {
+            return Ok(());
+        };
+        for (at, entry) in list.iter().enumerate() {
+            let DeValue::Table(table) = entry.get_ref() else {
+                return Err(self.error("exclude", "must be tables: [[exclude]]"));
+            };
+            let mut exclusion = Vec::new();
+            for (name, value) in table {
+                let error = |problem: String| {
+                    let mut error = ConfigError::new(format!("exclude.{at}"), problem);
+                    error.location = self.document.texts().locate(value.span());
+                    error
+                };
+                let axis = study.axis_named(name.get_ref()).map_err(error)?;
+                let labels: Vec<String> = match value.get_ref() {
+                    DeValue::Array(values) => values.iter().map(|v| self.label(v)).collect(),
+                    _ => vec![self.label(value)],
+                };
+                let indices = labels.iter().map(|label| study.axes[axis].labelled(label));
+                let indices = indices.collect::<Result<Vec<_>, _>>().map_err(error)?;
+                exclusion.push((axis, indices));
+            }
+            study.excluded.push(exclusion);
+        }
+        Ok(())
+    }
+
+    /// The axes `job` and `beside`: the first entry of `[[job]]` becomes each job, the second one as well,
+    /// and repeats until the first has ended.
+    fn interference(&self, study: &mut Study) -> Result<(), ConfigError> {
+        let key = "interference.jobs";
+        let Some(DeValue::Table(jobs)) = self.document.get(key) else {
+            return Err(self.error(key, "must be a table with a table for each job"));
+        };
+        let axis = |name: &str, entry: usize, fixed: &[&str]| -> Result<Axis, ConfigError> {
+            let mut settings = Vec::new();
+            for (job, value) in jobs {
+                let DeValue::Table(table) = value.get_ref() else {
+                    let key = format!("{key}.{}", job.get_ref());
+                    return Err(self.error(&key, "must be a table with the keys of a [[job]]"));
+                };
+                let mut overrides: Vec<Override> =
+                    fixed.iter().map(|text| Override::typed(text)).collect();
+                overrides.extend(self.overrides(&format!("job.{entry}"), table)?);
+                settings.push(Setting {
+                    label: job.get_ref().to_string(),
+                    overrides,
+                });
+            }
+            Ok(Axis {
+                name: name.to_owned(),
+                settings,
+                reference: 0,
+            })
+        };
+        let beside = ["job.1.name=\"beside\"", "job.1.repeat=\"until-others-end\""];
+        for axis in [
+            axis("job", 0, &["job.0.name=\"job\""])?,
+            axis("beside", 1, &beside)?,
+        ] {
+            if axis.settings.is_empty() {
+                return Err(self.error(key, "is empty; give at least one job"));
+            }
+            study
+                .add(axis, None)
+                .map_err(|e| self.error(key, e.problem))?;
+        }
+        study.without_endless_baselines = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! A study: a base experiment, and what varies.
+
+pub(super) mod base;
+pub(super) mod file;
+pub(super) mod range;
+
+use crate::config::document::error::{ConfigError, VARY, suggestion};
+use crate::config::document::texts::Texts;
+use crate::config::study::base::{Base, Override};
+use crate::config::study::range::{seeds, values_of};
+use flitwise_formats::quote::quoted;
+use serde::{Deserialize, Serialize};
+
+/// Most combinations of the values of all axes.
+pub(crate) const MAX_POINTS: usize = 1_000_000;
+
+/// Most seeds of a point with `until_ci`, unless the study says otherwise.
+pub(crate) const MAX_SEEDS: u64 = 30;
+
+/// One place on an axis: a value or a variant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Setting {
+    /// What tables call it; no other one of its axis is called so.
+    pub label: String,
+    /// What it sets.
+    pub overrides: Vec<Override>,
+}
+
+/// What varies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Axis {
+    /// What tables call it; no other axis is called so.
+    pub name: String,
+    /// Its values or variants, at least one.
+    pub settings: Vec<Setting>,
+    /// Index of the one that the others are compared with.
+    pub reference: usize,
+}
+
+/// Seeds are added until the interval of a point is small enough.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct UntilCi {
+    /// Half the interval, at most, as a part of the mean.
+    pub part: f64,
+    /// Most seeds of a point.
+    pub max_seeds: u64,
+}
+
+/// A base experiment, and what varies (`docs/study.md`).
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Study {
+    /// Its name.
+    pub name: String,
+    /// What it asks.
+    pub description: Option<String>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// The base experiment.
+    pub base: Base,
+    /// What holds for all runs, in this order.
+    pub sets: Vec<Override>,
+    /// What varies; the last one varies fastest.
+    pub axes: Vec<Axis>,
+    /// Combinations left out: per exclusion pairs of an axis and the indices on it that it names.
+    pub excluded: Vec<Vec<(usize, Vec<usize>)>>,
+    /// Seeds of every point, each once; none: the seed of the experiment.
+    pub seeds: Vec<u64>,
+    /// When seeds are added.
+    pub until_ci: Option<UntilCi>,
+    /// True if the jobs are also replayed on an unloaded fabric and on an ideal network.
+    pub split: bool,
+    /// Files of the tables.
+    pub format: TableFormat,
+    /// True if baselines of jobs that repeat until the others end are left out.
+    pub without_endless_baselines: bool,
+}
+
+impl Study {
+    /// A study of one point with the experiment's own seed.
+    #[must_use]
+    pub fn of(name: &str, base: Base) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: None,
+            tags: Vec::new(),
+            base,
+            sets: Vec::new(),
+            axes: Vec::new(),
+            excluded: Vec::new(),
+            seeds: Vec::new(),
+            until_ci: None,
+            split: true,
+            format: TableFormat::Csv,
+            without_endless_baselines: false,
+        }
+    }
+
+    /// Sets a key for all runs, as `--set a.b=c` does.
+    pub fn set(&mut self, text: &str) {
+        self.sets.push(Override::typed(text));
+    }
+
+    /// Replaces the seeds: `1..5` with both ends, or `1,2,7`.
+    ///
+    /// # Errors
+    /// If the text has another form.
+    pub fn set_seeds(&mut self, text: &str) -> Result<(), ConfigError> {
+        self.seeds = seeds(text).map_err(|problem| ConfigError::new("--seeds", problem))?;
+        Ok(())
+    }
+
+    /// Adds seeds until intervals are at most `text` (such as `2%`) of the mean on both sides.
+    ///
+    /// # Errors
+    /// If the text is no part between 0 and 1.
+    pub fn set_until_ci(&mut self, text: &str, max_seeds: u64) -> Result<(), ConfigError> {
+        let part = part(text).map_err(|problem| ConfigError::new("--until-ci", problem))?;
+        self.until_ci = Some(UntilCi { part, max_seeds });
+        Ok(())
+    }
+
+    /// Adds the axis `KEY=v1,v2,…` or `KEY=A..B:C`. Messages show it behind `--vary`.
+    ///
+    /// # Errors
+    /// If the text has another form, or another axis has the key.
+    pub fn vary(&mut self, text: &str) -> Result<(), ConfigError> {
+        let mut texts = Texts::default();
+        let index = texts.add(VARY, text);
+        let place = |from: usize, to: usize| {
+            let base = texts.base(index);
+            texts.locate(base + from..base + to)
+        };
+        let error = |problem: &str| {
+            let mut error = ConfigError::new("", problem);
+            error.location = place(0, text.len());
+            error
+        };
+        let Some((key, list)) = text.split_once('=') else {
+            return Err(error("must have the form KEY=v1,v2 or KEY=A..B:C"));
+        };
+        let start = key.len() + 1;
+        let key = key.trim();
+        let values = values_of(list).map_err(|problem| error(&problem))?;
+        let settings = values.into_iter().map(|(value, span)| Setting {
+            label: label(&value),
+            overrides: vec![Override {
+                text: format!("{key}={value}"),
+                place: place(start + span.start, start + span.end),
+                dir: None,
+            }],
+        });
+        let axis = Axis {
+            name: key.to_owned(),
+            settings: settings.collect(),
+            reference: 0,
+        };
+        self.add(axis, Some(key)).map_err(|mut e| {
+            e.location = e.location.or(place(0, text.len()));
+            e
+        })
+    }
+
+    /// Adds an axis, if its names are unique. `key` is the one that it sets, if that is one.
+    pub(crate) fn add(&mut self, axis: Axis, key: Option<&str>) -> Result<(), ConfigError> {
+        let error = |problem: String| Err(ConfigError::new("", problem));
+        if key == Some("seed") {
+            return error("`seed` is no axis; give the seeds as `seeds` (--seeds)".to_owned());
+        }
+        if self.axes.iter().any(|other| other.name == axis.name) {
+            return error(format!(
+                "another axis is called {}; give one of them another name",
+                quoted(&axis.name)
+            ));
+        }
+        for (at, setting) in axis.settings.iter().enumerate() {
+            if axis.settings[..at].iter().any(|s| s.label == setting.label) {
+                return error(format!(
+                    "{} is there twice; remove one",
+                    quoted(&setting.label)
+                ));
+            }
+        }
+        self.axes.push(axis);
+        let points = self.axes.iter().try_fold(1_usize, |product, axis| {
+            product
+                .checked_mul(axis.settings.len())
+                .filter(|&product| product <= MAX_POINTS)
+        });
+        match points {
+            Some(_) => Ok(()),
+            None => error(format!(
+                "gives more than {MAX_POINTS} combinations; vary less"
+            )),
+        }
+    }
+
+    /// The axis with this name, or an error that suggests another one.
+    pub(crate) fn axis_named(&self, name: &str) -> Result<usize, String> {
+        let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
+        (names.iter().position(|other| *other == name)).ok_or_else(|| {
+            format!(
+                "no axis is called {}{}",
+                quoted(name),
+                suggestion(name, &names)
+            )
+        })
+    }
+}
+
+impl Axis {
+    /// The setting with this label, or an error that suggests another one.
+    pub(crate) fn labelled(&self, label: &str) -> Result<usize, String> {
+        let labels: Vec<&str> = self.settings.iter().map(|s| s.label.as_str()).collect();
+        labels
+            .iter()
+            .position(|other| *other == label)
+            .ok_or_else(|| {
+                let (name, near) = (quoted(&self.name), suggestion(label, &labels));
+                format!("axis {name} has no {}{near}", quoted(label))
+            })
+    }
+}
+
+/// What tables call a value that is written so.
+pub(crate) fn label(written: &str) -> String {
+    let text = written.trim();
+    let bare = ['"', '\''].iter().find_map(|&quote| {
+        let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;
+        (!inner.contains([quote, '\\'])).then_some(inner)
+    });
+    let words = bare.unwrap_or(text).split_whitespace();
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A part of a mean, such as `2%` or `0.02`.
+pub(crate) fn part(text: &str) -> Result<f64, String> {
+    let ratio = text.trim().parse::<crate::units::Ratio>();
+    let part = ratio.map_err(|e| e.to_string())?.to_f64();
+    match part > 0.0 && part < 1.0 {
+        true => Ok(part),
+        false => Err(format!(
+            "{} is no part of a mean; write for example \"2%\"",
+            quoted(text)
+        )),
+    }
+}

@@ -1,0 +1,168 @@
+//! Lists and ranges of values and seeds.
+
+use crate::units::Ratio;
+use flitwise_formats::quote::quoted;
+use std::ops::Range;
+
+/// Most values of one range.
+const MOST: u64 = 100_000;
+
+/// Seeds as written on the command line or in a text: `1..5` with both ends, or `1,2,7`.
+pub(crate) fn seeds(text: &str) -> Result<Vec<u64>, String> {
+    let wrong = || {
+        format!(
+            "{} are no seeds; write \"1..5\" (with both ends) or \"1,2,7\"",
+            quoted(text)
+        )
+    };
+    let number = |text: &str| text.trim().parse::<u64>().map_err(|_| wrong());
+    let seeds = match text.split_once("..") {
+        Some((first, last)) => {
+            let (first, last) = (number(first)?, number(last)?);
+            if last.checked_sub(first).ok_or_else(wrong)? >= MOST {
+                return Err(format!("{} are more than {MOST} seeds", quoted(text)));
+            }
+            (first..=last).collect()
+        }
+        None => text.split(',').map(number).collect::<Result<Vec<_>, _>>()?,
+    };
+    distinct(seeds)
+}
+
+/// The same seeds, if each is there once.
+pub(crate) fn distinct(seeds: Vec<u64>) -> Result<Vec<u64>, String> {
+    let mut sorted = seeds.clone();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(format!("seed {} is there twice", pair[0])),
+        None if seeds.is_empty() => Err("there is no seed; give at least one".to_owned()),
+        None => Ok(seeds),
+    }
+}
+
+/// The values of `A..B step C` or `A..B:C`, with both ends; of `A..B`, whole numbers. `None` if the text is
+/// no range.
+pub(crate) fn range(text: &str) -> Option<Result<Vec<String>, String>> {
+    let (first, rest) = text.split_once("..")?;
+    let (last, step) = match rest.split_once(" step ").or_else(|| rest.split_once(':')) {
+        Some((last, step)) => (last, step),
+        None => (rest, "1"),
+    };
+    let number = |text: &str| text.trim().parse::<Ratio>().ok();
+    // Not every text with two dots is one, such as a path.
+    let (first, last, step) = (number(first)?, number(last)?, number(step)?);
+    Some(steps(first, last, step).ok_or_else(|| {
+        format!(
+            "{} is no range of at most {MOST} decimal numbers; write \"0..0.2 step 0.05\"",
+            quoted(text)
+        )
+    }))
+}
+
+fn steps(first: Ratio, last: Ratio, step: Ratio) -> Option<Vec<String>> {
+    if step.is_zero() || first > last {
+        return None;
+    }
+    let mut values = Vec::new();
+    for i in 0..=MOST {
+        let offset = step.checked_mul(Ratio::whole(i))?;
+        let sum = |a: Ratio, b: Ratio| {
+            let num = u128::from(a.num()) * u128::from(b.den());
+            let num = num.checked_add(u128::from(b.num()) * u128::from(a.den()))?;
+            Ratio::reduced(num, u128::from(a.den()) * u128::from(b.den()))
+        };
+        let value = sum(first, offset)?;
+        if value > last {
+            return Some(values);
+        }
+        let text = value.to_string();
+        // No decimal number.
+        if text.contains('/') {
+            return None;
+        }
+        values.push(text);
+    }
+    None
+}
+
+/// The values of `v1,v2,…` or of a range, each with its place in the text. Commas inside of brackets and
+/// quotes separate nothing.
+pub(crate) fn values_of(list: &str) -> Result<Vec<(String, Range<usize>)>, String> {
+    if let Some(values) = range(list.trim()) {
+        let all = 0..list.len();
+        return Ok(values?
+            .into_iter()
+            .map(|value| (value, all.clone()))
+            .collect());
+    }
+    let (mut depth, mut quote, mut start) = (0_u32, None, 0);
+    let mut spans = Vec::new();
+    for (at, c) in list.char_indices() {
+        match (quote, c) {
+            (Some(open), c) if open == c => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                spans.push(start..at);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    spans.push(start..list.len());
+    let values = spans.into_iter().map(|span| {
+        let value = list[span.clone()].trim();
+        match value.is_empty() {
+            true => Err("a value is empty; write KEY=v1,v2".to_owned()),
+            false => Ok((value.to_owned(), span)),
+        }
+    });
+    values.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_have_both_ends() {
+        let of = |text| range(text).unwrap();
+        assert_eq!(
+            of("0..0.2 step 0.05").unwrap(),
+            ["0", "0.05", "0.1", "0.15", "0.2"]
+        );
+        assert_eq!(of("0..0.2:0.1").unwrap(), ["0", "0.1", "0.2"]);
+        assert_eq!(of("1..3").unwrap(), ["1", "2", "3"]);
+        // The last step does not reach the end.
+        assert_eq!(of("1..2 step 0.4").unwrap(), ["1", "1.4", "1.8"]);
+        assert_eq!(range("../a.vef"), None);
+        for wrong in [
+            "1..0",
+            "0..1 step 0",
+            "0..1 step 1/3",
+            "0..1 step 0.0000001",
+        ] {
+            assert!(of(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn seeds_are_a_list_or_a_range() {
+        assert_eq!(seeds("1..3").unwrap(), [1, 2, 3]);
+        assert_eq!(seeds("7, 2").unwrap(), [7, 2]);
+        for wrong in ["", "3..1", "1,1", "a", "0..99999999"] {
+            assert!(seeds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn commas_in_brackets_separate_nothing() {
+        let values = values_of("rr, { list = [1, 2] },\"a,b\"").unwrap();
+        let texts: Vec<&str> = values.iter().map(|(text, _)| text.as_str()).collect();
+        assert_eq!(texts, ["rr", "{ list = [1, 2] }", "\"a,b\""]);
+        assert_eq!(values[0].1, 0..2);
+        assert!(values_of("a,,b").is_err());
+    }
+}
