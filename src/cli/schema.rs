@@ -1,9 +1,9 @@
-//! `flitwise schema`: what the JSON that this program writes looks like, for other programs.
+//! `flitwise schema`: what the JSON that this program writes and the TOML that it reads look like, for other programs.
 
 use super::{CliError, json_text, print};
 use clap::{Args, ValueEnum};
-use flitwise::results::result_schema;
-use flitwise::study::study_schema;
+use flitwise::config::{experiment_schema, study_file_schema};
+use serde_json::Value;
 
 /// Arguments of `flitwise schema`.
 #[derive(Debug, Args)]
@@ -19,11 +19,71 @@ enum Document {
     Result,
     /// study.json of a study.
     Study,
+    /// An experiment file, for editors.
+    Experiment,
+    /// A study file, for editors.
+    StudyFile,
 }
 
 pub(super) fn run(args: &SchemaArgs) -> Result<(), CliError> {
-    print(&json_text(&match args.document {
-        Document::Result => result_schema(),
-        Document::Study => study_schema(),
-    })?)
+    match args.document {
+        Document::Result => print(include_str!("../../docs/schema/result.schema.json")),
+        Document::Study => print(include_str!("../../docs/schema/study.schema.json")),
+        Document::Experiment => print(&for_editors(experiment_schema())),
+        Document::StudyFile => print(&for_editors(study_file_schema())),
+    }
+}
+
+/// The text of a schema whose descriptions say what an editor shows of a key: also its default, and how it is written.
+fn for_editors(mut schema: Value) -> String {
+    tell(&mut schema);
+    format!("{schema:#}\n")
+}
+
+fn tell(schema: &mut Value) {
+    match schema {
+        Value::Object(part) => {
+            let words = part.remove("x-default");
+            let by_preset = part.remove("x-defaults");
+            let written = part.remove("x-written");
+            if let Some(Value::String(text)) = part.get("description") {
+                let mut text = without_links(text);
+                let default = match (&words, &by_preset, part.get("default")) {
+                    (Some(Value::String(words)), _, _) => Some(without_links(words)),
+                    (_, Some(presets), _) => Some(format!("by preset, {presets}")),
+                    (_, _, default) => default.map(Value::to_string),
+                };
+                if let Some(default) = default {
+                    text += &format!("\n\nDefault: {default}.");
+                }
+                if let Some(Value::String(written)) = written {
+                    text += &format!("\n\nWritten as {written}.");
+                }
+                part.insert("description".into(), text.into());
+            }
+            part.values_mut().for_each(tell);
+        }
+        Value::Array(parts) => parts.iter_mut().for_each(tell),
+        _ => {}
+    }
+}
+
+/// The same text without the links between pages, which lead nowhere from an editor.
+fn without_links(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, label, after)) = next_link(rest) {
+        plain += before;
+        plain += label;
+        rest = after;
+    }
+    plain + rest
+}
+
+/// What is before the first link, its label, and what follows.
+fn next_link(text: &str) -> Option<(&str, &str, &str)> {
+    let (head, tail) = text.split_once("](")?;
+    let (before, label) = head.rsplit_once('[')?;
+    let (_, after) = tail.split_once(')')?;
+    Some((before, label, after))
 }

@@ -2,9 +2,11 @@
 //! line.
 
 use super::{Cli, CliError, print};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use flitwise::config::{ExperimentKey, experiment_keys};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `flitwise completions`.
@@ -25,8 +27,33 @@ pub struct ManArgs {
 /// Prints the completions of a shell.
 pub(super) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "flitwise", &mut script);
+    let mut command = with_keys(Cli::command(), &experiment_keys());
+    clap_complete::generate(args.shell, &mut command, "flitwise", &mut script);
     print(&String::from_utf8_lossy(&script))
+}
+
+/// The same command, whose options `--set` and `--vary`, also of its subcommands, offer `keys`.
+fn with_keys(command: clap::Command, keys: &[ExperimentKey]) -> clap::Command {
+    let command = command.mut_args(|arg| match arg.get_long() {
+        Some("set" | "vary") => arg.value_parser(PossibleValuesParser::new(offered(keys))),
+        _ => arg,
+    });
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned())
+        .collect();
+    names.iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |sub| with_keys(sub, keys))
+    })
+}
+
+/// What stands behind the option: a key with each of its values, or up to the value.
+fn offered(keys: &[ExperimentKey]) -> impl Iterator<Item = String> {
+    keys.iter().flat_map(|ExperimentKey { path, values, .. }| {
+        let with_value = values.iter().map(move |value| format!("{path}={value}"));
+        let open = values.is_empty().then(|| format!("{path}="));
+        with_value.chain(open)
+    })
 }
 
 /// Prints the page of the whole program, or writes a page for every command.

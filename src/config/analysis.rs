@@ -1,37 +1,66 @@
 //! `[congestion]`: what a static analysis of the fabric is asked.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::forms::given;
 use crate::config::document::read::read;
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::{self, Given, Graph, HostList, PathChoice, Pattern, Request, Subset};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
 /// The keys as written, named after the options of `flitwise congestion`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawRequest {
+    /// The pattern, or the first of two.
+    #[schemars(extend("default" = "bisect"))]
     pub pattern: Option<String>,
+    /// A file with pairs in place of a pattern.
     pub pairs: Option<String>,
+    /// A second pattern at the same time.
     pub against: Option<String>,
+    /// How many ranks the first one of two patterns has.
     pub part: Option<u32>,
+    /// Only this level of the pattern, from 0.
+    #[schemars(extend("x-default" = "all"))]
     pub level: Option<u32>,
+    /// Number of ranks.
+    #[schemars(extend("x-default" = "one per host; as many as `pairs` has"))]
     pub ranks: Option<u32>,
+    /// Which hosts take part.
+    #[schemars(extend("default" = "random"))]
     pub subset: Option<RawSubset>,
+    /// A file of hosts, in place of `subset`.
     pub hosts: Option<String>,
+    /// A list of hosts such as `"node[001-016,020]"`, in place of `subset`.
     pub nodes: Option<String>,
+    /// True: rank r stays on host r.
+    #[schemars(extend("default" = false))]
     pub in_order: Option<bool>,
+    /// Which address of a host.
+    #[schemars(extend("default" = "first"))]
     pub path: Option<RawPath>,
+    /// True: max-min fair bandwidths too.
+    #[schemars(extend("default" = false))]
     pub fair: Option<bool>,
+    /// True: the longest path through the levels too.
+    #[schemars(extend("default" = false))]
     pub delay: Option<bool>,
+    /// True: the most connections of a permutation on a cable too.
+    #[schemars(extend("default" = false))]
     pub worst: Option<bool>,
+    /// True: leaves out pairs without a route; otherwise they are an error.
+    #[schemars(extend("default" = false))]
     pub skip_lost: Option<bool>,
+    /// Number of random mappings, 1 to 1048576; a study makes as many for each of its seeds.
+    #[schemars(extend("default" = 1))]
     pub runs: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawSubset {
     Random,
@@ -40,7 +69,7 @@ pub(crate) enum RawSubset {
     First,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawPath {
     First,
@@ -49,7 +78,7 @@ pub(crate) enum RawPath {
 }
 
 fn error<T>(key: &str, problem: impl Into<String>) -> Result<T, ConfigError> {
-    Err(ConfigError::new(format!("congestion.{key}"), problem))
+    refused(format!("congestion.{key}"), problem)
 }
 
 /// What the table asks; files are looked for in `dir`.
@@ -142,13 +171,8 @@ fn given(file: &str, dir: &Path) -> Result<Pattern, ConfigError> {
 }
 
 fn hosts(raw: &RawRequest, dir: &Path) -> Result<Option<HostList>, ConfigError> {
-    let lists = [
-        ("nodes", raw.nodes.is_some()),
-        ("hosts", raw.hosts.is_some()),
-        ("subset", raw.subset.is_some()),
-    ];
-    let mut given = lists.iter().filter(|(_, given)| *given);
-    if let (Some((first, _)), Some((second, _))) = (given.next(), given.next()) {
+    let mut given = given!(raw, nodes, hosts, subset);
+    if let (Some(first), Some(second)) = (given.next(), given.next()) {
         return error(
             first,
             format!("says which hosts take part, and so does `{second}`; remove one of the two"),

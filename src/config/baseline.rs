@@ -3,6 +3,7 @@
 use crate::config::document::Document;
 use crate::config::document::error::ConfigError;
 use crate::config::document::read::read;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::path::Path;
@@ -20,15 +21,22 @@ kind = "none"
 policy = "always-on"
 "#;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawBaseline {
+    /// False: no baseline.
+    #[schemars(extend("default" = true))]
     pub enabled: Option<bool>,
+    /// True: every job is measured without the others. One run per job, the others disabled so that placement stays the same; a job that repeats until the others end runs once.
+    #[schemars(extend("default" = true))]
     pub alone: Option<bool>,
-    // These two are taken from the document, which knows their places.
+    /// A TOML file whose values replace values of the experiment, before `overrides` do.
     #[serde(rename = "file")]
     pub _file: Option<String>,
+    /// Replace values of the experiment; keys are dotted as in `--set`, tables are merged. With a `file` there is no default.
     #[serde(rename = "overrides")]
+    #[schemars(extend("x-default" = "`{ background = [], \"qos.scheduler\" = \"rr\", \"congestion_control.kind\" = \"none\" }`, with `[power]` also `\"power.policy\" = \"always-on\"`"))]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub _overrides: Option<IgnoredAny>,
 }
 

@@ -2,7 +2,7 @@
 //! `[qos]` of an experiment. Unlike in a run, a share may be outside its range.
 //! `docs/qos-dtable.md` describes every key.
 
-use crate::config::document::error::{ConfigError, SET, check_name};
+use crate::config::document::error::{ConfigError, SET, check_name, refused};
 use crate::config::document::read::read;
 use crate::config::document::texts::Texts;
 use crate::config::document::{Document, Keys, error};
@@ -119,11 +119,11 @@ pub fn dtable_text(name: &str, text: &str, sets: &[String]) -> Result<DTableInpu
         imply(&mut document, implied)?;
         experiment(&document.read()?)
     } else {
-        Err(ConfigError::new(
+        refused(
             "dtable",
             "there is neither a [dtable] nor the [qos] of an experiment; docs/qos-dtable.md \
              describes both",
-        ))
+        )
     };
     input.map_err(|e| document.locate(e))
 }
@@ -154,10 +154,10 @@ fn dtable_of(
     let defaults = presets::defaults(raw, classes)?;
     let scheduler = raw.scheduler.or(defaults.scheduler);
     if scheduler.unwrap_or(fabric.scheduler) != RawScheduler::DTable {
-        return Err(ConfigError::new(
+        return refused(
             "qos.scheduler",
             "is not \"dtable\", so there is no table to be made; add --set qos.scheduler=dtable",
-        ));
+        );
     }
     let raw_levels = raw
         .service_levels
@@ -210,14 +210,14 @@ fn specification(raw: RawSpecification) -> Result<DTableInput, ConfigError> {
             .any(|l| l.name == name)
         {
             let problem = format!("two service levels are called {}", quote::quoted(&name));
-            return Err(ConfigError::new(format!("{key}.name"), problem));
+            return refused(format!("{key}.name"), problem);
         }
         let distance = level.distance.ok_or_else(|| missing("distance", "8"))?;
         let mtu = level.mtu.ok_or_else(|| missing("mtu", "\"512B\""))?.0;
         let share = level.share.ok_or_else(|| missing("share", "0.3"))?;
         if mtu == 0 {
             let problem = "an MTU of 0 bytes carries nothing";
-            return Err(ConfigError::new(format!("{key}.mtu"), problem));
+            return refused(format!("{key}.mtu"), problem);
         }
         input.mtu_bytes.push(mtu);
         input.injection.push(level.injection.unwrap_or(share));

@@ -5,7 +5,8 @@ pub use crate::config::job::Job;
 pub use crate::config::job::calls::{Calls, Compute, FormatKey, SendCompletion};
 pub use crate::config::job::placement::{Part, Placement};
 pub use crate::config::measure::Measure;
-pub use crate::config::power::{Power, PowerPolicy};
+pub use crate::config::power::Power;
+pub use crate::config::power::keys::PowerPolicy;
 pub use crate::config::series::{Series, SeriesFormat, SeriesKind};
 
 use crate::config::about::About;

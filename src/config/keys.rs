@@ -5,7 +5,7 @@ use crate::config::analysis::RawRequest;
 use crate::config::background::RawBackground;
 use crate::config::baseline::RawBaseline;
 use crate::config::congestion_control::keys::RawCongestionControl;
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
 use crate::config::document::kinds::kinds_of;
 use crate::config::document::tagged::{Tagged, text};
 use crate::config::document::{Document, Keys};
@@ -20,6 +20,7 @@ use crate::config::qos::keys::RawQos;
 use crate::config::series::RawSeries;
 use crate::replay::collectives::Choices;
 use crate::units::Picoseconds;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -27,32 +28,51 @@ use toml::de::{DeTable, DeValue};
 /// Seed of an experiment that has none.
 pub(crate) const DEFAULT_SEED: u64 = 1;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawExperiment {
+    /// What the experiment is called, at most 255 characters: the first line of the summary and the title of figures.
     pub name: Option<String>,
+    /// What the experiment is for, at most 4096 characters.
     pub description: Option<String>,
+    /// Words to find the experiment by, each once.
     pub tags: Option<Vec<String>>,
+    /// Seed of every random stream; `--seed N` overrides it.
+    #[schemars(extend("default" = 1))]
     pub seed: Option<u64>,
+    /// The switches, their links and NICs, and the routes through them.
     #[serde(default)]
     pub fabric: RawFabric,
+    /// Service levels, their VLs, and which packet a link carries next.
     #[serde(default)]
     pub qos: RawQos,
+    /// InfiniBand's congestion control, for either kind of switch.
     #[serde(default)]
     pub congestion_control: RawCongestionControl,
+    /// What the parts of the fabric draw, and when idle links go down. Without the table energy is not counted.
     pub power: Option<RawPower>,
+    /// Virtual fabrics: which NICs and service level the jobs that name one may use.
     #[serde(default)]
     pub vfabric: Vec<RawVfabric>,
+    /// The applications: traces to replay.
     #[serde(default)]
     pub job: Vec<RawJob>,
+    /// Algorithms for the collectives of all jobs; `collectives` of a job overrides them.
     #[serde(default)]
     pub collectives: Choices,
+    /// Synthetic traffic, either beside jobs, for as long as one of them runs, or alone, to be measured.
     #[serde(default)]
     pub background: Vec<RawBackground>,
+    /// A time W, such as `"20us"`: while no job has a message in the fabric, background flows are simulated only for W before the next one. [gap-skip.md](gap-skip.md) defines what is skipped, and shows what is gained and how exact the results are.
+    #[schemars(extend("x-default" = "none: everything is simulated"))]
     pub background_gap_skip: Option<Picoseconds>,
+    /// How the traffic of an experiment without a `[[job]]` is measured.
     pub measure: Option<RawMeasure>,
+    /// Asks for a static analysis: what the routes leave of the bandwidth of a traffic pattern. Nothing is simulated.
     pub congestion: Option<RawRequest>,
+    /// Time series to record below `--out DIR`.
     pub series: Option<RawSeries>,
+    /// What slowdown is measured against: the same experiment with some values changed.
     #[serde(default)]
     pub baseline: RawBaseline,
 }
@@ -136,9 +156,9 @@ pub(crate) fn stands_alone(raw: &RawExperiment) -> Result<(), ConfigError> {
     let simulated = FOR_SIMULATIONS.iter().zip(given);
     match simulated.into_iter().find(|(_, given)| *given) {
         None => Ok(()),
-        Some((key, _)) => Err(ConfigError::new(
+        Some((key, _)) => refused(
             *key,
             "belongs to a simulation, and [congestion] asks for a static analysis, which has none; remove one of the two",
-        )),
+        ),
     }
 }

@@ -152,11 +152,11 @@ fn analysed(raw: &RawExperiment, done: Done) -> Result<(), ConfigError> {
     keys::stands_alone(raw)?;
     match done {
         Done::Either => Ok(()),
-        Done::Simulated => Err(ConfigError::new(
+        Done::Simulated => refused(
             "congestion",
             "asks for a static analysis, which simulates nothing: run `flitwise congestion` on this file, or a study of it; \
              or remove it",
-        )),
+        ),
     }
 }
 
@@ -191,10 +191,10 @@ fn something_to_do(document: &Document<'_>, experiment: &Experiment) -> Result<(
         if keys.iter().all(|key| document.get(key).is_none()) {
             return Ok(());
         }
-        return Err(ConfigError::new(
+        return refused(
             "baseline",
             "compares the execution times of jobs, and there is none; add a [[job]] or remove it",
-        ));
+        );
     }
     if experiment.jobs.iter().all(|job| !job.enabled) {
         let problem = match experiment.jobs.is_empty() {
@@ -204,7 +204,7 @@ fn something_to_do(document: &Document<'_>, experiment: &Experiment) -> Result<(
                  is measured"
             }
         };
-        return Err(ConfigError::new("job", problem));
+        return refused("job", problem);
     }
     someone_ends(experiment, "")
 }
@@ -285,10 +285,10 @@ fn someone_ends(experiment: &Experiment, of: &str) -> Result<(), ConfigError> {
     let mut endless = enabled.clone();
     let ends = |(_, job): (usize, &Job)| job.repeat != Repeat::UntilOthersEnd;
     match endless.next() {
-        Some((i, _)) if !enabled.any(ends) => Err(ConfigError::new(
+        Some((i, _)) if !enabled.any(ends) => refused(
             format!("job.{i}.repeat"),
             format!("{of}no other job would ever end; give one job a number of repetitions"),
-        )),
+        ),
         _ => Ok(()),
     }
 }

@@ -3,8 +3,10 @@
 use crate::config::background::Background;
 use crate::config::background::message::too_fine;
 use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::forms::given;
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::units::{Latency, Ratio};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most loads in one experiment.
@@ -27,15 +29,29 @@ const WINDOW_PS: u64 = 50_000_000;
 
 const BATCHES: u32 = 4;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawMeasure {
+    /// Factors on the rates of all flows, a run for each factor; if the rates add up to 1, a factor is the load in flits per cycle and NIC. A load of 0 is an idle fabric, which is steady at `warm_up`.
+    #[schemars(extend("default" = [1]))]
     pub loads: Option<Vec<Ratio>>,
+    /// Least time before the window.
+    #[schemars(extend("default" = "20us"))]
     pub warm_up: Option<Latency>,
+    /// Most time before the window; if equal to `warm_up`, Flitwise does not look for a steady fabric.
+    #[schemars(extend("x-default" = "`\"500us\"`, or `warm_up` if that is more"))]
     pub max_warm_up: Option<Latency>,
+    /// Length of the parts of the warm-up that are compared.
+    #[schemars(extend("x-default" = "`\"5us\"`, or a `batches`-th of `warm_up` if that is less"))]
     pub batch: Option<Latency>,
+    /// How many batches must agree, at least 2; together no longer than `warm_up`.
+    #[schemars(extend("default" = 4))]
     pub batches: Option<u32>,
+    /// How far apart batches may be.
+    #[schemars(extend("default" = "5%"))]
     pub tolerance: Option<Ratio>,
+    /// Length of the window.
+    #[schemars(extend("default" = "50us"))]
     pub window: Option<Latency>,
 }
 
@@ -75,18 +91,18 @@ pub(crate) fn measure(
         if (least..=MAX_TICKS).contains(&ticks) {
             return Ok(ticks);
         }
-        Err(ConfigError::new(
+        refused(
             format!("measure.{name}"),
             format!("{ticks} ticks; it must be {least} to 2^40 ticks"),
-        ))
+        )
     };
     let warm_up = ticks("warm_up", raw.warm_up, WARM_UP_PS, 0)?;
     let batches = raw.batches.unwrap_or(BATCHES);
     if !(2..=MAX_BATCHES).contains(&batches) {
-        return Err(ConfigError::new(
+        return refused(
             "measure.batches",
             format!("is {batches}; at least 2 and at most {MAX_BATCHES} batches are compared"),
-        ));
+        );
     }
     let latest = Latency::Time(MAX_WARM_UP_PS).ticks(tick).max(warm_up);
     let max_warm_up = match raw.max_warm_up {
@@ -101,13 +117,13 @@ pub(crate) fn measure(
         given => ticks("batch", given, 0, 1)?,
     };
     if max_warm_up > warm_up && batch.saturating_mul(batches.into()) > warm_up {
-        return Err(ConfigError::new(
+        return refused(
             "measure.warm_up",
             format!(
                 "{warm_up} ticks are shorter than {batches} batches of {batch} ticks; take \
                  a longer warm-up, or max_warm_up = warm_up for none to be compared"
             ),
-        ));
+        );
     }
     Ok(Measure {
         loads: loads(raw, flows)?,
@@ -125,21 +141,21 @@ fn loads(raw: &RawMeasure, flows: &[Background]) -> Result<Vec<Ratio>, ConfigErr
     let loads = raw.loads.clone().unwrap_or_else(|| vec![Ratio::ONE]);
     if loads.is_empty() || loads.len() > MAX_LOADS {
         let problem = format!("lists {} loads; list 1 to {MAX_LOADS}", loads.len());
-        return Err(ConfigError::new("measure.loads", problem));
+        return refused("measure.loads", problem);
     }
     for (i, &load) in loads.iter().enumerate() {
         let key = format!("measure.loads.{i}");
         for flow in flows {
             let rate = flow.rate.checked_mul(load).ok_or_else(|| too_fine(&key))?;
             if rate > Ratio::ONE {
-                return Err(ConfigError::new(
+                return refused(
                     key,
                     format!(
                         "a rate of {} times {load} is {rate} flits per cycle and NIC; it must be \
                          at most 1",
                         flow.rate
                     ),
-                ));
+                );
             }
         }
     }
@@ -157,14 +173,9 @@ pub(crate) fn unused(
     if given.max_warm_up.is_some() || meant.max_warm_up > meant.warm_up {
         return Ok(());
     }
-    let judging = [
-        ("batch", given.batch.is_some()),
-        ("batches", given.batches.is_some()),
-        ("tolerance", given.tolerance.is_some()),
-    ];
-    match judging.iter().find(|(_, given)| *given) {
+    match given!(given, batch, batches, tolerance).next() {
         None => Ok(()),
-        Some((name, _)) => refused(
+        Some(name) => refused(
             format!("measure.{name}"),
             "so long a warm-up is not judged: max_warm_up is as long; give a longer `max_warm_up` \
              or remove this key",

@@ -25,6 +25,7 @@ mod place;
 mod power;
 mod qos;
 mod resolve;
+mod schema;
 mod series;
 mod study;
 
@@ -38,6 +39,7 @@ pub(crate) use json::experiment_hash_with;
 pub use json::{experiment_hash, experiment_json, fabric_json};
 pub use load::{load, resolve_text, resolve_with};
 pub use network_file::{LoadedNetwork, NetworkSource, load_network, network_text};
+pub use schema::{ExperimentKey, experiment_keys, experiment_schema, study_file_schema};
 pub use series::series_lacks;
 pub use study::base::{Base, Override};
 pub use study::{Axis, Setting, Study, StudyFormat, UntilCi};

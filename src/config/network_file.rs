@@ -1,7 +1,7 @@
 //! Reads networks for static analysis: an experiment file, a graph in the DOT language, or the output of
 //! `ibnetdiscover` with forwarding tables (`docs/congestion-input.md`). The content tells which one it is.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
 use crate::config::document::read::read;
 use crate::config::fabric_only::{FabricOnly, Needed, fabric_of_text};
 use crate::config::import::misfit::Misfit;
@@ -119,7 +119,7 @@ pub fn load_network(
             shown(path).display(),
             kind.name()
         );
-        return Err(ConfigError::new("--set", problem));
+        return refused("--set", problem);
     }
     if kind != Kind::Discovery {
         refuse_tables(tables)?;
@@ -212,7 +212,7 @@ fn refuse_tables(tables: Option<&Path>) -> Result<(), ConfigError> {
          its tables in fabric.forwarding, and a graph has its routes in the comments of edges",
         shown(tables).display()
     );
-    Err(ConfigError::new("--tables", problem))
+    refused("--tables", problem)
 }
 
 /// An error in the file `path`.

@@ -1,15 +1,16 @@
 //! NICs, switches and ports as experiments write them: by number, or as the operators of the fabric call
 //! them.
 
+use crate::config::document::forms::{self, Forms, read_forms};
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::topology::{Names, Topology};
 use flitwise_formats::quote::quoted;
-use serde::Deserialize;
-use serde::de::{Deserializer, Error, Unexpected, Visitor};
-use std::fmt;
+use schemars::JsonSchema;
+use serde::de::Error;
 
 /// A NIC or a switch: its number, or a name, GUID or LID.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(inline, untagged)]
 pub(crate) enum RawPlace {
     Number(u32),
     Name(String),
@@ -94,22 +95,16 @@ fn named<'t>(topology: &'t Topology, name: &str) -> Result<&'t Names, String> {
     })
 }
 
-impl<'de> Deserialize<'de> for RawPlace {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl Visitor<'_> for Either {
-            type Value = RawPlace;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number, or a name of the fabric's operators")
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<RawPlace, E> {
-                let unfit = |_| E::invalid_value(Unexpected::Signed(value), &self);
-                u32::try_from(value).map(RawPlace::Number).map_err(unfit)
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawPlace, E> {
-                Ok(RawPlace::Name(text.to_owned()))
-            }
-        }
-        deserializer.deserialize_any(Either)
+impl Forms for RawPlace {
+    const EXPECTED: &'static str = "a number, or a name of the fabric's operators";
+
+    fn integer<E: Error>(value: i64) -> Result<Self, E> {
+        forms::whole::<Self, _, _>(value).map(Self::Number)
+    }
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        Ok(Self::Name(text.to_owned()))
     }
 }
+
+read_forms! { RawPlace }

@@ -65,11 +65,11 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
         }
         (false, None) => None,
         (false, Some(_)) => {
-            return Err(ConfigError::new(
+            return refused(
                 "measure",
                 "measures [[background]] traffic without a job; a job runs from its start to \
                  its end: remove one of the two",
-            ));
+            );
         }
     };
     Ok(Experiment {

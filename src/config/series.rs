@@ -4,6 +4,7 @@ use crate::config::document::error::{ConfigError, refused};
 use crate::fabric::spec::congestion::{Marker, SourceControl};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::units::Latency;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Most ticks between two samples.
@@ -15,31 +16,23 @@ const LINES: u32 = 8;
 /// Most lines of a figure: the legend has room for no more.
 const MAX_LINES: u32 = 16;
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawSeries {
+    /// Time from one sample to the next: `"10us"`, or ticks; rounded up to ticks.
     pub interval: Latency,
-    pub record: Option<Vec<RawSeriesKind>>,
-    pub format: Option<TableFormat>,
+    /// Any of `"flows"` (payload delivered per sender, receiver and service level), `"port_vls"` (data waiting and packets marked per switch output and VL), `"sources"` (control level and delay per flow, or per service level of a NIC) and `"power"` (links in each power state, and what they draw).
+    #[schemars(extend("x-default" = "what there is: `\"port_vls\"` on hierarchical switches only with a `marker` of congestion control, `\"sources\"` only with a `source`, `\"power\"` only with a `policy` of `[power]` other than `\"always-on\"`"))]
+    pub record: Option<Vec<SeriesKind>>,
+    /// Files of the samples.
+    #[schemars(extend("default" = "csv"))]
+    pub format: Option<SeriesFormat>,
+    /// True: records the baselines as well, in separate rows.
+    #[schemars(extend("default" = false))]
     pub baselines: Option<bool>,
+    /// Most lines of a figure, 0 to 16; 0: no figures.
+    #[schemars(extend("default" = 8))]
     pub figure_lines: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum RawSeriesKind {
-    Flows,
-    PortVls,
-    Sources,
-    Power,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum RawSeriesFormat {
-    Csv,
-    Parquet,
-    Both,
 }
 
 /// What time series are recorded, and how.
@@ -59,7 +52,8 @@ pub struct Series {
 }
 
 /// A time series; the lists of a [`Sample`](crate::fabric::series::Sample).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum SeriesKind {
     /// Payload delivered per queue pair.
     Flows,
@@ -88,7 +82,8 @@ impl SeriesKind {
 }
 
 /// Files that time series are written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum SeriesFormat {
     /// RFC 4180.
@@ -104,7 +99,7 @@ pub(crate) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
     let interval = raw.interval.ticks(fabric.units.tick);
     if !(1..=MAX_INTERVAL).contains(&interval) {
         let problem = format!("{interval} ticks; it must be 1 to 2^40 ticks");
-        return Err(ConfigError::new("series.interval", problem));
+        return refused("series.interval", problem);
     }
     let record: Vec<SeriesKind> = match &raw.record {
         None => SeriesKind::ALL
@@ -112,27 +107,27 @@ pub(crate) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
             .filter(|&kind| series_lacks(kind, fabric).is_none())
             .collect(),
         Some(list) => {
-            let wanted = |&kind: &SeriesKind| list.iter().any(|&raw| kind == meant(raw));
+            let wanted = |kind: &SeriesKind| list.contains(kind);
             SeriesKind::ALL.into_iter().filter(wanted).collect()
         }
     };
     if record.is_empty() {
-        return Err(ConfigError::new(
+        return refused(
             "series.record",
             "names nothing; list some of \"flows\", \"port_vls\", \"sources\", \"power\", or remove [series]",
-        ));
+        );
     }
     let figure_lines = raw.figure_lines.unwrap_or(LINES);
     if figure_lines > MAX_LINES {
         let problem = format!(
             "is {figure_lines}; a figure has at most {MAX_LINES} lines (0: no figures are drawn)"
         );
-        return Err(ConfigError::new("series.figure_lines", problem));
+        return refused("series.figure_lines", problem);
     }
     Ok(Series {
         interval,
         record,
-        format: raw.format.unwrap_or_default(),
+        format: raw.format.unwrap_or(SeriesFormat::Csv),
         baselines: raw.baselines.unwrap_or(false),
         figure_lines,
     })
@@ -160,15 +155,6 @@ pub fn series_lacks(kind: SeriesKind, fabric: &FabricSpec) -> Option<&'static st
         ),
     };
     (!is_seen).then_some(needs)
-}
-
-fn meant(raw: RawSeriesKind) -> SeriesKind {
-    match raw {
-        RawSeriesKind::Flows => SeriesKind::Flows,
-        RawSeriesKind::PortVls => SeriesKind::PortVls,
-        RawSeriesKind::Sources => SeriesKind::Sources,
-        RawSeriesKind::Power => SeriesKind::Power,
-    }
 }
 
 /// Refuses a key that nothing uses in a measurement.

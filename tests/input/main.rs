@@ -21,6 +21,7 @@ mod network_routing;
 mod operators;
 mod placements;
 mod quotes;
+mod schemas;
 mod subnet;
 mod trace_check;
 mod vef_corpus;

@@ -5,5 +5,6 @@
 mod bless;
 
 mod docs;
+mod keys;
 mod seams;
 mod tables;

@@ -4,6 +4,7 @@
 
 mod parse;
 mod ratio;
+mod schema;
 mod serde_impls;
 mod tick;
 

@@ -15,9 +15,9 @@ use std::str::FromStr;
 const MAX_DIGITS: usize = 20;
 
 /// A unit and its size in base units, as a fraction.
-type Unit = (&'static str, u128, u128);
+pub(super) type Unit = (&'static str, u128, u128);
 
-const BYTES: &[Unit] = &[
+pub(super) const BYTES: &[Unit] = &[
     ("B", 1, 1),
     ("kB", 1_000, 1),
     ("KB", 1_000, 1),
@@ -29,7 +29,7 @@ const BYTES: &[Unit] = &[
     ("GiB", 1 << 30, 1),
     ("TiB", 1 << 40, 1),
 ];
-const TIMES: &[Unit] = &[
+pub(super) const TIMES: &[Unit] = &[
     ("ps", 1, 1),
     ("ns", 1_000, 1),
     ("us", 1_000_000, 1),
@@ -37,7 +37,7 @@ const TIMES: &[Unit] = &[
     ("ms", 1_000_000_000, 1),
     ("s", 1_000_000_000_000, 1),
 ];
-const RATES: &[Unit] = &[
+pub(super) const RATES: &[Unit] = &[
     ("B/s", 1, 1),
     ("kB/s", 1_000, 1),
     ("MB/s", 1_000_000, 1),
@@ -62,7 +62,7 @@ const RATES: &[Unit] = &[
     ("Gbps", 125_000_000, 1),
     ("Tbps", 125_000_000_000, 1),
 ];
-const COSTS: &[Unit] = &[("ps/B", 1, 1), ("ns/B", 1_000, 1), ("us/B", 1_000_000, 1)];
+pub(super) const COSTS: &[Unit] = &[("ps/B", 1, 1), ("ns/B", 1_000, 1), ("us/B", 1_000_000, 1)];
 
 pub(super) const BYTES_HELP: &str =
     "a size such as \"64KiB\" (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)";

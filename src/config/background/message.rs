@@ -1,91 +1,39 @@
 //! The rate of a flow, and the sizes of its messages.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::forms::{self, Forms, read_forms};
 use crate::fabric::spec::{FabricSpec, flits_per_tick};
 use crate::replay::background::MAX_SIZES;
 use crate::units::{Bytes, Rate, Ratio};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::de::{Error, IntoDeserializer, SeqAccess};
 use serde::ser::Serializer;
 use serde_json::json;
-use std::fmt;
 
 /// Flits per cycle and NIC, or bytes per second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
+#[schemars(inline, untagged)]
 pub(crate) enum RawInjectionRate {
     Load(Ratio),
     Absolute(Rate),
 }
 
 /// One size, or several with their shares.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(inline, untagged)]
 pub(crate) enum RawMessage {
     One(Bytes),
     Mix(Vec<RawShare>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawShare {
+    /// Size of a message.
     pub size: Bytes,
+    /// Share of the messages that have this size; the shares of a mix add up to 1.
     pub share: Ratio,
-}
-
-impl<'de> Deserialize<'de> for RawInjectionRate {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl Visitor<'_> for Either {
-            type Value = RawInjectionRate;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a load in flits per cycle and NIC such as 0.05, or \"3.3GB/s\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawInjectionRate, E> {
-                if Rate::names_unit(text) {
-                    let rate = text.parse().map(RawInjectionRate::Absolute);
-                    return rate.map_err(E::custom);
-                }
-                let load = text.parse().map(RawInjectionRate::Load);
-                load.map_err(E::custom)
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<RawInjectionRate, E> {
-                ratio(serde::de::IntoDeserializer::into_deserializer(value))
-            }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<RawInjectionRate, E> {
-                ratio(serde::de::IntoDeserializer::into_deserializer(value))
-            }
-        }
-        fn ratio<'de, D: Deserializer<'de>>(value: D) -> Result<RawInjectionRate, D::Error> {
-            Ratio::deserialize(value).map(RawInjectionRate::Load)
-        }
-        deserializer.deserialize_any(Either)
-    }
-}
-
-impl<'de> Deserialize<'de> for RawMessage {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawMessage;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a size such as \"1KiB\", or [{ size = \"1KiB\", share = 0.2 }, ...]")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawMessage, E> {
-                text.parse().map(RawMessage::One).map_err(E::custom)
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<RawMessage, E> {
-                let problem = format!("`{value}` has no unit; write a size such as \"64KiB\"");
-                Err(E::custom(problem))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<RawMessage, A::Error> {
-                let mut sizes = Vec::new();
-                while let Some(size) = list.next_element()? {
-                    sizes.push(size);
-                }
-                Ok(RawMessage::Mix(sizes))
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
 }
 
 pub(crate) fn too_fine(key: &str) -> ConfigError {
@@ -114,10 +62,10 @@ pub(crate) fn rate(
         }
     };
     if load > Ratio::ONE {
-        return Err(ConfigError::new(
+        return refused(
             key,
             format!("{load} flits per cycle and NIC; it must be at most 1"),
-        ));
+        );
     }
     Ok(load)
 }
@@ -172,3 +120,45 @@ pub(crate) fn sizes_json<S: Serializer>(sizes: &[(u64, u64)], s: S) -> Result<S:
         ),
     )
 }
+
+impl Forms for RawInjectionRate {
+    const EXPECTED: &'static str = "a load in flits per cycle and NIC such as 0.05, or \"3.3GB/s\"";
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        if Rate::names_unit(text) {
+            return text.parse().map(Self::Absolute).map_err(E::custom);
+        }
+        text.parse().map(Self::Load).map_err(E::custom)
+    }
+
+    fn integer<E: Error>(value: i64) -> Result<Self, E> {
+        Ratio::deserialize(value.into_deserializer()).map(Self::Load)
+    }
+
+    fn number<E: Error>(value: f64) -> Result<Self, E> {
+        Ratio::deserialize(value.into_deserializer()).map(Self::Load)
+    }
+}
+
+read_forms! { RawInjectionRate }
+
+impl Forms for RawMessage {
+    const EXPECTED: &'static str =
+        "a size such as \"1KiB\", or [{ size = \"1KiB\", share = 0.2 }, ...]";
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        text.parse().map(Self::One).map_err(E::custom)
+    }
+
+    fn integer<E: Error>(value: i64) -> Result<Self, E> {
+        Err(E::custom(format!(
+            "`{value}` has no unit; write a size such as \"64KiB\""
+        )))
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        forms::elements(list).map(Self::Mix)
+    }
+}
+
+read_forms! { RawMessage }

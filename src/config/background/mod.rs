@@ -6,28 +6,44 @@ pub(super) mod pattern;
 use crate::config::background::message::{RawInjectionRate, RawMessage, rate, sizes, too_fine};
 use crate::config::background::pattern::{RawFlow, RawPattern, RawPatternTable, pattern};
 use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::forms::given;
 use crate::config::qos::presets::OPA_5SL;
 use crate::config::qos::service_level;
 use crate::fabric::spec::FabricSpec;
 use crate::replay::background::{Injection, MAX_FLOWS, Pattern};
 use crate::units::{Picoseconds, Ratio};
+use schemars::JsonSchema;
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawBackground {
+    /// The five service levels of Hiperion in place of `sl` and `message`: a flow each for VO, VI, CL, BE and BK with the message sizes of its Table 8. `"opa-5sl"`: their parts of `rate` are 10, 30, 50, 5 and 5 % (Table 10, Inj.); `"opa-5sl-equal"`: 20 % each. Needs service levels of these names.
     pub preset: Option<RawTrafficPreset>,
+    /// Service level.
+    #[schemars(extend("x-default" = "the only one, or `CL`"))]
     pub sl: Option<String>,
+    /// Offered load of every NIC that sends: flits per cycle, 0 to 1, as an exact fraction; or bytes per second such as `"3.3GB/s"`. With 0 the flow sends nothing, and all other results are as without it. A cycle is the time of a flit on the fastest link, the largest of `link_speed`, `host_link_speed` and `link_speeds` on `voq` switches. Headers count; on hierarchical switches so does the padding of packets to whole flits.
     pub rate: RawInjectionRate,
+    /// `"cbr"`: the next message follows one of m flits after m / `rate` cycles, exactly; a random phase per source. `"bernoulli"`: in every tick a message is created with the same probability, which gives `rate` in the mean.
+    #[schemars(extend("default" = "cbr"))]
     pub injection: Option<RawInjection>,
+    /// Message size; or a mix such as `[{ size = "128B", share = 0.8 }, { size = "4KiB", share = 0.2 }]`, shares of the messages (not of the bytes), drawn anew for every message.
+    #[schemars(extend("x-default" = "the MTU of its service level"))]
     pub message: Option<RawMessage>,
+    /// The pattern, below: which NIC sends to which.
+    #[schemars(extend("default" = "uniform"))]
     pub pattern: Option<RawPattern>,
+    /// The flow creates messages from this time on.
+    #[schemars(extend("default" = "0s"))]
     pub start: Option<Picoseconds>,
+    /// The flow creates no messages from this time on.
+    #[schemars(extend("x-default" = "never"))]
     pub stop: Option<Picoseconds>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) enum RawTrafficPreset {
     #[serde(rename = "opa-5sl")]
     Opa5Sl,
@@ -35,7 +51,7 @@ pub(crate) enum RawTrafficPreset {
     Opa5SlEqual,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawInjection {
     Cbr,
@@ -84,7 +100,7 @@ pub(crate) fn background(
         }
         if flows.len() > MAX_FLOWS {
             let problem = format!("there are more than {MAX_FLOWS} flows; leave some out");
-            return Err(ConfigError::new(key, problem));
+            return refused(key, problem);
         }
         for (index, flow) in flows.iter().enumerate().skip(before) {
             let senders = flow.pattern.senders(&fabric.topology, seed, index as u64);
@@ -182,21 +198,17 @@ fn five_levels(
     key: &str,
     flows: &mut Vec<Background>,
 ) -> Result<(), ConfigError> {
-    let taken = [
-        ("sl", entry.sl.is_some()),
-        ("message", entry.message.is_some()),
-    ];
-    if let Some((name, _)) = taken.iter().find(|(_, given)| *given) {
-        return Err(ConfigError::new(
+    if let Some(name) = given!(entry, sl, message).next() {
+        return refused(
             format!("{key}.{name}"),
             "is decided by the preset; remove one of the two",
-        ));
+        );
     }
     if let Some(RawPattern::With(RawPatternTable { flows: Some(_), .. })) = &entry.pattern {
-        return Err(ConfigError::new(
+        return refused(
             format!("{key}.pattern"),
             "a list of flows has no preset; remove `preset` or take another pattern",
-        ));
+        );
     }
     let all = common(entry, key, fabric)?;
     for (name, _, message, percent, _) in OPA_5SL {
@@ -218,10 +230,10 @@ fn five_levels(
 
 fn stop_after_start(start: u64, stop: Option<u64>, key: &str) -> Result<(), ConfigError> {
     match stop {
-        Some(stop) if stop <= start => Err(ConfigError::new(
+        Some(stop) if stop <= start => refused(
             format!("{key}.stop"),
             "is not after the start; the flow would never send",
-        )),
+        ),
         _ => Ok(()),
     }
 }

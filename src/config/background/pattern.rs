@@ -1,25 +1,27 @@
 //! The pattern of a flow: which NIC sends to which.
 
 use crate::config::background::message::{RawInjectionRate, RawMessage};
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::forms::{self, Forms, read_forms};
 use crate::config::place::RawPlace;
 use crate::fabric::topology::Topology;
 use crate::replay::background::Pattern;
 use crate::units::{Picoseconds, Ratio};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Error, IntoDeserializer, MapAccess};
 use serde::ser::{Serialize, Serializer};
 use serde_json::json;
-use std::fmt;
 
 /// A pattern by its name, or with its parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(inline, untagged)]
 pub(crate) enum RawPattern {
     Named(RawPatternName),
     With(RawPatternTable),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawPatternName {
     Uniform,
@@ -32,53 +34,42 @@ pub(crate) enum RawPatternName {
     Permutation,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPatternTable {
+    /// NIC x sends to (x + this) mod N; may be negative.
     pub neighbour: Option<i64>,
+    /// NIC x sends to the NIC at its place of the group that is this far away; may be negative.
     pub group_shift: Option<i64>,
+    /// The NIC that a `fraction` of the others send to.
     pub hotspot: Option<RawPlace>,
+    /// The share of the other NICs that send to the `hotspot`.
     pub fraction: Option<Ratio>,
+    /// The destination of each NIC.
     pub permutation: Option<Vec<RawPlace>>,
+    /// Only the listed pairs send.
     pub flows: Option<Vec<RawFlow>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawFlow {
+    /// The NIC that sends.
     pub from: RawPlace,
+    /// The NIC that it sends to.
     pub to: RawPlace,
+    /// An upper limit: give 1 to a flow that should take all it can get.
+    #[schemars(extend("x-default" = "the entry's"))]
     pub rate: Option<RawInjectionRate>,
+    /// Message size, or a mix.
+    #[schemars(extend("x-default" = "the entry's"))]
     pub message: Option<RawMessage>,
+    /// The flow creates messages from this time on.
+    #[schemars(extend("x-default" = "the entry's"))]
     pub start: Option<Picoseconds>,
+    /// The flow creates no messages from this time on.
+    #[schemars(extend("x-default" = "the entry's"))]
     pub stop: Option<Picoseconds>,
-}
-
-impl<'de> Deserialize<'de> for RawPattern {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawPattern;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a pattern, or { hotspot = 0, fraction = 0.1 }")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawPattern, E> {
-                if text == "hotspot" {
-                    return Err(E::custom(
-                        "a hotspot names its NIC and its share of senders: \
-                         { hotspot = 0, fraction = 0.1 }",
-                    ));
-                }
-                let name = serde::de::value::StrDeserializer::new(text);
-                RawPatternName::deserialize(name).map(RawPattern::Named)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawPattern, A::Error> {
-                let table = serde::de::value::MapAccessDeserializer::new(map);
-                RawPatternTable::deserialize(table).map(RawPattern::With)
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
 }
 
 pub(crate) fn pattern(
@@ -124,10 +115,10 @@ pub(crate) fn pattern(
             node: node.nic_at(topology, &format!("{key}.pattern.hotspot"))?,
             fraction,
         }),
-        (None, None, Some(_), None, None, None) => Err(ConfigError::new(
+        (None, None, Some(_), None, None, None) => refused(
             format!("{key}.pattern"),
             "`fraction` is missing, the share of the NICs that send to the hotspot: { hotspot = 0, fraction = 0.1 }",
-        )),
+        ),
         (None, None, None, None, Some(list), None) => {
             let nic = |(i, nic): (usize, &RawPlace)| {
                 nic.nic_at(topology, &format!("{key}.pattern.permutation.{i}"))
@@ -137,11 +128,11 @@ pub(crate) fn pattern(
         }
         // Each flow has a pattern of its own.
         (None, None, None, None, None, Some(list)) if !list.is_empty() => Ok(Pattern::Uniform),
-        _ => Err(ConfigError::new(
+        _ => refused(
             format!("{key}.pattern"),
             "must be one of { neighbour = 1 }, { group_shift = 1 }, { hotspot = 0, fraction = 0.1 }, \
              { permutation = [1, 0, ...] } and { flows = [{ from = 0, to = 1 }, ...] }",
-        )),
+        ),
     }
 }
 
@@ -162,3 +153,22 @@ pub(crate) fn pattern_json<S: Serializer>(pattern: &Pattern, s: S) -> Result<S::
     };
     value.serialize(s)
 }
+
+impl Forms for RawPattern {
+    const EXPECTED: &'static str = "the name of a pattern, or { hotspot = 0, fraction = 0.1 }";
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        if text == "hotspot" {
+            return Err(E::custom(
+                "a hotspot names its NIC and its share of senders: { hotspot = 0, fraction = 0.1 }",
+            ));
+        }
+        RawPatternName::deserialize(text.into_deserializer()).map(Self::Named)
+    }
+
+    fn table<'de, A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
+        forms::keys(map).map(Self::With)
+    }
+}
+
+read_forms! { RawPattern }

@@ -2,7 +2,7 @@
 
 use crate::config::congestion_control::keys::{RawCct, RawCctTable, RawCongestionControl};
 use crate::config::congestion_control::presets::CongestionDefaults;
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
 use crate::config::document::read::read;
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::spec::congestion::{
@@ -31,13 +31,13 @@ pub(crate) fn table(
     };
     check(&table)?;
     if usize::from(limit) >= table.len() {
-        return Err(ConfigError::new(
+        return refused(
             "congestion_control.CCTI_Limit",
             format!(
                 "{limit} is no index of the {} entries of CCT; lower it or add entries",
                 table.len()
             ),
-        ));
+        );
     }
     Ok(table)
 }
@@ -45,21 +45,21 @@ pub(crate) fn table(
 fn check(table: &[CctEntry]) -> Result<(), ConfigError> {
     let entries = table.len();
     if !(MIN_CCT_ENTRIES..=MAX_CCT_ENTRIES).contains(&entries) {
-        return Err(ConfigError::new(
+        return refused(
             CCT,
             format!("{entries} entries; there must be {MIN_CCT_ENTRIES} to {MAX_CCT_ENTRIES}"),
-        ));
+        );
     }
     let out = |e: &&CctEntry| !e.is_valid();
     match table.iter().find(out) {
         None => Ok(()),
-        Some(entry) => Err(ConfigError::new(
+        Some(entry) => refused(
             CCT,
             format!(
                 "[{}, {}]: a multiplier goes to {MAX_CCT_MULTIPLIER}, a shift to {MAX_CCT_SHIFT}",
                 entry.multiplier, entry.shift
             ),
-        )),
+        ),
     }
 }
 
@@ -76,22 +76,22 @@ impl Maker<'_> {
         let usual = (usize::from(self.limit) + 1).max(MIN_CCT_ENTRIES);
         let entries = made.entries.map_or(usual, |n| n as usize);
         if entries > MAX_CCT_ENTRIES {
-            return Err(ConfigError::new(
+            return refused(
                 format!("{CCT}.entries"),
                 format!("{entries}; there must be {MIN_CCT_ENTRIES} to {MAX_CCT_ENTRIES}"),
-            ));
+            );
         }
         if let Some(shift) = made.shift.filter(|&shift| shift > MAX_CCT_SHIFT) {
-            return Err(ConfigError::new(
+            return refused(
                 format!("{CCT}.shift"),
                 format!("{shift}; a shift has 2 bits, 0 to {MAX_CCT_SHIFT}"),
-            ));
+            );
         }
         if made.first.is_some() && made.exponential.is_none() {
-            return Err(ConfigError::new(
+            return refused(
                 format!("{CCT}.first"),
                 "belongs to an exponential table; remove it or add `exponential`",
-            ));
+            );
         }
         let given = [
             made.linear.is_some(),
@@ -101,10 +101,10 @@ impl Maker<'_> {
             made.file.is_some(),
         ];
         if given.into_iter().filter(|&given| given).count() != 1 {
-            return Err(ConfigError::new(
+            return refused(
                 CCT,
                 "give one of `linear`, `last`, `quadratic`, `exponential` and `file`",
-            ));
+            );
         }
         if let Some(step) = made.linear {
             return linear(step, entries, made.shift);
@@ -125,10 +125,10 @@ impl Maker<'_> {
             return exponential(first, factor, entries, made.shift);
         }
         if made.entries.is_some() || made.shift.is_some() {
-            return Err(ConfigError::new(
+            return refused(
                 CCT,
                 "a file has its own entries and shifts; remove `entries` and `shift`",
-            ));
+            );
         }
         from_file(&self.dir.join(made.file.as_deref().unwrap_or_default()))
     }
@@ -156,13 +156,13 @@ impl Maker<'_> {
         let scaled = (u128::from(last) << shift) * den;
         let longest = (scaled + num / 2) / num;
         if longest > u128::from(MAX_CCT_MULTIPLIER) || longest == 0 {
-            return Err(ConfigError::new(
+            return refused(
                 format!("{CCT}.last"),
                 format!(
                     "{last} ps are {longest} / 2^{shift} times the largest packet, which is no \
                      multiplier from 1 to {MAX_CCT_MULTIPLIER}; take another time or shift"
                 ),
-            ));
+            );
         }
         let limit = u128::from(self.limit.max(1));
         let entry = |i: usize| CctEntry {
@@ -247,13 +247,13 @@ fn exponential(
     shift: Option<u8>,
 ) -> Result<Vec<CctEntry>, ConfigError> {
     if first.is_zero() || factor < Ratio::ONE {
-        return Err(ConfigError::new(
+        return refused(
             CCT,
             format!(
                 "exponential = {factor}, first = {first}: the factor is at least 1, the first delay \
                  above 0"
             ),
-        ));
+        );
     }
     let times = |delay: u64, factor: Ratio| factor.mul_round(delay);
     let mut delay = first.mul_round(1 << POINT);
@@ -286,14 +286,14 @@ fn from_file(path: &Path) -> Result<Vec<CctEntry>, ConfigError> {
             _ => None,
         };
         let Some((multiplier, shift)) = entry else {
-            return Err(ConfigError::new(
+            return refused(
                 key,
                 format!(
                     "{}:{number}: {} is no entry; write a multiplier and a shift, as in `12 3`",
                     path.display(),
                     quoted(line.trim())
                 ),
-            ));
+            );
         };
         table.push(CctEntry { multiplier, shift });
     }

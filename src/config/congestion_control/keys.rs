@@ -1,214 +1,238 @@
-//! The keys of `[congestion_control]` as written.
+//! The keys of `[congestion_control]`.
 
+use crate::config::document::forms::{self, Forms, form_schemas, read_forms};
+use crate::config::document::kinds::Names;
 use crate::config::place::RawPlace;
 use crate::fabric::spec::congestion::{
     CctiBound, FillComparison, FlowLevel, IrdBase, Marking, SlScope, TimerRestart, TimerScope,
 };
 use crate::units::{Bytes, Picoseconds, Ratio};
+use schemars::{JsonSchema, json_schema};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error, MapAccess, SeqAccess, Unexpected};
 use std::collections::BTreeMap;
-use std::fmt;
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawCongestionControl {
-    pub kind: Option<RawControlKind>,
-    pub marker: Option<RawMarker>,
-    pub source: Option<RawSourceControl>,
-    pub preset: Option<RawControlPreset>,
-    #[serde(rename = "Threshold")]
-    pub threshold: Option<u8>,
-    #[serde(rename = "Victim_Mask")]
-    pub victim_mask: Option<bool>,
-    #[serde(rename = "Packet_Size")]
-    pub packet_size: Option<u8>,
-    #[serde(rename = "Marking_Rate")]
-    pub marking_rate: Option<u16>,
-    #[serde(rename = "Credit_Mask")]
-    pub credit_mask: Option<bool>,
-    #[serde(rename = "CS_Threshold")]
-    pub cs_threshold: Option<u8>,
-    #[serde(rename = "CS_ReturnDelay")]
-    pub cs_return_delay: Option<RawReturnDelay>,
-    #[serde(default)]
-    pub host_ports: RawPortCongestion,
-    #[serde(default)]
-    pub switch_ports: RawPortCongestion,
-    #[serde(default)]
-    pub port: Vec<RawOnePort>,
-    pub compare: Option<FillComparison>,
-    pub marking: Option<Marking>,
-    pub notification: Option<RawNotification>,
-    pub cnp: Option<Bytes>,
-    pub level: Option<FlowLevel>,
-    pub sl_scope: Option<SlScope>,
-    pub timer: Option<TimerScope>,
-    pub timer_restart: Option<TimerRestart>,
-    pub ccti_bound: Option<CctiBound>,
-    pub ird_base: Option<IrdBase>,
-    #[serde(rename = "CCT")]
-    pub cct: Option<RawCct>,
-    #[serde(rename = "CCTI_Limit")]
-    pub ccti_limit: Option<u16>,
-    #[serde(rename = "CCTI_Increase")]
-    pub ccti_increase: Option<u8>,
-    #[serde(rename = "CCTI_Min")]
-    pub ccti_min: Option<u8>,
-    #[serde(rename = "CCTI_Timer")]
-    pub ccti_timer: Option<RawTimer>,
-    #[serde(rename = "Trigger_Threshold")]
-    pub trigger_threshold: Option<u8>,
-    #[serde(default)]
-    pub service_levels: BTreeMap<String, RawSlCongestion>,
+/// Defines the tables of settings. The settings of ports are keys of the section, of two tables in it, and of single ports;
+/// the settings of service levels are keys of the section and of single levels.
+macro_rules! tables {
+    (
+        ports { $($(#[$of_port:meta])* $port:ident = $port_name:literal: $port_type:ty,)* }
+        levels { $($(#[$of_level:meta])* $level:ident = $level_name:literal: $level_type:ty,)* }
+        section { $($(#[$of_section:meta])* $key:ident: $type:ty,)* }
+    ) => {
+        /// The keys of `[congestion_control]`.
+        #[derive(Debug, Default, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct RawCongestionControl {
+            $($(#[$of_section])* pub $key: $type,)*
+            $($(#[$of_port])* #[serde(rename = $port_name)] pub $port: Option<$port_type>,)*
+            $($(#[$of_level])* #[serde(rename = $level_name)] pub $level: Option<$level_type>,)*
+        }
+
+        /// Settings of ports.
+        #[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct RawPortCongestion {
+            $($(#[$of_port])* #[serde(rename = $port_name)] pub $port: Option<$port_type>,)*
+        }
+
+        /// A port with settings of its own.
+        #[derive(Debug, Clone, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct RawOnePort {
+            /// The switch, by its number or, with an `ibnetdiscover` topology, by its name.
+            pub switch: RawPlace,
+            /// The port, which counts from 0.
+            pub port: Option<u32>,
+            /// The port as on the device, where ports count from 1; with an `ibnetdiscover` topology.
+            pub device_port: Option<u32>,
+            $($(#[$of_port])* #[serde(rename = $port_name)] pub $port: Option<$port_type>,)*
+        }
+
+        /// Settings of a service level.
+        #[derive(Debug, Default, Clone, Copy, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct RawSlCongestion {
+            $($(#[$of_level])* #[serde(rename = $level_name)] pub $level: Option<$level_type>,)*
+        }
+
+        impl RawCongestionControl {
+            /// The settings of all ports.
+            pub(crate) fn ports(&self) -> RawPortCongestion {
+                RawPortCongestion { $($port: self.$port,)* }
+            }
+
+            /// The settings of all service levels.
+            pub(crate) fn levels(&self) -> RawSlCongestion {
+                RawSlCongestion { $($level: self.$level,)* }
+            }
+        }
+
+        impl RawOnePort {
+            /// Its settings.
+            pub(crate) fn settings(&self) -> RawPortCongestion {
+                RawPortCongestion { $($port: self.$port,)* }
+            }
+        }
+
+        impl RawPortCongestion {
+            /// Each key, and whether it is given.
+            pub(crate) fn given(&self) -> Vec<(&'static str, bool)> {
+                vec![$(($port_name, self.$port.is_some()),)*]
+            }
+        }
+
+        impl RawSlCongestion {
+            /// Each key, and whether it is given.
+            pub(crate) fn given(&self) -> Vec<(&'static str, bool)> {
+                vec![$(($level_name, self.$level.is_some()),)*]
+            }
+        }
+    };
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+tables! {
+    ports {
+        /// Weight w of every switch port, 0–15: a VL of a port is congested from a fill of (16 − w)/16 on; 0: never.
+        #[schemars(extend("default" = 12))]
+        threshold = "Threshold": u8,
+        /// True: a VL of a port can be congested even while it has no credits.
+        #[schemars(extend("x-default" = "true towards NICs, else false"))]
+        victim_mask = "Victim_Mask": bool,
+        /// Packets below this many 64 B are not marked (0–255).
+        #[schemars(extend("default" = 0))]
+        packet_size = "Packet_Size": u8,
+        /// Mean number of eligible packets between two marks (0–65535).
+        #[schemars(extend("default" = 3))]
+        marking_rate = "Marking_Rate": u16,
+        /// True: the port may be starved of credits.
+        #[schemars(extend("default" = false))]
+        credit_mask = "Credit_Mask": bool,
+        /// Weight c of credit starvation (0–15): with `Credit_Mask`, a VL of a port with a fill from (16 − c)/16 on, and without credits, is starved: its packets are marked as if it were congested; 0: never.
+        #[schemars(extend("default" = 0))]
+        cs_threshold = "CS_Threshold": u8,
+        /// Shift:multiplier (0–3, 0–16383): the credits of packets granted to a starved VL go back later, by multiplier / 2^shift times what the packet took on the link it came by.
+        #[schemars(extend("default" = "0:0"))]
+        cs_return_delay = "CS_ReturnDelay": RawReturnDelay,
+    }
+    levels {
+        /// Added to the index by a BECN (0–255).
+        #[schemars(extend("default" = 1))]
+        ccti_increase = "CCTI_Increase": u8,
+        /// Smallest index (0–255).
+        #[schemars(extend("default" = 0))]
+        ccti_min = "CCTI_Min": u8,
+        /// Time after which the index falls by 1: a number (0–65535) counts 1.024 us; or any time such as `"30us"`, also one too long for 16 bits.
+        #[schemars(extend("default" = 64))]
+        ccti_timer = "CCTI_Timer": RawTimer,
+        /// A BECN that leaves the index here or above is counted as an event of the log (0–255); 0: none. Rates do not depend on it.
+        #[schemars(extend("default" = 0))]
+        trigger_threshold = "Trigger_Threshold": u8,
+    }
+    section {
+        /// `"ib"` switches congestion control on; with `kind = "none"` all other keys may stay, without a `kind` they are an error.
+        #[schemars(extend("default" = "none"))]
+        kind: Option<RawControlKind>,
+        /// What marks packets at the switches: VLs of ports, by the thresholds below; `"none"`: nothing does.
+        ///
+        /// With `marker = "none"`, unless `CCTI_Min` is above 0, a hierarchical fabric differs from one without congestion control only by the queues of its NICs, which are per destination.
+        #[schemars(extend("default" = "port-vl"))]
+        marker: Option<RawMarker>,
+        /// What a source does about notifications: it delays packets by the congestion control table below; `"none"`: nothing.
+        ///
+        /// `source = "none"` is the control experiment: the same marks and notifications, which take bandwidth and are counted, but no reaction. It tells what the reaction is worth, and how often a threshold marks when no source slows down.
+        #[schemars(extend("default" = "cct"))]
+        source: Option<RawSourceControl>,
+        /// A published set of parameters, below, which does not switch control on by itself; keys that are given override it.
+        preset: Option<RawControlPreset>,
+        /// The keys from `Threshold` to `CS_ReturnDelay` for ports that lead to NICs: `{ Threshold = 8 }`.
+        #[serde(default)]
+        host_ports: RawPortCongestion,
+        /// The same keys for ports that lead to switches.
+        #[serde(default)]
+        switch_ports: RawPortCongestion,
+        /// The same keys for single ports: `[{ switch = 1, port = 2, Threshold = 0 }]`; the switch by name and `device_port` as in `link_speeds`.
+        #[serde(default)]
+        port: Vec<RawOnePort>,
+        /// What is compared with the threshold: the fill of each queue; `"sum"`; `"sum-shared"`: the sum, with the threshold divided by the number of queues in use.
+        #[schemars(extend("default" = "any-queue"))]
+        #[schemars(with = "Option<Names<FillComparison>>")]
+        compare: Option<FillComparison>,
+        /// `"random"`: each eligible packet is marked with probability 1/(`Marking_Rate` + 1), drawn from the seed of the experiment; `"fixed"`: exactly `Marking_Rate` pass between two marks, which can lock onto the order in which flows take turns.
+        #[schemars(extend("default" = "random"))]
+        #[schemars(with = "Option<Names<Marking>>")]
+        marking: Option<Marking>,
+        /// `"cnp"`: a packet of its own; `"ack"`: BECN on the next ACK, which needs `fabric.acks`; `"ack-at-once"`: on an ACK that is sent at once, as Linux's driver `hfi1` does.
+        #[schemars(extend("default" = "cnp"))]
+        notification: Option<RawNotification>,
+        /// Whole length of a CNP.
+        #[schemars(extend("default" = "42B"))]
+        cnp: Option<Bytes>,
+        /// What is slowed down: the queue pair (source, destination, SL), or `"sl"`, the SL of the NIC.
+        #[schemars(extend("default" = "qp"))]
+        #[schemars(with = "Option<Names<FlowLevel>>")]
+        level: Option<FlowLevel>,
+        /// With `level = "sl"` an SL waits by its own index; `"link"`: the largest index of all SLs holds the whole NIC, as `hfi1` does.
+        #[schemars(extend("default" = "flow"))]
+        #[schemars(with = "Option<Names<SlScope>>")]
+        sl_scope: Option<SlScope>,
+        /// `"per-flow"`: a BECN starts the timer; `"per-sl"`: it runs freely, one per SL of a NIC.
+        #[schemars(extend("default" = "per-flow"))]
+        #[schemars(with = "Option<Names<TimerScope>>")]
+        timer: Option<TimerScope>,
+        /// `"at-expiry"`: a timer of a flow that runs is set anew only when it expires, as `hfi1` does; `"on-becn"`: each BECN sets it anew, too.
+        #[schemars(extend("default" = "at-expiry"))]
+        #[schemars(with = "Option<Names<TimerRestart>>")]
+        timer_restart: Option<TimerRestart>,
+        /// An increase beyond `CCTI_Limit` leads to it; `"skip"`: it is not applied, as in Intel's PSM library.
+        #[schemars(extend("default" = "saturate"))]
+        #[schemars(with = "Option<Names<CctiBound>>")]
+        ccti_bound: Option<CctiBound>,
+        /// The table's entries multiply the time of the packet just sent; `"max-packet"`: they multiply the time of the largest data packet of any SL, as `hfi1` does.
+        #[schemars(extend("default" = "packet"))]
+        #[schemars(with = "Option<Names<IrdBase>>")]
+        ird_base: Option<IrdBase>,
+        /// The congestion control table, below.
+        #[schemars(extend("default" = {"linear": "1/4"}))]
+        #[serde(rename = "CCT")]
+        cct: Option<RawCct>,
+        /// Largest index.
+        #[schemars(extend("default" = 127))]
+        #[serde(rename = "CCTI_Limit")]
+        ccti_limit: Option<u16>,
+        /// `CCTI_Increase`, `CCTI_Min`, `CCTI_Timer`, `Trigger_Threshold` of single SLs: `{ CL = { CCTI_Timer = 16 } }`.
+        #[serde(default)]
+        service_levels: BTreeMap<String, RawSlCongestion>,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawControlKind {
     None,
     Ib,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawMarker {
     None,
     PortVl,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawSourceControl {
     None,
     Cct,
 }
 
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawPortCongestion {
-    #[serde(rename = "Threshold")]
-    pub threshold: Option<u8>,
-    #[serde(rename = "Victim_Mask")]
-    pub victim_mask: Option<bool>,
-    #[serde(rename = "Packet_Size")]
-    pub packet_size: Option<u8>,
-    #[serde(rename = "Marking_Rate")]
-    pub marking_rate: Option<u16>,
-    #[serde(rename = "Credit_Mask")]
-    pub credit_mask: Option<bool>,
-    #[serde(rename = "CS_Threshold")]
-    pub cs_threshold: Option<u8>,
-    #[serde(rename = "CS_ReturnDelay")]
-    pub cs_return_delay: Option<RawReturnDelay>,
-}
-
-impl RawPortCongestion {
-    /// The settings of all ports.
-    pub fn general(raw: &RawCongestionControl) -> Self {
-        Self {
-            threshold: raw.threshold,
-            victim_mask: raw.victim_mask,
-            packet_size: raw.packet_size,
-            marking_rate: raw.marking_rate,
-            credit_mask: raw.credit_mask,
-            cs_threshold: raw.cs_threshold,
-            cs_return_delay: raw.cs_return_delay,
-        }
-    }
-
-    /// Each key, and whether it is given.
-    pub fn given(&self) -> [(&'static str, bool); 7] {
-        [
-            ("Threshold", self.threshold.is_some()),
-            ("Victim_Mask", self.victim_mask.is_some()),
-            ("Packet_Size", self.packet_size.is_some()),
-            ("Marking_Rate", self.marking_rate.is_some()),
-            ("Credit_Mask", self.credit_mask.is_some()),
-            ("CS_Threshold", self.cs_threshold.is_some()),
-            ("CS_ReturnDelay", self.cs_return_delay.is_some()),
-        ]
-    }
-}
-
-/// A port with settings of its own.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawOnePort {
-    pub switch: RawPlace,
-    pub port: Option<u32>,
-    pub device_port: Option<u32>,
-    #[serde(rename = "Threshold")]
-    pub threshold: Option<u8>,
-    #[serde(rename = "Victim_Mask")]
-    pub victim_mask: Option<bool>,
-    #[serde(rename = "Packet_Size")]
-    pub packet_size: Option<u8>,
-    #[serde(rename = "Marking_Rate")]
-    pub marking_rate: Option<u16>,
-    #[serde(rename = "Credit_Mask")]
-    pub credit_mask: Option<bool>,
-    #[serde(rename = "CS_Threshold")]
-    pub cs_threshold: Option<u8>,
-    #[serde(rename = "CS_ReturnDelay")]
-    pub cs_return_delay: Option<RawReturnDelay>,
-}
-
-impl RawOnePort {
-    pub fn settings(&self) -> RawPortCongestion {
-        RawPortCongestion {
-            threshold: self.threshold,
-            victim_mask: self.victim_mask,
-            packet_size: self.packet_size,
-            marking_rate: self.marking_rate,
-            credit_mask: self.credit_mask,
-            cs_threshold: self.cs_threshold,
-            cs_return_delay: self.cs_return_delay,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawNotification {
     Cnp,
     Ack,
     AckAtOnce,
-}
-
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawSlCongestion {
-    #[serde(rename = "CCTI_Increase")]
-    pub ccti_increase: Option<u8>,
-    #[serde(rename = "CCTI_Min")]
-    pub ccti_min: Option<u8>,
-    #[serde(rename = "CCTI_Timer")]
-    pub ccti_timer: Option<RawTimer>,
-    #[serde(rename = "Trigger_Threshold")]
-    pub trigger_threshold: Option<u8>,
-}
-
-impl RawSlCongestion {
-    /// The settings of all service levels.
-    pub fn general(raw: &RawCongestionControl) -> Self {
-        Self {
-            ccti_increase: raw.ccti_increase,
-            ccti_min: raw.ccti_min,
-            ccti_timer: raw.ccti_timer,
-            trigger_threshold: raw.trigger_threshold,
-        }
-    }
-
-    /// Each key, and whether it is given.
-    pub fn given(&self) -> [(&'static str, bool); 4] {
-        [
-            ("CCTI_Increase", self.ccti_increase.is_some()),
-            ("CCTI_Min", self.ccti_min.is_some()),
-            ("CCTI_Timer", self.ccti_timer.is_some()),
-            ("Trigger_Threshold", self.trigger_threshold.is_some()),
-        ]
-    }
 }
 
 /// A time, in picoseconds; written as such or in the specification's units.
@@ -219,27 +243,37 @@ pub(crate) struct RawTimer(pub u64);
 pub(crate) const TIMER_UNIT_PS: u64 = 1_024_000;
 
 /// The congestion control table, or how it is made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(inline, untagged)]
 pub(crate) enum RawCct {
     Entries(Vec<(u16, u8)>),
     Made(RawCctTable),
 }
 
-#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawCctTable {
+    /// Entry i is a delay of i times this; the multiplier is rounded to the nearest.
     pub linear: Option<Ratio>,
-    /// A linear table up to this delay.
+    /// A linear table with this delay of the largest data packet at `CCTI_Limit`.
     pub last: Option<Picoseconds>,
+    /// The multiplier of entry i is ⌊this · i²⌋, whatever the `shift`.
     pub quadratic: Option<Ratio>,
+    /// The factor from one entry to the next, from `first` on.
     pub exponential: Option<Ratio>,
+    /// The delay of entry 1 of an exponential table.
     pub first: Option<Ratio>,
+    /// A file with a line for each entry: multiplier and shift.
     pub file: Option<String>,
+    /// Number of entries.
+    #[schemars(extend("x-default" = "`CCTI_Limit` + 1, at least 128"))]
     pub entries: Option<u32>,
+    /// Shift of all entries.
+    #[schemars(extend("x-default" = "the largest with which an entry fits; 3 with `last`, 0 with `quadratic`"))]
     pub shift: Option<u8>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawControlPreset {
     Simula,
@@ -254,70 +288,55 @@ pub(crate) struct RawReturnDelay {
     pub multiplier: u16,
 }
 
-impl<'de> Deserialize<'de> for RawReturnDelay {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
-            type Value = RawReturnDelay;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a shift and a multiplier such as \"3:16\"")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawReturnDelay, E> {
-                let parts = text.split_once(':').and_then(|(shift, multiplier)| {
-                    Some(RawReturnDelay {
-                        shift: shift.trim().parse().ok()?,
-                        multiplier: multiplier.trim().parse().ok()?,
-                    })
-                });
-                parts.ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
-            }
-        }
-        deserializer.deserialize_any(Text)
+impl Forms for RawReturnDelay {
+    const EXPECTED: &'static str = "a shift and a multiplier such as \"3:16\"";
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        let parts = text.split_once(':').and_then(|(shift, multiplier)| {
+            Some(Self {
+                shift: shift.trim().parse().ok()?,
+                multiplier: multiplier.trim().parse().ok()?,
+            })
+        });
+        parts.ok_or_else(|| forms::unfit::<Self, E>(Unexpected::Str(text)))
     }
 }
 
-impl<'de> Deserialize<'de> for RawTimer {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl Visitor<'_> for Either {
-            type Value = RawTimer;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time such as \"32us\", or a number of units of 1.024 us up to 65535")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawTimer, E> {
-                let time: Picoseconds = text.parse().map_err(E::custom)?;
-                Ok(RawTimer(time.0))
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<RawTimer, E> {
-                let units = u16::try_from(value)
-                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(value), &self))?;
-                Ok(RawTimer(u64::from(units) * TIMER_UNIT_PS))
-            }
-        }
-        deserializer.deserialize_any(Either)
+read_forms! { RawReturnDelay }
+
+impl Forms for RawTimer {
+    const EXPECTED: &'static str =
+        "a time such as \"32us\", or a number of units of 1.024 us up to 65535";
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        let time: Picoseconds = text.parse().map_err(E::custom)?;
+        Ok(Self(time.0))
+    }
+
+    fn integer<E: Error>(value: i64) -> Result<Self, E> {
+        let units = forms::whole::<Self, u16, E>(value)?;
+        Ok(Self(u64::from(units) * TIMER_UNIT_PS))
     }
 }
 
-impl<'de> Deserialize<'de> for RawCct {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawCct;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "{ linear = \"1/4\" }, { exponential = 1.05, first = \"1/4\" }, \
-                     { file = \"cct.txt\" }, or a list of [multiplier, shift]",
-                )
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<RawCct, A::Error> {
-                let list = serde::de::value::SeqAccessDeserializer::new(list);
-                Vec::deserialize(list).map(RawCct::Entries)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawCct, A::Error> {
-                let table = serde::de::value::MapAccessDeserializer::new(map);
-                RawCctTable::deserialize(table).map(RawCct::Made)
-            }
-        }
-        deserializer.deserialize_any(Either)
+read_forms! { RawTimer }
+
+impl Forms for RawCct {
+    const EXPECTED: &'static str = "{ linear = \"1/4\" }, { exponential = 1.05, first = \"1/4\" }, \
+                                    { file = \"cct.txt\" }, or a list of [multiplier, shift]";
+
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        forms::elements(list).map(Self::Entries)
     }
+
+    fn table<'de, A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
+        forms::keys(map).map(Self::Made)
+    }
+}
+
+read_forms! { RawCct }
+
+form_schemas! {
+    RawReturnDelay: |_generator| json_schema!({ "type": "string", "pattern": r"^\s*\d+\s*:\s*\d+\s*$", "examples": ["3:16"] });
+    RawTimer: |generator| json_schema!({ "anyOf": [u16::json_schema(generator), Picoseconds::json_schema(generator)] });
 }

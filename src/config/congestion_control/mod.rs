@@ -6,8 +6,7 @@ pub(super) mod presets;
 
 use crate::config::congestion_control::cct::table;
 use crate::config::congestion_control::keys::{
-    RawCongestionControl, RawMarker, RawNotification, RawPortCongestion, RawSlCongestion,
-    RawSourceControl,
+    RawCongestionControl, RawMarker, RawNotification, RawPortCongestion, RawSourceControl,
 };
 use crate::config::congestion_control::presets::{CONGESTION, CongestionDefaults, published};
 use crate::config::document::Document;
@@ -96,7 +95,7 @@ fn ports(
     raw: &RawCongestionControl,
     d: &CongestionDefaults,
 ) -> Result<[PortCongestion; 2], ConfigError> {
-    let all = RawPortCongestion::general(raw);
+    let all = raw.ports();
     // Ranges first, under the key that was written.
     settings(&all, d.host_ports, "congestion_control")?;
     let side = |own: &RawPortCongestion, default, key| {
@@ -132,11 +131,11 @@ fn notification(
 
 fn timer_restart(raw: &RawCongestionControl) -> Result<TimerRestart, ConfigError> {
     match (raw.timer_restart.unwrap_or_default(), raw.timer) {
-        (TimerRestart::OnBecn, Some(TimerScope::PerSl)) => Err(ConfigError::new(
+        (TimerRestart::OnBecn, Some(TimerScope::PerSl)) => refused(
             "congestion_control.timer_restart",
             "the timer of a service level runs freely, no BECN restarts it; remove this key or \
              take `timer = \"per-flow\"`",
-        )),
+        ),
         (restart, _) => Ok(restart),
     }
 }
@@ -157,7 +156,7 @@ pub(crate) fn exceptions(
         let of_kind = marker.port(topology, at.switch, at.port);
         let own = settings(&one.settings(), of_kind, &key)?;
         if marker.exceptions.insert(at, own).is_some() {
-            return Err(ConfigError::new(key, "this port is listed twice; keep one"));
+            return refused(key, "this port is listed twice; keep one");
         }
     }
     Ok(())
@@ -170,32 +169,32 @@ fn settings(
 ) -> Result<PortCongestion, ConfigError> {
     let threshold = raw.threshold.unwrap_or(d.threshold);
     if threshold > MAX_THRESHOLD {
-        return Err(ConfigError::new(
+        return refused(
             format!("{key}.Threshold"),
             format!("a weight of {threshold}; it goes from 0 (never mark) to {MAX_THRESHOLD}"),
-        ));
+        );
     }
     let cs_threshold = raw.cs_threshold.unwrap_or(d.cs_threshold);
     if cs_threshold > MAX_THRESHOLD {
-        return Err(ConfigError::new(
+        return refused(
             format!("{key}.CS_Threshold"),
             format!(
                 "a weight of {cs_threshold}; it goes from 0 (never starved) to {MAX_THRESHOLD}"
             ),
-        ));
+        );
     }
     let delay = raw.cs_return_delay.map(|delay| CctEntry {
         multiplier: delay.multiplier,
         shift: delay.shift,
     });
     if let Some(CctEntry { multiplier, shift }) = delay.filter(|delay| !delay.is_valid()) {
-        return Err(ConfigError::new(
+        return refused(
             format!("{key}.CS_ReturnDelay"),
             format!(
                 "\"{shift}:{multiplier}\"; a shift goes to {MAX_CCT_SHIFT}, a multiplier to \
                  {MAX_CCT_MULTIPLIER}"
             ),
-        ));
+        );
     }
     Ok(PortCongestion {
         threshold,
@@ -217,14 +216,14 @@ fn service_levels(
     let names: Vec<&str> = levels.iter().map(|level| level.name.as_str()).collect();
     let mut given = raw.service_levels.keys();
     if let Some(unknown) = given.find(|name| !names.contains(&name.as_str())) {
-        return Err(ConfigError::new(
+        return refused(
             format!("congestion_control.service_levels.{unknown}"),
             format!(
                 "there is no service level {}{}",
                 quoted(unknown),
                 suggestion(unknown, &names)
             ),
-        ));
+        );
     }
     let limit = raw.ccti_limit.unwrap_or(d.ccti_limit);
     let level = |name: &&str| {
@@ -236,17 +235,17 @@ fn service_levels(
         let timer = own.ccti_timer.or(raw.ccti_timer);
         let timer = timer.map_or(d.ccti_timer_ps, |timer| timer.0);
         if timer == 0 {
-            return Err(ConfigError::new(
+            return refused(
                 key(own.ccti_timer.is_some(), "CCTI_Timer"),
                 "is 0; a rate that was lowered would never rise again",
-            ));
+            );
         }
         let ccti_min = own.ccti_min.or(raw.ccti_min).unwrap_or(d.ccti_min);
         if u16::from(ccti_min) > limit {
-            return Err(ConfigError::new(
+            return refused(
                 key(own.ccti_min.is_some(), "CCTI_Min"),
                 format!("{ccti_min} is above CCTI_Limit = {limit}"),
-            ));
+            );
         }
         let increase = own.ccti_increase.or(raw.ccti_increase);
         let trigger = own.trigger_threshold.or(raw.trigger_threshold);
@@ -288,7 +287,7 @@ pub(crate) fn unused(
         return refused(format!("{KEY}.cnp"), problem);
     }
     starvation(raw)?;
-    let general = RawPortCongestion::general(raw).given();
+    let general = raw.ports().given();
     let (hosts, switches) = (raw.host_ports.given(), raw.switch_ports.given());
     for (i, (name, given)) in general.into_iter().enumerate() {
         if given && hosts[i].1 && switches[i].1 {
@@ -299,11 +298,7 @@ pub(crate) fn unused(
     }
     let levels = &qos.service_levels;
     let own = |level: &str| raw.service_levels.get(level).map(|own| own.given());
-    for (i, (name, given)) in RawSlCongestion::general(raw)
-        .given()
-        .into_iter()
-        .enumerate()
-    {
+    for (i, (name, given)) in raw.levels().given().into_iter().enumerate() {
         let all = || {
             let mut levels = levels.iter();
             levels.all(|level| own(&level.name).is_some_and(|own| own[i].1))
@@ -318,7 +313,7 @@ pub(crate) fn unused(
 
 /// Settings of starved ports where no port can be starved.
 fn starvation(raw: &RawCongestionControl) -> Result<(), ConfigError> {
-    let general = RawPortCongestion::general(raw);
+    let general = raw.ports();
     let single = raw.port.iter().enumerate();
     let single = single.map(|(i, port)| (format!("port.{i}."), port.settings()));
     let tables: Vec<(String, RawPortCongestion)> = [

@@ -1,25 +1,28 @@
 //! Asks serde for the variants of an enum of structures, and for the fields of each variant.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::Error;
 use serde::de::{
-    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer,
-    VariantAccess, Visitor,
+    Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _,
+    IntoDeserializer, VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
+use std::borrow::Cow;
+use std::marker::PhantomData;
 
-type Names = &'static [&'static str];
+type NameList = &'static [&'static str];
 
 /// A kind by its name in the file, and the keys that it takes.
 pub(crate) struct Kind {
     pub name: &'static str,
-    pub keys: Names,
+    pub keys: NameList,
 }
 
 /// The kinds of `T`, an enum whose variants hold a structure each. The function takes them from
 /// the `Deserialize` of `T`, so no list of keys repeats the structures.
 pub(crate) fn kinds_of<'de, T: Deserialize<'de>>() -> Vec<Kind> {
     let names = |variant| {
-        let mut names: Names = &[];
+        let mut names: NameList = &[];
         // This gives no value: the probe takes the names and ends with an error.
         let _ = T::deserialize(Probe {
             variant,
@@ -34,11 +37,27 @@ pub(crate) fn kinds_of<'de, T: Deserialize<'de>>() -> Vec<Kind> {
     names(None).iter().map(keys).collect()
 }
 
+/// The schema of `T`, an enum that a file names by a text: it takes the names from the `Deserialize` of `T`.
+pub(crate) struct Names<T>(PhantomData<T>);
+
+impl<T: DeserializeOwned> JsonSchema for Names<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Names".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = kinds_of::<T>().iter().map(|kind| kind.name).collect();
+        json_schema!({ "type": "string", "enum": names })
+    }
+}
+
 /// Poses as a document, and notes the variants of an enum, or the fields of one of them, for
 /// which serde asks.
 struct Probe<'a> {
     variant: Option<&'static str>,
-    names: &'a mut Names,
+    names: &'a mut NameList,
 }
 
 fn done<T>() -> Result<T, Error> {
@@ -55,7 +74,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        fields: Names,
+        fields: NameList,
         _: V,
     ) -> Result<V::Value, Error> {
         *self.names = fields;
@@ -65,7 +84,7 @@ impl<'de> Deserializer<'de> for Probe<'_> {
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        variants: Names,
+        variants: NameList,
         visitor: V,
     ) -> Result<V::Value, Error> {
         if self.variant.is_some() {
@@ -106,7 +125,7 @@ impl<'de> VariantAccess<'de> for Probe<'_> {
         done()
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, fields: Names, _: V) -> Result<V::Value, Error> {
+    fn struct_variant<V: Visitor<'de>>(self, fields: NameList, _: V) -> Result<V::Value, Error> {
         *self.names = fields;
         done()
     }
@@ -135,8 +154,8 @@ mod tests {
     #[test]
     fn kinds_are_as_serde_reads_them() {
         let kinds = kinds_of::<Shape>();
-        let found: Vec<(&str, Names)> = kinds.iter().map(|k| (k.name, k.keys)).collect();
-        let expected: Vec<(&str, Names)> =
+        let found: Vec<(&str, NameList)> = kinds.iter().map(|k| (k.name, k.keys)).collect();
+        let expected: Vec<(&str, NameList)> =
             vec![("full-circle", &["radius"]), ("box", &["width", "height"])];
         assert_eq!(found, expected);
     }

@@ -2,13 +2,14 @@
 //! replace. Each value keeps the place where it was written, for error messages.
 
 pub(super) mod error;
+pub(super) mod forms;
 pub(super) mod kinds;
 pub(super) mod read;
 pub(super) mod tagged;
 pub(super) mod texts;
 pub(super) mod values;
 
-use crate::config::document::error::{ConfigError, SET, suggestion};
+use crate::config::document::error::{ConfigError, SET, refused, suggestion};
 use crate::config::document::tagged::{Tagged, explain_foreign_key, wrap_kinds};
 use crate::config::document::texts::Texts;
 use crate::config::document::values::{TypeName, child, value_at};
@@ -157,10 +158,7 @@ impl<'t> Document<'t> {
         let text = self.texts.text(index);
         let base = self.texts.base(index);
         let Some((path, value)) = text.split_once('=') else {
-            return Err(ConfigError::new(
-                SET,
-                format!("{} must have the form a.b=c", quoted(text)),
-            ));
+            return refused(SET, format!("{} must have the form a.b=c", quoted(text)));
         };
         let at = base + text.len() - value.trim_start().len();
         let value = value.trim();
@@ -243,10 +241,7 @@ fn set_in<'t>(
 ) -> Result<(), ConfigError> {
     let (first, rest) = match segments {
         [] | ["", ..] => {
-            return Err(ConfigError::new(
-                path,
-                "a key between dots is empty; write a.b=c",
-            ));
+            return refused(path, "a key between dots is empty; write a.b=c");
         }
         [first, rest @ ..] => (*first, rest),
     };
@@ -272,14 +267,14 @@ fn set_in<'t>(
         let count = array.len();
         let index = rest[0].parse::<usize>().ok().filter(|&i| i < count);
         let Some(index) = index else {
-            return Err(ConfigError::new(
+            return refused(
                 path,
                 format!(
                     "{} is a list of {count}: name an element by its index from 0, as in `{}.0`",
                     quoted(first),
                     cut(first)
                 ),
-            ));
+            );
         };
         if rest.len() == 1 {
             array.as_mut()[index] = value;
@@ -290,10 +285,10 @@ fn set_in<'t>(
     }
     match next {
         DeValue::Table(inner) => set_in(inner, rest, path, key, value),
-        other => Err(ConfigError::new(
+        other => refused(
             path,
             format!("{} is {}, not a table", quoted(first), other.type_name()),
-        )),
+        ),
     }
 }
 

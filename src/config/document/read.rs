@@ -1,6 +1,6 @@
 //! Reads text files.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
 use std::io::Read;
 use std::path::Path;
 
@@ -21,10 +21,10 @@ pub fn read(path: &Path) -> Result<String, ConfigError> {
         .take(MAX_FILE + 1);
     file.read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_FILE {
-        return Err(ConfigError::new(
+        return refused(
             "",
             format!("`{name}` is larger than {MAX_FILE} bytes; an experiment fits on a screen"),
-        ));
+        );
     }
     String::from_utf8(bytes).map_err(|e| {
         let good = e.utf8_error().valid_up_to();

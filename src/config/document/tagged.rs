@@ -5,7 +5,7 @@
 //! this module turns `{ kind = "voq", acks = "none" }` into `{ voq = { acks = "none" } }` before
 //! serde reads it. A key of another kind is then an unknown field.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
 use crate::config::document::kinds::Kind;
 use crate::config::document::values::{TypeName, value_at};
 use toml::Spanned;
@@ -53,7 +53,7 @@ pub(crate) fn wrap_kinds(tables: &[Tagged], root: &mut DeTable<'_>) -> Result<()
         };
         let DeValue::Table(table) = value else {
             let problem = format!("wrong type: {}, expected a table", value.type_name());
-            return Err(ConfigError::new(tagged.path, problem));
+            return refused(tagged.path, problem);
         };
         let wrapped = tagged.wrap(std::mem::take(table))?;
         *table = wrapped;
@@ -107,13 +107,13 @@ impl Tagged {
         let given = table.get("kind").map(Spanned::get_ref);
         if let Some(other) = given.filter(|value| !matches!(value, DeValue::String(_))) {
             let problem = format!("wrong type: {}, expected a text", other.type_name());
-            return Err(ConfigError::new(format!("{}.kind", self.path), problem));
+            return refused(format!("{}.kind", self.path), problem);
         }
         let Some(kind) = self.kind_of(&table).map(str::to_owned) else {
             let kinds = (self.kinds)();
             let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
             let problem = format!("`kind` is missing; add one of {}", names.join(", "));
-            return Err(ConfigError::new(self.path, problem));
+            return refused(self.path, problem);
         };
         let span = table.remove("kind").map_or(0..0, |kind| kind.span());
         let mut outer = DeTable::new();

@@ -1,16 +1,17 @@
 //! `[[fabric.failure]]` and the routings that lead around failures.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
 use crate::fabric::spec::Routing;
 use crate::fabric::topology::Topology;
 use crate::oblivious::{Failure, RoutingEngine};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Something that has failed.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawFailure {
-    /// As [`Failure::parse`] reads it.
+    /// A switch (`"s20"`), the link at a port (`"s4 port 7"`), all links between two switches (`"s4 - s17"`) or one of them (`"s4 - s17 #2"`), or a number to be drawn: `"random:3 links"`, `"random:1 switches"`.
     pub what: String,
 }
 
@@ -28,7 +29,7 @@ pub(crate) fn parse(raw: &[RawFailure], seed: Option<u64>) -> Result<Vec<Failure
     if seed.is_some() && !failures.iter().any(Failure::is_random) {
         let problem =
             "no failure is drawn at random; remove it, or add { what = \"random:1 links\" }";
-        return Err(ConfigError::new("fabric.failure_seed", problem));
+        return refused("fabric.failure_seed", problem);
     }
     Ok(failures)
 }
@@ -54,7 +55,7 @@ pub(crate) fn reroute(
         };
         let problem =
             format!("{problem}fabric.routing = \"min-hop\", \"updn\", \"ftree\" or \"dfsssp\"");
-        return Err(ConfigError::new("fabric.failure", problem));
+        return refused("fabric.failure", problem);
     };
     let rerouted = engine.tables_of(topology, failures, seed)?;
     routing.forwarding = Some(rerouted.tables);

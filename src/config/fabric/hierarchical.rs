@@ -1,6 +1,7 @@
 //! The hierarchical switch in an experiment file: its keys, its parameters and its schedulers.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::kinds::Names;
 use crate::config::fabric::keys::{of_kind, replace, with_common_keys};
 use crate::config::qos::keys::RawScheduler;
 use crate::config::qos::scheduler::{Scheduling, dtable, equal_weights, sbt};
@@ -11,16 +12,40 @@ use crate::units::{BufferPart, Bytes, Latency, Rate};
 
 with_common_keys! {
     of_kind HierarchicalKeys, RawHierarchical {
+        /// Rate of every link: one flit per tick, so a tick is `flit` / `link_rate`: 640 ps, or any fraction that is at least 1 ps (`"56Gb/s"` gives 8000/7 ps). The rates of the crossbars follow it; latencies do not.
+        #[schemars(extend("x-defaults" = {"opa-gen1": "12.5GB/s", "opa-400": "50GB/s"}))]
         link_rate: Rate,
+        /// The part of an allocation that waits for the transfer before it, at most the whole allocation ([validation.md](validation.md#the-gap-between-packets)).
+        #[schemars(extend("x-defaults" = {"opa-gen1": "0 ticks"}))]
         allocation_gap: Latency,
+        /// A buffer picks a packet that its target can take now; or `"blind"`: it picks the next packet, as the publications describe it ([model.md](model.md#6-allocation)).
+        #[schemars(extend("x-defaults" = {"opa-gen1": "informed"}))]
+        #[schemars(with = "Option<Names<VirtualAllocation>>")]
         virtual_allocation: VirtualAllocation,
+        /// Flits per tick through the MPort crossbar.
+        #[schemars(extend("x-defaults" = {"opa-gen1": 3}))]
         mport_speedup: u32,
+        /// Flits per tick through the central crossbar.
+        #[schemars(extend("x-defaults" = {"opa-gen1": 4}))]
         central_speedup: u32,
+        /// Each of the two central buffers per MPort.
+        #[schemars(extend("x-defaults" = {"opa-gen1": "64KiB", "opasim": "2KiB"}))]
         central_buffer: Bytes,
+        /// Credits reserved for each VL in NIC and port buffers; `packets` here are packets of the largest MTU.
+        #[schemars(extend("x-default" = "`\"4 packets\"`, or 1 where 4 do not fit; `opasim` `\"4 credits\"`"))]
         exclusive: BufferPart,
+        /// Most credits that a VL may hold there.
+        #[schemars(extend("x-defaults" = {"opa-gen1": "3/4", "opasim": "48 credits"}))]
         max: BufferPart,
+        /// Credits reserved for each queue of a central buffer; `packets` here are the largest packets on the queue's VL.
+        #[schemars(extend("x-defaults" = {"opa-gen1": "1 packets"}))]
         central_exclusive: BufferPart,
+        /// Most credits that such a queue may hold.
+        #[schemars(extend("x-default" = "as `max`"))]
         central_max: BufferPart,
+        /// A central buffer has a queue per VL and neighbour (the local NICs are one neighbour); or `"per-vl"`: per VL only, which may deadlock on a torus.
+        #[schemars(extend("x-defaults" = {"opa-gen1": "per-neighbour"}))]
+        #[schemars(with = "Option<Names<CentralQueues>>")]
         central_queues: CentralQueues,
     }
 }
@@ -28,30 +53,17 @@ with_common_keys! {
 impl RawHierarchical {
     /// Overrides the parameters by the keys that are given.
     pub(crate) fn resolve(&self, p: &mut HierarchicalParameters) {
-        let Self {
-            link_rate,
-            allocation_gap,
-            virtual_allocation,
-            mport_speedup,
-            central_speedup,
-            central_buffer,
-            exclusive,
-            max,
-            central_exclusive,
-            central_max,
-            central_queues,
-        } = self;
-        replace(&mut p.link_rate, link_rate.map(|rate| rate.0));
-        replace(&mut p.allocation_gap, *allocation_gap);
-        replace(&mut p.virtual_allocation, *virtual_allocation);
-        replace(&mut p.mport_speedup, *mport_speedup);
-        replace(&mut p.central_speedup, *central_speedup);
-        replace(&mut p.central_buffer, central_buffer.map(|b| b.0));
-        replace(&mut p.exclusive, exclusive.map(|space| [space; 2]));
-        replace(&mut p.max, *max);
-        replace(&mut p.central_exclusive, *central_exclusive);
-        p.central_max = central_max.or(p.central_max);
-        replace(&mut p.central_queues, *central_queues);
+        replace(&mut p.link_rate, self.link_rate.map(|rate| rate.0));
+        replace(&mut p.allocation_gap, self.allocation_gap);
+        replace(&mut p.virtual_allocation, self.virtual_allocation);
+        replace(&mut p.mport_speedup, self.mport_speedup);
+        replace(&mut p.central_speedup, self.central_speedup);
+        replace(&mut p.central_buffer, self.central_buffer.map(|b| b.0));
+        replace(&mut p.exclusive, self.exclusive.map(|space| [space; 2]));
+        replace(&mut p.max, self.max);
+        replace(&mut p.central_exclusive, self.central_exclusive);
+        p.central_max = self.central_max.or(p.central_max);
+        replace(&mut p.central_queues, self.central_queues);
     }
 }
 
@@ -64,11 +76,11 @@ pub(crate) fn schedule(
     let mut table = None;
     p.scheduler = match wanted.unwrap_or(by.usual) {
         RawScheduler::IbVlarb => {
-            return Err(ConfigError::new(
+            return refused(
                 "qos.scheduler",
                 "\"ib-vlarb\" belongs to the \"voq\" kind of switch (fabric.kind); the \
                  \"hierarchical\" one takes rr, rr-vl, sbt or dtable",
-            ));
+            );
         }
         RawScheduler::RrVl => Scheduler::RrVl,
         RawScheduler::Rr => equal_weights(by.levels().len()),

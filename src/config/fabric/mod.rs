@@ -10,6 +10,8 @@ pub(super) mod topology;
 pub(super) mod voq;
 
 use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::forms::given;
+use crate::config::document::kinds::kinds_of;
 use crate::config::fabric::hierarchical::{HierarchicalKeys, RawHierarchical};
 use crate::config::fabric::keys::{FabricKeys, FabricPreset, replace};
 use crate::config::fabric::topology::RawTopology;
@@ -23,9 +25,11 @@ use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::switch::Switch;
 use crate::fabric::switch::voq::PortStandard;
 use crate::fabric::topology::Topology;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// The keys that only one kind of switch has.
 #[derive(Debug)]
@@ -37,11 +41,15 @@ pub(crate) enum RawKind {
 }
 
 /// `tagged` has turned the `kind` into the name of a variant.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(tag = "kind")]
 enum Tagged {
+    /// The switch of Omni-Path, of MPorts around a central crossbar.
     Hierarchical(HierarchicalKeys),
+    /// The switch of InfiniBand, with input buffers and a crossbar.
     Voq(VoqKeys),
+    /// A switch with a FIFO for each of up to 31 VLs, without output buffers and speed-up. It has the keys of `"voq"`.
     InputQueued(VoqKeys),
 }
 
@@ -55,6 +63,43 @@ impl<'de> Deserialize<'de> for RawFabric {
             Tagged::Voq(all) => FabricKeys::from(all).map_kind(RawKind::Voq),
             Tagged::InputQueued(all) => FabricKeys::from(all).map_kind(RawKind::InputQueued),
         })
+    }
+}
+
+impl JsonSchema for RawFabric {
+    fn schema_name() -> Cow<'static, str> {
+        "Fabric".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Tagged::json_schema(generator);
+        let kinds = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+        kinds.into_iter().flatten().for_each(of_presets);
+        schema
+    }
+}
+
+/// Completes the schema of a kind of switch: without a `kind` the preset decides, which must be of that kind, and some
+/// defaults are the preset's.
+fn of_presets(kind: &mut Value) {
+    let name = kind["properties"]["kind"]["const"].clone();
+    let name = name.as_str().unwrap_or_default();
+    let mut presets: Vec<&str> = kinds_of::<FabricPreset>().iter().map(|p| p.name).collect();
+    presets.retain(|preset| default_kind(Some(preset)) == name);
+    kind["properties"]["preset"]["enum"] = json!(presets);
+    if default_kind(None) == name {
+        kind["properties"]["kind"]["default"] = json!(name);
+        kind["required"] = json!([]);
+    } else {
+        kind["required"] = json!([]);
+        kind["anyOf"] = json!([{ "required": ["kind"] }, { "required": ["preset"] }]);
+    }
+    let keys = kind["properties"].as_object_mut().into_iter().flatten();
+    for (_, key) in keys {
+        if let Some(Value::Object(defaults)) = key.get_mut("x-defaults") {
+            defaults.retain(|preset, _| presets.contains(&preset.as_str()));
+            let usual = defaults.values().next().cloned();
+            key["default"] = usual.unwrap_or_default();
+        }
     }
 }
 
@@ -137,11 +182,11 @@ pub(crate) fn defaults(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
         _ => false,
     };
     if !fits {
-        return Err(ConfigError::new(
+        return refused(
             "fabric.kind",
             "the preset has switches of another kind; \"opa-gen1\", \"opa-400\" and \"opasim\" are \
              \"hierarchical\", those that begin with \"ib-\" are \"voq\", \"sauron\" is \"input-queued\"",
-        ));
+        );
     }
     Ok(defaults)
 }
@@ -279,12 +324,7 @@ pub(crate) fn unused(raw: &RawFabric) -> Result<(), ConfigError> {
         return refused("fabric.trunk_selection", problem);
     }
     if raw.forwarding.is_some() {
-        let decided = [
-            ("routing", raw.routing.is_some()),
-            ("ring_tie", raw.ring_tie.is_some()),
-            ("trunk_selection", raw.trunk_selection.is_some()),
-        ];
-        if let Some((key, _)) = decided.iter().find(|(_, given)| *given) {
+        if let Some(key) = given!(raw, routing, ring_tie, trunk_selection).next() {
             let problem = "the forwarding tables (fabric.forwarding) name every port and win; \
                            remove one of the two";
             return refused(format!("fabric.{key}"), problem);
@@ -294,11 +334,7 @@ pub(crate) fn unused(raw: &RawFabric) -> Result<(), ConfigError> {
         .routing
         .is_some_and(|routing| routing.engine().is_some())
     {
-        let decided = [
-            ("ring_tie", raw.ring_tie.is_some()),
-            ("trunk_selection", raw.trunk_selection.is_some()),
-        ];
-        if let Some((key, _)) = decided.iter().find(|(_, given)| *given) {
+        if let Some(key) = given!(raw, ring_tie, trunk_selection).next() {
             let problem =
                 "this routing (fabric.routing) names every port and wins; remove one of the two";
             return refused(format!("fabric.{key}"), problem);

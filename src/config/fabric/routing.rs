@@ -1,6 +1,6 @@
 //! The routing keys of `[fabric]`: reads them and checks them against the topology.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
 use crate::config::document::values::value_at;
 use crate::config::fabric::keys::{FabricKeys, RawPaths, RawRouting};
 use crate::config::fabric::topology::RawTopology;
@@ -42,33 +42,25 @@ pub(crate) fn routing(
     topology: &RawTopology,
     seed: u64,
 ) -> Result<Chosen, ConfigError> {
-    use RawTopology::{
-        Dragonfly, FatTree, Graph, Hyperx, Ibnetdiscover, KAryNTree, Kns, Megafly, Mesh, Single,
-        SlimFly, Torus, Xgft,
-    };
-    let default = match topology {
-        Torus(_) | Mesh(_) | Hyperx(_) => RawRouting::Dor,
-        Kns(_) => RawRouting::HybridDor,
-        Single(_) | KAryNTree(_) => RawRouting::Destro,
-        Xgft(_) | FatTree(_) => RawRouting::DModK,
-        Dragonfly(_) | SlimFly(_) | Megafly(_) => RawRouting::Minimal,
-        Graph(_) | Ibnetdiscover(_) => RawRouting::MinHop,
-    };
-    let routing = raw.routing.unwrap_or(default);
+    let (_, own) = family(topology);
+    let routing = raw.routing.unwrap_or(own[0]);
     if let Some(problem) = misfit(routing, topology) {
-        return Err(ConfigError::new("fabric.routing", problem));
+        return refused("fabric.routing", problem);
     }
     let fails = raw
         .failure
         .as_ref()
         .is_some_and(|failures| !failures.is_empty());
     // A graph has minimal hops of its own, as long as nothing fails.
-    let is_graph = matches!(topology, Graph(_) | Ibnetdiscover(_));
+    let is_graph = matches!(
+        topology,
+        RawTopology::Graph(_) | RawTopology::Ibnetdiscover(_)
+    );
     let own = routing == RawRouting::MinHop && is_graph && (!fails || raw.forwarding.is_some());
     let engine = routing.engine().filter(|_| !own);
     let name = match (topology, engine) {
         (_, Some(engine)) => engine.name(),
-        (Single(_), None) => "direct",
+        (RawTopology::Single(_), None) => "direct",
         (_, None) => routing.name(),
     };
     Ok(Chosen {
@@ -94,7 +86,7 @@ fn settings(
     if up_ports == UpPorts::LeastQueued && !has_up_ports {
         let problem = "only trees (kinds \"k-ary-n-tree\", \"xgft\" and \"fat-tree\", and the lines of a \"kns\" with s > 1) \
                        have up-ports; remove it";
-        return Err(ConfigError::new("fabric.up_ports", problem));
+        return refused("fabric.up_ports", problem);
     }
     Ok(Routing {
         ring_tie: raw.ring_tie.unwrap_or(own.ring_tie),
@@ -116,7 +108,7 @@ fn paths(
         if raw.paths_intermediate.is_some() {
             let problem =
                 "minimal paths lead over no other NIC or group; remove it, or set fabric.paths";
-            return Err(ConfigError::new("fabric.paths_intermediate", problem));
+            return refused("fabric.paths_intermediate", problem);
         }
         return Ok(Paths::Minimal);
     };
@@ -126,7 +118,7 @@ fn paths(
     });
     if intermediate == Intermediate::Group && !has_groups {
         let problem = "only a dragonfly has groups to lead packets over; take \"nic\" or remove it";
-        return Err(ConfigError::new("fabric.paths_intermediate", problem));
+        return refused("fabric.paths_intermediate", problem);
     }
     Ok(Paths::Detours(Detours {
         rule,
@@ -157,54 +149,79 @@ pub(crate) fn bias(
         }
         _ => {
             let problem = "only \"ugal-l\", \"ugal-g\" and \"par\" compare queues; remove it, or set fabric.paths";
-            Err(ConfigError::new(KEY, problem))
+            refused(KEY, problem)
         }
     }
 }
 
-/// Why the topology does not take this routing.
-fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<&'static str> {
-    use RawTopology::{
-        Dragonfly, FatTree, Graph, Hyperx, Ibnetdiscover, KAryNTree, Kns, Megafly, Mesh, Single,
-        SlimFly, Torus, Xgft,
-    };
-    let trees = matches!(routing, RawRouting::Destro | RawRouting::DModK);
+/// The name that messages have for the topologies of a family, and their own routings, the default first.
+fn family(topology: &RawTopology) -> (&'static str, &'static [RawRouting]) {
+    use RawRouting::{DModK, Destro, Dor, HybridDor, MinHop, Minimal};
     match topology {
-        // A tree of one switch, for whoever takes a tree down to it.
-        Single(_) if !trees => Some("a single switch leaves nothing to route; remove the key"),
-        _ if routing.engine().is_some() => None,
-        Kns(_) if matches!(routing, RawRouting::Dor | RawRouting::HybridDor) => None,
-        Kns(_) => {
-            Some("a kns takes \"hybrid-dor\" (also \"dor\"), \"min-hop\", \"updn\" or \"dfsssp\"")
-        }
-        _ if routing == RawRouting::HybridDor => {
-            Some("\"hybrid-dor\" routes kns; remove it, the topology has a routing of its own")
-        }
-        Torus(_) | Mesh(_) if trees => {
-            Some("\"destro\" and \"d-mod-k\" route trees; a torus or mesh takes \"dor\"")
-        }
-        Hyperx(_) if routing != RawRouting::Dor => {
-            Some("a hyperx takes \"dor\", \"min-hop\", \"updn\" or \"dfsssp\"")
-        }
-        KAryNTree(_) | Xgft(_) | FatTree(_) if routing == RawRouting::Dor => Some(
-            "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")",
-        ),
-        Dragonfly(_) if routing != RawRouting::Minimal => {
-            Some("a dragonfly takes \"minimal\", \"min-hop\", \"updn\" or \"dfsssp\"")
-        }
-        SlimFly(_) | Megafly(_) if routing != RawRouting::Minimal => {
-            Some("a slim fly or megafly takes \"minimal\", \"min-hop\", \"updn\" or \"dfsssp\"")
-        }
-        Graph(_) | Ibnetdiscover(_) => Some(
-            "a graph takes \"min-hop\", \"updn\", \"ftree\" or \"dfsssp\", or forwarding tables (fabric.forwarding)",
-        ),
-        Torus(_) | Mesh(_) | KAryNTree(_) | Xgft(_) | FatTree(_)
-            if routing == RawRouting::Minimal =>
-        {
-            Some(
-                "\"minimal\" routes dragonflies, slim flies and megaflies; remove it, the topology has a routing of its own",
-            )
-        }
-        _ => None,
+        RawTopology::Single(_) => ("a single switch", &[Destro, DModK]),
+        RawTopology::Torus(_) | RawTopology::Mesh(_) => ("a torus or mesh", &[Dor]),
+        RawTopology::Hyperx(_) => ("a hyperx", &[Dor]),
+        RawTopology::Kns(_) => ("a kns", &[HybridDor, Dor]),
+        RawTopology::KAryNTree(_) => ("a tree", &[Destro, DModK]),
+        RawTopology::Xgft(_) | RawTopology::FatTree(_) => ("a tree", &[DModK, Destro]),
+        RawTopology::Dragonfly(_) => ("a dragonfly", &[Minimal]),
+        RawTopology::SlimFly(_) | RawTopology::Megafly(_) => ("a slim fly or megafly", &[Minimal]),
+        RawTopology::Graph(_) | RawTopology::Ibnetdiscover(_) => ("a graph", &[MinHop]),
     }
+}
+
+/// Why the topology does not take this routing.
+fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<String> {
+    use RawRouting::{DModK, Destro, Dor, HybridDor, Minimal};
+    let (name, own) = family(topology);
+    // A tree may be taken down to one switch.
+    let is_single = matches!(topology, RawTopology::Single(_));
+    if own.contains(&routing) || (routing.engine().is_some() && !is_single) {
+        return None;
+    }
+    let elsewhere = |families: &str| {
+        let name = routing.name();
+        format!("\"{name}\" routes {families}; remove it, the topology has a routing of its own")
+    };
+    Some(match (own, routing) {
+        _ if is_single => "a single switch leaves nothing to route; remove the key".to_owned(),
+        ([first, ..], HybridDor) if *first != HybridDor => elsewhere("kns"),
+        ([Destro, DModK] | [DModK, Destro], Dor) => {
+            "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")"
+                .into()
+        }
+        ([Destro, DModK] | [DModK, Destro], _) => elsewhere(MINIMAL),
+        _ if matches!(topology, RawTopology::Torus(_) | RawTopology::Mesh(_)) => match routing {
+            Minimal => elsewhere(MINIMAL),
+            _ => format!("\"destro\" and \"d-mod-k\" route trees; {name} takes \"dor\""),
+        },
+        _ => takes(name, own),
+    })
+}
+
+/// The topologies with a minimal routing of their own.
+const MINIMAL: &str = "dragonflies, slim flies and megaflies";
+
+/// The routings that a family takes: its own, and the engines that route any topology. Up and down a fat tree leads nowhere
+/// in most families.
+fn takes(name: &str, own: &[RawRouting]) -> String {
+    use RawRouting::{Dfsssp, Ftree, MinHop, Updn};
+    let is_graph = own.contains(&MinHop);
+    let mut names: Vec<String> = Vec::new();
+    for routing in own[..1].iter().chain(&[MinHop, Updn, Ftree, Dfsssp]) {
+        let quoted = format!("\"{}\"", routing.name());
+        if !names.contains(&quoted) && (*routing != Ftree || is_graph) {
+            names.push(quoted);
+        }
+    }
+    if let Some(same) = own.get(1) {
+        names[0] += &format!(" (also \"{}\")", same.name());
+    }
+    let last = names.pop().unwrap_or_default();
+    let tables = if is_graph {
+        ", or forwarding tables (fabric.forwarding)"
+    } else {
+        ""
+    };
+    format!("{name} takes {} or {last}{tables}", names.join(", "))
 }

@@ -1,19 +1,21 @@
 //! The tables of `[fabric]`, SL to VL and forwarding: as written, and resolved.
 
 use crate::config::document::error::ConfigError;
+use crate::config::document::forms::{self, Forms, form_schemas, read_forms};
 use crate::config::import::Imported;
 use crate::config::place::RawPlace;
 use crate::fabric::ids::PortId;
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
 use crate::fabric::topology::Topology;
+use schemars::{JsonSchema, json_schema};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error, MapAccess, SeqAccess};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 
 /// Output ports by switch and NIC, or a file that `opensm` wrote.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(inline, untagged)]
 pub(crate) enum RawForwarding {
     Ports(Vec<Vec<u16>>),
     File(String),
@@ -49,31 +51,40 @@ impl RawSl2Vl {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawSl2VlTables {
+    /// The VL of SL 0, 1, … everywhere else.
     pub default: Vec<u8>,
+    /// Tables of single NICs.
     #[serde(default)]
     pub hca: Vec<RawHcaTable>,
+    /// Tables of single ports of switches.
     #[serde(default)]
     pub port: Vec<RawPortTable>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawHcaTable {
+    /// The NIC.
     pub hca: RawPlace,
+    /// The VL of SL 0, 1, …
     pub vls: Vec<u8>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPortTable {
+    /// The switch.
     pub switch: RawPlace,
+    /// The port by which packets come.
     #[serde(rename = "in")]
     pub input: u32,
+    /// The port by which they leave.
     #[serde(rename = "out")]
     pub output: u32,
+    /// The VL of SL 0, 1, …
     pub vls: Vec<u8>,
 }
 
@@ -162,50 +173,47 @@ pub(crate) fn forwarding(
     }
 }
 
-impl<'de> Deserialize<'de> for RawForwarding {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawForwarding;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a file, or a list of ports per switch: [[0, 1, 4], [2, 0, 1]]")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawForwarding, E> {
-                Ok(RawForwarding::File(text.to_owned()))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<RawForwarding, A::Error> {
-                let list = serde::de::value::SeqAccessDeserializer::new(list);
-                Vec::deserialize(list).map(RawForwarding::Ports)
-            }
-        }
-        deserializer.deserialize_any(Either)
+impl Forms for RawForwarding {
+    const EXPECTED: &'static str = "a file, or a list of ports per switch: [[0, 1, 4], [2, 0, 1]]";
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        Ok(Self::File(text.to_owned()))
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        forms::elements(list).map(Self::Ports)
     }
 }
 
-impl<'de> Deserialize<'de> for RawSl2Vl {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawSl2Vl;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list of VLs, { default = [0, 1], hca = [], port = [] }, or a file")
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawSl2Vl, E> {
-                Ok(RawSl2Vl::File(text.to_owned()))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<RawSl2Vl, A::Error> {
-                let list = serde::de::value::SeqAccessDeserializer::new(list);
-                Ok(RawSl2Vl::Tables(RawSl2VlTables {
-                    default: Vec::deserialize(list)?,
-                    hca: Vec::new(),
-                    port: Vec::new(),
-                }))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawSl2Vl, A::Error> {
-                let table = serde::de::value::MapAccessDeserializer::new(map);
-                RawSl2VlTables::deserialize(table).map(RawSl2Vl::Tables)
-            }
-        }
-        deserializer.deserialize_any(Either)
+read_forms! { RawForwarding }
+
+impl Forms for RawSl2Vl {
+    const EXPECTED: &'static str =
+        "a list of VLs, { default = [0, 1], hca = [], port = [] }, or a file";
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        Ok(Self::File(text.to_owned()))
     }
+
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Ok(Self::Tables(RawSl2VlTables {
+            default: forms::elements(list)?,
+            hca: Vec::new(),
+            port: Vec::new(),
+        }))
+    }
+
+    fn table<'de, A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
+        forms::keys(map).map(Self::Tables)
+    }
+}
+
+read_forms! { RawSl2Vl }
+
+form_schemas! {
+    RawSl2Vl: |generator| json_schema!({ "anyOf": [
+            generator.subschema_for::<Vec<u8>>(),
+            generator.subschema_for::<RawSl2VlTables>(),
+            generator.subschema_for::<String>(),
+        ] });
 }

@@ -1,6 +1,8 @@
 //! The InfiniBand switch and its NICs in an experiment file: their keys, parameters and arbiters.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::forms::{Forms, form_schemas, given, read_forms};
+use crate::config::document::kinds::Names;
 use crate::config::fabric::keys::{of_kind, replace, with_common_keys};
 use crate::config::fabric::topology::RawTopology;
 use crate::config::fabric::topology::graphs::{RawGraph, RawNics};
@@ -17,21 +19,25 @@ use crate::fabric::switch::voq::{Acks, AllocationRule, InputQueues, VlArb, VlWei
 use crate::fabric::topology::{Peer, Topology};
 use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
 use flitwise_formats::quote::quoted;
+use schemars::{JsonSchema, json_schema};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
+use serde::de::{Error, IntoDeserializer};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// Data rate of a link in bit/s, by name or as a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct RawSpeed(Ratio);
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawLinkSpeed {
+    /// The switch at one end.
     switch: RawPlace,
+    /// Its port, which counts from 0.
     port: Option<u32>,
+    /// Its port as on the device, where ports count from 1.
     device_port: Option<u32>,
+    /// Data rate of the link.
     speed: RawSpeed,
 }
 
@@ -41,93 +47,62 @@ struct RawHcaRate(AdapterRate);
 
 with_common_keys! {
     of_kind VoqKeys, RawVoq {
+        /// Data rate of links between switches: SDR, DDR, QDR, FDR10, FDR, EDR, HDR or NDR with x1, x2, x4 (the default), x8 or x12; or any rate.
+        #[schemars(extend("x-defaults" = {"ib-qdr-648": "QDR x4", "ib-ddr-testbed": "34634179687.5b/s", "sauron": "96Gb/s"}))]
         link_speed: RawSpeed,
+        /// Data rate of links to NICs; a fabric of one switch has no others, so change both keys together.
+        #[schemars(extend("x-defaults" = {"ib-qdr-648": "QDR x4", "ib-ddr-testbed": "DDR x4", "sauron": "96Gb/s"}))]
         host_link_speed: RawSpeed,
+        /// Links of another speed: `[{ switch = 0, port = 3, speed = "SDR x4" }]` names either end; with an `ibnetdiscover` topology also `{ switch = "L003", device_port = 4, … }`.
         link_speeds: Vec<RawLinkSpeed>,
+        /// Length of a tick, at most the time of a flit on the fastest link; latencies are rounded up to ticks.
+        #[schemars(extend("x-default" = "an eighth of a flit on the fastest link: 2 ns with QDR"))]
         tick: Picoseconds,
+        /// Rate of the crossbar, from an input to an output buffer, over the rate of the fastest link.
+        #[schemars(extend("x-defaults" = {"ib-qdr-648": 2, "sauron": 1}))]
         crossbar_speedup: u32,
+        /// Which pointers of the crossbar's arbiters move: `"islip"`, those of accepted grants; `"round-robin"`, those of all grants.
+        #[schemars(extend("x-defaults" = {"ib-qdr-648": "islip", "sauron": "islip"}))]
+        #[schemars(with = "Option<Names<AllocationRule>>")]
         allocator: AllocationRule,
+        /// Rounds of grants and acceptances in a tick.
+        #[schemars(extend("x-defaults" = {"ib-qdr-648": 1, "sauron": 1}))]
         allocator_iterations: u32,
+        /// How an input buffer organises the packets of a VL, whatever the `vl_policy`: `"virtual-output"`, `"fifo"`, `"per-flow"` or `"isolating"`.
+        ///
+        /// `"virtual-output"`: in virtual output queues, so that packets for different out-ports do not block each other. `"fifo"`: in one FIFO, whose head blocks the packets behind it ([model-infiniband.md](model-infiniband.md#2-parts)). `"per-flow"`: in a FIFO for each destination, each with the credits of a whole VL. `"isolating"`: in one FIFO, beside which flows that block it get queues of their own ([queueing.md](queueing.md#against-hot-flows)).
+        #[schemars(extend("x-defaults" = {"ib-qdr-648": "virtual-output", "sauron": "fifo"}))]
+        #[schemars(with = "Option<Names<InputQueues>>")]
         input_queues: InputQueues,
+        /// With `input_queues = "isolating"`: queues for hot flows of each input buffer and VL, at most 64.
+        #[schemars(extend("x-default" = "4"))]
         isolation_queues: u32,
+        /// How much of the VL the normal FIFO holds when the flow of its head is isolated: part of the VL, or credits, packets or bytes.
+        #[schemars(extend("x-default" = "`\"1/4\"`"))]
         isolation_detect: BufferPart,
+        /// How much a queue for a hot flow holds when the sender is told to stop the flow.
+        #[schemars(extend("x-default" = "`\"3/16\"`"))]
         isolation_stop: BufferPart,
+        /// How much such a queue holds when the flow may go on.
+        #[schemars(extend("x-default" = "`\"1/8\"`"))]
         isolation_go: BufferPart,
+        /// Instead of equal parts of `input_buffer`, the sizes for VL 0, 1, …: `["8 packets", "4KiB"]`.
         input_buffer_vls: Vec<BufferPart>,
+        /// The same for `nic_sink`.
         nic_sink_vls: Vec<BufferPart>,
+        /// What the host can send: a rate of payload in packets of the largest MTU, or flits per cycle, headers included, such as `"2/5"`.
+        #[schemars(extend("x-defaults" = {"ib-qdr-648": "unlimited", "ib-ddr-testbed": "13.1Gb/s", "sauron": "unlimited"}))]
         hca_send_rate: RawHcaRate,
+        /// What the host can take.
+        #[schemars(extend("x-defaults" = {"ib-qdr-648": "unlimited", "ib-ddr-testbed": "13.1Gb/s", "sauron": "unlimited"}))]
         hca_sink_rate: RawHcaRate,
+        /// `"per-packet"` or `"per-message"`: acknowledgements of a reliable connection.
+        #[schemars(extend("x-defaults" = {"ib-qdr-648": "none", "ib-ddr-testbed": "per-message", "sauron": "none"}))]
+        #[schemars(with = "Option<Names<Acks>>")]
         acks: Acks,
+        /// Whole length of an ACK.
+        #[schemars(extend("x-default" = "`\"30B\"`"))]
         ack: Bytes,
-    }
-}
-
-impl<'de> Deserialize<'de> for RawSpeed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        const HELP: &str = "a link speed such as \"QDR x4\", or a rate such as \"34.2Gb/s\"";
-        impl Visitor<'_> for Text {
-            type Value = RawSpeed;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(HELP)
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawSpeed, E> {
-                if !Rate::names_unit(text) {
-                    let speed: LinkSpeed = text.parse().map_err(E::custom)?;
-                    return Ok(RawSpeed(speed.bits_per_second()));
-                }
-                let rate: Rate = text.parse().map_err(E::custom)?;
-                let bits = rate.0.checked_mul(Ratio::whole(8));
-                bits.filter(|bits| !bits.is_zero())
-                    .map(RawSpeed)
-                    .ok_or_else(|| {
-                        E::custom(format!(
-                            "{} is no rate of a link; write {HELP}",
-                            quoted(text)
-                        ))
-                    })
-            }
-        }
-        deserializer.deserialize_any(Text)
-    }
-}
-
-impl<'de> Deserialize<'de> for RawHcaRate {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl Visitor<'_> for Either {
-            type Value = RawHcaRate;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "a rate of payload such as \"13.1Gb/s\", flits per tick such as \"2/5\", or \
-                     \"unlimited\"",
-                )
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawHcaRate, E> {
-                match text.trim() {
-                    "unlimited" => Ok(RawHcaRate(AdapterRate::Unlimited)),
-                    text if Rate::names_unit(text) => {
-                        let rate = text.parse().map_err(E::custom)?;
-                        Ok(RawHcaRate(AdapterRate::Payload(rate)))
-                    }
-                    text if text.starts_with(|c: char| c.is_ascii_digit()) => {
-                        let flits = text.parse().map_err(E::custom)?;
-                        Ok(RawHcaRate(AdapterRate::Flits(flits)))
-                    }
-                    text => Err(E::unknown_variant(text, &["unlimited"])),
-                }
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<RawHcaRate, E> {
-                flits(serde::de::IntoDeserializer::into_deserializer(value))
-            }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<RawHcaRate, E> {
-                flits(serde::de::IntoDeserializer::into_deserializer(value))
-            }
-        }
-        fn flits<'de, D: Deserializer<'de>>(value: D) -> Result<RawHcaRate, D::Error> {
-            Ratio::deserialize(value).map(|flits| RawHcaRate(AdapterRate::Flits(flits)))
-        }
-        deserializer.deserialize_any(Either)
     }
 }
 
@@ -138,47 +113,27 @@ impl RawVoq {
         p: &mut VoqParameters,
         topology: &Topology,
     ) -> Result<(), ConfigError> {
-        let Self {
-            link_speed,
-            host_link_speed,
-            link_speeds,
-            tick,
-            crossbar_speedup,
-            allocator,
-            allocator_iterations,
-            input_queues,
-            isolation_queues,
-            isolation_detect,
-            isolation_stop,
-            isolation_go,
-            input_buffer_vls,
-            nic_sink_vls,
-            hca_send_rate,
-            hca_sink_rate,
-            acks,
-            ack,
-        } = self;
-        replace(&mut p.switch_speed, link_speed.map(|speed| speed.0));
-        replace(&mut p.host_speed, host_link_speed.map(|speed| speed.0));
-        if let Some(list) = link_speeds {
+        replace(&mut p.switch_speed, self.link_speed.map(|speed| speed.0));
+        replace(&mut p.host_speed, self.host_link_speed.map(|speed| speed.0));
+        if let Some(list) = &self.link_speeds {
             p.link_speeds = speeds_of_links(list, topology)?;
         }
-        p.tick = tick.or(p.tick);
-        replace(&mut p.crossbar_speedup, *crossbar_speedup);
-        replace(&mut p.allocator.rule, *allocator);
-        replace(&mut p.allocator.iterations, *allocator_iterations);
-        replace(&mut p.input_queues, *input_queues);
-        replace(&mut p.isolation.queues, *isolation_queues);
-        replace(&mut p.isolation.detect, *isolation_detect);
-        replace(&mut p.isolation.stop, *isolation_stop);
-        replace(&mut p.isolation.go, *isolation_go);
+        p.tick = self.tick.or(p.tick);
+        replace(&mut p.crossbar_speedup, self.crossbar_speedup);
+        replace(&mut p.allocator.rule, self.allocator);
+        replace(&mut p.allocator.iterations, self.allocator_iterations);
+        replace(&mut p.input_queues, self.input_queues);
+        replace(&mut p.isolation.queues, self.isolation_queues);
+        replace(&mut p.isolation.detect, self.isolation_detect);
+        replace(&mut p.isolation.stop, self.isolation_stop);
+        replace(&mut p.isolation.go, self.isolation_go);
         self.isolation_is_used(p)?;
-        p.input_vls = input_buffer_vls.clone().or(p.input_vls.take());
-        p.sink_vls = nic_sink_vls.clone().or(p.sink_vls.take());
-        replace(&mut p.send_rate, hca_send_rate.map(|rate| rate.0));
-        replace(&mut p.sink_rate, hca_sink_rate.map(|rate| rate.0));
-        replace(&mut p.acks, *acks);
-        replace(&mut p.ack_bytes, ack.map(|b| b.0));
+        p.input_vls = self.input_buffer_vls.clone().or(p.input_vls.take());
+        p.sink_vls = self.nic_sink_vls.clone().or(p.sink_vls.take());
+        replace(&mut p.send_rate, self.hca_send_rate.map(|rate| rate.0));
+        replace(&mut p.sink_rate, self.hca_sink_rate.map(|rate| rate.0));
+        replace(&mut p.acks, self.acks);
+        replace(&mut p.ack_bytes, self.ack.map(|b| b.0));
         Ok(())
     }
 }
@@ -189,20 +144,20 @@ impl RawVoq {
         if self.input_queues.is_some() || p.input_queues == InputQueues::Isolating {
             return Ok(());
         }
-        let keys = [
-            (self.isolation_queues.is_some(), "queues"),
-            (self.isolation_detect.is_some(), "detect"),
-            (self.isolation_stop.is_some(), "stop"),
-            (self.isolation_go.is_some(), "go"),
-        ];
-        match keys.iter().find(|(given, _)| *given) {
-            Some((_, key)) => Err(ConfigError::new(
-                format!("fabric.isolation_{key}"),
+        let keys = given!(
+            self,
+            isolation_queues,
+            isolation_detect,
+            isolation_stop,
+            isolation_go
+        );
+        keys.take(1).try_for_each(|key| {
+            refused(
+                format!("fabric.{key}"),
                 "is used only with input_queues = \"isolating\"; add it, or name other `input_queues` to keep \
                  the setting for another run",
-            )),
-            None => Ok(()),
-        }
+            )
+        })
     }
 }
 
@@ -271,11 +226,11 @@ pub(crate) fn schedule(p: &mut VoqParameters, by: &Scheduling<'_>) -> Result<(),
             return Ok(());
         }
         RawScheduler::Sbt | RawScheduler::DTable => {
-            return Err(ConfigError::new(
+            return refused(
                 "qos.scheduler",
                 "belongs to the \"hierarchical\" kind of switch; take \"ib-vlarb\", with or \
                  without tables, or \"rr\"",
-            ));
+            );
         }
         RawScheduler::IbVlarb => {}
     }
@@ -317,4 +272,75 @@ pub(crate) fn testbed() -> RawTopology {
         links: Some(vec![[0, 3, 1, 4]]),
         nics: Some(RawNics::At(nics.collect())),
     })
+}
+
+impl Forms for RawSpeed {
+    const EXPECTED: &'static str =
+        "a link speed such as \"QDR x4\", or a rate such as \"34.2Gb/s\"";
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        if !Rate::names_unit(text) {
+            let speed: LinkSpeed = text.parse().map_err(E::custom)?;
+            return Ok(Self(speed.bits_per_second()));
+        }
+        let rate: Rate = text.parse().map_err(E::custom)?;
+        let bits = rate.0.checked_mul(Ratio::whole(8));
+        let bits = bits.filter(|bits| !bits.is_zero());
+        bits.map(Self).ok_or_else(|| {
+            let text = quoted(text);
+            E::custom(format!(
+                "{text} is no rate of a link; write {}",
+                Self::EXPECTED
+            ))
+        })
+    }
+}
+
+read_forms! { RawSpeed }
+
+impl Forms for RawHcaRate {
+    const EXPECTED: &'static str = "a rate of payload such as \"13.1Gb/s\", flits per tick such as \"2/5\", or \
+                                    \"unlimited\"";
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        match text.trim() {
+            "unlimited" => Ok(Self(AdapterRate::Unlimited)),
+            text if Rate::names_unit(text) => {
+                let rate = text.parse().map_err(E::custom)?;
+                Ok(Self(AdapterRate::Payload(rate)))
+            }
+            text if text.starts_with(|c: char| c.is_ascii_digit()) => {
+                let flits = text.parse().map_err(E::custom)?;
+                Ok(Self(AdapterRate::Flits(flits)))
+            }
+            text => Err(E::unknown_variant(text, &["unlimited"])),
+        }
+    }
+
+    fn integer<E: Error>(value: i64) -> Result<Self, E> {
+        let flits = Ratio::deserialize(value.into_deserializer());
+        flits.map(|flits| Self(AdapterRate::Flits(flits)))
+    }
+
+    fn number<E: Error>(value: f64) -> Result<Self, E> {
+        let flits = Ratio::deserialize(value.into_deserializer());
+        flits.map(|flits| Self(AdapterRate::Flits(flits)))
+    }
+}
+
+read_forms! { RawHcaRate }
+
+form_schemas! {
+    RawSpeed: |generator| {
+        let named = r"^\s*[A-Z]+[0-9]*(\s+x[0-9]+)?\s*$";
+        json_schema!({ "anyOf": [
+            { "type": "string", "pattern": named, "examples": ["QDR x4"] },
+            Rate::json_schema(generator),
+        ] })
+    };
+    RawHcaRate: |generator| json_schema!({ "anyOf": [
+            { "const": "unlimited" },
+            Ratio::json_schema(generator),
+            Rate::json_schema(generator),
+        ] });
 }

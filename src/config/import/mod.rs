@@ -5,7 +5,7 @@
 pub(super) mod misfit;
 pub(super) mod speeds;
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
 use crate::config::import::misfit::Misfit;
 use crate::config::import::speeds::DumpSpeeds;
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
@@ -157,14 +157,14 @@ impl Imported {
         let first = NicId::new(0);
         let Some((None, default)) = hcas.get(&first).cloned().map(|first| (missing, first)) else {
             let nic = missing.unwrap_or(first);
-            return Err(ConfigError::new(
+            return refused(
                 KEY,
                 format!(
                     "{}: there is no table of {}; the tables are not of this fabric",
                     path.display(),
                     self.topology.nic_text(nic)
                 ),
-            ));
+            );
         };
         hcas.retain(|_, table| *table != default);
         let mut ports = BTreeMap::new();
@@ -184,13 +184,13 @@ impl Imported {
                 let [input, output] = [hop.in_port, hop.out_port].map(|port| port.get() + 1);
                 let table = found.switches.get(&(*guid, input as u8, output as u8));
                 let Some(table) = table else {
-                    return Err(ConfigError::new(
+                    return refused(
                         KEY,
                         format!(
                             "{}: there is no table of switch {guid:#x} from port {input} to port {output}",
                             path.display()
                         ),
-                    ));
+                    );
                 };
                 if table[..] != default[..] {
                     ports.insert(hop, table.to_vec());
@@ -257,7 +257,7 @@ pub(crate) fn text(path: &Path, key: &str) -> Result<String, ConfigError> {
         if bytes.len() > MAX_FILE {
             let name = path.display();
             let problem = format!("`{name}` has more than {MAX_FILE} bytes; no fabric needs that");
-            return Err(ConfigError::new(key, problem));
+            return refused(key, problem);
         }
         if end {
             break;

@@ -1,6 +1,6 @@
 //! Resolves how a job computes and how its MPI calls send.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
 use crate::config::job::keys::{RawJob, RawSendCompletion};
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
@@ -72,17 +72,17 @@ pub enum SendCompletion {
 pub(crate) fn compute(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Compute, ConfigError> {
     let factors = job.compute_factors.clone();
     if factors.as_ref().is_some_and(Vec::is_empty) {
-        return Err(ConfigError::new(
+        return refused(
             key("compute_factors"),
             "is empty; list a factor for each rank, or leave it out",
-        ));
+        );
     }
     let noise = job.compute_noise.unwrap_or(Ratio::ZERO);
     if noise > Ratio::ONE {
-        return Err(ConfigError::new(
+        return refused(
             key("compute_noise"),
             "is more than 1; a computation would take less than no time",
-        ));
+        );
     }
     Ok(Compute {
         time: job.compute_time,

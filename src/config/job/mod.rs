@@ -6,7 +6,7 @@ pub(super) mod keys;
 pub(super) mod placement;
 pub(super) mod vfabric;
 
-use crate::config::document::error::{ConfigError, check_name};
+use crate::config::document::error::{ConfigError, check_name, refused};
 use crate::config::job::calls::{Calls, Compute, FormatKey, SendCompletion};
 use crate::config::job::keys::{RawJob, RawRepeat, RawSendCompletion};
 use crate::config::job::placement::{Part, Placement, RawPlacement};
@@ -108,26 +108,23 @@ pub(crate) fn jobs(
 ) -> Result<Vec<Job>, ConfigError> {
     check_vfabrics(vfabrics, raw, &fabric.qos, &fabric.topology)?;
     if raw.is_empty() && *general != Choices::default() {
-        return Err(ConfigError::new(
+        return refused(
             "collectives",
             "there is no job whose collectives it could be for; remove it or add a [[job]]",
-        ));
+        );
     }
     check_segment(general, general, "collectives")?;
     let mut jobs: Vec<Job> = Vec::with_capacity(raw.len());
     for (i, job) in raw.iter().enumerate() {
         if job.trace.is_empty() {
-            return Err(ConfigError::new(
-                format!("job.{i}.trace"),
-                "is empty; name a trace",
-            ));
+            return refused(format!("job.{i}.trace"), "is empty; name a trace");
         }
         let name = job.name.clone().unwrap_or_else(|| stem(&job.trace));
         if name.is_empty() {
-            return Err(ConfigError::new(
+            return refused(
                 format!("job.{i}.name"),
                 "is empty; leave it out to take the name of the trace",
-            ));
+            );
         }
         if job.name.is_some() {
             check_name(&name, || format!("job.{i}.name"))?;
@@ -136,10 +133,10 @@ pub(crate) fn jobs(
         let name = match (taken(&name), &job.name) {
             (false, _) => name,
             (true, Some(_)) => {
-                return Err(ConfigError::new(
+                return refused(
                     format!("job.{i}.name"),
                     format!("two jobs are called {}", quoted(&name)),
-                ));
+                );
             }
             (true, None) => format!("{name}-{i}"),
         };
@@ -152,7 +149,7 @@ pub(crate) fn jobs(
         check_name(&job.name, || format!("job.{i}.name"))?;
         let same = jobs.iter().find(|other| other.trace == job.trace);
         if let Some(other) = same.filter(|other| other.trace_path != job.trace_path) {
-            return Err(ConfigError::new(
+            return refused(
                 format!("job.{i}.trace"),
                 format!(
                     "names `{}`, and the trace of that name in job {} is `{}`; write one of them with its whole path",
@@ -160,7 +157,7 @@ pub(crate) fn jobs(
                     quoted(&other.name),
                     other.trace_path.display()
                 ),
-            ));
+            );
         }
         jobs.push(job);
     }
@@ -189,19 +186,19 @@ fn one_job(
         .map_err(|problem| ConfigError::new(key("vfabric"), problem))?;
     let tasks_per_node = job.tasks_per_node.unwrap_or(1);
     if tasks_per_node == 0 {
-        return Err(ConfigError::new(
+        return refused(
             key("tasks_per_node"),
             "is 0; at least 1 rank runs on a node",
-        ));
+        );
     }
     let rate = job
         .intra_node_bandwidth
         .map_or(Ratio::whole(INTRA_NODE_BANDWIDTH), |r| r.0);
     if rate.is_zero() {
-        return Err(ConfigError::new(
+        return refused(
             key("intra_node_bandwidth"),
             "is 0; messages inside a node would never arrive",
-        ));
+        );
     }
     Ok(Job {
         enabled: job.enabled.unwrap_or(true),
@@ -245,10 +242,7 @@ fn one_job(
 /// How fast a rank of the job computes.
 fn host_speed(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Ratio, ConfigError> {
     match job.host_speed.unwrap_or(HOST_SPEED) {
-        Ratio::ZERO => Err(ConfigError::new(
-            key("host_speed"),
-            "is 0; a computation would never end",
-        )),
+        Ratio::ZERO => refused(key("host_speed"), "is 0; a computation would never end"),
         speed => Ok(speed),
     }
 }
@@ -278,14 +272,14 @@ fn level_of(
     let tc = qos.service_levels[usize::from(sl)].traffic_class;
     match vfabric.filter(|v| v.tc != tc) {
         None => Ok(sl),
-        Some(v) => Err(ConfigError::new(
+        Some(v) => refused(
             key("sl"),
             format!(
                 "this SL belongs to TC {tc}, but vFabric {} to TC {}",
                 quoted(&v.name),
                 v.tc
             ),
-        )),
+        ),
     }
 }
 
@@ -296,7 +290,7 @@ fn check_segment(said: &Choices, meant: &Choices, key: &str) -> Result<(), Confi
         Some(_) if meant.bcast != Some(Bcast::Chain) => "is used only with bcast = \"chain\"",
         _ => return Ok(()),
     };
-    Err(ConfigError::new(format!("{key}.chain_segment"), problem))
+    refused(format!("{key}.chain_segment"), problem)
 }
 
 fn send_completion(job: &RawJob) -> SendCompletion {
@@ -390,7 +384,7 @@ fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigErro
     }
     if let Some(found) = places.iter().find(|path| path.is_dir()) {
         let problem = format!("`{}` {}", found.display(), directory(found));
-        return Err(ConfigError::new(key, problem));
+        return refused(key, problem);
     }
     let beside = match job.trace_dir {
         Some(_) => "beside the study file nor beside the experiment file",
@@ -400,7 +394,7 @@ fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigErro
         "no trace {}, neither {beside} nor in the current directory",
         quoted(trace)
     );
-    Err(ConfigError::new(key, problem))
+    refused(key, problem)
 }
 
 /// `hpl-16` of `traces/hpl-16.vef.gz`, `stdin` of standard input.

@@ -1,11 +1,13 @@
 //! `placement` of a job: what the ranks of a job are dealt out over, as a file says it and as a result does.
 
+use crate::config::document::forms::{Forms, form_schemas, read_forms};
 use crate::config::place::RawPlace;
 use crate::fabric::ids::NicId;
 use crate::fabric::topology::Topology;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use schemars::json_schema;
+use serde::de::{Error, MapAccess, SeqAccess};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use std::fmt;
+use serde_json::Map;
 
 /// How the ranks of a job are placed on NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,50 +136,72 @@ pub(crate) enum RawPlacement {
     File(String),
 }
 
-impl<'de> Deserialize<'de> for RawPlacement {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawPlacement;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let names: Vec<String> = NAMES.iter().map(|name| format!("\"{name}\"")).collect();
-                write!(
-                    f,
-                    "{}, {{ random = SEED }}, {{ list = [0, 1, ...] }} or {{ file = HOST_FILE }}",
-                    names.join(", ")
-                )
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<RawPlacement, E> {
-                let placement = named(text).map(RawPlacement::Spread);
-                placement.ok_or_else(|| E::unknown_variant(text, NAMES))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawPlacement, A::Error> {
-                let mut placement = None;
-                while let Some(key) = map.next_key::<String>()? {
-                    if placement.is_some() {
-                        let problem =
-                            "give one of random, random-switches, random-groups, list and file";
-                        return Err(A::Error::custom(problem));
-                    }
-                    placement = Some(match key.as_str() {
-                        "list" => RawPlacement::List(map.next_value()?),
-                        "file" => RawPlacement::File(map.next_value()?),
-                        name => {
-                            let part = drawn(name);
-                            let part = part.ok_or_else(|| A::Error::unknown_field(name, TABLES))?;
-                            let seed = Some(map.next_value()?);
-                            RawPlacement::Spread(Placement::Random { part, seed })
-                        }
-                    });
-                }
-                placement.ok_or_else(|| A::Error::missing_field("list"))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<RawPlacement, A::Error> {
-                Err(A::Error::custom(
-                    "a list of NICs is written { list = [0, 1, ...] }",
-                ))
-            }
-        }
-        deserializer.deserialize_any(Either)
+impl Forms for RawPlacement {
+    const EXPECTED: &'static str = "";
+
+    fn expected() -> String {
+        let names: Vec<String> = NAMES.iter().map(|name| format!("\"{name}\"")).collect();
+        format!(
+            "{}, {{ random = SEED }}, {{ list = [0, 1, ...] }} or {{ file = HOST_FILE }}",
+            names.join(", ")
+        )
     }
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        let placement = named(text).map(Self::Spread);
+        placement.ok_or_else(|| E::unknown_variant(text, NAMES))
+    }
+
+    fn table<'de, A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+        let mut placement = None;
+        while let Some(key) = map.next_key::<String>()? {
+            if placement.is_some() {
+                let problem = "give one of random, random-switches, random-groups, list and file";
+                return Err(A::Error::custom(problem));
+            }
+            placement = Some(match key.as_str() {
+                "list" => Self::List(map.next_value()?),
+                "file" => Self::File(map.next_value()?),
+                name => {
+                    let part = drawn(name);
+                    let part = part.ok_or_else(|| A::Error::unknown_field(name, TABLES))?;
+                    let seed = Some(map.next_value()?);
+                    Self::Spread(Placement::Random { part, seed })
+                }
+            });
+        }
+        placement.ok_or_else(|| A::Error::missing_field("list"))
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(_: A) -> Result<Self, A::Error> {
+        Err(A::Error::custom(
+            "a list of NICs is written { list = [0, 1, ...] }",
+        ))
+    }
+}
+
+read_forms! { RawPlacement }
+
+form_schemas! {
+    RawPlacement: |generator| {
+        let mut keys = Map::new();
+        for &name in TABLES {
+            let schema = match name {
+                "list" => generator.subschema_for::<Vec<RawPlace>>(),
+                "file" => generator.subschema_for::<String>(),
+                _ => generator.subschema_for::<u64>(),
+            };
+            keys.insert(name.to_owned(), schema.to_value());
+        }
+        json_schema!({ "anyOf": [
+            { "type": "string", "enum": NAMES },
+            {
+                "type": "object",
+                "properties": keys,
+                "minProperties": 1,
+                "maxProperties": 1,
+                "additionalProperties": false,
+            },
+        ] })
+    };
 }

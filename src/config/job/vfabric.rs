@@ -1,20 +1,27 @@
 //! `[[vfabric]]`: what jobs that name a vFabric may use.
 
-use crate::config::document::error::{ConfigError, check_name, suggestion};
+use crate::config::document::error::{ConfigError, check_name, refused, suggestion};
 use crate::config::job::keys::RawJob;
 use crate::config::place::RawPlace;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Qos;
 use crate::fabric::topology::Topology;
 use flitwise_formats::quote::quoted;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawVfabric {
+    /// Its name, which jobs use.
     pub name: String,
+    /// Traffic class: a job that names the vFabric travels on the first SL of it.
     pub tc: u8,
+    /// NICs that such jobs may use, by number or by [name](fabric-command.md#names-of-operators).
+    #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<Vec<RawPlace>>,
+    /// Names of the jobs that may use it.
+    #[schemars(extend("x-default" = "any"))]
     pub applications: Option<Vec<String>>,
 }
 
@@ -29,48 +36,45 @@ pub(crate) fn check_vfabrics(
         let key = |field: &str| format!("vfabric.{i}.{field}");
         check_name(&v.name, || key("name"))?;
         if all[..i].iter().any(|other| other.name == v.name) {
-            return Err(ConfigError::new(
+            return refused(
                 key("name"),
                 format!("two vFabrics are called {}", quoted(&v.name)),
-            ));
+            );
         }
         if !qos
             .service_levels
             .iter()
             .any(|level| level.traffic_class == v.tc)
         {
-            return Err(ConfigError::new(
+            return refused(
                 key("tc"),
                 format!("no service level belongs to TC {}", v.tc),
-            ));
+            );
         }
         for (at, host) in v.hosts.iter().flatten().enumerate() {
             let key = || format!("vfabric.{i}.hosts.{at}");
             let host = host.nic_at(topology, &key())?;
             if host.get() >= nics {
-                return Err(ConfigError::new(
+                return refused(
                     key(),
                     format!(
                         "NIC {host} does not exist: the fabric has NICs 0 to {}",
                         nics - 1
                     ),
-                ));
+                );
             }
         }
         if v.hosts.as_ref().is_some_and(Vec::is_empty) {
-            return Err(ConfigError::new(
-                key("hosts"),
-                "is empty; leave it out to allow every NIC",
-            ));
+            return refused(key("hosts"), "is empty; leave it out to allow every NIC");
         }
         if !jobs.iter().any(|job| job.vfabric.as_ref() == Some(&v.name)) {
-            return Err(ConfigError::new(
+            return refused(
                 key("name"),
                 format!(
                     "no job uses vFabric {}; name it in a job or remove it",
                     quoted(&v.name)
                 ),
-            ));
+            );
         }
     }
     Ok(())
@@ -84,24 +88,24 @@ pub(crate) fn find_vfabric<'a>(
 ) -> Result<&'a RawVfabric, ConfigError> {
     let Some(found) = all.iter().find(|v| v.name == wanted) else {
         let names: Vec<&str> = all.iter().map(|v| v.name.as_str()).collect();
-        return Err(ConfigError::new(
+        return refused(
             key,
             format!(
                 "there is no vFabric {}{}",
                 quoted(wanted),
                 suggestion(wanted, &names)
             ),
-        ));
+        );
     };
     match &found.applications {
-        Some(list) if !list.iter().any(|a| a == job) => Err(ConfigError::new(
+        Some(list) if !list.iter().any(|a| a == job) => refused(
             key,
             format!(
                 "vFabric {} does not list the application {}; add it to its applications",
                 quoted(wanted),
                 quoted(job)
             ),
-        )),
+        ),
         _ => Ok(found),
     }
 }

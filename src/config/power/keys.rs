@@ -1,45 +1,103 @@
 //! The keys of `[power]` as written.
 
+use crate::config::document::forms::{Forms, given, read_forms};
+use crate::config::document::kinds::Names;
 use crate::fabric::spec::ManagedLinks;
 use crate::units::{Bytes, Latency, Ratio};
-use serde::Deserialize;
-use serde::de::{Deserializer, Error, Visitor};
-use std::fmt;
+use schemars::JsonSchema;
+use serde::de::Error;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Default, Clone, Deserialize)]
+#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPower {
-    pub policy: Option<RawPolicy>,
+    /// `"on-off"`: idle links go down and carry nothing; `"high-low"`: they go down and carry packets on a few lanes, not on hierarchical switches.
+    #[schemars(extend("default" = "always-on"))]
+    pub policy: Option<PowerPolicy>,
+    /// The defaults of the other keys.
+    #[schemars(extend("default" = "sauron"))]
     pub preset: Option<PowerPreset>,
+    /// Time to go up (t_transition).
+    #[schemars(extend("x-default" = "`\"10us\"`; `\"5.5us\"` with `\"eee-deep-sleep\"`, `\"300ns\"` with `\"eee-fast-wake\"`"))]
     pub transition: Option<Latency>,
+    /// Time to go down.
+    #[schemars(extend("x-default" = "`\"0ns\"`; `\"2us\"` with `\"eee-deep-sleep\"`, `\"200ns\"` with `\"eee-fast-wake\"`"))]
     pub sleep: Option<Latency>,
+    /// Idle time before a link goes down (t_down), in place of `rho`.
+    #[schemars(extend("x-default" = "by `rho`"))]
     pub down_after: Option<Latency>,
+    /// Idle time before a link goes down, as `transition` / `rho`: 11.1 us by default.
+    #[schemars(extend("default" = 0.9))]
     pub rho: Option<Ratio>,
+    /// Lanes of a link that is up, with `"high-low"`.
+    #[schemars(extend("default" = 12))]
     pub lanes: Option<u32>,
+    /// Lanes of a link that is down, with `"high-low"`.
+    #[schemars(extend("default" = 1))]
     pub low_lanes: Option<u32>,
+    /// Bytes that wait in a switch beyond which a link goes up, with `"high-low"` ([link-power.md](link-power.md#4-going-up)). The buffer is that of a VL of an in-port, less a largest packet.
+    #[schemars(extend("x-default" = "B*, or what the buffer holds"))]
     pub threshold: Option<Bytes>,
+    /// Bytes in the output buffer of a NIC beyond which its link goes up, with `"high-low"`.
+    #[schemars(extend("x-default" = "B* for NICs, or what the buffer holds"))]
     pub nic_threshold: Option<Bytes>,
+    /// Links that a packet announces itself to, beyond the one that it waits for, with `"on-off"`; not on hierarchical switches.
+    #[schemars(extend("default" = 0))]
     pub wake_ahead: Option<u32>,
+    /// `"switches"`: links of NICs are always up.
+    #[schemars(extend("default" = "all"))]
+    #[schemars(with = "Option<Names<ManagedLinks>>")]
     pub links: Option<ManagedLinks>,
+    /// What `watts_per` draws while a link is up.
+    #[schemars(extend("default" = 4.1))]
     pub link_watts: Option<Watts>,
+    /// The same on the low lanes, with `"high-low"`.
+    #[schemars(extend("x-default" = "`link_watts` · `low_lanes` / `lanes`; 0.41 with `\"eee-deep-sleep\"`, 2.05 with `\"eee-fast-wake\"`"))]
     pub low_watts: Option<Watts>,
+    /// The same with `"on-off"` while a link carries nothing.
+    #[schemars(extend("x-default" = "0; 0.41 with `\"eee-deep-sleep\"`, 2.05 with `\"eee-fast-wake\"`"))]
     pub off_watts: Option<Watts>,
+    /// The same while a link goes up or down.
+    #[schemars(extend("x-default" = "`link_watts`"))]
     pub transition_watts: Option<Watts>,
+    /// `"port"`: each direction of a cable draws `link_watts`, as a port has a sender and a receiver; `"cable"`: both directions together.
+    #[schemars(extend("default" = "port"))]
     pub watts_per: Option<WattsPer>,
+    /// A switch without its links (crossbar, routing, arbiters), whatever its load.
+    #[schemars(extend("default" = 7.2))]
     pub switch_watts: Option<Watts>,
+    /// A NIC without its link; 003 leaves NICs out.
+    #[schemars(extend("default" = 0))]
     pub nic_watts: Option<Watts>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+/// When links go down (`docs/link-power.md`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum RawPolicy {
+#[non_exhaustive]
+pub enum PowerPolicy {
+    /// Never.
     AlwaysOn,
+    /// When idle; they then carry nothing.
     OnOff,
+    /// When idle; they then carry packets on a few lanes.
     HighLow,
 }
 
+impl PowerPolicy {
+    /// Its name in experiments and results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AlwaysOn => "always-on",
+            Self::OnOff => "on-off",
+            Self::HighLow => "high-low",
+        }
+    }
+}
+
 /// Published values, with their sources in `docs/energy.md`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PowerPreset {
     Sauron,
@@ -48,7 +106,7 @@ pub(crate) enum PowerPreset {
 }
 
 /// What draws `link_watts`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum WattsPer {
     /// A port, with its sender and its receiver: so each direction of a cable.
@@ -59,55 +117,20 @@ pub(crate) enum WattsPer {
 }
 
 /// A number of watts.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema)]
+#[schemars(inline, transparent)]
 pub(crate) struct Watts(pub f64);
-
-impl<'de> Deserialize<'de> for Watts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Number;
-        impl Visitor<'_> for Number {
-            type Value = Watts;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of watts without a unit")
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Watts, E> {
-                Ok(Watts(value as f64))
-            }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Watts, E> {
-                Ok(Watts(value))
-            }
-        }
-        deserializer.deserialize_any(Number)
-    }
-}
-
-/// Names of the keys that are given.
-fn given(
-    keys: impl IntoIterator<Item = (&'static str, bool)>,
-) -> impl Iterator<Item = &'static str> {
-    let given = keys.into_iter().filter(|(_, given)| *given);
-    given.map(|(key, _)| key)
-}
 
 impl RawPower {
     /// The keys that the policy makes no use of, and another one does. `"always-on"` keeps the settings of all
     /// others, and so does no policy, for which [`Self::first_of_states`] is refused.
     pub fn unused(&self) -> Vec<&'static str> {
-        let of_on_off = [
-            ("wake_ahead", self.wake_ahead.is_some()),
-            ("off_watts", self.off_watts.is_some()),
-        ];
-        let of_high_low = [
-            ("lanes", self.lanes.is_some()),
-            ("low_lanes", self.low_lanes.is_some()),
-            ("threshold", self.threshold.is_some()),
-            ("nic_threshold", self.nic_threshold.is_some()),
-            ("low_watts", self.low_watts.is_some()),
-        ];
         match self.policy {
-            None | Some(RawPolicy::AlwaysOn) => Vec::new(),
-            Some(RawPolicy::OnOff) => given(of_high_low).collect(),
-            Some(RawPolicy::HighLow) => given(of_on_off).collect(),
+            None | Some(PowerPolicy::AlwaysOn) => Vec::new(),
+            Some(PowerPolicy::OnOff) => {
+                given!(self, lanes, low_lanes, threshold, nic_threshold, low_watts).collect()
+            }
+            Some(PowerPolicy::HighLow) => given!(self, wake_ahead, off_watts).collect(),
         }
     }
 
@@ -118,22 +141,36 @@ impl RawPower {
             self.preset,
             Some(PowerPreset::EeeDeepSleep | PowerPreset::EeeFastWake)
         );
-        let keys = [
-            ("preset", preset),
-            ("transition", self.transition.is_some()),
-            ("sleep", self.sleep.is_some()),
-            ("down_after", self.down_after.is_some()),
-            ("rho", self.rho.is_some()),
-            ("lanes", self.lanes.is_some()),
-            ("low_lanes", self.low_lanes.is_some()),
-            ("threshold", self.threshold.is_some()),
-            ("nic_threshold", self.nic_threshold.is_some()),
-            ("wake_ahead", self.wake_ahead.is_some()),
-            ("links", self.links.is_some()),
-            ("low_watts", self.low_watts.is_some()),
-            ("off_watts", self.off_watts.is_some()),
-            ("transition_watts", self.transition_watts.is_some()),
-        ];
-        given(keys).next()
+        let others = given!(
+            self,
+            transition,
+            sleep,
+            down_after,
+            rho,
+            lanes,
+            low_lanes,
+            threshold,
+            nic_threshold,
+            wake_ahead,
+            links,
+            low_watts,
+            off_watts,
+            transition_watts
+        );
+        preset.then_some("preset").into_iter().chain(others).next()
     }
 }
+
+impl Forms for Watts {
+    const EXPECTED: &'static str = "a number of watts without a unit";
+
+    fn integer<E: Error>(value: i64) -> Result<Self, E> {
+        Ok(Self(value as f64))
+    }
+
+    fn number<E: Error>(value: f64) -> Result<Self, E> {
+        Ok(Self(value))
+    }
+}
+
+read_forms! { Watts }

@@ -4,7 +4,7 @@
 pub(super) mod keys;
 
 use crate::config::document::error::{ConfigError, refused};
-use crate::config::power::keys::{PowerPreset, RawPolicy, RawPower, Watts, WattsPer};
+use crate::config::power::keys::{PowerPolicy, PowerPreset, RawPower, Watts, WattsPer};
 use crate::fabric::spec::{DownState, FabricSpec, LinkPower, LowState};
 use crate::units::{Latency, Ratio};
 use serde::Serialize;
@@ -33,31 +33,6 @@ pub struct Power {
     /// Keys of `[power]` in the file that only another policy uses; a command that runs it tells of them.
     #[serde(skip)]
     pub unused_keys: Vec<&'static str>,
-}
-
-/// When links go down (`docs/link-power.md`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum PowerPolicy {
-    /// Never.
-    AlwaysOn,
-    /// When idle; they then carry nothing.
-    OnOff,
-    /// When idle; they then carry packets on a few lanes.
-    HighLow,
-}
-
-impl PowerPolicy {
-    /// Its name in experiments and results.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AlwaysOn => "always-on",
-            Self::OnOff => "on-off",
-            Self::HighLow => "high-low",
-        }
-    }
 }
 
 /// The values of a preset; `None`: follows from others.
@@ -119,8 +94,8 @@ pub(crate) fn states(raw: Option<&RawPower>, fabric: &mut FabricSpec) -> Result<
     // Those that nothing uses, because links are always on, are checked too.
     let states = link_power(raw, &defaults(raw.preset), fabric)?;
     fabric.link_power = match raw.policy {
-        None | Some(RawPolicy::AlwaysOn) => None,
-        Some(RawPolicy::OnOff | RawPolicy::HighLow) => Some(Box::new(states)),
+        None | Some(PowerPolicy::AlwaysOn) => None,
+        Some(PowerPolicy::OnOff | PowerPolicy::HighLow) => Some(Box::new(states)),
     };
     Ok(())
 }
@@ -133,7 +108,7 @@ fn link_power(raw: &RawPower, d: &Defaults, fabric: &FabricSpec) -> Result<LinkP
     let down_after = match (raw.down_after, raw.rho) {
         (Some(_), Some(_)) => {
             let problem = "says the same as power.down_after; remove one of the two";
-            return Err(ConfigError::new("power.rho", problem));
+            return refused("power.rho", problem);
         }
         (Some(time), None) => time.ticks(tick),
         (None, rho) => over(wake, rho.unwrap_or(d.rho))?,
@@ -146,16 +121,16 @@ fn link_power(raw: &RawPower, d: &Defaults, fabric: &FabricSpec) -> Result<LinkP
     };
     Ok(LinkPower {
         down: match raw.policy {
-            Some(RawPolicy::HighLow) => DownState::Low(thresholds(raw, low, wake, fabric)?),
-            None | Some(RawPolicy::AlwaysOn | RawPolicy::OnOff) => DownState::Off,
+            Some(PowerPolicy::HighLow) => DownState::Low(thresholds(raw, low, wake, fabric)?),
+            None | Some(PowerPolicy::AlwaysOn | PowerPolicy::OnOff) => DownState::Off,
         },
         wake,
         sleep: time(raw.sleep, d.sleep_ps),
         down_after,
         wake_ahead: match raw.policy {
             // How much waits decides when its links go up; another run may use the key.
-            Some(RawPolicy::HighLow) => 0,
-            None | Some(RawPolicy::AlwaysOn | RawPolicy::OnOff) => raw.wake_ahead.unwrap_or(0),
+            Some(PowerPolicy::HighLow) => 0,
+            None | Some(PowerPolicy::AlwaysOn | PowerPolicy::OnOff) => raw.wake_ahead.unwrap_or(0),
         },
         links: raw.links.unwrap_or_default(),
     })
@@ -165,7 +140,7 @@ fn link_power(raw: &RawPower, d: &Defaults, fabric: &FabricSpec) -> Result<LinkP
 fn over(wake: u64, rho: Ratio) -> Result<u64, ConfigError> {
     if rho.num() == 0 || rho > Ratio::ONE {
         let problem = format!("{rho}: it must be above 0 and at most 1, such as 0.9");
-        return Err(ConfigError::new("power.rho", problem));
+        return refused("power.rho", problem);
     }
     let ticks = (u128::from(wake) * u128::from(rho.den())).div_ceil(rho.num().into());
     Ok(u64::try_from(ticks).unwrap_or(u64::MAX))
@@ -218,7 +193,7 @@ pub(crate) fn watts(raw: Option<&RawPower>) -> Result<Option<Power>, ConfigError
         Some(Watts(watts)) if !(0.0..=MAX_WATTS).contains(&watts) => {
             // As written: a number in full would have up to 300 digits.
             let problem = format!("{watts:?} W; it must be from 0 to {MAX_WATTS} W");
-            Err(ConfigError::new(format!("power.{key}"), problem))
+            refused(format!("power.{key}"), problem)
         }
         _ => Ok(given.map_or(default, |Watts(watts)| watts)),
     };
@@ -236,11 +211,7 @@ pub(crate) fn watts(raw: Option<&RawPower>) -> Result<Option<Power>, ConfigError
         WattsPer::Port => 1.0,
         WattsPer::Cable => 0.5,
     };
-    let policy = match raw.policy {
-        None | Some(RawPolicy::AlwaysOn) => PowerPolicy::AlwaysOn,
-        Some(RawPolicy::OnOff) => PowerPolicy::OnOff,
-        Some(RawPolicy::HighLow) => PowerPolicy::HighLow,
-    };
+    let policy = raw.policy.unwrap_or(PowerPolicy::AlwaysOn);
     Ok(Some(Power {
         policy,
         up_watts: link * per_direction,

@@ -1,28 +1,59 @@
 //! The keys of `[qos]`.
 
 use crate::units::{Bytes, Ratio};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawQos {
+    /// `single`: one SL `default` on 8 VLs (2 on tori and dragonflies). `ib`: the same on 1 VL (2 there). `opa-5sl`: VO, VI, CL, BE, BK of Hiperion's Tables 7–10.
+    #[schemars(extend("x-default" = "`\"single\"` without a `[qos]` table, else `\"opa-5sl\"`; on `voq` switches `\"ib\"`"))]
     pub preset: Option<QosPreset>,
+    /// `rr`: SBT with equal weights. `rr-vl`: one packet per VL in turn. `sbt`: shares in percent as weights. `dtable`. `ib-vlarb`: the tables below, or round robin over VLs without them, which is also what `rr` and `rr-vl` are on `voq` switches.
+    ///
+    /// `sbt`, as published, stays with a VL as long as its service level has weight left, so within a service level of several VLs (`single`) a stream at the rate of the link starves the other VLs: take `rr-vl` there.
+    #[schemars(extend("x-default" = "`dtable` (`opa-5sl`), `rr-vl` (`opasim`), `ib-vlarb` (`voq`), else `rr`"))]
     pub scheduler: Option<RawScheduler>,
+    /// MTU of service levels without their own.
+    #[schemars(extend("x-default" = "`\"1024B\"`, `opasim` `\"128B\"`, `ib-*` `\"2048B\"`"))]
     pub mtu: Option<Bytes>,
+    /// The service levels, instead of a preset: a list of `{ name, tc, scs, mtu, share }`.
+    #[schemars(extend("x-default" = "of the preset"))]
     pub service_levels: Option<Vec<RawServiceLevel>>,
+    /// VL of SC 0, 1, …
+    #[schemars(extend("x-default" = "of the preset, else VL = SC"))]
     pub sc2vl: Option<Vec<u8>>,
+    /// A queueing scheme: `"one-queue"`, `"dbbm"`, `"voqnet"`, `"bbq"`, `"flow2sl"`, `"vftree"`, `"voqsw"`, `"obqa"`, `"iodet"`, `"h2lq"` or `"sf2lq"` ([queueing.md](queueing.md)).
+    ///
+    /// With a queueing scheme every service level has VLs of its own for the queues of the scheme in each VL class, so that packets for a busy port or NIC hold up only packets that share their queue. Service levels have no `scs` then, and there is no `sc2vl`.
+    #[schemars(extend("default" = "service-channels"))]
     pub vl_policy: Option<RawVlPolicy>,
+    /// The number of queues of the scheme in each VL class; always 1 with `"one-queue"`.
+    ///
+    /// All queues need VLs: at most 15 on `voq` switches, 31 on others. `"dbbm"` has at most 8 in each on a torus, dragonfly or slim fly; with detours (`paths`) 2 there (1 with `"par"`), 4 on a dragonfly over groups (2), elsewhere 10 (5).
+    #[schemars(extend("x-default" = "the scheme's"))]
     pub queues: Option<u8>,
+    /// Queues of the escape network of `"h2lq"` and `"sf2lq"`, which is VL class 1.
+    #[schemars(extend("x-default" = "2 with `\"h2lq\"`, 4 with `\"sf2lq\"`"))]
     pub escape_queues: Option<u8>,
+    /// Of `"flow2sl"`: `"sum"` or `"difference"`; of `"iodet"`: `"dimension"` or `"coordinate"`; of `"h2lq"`: `"hierarchical"` or `"plain"`.
+    #[schemars(extend("x-default" = "the first"))]
     pub queue_rule: Option<RawQueueRule>,
+    /// The table of `dtable`: `{ entries = 128, gmtu = "1KiB", w = 8, k = 2, distances = { VO = 2, … } }`; may stay in the file while `scheduler` names another one.
     #[serde(default)]
+    #[schemars(extend("x-default" = "of the preset"))]
     pub dtable: RawDTable,
+    /// `{ high = [[0, 16]], low = [[1, 4], [2, 4]], high_limit = 1 }`: the arbitration tables of InfiniBand for the outputs of switches; may stay in the file like `dtable`.
+    #[schemars(extend("x-default" = "none: round robin"))]
     pub vlarb: Option<RawVlArb>,
+    /// The same for NICs.
+    #[schemars(extend("x-default" = "as `vlarb`"))]
     pub hca_vlarb: Option<RawVlArb>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) enum QosPreset {
     #[serde(rename = "ib")]
     Ib,
@@ -32,7 +63,7 @@ pub(crate) enum QosPreset {
     Opa5Sl,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawScheduler {
     Rr,
@@ -56,25 +87,36 @@ impl RawScheduler {
     }
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawServiceLevel {
+    /// Its name.
     pub name: String,
+    /// Its traffic class.
+    #[schemars(extend("x-default" = "its index"))]
     pub tc: Option<u8>,
-    /// Required, except where SL-to-VL tables decide the VLs.
+    /// Its service channels: on a torus or dragonfly exactly two, the VL classes, else the destination picks one. Required, except where SL-to-VL tables or a queueing scheme decide the VLs.
     #[serde(default)]
     pub scs: Vec<u8>,
+    /// Its MTU.
+    #[schemars(extend("x-default" = "`qos.mtu`"))]
     pub mtu: Option<Bytes>,
+    /// Its share φ; needed by `sbt` and `dtable`, where the shares add up to 1.
     pub share: Option<Ratio>,
 }
 
-#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawDTable {
+    /// Number of entries.
     pub entries: Option<u32>,
+    /// General MTU.
     pub gmtu: Option<Bytes>,
+    /// Decoupling parameter w.
     pub w: Option<u32>,
+    /// Decoupling parameter k.
     pub k: Option<u32>,
+    /// Distance between two entries of each service level.
     pub distances: Option<BTreeMap<String, u32>>,
 }
 
@@ -86,7 +128,7 @@ impl RawDTable {
 }
 
 /// `qos.vl_policy`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawVlPolicy {
     ServiceChannels,
@@ -104,7 +146,7 @@ pub(crate) enum RawVlPolicy {
 }
 
 /// `qos.queue_rule`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawQueueRule {
     Sum,
@@ -116,12 +158,16 @@ pub(crate) enum RawQueueRule {
 }
 
 /// Arbitration tables: lists of [VL, weight].
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawVlArb {
+    /// Entries of [VL, weight in 64 B] of high priority.
     #[serde(default)]
     pub high: Vec<(u8, u8)>,
+    /// Entries of low priority.
     #[serde(default)]
     pub low: Vec<(u8, u8)>,
+    /// Limit of High Priority in 4 KiB; 0: one packet; 255: no limit.
+    #[schemars(extend("default" = 0))]
     pub high_limit: Option<u8>,
 }

@@ -70,17 +70,17 @@ pub(crate) fn service_levels(
         let key = |name: &str| format!("qos.service_levels.{i}.{name}");
         check_name(&level.name, || key("name"))?;
         if out.iter().any(|other| other.name == level.name) {
-            return Err(ConfigError::new(
+            return refused(
                 key("name"),
                 format!("two service levels are called {}", quoted(&level.name)),
-            ));
+            );
         }
         let traffic_class = level.tc.unwrap_or(i as u8);
         if usize::from(traffic_class) >= MAX_LEVELS {
-            return Err(ConfigError::new(
+            return refused(
                 key("tc"),
                 format!("traffic class {traffic_class} is above 31"),
-            ));
+            );
         }
         let mtu = level.mtu.map_or(default_mtu, |b| b.0);
         out.push(ServiceLevel {
@@ -99,13 +99,13 @@ fn sc2vl(list: Option<&Vec<u8>>, levels: &[ServiceLevel]) -> Result<[Option<u8>;
     const KEY: &str = "qos.sc2vl";
     if let Some(list) = list {
         if list.len() > MAX_LEVELS {
-            return Err(ConfigError::new(
+            return refused(
                 KEY,
                 format!("{} entries; there are {MAX_LEVELS} SCs", list.len()),
-            ));
+            );
         }
         if let Some(vl) = list.iter().find(|&&vl| usize::from(vl) >= MAX_LEVELS) {
-            return Err(ConfigError::new(KEY, format!("VL {vl} is above 31")));
+            return refused(KEY, format!("VL {vl} is above 31"));
         }
     }
     let mut out = [None; 32];
@@ -149,14 +149,14 @@ pub(crate) fn classes_apart(qos: &Qos, classes: u8) -> Result<(), ConfigError> {
                     sc: its,
                     class: before,
                 } = first;
-                return Err(ConfigError::new(
+                return refused(
                     "qos.sc2vl",
                     format!(
                         "VL {vl} carries VL class {before} of {other} (SC {its}) and VL class {class} of \
                          {level} (SC {sc}), which can deadlock; give SCs of different classes \
                          different VLs, whatever their service level"
                     ),
-                ));
+                );
             }
         }
     }
@@ -172,10 +172,10 @@ pub(crate) fn service_level(name: Option<&str>, qos: &Qos, key: &str) -> Result<
         None if names.contains(&HPC_SL) => HPC_SL,
         None => {
             let names = names.join(", ");
-            return Err(ConfigError::new(
+            return refused(
                 key,
                 format!("is missing; name one of the service levels {names}"),
-            ));
+            );
         }
     };
     names

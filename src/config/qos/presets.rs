@@ -1,6 +1,6 @@
 //! The presets of `[qos]`, and the defaults that each of them sets.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
 use crate::config::qos::keys::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel};
 use crate::units::{Bytes, Ratio};
 
@@ -89,10 +89,10 @@ pub(crate) fn of_preset(preset: QosPreset, classes: u8) -> QosDefaults {
 /// What the preset says; nothing where the file defines the service levels.
 pub(crate) fn defaults(raw: &RawQos, classes: u8) -> Result<QosDefaults, ConfigError> {
     match (raw.preset, &raw.service_levels) {
-        (Some(_), Some(_)) => Err(ConfigError::new(
+        (Some(_), Some(_)) => refused(
             "qos.service_levels",
             "a preset already defines the service levels; remove one of `preset` and `service_levels`",
-        )),
+        ),
         (preset, None) => Ok(of_preset(preset.unwrap_or(QosPreset::Single), classes)),
         (None, Some(_)) => Ok(QosDefaults {
             scheduler: None,

@@ -1,6 +1,6 @@
 //! What the schedulers of switches follow from: shares of service levels, and the DTable.
 
-use crate::config::document::error::{ConfigError, suggestion};
+use crate::config::document::error::{ConfigError, refused, suggestion};
 use crate::config::qos::keys::{RawDTable, RawQos, RawScheduler, RawServiceLevel};
 use crate::config::qos::presets::QosDefaults;
 use crate::fabric::qos::dtable_table::{
@@ -48,22 +48,22 @@ pub(crate) fn sbt(levels: &[RawServiceLevel]) -> Result<Scheduler, ConfigError> 
             .checked_mul(Ratio::whole(100))
             .filter(|p| p.den() == 1 && p.num() <= 100);
         let Some(percent) = percent else {
-            return Err(ConfigError::new(
+            return refused(
                 key,
                 format!(
                     "share {share} of {} is no whole percentage, which an SBT weight must be",
                     level.name
                 ),
-            ));
+            );
         };
         weights.push(percent.num() as u32);
     }
     let sum: u32 = weights.iter().sum();
     if sum != 100 {
-        return Err(ConfigError::new(
+        return refused(
             "qos.service_levels",
             format!("the SBT shares add up to {sum} %; they must add up to 100 %"),
-        ));
+        );
     }
     Ok(Scheduler::Sbt { weights })
 }
@@ -88,14 +88,14 @@ fn check_names<'a>(
     let names: Vec<&str> = levels.iter().map(|l| l.name.as_str()).collect();
     match distances.find(|name| !names.contains(&name.as_str())) {
         None => Ok(()),
-        Some(unknown) => Err(ConfigError::new(
+        Some(unknown) => refused(
             format!("qos.dtable.distances.{unknown}"),
             format!(
                 "there is no service level {}{}",
                 quoted(unknown),
                 suggestion(unknown, &names)
             ),
-        )),
+        ),
     }
 }
 
@@ -148,10 +148,10 @@ pub(crate) fn dtable_parameters(
     for (i, (raw_level, level)) in raw_levels.iter().zip(levels).enumerate() {
         let name = level.name.clone();
         let Some(&distance) = distances.get(&name) else {
-            return Err(ConfigError::new(
+            return refused(
                 "qos.dtable.distances",
                 format!("{name} has no distance; add e.g. {name} = 8"),
-            ));
+            );
         };
         let packet = u64::from(level.mtu_bytes) + u64::from(header);
         service_levels.push(DTableSl {

@@ -1,7 +1,8 @@
 //! Resolves `[qos]` for the VL policies that need no service channels in the file: queueing schemes, and
 //! SL-to-VL tables.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::forms::given;
 use crate::config::qos::keys::{RawQos, RawQueueRule, RawVlPolicy};
 use crate::fabric::spec::validate::{MANAGEMENT_SC, MAX_LEVELS};
 use crate::fabric::spec::{
@@ -60,19 +61,14 @@ pub(crate) fn scheme(
     tables: Option<&SlToVl>,
     topology: &Topology,
 ) -> Result<Option<QueueingScheme>, ConfigError> {
-    let error = |key: &str, problem: String| Err(ConfigError::new(key, problem));
+    let error = |key: &str, problem: String| refused(key, problem);
     let policy = raw.vl_policy.unwrap_or(RawVlPolicy::ServiceChannels);
     if policy == RawVlPolicy::ServiceChannels {
-        let given = [
-            ("qos.queues", raw.queues.is_some()),
-            ("qos.escape_queues", raw.escape_queues.is_some()),
-            ("qos.queue_rule", raw.queue_rule.is_some()),
-        ];
-        let given = given.iter().find(|(_, given)| *given);
-        return given.map_or(Ok(None), |(key, _)| {
+        let given = given!(raw, queues, escape_queues, queue_rule).next();
+        return given.map_or(Ok(None), |key| {
             let problem =
                 "belongs to a queueing scheme; name one, as in vl_policy = \"dbbm\", or remove it";
-            error(key, problem.to_owned())
+            error(&format!("qos.{key}"), problem.to_owned())
         });
     }
     if tables.is_some() {
@@ -179,15 +175,12 @@ pub(crate) fn by_scheme(
 /// Refuses SCs and their VLs in a file whose VLs follow from something else.
 fn no_channels(raw: &RawQos, problem: &str) -> Result<(), ConfigError> {
     if raw.sc2vl.is_some() {
-        return Err(ConfigError::new("qos.sc2vl", problem));
+        return refused("qos.sc2vl", problem);
     }
     let mut levels = raw.service_levels.iter().flatten();
     match levels.position(|level| !level.scs.is_empty()) {
         None => Ok(()),
-        Some(i) => Err(ConfigError::new(
-            format!("qos.service_levels.{i}.scs"),
-            problem,
-        )),
+        Some(i) => refused(format!("qos.service_levels.{i}.scs"), problem),
     }
 }
 
@@ -206,13 +199,13 @@ pub(crate) fn by_tables(
     )?;
     let count = service_levels.len();
     if tables.default.len() < count || count >= MAX_LEVELS {
-        return Err(ConfigError::new(
+        return refused(
             "fabric.sl2vl",
             format!(
                 "{} entries for {count} service levels",
                 tables.default.len()
             ),
-        ));
+        );
     }
     let mut sc2vl = [None; 32];
     // Each level gets one SC, in name only; the SC of management stays free.
@@ -229,7 +222,7 @@ pub(crate) fn by_tables(
     if vls > most {
         let (vl, last) = (vls - 1, most - 1);
         let problem = format!("VL {vl}; {port} has at most {most} for data, VL 0 to VL {last}");
-        return Err(ConfigError::new("fabric.sl2vl", problem));
+        return refused("fabric.sl2vl", problem);
     }
     Ok(Qos {
         vls,

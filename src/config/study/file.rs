@@ -5,68 +5,126 @@ use crate::config::document::read::read;
 use crate::config::document::texts::Texts;
 use crate::config::document::values::TypeName;
 use crate::config::document::{Document, Keys};
+use crate::config::keys::RawExperiment;
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{distinct, range, seeds};
 use crate::config::study::{Axis, MAX_SEEDS, Setting, Study, StudyFormat, UntilCi, label, part};
 use flitwise_formats::quote::quoted;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The keys as written. What varies is read from the document, which knows its places.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct RawStudy {
+pub(crate) struct RawStudy {
+    /// Name of the study, and of its directory: `NAME.study`.
+    #[schemars(extend("x-default" = "the name of the file, without `.toml`"))]
     name: Option<String>,
+    /// What the study asks; kept in `study.json`.
     description: Option<String>,
+    /// Words to find the study by; kept in `study.json`.
     #[serde(default)]
     tags: Vec<String>,
+    /// The base experiment: its file, or a table with its keys.
     experiment: RawBase,
-    seeds: Option<RawSeeds>,
+    /// A list, or `"A..B"` with both ends. The seed decides the random placement and the background traffic.
+    #[schemars(extend("x-default" = "the experiment's"))]
+    seeds: Option<ListOrRange<u64>>,
+    /// Keys of the experiment and their values, for all runs.
     #[serde(rename = "set")]
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     _set: Option<IgnoredAny>,
+    /// Also replay the jobs on the unloaded fabric and on the ideal network, which tells where the time goes.
+    #[schemars(extend("default" = true))]
     split: Option<bool>,
-    format: Option<TableFormat>,
+    /// Files of the tables.
+    #[schemars(extend("default" = "csv"))]
+    format: Option<StudyFormat>,
+    /// For example `"2%"`: adds seeds to a point until half the interval of its execution time is at most this part of the mean.
     until_ci: Option<String>,
+    /// Most seeds of a point with `until_ci`.
+    #[schemars(extend("default" = 30))]
     max_seeds: Option<u64>,
+    /// What varies: each axis is a list of values of a key, or of variants. The last one varies fastest.
     #[serde(default)]
     axis: Vec<RawAxis>,
+    /// Names of axes, each with a value or a list of values; a combination to which all of them apply is left out.
     #[serde(default, rename = "exclude")]
+    #[schemars(with = "Vec<serde_json::Map<String, Value>>")]
     _exclude: Vec<IgnoredAny>,
+    /// The matrix of jobs beside one another, [below](#interference).
     interference: Option<RawInterference>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(inline)]
 enum RawBase {
     File(String),
-    Inline(IgnoredAny),
+    Inline(#[schemars(with = "BaseExperiment")] IgnoredAny),
 }
 
-#[derive(Debug, Deserialize)]
+/// An experiment of which a study may add what is missing.
+struct BaseExperiment;
+
+impl JsonSchema for BaseExperiment {
+    fn schema_name() -> Cow<'static, str> {
+        "BaseExperiment".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = RawExperiment::json_schema(generator);
+        let sections = schema.get_mut("properties").and_then(Value::as_object_mut);
+        for section in sections.into_iter().flat_map(|keys| keys.values_mut()) {
+            if let Some(entry) = section.get_mut("items").and_then(Value::as_object_mut) {
+                entry.remove("required");
+            }
+        }
+        schema
+    }
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-enum RawSeeds {
-    List(Vec<u64>),
+#[schemars(inline)]
+enum ListOrRange<T> {
+    List(Vec<T>),
     Range(String),
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawAxis {
+    /// What tables call the axis.
+    #[schemars(extend("x-default" = "`key`"))]
     name: Option<String>,
+    /// The key that varies, as for `--set`.
     key: Option<String>,
+    /// Its values: a list, or a range `"A..B step C"`.
+    #[schemars(with = "Option<ListOrRange<Value>>")]
     values: Option<IgnoredAny>,
+    /// In place of `key` and `values`: a table for each variant, with the keys that it sets.
+    #[schemars(with = "Option<BTreeMap<String, serde_json::Map<String, Value>>>")]
     variants: Option<IgnoredAny>,
+    /// The value or variant that the others are compared with.
     #[serde(rename = "reference")]
+    #[schemars(extend("x-default" = "the first"))]
+    #[schemars(with = "Option<Value>")]
     _reference: Option<IgnoredAny>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawInterference {
+    /// A job for each row and column of the matrix: its name, and the keys of its `[[job]]`.
     #[serde(rename = "jobs")]
+    #[schemars(with = "BTreeMap<String, serde_json::Map<String, Value>>")]
     _jobs: IgnoredAny,
 }
 
@@ -111,8 +169,8 @@ pub(crate) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<S
     study.format = raw.format.unwrap_or_default();
     if let Some(given) = raw.seeds {
         let seeds = match given {
-            RawSeeds::List(list) => distinct(list),
-            RawSeeds::Range(text) => seeds(&text),
+            ListOrRange::List(list) => distinct(list),
+            ListOrRange::Range(text) => seeds(&text),
         };
         study.seeds = seeds.map_err(|problem| file.error("seeds", problem))?;
     }

@@ -4,11 +4,12 @@ pub(super) mod base;
 pub(super) mod file;
 pub(super) mod range;
 
-use crate::config::document::error::{ConfigError, VARY, suggestion};
+use crate::config::document::error::{ConfigError, VARY, refused, suggestion};
 use crate::config::document::texts::Texts;
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{seeds, values_of};
 use flitwise_formats::quote::quoted;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most combinations of the values of all axes.
@@ -47,6 +48,19 @@ pub struct UntilCi {
     pub part: f64,
     /// Most seeds of a point.
     pub max_seeds: u64,
+}
+
+/// Files of the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum StudyFormat {
+    /// RFC 4180.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+    /// Both.
+    Both,
 }
 
 /// A base experiment, and what varies (`docs/study.md`).
@@ -166,7 +180,7 @@ impl Study {
 
     /// Adds an axis, if its names are unique. `key` is the one that it sets, if that is one.
     pub(crate) fn add(&mut self, axis: Axis, key: Option<&str>) -> Result<(), ConfigError> {
-        let error = |problem: String| Err(ConfigError::new("", problem));
+        let error = |problem: String| refused("", problem);
         if key == Some("seed") {
             return error("`seed` is no axis; give the seeds as `seeds` (--seeds)".to_owned());
         }

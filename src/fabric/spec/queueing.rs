@@ -3,7 +3,7 @@
 //!
 //! A new scheme touches: this file; `validate/queueing.rs`, for what it needs of a fabric;
 //! `src/fabric/engine/queueing.rs`, if it is neither path-constant nor local;
-//! `src/config/resolve_vls.rs`, for its name and its usual number of queues; and
+//! `src/config/qos/vls.rs`, for its name and its usual number of queues; and
 //! `tests/oracles/src/queueing.rs`, which implements it independently.
 
 use super::FabricSpec;

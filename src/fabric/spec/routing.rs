@@ -3,10 +3,10 @@
 //! (`src/fabric/engine/choice.rs`).
 //!
 //! A new choice among candidates touches: this file, for its setting and its candidates; the
-//! engine's file, for the rule that chooses; `src/config/resolve_routing.rs`, for the topologies
+//! engine's file, for the rule that chooses; `src/config/fabric/routing.rs`, for the topologies
 //! that allow it; `tests/oracles/src/routing.rs`, which implements the rule independently; the family in
 //! `src/fabric/topology/`, if it does not say yet which ports are equal; and
-//! `src/config/raw_fabric.rs`, if the key is new.
+//! `src/config/fabric/keys.rs`, if the key is new.
 
 use super::{FabricSpec, Paths, json};
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};

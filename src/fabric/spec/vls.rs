@@ -3,8 +3,8 @@
 //! (`src/fabric/engine/vls.rs`).
 //!
 //! A new VL policy touches: this file, for its variant of [`VlPolicy`] and its rule; the engine's
-//! file, for the same rule as tables; `validate/vls.rs`; `src/config/resolve_vls.rs`, and `raw.rs`
-//! for a new key; and `tests/oracles/src/vls.rs`, which implements the rule independently. It touches
+//! file, for the same rule as tables; `validate/vls.rs`; `src/config/qos/vls.rs`, and `keys.rs`
+//! there; and `tests/oracles/src/vls.rs`, which implements the rule independently. It touches
 //! `src/fabric/analysis/turns.rs` only if packets change their VL for a new reason.
 
 use super::{FabricSpec, Qos, QueueingScheme, SchemeKind, json};

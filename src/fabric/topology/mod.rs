@@ -6,8 +6,8 @@
 //! and is at least 8; the surplus ports stay unconnected. Port `p` belongs to MPort `p / 4`.
 //!
 //! A new family touches: its own file, which implements [`Family`]; this file, for its variant of
-//! [`Shape`] and its constructor; `config/raw_topology.rs` and `resolve_topology.rs`, for its keys;
-//! `config/resolve_routing.rs`, for the routing that it takes; section 7 of
+//! [`Shape`] and its constructor; `config/fabric/topology/`, for its keys;
+//! `config/fabric/routing.rs`, for the routing that it takes; section 7 of
 //! `docs/model.md` and the table of `docs/experiment.md`; `tests/oracles/src/families/`, which
 //! connects and routes it independently; and `tests/common/random_topology.rs`, with which the tests of both
 //! engines try it.

@@ -5,13 +5,14 @@
 use super::Algorithm;
 use crate::program::{AlltoallBlocks, CollectiveKind};
 use flitwise_base::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Declares the algorithms of one operation.
 macro_rules! algorithms {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)+ }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum $name { $($(#[$variant_doc])* $variant,)+ }
 
@@ -114,7 +115,7 @@ algorithms! {
 macro_rules! choices {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)+) => {
         /// Algorithms chosen by hand; `None` leaves the decision to the table.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct Choices {
             $($(#[$doc])* pub $field: Option<$type>,)+

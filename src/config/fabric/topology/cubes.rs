@@ -3,14 +3,23 @@
 use crate::config::document::error::ConfigError;
 use crate::config::fabric::topology::needed::need;
 use crate::fabric::topology::{KnsSize, Topology};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["dimensions"]))]
 pub(crate) struct RawCube {
+    /// Switches in each dimension, as in `[4, 4]`.
     pub dimensions: Option<Vec<u32>>,
+    /// NICs per switch.
+    #[schemars(extend("default" = 1))]
     pub concentration: Option<u32>,
+    /// Parallel links between two switches.
+    #[schemars(extend("default" = 1))]
     pub trunk: Option<u32>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<u32>,
 }
 
@@ -46,13 +55,22 @@ impl RawCube {
     }
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["k", "n"]))]
 pub(crate) struct RawKns {
+    /// Routers on a line.
     pub k: Option<u32>,
+    /// Dimensions.
     pub n: Option<u32>,
+    /// Stages of the tree that joins the routers of a line.
+    #[schemars(extend("default" = 1))]
     pub s: Option<u32>,
+    /// NICs per router.
+    #[schemars(extend("default" = 1))]
     pub concentration: Option<u32>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<u32>,
 }
 

@@ -1,18 +1,30 @@
 //! Topologies of small diameter: dragonflies, megaflies and slim flies.
 
 use crate::config::document::error::ConfigError;
+use crate::config::document::kinds::Names;
 use crate::config::fabric::topology::needed::need;
 use crate::fabric::topology::{Arrangement, DragonflySize, MegaflySize, Topology};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["p", "a", "h"]))]
 pub(crate) struct RawDragonfly {
+    /// NICs per switch.
     pub p: Option<u32>,
+    /// Switches per group.
     pub a: Option<u32>,
+    /// Global ports per switch.
     pub h: Option<u32>,
+    /// Number of groups.
+    #[schemars(extend("x-default" = "a h + 1"))]
     pub groups: Option<u32>,
+    /// Which global port leads to which group.
+    #[schemars(extend("default" = "palm-tree"), with = "Option<Names<RawArrangement>>")]
     pub arrangement: Option<RawArrangement>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<u32>,
 }
 
@@ -30,14 +42,24 @@ impl RawDragonfly {
     }
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["p", "s", "h"]))]
 pub(crate) struct RawMegafly {
+    /// NICs per leaf switch.
     pub p: Option<u32>,
+    /// Leaf and spine switches per group.
     pub s: Option<u32>,
+    /// Global ports per spine switch.
     pub h: Option<u32>,
+    /// Number of groups.
+    #[schemars(extend("x-default" = "s h + 1"))]
     pub groups: Option<u32>,
+    /// Which global port leads to which group.
+    #[schemars(extend("default" = "palm-tree"), with = "Option<Names<RawArrangement>>")]
     pub arrangement: Option<RawArrangement>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<u32>,
 }
 
@@ -74,11 +96,17 @@ impl RawArrangement {
     }
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["q"]))]
 pub(crate) struct RawSlimFly {
+    /// A power of a prime from 3 to 49.
     pub q: Option<u32>,
+    /// NICs per switch.
+    #[schemars(extend("x-default" = "half of the links to switches, rounded up"))]
     pub p: Option<u32>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<u32>,
 }
 

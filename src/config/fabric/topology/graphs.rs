@@ -1,18 +1,22 @@
 //! A single switch, graphs that list their links, and graphs that `ibnetdiscover` found.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::forms::{self, Forms, read_forms};
 use crate::config::fabric::topology::needed::{NICS_KEY, need};
 use crate::config::import::Imported;
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::topology::Topology;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, SeqAccess, Unexpected, Visitor};
-use std::fmt;
+use serde::de::{Error, SeqAccess};
 use std::path::Path;
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["nics"]))]
 pub(crate) struct RawSingle {
+    /// Number of NICs.
+    #[schemars(with = "Option<u32>")]
     pub nics: Option<RawNics>,
 }
 
@@ -22,18 +26,22 @@ impl RawSingle {
             RawNics::Count(count) => Ok(Topology::single(*count)?),
             RawNics::At(_) => {
                 let problem = "kind \"single\" takes the number of NICs";
-                Err(ConfigError::new(NICS_KEY, problem))
+                refused(NICS_KEY, problem)
             }
         }
     }
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["switches", "nics"]))]
 pub(crate) struct RawGraph {
+    /// Number of switches.
     pub switches: Option<u32>,
-    /// Switch and port of the one end, then of the other one.
+    /// The [switch, port, switch, port] of each link.
     pub links: Option<Vec<[u32; 4]>>,
+    /// The [switch, port] of each NIC.
+    #[schemars(with = "Option<Vec<[u32; 2]>>")]
     pub nics: Option<RawNics>,
 }
 
@@ -47,10 +55,10 @@ impl RawGraph {
             ", e.g. [[0, 0], [1, 0]]",
         )?;
         let RawNics::At(nics) = nics else {
-            return Err(ConfigError::new(
+            return refused(
                 NICS_KEY,
                 "kind \"graph\" takes [switch, port] of every NIC, as in [[0, 0], [1, 0]]",
-            ));
+            );
         };
         let links = self.links.as_deref().unwrap_or_default();
         let end = |switch, port| SwitchPort::new(SwitchId::new(switch), PortId::new(port));
@@ -62,9 +70,11 @@ impl RawGraph {
 }
 
 /// A fabric that `ibnetdiscover` found.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["file"]))]
 pub(crate) struct RawDiscovery {
+    /// The output of `ibnetdiscover`, plain or compressed.
     pub file: Option<String>,
 }
 
@@ -83,23 +93,16 @@ pub(crate) enum RawNics {
     At(Vec<[u32; 2]>),
 }
 
-impl<'de> Deserialize<'de> for RawNics {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawNics;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number of NICs, or [switch, port] of each: [[0, 0], [0, 1]]")
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<RawNics, E> {
-                let unfit = |_| E::invalid_value(Unexpected::Signed(value), &self);
-                u32::try_from(value).map(RawNics::Count).map_err(unfit)
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<RawNics, A::Error> {
-                let list = serde::de::value::SeqAccessDeserializer::new(list);
-                Vec::deserialize(list).map(RawNics::At)
-            }
-        }
-        deserializer.deserialize_any(Either)
+impl Forms for RawNics {
+    const EXPECTED: &'static str = "a number of NICs, or [switch, port] of each: [[0, 0], [0, 1]]";
+
+    fn integer<E: Error>(value: i64) -> Result<Self, E> {
+        forms::whole::<Self, _, _>(value).map(Self::Count)
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        forms::elements(list).map(Self::At)
     }
 }
+
+read_forms! { RawNics }

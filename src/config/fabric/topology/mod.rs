@@ -13,11 +13,13 @@ use crate::config::fabric::topology::graphs::{RawDiscovery, RawGraph, RawSingle}
 use crate::config::fabric::topology::trees::{RawFatTree, RawTree, RawXgft};
 use crate::config::import::Imported;
 use crate::fabric::topology::Topology;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::Path;
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(tag = "kind")]
 pub(crate) enum RawTopology {
     Single(RawSingle),
     Torus(RawCube),

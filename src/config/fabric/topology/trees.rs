@@ -3,13 +3,19 @@
 use crate::config::document::error::ConfigError;
 use crate::config::fabric::topology::needed::need;
 use crate::fabric::topology::{FatTreeSize, Topology};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["k", "n"]))]
 pub(crate) struct RawTree {
+    /// Down-ports of a switch.
     pub k: Option<u32>,
+    /// Levels of switches.
     pub n: Option<u32>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<u32>,
 }
 
@@ -21,12 +27,19 @@ impl RawTree {
     }
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["down", "up"]))]
 pub(crate) struct RawXgft {
+    /// Children of a switch of each level, the level next to the NICs first.
     pub down: Option<Vec<u32>>,
+    /// Parents of a node below each level; begins with 1.
     pub up: Option<Vec<u32>>,
+    /// Parallel links to each parent; begins with 1.
+    #[schemars(extend("x-default" = "1 everywhere"))]
     pub parallel: Option<Vec<u32>>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<u32>,
 }
 
@@ -40,13 +53,22 @@ impl RawXgft {
     }
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["levels", "radix"]))]
 pub(crate) struct RawFatTree {
+    /// Number of NICs: a multiple of what one subtree below the top holds.
+    #[schemars(extend("x-default" = "as many as fit"))]
     pub nodes: Option<u32>,
+    /// Levels of switches.
     pub levels: Option<u32>,
+    /// Ports of a switch.
     pub radix: Option<u32>,
+    /// NICs of a switch of the lowest level over its up-ports.
+    #[schemars(extend("default" = 1))]
     pub oversubscription: Option<u32>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<u32>,
 }
 

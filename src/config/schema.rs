@@ -1,0 +1,127 @@
+//! The JSON Schemas of experiment and study files, which editors and checkers read. They follow from the declarations of
+//! the keys: a doc comment is the description, the types give the rest.
+
+use crate::config::keys::RawExperiment;
+use crate::config::study::file::RawStudy;
+use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema};
+use serde_json::Value;
+
+/// Returns the JSON Schema of experiment files.
+#[must_use]
+pub fn experiment_schema() -> Value {
+    schema_of::<RawExperiment>("A Flitwise experiment")
+}
+
+/// Returns the JSON Schema of study files.
+#[must_use]
+pub fn study_file_schema() -> Value {
+    schema_of::<RawStudy>("A Flitwise study")
+}
+
+/// The schema, with all parts in their places: language servers show no description beside a reference.
+fn schema_of<T: JsonSchema>(title: &str) -> Value {
+    let mut settings = SchemaSettings::draft07();
+    settings.inline_subschemas = true;
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    schema.insert("title".into(), title.into());
+    RecursiveTransform(without_null).transform(&mut schema);
+    schema.to_value()
+}
+
+/// TOML has no null: a key without a value is left out. Descriptions are one line for each paragraph.
+fn without_null(schema: &mut Schema) {
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = &types[..] {
+            let only = only.clone();
+            schema.insert("type".into(), only);
+        }
+    }
+    if let Some(Value::Array(any)) = schema.get_mut("anyOf") {
+        any.retain(|one| one.get("type").is_none_or(|name| name != "null"));
+        if let [Value::Object(only)] = &any[..] {
+            let only = only.clone();
+            schema.remove("anyOf");
+            for (key, value) in only {
+                schema.ensure_object().entry(key).or_insert(value);
+            }
+        }
+    }
+    if let Some(Value::Array(names)) = schema.get_mut("enum") {
+        names.retain(|name| !name.is_null());
+    }
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        let paragraphs: Vec<String> = text
+            .split("\n\n")
+            .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        *text = paragraphs.join("\n\n");
+    }
+}
+
+/// A key of experiments, as `--set` and `--vary` name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExperimentKey {
+    /// Its path, with 0 for the index of a list: `job.0.sl`.
+    pub path: String,
+    /// The texts that it takes, if it takes only some.
+    pub values: Vec<String>,
+}
+
+/// Returns the keys of experiments, of all kinds of switches and topologies, in the order of the declarations.
+///
+/// # Examples
+/// ```
+/// let keys = flitwise::config::experiment_keys();
+/// let scheduler = keys.iter().find(|key| key.path == "qos.scheduler");
+/// assert!(scheduler.is_some_and(|key| key.values.contains(&"dtable".to_owned())));
+/// ```
+#[must_use]
+pub fn experiment_keys() -> Vec<ExperimentKey> {
+    let mut keys = Vec::new();
+    collect(&experiment_schema(), "", &mut keys);
+    keys
+}
+
+/// Adds the keys in the part `schema` of a schema, which stands at `path`.
+fn collect(schema: &Value, path: &str, keys: &mut Vec<ExperimentKey>) {
+    let forms = forms(schema);
+    let below = |name: &str| match path {
+        "" => name.to_owned(),
+        path => format!("{path}.{name}"),
+    };
+    let before = keys.len();
+    for form in &forms {
+        for (name, key) in form["properties"].as_object().into_iter().flatten() {
+            collect(key, &below(name), keys);
+        }
+        if form["items"].is_object() && form["items"]["properties"].is_object() {
+            collect(&form["items"], &below("0"), keys);
+        }
+    }
+    if keys.len() > before {
+        return;
+    }
+    let texts = forms.iter().flat_map(|form| {
+        let names = form["enum"].as_array().into_iter().flatten();
+        names.chain(form.get("const")).filter_map(Value::as_str)
+    });
+    let values: Vec<String> = texts.map(str::to_owned).collect();
+    match keys.iter_mut().find(|key| key.path == path) {
+        Some(known) => known.values.extend(values),
+        None => keys.push(ExperimentKey {
+            path: path.to_owned(),
+            values,
+        }),
+    }
+}
+
+/// The alternatives of a part of a schema.
+fn forms(schema: &Value) -> Vec<&Value> {
+    let lists = ["oneOf", "anyOf"].map(|list| schema[list].as_array());
+    let several = lists.into_iter().flatten().flatten().flat_map(forms);
+    std::iter::once(schema).chain(several).collect()
+}
