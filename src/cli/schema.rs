@@ -3,7 +3,7 @@
 use super::{CliError, json_text, print};
 use clap::{Args, ValueEnum};
 use flitwise::config::{experiment_schema, study_file_schema};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Arguments of `flitwise schema`.
 #[derive(Debug, Args)]
@@ -44,13 +44,13 @@ fn tell(schema: &mut Value) {
     match schema {
         Value::Object(part) => {
             let words = part.remove("x-default");
-            let by_preset = part.remove("x-defaults");
+            let presets = part.remove("x-defaults");
             let written = part.remove("x-written");
             if let Some(Value::String(text)) = part.get("description") {
                 let mut text = without_links(text);
-                let default = match (&words, &by_preset, part.get("default")) {
+                let default = match (&words, &presets, part.get("default")) {
                     (Some(Value::String(words)), _, _) => Some(without_links(words)),
-                    (_, Some(presets), _) => Some(format!("by preset, {presets}")),
+                    (_, Some(Value::Object(presets)), _) => Some(by_preset(presets)),
                     (_, _, default) => default.map(Value::to_string),
                 };
                 if let Some(default) = default {
@@ -66,6 +66,14 @@ fn tell(schema: &mut Value) {
         Value::Array(parts) => parts.iter_mut().for_each(tell),
         _ => {}
     }
+}
+
+/// A default that presets decide.
+fn by_preset(presets: &Map<String, Value>) -> String {
+    let each = presets
+        .iter()
+        .map(|(preset, value)| format!("{value} ({preset})"));
+    each.collect::<Vec<_>>().join(", ")
 }
 
 /// The same text without the links between pages, which lead nowhere from an editor.

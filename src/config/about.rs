@@ -1,6 +1,6 @@
 //! `name`, `description` and `tags`: what a file says about itself.
 
-use crate::config::document::error::{ConfigError, check_name, refused};
+use crate::config::document::{ConfigError, check_name, refused};
 use flitwise_formats::quote::quoted;
 use serde::Serialize;
 

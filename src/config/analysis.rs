@@ -1,8 +1,6 @@
 //! `[congestion]`: what a static analysis of the fabric is asked.
 
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::forms::given;
-use crate::config::document::read::read;
+use crate::config::document::{ConfigError, given, read, refused};
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::{self, Given, Graph, HostList, PathChoice, Pattern, Request, Subset};
 use schemars::JsonSchema;

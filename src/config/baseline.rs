@@ -1,8 +1,6 @@
 //! `[baseline]`: what is laid over an experiment for the run that it is compared with.
 
-use crate::config::document::Document;
-use crate::config::document::error::ConfigError;
-use crate::config::document::read::read;
+use crate::config::document::{ConfigError, Document, read};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::IgnoredAny;

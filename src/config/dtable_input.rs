@@ -2,10 +2,9 @@
 //! `[qos]` of an experiment. Unlike in a run, a share may be outside its range.
 //! `docs/qos-dtable.md` describes every key.
 
-use crate::config::document::error::{ConfigError, SET, check_name, refused};
-use crate::config::document::read::read;
-use crate::config::document::texts::Texts;
-use crate::config::document::{Document, Keys, error};
+use crate::config::document::{
+    ConfigError, Document, Keys, SET, Texts, check_name, error, read, refused,
+};
 use crate::config::fabric;
 use crate::config::fabric::FabricDefaults;
 use crate::config::keys::RawExperiment;

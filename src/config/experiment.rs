@@ -10,7 +10,7 @@ pub use crate::config::power::keys::PowerPolicy;
 pub use crate::config::series::{Series, SeriesFormat, SeriesKind};
 
 use crate::config::about::About;
-use crate::config::document::error::ConfigError;
+use crate::config::document::ConfigError;
 use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;

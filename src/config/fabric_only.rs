@@ -1,10 +1,7 @@
 //! Reads only `[fabric]` and `[qos]` of an experiment file, for the `fabric` commands.
 
 use crate::config::analysis;
-use crate::config::document::Document;
-use crate::config::document::error::{ConfigError, SET};
-use crate::config::document::read::read;
-use crate::config::document::texts::Texts;
+use crate::config::document::{ConfigError, Document, SET, Texts, read};
 use crate::config::fabric::tables::{RawForwarding, RawSl2Vl};
 use crate::config::keys::{DEFAULT_SEED, RawExperiment};
 use crate::config::resolve::{fabric_of, implied_preset, imply};

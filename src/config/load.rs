@@ -2,10 +2,7 @@
 
 use crate::config::about::About;
 use crate::config::baseline::{BASELINE_DEFAULT, baseline_file, lay_over};
-use crate::config::document::Document;
-use crate::config::document::error::{ConfigError, SET, refused};
-use crate::config::document::read::read;
-use crate::config::document::texts::Texts;
+use crate::config::document::{ConfigError, Document, SET, Texts, read, refused};
 use crate::config::experiment::{Baseline, Experiment, Plan};
 use crate::config::job::Job;
 use crate::config::keys::{RawExperiment, read_experiment};

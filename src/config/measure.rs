@@ -2,8 +2,7 @@
 
 use crate::config::background::Background;
 use crate::config::background::message::too_fine;
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::forms::given;
+use crate::config::document::{ConfigError, given, refused};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::units::{Latency, Ratio};
 use schemars::JsonSchema;

@@ -1,8 +1,7 @@
 //! Reads networks for static analysis: an experiment file, a graph in the DOT language, or the output of
 //! `ibnetdiscover` with forwarding tables (`docs/congestion-input.md`). The content tells which one it is.
 
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::read::read;
+use crate::config::document::{ConfigError, read, refused};
 use crate::config::fabric_only::{FabricOnly, Needed, fabric_of_text};
 use crate::config::import::misfit::Misfit;
 use crate::config::import::{Imported, read_forwarding, text};

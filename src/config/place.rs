@@ -1,7 +1,7 @@
 //! NICs, switches and ports as experiments write them: by number, or as the operators of the fabric call
 //! them.
 
-use crate::config::document::forms::{self, Forms, read_forms};
+use crate::config::document::{Forms, forms, read_forms};
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::topology::{Names, Topology};
 use flitwise_formats::quote::quoted;

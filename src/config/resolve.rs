@@ -1,8 +1,7 @@
 //! From the keys to the experiment: each section in its turn, and what several sections say together.
 
 use crate::config::congestion_control::keys::RawControlKind;
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::{Document, error};
+use crate::config::document::{ConfigError, Document, error, refused};
 use crate::config::experiment::Experiment;
 use crate::config::fabric::{failure, routing, tables};
 use crate::config::keys::{DEFAULT_SEED, RawExperiment, fabric_kind};

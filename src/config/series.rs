@@ -1,6 +1,6 @@
 //! `[series]`: its keys as written, and what they mean.
 
-use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::{ConfigError, refused};
 use crate::fabric::spec::congestion::{Marker, SourceControl};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::units::Latency;

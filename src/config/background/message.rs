@@ -1,7 +1,6 @@
 //! The rate of a flow, and the sizes of its messages.
 
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::forms::{self, Forms, read_forms};
+use crate::config::document::{ConfigError, Forms, forms, read_forms, refused};
 use crate::fabric::spec::{FabricSpec, flits_per_tick};
 use crate::replay::background::MAX_SIZES;
 use crate::units::{Bytes, Rate, Ratio};

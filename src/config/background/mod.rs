@@ -5,8 +5,7 @@ pub(super) mod pattern;
 
 use crate::config::background::message::{RawInjectionRate, RawMessage, rate, sizes, too_fine};
 use crate::config::background::pattern::{RawFlow, RawPattern, RawPatternTable, pattern};
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::forms::given;
+use crate::config::document::{ConfigError, given, refused};
 use crate::config::qos::presets::OPA_5SL;
 use crate::config::qos::service_level;
 use crate::fabric::spec::FabricSpec;

@@ -1,8 +1,7 @@
 //! The pattern of a flow: which NIC sends to which.
 
 use crate::config::background::message::{RawInjectionRate, RawMessage};
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::forms::{self, Forms, read_forms};
+use crate::config::document::{ConfigError, Forms, forms, read_forms, refused};
 use crate::config::place::RawPlace;
 use crate::fabric::topology::Topology;
 use crate::replay::background::Pattern;

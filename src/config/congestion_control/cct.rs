@@ -2,8 +2,7 @@
 
 use crate::config::congestion_control::keys::{RawCct, RawCctTable, RawCongestionControl};
 use crate::config::congestion_control::presets::CongestionDefaults;
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::read::read;
+use crate::config::document::{ConfigError, read, refused};
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::spec::congestion::{
     CctEntry, MAX_CCT_ENTRIES, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT, MIN_CCT_ENTRIES,

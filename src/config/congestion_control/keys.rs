@@ -1,7 +1,6 @@
 //! The keys of `[congestion_control]`.
 
-use crate::config::document::forms::{self, Forms, form_schemas, read_forms};
-use crate::config::document::kinds::Names;
+use crate::config::document::{Forms, Names, form_schemas, forms, read_forms};
 use crate::config::place::RawPlace;
 use crate::fabric::spec::congestion::{
     CctiBound, FillComparison, FlowLevel, IrdBase, Marking, SlScope, TimerRestart, TimerScope,

@@ -9,8 +9,7 @@ use crate::config::congestion_control::keys::{
     RawCongestionControl, RawMarker, RawNotification, RawPortCongestion, RawSourceControl,
 };
 use crate::config::congestion_control::presets::{CONGESTION, CongestionDefaults, published};
-use crate::config::document::Document;
-use crate::config::document::error::{ConfigError, refused, small, suggestion};
+use crate::config::document::{ConfigError, Document, refused, small, suggestion};
 use crate::config::place;
 use crate::fabric::spec::congestion::{
     CctControl, CctEntry, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT, MAX_THRESHOLD, Marker, PortCongestion,

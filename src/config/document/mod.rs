@@ -9,10 +9,16 @@ pub(super) mod tagged;
 pub(super) mod texts;
 pub(super) mod values;
 
-use crate::config::document::error::{ConfigError, SET, refused, suggestion};
-use crate::config::document::tagged::{Tagged, explain_foreign_key, wrap_kinds};
-use crate::config::document::texts::Texts;
-use crate::config::document::values::{TypeName, child, value_at};
+pub(crate) use error::{ConfigError, Location, SET, VARY, check_name, refused, small, suggestion};
+pub(crate) use forms::{Forms, form_schemas, given, read_forms};
+pub(crate) use kinds::{Names, kinds_of};
+pub(crate) use read::read;
+pub(crate) use tagged::{Tagged, text};
+pub(crate) use texts::Texts;
+pub(crate) use values::{TypeName, value_at};
+
+use self::tagged::{explain_foreign_key, wrap_kinds};
+use self::values::child;
 use flitwise_formats::quote::{cut, quoted};
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
 //! `[[fabric.failure]]` and the routings that lead around failures.
 
-use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::{ConfigError, refused};
 use crate::fabric::spec::Routing;
 use crate::fabric::topology::Topology;
 use crate::oblivious::{Failure, RoutingEngine};

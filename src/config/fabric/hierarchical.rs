@@ -1,7 +1,6 @@
 //! The hierarchical switch in an experiment file: its keys, its parameters and its schedulers.
 
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::kinds::Names;
+use crate::config::document::{ConfigError, Names, refused};
 use crate::config::fabric::keys::{of_kind, replace, with_common_keys};
 use crate::config::qos::keys::RawScheduler;
 use crate::config::qos::scheduler::{Scheduling, dtable, equal_weights, sbt};

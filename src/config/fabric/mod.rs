@@ -9,9 +9,7 @@ pub(super) mod tables;
 pub(super) mod topology;
 pub(super) mod voq;
 
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::forms::given;
-use crate::config::document::kinds::kinds_of;
+use crate::config::document::{ConfigError, given, kinds_of, refused};
 use crate::config::fabric::hierarchical::{HierarchicalKeys, RawHierarchical};
 use crate::config::fabric::keys::{FabricKeys, FabricPreset, replace};
 use crate::config::fabric::topology::RawTopology;

@@ -1,7 +1,6 @@
 //! The routing keys of `[fabric]`: reads them and checks them against the topology.
 
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::values::value_at;
+use crate::config::document::{ConfigError, refused, value_at};
 use crate::config::fabric::keys::{FabricKeys, RawPaths, RawRouting};
 use crate::config::fabric::topology::RawTopology;
 use crate::fabric::spec::{Detours, Intermediate, Paths, Routing, UpPorts};

@@ -1,7 +1,6 @@
 //! The tables of `[fabric]`, SL to VL and forwarding: as written, and resolved.
 
-use crate::config::document::error::ConfigError;
-use crate::config::document::forms::{self, Forms, form_schemas, read_forms};
+use crate::config::document::{ConfigError, Forms, form_schemas, forms, read_forms};
 use crate::config::import::Imported;
 use crate::config::place::RawPlace;
 use crate::fabric::ids::PortId;

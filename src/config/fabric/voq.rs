@@ -1,8 +1,8 @@
 //! The InfiniBand switch and its NICs in an experiment file: their keys, parameters and arbiters.
 
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::forms::{Forms, form_schemas, given, read_forms};
-use crate::config::document::kinds::Names;
+use crate::config::document::{
+    ConfigError, Forms, Names, form_schemas, given, read_forms, refused,
+};
 use crate::config::fabric::keys::{of_kind, replace, with_common_keys};
 use crate::config::fabric::topology::RawTopology;
 use crate::config::fabric::topology::graphs::{RawGraph, RawNics};

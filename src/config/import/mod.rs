@@ -5,7 +5,7 @@
 pub(super) mod misfit;
 pub(super) mod speeds;
 
-use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::{ConfigError, refused};
 use crate::config::import::misfit::Misfit;
 use crate::config::import::speeds::DumpSpeeds;
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};

@@ -1,6 +1,6 @@
 //! The speeds of links that `ibnetdiscover` tells, as width and generation: `4xQDR`.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::ConfigError;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::LinkSpeed;
 use crate::units::Ratio;

@@ -1,6 +1,6 @@
 //! Resolves how a job computes and how its MPI calls send.
 
-use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::{ConfigError, refused};
 use crate::config::job::keys::{RawJob, RawSendCompletion};
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;

@@ -1,7 +1,6 @@
 //! The keys of `[[job]]`.
 
-use crate::config::document::forms::{self, Forms, form_schemas, read_forms};
-use crate::config::document::kinds::Names;
+use crate::config::document::{Forms, Names, form_schemas, forms, read_forms};
 use crate::config::job::placement::RawPlacement;
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;

@@ -6,7 +6,7 @@ pub(super) mod keys;
 pub(super) mod placement;
 pub(super) mod vfabric;
 
-use crate::config::document::error::{ConfigError, check_name, refused};
+use crate::config::document::{ConfigError, check_name, refused};
 use crate::config::job::calls::{Calls, Compute, FormatKey, SendCompletion};
 use crate::config::job::keys::{RawJob, RawRepeat, RawSendCompletion};
 use crate::config::job::placement::{Part, Placement, RawPlacement};

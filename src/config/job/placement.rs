@@ -1,6 +1,6 @@
 //! `placement` of a job: what the ranks of a job are dealt out over, as a file says it and as a result does.
 
-use crate::config::document::forms::{Forms, form_schemas, read_forms};
+use crate::config::document::{Forms, form_schemas, read_forms};
 use crate::config::place::RawPlace;
 use crate::fabric::ids::NicId;
 use crate::fabric::topology::Topology;

@@ -1,6 +1,6 @@
 //! `[[vfabric]]`: what jobs that name a vFabric may use.
 
-use crate::config::document::error::{ConfigError, check_name, refused, suggestion};
+use crate::config::document::{ConfigError, check_name, refused, suggestion};
 use crate::config::job::keys::RawJob;
 use crate::config::place::RawPlace;
 use crate::fabric::ids::NicId;

@@ -1,7 +1,6 @@
 //! The keys of `[power]` as written.
 
-use crate::config::document::forms::{Forms, given, read_forms};
-use crate::config::document::kinds::Names;
+use crate::config::document::{Forms, Names, given, read_forms};
 use crate::fabric::spec::ManagedLinks;
 use crate::units::{Bytes, Latency, Ratio};
 use schemars::JsonSchema;

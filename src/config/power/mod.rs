@@ -3,7 +3,7 @@
 
 pub(super) mod keys;
 
-use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::{ConfigError, refused};
 use crate::config::power::keys::{PowerPolicy, PowerPreset, RawPower, Watts, WattsPer};
 use crate::fabric::spec::{DownState, FabricSpec, LinkPower, LowState};
 use crate::units::{Latency, Ratio};

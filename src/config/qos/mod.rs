@@ -5,7 +5,7 @@ pub(super) mod presets;
 pub(super) mod scheduler;
 pub(super) mod vls;
 
-use crate::config::document::error::{ConfigError, check_name, refused, suggestion};
+use crate::config::document::{ConfigError, check_name, refused, suggestion};
 use crate::config::qos::keys::{RawQos, RawScheduler, RawServiceLevel};
 use crate::config::qos::presets::QosDefaults;
 use crate::fabric::parameters::Parameters;

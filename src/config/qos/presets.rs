@@ -1,6 +1,6 @@
 //! The presets of `[qos]`, and the defaults that each of them sets.
 
-use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::{ConfigError, refused};
 use crate::config::qos::keys::{QosPreset, RawDTable, RawQos, RawScheduler, RawServiceLevel};
 use crate::units::{Bytes, Ratio};
 

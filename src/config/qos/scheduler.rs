@@ -1,6 +1,6 @@
 //! What the schedulers of switches follow from: shares of service levels, and the DTable.
 
-use crate::config::document::error::{ConfigError, refused, suggestion};
+use crate::config::document::{ConfigError, refused, suggestion};
 use crate::config::qos::keys::{RawDTable, RawQos, RawScheduler, RawServiceLevel};
 use crate::config::qos::presets::QosDefaults;
 use crate::fabric::qos::dtable_table::{

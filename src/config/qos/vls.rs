@@ -1,8 +1,7 @@
 //! Resolves `[qos]` for the VL policies that need no service channels in the file: queueing schemes, and
 //! SL-to-VL tables.
 
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::forms::given;
+use crate::config::document::{ConfigError, given, refused};
 use crate::config::qos::keys::{RawQos, RawQueueRule, RawVlPolicy};
 use crate::fabric::spec::validate::{MANAGEMENT_SC, MAX_LEVELS};
 use crate::fabric::spec::{

@@ -1,7 +1,6 @@
 //! The experiment that a study varies, and what it lays over it.
 
-use crate::config::document::error::{ConfigError, Location};
-use crate::config::document::read::read;
+use crate::config::document::{ConfigError, Location, read};
 use std::path::{Path, PathBuf};
 
 /// Where an experiment is written.

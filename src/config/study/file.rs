@@ -1,10 +1,6 @@
 //! Reads study files. Every value keeps the place where it was written.
 
-use crate::config::document::error::ConfigError;
-use crate::config::document::read::read;
-use crate::config::document::texts::Texts;
-use crate::config::document::values::TypeName;
-use crate::config::document::{Document, Keys};
+use crate::config::document::{ConfigError, Document, Keys, Texts, TypeName, read};
 use crate::config::keys::RawExperiment;
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{distinct, range, seeds};

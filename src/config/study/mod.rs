@@ -4,8 +4,7 @@ pub(super) mod base;
 pub(super) mod file;
 pub(super) mod range;
 
-use crate::config::document::error::{ConfigError, VARY, refused, suggestion};
-use crate::config::document::texts::Texts;
+use crate::config::document::{ConfigError, Texts, VARY, refused, suggestion};
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{seeds, values_of};
 use flitwise_formats::quote::quoted;

@@ -1,6 +1,6 @@
 //! Tori, meshes, HyperX and KNS.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::ConfigError;
 use crate::config::fabric::topology::needed::need;
 use crate::fabric::topology::{KnsSize, Topology};
 use schemars::JsonSchema;

@@ -1,7 +1,6 @@
 //! Topologies of small diameter: dragonflies, megaflies and slim flies.
 
-use crate::config::document::error::ConfigError;
-use crate::config::document::kinds::Names;
+use crate::config::document::{ConfigError, Names};
 use crate::config::fabric::topology::needed::need;
 use crate::fabric::topology::{Arrangement, DragonflySize, MegaflySize, Topology};
 use schemars::JsonSchema;

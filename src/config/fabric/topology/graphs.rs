@@ -1,7 +1,6 @@
 //! A single switch, graphs that list their links, and graphs that `ibnetdiscover` found.
 
-use crate::config::document::error::{ConfigError, refused};
-use crate::config::document::forms::{self, Forms, read_forms};
+use crate::config::document::{ConfigError, Forms, forms, read_forms, refused};
 use crate::config::fabric::topology::needed::{NICS_KEY, need};
 use crate::config::import::Imported;
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};

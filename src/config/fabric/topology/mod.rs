@@ -6,7 +6,7 @@ pub(super) mod graphs;
 mod needed;
 pub(super) mod trees;
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::ConfigError;
 use crate::config::fabric::topology::cubes::{RawCube, RawKns};
 use crate::config::fabric::topology::dragonflies::{RawDragonfly, RawMegafly, RawSlimFly};
 use crate::config::fabric::topology::graphs::{RawDiscovery, RawGraph, RawSingle};

@@ -1,6 +1,6 @@
 //! Trees: k-ary n-trees, XGFT and fat trees of switches of one radix.
 
-use crate::config::document::error::ConfigError;
+use crate::config::document::ConfigError;
 use crate::config::fabric::topology::needed::need;
 use crate::fabric::topology::{FatTreeSize, Topology};
 use schemars::JsonSchema;
