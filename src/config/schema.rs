@@ -111,7 +111,13 @@ fn collect(schema: &Value, path: &str, keys: &mut Vec<ExperimentKey>) {
     });
     let values: Vec<String> = texts.map(str::to_owned).collect();
     match keys.iter_mut().find(|key| key.path == path) {
-        Some(known) => known.values.extend(values),
+        Some(known) => {
+            let new = values
+                .into_iter()
+                .filter(|value| !known.values.contains(value));
+            let new: Vec<String> = new.collect();
+            known.values.extend(new);
+        }
         None => keys.push(ExperimentKey {
             path: path.to_owned(),
             values,
