@@ -28,9 +28,9 @@ pub(crate) const DEFAULT_SEED: u64 = 1;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawExperiment {
-    /// What the experiment is called, at most 255 characters: the first line of the summary and the title of figures.
+    /// Title of the experiment, at most 255 characters: the first line of the summary and the title of figures.
     pub name: Option<String>,
-    /// What the experiment is for, at most 4096 characters.
+    /// Purpose of the experiment, at most 4096 characters.
     pub description: Option<String>,
     /// Words to find the experiment by, each once.
     pub tags: Option<Vec<String>>,
@@ -46,7 +46,7 @@ pub(crate) struct RawExperiment {
     /// InfiniBand's congestion control, for either kind of switch.
     #[serde(default)]
     pub congestion_control: RawCongestionControl,
-    /// What the parts of the fabric draw, and when idle links go down. Without the table energy is not counted.
+    /// Power of the parts of the fabric, and when idle links go down. Without the table energy is not counted.
     pub power: Option<RawPower>,
     /// Virtual fabrics: which NICs and service level the jobs that name one may use.
     #[serde(default)]
@@ -60,7 +60,9 @@ pub(crate) struct RawExperiment {
     /// Synthetic traffic, either beside jobs, for as long as one of them runs, or alone, to be measured.
     #[serde(default)]
     pub background: Vec<RawBackground>,
-    /// A time W, such as `"20us"`: while no job has a message in the fabric, background flows are simulated only for W before the next one. [gap-skip.md](gap-skip.md) defines what is skipped, and shows what is gained and how exact the results are.
+    /// A time W, such as `"20us"`: while no job has a message in the fabric, background flows are simulated only for
+    /// W before the next one. [gap-skip.md](gap-skip.md) defines what is skipped, and shows what is gained and how
+    /// exact the results are.
     #[schemars(extend("x-default" = "none: everything is simulated"))]
     pub background_gap_skip: Option<Picoseconds>,
     /// How the traffic of an experiment without a `[[job]]` is measured.
@@ -69,7 +71,7 @@ pub(crate) struct RawExperiment {
     pub congestion: Option<RawRequest>,
     /// Time series to record below `--out DIR`.
     pub series: Option<RawSeries>,
-    /// What slowdown is measured against: the same experiment with some values changed.
+    /// The experiment that slowdown is measured against: the same experiment with some values changed.
     #[serde(default)]
     pub baseline: RawBaseline,
 }

@@ -31,7 +31,8 @@ const BATCHES: u32 = 4;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawMeasure {
-    /// Factors on the rates of all flows, a run for each factor; if the rates add up to 1, a factor is the load in flits per cycle and NIC. A load of 0 is an idle fabric, which is steady at `warm_up`.
+    /// Factors on the rates of all flows, a run for each factor; if the rates add up to 1, a factor is the load in
+    /// flits per cycle and NIC. A load of 0 is an idle fabric, which is steady at `warm_up`.
     #[schemars(extend("default" = [1]))]
     pub loads: Option<Vec<Ratio>>,
     /// Least time before the window.

@@ -21,7 +21,9 @@ const MAX_LINES: u32 = 16;
 pub(crate) struct RawSeries {
     /// Time from one sample to the next: `"10us"`, or ticks; rounded up to ticks.
     pub interval: Latency,
-    /// Any of `"flows"` (payload delivered per sender, receiver and service level), `"port_vls"` (data waiting and packets marked per switch output and VL), `"sources"` (control level and delay per flow, or per service level of a NIC) and `"power"` (links in each power state, and what they draw).
+    /// Any of `"flows"` (payload delivered per sender, receiver and service level), `"port_vls"` (data waiting and
+    /// packets marked per switch output and VL), `"sources"` (control level and delay per flow, or per service level
+    /// of a NIC) and `"power"` (links in each power state, and what they draw).
     #[schemars(extend("x-default" = "what there is: `\"port_vls\"` on hierarchical switches only with a `marker` of congestion control, `\"sources\"` only with a `source`, `\"power\"` only with a `policy` of `[power]` other than `\"always-on\"`"))]
     pub record: Option<Vec<SeriesKind>>,
     /// Files of the samples.

@@ -18,17 +18,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawBackground {
-    /// The five service levels of Hiperion in place of `sl` and `message`: a flow each for VO, VI, CL, BE and BK with the message sizes of its Table 8. `"opa-5sl"`: their parts of `rate` are 10, 30, 50, 5 and 5 % (Table 10, Inj.); `"opa-5sl-equal"`: 20 % each. Needs service levels of these names.
+    /// The five service levels of Hiperion in place of `sl` and `message`: a flow each for VO, VI, CL, BE and BK with
+    /// the message sizes of its Table 8. `"opa-5sl"`: their parts of `rate` are 10, 30, 50, 5 and 5 % (Table 10,
+    /// Inj.); `"opa-5sl-equal"`: 20 % each. Needs service levels of these names.
     pub preset: Option<RawTrafficPreset>,
     /// Service level.
     #[schemars(extend("x-default" = "the only one, or `CL`"))]
     pub sl: Option<String>,
-    /// Offered load of every NIC that sends: flits per cycle, 0 to 1, as an exact fraction; or bytes per second such as `"3.3GB/s"`. With 0 the flow sends nothing, and all other results are as without it. A cycle is the time of a flit on the fastest link, the largest of `link_speed`, `host_link_speed` and `link_speeds` on `voq` switches. Headers count; on hierarchical switches so does the padding of packets to whole flits.
+    /// Offered load of every NIC that sends: flits per cycle, 0 to 1, as an exact fraction; or bytes per second such
+    /// as `"3.3GB/s"`. With 0 the flow sends nothing, and all other results are as without it. A cycle is the time of
+    /// a flit on the fastest link, the largest of `link_speed`, `host_link_speed` and `link_speeds` on `voq`
+    /// switches. Headers count; on hierarchical switches so does the padding of packets to whole flits.
     pub rate: RawInjectionRate,
-    /// `"cbr"`: the next message follows one of m flits after m / `rate` cycles, exactly; a random phase per source. `"bernoulli"`: in every tick a message is created with the same probability, which gives `rate` in the mean.
+    /// `"cbr"`: the next message follows one of m flits after m / `rate` cycles, exactly; a random phase per source.
+    /// `"bernoulli"`: in every tick a message is created with the same probability, which gives `rate` in the mean.
     #[schemars(extend("default" = "cbr"))]
     pub injection: Option<RawInjection>,
-    /// Message size; or a mix such as `[{ size = "128B", share = 0.8 }, { size = "4KiB", share = 0.2 }]`, shares of the messages (not of the bytes), drawn anew for every message.
+    /// Message size; or a mix such as `[{ size = "128B", share = 0.8 }, { size = "4KiB", share = 0.2 }]`, shares of
+    /// the messages (not of the bytes), drawn anew for every message.
     #[schemars(extend("x-default" = "the MTU of its service level"))]
     pub message: Option<RawMessage>,
     /// The pattern, below: which NIC sends to which.

@@ -11,7 +11,8 @@ use serde::Deserialize;
 use serde::de::{Error, MapAccess, SeqAccess, Unexpected};
 use std::collections::BTreeMap;
 
-/// Defines the tables of settings. The settings of ports are keys of the section, of two tables in it, and of single ports;
+/// Defines the tables of settings. The settings of ports are keys of the section, of two tables in it, and of single
+/// ports;
 /// the settings of service levels are keys of the section and of single levels.
 macro_rules! tables {
     (
@@ -107,10 +108,12 @@ tables! {
         /// True: the port may be starved of credits.
         #[schemars(extend("default" = false))]
         credit_mask = "Credit_Mask": bool,
-        /// Weight c of credit starvation (0–15): with `Credit_Mask`, a VL of a port with a fill from (16 − c)/16 on, and without credits, is starved: its packets are marked as if it were congested; 0: never.
+        /// Weight c of credit starvation (0–15): with `Credit_Mask`, a VL of a port with a fill from (16 − c)/16 on,
+        /// and without credits, is starved: its packets are marked as if it were congested; 0: never.
         #[schemars(extend("default" = 0))]
         cs_threshold = "CS_Threshold": u8,
-        /// Shift:multiplier (0–3, 0–16383): the credits of packets granted to a starved VL go back later, by multiplier / 2^shift times what the packet took on the link it came by.
+        /// Shift:multiplier (0–3, 0–16383): the credits of packets granted to a starved VL go back later, by
+        /// multiplier / 2^shift times what the packet took on the link it came by.
         #[schemars(extend("default" = "0:0"))]
         cs_return_delay = "CS_ReturnDelay": RawReturnDelay,
     }
@@ -121,28 +124,36 @@ tables! {
         /// Smallest index (0–255).
         #[schemars(extend("default" = 0))]
         ccti_min = "CCTI_Min": u8,
-        /// Time after which the index falls by 1: a number (0–65535) counts 1.024 us; or any time such as `"30us"`, also one too long for 16 bits.
+        /// Time after which the index falls by 1: a number (0–65535) counts 1.024 us; or any time such as `"30us"`,
+        /// also one too long for 16 bits.
         #[schemars(extend("default" = 64))]
         ccti_timer = "CCTI_Timer": RawTimer,
-        /// A BECN that leaves the index here or above is counted as an event of the log (0–255); 0: none. Rates do not depend on it.
+        /// A BECN that leaves the index here or above is counted as an event of the log (0–255); 0: none. Rates do
+        /// not depend on it.
         #[schemars(extend("default" = 0))]
         trigger_threshold = "Trigger_Threshold": u8,
     }
     section {
-        /// `"ib"` switches congestion control on; with `kind = "none"` all other keys may stay, without a `kind` they are an error.
+        /// `"ib"` switches congestion control on; with `kind = "none"` all other keys may stay, without a `kind` they
+        /// are an error.
         #[schemars(extend("default" = "none"))]
         kind: Option<RawControlKind>,
-        /// What marks packets at the switches: VLs of ports, by the thresholds below; `"none"`: nothing does.
+        /// The part of a switch that marks packets: VLs of ports, by the thresholds below; `"none"`: nothing does.
         ///
-        /// With `marker = "none"`, unless `CCTI_Min` is above 0, a hierarchical fabric differs from one without congestion control only by the queues of its NICs, which are per destination.
+        /// With `marker = "none"`, unless `CCTI_Min` is above 0, a hierarchical fabric differs from one without
+        /// congestion control only by the queues of its NICs, which are per destination.
         #[schemars(extend("default" = "port-vl"))]
         marker: Option<RawMarker>,
-        /// What a source does about notifications: it delays packets by the congestion control table below; `"none"`: nothing.
+        /// Reaction of a source to notifications: it delays packets by the congestion control table below; `"none"`:
+        /// nothing.
         ///
-        /// `source = "none"` is the control experiment: the same marks and notifications, which take bandwidth and are counted, but no reaction. It tells what the reaction is worth, and how often a threshold marks when no source slows down.
+        /// `source = "none"` is the control experiment: the same marks and notifications, which take bandwidth and
+        /// are counted, but no reaction. It tells what the reaction is worth, and how often a threshold marks when no
+        /// source slows down.
         #[schemars(extend("default" = "cct"))]
         source: Option<RawSourceControl>,
-        /// A published set of parameters, below, which does not switch control on by itself; keys that are given override it.
+        /// A published set of parameters, below, which does not switch control on by itself; keys that are given
+        /// override it.
         preset: Option<RawControlPreset>,
         /// The keys from `Threshold` to `CS_ReturnDelay` for ports that lead to NICs: `{ Threshold = 8 }`.
         #[serde(default)]
@@ -150,28 +161,34 @@ tables! {
         /// The same keys for ports that lead to switches.
         #[serde(default)]
         switch_ports: RawPortCongestion,
-        /// The same keys for single ports: `[{ switch = 1, port = 2, Threshold = 0 }]`; the switch by name and `device_port` as in `link_speeds`.
+        /// The same keys for single ports: `[{ switch = 1, port = 2, Threshold = 0 }]`; the switch by name and
+        /// `device_port` as in `link_speeds`.
         #[serde(default)]
         port: Vec<RawOnePort>,
-        /// What is compared with the threshold: the fill of each queue; `"sum"`; `"sum-shared"`: the sum, with the threshold divided by the number of queues in use.
+        /// Quantity compared with the threshold: the fill of each queue; `"sum"`; `"sum-shared"`: the sum, with the
+        /// threshold divided by the number of queues in use.
         #[schemars(extend("default" = "any-queue"))]
         #[schemars(with = "Option<Names<FillComparison>>")]
         compare: Option<FillComparison>,
-        /// `"random"`: each eligible packet is marked with probability 1/(`Marking_Rate` + 1), drawn from the seed of the experiment; `"fixed"`: exactly `Marking_Rate` pass between two marks, which can lock onto the order in which flows take turns.
+        /// `"random"`: each eligible packet is marked with probability 1/(`Marking_Rate` + 1), drawn from the seed of
+        /// the experiment; `"fixed"`: exactly `Marking_Rate` pass between two marks, which can lock onto the order in
+        /// which flows take turns.
         #[schemars(extend("default" = "random"))]
         #[schemars(with = "Option<Names<Marking>>")]
         marking: Option<Marking>,
-        /// `"cnp"`: a packet of its own; `"ack"`: BECN on the next ACK, which needs `fabric.acks`; `"ack-at-once"`: on an ACK that is sent at once, as Linux's driver `hfi1` does.
+        /// `"cnp"`: a packet of its own; `"ack"`: BECN on the next ACK, which needs `fabric.acks`; `"ack-at-once"`:
+        /// on an ACK that is sent at once, as Linux's driver `hfi1` does.
         #[schemars(extend("default" = "cnp"))]
         notification: Option<RawNotification>,
         /// Whole length of a CNP.
         #[schemars(extend("default" = "42B"))]
         cnp: Option<Bytes>,
-        /// What is slowed down: the queue pair (source, destination, SL), or `"sl"`, the SL of the NIC.
+        /// Flow that is slowed down: the queue pair (source, destination, SL), or `"sl"`, the SL of the NIC.
         #[schemars(extend("default" = "qp"))]
         #[schemars(with = "Option<Names<FlowLevel>>")]
         level: Option<FlowLevel>,
-        /// With `level = "sl"` an SL waits by its own index; `"link"`: the largest index of all SLs holds the whole NIC, as `hfi1` does.
+        /// With `level = "sl"` an SL waits by its own index; `"link"`: the largest index of all SLs holds the whole
+        /// NIC, as `hfi1` does.
         #[schemars(extend("default" = "flow"))]
         #[schemars(with = "Option<Names<SlScope>>")]
         sl_scope: Option<SlScope>,
@@ -179,7 +196,8 @@ tables! {
         #[schemars(extend("default" = "per-flow"))]
         #[schemars(with = "Option<Names<TimerScope>>")]
         timer: Option<TimerScope>,
-        /// `"at-expiry"`: a timer of a flow that runs is set anew only when it expires, as `hfi1` does; `"on-becn"`: each BECN sets it anew, too.
+        /// `"at-expiry"`: a timer of a flow that runs is set anew only when it expires, as `hfi1` does; `"on-becn"`:
+        /// each BECN sets it anew, too.
         #[schemars(extend("default" = "at-expiry"))]
         #[schemars(with = "Option<Names<TimerRestart>>")]
         timer_restart: Option<TimerRestart>,
@@ -187,7 +205,8 @@ tables! {
         #[schemars(extend("default" = "saturate"))]
         #[schemars(with = "Option<Names<CctiBound>>")]
         ccti_bound: Option<CctiBound>,
-        /// The table's entries multiply the time of the packet just sent; `"max-packet"`: they multiply the time of the largest data packet of any SL, as `hfi1` does.
+        /// The table's entries multiply the time of the packet just sent; `"max-packet"`: they multiply the time of
+        /// the largest data packet of any SL, as `hfi1` does.
         #[schemars(extend("default" = "packet"))]
         #[schemars(with = "Option<Names<IrdBase>>")]
         ird_base: Option<IrdBase>,
@@ -199,7 +218,8 @@ tables! {
         #[schemars(extend("default" = 127))]
         #[serde(rename = "CCTI_Limit")]
         ccti_limit: Option<u16>,
-        /// `CCTI_Increase`, `CCTI_Min`, `CCTI_Timer`, `Trigger_Threshold` of single SLs: `{ CL = { CCTI_Timer = 16 } }`.
+        /// `CCTI_Increase`, `CCTI_Min`, `CCTI_Timer`, `Trigger_Threshold` of single SLs: `{ CL = { CCTI_Timer = 16 }
+        /// }`.
         #[serde(default)]
         service_levels: BTreeMap<String, RawSlCongestion>,
     }

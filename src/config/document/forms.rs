@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 
 /// A value that may be written in several forms. A form that it does not have is of the wrong type.
 pub(crate) trait Forms: Sized {
-    /// What messages say is expected.
+    /// The description of the forms in messages.
     const EXPECTED: &'static str;
 
     /// As [`Self::EXPECTED`], where that depends on more.

@@ -11,7 +11,8 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawFailure {
-    /// A switch (`"s20"`), the link at a port (`"s4 port 7"`), all links between two switches (`"s4 - s17"`) or one of them (`"s4 - s17 #2"`), or a number to be drawn: `"random:3 links"`, `"random:1 switches"`.
+    /// A switch (`"s20"`), the link at a port (`"s4 port 7"`), all links between two switches (`"s4 - s17"`) or one
+    /// of them (`"s4 - s17 #2"`), or a number to be drawn: `"random:3 links"`, `"random:1 switches"`.
     pub what: String,
 }
 
@@ -34,7 +35,8 @@ pub(crate) fn parse(raw: &[RawFailure], seed: Option<u64>) -> Result<Vec<Failure
     Ok(failures)
 }
 
-/// Has `engine` route the topology around `failures`, of which `seed` draws the random ones. Without an engine there must
+/// Has `engine` route the topology around `failures`, of which `seed` draws the random ones. Without an engine there
+/// must
 /// be no failures; `has_tables` tells whether forwarding tables take its place.
 pub(crate) fn reroute(
     failures: &[Failure],

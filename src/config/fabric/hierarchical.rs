@@ -11,13 +11,16 @@ use crate::units::{BufferPart, Bytes, Latency, Rate};
 
 with_common_keys! {
     of_kind HierarchicalKeys, RawHierarchical {
-        /// Rate of every link: one flit per tick, so a tick is `flit` / `link_rate`: 640 ps, or any fraction that is at least 1 ps (`"56Gb/s"` gives 8000/7 ps). The rates of the crossbars follow it; latencies do not.
+        /// Rate of every link: one flit per tick, so a tick is `flit` / `link_rate`: 640 ps, or any fraction that is
+        /// at least 1 ps (`"56Gb/s"` gives 8000/7 ps). The rates of the crossbars follow it; latencies do not.
         #[schemars(extend("x-defaults" = {"opa-gen1": "12.5GB/s", "opa-400": "50GB/s"}))]
         link_rate: Rate,
-        /// The part of an allocation that waits for the transfer before it, at most the whole allocation ([validation.md](validation.md#the-gap-between-packets)).
+        /// The part of an allocation that waits for the transfer before it, at most the whole allocation
+        /// ([validation.md](validation.md#the-gap-between-packets)).
         #[schemars(extend("x-defaults" = {"opa-gen1": "0 ticks"}))]
         allocation_gap: Latency,
-        /// A buffer picks a packet that its target can take now; or `"blind"`: it picks the next packet, as the publications describe it ([model.md](model.md#6-allocation)).
+        /// A buffer picks a packet that its target can take now; or `"blind"`: it picks the next packet, as the
+        /// publications describe it ([model.md](model.md#6-allocation)).
         #[schemars(extend("x-defaults" = {"opa-gen1": "informed"}))]
         #[schemars(with = "Option<Names<VirtualAllocation>>")]
         virtual_allocation: VirtualAllocation,
@@ -36,13 +39,15 @@ with_common_keys! {
         /// Most credits that a VL may hold there.
         #[schemars(extend("x-defaults" = {"opa-gen1": "3/4", "opasim": "48 credits"}))]
         max: BufferPart,
-        /// Credits reserved for each queue of a central buffer; `packets` here are the largest packets on the queue's VL.
+        /// Credits reserved for each queue of a central buffer; `packets` here are the largest packets on the queue's
+        /// VL.
         #[schemars(extend("x-defaults" = {"opa-gen1": "1 packets"}))]
         central_exclusive: BufferPart,
         /// Most credits that such a queue may hold.
         #[schemars(extend("x-default" = "as `max`"))]
         central_max: BufferPart,
-        /// A central buffer has a queue per VL and neighbour (the local NICs are one neighbour); or `"per-vl"`: per VL only, which may deadlock on a torus.
+        /// A central buffer has a queue per VL and neighbour (the local NICs are one neighbour); or `"per-vl"`: per
+        /// VL only, which may deadlock on a torus.
         #[schemars(extend("x-defaults" = {"opa-gen1": "per-neighbour"}))]
         #[schemars(with = "Option<Names<CentralQueues>>")]
         central_queues: CentralQueues,

@@ -16,50 +16,72 @@ macro_rules! with_common_keys {
                 /// The graph of switches, links and NICs, [below](#topologies).
                 #[schemars(extend("x-default" = "one switch: `{ kind = \"single\", nics = 48 }`; of the [preset](#presets)"))]
                 topology: $crate::config::fabric::topology::RawTopology,
-                /// The topology's own: `"dor"`, `"hybrid-dor"` (on kns; `"dor"` means the same there), `"destro"`, `"d-mod-k"` (the same as destro), `"minimal"`, `"min-hop"` in graphs; or, on any topology, forwarding tables that Flitwise computes: `"min-hop"`, `"updn"`, `"ftree"`, `"dfsssp"` ([routing-engines.md](routing-engines.md)).
+                /// The topology's own: `"dor"`, `"hybrid-dor"` (on kns; `"dor"` means the same there), `"destro"`,
+                /// `"d-mod-k"` (the same as destro), `"minimal"`, `"min-hop"` in graphs; or, on any topology,
+                /// forwarding tables that Flitwise computes: `"min-hop"`, `"updn"`, `"ftree"`, `"dfsssp"`
+                /// ([routing-engines.md](routing-engines.md)).
                 #[schemars(extend("x-default" = "`\"dor\"` on torus, mesh and hyperx, `\"hybrid-dor\"` on kns, `\"minimal\"` on dragonflies, slim flies and megaflies, `\"min-hop\"` in graphs, `\"d-mod-k\"` on `xgft` and `fat-tree`, else `\"destro\"`"))]
                 routing: $crate::config::fabric::keys::RawRouting,
-                /// What has failed: `[[fabric.failure]]`, see [below](#failures).
+                /// Failed links and switches: `[[fabric.failure]]`, see [below](#failures).
                 failure: Vec<$crate::config::fabric::failure::RawFailure>,
                 /// Decides which links and switches fail, where they are drawn at random.
                 #[schemars(extend("x-default" = "`seed`"))]
                 failure_seed: u64,
-                /// The direction that a packet takes round an even ring when both directions are equally short; or `"source-parity"`: the parity of the source's coordinate decides.
+                /// The direction that a packet takes round an even ring when both directions are equally short; or
+                /// `"source-parity"`: the parity of the source's coordinate decides.
                 #[schemars(extend("default" = "positive"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::RingTie>>")]
                 ring_tie: $crate::fabric::spec::RingTie,
-                /// Which link of a trunk a packet takes: the one of its destination; or `"round-robin"`, `"least-queued"` ([model.md](model.md#7-routing-sc-and-vl)).
+                /// Which link of a trunk a packet takes: the one of its destination; or `"round-robin"`,
+                /// `"least-queued"` ([model.md](model.md#7-routing-sc-and-vl)).
                 #[schemars(extend("default" = "destination"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::TrunkSelection>>")]
                 trunk_selection: $crate::fabric::spec::TrunkSelection,
-                /// Which up-port of a tree, or of the tree on a line of a `kns`, a packet takes: the one of its destination (D-mod-k); or `"least-queued"`: the one with the shortest queue. Then packets of a flow can overtake each other.
+                /// Which up-port of a tree, or of the tree on a line of a `kns`, a packet takes: the one of its
+                /// destination (D-mod-k); or `"least-queued"`: the one with the shortest queue. Then packets of a
+                /// flow can overtake each other.
                 #[schemars(extend("default" = "destination"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::UpPorts>>")]
                 up_ports: $crate::fabric::spec::UpPorts,
-                /// One leg, as `routing` or `forwarding` says (`"minimal"`); or with *detours* over a NIC or group drawn at random ([model.md](model.md#7-routing-sc-and-vl)): `"valiant"`, `"ugal-l"`, `"ugal-g"`, `"par"`.
+                /// One leg, as `routing` or `forwarding` says (`"minimal"`); or with *detours* over a NIC or group
+                /// drawn at random ([model.md](model.md#7-routing-sc-and-vl)): `"valiant"`, `"ugal-l"`, `"ugal-g"`,
+                /// `"par"`.
                 ///
-                /// `"valiant"`: every packet takes a detour. `"ugal-l"`: a packet takes one at the switch of its source if the queue there towards it, times its hops, is shorter than that of the minimal path. `"ugal-g"`: the same by the queues of global links, wherever they are: an ideal that no switch can know. `"par"`: as `"ugal-l"`, asked again at every switch of the source's group. Detours need more VL classes: 4 SCs per service level on a torus, dragonfly or slim fly (6 with `"par"`), 3 on a dragonfly over groups (4), else 2 (3). Packets of a flow can overtake each other.
+                /// `"valiant"`: every packet takes a detour. `"ugal-l"`: a packet takes one at the switch of its
+                /// source if the queue there towards it, times its hops, is shorter than that of the minimal path.
+                /// `"ugal-g"`: the same by the queues of global links, wherever they are: an ideal that no switch can
+                /// know. `"par"`: as `"ugal-l"`, asked again at every switch of the source's group. Detours need more
+                /// VL classes: 4 SCs per service level on a torus, dragonfly or slim fly (6 with `"par"`), 3 on a
+                /// dragonfly over groups (4), else 2 (3). Packets of a flow can overtake each other.
                 #[schemars(extend("default" = "minimal"))]
                 paths: $crate::config::fabric::keys::RawPaths,
-                /// Where detours lead: to the switch of any NIC; or, on a dragonfly, to the group of a NIC outside of the groups of source and destination.
+                /// Where detours lead: to the switch of any NIC; or, on a dragonfly, to the group of a NIC outside of
+                /// the groups of source and destination.
                 #[schemars(extend("x-default" = "`\"group\"` for adaptive `paths` on a dragonfly, else `\"nic\"`"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::Intermediate>>")]
                 paths_intermediate: $crate::fabric::spec::Intermediate,
-                /// What adaptive `paths` add to the detour's side of the comparison, in bytes of a queue times one hop; whole credits count. More keeps more packets on minimal paths.
+                /// Handicap of detours: adaptive `paths` add it to the detour's side of the comparison, in bytes of a
+                /// queue times one hop; whole credits count. More keeps more packets on minimal paths.
                 #[schemars(extend("x-default" = "`\"0B\"`"))]
                 paths_bias: $crate::units::Bytes,
-                /// Linear forwarding tables: per switch the port towards NIC 0, 1, …; or, with an `ibnetdiscover` topology, the `opensm-lfts.dump` of the same fabric or the output of `dump_fts`.
+                /// Linear forwarding tables: per switch the port towards NIC 0, 1, …; or, with an `ibnetdiscover`
+                /// topology, the `opensm-lfts.dump` of the same fabric or the output of `dump_fts`.
                 #[schemars(extend("x-default" = "none: `routing` decides"))]
                 forwarding: $crate::config::fabric::tables::RawForwarding,
-                /// SL-to-VL tables: the VL of SL 0, 1, … as `[0, 1, 0]`; or tables of single NICs and ports as well; or, with an `ibnetdiscover` topology, the `opensm-sl2vl.dump` of the same fabric. Service levels have no `scs` then, and there is no `sc2vl`.
+                /// SL-to-VL tables: the VL of SL 0, 1, … as `[0, 1, 0]`; or tables of single NICs and ports as well;
+                /// or, with an `ibnetdiscover` topology, the `opensm-sl2vl.dump` of the same fabric. Service levels
+                /// have no `scs` then, and there is no `sc2vl`.
                 ///
-                /// Tables of NICs and ports are written `{ default = [0, 1], hca = [{ hca = 3, vls = [1, 1] }], port = [{ switch = 0, in = 1, out = 2, vls = [0, 0] }] }`: `hca` is a NIC; with an `ibnetdiscover` topology names as well, and in `port` a `switch` by name.
+                /// Tables of NICs and ports are written `{ default = [0, 1], hca = [{ hca = 3, vls = [1, 1] }], port
+                /// = [{ switch = 0, in = 1, out = 2, vls = [0, 0] }] }`: `hca` is a NIC; with an `ibnetdiscover`
+                /// topology names as well, and in `port` a `switch` by name.
                 #[schemars(extend("x-default" = "none: service channels decide"))]
                 sl2vl: $crate::config::fabric::tables::RawSl2Vl,
                 /// Size of a flit.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "8B", "ib-qdr-648": "64B", "sauron": "64B"}))]
                 flit: $crate::units::Bytes,
-                /// Header added to every packet. Of InfiniBand LRH, BTH, ICRC and VCRC of every data packet; links of `voq` switches carry payload and headers exact to the byte.
+                /// Header added to every packet. Of InfiniBand LRH, BTH, ICRC and VCRC of every data packet; links of
+                /// `voq` switches carry payload and headers exact to the byte.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "0B", "ib-qdr-648": "26B", "sauron": "26B"}))]
                 header: $crate::units::Bytes,
                 /// Buffer space that one credit stands for; whole flits.
@@ -95,9 +117,12 @@ macro_rules! with_common_keys {
                 /// Send queue of a NIC; with `voq` switches for all VLs together.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "32KiB", "opasim": "2KiB", "ib-qdr-648": "8KiB", "sauron": "8KiB"}))]
                 nic_queue: $crate::units::Bytes,
-                /// In what order a NIC serves messages that share an application queue: of a service level, or of a queue pair where there are queue pairs. `"fifo"`: in the order of creation; or `"per-flow"`: a message of each job and each background flow in turn ([model.md](model.md#2-parts)).
+                /// In what order a NIC serves messages that share an application queue: of a service level, or of a
+                /// queue pair where there are queue pairs. `"fifo"`: in the order of creation; or `"per-flow"`: a
+                /// message of each job and each background flow in turn ([model.md](model.md#2-parts)).
                 ///
-                /// With `"fifo"` a job waits behind all that background flows have created, with `"per-flow"` for at most one message of each other.
+                /// With `"fifo"` a job waits behind all that background flows have created, with `"per-flow"` for at
+                /// most one message of each other.
                 #[schemars(extend("default" = "fifo"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::replay::background::NicQueueing>>")]
                 nic_queueing: $crate::replay::background::NicQueueing,

@@ -84,11 +84,10 @@ fn of_presets(kind: &mut Value) {
     let mut presets: Vec<&str> = kinds_of::<FabricPreset>().iter().map(|p| p.name).collect();
     presets.retain(|preset| default_kind(Some(preset)) == name);
     kind["properties"]["preset"]["enum"] = json!(presets);
+    kind["required"] = json!([]);
     if default_kind(None) == name {
         kind["properties"]["kind"]["default"] = json!(name);
-        kind["required"] = json!([]);
     } else {
-        kind["required"] = json!([]);
         kind["anyOf"] = json!([{ "required": ["kind"] }, { "required": ["preset"] }]);
     }
     let keys = kind["properties"].as_object_mut().into_iter().flatten();

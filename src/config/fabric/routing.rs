@@ -184,7 +184,7 @@ fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<String> {
     };
     Some(match (own, routing) {
         _ if is_single => "a single switch leaves nothing to route; remove the key".to_owned(),
-        ([first, ..], HybridDor) if *first != HybridDor => elsewhere("kns"),
+        (_, HybridDor) => elsewhere("kns"),
         ([Destro, DModK] | [DModK, Destro], Dor) => {
             "\"dor\" routes tori and meshes; a tree takes \"destro\" (the same as \"d-mod-k\")"
                 .into()
@@ -201,7 +201,8 @@ fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<String> {
 /// The topologies with a minimal routing of their own.
 const MINIMAL: &str = "dragonflies, slim flies and megaflies";
 
-/// The routings that a family takes: its own, and the engines that route any topology. Up and down a fat tree leads nowhere
+/// The routings that a family takes: its own, and the engines that route any topology. Up and down a fat tree leads
+/// nowhere
 /// in most families.
 fn takes(name: &str, own: &[RawRouting]) -> String {
     use RawRouting::{Dfsssp, Ftree, MinHop, Updn};

@@ -47,13 +47,15 @@ struct RawHcaRate(AdapterRate);
 
 with_common_keys! {
     of_kind VoqKeys, RawVoq {
-        /// Data rate of links between switches: SDR, DDR, QDR, FDR10, FDR, EDR, HDR or NDR with x1, x2, x4 (the default), x8 or x12; or any rate.
+        /// Data rate of links between switches: SDR, DDR, QDR, FDR10, FDR, EDR, HDR or NDR with x1, x2, x4 (the
+        /// default), x8 or x12; or any rate.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "QDR x4", "ib-ddr-testbed": "34634179687.5b/s", "sauron": "96Gb/s"}))]
         link_speed: RawSpeed,
         /// Data rate of links to NICs; a fabric of one switch has no others, so change both keys together.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "QDR x4", "ib-ddr-testbed": "DDR x4", "sauron": "96Gb/s"}))]
         host_link_speed: RawSpeed,
-        /// Links of another speed: `[{ switch = 0, port = 3, speed = "SDR x4" }]` names either end; with an `ibnetdiscover` topology also `{ switch = "L003", device_port = 4, … }`.
+        /// Links of another speed: `[{ switch = 0, port = 3, speed = "SDR x4" }]` names either end; with an
+        /// `ibnetdiscover` topology also `{ switch = "L003", device_port = 4, … }`.
         link_speeds: Vec<RawLinkSpeed>,
         /// Length of a tick, at most the time of a flit on the fastest link; latencies are rounded up to ticks.
         #[schemars(extend("x-default" = "an eighth of a flit on the fastest link: 2 ns with QDR"))]
@@ -61,23 +63,30 @@ with_common_keys! {
         /// Rate of the crossbar, from an input to an output buffer, over the rate of the fastest link.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": 2, "sauron": 1}))]
         crossbar_speedup: u32,
-        /// Which pointers of the crossbar's arbiters move: `"islip"`, those of accepted grants; `"round-robin"`, those of all grants.
+        /// Which pointers of the crossbar's arbiters move: `"islip"`, those of accepted grants; `"round-robin"`,
+        /// those of all grants.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "islip", "sauron": "islip"}))]
         #[schemars(with = "Option<Names<AllocationRule>>")]
         allocator: AllocationRule,
         /// Rounds of grants and acceptances in a tick.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": 1, "sauron": 1}))]
         allocator_iterations: u32,
-        /// How an input buffer organises the packets of a VL, whatever the `vl_policy`: `"virtual-output"`, `"fifo"`, `"per-flow"` or `"isolating"`.
+        /// How an input buffer organises the packets of a VL, whatever the `vl_policy`: `"virtual-output"`, `"fifo"`,
+        /// `"per-flow"` or `"isolating"`.
         ///
-        /// `"virtual-output"`: in virtual output queues, so that packets for different out-ports do not block each other. `"fifo"`: in one FIFO, whose head blocks the packets behind it ([model-infiniband.md](model-infiniband.md#2-parts)). `"per-flow"`: in a FIFO for each destination, each with the credits of a whole VL. `"isolating"`: in one FIFO, beside which flows that block it get queues of their own ([queueing.md](queueing.md#against-hot-flows)).
+        /// `"virtual-output"`: in virtual output queues, so that packets for different out-ports do not block each
+        /// other. `"fifo"`: in one FIFO, whose head blocks the packets behind it
+        /// ([model-infiniband.md](model-infiniband.md#2-parts)). `"per-flow"`: in a FIFO for each destination, each
+        /// with the credits of a whole VL. `"isolating"`: in one FIFO, beside which flows that block it get queues of
+        /// their own ([queueing.md](queueing.md#against-hot-flows)).
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "virtual-output", "sauron": "fifo"}))]
         #[schemars(with = "Option<Names<InputQueues>>")]
         input_queues: InputQueues,
         /// With `input_queues = "isolating"`: queues for hot flows of each input buffer and VL, at most 64.
         #[schemars(extend("x-default" = "4"))]
         isolation_queues: u32,
-        /// How much of the VL the normal FIFO holds when the flow of its head is isolated: part of the VL, or credits, packets or bytes.
+        /// How much of the VL the normal FIFO holds when the flow of its head is isolated: part of the VL, or
+        /// credits, packets or bytes.
         #[schemars(extend("x-default" = "`\"1/4\"`"))]
         isolation_detect: BufferPart,
         /// How much a queue for a hot flow holds when the sender is told to stop the flow.
@@ -90,10 +99,11 @@ with_common_keys! {
         input_buffer_vls: Vec<BufferPart>,
         /// The same for `nic_sink`.
         nic_sink_vls: Vec<BufferPart>,
-        /// What the host can send: a rate of payload in packets of the largest MTU, or flits per cycle, headers included, such as `"2/5"`.
+        /// Rate at which the host can send: a rate of payload in packets of the largest MTU, or flits per cycle,
+        /// headers included, such as `"2/5"`.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "unlimited", "ib-ddr-testbed": "13.1Gb/s", "sauron": "unlimited"}))]
         hca_send_rate: RawHcaRate,
-        /// What the host can take.
+        /// Rate at which the host can take packets.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "unlimited", "ib-ddr-testbed": "13.1Gb/s", "sauron": "unlimited"}))]
         hca_sink_rate: RawHcaRate,
         /// `"per-packet"` or `"per-message"`: acknowledgements of a reliable connection.

@@ -14,7 +14,9 @@ use std::path::PathBuf;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawJob {
-    /// Trace file in any [format](traces.md), directory of a trace of several files, pipe, or `"-"`: standard input. A stream is read once, into a file without a name in `TMPDIR` (else `/tmp`); jobs that name the same stream, by whatever names (`"-"` and `"/dev/stdin"`), replay the same trace.
+    /// Trace file in any [format](traces.md), directory of a trace of several files, pipe, or `"-"`: standard input.
+    /// A stream is read once, into a file without a name in `TMPDIR` (else `/tmp`); jobs that name the same stream,
+    /// by whatever names (`"-"` and `"/dev/stdin"`), replay the same trace.
     pub trace: String,
     /// Where `trace` is looked for first, if not beside the experiment.
     #[serde(skip)]
@@ -30,9 +32,17 @@ pub(crate) struct RawJob {
     pub sl: Option<String>,
     /// The [vFabric](#vfabric) by which the job travels.
     pub vfabric: Option<String>,
-    /// Where the ranks run. `"linear"`: on the lowest free NICs, `tasks_per_node` ranks on each in turn. `"round-robin"`: round the switches. `"round-robin-groups"`: round the [groups](#placement-by-groups). `"random"`, `"random-switches"`, `"random-groups"`: NICs, switches or groups in random order, each filled before the next, drawn from the seed of the experiment; `{ random = 7 }`, `{ random-groups = 7 }` from a seed of its own. Or `{ list = [NIC of rank 0, …] }`, where ranks with the same NIC share a node, or `{ file = "hosts" }`, a [host file](#host-files). Jobs are placed in the order of the file, each on NICs that no earlier job has.
+    /// Where the ranks run. `"linear"`: on the lowest free NICs, `tasks_per_node` ranks on each in turn.
+    /// `"round-robin"`: round the switches. `"round-robin-groups"`: round the [groups](#placement-by-groups).
+    /// `"random"`, `"random-switches"`, `"random-groups"`: NICs, switches or groups in random order, each filled
+    /// before the next, drawn from the seed of the experiment; `{ random = 7 }`, `{ random-groups = 7 }` from a seed
+    /// of its own. Or `{ list = [NIC of rank 0, …] }`, where ranks with the same NIC share a node, or `{ file =
+    /// "hosts" }`, a [host file](#host-files). Jobs are placed in the order of the file, each on NICs that no earlier
+    /// job has.
     ///
-    /// With `"round-robin"` rank 0 runs on the first NIC of switch 0, rank 1 on the first NIC of switch 1, and when each has one, the next ranks on their second NICs; switches without a free NIC are left out, and with several `tasks_per_node` the ranks go round the NICs taken.
+    /// With `"round-robin"` rank 0 runs on the first NIC of switch 0, rank 1 on the first NIC of switch 1, and when
+    /// each has one, the next ranks on their second NICs; switches without a free NIC are left out, and with several
+    /// `tasks_per_node` the ranks go round the NICs taken.
     #[schemars(extend("default" = "linear"))]
     pub placement: Option<RawPlacement>,
     /// Ranks per NIC.
@@ -41,49 +51,65 @@ pub(crate) struct RawJob {
     /// Start of the job.
     #[schemars(extend("default" = "0s"))]
     pub start: Option<Picoseconds>,
-    /// How many times the job runs its trace, one run after the other, at most 1000000; or `"until-others-end"`, which needs another job that ends, and is left out on the unloaded fabric and the ideal network ([where the time goes](result.md#jobs)).
+    /// How many times the job runs its trace, one run after the other, at most 1000000; or `"until-others-end"`,
+    /// which needs another job that ends, and is left out on the unloaded fabric and the ideal network ([where the
+    /// time goes](result.md#jobs)).
     #[schemars(extend("default" = 1))]
     pub repeat: Option<RawRepeat>,
     /// True: the job may also be placed on NICs that earlier jobs have.
     #[schemars(extend("default" = false))]
     pub share_nics: Option<bool>,
-    /// A send is done when handed to the NIC (`"handed"`), when its last flit left (`"injected"`), or, above `eager_threshold`, when delivered (`"rendezvous"`).
+    /// A send is done when handed to the NIC (`"handed"`), when its last flit left (`"injected"`), or, above
+    /// `eager_threshold`, when delivered (`"rendezvous"`).
     #[schemars(extend("default" = "handed"))]
     pub send_completion: Option<RawSendCompletion>,
-    /// Largest message that is sent before its receive is known: of calls and schedules always, of VEF only with `"rendezvous"`.
+    /// Largest message that is sent before its receive is known: of calls and schedules always, of VEF only with
+    /// `"rendezvous"`.
     #[schemars(extend("x-default" = "`\"64KiB\"` of messages of VEF, 64000 B of [MPI calls](replay.md#mpi-calls)"))]
     pub eager_threshold: Option<Bytes>,
     /// Multiplies every computation.
     #[schemars(extend("default" = 1))]
     pub compute_scale: Option<Ratio>,
-    /// Flops per second of a rank, above 0; only for [TI traces](traces.md#ti). The default is what SimGrid's recorder counts by if it is told nothing else: with the value of the recording run every computation takes as long as it was recorded.
+    /// Flops per second of a rank, above 0; only for [TI traces](traces.md#ti). The default is what SimGrid's
+    /// recorder counts by if it is told nothing else: with the value of the recording run every computation takes as
+    /// long as it was recorded.
     #[schemars(extend("default" = 20000))]
     pub host_speed: Option<Ratio>,
-    /// Clock of a [DUMPI trace](traces.md#dumpi) between whose calls a rank computes: `"wall"`, or `"cpu"` where ranks shared processors.
+    /// Clock of a [DUMPI trace](traces.md#dumpi) between whose calls a rank computes: `"wall"`, or `"cpu"` where
+    /// ranks shared processors.
     #[schemars(extend("x-default" = "the first that is recorded"))]
     #[schemars(with = "Option<Names<ComputeTime>>")]
     pub compute_time: Option<ComputeTime>,
-    /// Longest time before a poll (`MPI_Test…`, `MPI_Iprobe`) of a DUMPI trace that is one of the loop around it, and no computation ([polls](replay.md#dumpi-traces)).
+    /// Longest time before a poll (`MPI_Test…`, `MPI_Iprobe`) of a DUMPI trace that is one of the loop around it, and
+    /// no computation ([polls](replay.md#dumpi-traces)).
     #[schemars(extend("default" = "4us"))]
     pub poll_gap: Option<Picoseconds>,
-    /// Longest computation of a trace: what took longer takes this long, before `compute_scale`. Against what disturbed a recording.
+    /// Longest computation of a trace: what took longer takes this long, before `compute_scale`. Against what
+    /// disturbed a recording.
     pub compute_cap: Option<Picoseconds>,
-    /// A factor on the computations of each rank, after `compute_scale`, as in `[1, 1, 1.5, 1]`; behind the last one the list begins again.
+    /// A factor on the computations of each rank, after `compute_scale`, as in `[1, 1, 1.5, 1]`; behind the last one
+    /// the list begins again.
     #[schemars(extend("x-default" = "1 for each"))]
     pub compute_factors: Option<Vec<Ratio>>,
-    /// Each computation is longer or shorter by up to this part of itself, at most 1, drawn evenly by the seed of the experiment for each rank; last of all. Baselines, the unloaded fabric and the ideal network draw the same.
+    /// Each computation is longer or shorter by up to this part of itself, at most 1, drawn evenly by the seed of the
+    /// experiment for each rank; last of all. Baselines, the unloaded fabric and the ideal network draw the same.
     #[schemars(extend("default" = 0))]
     pub compute_noise: Option<Ratio>,
-    /// True: calls of a DUMPI trace that have no counterpart in a replay, as those of one-sided communication, are left out, and the run and its result say how many; otherwise a trace that has some is refused, with how many and where the first is.
+    /// True: calls of a DUMPI trace that have no counterpart in a replay, as those of one-sided communication, are
+    /// left out, and the run and its result say how many; otherwise a trace that has some is refused, with how many
+    /// and where the first is.
     #[schemars(extend("default" = false))]
     pub skip_unsupported: Option<bool>,
-    /// Time that a rank is busy before each message that it sends by an MPI call (LogP's o of a sender); it counts as computation.
+    /// Time that a rank is busy before each message that it sends by an MPI call (LogP's o of a sender); it counts as
+    /// computation.
     #[schemars(extend("default" = "0s"))]
     pub send_overhead: Option<Picoseconds>,
-    /// Time that a rank is busy after each message that an MPI call received, before its next operation; it counts as computation.
+    /// Time that a rank is busy after each message that an MPI call received, before its next operation; it counts as
+    /// computation.
     #[schemars(extend("default" = "0s"))]
     pub receive_overhead: Option<Picoseconds>,
-    /// Latency of messages between ranks of one NIC, which skip the fabric ([where the numbers are from](replay.md#inside-a-node)).
+    /// Latency of messages between ranks of one NIC, which skip the fabric ([where the numbers are
+    /// from](replay.md#inside-a-node)).
     #[schemars(extend("default" = "100ns"))]
     pub intra_node_latency: Option<Picoseconds>,
     /// Bandwidth of the same messages.

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPower {
-    /// `"on-off"`: idle links go down and carry nothing; `"high-low"`: they go down and carry packets on a few lanes, not on hierarchical switches.
+    /// `"on-off"`: idle links go down and carry nothing; `"high-low"`: they go down and carry packets on a few lanes,
+    /// not on hierarchical switches.
     #[schemars(extend("default" = "always-on"))]
     pub policy: Option<PowerPolicy>,
     /// The defaults of the other keys.
@@ -34,20 +35,22 @@ pub(crate) struct RawPower {
     /// Lanes of a link that is down, with `"high-low"`.
     #[schemars(extend("default" = 1))]
     pub low_lanes: Option<u32>,
-    /// Bytes that wait in a switch beyond which a link goes up, with `"high-low"` ([link-power.md](link-power.md#4-going-up)). The buffer is that of a VL of an in-port, less a largest packet.
+    /// Bytes that wait in a switch beyond which a link goes up, with `"high-low"`
+    /// ([link-power.md](link-power.md#4-going-up)). The buffer is that of a VL of an in-port, less a largest packet.
     #[schemars(extend("x-default" = "B*, or what the buffer holds"))]
     pub threshold: Option<Bytes>,
     /// Bytes in the output buffer of a NIC beyond which its link goes up, with `"high-low"`.
     #[schemars(extend("x-default" = "B* for NICs, or what the buffer holds"))]
     pub nic_threshold: Option<Bytes>,
-    /// Links that a packet announces itself to, beyond the one that it waits for, with `"on-off"`; not on hierarchical switches.
+    /// Links that a packet announces itself to, beyond the one that it waits for, with `"on-off"`; not on
+    /// hierarchical switches.
     #[schemars(extend("default" = 0))]
     pub wake_ahead: Option<u32>,
     /// `"switches"`: links of NICs are always up.
     #[schemars(extend("default" = "all"))]
     #[schemars(with = "Option<Names<ManagedLinks>>")]
     pub links: Option<ManagedLinks>,
-    /// What `watts_per` draws while a link is up.
+    /// Power of a link that is up, of one port or cable as `watts_per` says.
     #[schemars(extend("default" = 4.1))]
     pub link_watts: Option<Watts>,
     /// The same on the low lanes, with `"high-low"`.
@@ -59,7 +62,8 @@ pub(crate) struct RawPower {
     /// The same while a link goes up or down.
     #[schemars(extend("x-default" = "`link_watts`"))]
     pub transition_watts: Option<Watts>,
-    /// `"port"`: each direction of a cable draws `link_watts`, as a port has a sender and a receiver; `"cable"`: both directions together.
+    /// `"port"`: each direction of a cable draws `link_watts`, as a port has a sender and a receiver; `"cable"`: both
+    /// directions together.
     #[schemars(extend("default" = "port"))]
     pub watts_per: Option<WattsPer>,
     /// A switch without its links (crossbar, routing, arbiters), whatever its load.

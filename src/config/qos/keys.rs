@@ -8,12 +8,16 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawQos {
-    /// `single`: one SL `default` on 8 VLs (2 on tori and dragonflies). `ib`: the same on 1 VL (2 there). `opa-5sl`: VO, VI, CL, BE, BK of Hiperion's Tables 7–10.
+    /// `single`: one SL `default` on 8 VLs (2 on tori and dragonflies). `ib`: the same on 1 VL (2 there). `opa-5sl`:
+    /// VO, VI, CL, BE, BK of Hiperion's Tables 7–10.
     #[schemars(extend("x-default" = "`\"single\"` without a `[qos]` table, else `\"opa-5sl\"`; on `voq` switches `\"ib\"`"))]
     pub preset: Option<QosPreset>,
-    /// `rr`: SBT with equal weights. `rr-vl`: one packet per VL in turn. `sbt`: shares in percent as weights. `dtable`. `ib-vlarb`: the tables below, or round robin over VLs without them, which is also what `rr` and `rr-vl` are on `voq` switches.
+    /// `rr`: SBT with equal weights. `rr-vl`: one packet per VL in turn. `sbt`: shares in percent as weights.
+    /// `dtable`. `ib-vlarb`: the tables below, or round robin over VLs without them, which is also what `rr` and
+    /// `rr-vl` are on `voq` switches.
     ///
-    /// `sbt`, as published, stays with a VL as long as its service level has weight left, so within a service level of several VLs (`single`) a stream at the rate of the link starves the other VLs: take `rr-vl` there.
+    /// `sbt`, as published, stays with a VL as long as its service level has weight left, so within a service level
+    /// of several VLs (`single`) a stream at the rate of the link starves the other VLs: take `rr-vl` there.
     #[schemars(extend("x-default" = "`dtable` (`opa-5sl`), `rr-vl` (`opasim`), `ib-vlarb` (`voq`), else `rr`"))]
     pub scheduler: Option<RawScheduler>,
     /// MTU of service levels without their own.
@@ -25,27 +29,35 @@ pub(crate) struct RawQos {
     /// VL of SC 0, 1, …
     #[schemars(extend("x-default" = "of the preset, else VL = SC"))]
     pub sc2vl: Option<Vec<u8>>,
-    /// A queueing scheme: `"one-queue"`, `"dbbm"`, `"voqnet"`, `"bbq"`, `"flow2sl"`, `"vftree"`, `"voqsw"`, `"obqa"`, `"iodet"`, `"h2lq"` or `"sf2lq"` ([queueing.md](queueing.md)).
+    /// A queueing scheme: `"one-queue"`, `"dbbm"`, `"voqnet"`, `"bbq"`, `"flow2sl"`, `"vftree"`, `"voqsw"`, `"obqa"`,
+    /// `"iodet"`, `"h2lq"` or `"sf2lq"` ([queueing.md](queueing.md)).
     ///
-    /// With a queueing scheme every service level has VLs of its own for the queues of the scheme in each VL class, so that packets for a busy port or NIC hold up only packets that share their queue. Service levels have no `scs` then, and there is no `sc2vl`.
+    /// With a queueing scheme every service level has VLs of its own for the queues of the scheme in each VL class,
+    /// so that packets for a busy port or NIC hold up only packets that share their queue. Service levels have no
+    /// `scs` then, and there is no `sc2vl`.
     #[schemars(extend("default" = "service-channels"))]
     pub vl_policy: Option<RawVlPolicy>,
     /// The number of queues of the scheme in each VL class; always 1 with `"one-queue"`.
     ///
-    /// All queues need VLs: at most 15 on `voq` switches, 31 on others. `"dbbm"` has at most 8 in each on a torus, dragonfly or slim fly; with detours (`paths`) 2 there (1 with `"par"`), 4 on a dragonfly over groups (2), elsewhere 10 (5).
+    /// All queues need VLs: at most 15 on `voq` switches, 31 on others. `"dbbm"` has at most 8 in each on a torus,
+    /// dragonfly or slim fly; with detours (`paths`) 2 there (1 with `"par"`), 4 on a dragonfly over groups (2),
+    /// elsewhere 10 (5).
     #[schemars(extend("x-default" = "the scheme's"))]
     pub queues: Option<u8>,
     /// Queues of the escape network of `"h2lq"` and `"sf2lq"`, which is VL class 1.
     #[schemars(extend("x-default" = "2 with `\"h2lq\"`, 4 with `\"sf2lq\"`"))]
     pub escape_queues: Option<u8>,
-    /// Of `"flow2sl"`: `"sum"` or `"difference"`; of `"iodet"`: `"dimension"` or `"coordinate"`; of `"h2lq"`: `"hierarchical"` or `"plain"`.
+    /// Of `"flow2sl"`: `"sum"` or `"difference"`; of `"iodet"`: `"dimension"` or `"coordinate"`; of `"h2lq"`:
+    /// `"hierarchical"` or `"plain"`.
     #[schemars(extend("x-default" = "the first"))]
     pub queue_rule: Option<RawQueueRule>,
-    /// The table of `dtable`: `{ entries = 128, gmtu = "1KiB", w = 8, k = 2, distances = { VO = 2, … } }`; may stay in the file while `scheduler` names another one.
+    /// The table of `dtable`: `{ entries = 128, gmtu = "1KiB", w = 8, k = 2, distances = { VO = 2, … } }`; may stay
+    /// in the file while `scheduler` names another one.
     #[serde(default)]
     #[schemars(extend("x-default" = "of the preset"))]
     pub dtable: RawDTable,
-    /// `{ high = [[0, 16]], low = [[1, 4], [2, 4]], high_limit = 1 }`: the arbitration tables of InfiniBand for the outputs of switches; may stay in the file like `dtable`.
+    /// `{ high = [[0, 16]], low = [[1, 4], [2, 4]], high_limit = 1 }`: the arbitration tables of InfiniBand for the
+    /// outputs of switches; may stay in the file like `dtable`.
     #[schemars(extend("x-default" = "none: round robin"))]
     pub vlarb: Option<RawVlArb>,
     /// The same for NICs.
@@ -95,7 +107,8 @@ pub(crate) struct RawServiceLevel {
     /// Its traffic class.
     #[schemars(extend("x-default" = "its index"))]
     pub tc: Option<u8>,
-    /// Its service channels: on a torus or dragonfly exactly two, the VL classes, else the destination picks one. Required, except where SL-to-VL tables or a queueing scheme decide the VLs.
+    /// Its service channels: on a torus or dragonfly exactly two, the VL classes, else the destination picks one.
+    /// Required, except where SL-to-VL tables or a queueing scheme decide the VLs.
     #[serde(default)]
     pub scs: Vec<u8>,
     /// Its MTU.

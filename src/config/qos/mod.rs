@@ -194,7 +194,8 @@ pub(crate) fn service_level(name: Option<&str>, qos: &Qos, key: &str) -> Result<
         })
 }
 
-/// Refuses the first key that nothing uses. `has_tables`: SL-to-VL tables decide the VLs. `usual` returns the scheduler of
+/// Refuses the first key that nothing uses. `has_tables`: SL-to-VL tables decide the VLs. `usual` returns the
+/// scheduler of
 /// a file that names none, from the one of the preset.
 pub(crate) fn unused(
     raw: &RawQos,

@@ -13,7 +13,8 @@ pub(crate) struct QosDefaults {
 }
 
 /// Hiperion Tables 7–10, one traffic class per SL; `(name, SCs, MTU, share,
-/// distance)`. The MTU is also the message size of Table 8. The shares are the Inj. column of Table 10 and, times 100, the
+/// distance)`. The MTU is also the message size of Table 8. The shares are the Inj. column of Table 10 and, times
+/// 100, the
 /// SBT weights; that table prints 10 for VI, but text and sum say 30.
 pub(crate) const OPA_5SL: [(&str, [u8; 2], u64, u64, u32); 5] = [
     ("VO", [0, 1], 128, 10, 2),

@@ -23,7 +23,7 @@ pub(crate) struct RawStudy {
     /// Name of the study, and of its directory: `NAME.study`.
     #[schemars(extend("x-default" = "the name of the file, without `.toml`"))]
     name: Option<String>,
-    /// What the study asks; kept in `study.json`.
+    /// The question of the study; kept in `study.json`.
     description: Option<String>,
     /// Words to find the study by; kept in `study.json`.
     #[serde(default)]
@@ -43,12 +43,13 @@ pub(crate) struct RawStudy {
     /// Files of the tables.
     #[schemars(extend("default" = "csv"))]
     format: Option<StudyFormat>,
-    /// For example `"2%"`: adds seeds to a point until half the interval of its execution time is at most this part of the mean.
+    /// For example `"2%"`: adds seeds to a point until half the interval of its execution time is at most this part
+    /// of the mean.
     until_ci: Option<String>,
     /// Most seeds of a point with `until_ci`.
     #[schemars(extend("default" = 30))]
     max_seeds: Option<u64>,
-    /// What varies: each axis is a list of values of a key, or of variants. The last one varies fastest.
+    /// The axes, each a list of values of a key, or of variants. The last one varies fastest.
     #[serde(default)]
     axis: Vec<RawAxis>,
     /// Names of axes, each with a value or a list of values; a combination to which all of them apply is left out.
@@ -97,7 +98,7 @@ enum ListOrRange<T> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RawAxis {
-    /// What tables call the axis.
+    /// Name of the axis in tables.
     #[schemars(extend("x-default" = "`key`"))]
     name: Option<String>,
     /// The key that varies, as for `--set`.
