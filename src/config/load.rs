@@ -194,12 +194,11 @@ fn something_to_do(document: &Document<'_>, experiment: &Experiment) -> Result<(
         );
     }
     if experiment.jobs.iter().all(|job| !job.enabled) {
-        let problem = match experiment.jobs.is_empty() {
-            false => "nothing to replay: every job is disabled; enable at least one",
-            true => {
-                "nothing to do: add a [[job]] with a trace, or a [[background]] whose traffic \
+        let problem = if experiment.jobs.is_empty() {
+            "nothing to do: add a [[job]] with a trace, or a [[background]] whose traffic \
                  is measured"
-            }
+        } else {
+            "nothing to replay: every job is disabled; enable at least one"
         };
         return refused("job", problem);
     }

@@ -189,9 +189,10 @@ impl Kind {
             return Self::Dot;
         }
         let node = ["Switch", "Ca", "Rt", "DR"].contains(&word) && next != Some('=');
-        match node || in_discovery.contains(&word) {
-            true => Self::Discovery,
-            false => Self::Experiment,
+        if node || in_discovery.contains(&word) {
+            Self::Discovery
+        } else {
+            Self::Experiment
         }
     }
 

@@ -74,13 +74,14 @@ pub(crate) fn port(
         (Some(_), Some(_)) => return Err("has both port and device_port; keep one".to_owned()),
     };
     let at = SwitchPort::new(switch, PortId::new(port));
-    match topology.has_port(at.switch, at.port) {
-        true => Ok(at),
-        false => Err(format!(
+    if topology.has_port(at.switch, at.port) {
+        Ok(at)
+    } else {
+        Err(format!(
             "there is no port {port} at a switch {switch}: switches 0 to {}, ports 0 to {}",
             topology.switches() - 1,
             topology.radix() - 1
-        )),
+        ))
     }
 }
 

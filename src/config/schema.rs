@@ -30,6 +30,16 @@ fn schema_of<T: JsonSchema>(title: &str) -> Value {
     schema.to_value()
 }
 
+/// True of a default that says nothing: no value, no elements, or a table of no values.
+fn is_nothing(default: &Value) -> bool {
+    match default {
+        Value::Null => true,
+        Value::Object(keys) => keys.values().all(is_nothing),
+        Value::Array(list) => list.is_empty(),
+        _ => false,
+    }
+}
+
 /// TOML has no null: a key without a value is left out. Descriptions are one line for each paragraph.
 fn without_null(schema: &mut Schema) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
@@ -51,6 +61,9 @@ fn without_null(schema: &mut Schema) {
     }
     if let Some(Value::Array(names)) = schema.get_mut("enum") {
         names.retain(|name| !name.is_null());
+    }
+    if schema.get("default").is_some_and(is_nothing) {
+        schema.remove("default");
     }
     if let Some(Value::String(text)) = schema.get_mut("description") {
         let paragraphs: Vec<String> = text

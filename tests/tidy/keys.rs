@@ -110,7 +110,7 @@ fn default_of(schemas: &[&Value], required: bool) -> String {
     match schema.get("default") {
         Some(value) => shown(value),
         None if required => "required".to_owned(),
-        None if forms(schema).is_empty() => "none".to_owned(),
+        None if forms(schema).is_empty() || schema["type"] == "array" => "none".to_owned(),
         None => String::new(),
     }
 }

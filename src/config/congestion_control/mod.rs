@@ -227,9 +227,12 @@ fn service_levels(
     let limit = raw.ccti_limit.unwrap_or(d.ccti_limit);
     let level = |name: &&str| {
         let own = raw.service_levels.get(*name).copied().unwrap_or_default();
-        let key = |own: bool, key: &str| match own {
-            true => format!("congestion_control.service_levels.{name}.{key}"),
-            false => format!("congestion_control.{key}"),
+        let key = |own: bool, key: &str| {
+            if own {
+                format!("congestion_control.service_levels.{name}.{key}")
+            } else {
+                format!("congestion_control.{key}")
+            }
         };
         let timer = own.ccti_timer.or(raw.ccti_timer);
         let timer = timer.map_or(d.ccti_timer_ps, |timer| timer.0);

@@ -100,9 +100,10 @@ impl DumpSpeeds {
     }
 
     fn unknown(&self, told: &Told) -> ConfigError {
-        let key = match told.host {
-            true => "fabric.host_link_speed",
-            false => "fabric.link_speed",
+        let key = if told.host {
+            "fabric.host_link_speed"
+        } else {
+            "fabric.link_speed"
         };
         ConfigError::new(
             "fabric.topology.file",

@@ -33,9 +33,10 @@ pub(crate) fn read(path: &Path, topology: &Topology, tasks: u32) -> Result<Vec<N
         }
         nics.extend(std::iter::repeat_n(host, slots));
     }
-    match nics.is_empty() {
-        true => Err(format!("{}: names no host", path.display())),
-        false => Ok(nics),
+    if nics.is_empty() {
+        Err(format!("{}: names no host", path.display()))
+    } else {
+        Ok(nics)
     }
 }
 

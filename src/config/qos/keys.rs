@@ -58,6 +58,9 @@ pub(crate) struct RawQos {
     pub dtable: RawDTable,
     /// `{ high = [[0, 16]], low = [[1, 4], [2, 4]], high_limit = 1 }`: the arbitration tables of InfiniBand for the
     /// outputs of switches; may stay in the file like `dtable`.
+    ///
+    /// Entries of `vlarb` are [VL, weight in 64 B]; `high_limit` is the Limit of High Priority in 4 KiB: 0, the default,
+    /// for one packet, 255 for no limit.
     #[schemars(extend("x-default" = "none: round robin"))]
     pub vlarb: Option<RawVlArb>,
     /// The same for NICs.

@@ -332,9 +332,10 @@ impl<'t> File<'_, 't> {
                 return Err(self.error(path, problem));
             }
         };
-        match settings.is_empty() {
-            true => Err(self.error(path, "is empty; give at least one value")),
-            false => Ok(settings),
+        if settings.is_empty() {
+            Err(self.error(path, "is empty; give at least one value"))
+        } else {
+            Ok(settings)
         }
     }
 
@@ -356,9 +357,10 @@ impl<'t> File<'_, 't> {
                 overrides: self.overrides("", table)?,
             });
         }
-        match settings.is_empty() {
-            true => Err(self.error(path, "is empty; give at least one variant")),
-            false => Ok(settings),
+        if settings.is_empty() {
+            Err(self.error(path, "is empty; give at least one variant"))
+        } else {
+            Ok(settings)
         }
     }
 

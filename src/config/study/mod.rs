@@ -253,11 +253,12 @@ pub(crate) fn label(written: &str) -> String {
 pub(crate) fn part(text: &str) -> Result<f64, String> {
     let ratio = text.trim().parse::<crate::units::Ratio>();
     let part = ratio.map_err(|e| e.to_string())?.to_f64();
-    match part > 0.0 && part < 1.0 {
-        true => Ok(part),
-        false => Err(format!(
+    if part > 0.0 && part < 1.0 {
+        Ok(part)
+    } else {
+        Err(format!(
             "{} is no part of a mean; write for example \"2%\"",
             quoted(text)
-        )),
+        ))
     }
 }

@@ -114,9 +114,10 @@ pub(crate) fn values_of(list: &str) -> Result<Vec<(String, Range<usize>)>, Strin
     spans.push(start..list.len());
     let values = spans.into_iter().map(|span| {
         let value = list[span.clone()].trim();
-        match value.is_empty() {
-            true => Err("a value is empty; write KEY=v1,v2".to_owned()),
-            false => Ok((value.to_owned(), span)),
+        if value.is_empty() {
+            Err("a value is empty; write KEY=v1,v2".to_owned())
+        } else {
+            Ok((value.to_owned(), span))
         }
     });
     values.collect()
