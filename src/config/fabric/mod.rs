@@ -305,6 +305,7 @@ pub(crate) fn parameters(
     Ok(p)
 }
 
+/// Refuses the first key that nothing uses.
 pub(crate) fn unused(raw: &RawFabric) -> Result<(), ConfigError> {
     let topology = raw.topology.as_ref();
     let ring = matches!(topology, Some(RawTopology::Torus(_)));
@@ -320,22 +321,20 @@ pub(crate) fn unused(raw: &RawFabric) -> Result<(), ConfigError> {
         let problem = "only a torus, mesh or hyperx has trunks; remove it";
         return refused("fabric.trunk_selection", problem);
     }
-    if raw.forwarding.is_some() {
-        if let Some(key) = given!(raw, routing, ring_tie, trunk_selection).next() {
-            let problem = "the forwarding tables (fabric.forwarding) name every port and win; \
-                           remove one of the two";
-            return refused(format!("fabric.{key}"), problem);
-        }
-    }
-    if raw
-        .routing
-        .is_some_and(|routing| routing.engine().is_some())
+    if raw.forwarding.is_some()
+        && let Some(key) = given!(raw, routing, ring_tie, trunk_selection).next()
     {
-        if let Some(key) = given!(raw, ring_tie, trunk_selection).next() {
-            let problem =
-                "this routing (fabric.routing) names every port and wins; remove one of the two";
-            return refused(format!("fabric.{key}"), problem);
-        }
+        let problem = "the forwarding tables (fabric.forwarding) name every port and win; \
+                       remove one of the two";
+        return refused(format!("fabric.{key}"), problem);
+    }
+    let is_computed = raw
+        .routing
+        .is_some_and(|routing| routing.engine().is_some());
+    if is_computed && let Some(key) = given!(raw, ring_tie, trunk_selection).next() {
+        let problem =
+            "this routing (fabric.routing) names every port and wins; remove one of the two";
+        return refused(format!("fabric.{key}"), problem);
     }
     match ignored(raw)? {
         Some((key, problem)) => refused(key, problem),
