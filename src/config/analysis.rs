@@ -1,6 +1,6 @@
 //! `[congestion]`: what a static analysis of the fabric is asked.
 
-use crate::config::document::{ConfigError, given, read, refused};
+use crate::config::document::{ConfigError, Names, given, read, refused};
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::{self, Given, Graph, HostList, PathChoice, Pattern, Request, Subset};
 use schemars::JsonSchema;
@@ -39,8 +39,8 @@ pub(crate) struct RawRequest {
     #[schemars(extend("default" = false))]
     pub in_order: Option<bool>,
     /// Which address of a host.
-    #[schemars(extend("default" = "first"))]
-    pub path: Option<RawPath>,
+    #[schemars(extend("default" = "first"), with = "Option<Names<PathChoice>>")]
+    pub path: Option<PathChoice>,
     /// True: max-min fair bandwidths too.
     #[schemars(extend("default" = false))]
     pub fair: Option<bool>,
@@ -65,14 +65,6 @@ pub(crate) enum RawSubset {
     RandomEachRun,
     LinearBfs,
     First,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum RawPath {
-    First,
-    BySource,
-    ByPair,
 }
 
 fn error<T>(key: &str, problem: impl Into<String>) -> Result<T, ConfigError> {
@@ -125,7 +117,7 @@ pub(crate) fn request(raw: &RawRequest, dir: &Path) -> Result<Request, ConfigErr
         subset: raw.subset.map_or(usual.subset, Subset::from),
         hosts: hosts(raw, dir)?,
         in_order: raw.in_order.unwrap_or(usual.in_order),
-        path: raw.path.map_or(usual.path, PathChoice::from),
+        path: raw.path.unwrap_or(usual.path),
         fair: raw.fair.unwrap_or(usual.fair),
         delay: raw.delay.unwrap_or(usual.delay),
         worst: raw.worst.unwrap_or(usual.worst),
@@ -199,16 +191,6 @@ impl From<RawSubset> for Subset {
     }
 }
 
-impl From<RawPath> for PathChoice {
-    fn from(name: RawPath) -> Self {
-        match name {
-            RawPath::First => Self::First,
-            RawPath::BySource => Self::BySource,
-            RawPath::ByPair => Self::ByPair,
-        }
-    }
-}
-
 /// `[congestion]`.
 pub(crate) fn analysis_json(request: &Request) -> Value {
     let Request {
@@ -248,11 +230,7 @@ pub(crate) fn analysis_json(request: &Request) -> Value {
             Subset::Listed(hosts) => hosts.iter().map(|host| host.get()).collect(),
         },
         "in_order": in_order,
-        "path": match path {
-            PathChoice::First => "first",
-            PathChoice::BySource => "by-source",
-            PathChoice::ByPair => "by-pair",
-        },
+        "path": path,
         "fair": fair,
         "delay": delay,
         "worst": worst,
@@ -263,8 +241,7 @@ pub(crate) fn analysis_json(request: &Request) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::study::Base;
-    use crate::config::{Plan, load_fabric, resolve_text, resolve_with};
+    use crate::config::{Base, Plan, load_fabric, resolve_text, resolve_with};
     use crate::oblivious::Subset;
     use std::path::Path;
 

@@ -3,9 +3,11 @@
 use super::graph::{EdgeId, HostId};
 use super::network::Network;
 use super::pattern::{Level, Pair};
+use serde::{Deserialize, Serialize};
 
 /// Which of several addresses of a host (LMC) a pair uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PathChoice {
     /// Always the first, as programs do that do not know of LMC.
     #[default]

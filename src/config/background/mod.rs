@@ -5,14 +5,13 @@ pub(super) mod pattern;
 
 use crate::config::background::message::{RawInjectionRate, RawMessage, rate, sizes, too_fine};
 use crate::config::background::pattern::{RawFlow, RawPattern, RawPatternTable, pattern};
-use crate::config::document::{ConfigError, given, refused};
+use crate::config::document::{ConfigError, Names, given, refused};
 use crate::config::qos::presets::OPA_5SL;
 use crate::config::qos::service_level;
 use crate::fabric::spec::FabricSpec;
 use crate::replay::background::{Injection, MAX_FLOWS, Pattern};
 use crate::units::{Picoseconds, Ratio};
 use schemars::JsonSchema;
-use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,8 +31,8 @@ pub(crate) struct RawBackground {
     pub rate: RawInjectionRate,
     /// `"cbr"`: the next message follows one of m flits after m / `rate` cycles, exactly; a random phase per source.
     /// `"bernoulli"`: in every tick a message is created with the same probability, which gives `rate` in the mean.
-    #[schemars(extend("default" = "cbr"))]
-    pub injection: Option<RawInjection>,
+    #[schemars(extend("default" = "cbr"), with = "Option<Names<Injection>>")]
+    pub injection: Option<Injection>,
     /// Message size; or a mix such as `[{ size = "128B", share = 0.8 }, { size = "4KiB", share = 0.2 }]`, shares of
     /// the messages (not of the bytes), drawn anew for every message.
     #[schemars(extend("x-default" = "the MTU of its service level"))]
@@ -57,13 +56,6 @@ pub(crate) enum RawTrafficPreset {
     Opa5SlEqual,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum RawInjection {
-    Cbr,
-    Bernoulli,
-}
-
 /// A synthetic flow. It serialises as an entry of `experiment.background` in `docs/result.md`, but for
 /// the service level, which has a name there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -76,7 +68,6 @@ pub struct Background {
     #[serde(rename = "rate_flits_per_cycle_per_nic")]
     pub rate: Ratio,
     /// How it is spread over time.
-    #[serde(serialize_with = "injection_json")]
     pub injection: Injection,
     /// Sizes of the messages in bytes, each with its weight among all.
     #[serde(rename = "messages", serialize_with = "message::sizes_json")]
@@ -128,10 +119,7 @@ fn common(
     Ok(Background {
         sl: 0,
         rate: rate(entry.rate, fabric, &format!("{key}.rate"))?,
-        injection: match entry.injection {
-            None | Some(RawInjection::Cbr) => Injection::Cbr,
-            Some(RawInjection::Bernoulli) => Injection::Bernoulli,
-        },
+        injection: entry.injection.unwrap_or(Injection::Cbr),
         sizes: Vec::new(),
         pattern: Pattern::Uniform,
         start_ps,
@@ -274,14 +262,4 @@ pub(crate) fn unused(entry: &RawBackground, key: &str) -> Result<(), ConfigError
             "every flow of the list has its own, which wins; remove it",
         ),
     }
-}
-
-pub(crate) fn injection_json<S: Serializer>(
-    injection: &Injection,
-    s: S,
-) -> Result<S::Ok, S::Error> {
-    s.serialize_str(match injection {
-        Injection::Cbr => "cbr",
-        Injection::Bernoulli => "bernoulli",
-    })
 }

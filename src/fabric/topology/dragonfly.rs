@@ -9,6 +9,7 @@ use super::{
 };
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use crate::spec::{RingTie, SpecError};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Which group a global port leads to (`docs/model.md`, section 7). The names are from
@@ -16,12 +17,14 @@ use serde_json::{Value, json};
 /// and its implications on routing, 2014, and from Hastings et al.: Comparing global link
 /// arrangements for dragonfly networks, 2015. We could read neither. The palm tree is as
 /// CAMINOS 0.6.3 builds it, which cites the thesis of M. García.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Arrangement {
     /// To the groups before the switch's own group, the nearest first.
     #[default]
     PalmTree,
     /// To the other groups in the order of their numbers; also called absolute.
+    #[serde(alias = "absolute")]
     Consecutive,
     /// To the groups after the switch's own group, the nearest first: the mirror image of the palm
     /// tree.

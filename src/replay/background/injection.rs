@@ -4,6 +4,7 @@
 use super::BackgroundError;
 use flitwise_base::random::Stream;
 use flitwise_fabric::spec::Tick;
+use serde::{Deserialize, Serialize};
 
 /// A rate of `units / ticks`, in units of link time per tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,8 @@ pub struct Rate {
 }
 
 /// Kind of an injection process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Injection {
     /// Constant bit rate: after a message of m units the next one follows in m / rate ticks.
     Cbr,

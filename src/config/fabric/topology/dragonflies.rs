@@ -20,8 +20,8 @@ pub(crate) struct RawDragonfly {
     #[schemars(extend("x-default" = "a h + 1"))]
     pub groups: Option<u32>,
     /// Which global port leads to which group.
-    #[schemars(extend("default" = "palm-tree"), with = "Option<Names<RawArrangement>>")]
-    pub arrangement: Option<RawArrangement>,
+    #[schemars(extend("default" = "palm-tree"), with = "Option<Names<Arrangement>>")]
+    pub arrangement: Option<Arrangement>,
     /// Number of NICs: the first ones stay.
     #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<u32>,
@@ -36,7 +36,7 @@ impl RawDragonfly {
             h: need(self.h, "h", ", the global ports per switch")?,
             groups: self.groups,
         };
-        let arrangement = RawArrangement::resolve(self.arrangement);
+        let arrangement = self.arrangement.unwrap_or_default();
         Ok(Topology::dragonfly(size, arrangement, self.hosts)?)
     }
 }
@@ -55,8 +55,8 @@ pub(crate) struct RawMegafly {
     #[schemars(extend("x-default" = "s h + 1"))]
     pub groups: Option<u32>,
     /// Which global port leads to which group.
-    #[schemars(extend("default" = "palm-tree"), with = "Option<Names<RawArrangement>>")]
-    pub arrangement: Option<RawArrangement>,
+    #[schemars(extend("default" = "palm-tree"), with = "Option<Names<Arrangement>>")]
+    pub arrangement: Option<Arrangement>,
     /// Number of NICs: the first ones stay.
     #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<u32>,
@@ -71,27 +71,8 @@ impl RawMegafly {
             h: need(self.h, "h", ", the global ports per spine switch")?,
             groups: self.groups,
         };
-        let arrangement = RawArrangement::resolve(self.arrangement);
+        let arrangement = self.arrangement.unwrap_or_default();
         Ok(Topology::megafly(size, arrangement, self.hosts)?)
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum RawArrangement {
-    PalmTree,
-    #[serde(alias = "absolute")]
-    Consecutive,
-    Relative,
-}
-
-impl RawArrangement {
-    pub(crate) fn resolve(raw: Option<Self>) -> Arrangement {
-        match raw {
-            None | Some(Self::PalmTree) => Arrangement::PalmTree,
-            Some(Self::Consecutive) => Arrangement::Consecutive,
-            Some(Self::Relative) => Arrangement::Relative,
-        }
     }
 }
 
