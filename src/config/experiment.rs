@@ -7,7 +7,7 @@ pub use crate::config::job::placement::{Part, Placement};
 pub use crate::config::measure::Measure;
 pub use crate::config::power::Power;
 pub use crate::config::power::keys::PowerPolicy;
-pub use crate::config::series::{Series, SeriesFormat, SeriesKind};
+pub use crate::config::series::{Series, SeriesKind};
 
 use crate::config::about::About;
 use crate::config::document::ConfigError;

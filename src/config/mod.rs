@@ -42,4 +42,4 @@ pub use network_file::{LoadedNetwork, NetworkSource, load_network, network_text}
 pub use schema::{ExperimentKey, experiment_keys, experiment_schema, study_file_schema};
 pub use series::series_lacks;
 pub use study::base::{Base, Override};
-pub use study::{Axis, Setting, Study, StudyFormat, UntilCi};
+pub use study::{Axis, Setting, Study, UntilCi};

@@ -1,8 +1,9 @@
 //! `[series]`: its keys as written, and what they mean.
 
-use crate::config::document::{ConfigError, refused};
+use crate::config::document::{ConfigError, Names, refused};
 use crate::fabric::spec::congestion::{Marker, SourceControl};
 use crate::fabric::spec::{FabricSpec, Tick};
+use crate::results::TableFormat;
 use crate::units::Latency;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,8 +28,8 @@ pub(crate) struct RawSeries {
     #[schemars(extend("x-default" = "what there is: `\"port_vls\"` on hierarchical switches only with a `marker` of congestion control, `\"sources\"` only with a `source`, `\"power\"` only with a `policy` of `[power]` other than `\"always-on\"`"))]
     pub record: Option<Vec<SeriesKind>>,
     /// Files of the samples.
-    #[schemars(extend("default" = "csv"))]
-    pub format: Option<SeriesFormat>,
+    #[schemars(extend("default" = "csv"), with = "Option<Names<TableFormat>>")]
+    pub format: Option<TableFormat>,
     /// True: records the baselines as well, in separate rows.
     #[schemars(extend("default" = false))]
     pub baselines: Option<bool>,
@@ -46,7 +47,7 @@ pub struct Series {
     /// Which, at least one, in the order of [`SeriesKind::ALL`].
     pub record: Vec<SeriesKind>,
     /// In which files.
-    pub format: SeriesFormat,
+    pub format: TableFormat,
     /// True if the baselines are recorded as well.
     pub baselines: bool,
     /// Most lines of a figure; 0: no figures.
@@ -83,19 +84,6 @@ impl SeriesKind {
     }
 }
 
-/// Files that time series are written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum SeriesFormat {
-    /// RFC 4180.
-    Csv,
-    /// Apache Parquet.
-    Parquet,
-    /// One file of each.
-    Both,
-}
-
 /// The time series to record on `fabric`.
 pub(crate) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, ConfigError> {
     let interval = raw.interval.ticks(fabric.units.tick);
@@ -129,7 +117,7 @@ pub(crate) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
     Ok(Series {
         interval,
         record,
-        format: raw.format.unwrap_or(SeriesFormat::Csv),
+        format: raw.format.unwrap_or_default(),
         baselines: raw.baselines.unwrap_or(false),
         figure_lines,
     })

@@ -1,10 +1,11 @@
 //! Reads study files. Every value keeps the place where it was written.
 
-use crate::config::document::{ConfigError, Document, Keys, Texts, TypeName, read};
+use crate::config::document::{ConfigError, Document, Keys, Names, Texts, TypeName, read};
 use crate::config::keys::RawExperiment;
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{distinct, range, seeds};
-use crate::config::study::{Axis, MAX_SEEDS, Setting, Study, StudyFormat, UntilCi, label, part};
+use crate::config::study::{Axis, MAX_SEEDS, Setting, Study, UntilCi, label, part};
+use crate::results::TableFormat;
 use flitwise_formats::quote::quoted;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -41,8 +42,8 @@ pub(crate) struct RawStudy {
     #[schemars(extend("default" = true))]
     split: Option<bool>,
     /// Files of the tables.
-    #[schemars(extend("default" = "csv"))]
-    format: Option<StudyFormat>,
+    #[schemars(extend("default" = "csv"), with = "Option<Names<TableFormat>>")]
+    format: Option<TableFormat>,
     /// For example `"2%"`: adds seeds to a point until half the interval of its execution time is at most this part
     /// of the mean.
     until_ci: Option<String>,

@@ -7,9 +7,8 @@ pub(super) mod range;
 use crate::config::document::{ConfigError, Texts, VARY, refused, suggestion};
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{seeds, values_of};
+use crate::results::TableFormat;
 use flitwise_formats::quote::quoted;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Most combinations of the values of all axes.
 pub(crate) const MAX_POINTS: usize = 1_000_000;
@@ -47,19 +46,6 @@ pub struct UntilCi {
     pub part: f64,
     /// Most seeds of a point.
     pub max_seeds: u64,
-}
-
-/// Files of the tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum StudyFormat {
-    /// RFC 4180.
-    Csv,
-    /// Apache Parquet.
-    Parquet,
-    /// Both.
-    Both,
 }
 
 /// A base experiment, and what varies (`docs/study.md`).
