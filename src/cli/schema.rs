@@ -3,6 +3,8 @@
 use super::{CliError, json_text, print};
 use clap::{Args, ValueEnum};
 use flitwise::config::{experiment_schema, study_file_schema};
+use flitwise::results::result_schema;
+use flitwise::study::study_schema;
 use serde_json::{Map, Value};
 
 /// Arguments of `flitwise schema`.
@@ -26,18 +28,18 @@ enum Document {
 }
 
 pub(super) fn run(args: &SchemaArgs) -> Result<(), CliError> {
-    match args.document {
-        Document::Result => print(include_str!("../../docs/schema/result.schema.json")),
-        Document::Study => print(include_str!("../../docs/schema/study.schema.json")),
-        Document::Experiment => print(&for_editors(experiment_schema())),
-        Document::StudyFile => print(&for_editors(study_file_schema())),
-    }
+    print(&json_text(&match args.document {
+        Document::Result => result_schema(),
+        Document::Study => study_schema(),
+        Document::Experiment => for_editors(experiment_schema()),
+        Document::StudyFile => for_editors(study_file_schema()),
+    })?)
 }
 
-/// The text of a schema whose descriptions say what an editor shows of a key: also its default, and how it is written.
-fn for_editors(mut schema: Value) -> String {
+/// The schema with descriptions that say what an editor shows of a key: also its default, and how it is written.
+fn for_editors(mut schema: Value) -> Value {
     tell(&mut schema);
-    format!("{schema:#}\n")
+    schema
 }
 
 fn tell(schema: &mut Value) {

@@ -2,6 +2,7 @@
 
 use crate::config::document::{ConfigError, check_name, refused};
 use flitwise_formats::quote::quoted;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Most characters of a description, and most tags.
@@ -10,12 +11,13 @@ const MAX_DESCRIPTION: usize = 4096;
 const MAX_TAGS: usize = 64;
 
 /// What an experiment file says about itself, in words.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct About {
-    /// What it is called, on one line.
+    /// The name of the experiment, on one line.
     pub name: Option<String>,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
     /// Words to find it by, each once.
     pub tags: Vec<String>,
