@@ -3,7 +3,7 @@
 use super::Topology;
 use crate::ids::PortId;
 
-/// What [`Topology::class_behind`] says, precomputed.
+/// The results of [`Topology::class_behind`], precomputed.
 #[derive(Debug)]
 pub struct VlClasses {
     /// Ports of a switch.
@@ -14,7 +14,7 @@ pub struct VlClasses {
     least: Vec<u8>,
 }
 
-/// What a turn does to the class of a packet.
+/// The change of the class of a packet in a turn.
 #[derive(Debug, Clone, Copy)]
 struct Turn {
     /// All bits set if a packet keeps its class between the two ports, as they belong to the same domain; else 0.

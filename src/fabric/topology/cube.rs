@@ -1,25 +1,22 @@
 //! n-dimensional torus and mesh with concentration and trunks.
 
+use super::lattice::Lattice;
 use super::{
-    ClosedForm, Destination, Family, Place, Ports, Shape, SwitchOrder, TOO_LARGE, Topology,
-    host_count, invalid,
+    ClosedForm, Destination, Family, Place, Ports, Shape, SwitchOrder, Topology, host_count,
 };
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use crate::spec::{RingTie, SpecError};
-use flitwise_formats::quote::cut;
 use serde_json::{Value, json};
 use std::cmp::Ordering;
 
 /// Parameters of a torus or mesh. Dimension 0 varies fastest in switch ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cube {
-    dimensions: Vec<u32>,
+    lattice: Lattice,
     wrap: bool,
-    concentration: u32,
-    trunk: u32,
 }
 
-/// What a link port of a cube's switch leads to.
+/// The neighbour to which a link port of a cube's switch leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CubeLink {
     /// Dimension along which the link leads.
@@ -47,31 +44,8 @@ impl Cube {
         trunk: u32,
         hosts: Option<u32>,
     ) -> Result<Topology, SpecError> {
-        if dimensions.is_empty() || dimensions.iter().any(|&k| k < 2) {
-            return Err(invalid(format!(
-                "dimensions {}: at least one, each of 2 or more switches",
-                cut(&format!("{dimensions:?}"))
-            )));
-        }
-        if concentration == 0 || trunk == 0 {
-            return Err(invalid("concentration and trunk must be at least 1".into()));
-        }
-        let switches = dimensions
-            .iter()
-            .try_fold(1u64, |n, &k| n.checked_mul(k.into()))
-            .filter(|&n| n <= u64::from(u32::MAX))
-            .ok_or_else(|| {
-                invalid(format!(
-                    "dimensions {} make 2^32 switches or more; {TOO_LARGE}",
-                    cut(&format!("{dimensions:?}"))
-                ))
-            })?;
-        let cube = Self {
-            dimensions: dimensions.to_vec(),
-            wrap,
-            concentration,
-            trunk,
-        };
+        let (lattice, switches) = Lattice::new(dimensions, concentration, trunk)?;
+        let cube = Self { lattice, wrap };
         let slots = switches.saturating_mul(concentration.into());
         let nics = host_count(slots, hosts)?;
         let ports = u64::from(concentration) + 2 * dimensions.len() as u64 * u64::from(trunk);
@@ -97,7 +71,7 @@ impl Cube {
     /// Switches along each dimension.
     #[must_use]
     pub fn dimensions(&self) -> &[u32] {
-        &self.dimensions
+        &self.lattice.dimensions
     }
 
     /// True for a torus.
@@ -109,21 +83,20 @@ impl Cube {
     /// NIC ports per switch.
     #[must_use]
     pub fn concentration(&self) -> u32 {
-        self.concentration
+        self.lattice.concentration
     }
 
     /// Parallel links between neighbours.
     #[must_use]
     pub fn trunk(&self) -> u32 {
-        self.trunk
+        self.lattice.trunk
     }
 
     /// Coordinate of `switch` in `dimension`.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
-        let below: u32 = self.dimensions[..dimension].iter().product();
-        switch.get() / below % self.dimensions[dimension]
+        self.lattice.coordinate(switch, dimension)
     }
 
     /// Port of trunk link `index` in `direction` of `dimension`.
@@ -131,22 +104,22 @@ impl Cube {
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn port(&self, dimension: usize, direction: Direction, index: u32) -> PortId {
         let side = 2 * dimension as u32 + u32::from(direction == Direction::Minus);
-        PortId::new(self.concentration + side * self.trunk + index)
+        PortId::new(self.concentration() + side * self.trunk() + index)
     }
 
-    /// What a link port leads to; `None` for NIC ports and surplus ports.
+    /// The neighbour to which a link port leads; `None` for NIC ports and surplus ports.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn link_of(&self, port: PortId) -> Option<CubeLink> {
-        let link = port.get().checked_sub(self.concentration)?;
-        let (side, index) = (link / self.trunk, link % self.trunk);
+        let link = port.get().checked_sub(self.concentration())?;
+        let (side, index) = (link / self.trunk(), link % self.trunk());
         let direction = if side % 2 == 0 {
             Direction::Plus
         } else {
             Direction::Minus
         };
         let dimension = (side / 2) as usize;
-        (dimension < self.dimensions.len()).then_some(CubeLink {
+        (dimension < self.dimensions().len()).then_some(CubeLink {
             dimension,
             direction,
             index,
@@ -154,8 +127,8 @@ impl Cube {
     }
 
     fn neighbour_plus(&self, switch: SwitchId, dimension: usize) -> SwitchId {
-        let below: u32 = self.dimensions[..dimension].iter().product();
-        let size = self.dimensions[dimension];
+        let below: u32 = self.dimensions()[..dimension].iter().product();
+        let size = self.dimensions()[dimension];
         SwitchId::new(if self.coordinate(switch, dimension) + 1 == size {
             switch.get() - below * (size - 1)
         } else {
@@ -186,58 +159,39 @@ impl Cube {
 /// Routed in dimension order: lowest dimension first, the shorter way round.
 impl Family for Cube {
     fn candidates(&self, tie: RingTie, switch: SwitchId, to: Destination) -> Ports {
-        let (at, home) = (switch.get(), to.switch.get());
-        let mut below = 1;
-        for (dimension, &size) in self.dimensions.iter().enumerate() {
-            let (here, there) = (at / below % size, home / below % size);
-            below *= size;
-            if here != there {
-                let direction = self.direction(tie, size, here, there);
-                return Ports::range(self.port(dimension, direction, 0), self.trunk);
-            }
-        }
-        Ports::NONE
+        let difference = (self.lattice).first_difference(switch.get(), to.switch.get());
+        difference.map_or(Ports::NONE, |(dimension, here, there)| {
+            let size = self.dimensions()[dimension];
+            let direction = self.direction(tie, size, here, there);
+            Ports::range(self.port(dimension, direction, 0), self.trunk())
+        })
     }
 
     fn name(&self) -> String {
-        let sizes: Vec<String> = self.dimensions.iter().map(u32::to_string).collect();
-        format!(
-            "{} {}, concentration {}, trunk {}",
-            if self.wrap { "torus" } else { "mesh" },
-            sizes.join("x"),
-            self.concentration,
-            self.trunk
-        )
+        self.lattice.name(if self.wrap { "torus" } else { "mesh" })
     }
 
     fn parameters(&self, _: &Topology) -> Value {
-        let Self {
-            dimensions,
-            wrap,
-            concentration,
-            trunk,
-        } = self;
+        let Self { lattice, wrap } = self;
         json!({
             "kind": if *wrap { "torus" } else { "mesh" },
-            "dimensions": dimensions,
-            "concentration": concentration,
-            "trunk": trunk,
+            "dimensions": lattice.dimensions,
+            "concentration": lattice.concentration,
+            "trunk": lattice.trunk,
         })
     }
 
     fn place(&self, switch: SwitchId) -> Place {
-        let dimensions = 0..self.dimensions.len();
-        Place::Coordinates(dimensions.map(|d| self.coordinate(switch, d)).collect())
+        self.lattice.place(switch)
     }
 
     /// The planes, or rows, that follow one another in the last dimension.
     fn group(&self, switch: SwitchId) -> Option<u32> {
-        let last = self.dimensions.len().checked_sub(1)?;
-        Some(self.coordinate(switch, last))
+        self.lattice.group(switch)
     }
 
     fn trunk(&self) -> u32 {
-        self.trunk
+        self.lattice.trunk
     }
 
     /// On a torus two: before and behind the dateline of a ring.
@@ -264,43 +218,35 @@ impl Family for Cube {
         let coordinate = self.coordinate(switch, link.dimension);
         self.wrap
             && match link.direction {
-                Direction::Plus => coordinate + 1 == self.dimensions[link.dimension],
+                Direction::Plus => coordinate + 1 == self.dimensions()[link.dimension],
                 Direction::Minus => coordinate == 0,
             }
     }
 
     /// Across the largest dimension, if it is even and no NIC is missing.
     fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
-        let (nics, switches) = (topology.nics(), u64::from(topology.switches()));
-        let largest = u64::from(self.dimensions.iter().copied().max()?);
-        if largest % 2 == 1 || u64::from(nics) != switches * u64::from(self.concentration) {
+        let largest = u64::from(self.dimensions().iter().copied().max()?);
+        if largest % 2 == 1 || !self.lattice.is_full(topology) {
             return None;
         }
         let rings = 1 + u64::from(self.wrap);
-        let links = rings * u64::from(self.trunk) * switches / largest;
-        let formula = match self.wrap {
-            true => "2 t S / k: across the largest dimension k of a torus",
-            false => "t S / k: across the largest dimension k of a mesh",
+        let links = rings * u64::from(self.trunk()) * u64::from(topology.switches()) / largest;
+        let formula = if self.wrap {
+            "2 t S / k: across the largest dimension k of a torus"
+        } else {
+            "t S / k: across the largest dimension k of a mesh"
         };
         Some(ClosedForm { links, formula })
     }
 
     /// By the coordinate in each dimension.
     fn cuts(&self, switches: u32) -> Vec<SwitchOrder> {
-        let along = |dimension| {
-            let mut order: Vec<SwitchId> = SwitchId::all(switches).collect();
-            order.sort_by_key(|&s| (self.coordinate(s, dimension), s));
-            SwitchOrder {
-                name: format!("along dimension {dimension}"),
-                switches: order,
-            }
-        };
-        (0..self.dimensions.len()).map(along).collect()
+        self.lattice.cuts(switches)
     }
 
     fn tornado(&self, switch: SwitchId) -> Option<SwitchId> {
         let (mut there, mut below) = (0, 1);
-        for (dimension, &k) in self.dimensions.iter().enumerate() {
+        for (dimension, &k) in self.dimensions().iter().enumerate() {
             let at = self.coordinate(switch, dimension) + k.div_ceil(2) - 1;
             there += at % k * below;
             below *= k;

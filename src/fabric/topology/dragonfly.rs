@@ -2,56 +2,15 @@
 //! the groups (Kim, Dally, Scott, Abts: Technology-driven, highly-scalable dragonfly topology,
 //! 2008).
 
+use super::global_links::GlobalLinks;
 use super::text::groups_text;
 use super::{
-    ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, SwitchOrder, Topology,
-    host_count, invalid, port_of,
+    Arrangement, ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, SwitchOrder,
+    Topology, host_count, invalid, port_of,
 };
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use crate::spec::{RingTie, SpecError};
-use serde::Deserialize;
 use serde_json::{Value, json};
-
-/// Which group a global port leads to (`docs/model.md`, section 7). The names are from
-/// Camarero, Vallejo, Beivide: Topological characterization of Hamming and dragonfly networks
-/// and its implications on routing, 2014, and from Hastings et al.: Comparing global link
-/// arrangements for dragonfly networks, 2015. We could read neither. The palm tree is as
-/// CAMINOS 0.6.3 builds it, which cites the thesis of M. García.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrangement {
-    /// To the groups before the switch's own group, the nearest first.
-    #[default]
-    PalmTree,
-    /// To the other groups in the order of their numbers; also called absolute.
-    #[serde(alias = "absolute")]
-    Consecutive,
-    /// To the groups after the switch's own group, the nearest first: the mirror image of the palm
-    /// tree.
-    Relative,
-}
-
-impl Arrangement {
-    /// The name in experiment files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PalmTree => "palm-tree",
-            Self::Consecutive => "consecutive",
-            Self::Relative => "relative",
-        }
-    }
-
-    /// The place of the group `to` in the order in which the global ports of `group` lead to the other groups, of
-    /// `groups` altogether.
-    pub(super) fn turn(self, group: u32, to: u32, groups: u32) -> u32 {
-        match self {
-            Self::PalmTree => (group + groups - to - 1) % groups,
-            Self::Consecutive => to - u32::from(to > group),
-            Self::Relative => (to + groups - group - 1) % groups,
-        }
-    }
-}
 
 /// Sizes of a dragonfly as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,9 +32,7 @@ pub struct DragonflySize {
 pub struct Dragonfly {
     p: u32,
     a: u32,
-    h: u32,
-    groups: u32,
-    arrangement: Arrangement,
+    global: GlobalLinks,
 }
 
 impl Dragonfly {
@@ -91,28 +48,11 @@ impl Dragonfly {
                  per switch, and one switch per group"
             )));
         }
-        let most = u64::from(a) * u64::from(h) + 1;
-        let groups = groups.map_or(most, u64::from);
-        if groups == 0 || groups > most {
-            return Err(SpecError {
-                key: "fabric.topology.groups",
-                problem: format!(
-                    "{groups} groups; with a = {a} and h = {h} there can be 1 to {most} (a h + 1); \
-                     take fewer, or raise a or h"
-                ),
-            });
-        }
+        let (global, groups) = GlobalLinks::new(("a", a), h, groups, arrangement)?;
         let switches = groups.saturating_mul(a.into());
         let nics = host_count(switches.saturating_mul(p.into()), hosts)?;
         let ports = u64::from(p) + u64::from(a) - 1 + u64::from(h);
-        let fly = Self {
-            p,
-            a,
-            h,
-            // With more, a switch has too many ports, and the fabric is refused.
-            groups: u32::try_from(groups).unwrap_or(u32::MAX),
-            arrangement,
-        };
+        let fly = Self { p, a, global };
         let mut topology = Topology::unconnected(Shape::Dragonfly(fly), switches, ports, nics)?;
         topology.attach_in_order(nics, p);
         for switch in 0..switches as u32 {
@@ -122,13 +62,7 @@ impl Dragonfly {
                 topology.connect(port_of(switch, fly.local_port(at, other)), back);
             }
         }
-        for low in 0..fly.groups {
-            for high in low + 1..fly.groups {
-                for link in 0..fly.links() {
-                    topology.connect(fly.end(low, high, link), fly.end(high, low, link));
-                }
-            }
-        }
+        global.connect(&mut topology, |group, to, link| fly.end(group, to, link));
         Ok(topology)
     }
 
@@ -147,33 +81,33 @@ impl Dragonfly {
     /// Global ports per switch.
     #[must_use]
     pub fn h(&self) -> u32 {
-        self.h
+        self.global.ports
     }
 
     /// Number of groups.
     #[must_use]
     pub fn groups(&self) -> u32 {
-        self.groups
+        self.global.groups
     }
 
     /// Which group a global port leads to.
     #[must_use]
     pub fn arrangement(&self) -> Arrangement {
-        self.arrangement
+        self.global.arrangement
     }
 
     /// Links between every two groups; the global ports that are left over stay free.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn links(&self) -> u32 {
-        (self.a * self.h).checked_div(self.groups - 1).unwrap_or(0)
+        self.global.per_pair()
     }
 
     /// True if `port` is a global one.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn is_global(&self, port: PortId) -> bool {
-        (self.p + self.a - 1..self.p + self.a - 1 + self.h).contains(&port.get())
+        (self.p + self.a - 1..self.p + self.a - 1 + self.h()).contains(&port.get())
     }
 
     /// Port of the switch at position `at` of a group to the one at position `other`.
@@ -183,9 +117,7 @@ impl Dragonfly {
 
     /// The port of `group` at which its link number `link` to the group `to` begins.
     fn end(&self, group: u32, to: u32, link: u32) -> SwitchPort {
-        let turn = self.arrangement.turn(group, to, self.groups);
-        let number = link * (self.groups - 1) + turn;
-        let (at, port) = (number / self.h, number % self.h);
+        let (at, port) = self.global.end(group, to, link);
         port_of(group * self.a + at, self.p + self.a - 1 + port)
     }
 
@@ -233,48 +165,36 @@ impl Family for Dragonfly {
             "dragonfly, p {}, a {}, h {}, {}, {}",
             self.p,
             self.a,
-            self.h,
-            groups_text(self.groups),
-            self.arrangement.name()
+            self.h(),
+            groups_text(self.groups()),
+            self.arrangement().name()
         )
     }
 
     fn parameters(&self, _: &Topology) -> Value {
-        let Self {
-            p,
-            a,
-            h,
-            groups,
-            arrangement,
-        } = self;
+        let Self { p, a, global } = self;
         json!({
             "kind": "dragonfly",
             "p": p,
             "a": a,
-            "h": h,
-            "groups": groups,
-            "arrangement": arrangement.name(),
+            "h": global.ports,
+            "groups": global.groups,
+            "arrangement": global.arrangement.name(),
         })
     }
 
     fn place(&self, switch: SwitchId) -> Place {
-        Place::Within {
-            part: "group",
-            number: switch.get() / self.a,
-            position: switch.get() % self.a,
-        }
+        Place::in_group(switch, self.a)
     }
 
     fn drawing(&self) -> Drawing {
-        let first = |group| SwitchId::new(group * self.a);
-        let group = |group| first(group)..first(group + 1);
-        Drawing::Groups((0..self.groups).map(group).collect())
+        Drawing::equal_groups(self.groups(), self.a)
     }
 
     /// Two: up to the source's group, and from the global link on. Without local or without
     /// global links nothing can wait in a cycle.
     fn vl_classes(&self) -> u8 {
-        1 + u8::from(self.a > 1 && self.groups > 1)
+        1 + u8::from(self.a > 1 && self.groups() > 1)
     }
 
     /// One domain: packets keep their class until a global link.
@@ -288,7 +208,7 @@ impl Family for Dragonfly {
 
     /// That of a full mesh, if it is one and no NIC is missing.
     fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
-        let (switches, links) = match (self.a, self.groups) {
+        let (switches, links) = match (self.a, self.groups()) {
             (a, 1) => (u64::from(a), 1),
             (1, groups) => (u64::from(groups), u64::from(self.links())),
             _ => return None,
@@ -302,11 +222,6 @@ impl Family for Dragonfly {
 
     /// Through all groups: by the position in the group.
     fn cuts(&self, switches: u32) -> Vec<SwitchOrder> {
-        let mut order: Vec<SwitchId> = SwitchId::all(switches).collect();
-        order.sort_by_key(|&s| (s.get() % self.a, s));
-        vec![SwitchOrder {
-            name: "by position in the group".to_owned(),
-            switches: order,
-        }]
+        SwitchOrder::through_groups(switches, |s| s.get() % self.a)
     }
 }

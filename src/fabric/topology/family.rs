@@ -7,7 +7,7 @@ use crate::spec::RingTie;
 use serde_json::Value;
 use std::ops::Range;
 
-/// Where a packet goes: a NIC, and the switch that it is connected to.
+/// The destination of a packet: a NIC, and the switch that it is connected to.
 #[derive(Debug, Clone, Copy)]
 pub struct Destination {
     /// NIC.
@@ -16,7 +16,7 @@ pub struct Destination {
     pub switch: SwitchId,
 }
 
-/// Where a switch is within its topology.
+/// The place of a switch within its topology.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// The family has no places.
@@ -25,7 +25,7 @@ pub enum Place {
     Coordinates(Vec<u32>),
     /// A position within a part, such as a level or a group.
     Within {
-        /// What the part is called.
+        /// The name of the part.
         part: &'static str,
         /// Number of the part.
         number: u32,
@@ -45,7 +45,18 @@ pub enum Place {
     },
 }
 
-/// How the switches are arranged in a drawing. Ranges are switch ids.
+impl Place {
+    /// The place of `switch` in a group of `size` switches with consecutive ids.
+    pub(super) fn in_group(switch: SwitchId, size: u32) -> Self {
+        Self::Within {
+            part: "group",
+            number: switch.get() / size,
+            position: switch.get() % size,
+        }
+    }
+}
+
+/// The arrangement of the switches in a drawing. Ranges are switch ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Drawing {
     /// Without an order.
@@ -56,13 +67,40 @@ pub enum Drawing {
     Groups(Vec<Range<SwitchId>>),
 }
 
+impl Drawing {
+    /// `count` groups of `size` switches with consecutive ids.
+    pub(super) fn equal_groups(count: u32, size: u32) -> Self {
+        let first = |group| SwitchId::new(group * size);
+        let group = |group| first(group)..first(group + 1);
+        Self::Groups((0..count).map(group).collect())
+    }
+}
+
 /// An order of all switches. Cuts put the first switches of it on one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchOrder {
-    /// What the order is by.
+    /// The name of the criterion of the order.
     pub name: String,
     /// The switches.
     pub switches: Vec<SwitchId>,
+}
+
+impl SwitchOrder {
+    /// The order of `count` switches by `key`, equal ones by id.
+    pub(super) fn by(name: String, count: u32, key: impl Fn(SwitchId) -> u32) -> Self {
+        let mut switches: Vec<SwitchId> = SwitchId::all(count).collect();
+        switches.sort_by_key(|&switch| (key(switch), switch));
+        Self { name, switches }
+    }
+
+    /// The order through all groups, by `position`, the position in the group.
+    pub(super) fn through_groups(count: u32, position: impl Fn(SwitchId) -> u32) -> Vec<Self> {
+        vec![Self::by(
+            "by position in the group".to_owned(),
+            count,
+            position,
+        )]
+    }
 }
 
 /// A bisection by formula.
@@ -87,7 +125,7 @@ pub trait Family {
     /// The parameters as JSON; an object with at least `kind`.
     fn parameters(&self, topology: &Topology) -> Value;
 
-    /// Where `switch` is.
+    /// The place of `switch`.
     fn place(&self, _switch: SwitchId) -> Place {
         Place::None
     }
@@ -104,7 +142,7 @@ pub trait Family {
         None
     }
 
-    /// How to draw the switches.
+    /// The arrangement of the switches in drawings.
     fn drawing(&self) -> Drawing {
         Drawing::Plain
     }

@@ -7,7 +7,7 @@ pub(super) struct Field {
     characteristic: u32,
     /// Powers of a primitive element, from 0 to q - 2.
     powers: Vec<u32>,
-    /// Exponent of each element; that of 0 has no meaning.
+    /// Exponent of each element; the exponent of 0 has no meaning.
     exponents: Vec<u32>,
 }
 

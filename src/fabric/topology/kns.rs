@@ -208,7 +208,7 @@ impl Kns {
         }
     }
 
-    /// Where `switch` is; `None` for routers.
+    /// The place of `switch`; `None` for routers.
     fn on_line(&self, switch: u32) -> Option<OnLine> {
         let number = switch.checked_sub(self.routers())?;
         let stages = number / self.stage;
@@ -220,9 +220,10 @@ impl Kns {
         let digit = self.digit(coordinate, at.level);
         let unit = self.arity.pow(at.level);
         // It is below if all digits from the level on agree.
-        match at.position / unit == coordinate / unit / self.arity {
-            true => digit,
-            false => self.arity + digit,
+        if at.position / unit == coordinate / unit / self.arity {
+            digit
+        } else {
+            self.arity + digit
         }
     }
 }
@@ -338,12 +339,8 @@ impl Family for Kns {
     /// By the coordinate in each dimension; the switches of lines along it come last.
     fn cuts(&self, switches: u32) -> Vec<SwitchOrder> {
         let along = |dimension| {
-            let mut order: Vec<SwitchId> = SwitchId::all(switches).collect();
-            order.sort_by_key(|&s| (self.position_along(s.get(), dimension), s));
-            SwitchOrder {
-                name: format!("along dimension {dimension}"),
-                switches: order,
-            }
+            let name = format!("along dimension {dimension}");
+            SwitchOrder::by(name, switches, |s| self.position_along(s.get(), dimension))
         };
         (0..self.n).map(along).collect()
     }

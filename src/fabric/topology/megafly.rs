@@ -2,6 +2,7 @@
 //! switches (Shpiner et al.: Dragonfly+: low cost topology for scaling datacenters, 2017; Flajslik, Borch, Parker:
 //! Megafly: a topology for exascale systems, 2018).
 
+use super::global_links::GlobalLinks;
 use super::text::groups_text;
 use super::{
     Arrangement, Destination, Drawing, Family, Place, Ports, Shape, SwitchOrder, Topology,
@@ -31,9 +32,7 @@ pub struct MegaflySize {
 pub struct Megafly {
     p: u32,
     s: u32,
-    h: u32,
-    groups: u32,
-    arrangement: Arrangement,
+    global: GlobalLinks,
 }
 
 impl Megafly {
@@ -49,28 +48,11 @@ impl Megafly {
                  switch per group, and one global port per spine switch"
             )));
         }
-        let most = u64::from(s) * u64::from(h) + 1;
-        let groups = groups.map_or(most, u64::from);
-        if groups == 0 || groups > most {
-            return Err(SpecError {
-                key: "fabric.topology.groups",
-                problem: format!(
-                    "{groups} groups; with s = {s} and h = {h} there can be 1 to {most} (s h + 1); \
-                     take fewer, or raise s or h"
-                ),
-            });
-        }
+        let (global, groups) = GlobalLinks::new(("s", s), h, groups, arrangement)?;
         let leaves = groups.saturating_mul(s.into());
         let nics = host_count(leaves.saturating_mul(p.into()), hosts)?;
         let ports = u64::from(s) + u64::from(p.max(h));
-        let fly = Self {
-            p,
-            s,
-            h,
-            // With more, a switch has too many ports, and the fabric is refused.
-            groups: u32::try_from(groups).unwrap_or(u32::MAX),
-            arrangement,
-        };
+        let fly = Self { p, s, global };
         let shape = Shape::Megafly(fly);
         let mut topology = Topology::unconnected(shape, leaves.saturating_mul(2), ports, nics)?;
         for nic in 0..nics as u32 {
@@ -83,7 +65,7 @@ impl Megafly {
 
     fn connect(&self, topology: &mut Topology) {
         let s = self.s;
-        for group in 0..self.groups {
+        for group in 0..self.groups() {
             for (leaf, spine) in (0..s).flat_map(|leaf| (0..s).map(move |spine| (leaf, spine))) {
                 topology.connect(
                     port_of(group * 2 * s + leaf, self.p + spine),
@@ -91,13 +73,7 @@ impl Megafly {
                 );
             }
         }
-        for low in 0..self.groups {
-            for high in low + 1..self.groups {
-                for link in 0..self.links() {
-                    topology.connect(self.end(low, high, link), self.end(high, low, link));
-                }
-            }
-        }
+        (self.global).connect(topology, |group, to, link| self.end(group, to, link));
     }
 
     /// NICs per leaf switch.
@@ -115,26 +91,26 @@ impl Megafly {
     /// Global ports per spine switch.
     #[must_use]
     pub fn h(&self) -> u32 {
-        self.h
+        self.global.ports
     }
 
     /// Number of groups.
     #[must_use]
     pub fn groups(&self) -> u32 {
-        self.groups
+        self.global.groups
     }
 
     /// Which group a global port leads to.
     #[must_use]
     pub fn arrangement(&self) -> Arrangement {
-        self.arrangement
+        self.global.arrangement
     }
 
     /// Links between every two groups; the global ports that are left over stay free.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn links(&self) -> u32 {
-        (self.s * self.h).checked_div(self.groups - 1).unwrap_or(0)
+        self.global.per_pair()
     }
 
     /// True if `switch` is a spine.
@@ -146,9 +122,7 @@ impl Megafly {
 
     /// The port of `group` at which its link number `link` to the group `to` begins.
     fn end(&self, group: u32, to: u32, link: u32) -> SwitchPort {
-        let turn = self.arrangement.turn(group, to, self.groups);
-        let number = link * (self.groups - 1) + turn;
-        let (spine, port) = (number / self.h, number % self.h);
+        let (spine, port) = self.global.end(group, to, link);
         port_of(group * 2 * self.s + self.s + spine, self.s + port)
     }
 }
@@ -159,9 +133,10 @@ impl Family for Megafly {
         let (at, home, s) = (switch.get(), to.switch.get(), self.s);
         let (group, home_group) = (at / (2 * s), home / (2 * s));
         let port = if group == home_group {
-            match self.is_spine(switch) {
-                true => home % (2 * s),
-                false => self.p + to.nic.get() % s,
+            if self.is_spine(switch) {
+                home % (2 * s)
+            } else {
+                self.p + to.nic.get() % s
             }
         } else {
             let link = self.end(group, home_group, to.nic.get() % self.links().max(1));
@@ -185,51 +160,34 @@ impl Family for Megafly {
             "megafly, p {}, s {}, h {}, {}, {}",
             self.p,
             self.s,
-            self.h,
-            groups_text(self.groups),
-            self.arrangement.name()
+            self.h(),
+            groups_text(self.groups()),
+            self.arrangement().name()
         )
     }
 
     fn parameters(&self, _: &Topology) -> Value {
-        let Self {
-            p,
-            s,
-            h,
-            groups,
-            arrangement,
-        } = self;
+        let Self { p, s, global } = self;
         json!({
             "kind": "megafly",
             "p": p,
             "s": s,
-            "h": h,
-            "groups": groups,
-            "arrangement": arrangement.name(),
+            "h": global.ports,
+            "groups": global.groups,
+            "arrangement": global.arrangement.name(),
         })
     }
 
     fn place(&self, switch: SwitchId) -> Place {
-        Place::Within {
-            part: "group",
-            number: switch.get() / (2 * self.s),
-            position: switch.get() % (2 * self.s),
-        }
+        Place::in_group(switch, 2 * self.s)
     }
 
     fn drawing(&self) -> Drawing {
-        let first = |group| SwitchId::new(group * 2 * self.s);
-        let group = |group| first(group)..first(group + 1);
-        Drawing::Groups((0..self.groups).map(group).collect())
+        Drawing::equal_groups(self.groups(), 2 * self.s)
     }
 
     /// Through all groups: by the position among the leaves or spines of the group.
     fn cuts(&self, switches: u32) -> Vec<SwitchOrder> {
-        let mut order: Vec<SwitchId> = SwitchId::all(switches).collect();
-        order.sort_by_key(|&switch| (switch.get() % self.s, switch));
-        vec![SwitchOrder {
-            name: "by position in the group".to_owned(),
-            switches: order,
-        }]
+        SwitchOrder::through_groups(switches, |s| s.get() % self.s)
     }
 }

@@ -19,9 +19,11 @@ mod dragonfly;
 mod family;
 mod fat_tree;
 mod galois;
+mod global_links;
 mod graph;
 mod hyperx;
 mod kns;
+mod lattice;
 mod megafly;
 mod names;
 mod ports;
@@ -33,9 +35,10 @@ mod xgft;
 
 pub use classes::VlClasses;
 pub use cube::{Cube, CubeLink, Direction};
-pub use dragonfly::{Arrangement, Dragonfly, DragonflySize};
+pub use dragonfly::{Dragonfly, DragonflySize};
 pub use family::{ClosedForm, Destination, Drawing, Family, Place, SwitchOrder};
 pub use fat_tree::FatTreeSize;
+pub use global_links::Arrangement;
 pub use graph::{Graph, Link};
 pub use hyperx::HyperX;
 pub use kns::{Kns, KnsSize};
@@ -52,7 +55,7 @@ use super::spec::{RingTie, SpecError};
 use serde::Serialize;
 use serde::ser::Serializer;
 
-/// What a switch port is connected to.
+/// The peer of a switch port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
     /// Nothing.
@@ -120,14 +123,14 @@ pub struct Topology {
     peers: Vec<Peer>,
     /// Port of each NIC.
     attachment: Vec<SwitchPort>,
-    /// What its operators call the parts, if that is known.
+    /// The names that its operators give the parts, if they are known.
     names: Option<Box<Names>>,
 }
 
 /// Most NICs or switch ports in one fabric: a hundred times the largest machines,
 /// and no more than a few gigabytes in the engine.
 const MAX_PORTS: u64 = 1 << 22;
-/// What messages say of fabrics whose numbers of switches or NICs do not even fit.
+/// The problem in errors about fabrics whose numbers of switches or NICs do not even fit.
 const TOO_LARGE: &str = "all switches together have at most 2^22 ports: take a smaller fabric";
 /// Most ports of a switch: the hierarchical switch has at most 30 MPorts (the
 /// engine keeps the sources of an output in a 64-bit mask).
@@ -141,7 +144,7 @@ impl Topology {
         Self { names, ..self }
     }
 
-    /// What its operators call the parts, if that is known.
+    /// The names that its operators give the parts, if they are known.
     #[must_use]
     pub fn names(&self) -> Option<&Names> {
         self.names.as_deref()
@@ -153,7 +156,7 @@ impl Topology {
         &self.shape
     }
 
-    /// What the family says of the topology.
+    /// The answers of the family about the topology.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn family(&self) -> &dyn Family {
@@ -161,8 +164,8 @@ impl Topology {
     }
 
     /// The out-ports that a packet for NIC `dst` may take at `switch`: the port of the NIC, or
-    /// ports to the next switch, which is the same for all of them. `tie` decides which way
-    /// round a ring it goes if both are equally long.
+    /// ports to the next switch, which is the same for all of them. `tie` decides the direction
+    /// on a ring if both are equally long.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn candidates(&self, tie: RingTie, switch: SwitchId, dst: NicId) -> Ports {
@@ -258,14 +261,14 @@ impl Topology {
         switch.index() * self.radix as usize + port.index()
     }
 
-    /// What `port` of `switch` is connected to.
+    /// The peer of `port` of `switch`.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn peer(&self, switch: SwitchId, port: PortId) -> Peer {
         self.peers[self.port_index(switch, port)]
     }
 
-    /// What the ports of an explicit graph are connected to, switch by switch, [`radix`](Self::radix) ports each; `None` for
+    /// The peers of the ports of an explicit graph, switch by switch, [`radix`](Self::radix) ports each; `None` for
     /// the other families, whose links follow from their parameters.
     #[must_use]
     pub fn listed_peers(&self) -> Option<&[Peer]> {

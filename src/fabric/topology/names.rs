@@ -1,5 +1,5 @@
-//! What the operators of a fabric call its parts, where a tool has told: names, GUIDs, LIDs and the
-//! numbers on the devices. Names decide nothing.
+//! The names that the operators of a fabric give its parts, as far as a tool has reported them: names,
+//! GUIDs, LIDs and the numbers on the devices. Names decide nothing.
 
 use crate::ids::{NicId, SwitchId, SwitchPort};
 use crate::stats::LinkEnd;
@@ -17,14 +17,14 @@ pub struct SwitchName {
     pub lid: Option<u16>,
 }
 
-/// A NIC: a port of an adapter.
+/// A NIC: a port of an HCA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NicName {
-    /// Description of the adapter; may be empty, and others may have the same.
+    /// Description of the HCA; may be empty, and others may have the same.
     pub name: String,
-    /// GUID of the adapter.
+    /// GUID of the HCA.
     pub guid: u64,
-    /// Port of the adapter, from 1.
+    /// Port of the HCA, from 1.
     pub port: u8,
     /// LID of the port.
     pub lid: u16,
@@ -81,7 +81,7 @@ impl Names {
             .map_or("", |label| label)
     }
 
-    /// The name of a NIC, with the port if its adapter has several, and with the GUID if another NIC
+    /// The name of a NIC, with the port if its HCA has several, and with the GUID if another NIC
     /// has the same.
     #[must_use]
     pub fn nic_label(&self, nic: NicId) -> &str {
@@ -118,7 +118,7 @@ impl Names {
     }
 
     /// The NIC that `text` names: by its label, by its name or the first word of it, by the GUID of its
-    /// adapter (`0x…`), or by its LID (`lid 19`).
+    /// HCA (`0x…`), or by its LID (`lid 19`).
     ///
     /// # Errors
     /// If none or several have that name, with what there is.
@@ -151,7 +151,7 @@ impl Names {
     }
 }
 
-/// What a text may mean.
+/// A part with the names by which a text may mean it.
 struct Named<'a> {
     label: &'a str,
     name: &'a str,

@@ -181,17 +181,11 @@ impl Family for SlimFly {
     }
 
     fn place(&self, switch: SwitchId) -> Place {
-        Place::Within {
-            part: "group",
-            number: switch.get() / self.q,
-            position: switch.get() % self.q,
-        }
+        Place::in_group(switch, self.q)
     }
 
     fn drawing(&self) -> Drawing {
-        let first = |group| SwitchId::new(group * self.q);
-        let group = |group| first(group)..first(group + 1);
-        Drawing::Groups((0..2 * self.q).map(group).collect())
+        Drawing::equal_groups(2 * self.q, self.q)
     }
 
     /// Two: one for each hop.
@@ -210,11 +204,6 @@ impl Family for SlimFly {
 
     /// By the position in the group.
     fn cuts(&self, switches: u32) -> Vec<SwitchOrder> {
-        let mut order: Vec<SwitchId> = SwitchId::all(switches).collect();
-        order.sort_by_key(|&s| (s.get() % self.q, s));
-        vec![SwitchOrder {
-            name: "by position in the group".to_owned(),
-            switches: order,
-        }]
+        SwitchOrder::through_groups(switches, |s| s.get() % self.q)
     }
 }

@@ -1,5 +1,5 @@
-//! How messages and tables call the parts of a fabric: by number, with what its operators call them, or
-//! with where they are in their topology.
+//! The texts for the parts of a fabric in messages and tables: their numbers, with the names that its operators
+//! give them, or with their places in the topology.
 
 use super::{Peer, Place, Topology};
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
@@ -49,7 +49,7 @@ impl Topology {
         }
     }
 
-    /// What the operators call a NIC; `NIC 3` where it has no name.
+    /// The name that the operators give a NIC; `NIC 3` if it has none.
     #[must_use]
     pub fn nic_label(&self, nic: NicId) -> String {
         match self.names() {

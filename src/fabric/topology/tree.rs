@@ -72,7 +72,7 @@ impl Tree {
         self.k.pow(self.n - 1)
     }
 
-    /// Where a switch is.
+    /// The position of a switch.
     fn position(&self, switch: SwitchId) -> Position {
         Position {
             level: switch.get() / self.width(),
@@ -95,7 +95,7 @@ impl Tree {
     }
 }
 
-/// Where a switch is in its tree.
+/// The position of a switch in its tree.
 #[derive(Debug, Clone, Copy)]
 struct Position {
     level: u32,
@@ -121,9 +121,10 @@ impl Family for Tree {
 
     fn up_ports(&self, switch: SwitchId) -> Ports {
         let Position { level, .. } = self.position(switch);
-        match level + 1 < self.n {
-            true => Ports::range(PortId::new(self.k), self.k),
-            false => Ports::NONE,
+        if level + 1 < self.n {
+            Ports::range(PortId::new(self.k), self.k)
+        } else {
+            Ports::NONE
         }
     }
 

@@ -180,7 +180,7 @@ impl Xgft {
         SwitchId::new(self.first[level - 1])..SwitchId::new(self.first[level])
     }
 
-    /// Where a switch is.
+    /// The position of a switch.
     fn position(&self, switch: SwitchId) -> Position {
         let level = self.first.partition_point(|&first| first <= switch.get());
         Position {
@@ -200,7 +200,7 @@ impl Xgft {
     }
 }
 
-/// Where a switch is in its tree.
+/// The position of a switch in its tree.
 #[derive(Debug, Clone, Copy)]
 struct Position {
     /// Level, from 1 on.
@@ -209,7 +209,7 @@ struct Position {
     at: u32,
 }
 
-/// Routed by D-mod-k on generalised fat trees (Zahavi, 2010): the destination decides the way
+/// Routed by D-mod-k on generalised fat trees (Zahavi, 2010): the destination decides the path
 /// up and with it the top switch, so that every top serves its own set of destinations.
 impl Family for Xgft {
     fn candidates(&self, _: RingTie, switch: SwitchId, to: Destination) -> Ports {
@@ -223,9 +223,9 @@ impl Family for Xgft {
             let link = dst / self.tops[level - 1] % (up * links) / up;
             return Ports::one(PortId::new(child + children * link));
         }
-        let ways = self.up[level] * self.parallel[level];
+        let links_up = self.up[level] * self.parallel[level];
         Ports::one(PortId::new(
-            children * links + dst / self.tops[level] % ways,
+            children * links + dst / self.tops[level] % links_up,
         ))
     }
 
