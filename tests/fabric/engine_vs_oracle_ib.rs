@@ -88,10 +88,10 @@ fn compare_counts(
 ) -> Result<(), TestCaseError> {
     prop_assert_eq!(stats.messages, oracle.messages);
     prop_assert_eq!(stats.messages_delivered, oracle.messages_delivered);
-    let data = |d: &&oracle_ib::Departure| d.token.is_some() && matches!(d.from, End::Nic(_));
+    let data = |d: &&oracle_ib::SentPacket| d.token.is_some() && matches!(d.from, End::Nic(_));
     prop_assert_eq!(
         stats.packets,
-        oracle.departures.iter().filter(data).count() as u64
+        oracle.sent.iter().filter(data).count() as u64
     );
     let delivered: u64 = oracle.reports.iter().map(|r| u64::from(r.flits)).sum();
     prop_assert_eq!(stats.flits_delivered, delivered);

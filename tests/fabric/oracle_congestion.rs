@@ -15,7 +15,7 @@ use flitwise::fabric::spec::congestion::{
 use flitwise::fabric::spec::{CongestionControl, FabricSpec, Notification, Tick};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
-use flitwise_oracles::hierarchical::{self as oracle, Departure, End, FlowKey, OracleRun};
+use flitwise_oracles::hierarchical::{self as oracle, End, FlowKey, OracleRun, SentPacket};
 
 const OUTPUT: End = End::Port { switch: 0, port: 3 };
 
@@ -52,8 +52,8 @@ fn contributors(packets: u64) -> [(Tick, Message); 2] {
     [1, 2].map(|src| (0, message(src, src as u32, 3, 0, 256 * packets)))
 }
 
-fn of(run: &OracleRun, from: End) -> impl Iterator<Item = &Departure> {
-    run.departures.iter().filter(move |d| d.from == from)
+fn of(run: &OracleRun, from: End) -> impl Iterator<Item = &SentPacket> {
+    run.sent.iter().filter(move |d| d.from == from)
 }
 
 /// Ticks in which marked packets left for NIC 3.

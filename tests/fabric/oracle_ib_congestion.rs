@@ -201,7 +201,7 @@ fn starved_port_marks_and_holds_credits_back() {
 fn congestion_ends_below_the_threshold() {
     // Five packets each: the queues run empty. A queue of two packets is at the threshold.
     let run = collide(&fabric(|c| marker_of(c).host_ports.threshold = 14), 5, 300);
-    let all: Vec<_> = run.departures.iter().filter(|d| d.from == OUTPUT).collect();
+    let all: Vec<_> = run.sent.iter().filter(|d| d.from == OUTPUT).collect();
     assert_eq!(all.len(), 10);
     // Grants at 6, 10, …, 42. Joins end at 22 with 2 and 3 packets waiting, which is the first
     // time that a packet finds two: congested from the end of 22 on. After the grants at 26, 30 and
@@ -216,7 +216,7 @@ fn congestion_ends_below_the_threshold() {
 
 /// Starts of the data packets of `adapter`.
 fn starts(run: &IbRun, adapter: usize) -> Vec<Tick> {
-    let own = run.departures.iter();
+    let own = run.sent.iter();
     let own = own.filter(|d| d.from == End::Nic(adapter) && d.kind == PacketKind::Data);
     own.map(|d| d.tick).collect()
 }
@@ -266,7 +266,7 @@ fn fecn_becn_delay_and_timer() {
     // The tail of the marked packet leaves at 24 and is dated 27. The CNP leaves at 27 and is
     // at adapter 2 at 27 + 3 + 9 = 39.
     let cnp: Vec<_> = run
-        .departures
+        .sent
         .iter()
         .filter(|d| d.kind == PacketKind::Cnp)
         .collect();
@@ -300,12 +300,7 @@ fn other_flows_pass_a_held_one() {
         let lines = [1, 2].map(|src| (Cue::At(0), message(src, src as u32, 3, 0, 256 * 20)));
         let other = [(Cue::At(40), message(9, 2, 5, 0, 256))];
         let run = oracle_ib::run(&spec, &mut Script::new(lines.into_iter().chain(other)), 200);
-        let start = run
-            .departures
-            .iter()
-            .find(|d| d.token == Some(9))
-            .unwrap()
-            .tick;
+        let start = run.sent.iter().find(|d| d.token == Some(9)).unwrap().tick;
         // At the level of SLs, both queue pairs wait until 36 + 4 + 32. Then the turn is at that to
         // adapter 5, because the one to adapter 3 was served last.
         assert_eq!(start, if passes { 40 } else { 72 }, "{level:?}");
@@ -430,7 +425,7 @@ fn largest_index_may_hold_the_whole_adapter() {
         let lines = [1, 2].map(|src| (Cue::At(0), message(src, src as u32, 3, 0, 256 * 20)));
         let other = [(Cue::At(40), message(9, 2, 5, 1, 256))];
         let run = oracle_ib::run(&spec, &mut Script::new(lines.into_iter().chain(other)), 200);
-        let first = run.departures.iter().find(|d| d.token == Some(9)).unwrap();
+        let first = run.sent.iter().find(|d| d.token == Some(9)).unwrap();
         assert_eq!(first.tick, start, "{scope:?}");
     }
 }
@@ -443,7 +438,7 @@ fn acks_carry_becns_of_reliable_connections() {
         collide(&spec, 20, 460)
     };
     let acks = |run: &IbRun| -> Vec<(Tick, u32, bool)> {
-        let acks = run.departures.iter();
+        let acks = run.sent.iter();
         let acks = acks.filter(|d| d.kind == PacketKind::Ack && d.from == End::Nic(3));
         acks.map(|d| (d.tick, d.pair.1, d.becn)).collect()
     };
@@ -463,7 +458,7 @@ fn acks_carry_becns_of_reliable_connections() {
     let run = reliable(Acks::PerMessage);
     let told: Vec<_> = acks(&run).iter().map(|&(_, to, becn)| (to, becn)).collect();
     assert_eq!(told, [(1, false), (2, true)]);
-    assert!(run.departures.iter().all(|d| d.kind != PacketKind::Cnp));
+    assert!(run.sent.iter().all(|d| d.kind != PacketKind::Cnp));
     // An ACK at once comes beside that of the message.
     let mut spec = one_mark(|c| c.notification = Notification::AckNow);
     voq_of(&mut spec).hca.acks = Acks::PerMessage;

@@ -23,15 +23,15 @@ fn isolating(thresholds: [u32; 3]) -> FabricSpec {
 }
 
 /// Ticks in which headers left `from`, and the ticks in which it waited for credits.
-fn departures(spec: &FabricSpec, lines: &[(Tick, Message)], from: End) -> (Vec<Tick>, Tick) {
+fn sent(spec: &FabricSpec, lines: &[(Tick, Message)], from: End) -> (Vec<Tick>, Tick) {
     let lines = lines
         .iter()
         .map(|&(tick, message)| (Cue::At(tick), message));
     let run: IbRun = oracle_ib::run(spec, &mut Script::new(lines), 100_000);
     assert_eq!(run.end, RunEnd::Drained);
-    let departures = run.departures.iter().filter(|d| d.from == from);
+    let sent = run.sent.iter().filter(|d| d.from == from);
     let link = run.links.iter().find(|link| link.from == from).unwrap();
-    (departures.map(|d| d.tick).collect(), link.credit_wait)
+    (sent.map(|d| d.tick).collect(), link.credit_wait)
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn each_destination_has_credits_of_its_own() {
         let mut spec = single(queues);
         // One packet.
         voq_of(&mut spec).buffers.input = static_pool(2, 4);
-        departures(&spec, &lines, End::Nic(1))
+        sent(&spec, &lines, End::Nic(1))
     };
     // The first packet is granted at 6 and crosses in 7-10: its last credit is seen at 10 + 1 + 3.
     // The next packet is 14 ticks behind it, and waits from 4 on.
@@ -70,7 +70,7 @@ fn a_full_fifo_gives_the_flow_of_its_head_a_queue() {
     let left = |detect| {
         let mut spec = isolating([detect, 64, 0]);
         spec.qos.service_levels[0].mtu_bytes = 512;
-        departures(&spec, &lines, End::Port { switch: 0, port: 4 })
+        sent(&spec, &lines, End::Port { switch: 0, port: 4 })
     };
     // At 6 the FIFO holds 4 credits, at 10 it holds 8, if the first packet is not isolated before.
     for detect in [1, 4, 5, 8] {
@@ -84,7 +84,7 @@ fn a_stop_and_a_go_take_the_latency_of_the_link() {
     let sent = |thresholds, more: &[(Tick, Message)]| {
         let first = [(0, message(0, 1, 3, 0, 256)), (0, message(1, 2, 3, 0, 256))];
         let lines = [&first, more].concat();
-        departures(&isolating(thresholds), &lines, End::Nic(2))
+        sent(&isolating(thresholds), &lines, End::Nic(2))
     };
     // Both packets are isolated at 6, and stop their flow. That of NIC 1 goes on in the same tick. The other is granted
     // at 10, when the output is idle again. So NIC 2 sees its stop at 6 + 1 + 3 and its go at 10 + 1 + 3.

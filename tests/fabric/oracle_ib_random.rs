@@ -143,14 +143,14 @@ fn random_fabrics_reach_the_corners() {
         let traffic = traffic().new_tree(&mut runner).unwrap().current();
         let (run, _) = run(&spec, script(&spec, &traffic));
         let mut note = |name, found: bool| *seen.entry(name).or_default() += u32::from(found);
-        note("marks", run.departures.iter().any(|d| d.fecn));
+        note("marks", run.sent.iter().any(|d| d.fecn));
         note("BECNs", !run.ccti.is_empty());
         note("timers", run.ccti.windows(2).any(|w| w[1].ccti < w[0].ccti));
         note(
             "credit waits",
             run.links.iter().any(|link| link.credit_wait > 0),
         );
-        note("two VLs", run.departures.iter().any(|d| d.vl > 0));
+        note("two VLs", run.sent.iter().any(|d| d.vl > 0));
     }
     for (name, count) in seen {
         assert!(count >= 15, "{name} in {count} of 150 runs only");

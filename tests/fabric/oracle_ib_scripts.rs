@@ -35,14 +35,14 @@ fn port(switch: usize, port: usize) -> End {
 
 /// Ticks in which headers left `from`.
 fn ticks(run: &IbRun, from: End) -> Vec<Tick> {
-    let departures = run.departures.iter().filter(|d| d.from == from);
-    departures.map(|d| d.tick).collect()
+    let sent = run.sent.iter().filter(|d| d.from == from);
+    sent.map(|d| d.tick).collect()
 }
 
 /// Tokens of the packets that left `from`, in order.
 fn tokens(run: &IbRun, from: End) -> Vec<u64> {
-    let departures = run.departures.iter().filter(|d| d.from == from);
-    departures.filter_map(|d| d.token).collect()
+    let sent = run.sent.iter().filter(|d| d.from == from);
+    sent.filter_map(|d| d.token).collect()
 }
 
 /// Queue wait and credit wait of the link that starts at `from`.
@@ -214,7 +214,7 @@ fn blocked_queue_does_not_block_another() {
 
 #[test]
 fn head_of_a_fifo_blocks_the_packets_behind_it() {
-    let departures = |queues, sl| {
+    let sent = |queues, sl| {
         let mut spec = single();
         spec.qos.service_levels[0].mtu_bytes = 512;
         voq_of(&mut spec).input_queues = queues;
@@ -229,13 +229,10 @@ fn head_of_a_fifo_blocks_the_packets_behind_it() {
     };
     // The packet for 4 is ready at 10. The one before it waits from 6 to 14 for output 3 and crosses
     // in 15-18, so input 2 is idle at 18. Nothing waits for credits.
-    assert_eq!(departures(InputQueues::Fifo, 0), (vec![21], (8, 0)));
-    assert_eq!(
-        departures(InputQueues::VirtualOutput, 0),
-        (vec![13], (0, 0))
-    );
+    assert_eq!(sent(InputQueues::Fifo, 0), (vec![21], (8, 0)));
+    assert_eq!(sent(InputQueues::VirtualOutput, 0), (vec![13], (0, 0)));
     // On another VL it is in another FIFO.
-    assert_eq!(departures(InputQueues::Fifo, 1), (vec![13], (0, 0)));
+    assert_eq!(sent(InputQueues::Fifo, 1), (vec![13], (0, 0)));
 }
 
 #[test]
@@ -379,7 +376,7 @@ fn tables_map_service_levels_to_vls_per_port() {
         [(0, message(0, 0, 4, 1, 64)), (0, message(1, 0, 5, 0, 64))],
     );
     let vls = |token| -> Vec<usize> {
-        let own = run.departures.iter().filter(|d| d.token == Some(token));
+        let own = run.sent.iter().filter(|d| d.token == Some(token));
         own.map(|d| d.vl).collect()
     };
     assert_eq!(vls(0), [1, 1, 0]);
@@ -390,6 +387,6 @@ fn tables_map_service_levels_to_vls_per_port() {
 fn forwarding_tables_rule_the_way() {
     // Two routes lead from switch 0 to switch 1; the tables take the longer one.
     let run = run_lines(&ring_with_tables(), [(0, message(0, 0, 1, 0, 64))]);
-    let route: Vec<_> = run.departures.iter().map(|d| d.from).collect();
+    let route: Vec<_> = run.sent.iter().map(|d| d.from).collect();
     assert_eq!(route, [End::Nic(0), port(0, 2), port(2, 2), port(1, 0)]);
 }

@@ -10,7 +10,7 @@ use crate::common::script::{Cue, Script, message};
 use flitwise::fabric::spec::congestion::TimerRestart;
 use flitwise::fabric::spec::{FabricSpec, Tick};
 use flitwise::fabric::topology::Topology;
-use flitwise_oracles::voq::{self as oracle_ib, Departure, End, IbRun, RunEnd};
+use flitwise_oracles::voq::{self as oracle_ib, End, IbRun, RunEnd, SentPacket};
 
 /// Hosts of the paper, as adapters: the fourth place at the first switch stays idle.
 const H: [u32; 8] = [u32::MAX, 0, 1, 2, 4, 5, 6, 7];
@@ -128,7 +128,7 @@ fn with_control_the_victim_is_free_and_the_contributors_are_equal() {
     // switches has: its dips are no blocking (§6.1 explains them so in the simulation).
     assert!(share(&run, 1, 3) > 0.8);
     let s1 = End::Port { switch: 0, port: 4 };
-    let of_first = |d: &&Departure| d.pair == (H[1], H[4]);
+    let of_first = |d: &&SentPacket| d.pair == (H[1], H[4]);
     let marked: Vec<_> = run
         .marked(s1)
         .filter(of_first)

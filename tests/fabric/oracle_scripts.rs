@@ -7,7 +7,7 @@ use flitwise::fabric::spec::hierarchical::{DTableEntry, Scheduler, VirtualAlloca
 use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::Message;
-use flitwise_oracles::hierarchical::{self as oracle, Departure, End, OracleRun, RunEnd};
+use flitwise_oracles::hierarchical::{self as oracle, End, OracleRun, RunEnd, SentPacket};
 
 const VO: u8 = 0;
 
@@ -25,8 +25,8 @@ fn run_at_once(spec: &FabricSpec, messages: impl IntoIterator<Item = Message>) -
 
 /// Ticks and senders of the headers of message `token`.
 fn way(run: &OracleRun, token: u64) -> Vec<(u64, End)> {
-    let departures = run.departures.iter().filter(|d| d.token == Some(token));
-    departures.map(|d| (d.tick, d.from)).collect()
+    let sent = run.sent.iter().filter(|d| d.token == Some(token));
+    sent.map(|d| (d.tick, d.from)).collect()
 }
 
 fn port(switch: usize, port: usize) -> End {
@@ -35,8 +35,8 @@ fn port(switch: usize, port: usize) -> End {
 
 /// Ticks in which the header of each message left `from`.
 fn ticks(run: &OracleRun, from: End) -> Vec<u64> {
-    let departures = run.departures.iter().filter(|d| d.from == from);
-    departures.map(|d| d.tick).collect()
+    let sent = run.sent.iter().filter(|d| d.from == from);
+    sent.map(|d| d.tick).collect()
 }
 
 /// Queue wait and credit wait of the link that starts at `from`.
@@ -142,7 +142,7 @@ fn blind_sources_pick_heads_that_must_wait() {
         oracle::run(&spec, &mut script, 10_000)
     };
     let tokens = |run: &OracleRun| {
-        let to_2 = run.departures.iter().filter(|d| d.from == port(0, 2));
+        let to_2 = run.sent.iter().filter(|d| d.from == port(0, 2));
         to_2.filter_map(|d| d.token).collect::<Vec<_>>()
     };
     // In input 0, heads on VL 4 from 94, VL 2 from 95 and VL 1 from 96. The last is for
@@ -260,8 +260,8 @@ fn send_queue_holds_what_fits_and_refills_as_it_empties() {
 
 /// Service levels in the order in which `from` sent their packets.
 fn order(run: &OracleRun, from: End) -> Vec<u8> {
-    let departures = run.departures.iter().filter(|d| d.from == from);
-    departures.map(|d| d.sl).collect()
+    let sent = run.sent.iter().filter(|d| d.from == from);
+    sent.map(|d| d.sl).collect()
 }
 
 /// `counts[sl]` full packets of each service level from NIC 0 to NIC 1.
@@ -328,8 +328,8 @@ fn rr_takes_vls_in_turn_whatever_they_carry() {
 fn vls(topology: Topology, src: u32, dst: u32) -> Vec<(End, usize)> {
     let spec = opa_gen1(topology, Scheduler::RrVl);
     let run = run_at_once(&spec, [message(0, src, dst, VO, 8)]);
-    let at = |d: &Departure| (d.from, d.vl);
-    run.departures.iter().map(at).collect()
+    let at = |d: &SentPacket| (d.from, d.vl);
+    run.sent.iter().map(at).collect()
 }
 
 #[test]

@@ -10,7 +10,7 @@ pub struct CreditReturns {
     latency: Tick,
     /// VL of each credit.
     line: DelayLine<usize>,
-    /// When the last of them is seen: none that is returned later overtakes it.
+    /// The tick in which the last of them is seen: later returns do not overtake it.
     last: Tick,
 }
 

@@ -1,11 +1,11 @@
-//! A pipe of fixed length: what goes in comes out in the same order, at the
-//! tick it is dated. Links, credit returns, crossbars and the pipelines that a
+//! A pipe of fixed length: things leave it in the order in which they entered, each in its
+//! tick. Links, credit returns, crossbars and the pipelines that a
 //! header passes are all delay lines.
 
 use flitwise_fabric::spec::Tick;
 use std::collections::VecDeque;
 
-/// Things under way, each with the tick in which it comes out.
+/// Things under way, each with the tick in which it leaves.
 #[derive(Debug, Clone)]
 pub struct DelayLine<T> {
     under_way: VecDeque<(Tick, T)>,
@@ -18,22 +18,25 @@ impl<T> DelayLine<T> {
         }
     }
 
-    /// Puts in `thing`, to come out at `date`.
-    pub fn push(&mut self, date: Tick, thing: T) {
+    /// Puts in `thing`, to leave in tick `at`.
+    pub fn push(&mut self, at: Tick, thing: T) {
         if let Some((last, _)) = self.under_way.back() {
             assert!(
-                *last <= date,
+                *last <= at,
                 "a delay line has one length, nothing overtakes"
             );
         }
-        self.under_way.push_back((date, thing));
+        self.under_way.push_back((at, thing));
     }
 
-    /// Takes out the next thing dated `now`, if there is one left.
+    /// Takes the next thing that leaves in tick `now`, if there is one.
     pub fn pop_due(&mut self, now: Tick) -> Option<T> {
-        let (date, _) = self.under_way.front()?;
-        assert!(*date >= now, "dated {date}, still under way at {now}");
-        if *date > now {
+        let (at, _) = self.under_way.front()?;
+        assert!(
+            *at >= now,
+            "due in tick {at}, still under way in tick {now}"
+        );
+        if *at > now {
             return None;
         }
         self.under_way.pop_front().map(|(_, thing)| thing)

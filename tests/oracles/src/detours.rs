@@ -1,4 +1,4 @@
-//! Detours (`docs/model.md` §7): which leg of its path a packet goes on with, and what paths are compared by.
+//! Detours (`docs/model.md` §7): the next leg of the path of a packet, and the costs by which paths are compared.
 
 use super::families::{cube, dragonfly, graph, hyperx, kns, megafly, slim_fly, tree, xgft};
 use super::routing::Leg;
@@ -34,7 +34,7 @@ pub fn ends(spec: &FabricSpec, detours: &Detours, switch: u32, home: u32) -> boo
     }
 }
 
-/// What the packets of each port of a switch draw from.
+/// The random stream of the packets of each port of a switch.
 pub type Streams = Vec<Option<Stream>>;
 
 pub fn streams(spec: &FabricSpec, wiring: &Wiring, switch: u32) -> Streams {
@@ -125,9 +125,10 @@ pub fn cost(
         if on_first.is_none() && at == wiring.switch_of(dst) {
             break;
         }
-        let port = match links.is_empty() {
-            true => here(target),
-            false => port_of_destination(spec, wiring, at, target),
+        let port = if links.is_empty() {
+            here(target)
+        } else {
+            port_of_destination(spec, wiring, at, target)
         };
         let Some(End::Port { switch: next, .. }) = wiring.ports[at as usize][port] else {
             panic!("port {port} of switch {at} leads to no switch");

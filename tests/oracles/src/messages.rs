@@ -33,7 +33,7 @@ pub struct Arrival {
     pub index: u32,
     pub flits: u32,
     pub payload: u32,
-    /// When its header left its NIC.
+    /// The tick in which its header left its NIC.
     pub injected: Tick,
 }
 

@@ -15,7 +15,7 @@ pub struct StateTicks {
     pub waking: Tick,
     /// Going down.
     pub sleeping: Tick,
-    /// How often it had to go up.
+    /// The number of times that it had to go up.
     pub wakes: u64,
     /// Bytes of packets on the low lanes.
     pub low_bytes: u64,
@@ -32,19 +32,19 @@ impl AddAssign for StateTicks {
     }
 }
 
-/// What a link is doing.
+/// The power state of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Carries packets on all lanes; idle for so many ticks.
+    /// Carries packets on all lanes; idle for this number of ticks.
     Up {
         idle: Tick,
     },
-    /// Goes down for so many more ticks.
+    /// Goes down for this number of further ticks.
     Sleeping {
         left: Tick,
     },
     Down,
-    /// Goes up for so many more ticks.
+    /// Goes up for this number of further ticks.
     Waking {
         left: Tick,
     },
@@ -74,9 +74,12 @@ impl<'s> PowerState<'s> {
         }
         Some(Self {
             power,
-            threshold: power.low().map_or(0, |low| match of_nic {
-                true => low.nic_threshold_bytes,
-                false => low.switch_threshold_bytes,
+            threshold: power.low().map_or(0, |low| {
+                if of_nic {
+                    low.nic_threshold_bytes
+                } else {
+                    low.switch_threshold_bytes
+                }
             }),
             state: State::Up { idle: 0 },
             must_wake: false,
@@ -86,7 +89,7 @@ impl<'s> PowerState<'s> {
         })
     }
 
-    /// The beginning of a tick. `is_clear`: the packets that were to go on the low lanes have left.
+    /// Begins a tick. `is_clear`: the packets for the low lanes have left.
     pub fn begin_tick(&mut self, is_clear: bool) {
         self.state = match self.state {
             State::Up { idle } if idle == self.power.down_after => State::Sleeping {
@@ -148,7 +151,7 @@ impl<'s> PowerState<'s> {
         }
     }
 
-    /// A packet that is granted now goes on the low lanes.
+    /// Whether a packet that is granted now takes the low lanes.
     pub fn is_slow(&self) -> bool {
         let is_down = matches!(self.state, State::Sleeping { .. } | State::Down);
         is_down && !self.must_wake
@@ -171,9 +174,10 @@ impl<'s> PowerState<'s> {
         match &mut self.state {
             State::Up { idle } => {
                 self.counts.up += 1;
-                *idle = match is_empty && self.waiting == 0 {
-                    true => *idle + 1,
-                    false => 0,
+                *idle = if is_empty && self.waiting == 0 {
+                    *idle + 1
+                } else {
+                    0
                 };
             }
             State::Sleeping { left } => {
@@ -188,7 +192,7 @@ impl<'s> PowerState<'s> {
         }
     }
 
-    /// What was counted since the sample before.
+    /// The counts since the sample before.
     pub fn sample(&mut self) -> StateTicks {
         let (now, before) = (self.counts, self.sampled);
         self.sampled = now;

@@ -153,7 +153,7 @@ pub fn at_nic(spec: &FabricSpec, scheme: &QueueingScheme, (src, dst, sl): (u32, 
 }
 
 /// Position of the queue of a packet behind `switch`, to which it came by port `input`. `came_in`: position
-/// of its queue there. `class`: its VL class among those of all legs, where the topology has them.
+/// of its queue there. `class`: its VL class among the classes of all legs, where the topology has them.
 pub fn behind(
     spec: &FabricSpec,
     scheme: &QueueingScheme,

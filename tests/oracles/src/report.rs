@@ -1,4 +1,4 @@
-//! What both oracles tell of a run.
+//! The report of a run, as both oracles give it.
 
 use super::congestion::FlowKey;
 use crate::power::StateTicks;
@@ -46,7 +46,7 @@ pub struct CongestionCounts {
     pub packets: u64,
     /// Highest index that a data packet was sent with.
     pub level_max: u16,
-    /// What sources with a congestion control table count; `None` without a table.
+    /// The counts of congestion control tables; `None` without a table.
     pub cct: Option<CctCounts>,
 }
 
@@ -57,7 +57,7 @@ pub struct CctCounts {
     pub threshold_events: u64,
 }
 
-/// What is seen at the end of a tick, or has happened since the sample before.
+/// The observables at the end of a tick, and the counts since the sample before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
     /// The tick at whose end it was taken.

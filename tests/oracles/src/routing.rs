@@ -7,7 +7,7 @@ use super::wiring::{End, Wiring};
 use flitwise_fabric::spec::{DetourRule, FabricSpec, TrunkSelection, UpPorts};
 use flitwise_fabric::topology::{Cube, Shape};
 
-/// What routing knows of a packet.
+/// The header of a packet, as routing sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Header {
     pub src: u32,
@@ -21,7 +21,7 @@ pub struct Header {
     pub vl: usize,
 }
 
-/// Where a switch sends a packet, and the state that it has from there on.
+/// The next hop of a packet, and its state from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextHop {
     pub output: usize,
@@ -33,7 +33,7 @@ pub struct NextHop {
 /// The leg of its path that a packet is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Leg {
-    /// The minimal path; also that of a packet on its way to the first switch.
+    /// The minimal path. A packet on its way to the first switch has this leg as well.
     #[default]
     Only,
     /// Towards this NIC.
@@ -42,7 +42,7 @@ pub enum Leg {
     Second,
 }
 
-/// How full the outputs are, in credits.
+/// The fill of the outputs, in credits.
 pub struct Load<'a> {
     /// Credits in use in the output buffer of a port of the present switch.
     pub queued: &'a dyn Fn(usize) -> u32,
@@ -55,9 +55,10 @@ pub struct Load<'a> {
 impl Load<'_> {
     /// The queue of a port of `switch`, seen from switch `present`.
     fn of(&self, present: u32, switch: u32, port: usize) -> u32 {
-        match present == switch {
-            true => (self.queued)(port) + (self.waiting)(port),
-            false => (self.elsewhere)(switch, port),
+        if present == switch {
+            (self.queued)(port) + (self.waiting)(port)
+        } else {
+            (self.elsewhere)(switch, port)
         }
     }
 }
@@ -72,7 +73,7 @@ pub struct Router<'s> {
     next_link: Vec<usize>,
     /// Port for every NIC, in explicit graphs.
     table: Vec<usize>,
-    /// What the packets of each port draw from.
+    /// The random stream of the packets of each port.
     streams: Streams,
 }
 
@@ -98,7 +99,7 @@ impl<'s> Router<'s> {
         }
     }
 
-    /// Which leg a packet that came in by port `input` goes on with.
+    /// The next leg of a packet that came in by port `input`.
     fn leg(&mut self, input: usize, header: Header, load: &Load<'_>) -> Leg {
         let (spec, here) = (self.spec, (self.switch, header.dst));
         let Some(rules) = spec.routing.paths.detours() else {
@@ -239,7 +240,7 @@ impl<'s> Router<'s> {
         NextHop { output, class, leg }
     }
 
-    /// VL on which a packet that came in by port `input` goes on to `next`.
+    /// VL to `next` of a packet that came in by port `input`.
     pub fn vl(&self, input: usize, header: Header, next: NextHop) -> usize {
         let at = (self.switch, input);
         vls::vl_behind(self.spec, self.wiring, at, header, next)

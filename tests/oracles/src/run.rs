@@ -6,7 +6,7 @@ use flitwise_fabric::workload::Workload;
 
 /// A whole fabric at one moment.
 pub trait Fabric {
-    /// What came of a run.
+    /// The result of a run.
     type Run;
 
     /// Simulates tick `now`. Returns the number of things that happened in it.
@@ -25,7 +25,7 @@ pub trait Fabric {
     /// True if all messages created so far were delivered.
     fn all_delivered(&self) -> bool;
 
-    /// What came of a run that ended so, with `end_tick` as its last tick.
+    /// The result of a run that ended by `end`, with `end_tick` as its last tick.
     fn report(self, end: RunEnd, end_tick: Tick) -> Self::Run;
 }
 

@@ -1,4 +1,4 @@
-//! What passes the turns of a switch, and how long packets wait in its input buffers, counted tick by
+//! The packets that take the turns of a switch, and how long packets wait in its input buffers, counted tick by
 //! tick.
 
 use flitwise_fabric::spec::Tick;

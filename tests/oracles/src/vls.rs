@@ -22,7 +22,7 @@ pub fn vl_at_nic(spec: &FabricSpec, src: u32, dst: u32, sl: u8) -> usize {
     }
 }
 
-/// VL on which a packet that came to `switch` by port `input` goes on to `next`.
+/// VL to `next` of a packet that came to `switch` by port `input`.
 pub fn vl_behind(
     spec: &FabricSpec,
     wiring: &Wiring,
@@ -80,11 +80,12 @@ fn changes_class(spec: &FabricSpec) -> bool {
     }
 }
 
-/// VL class among those of all legs of a packet in `class` of `leg`: leg after leg.
+/// VL class among the classes of all legs of a packet in `class` of `leg`: leg after leg.
 fn class_of_legs(spec: &FabricSpec, (class, leg): (usize, Leg)) -> usize {
-    match changes_class(spec) {
-        true => detours::class_of(spec, leg, 2, class),
-        false => detours::class_of(spec, leg, 1, 0),
+    if changes_class(spec) {
+        detours::class_of(spec, leg, 2, class)
+    } else {
+        detours::class_of(spec, leg, 1, 0)
     }
 }
 
@@ -92,9 +93,10 @@ fn class_of_legs(spec: &FabricSpec, (class, leg): (usize, Leg)) -> usize {
 fn vl_of_class(spec: &FabricSpec, sl: u8, dst: u32, at: (usize, Leg)) -> usize {
     let count = spec.qos.service_levels[usize::from(sl)].scs.len();
     let by_class = changes_class(spec) || spec.routing.paths != Paths::Minimal;
-    let position = match by_class {
-        true => class_of_legs(spec, at),
-        false => dst as usize % count,
+    let position = if by_class {
+        class_of_legs(spec, at)
+    } else {
+        dst as usize % count
     };
     vl_at(spec, sl, position)
 }

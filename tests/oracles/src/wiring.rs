@@ -1,9 +1,9 @@
-//! Who is connected to whom, worked out from the parameters of the topology.
+//! The links of a topology, worked out from its parameters.
 
 use super::families::{self, Plan};
 use flitwise_fabric::topology::Topology;
 
-/// Where a link begins or ends.
+/// An end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// The port of a NIC.

@@ -46,7 +46,7 @@ impl<'s> Flows<'s> {
         })
     }
 
-    /// What holds the packets of a flow: the flow, or (`None`) the NIC.
+    /// The holder of the packets of a flow: the flow, or (`None`) the NIC.
     pub fn holder(&self, key: FlowKey) -> Option<FlowKey> {
         match self.control.sl_scope {
             SlScope::Flow => Some(key),

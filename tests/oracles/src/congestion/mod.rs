@@ -10,7 +10,7 @@ use flitwise_base::units::Ratio;
 use flitwise_fabric::spec::Tick;
 use flitwise_fabric::spec::congestion::{CctEntry, FlowLevel};
 
-/// What has an index into the congestion control table, within a NIC.
+/// The owner of an index into the congestion control table, within a NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FlowKey {
     /// A queue pair: SL and destination.

@@ -45,8 +45,8 @@ impl PortVl {
         }
     }
 
-    /// End of phase 6, if the fill has changed: `queues` of so many flits, `size` flits for
-    /// the VL in an input buffer. `before`: the same without packets that joined in this
+    /// End of phase 6, if the fill has changed: the flits in each of the `queues`, and `size` flits for
+    /// the VL in an input buffer. `before`: the queues without packets that joined in this
     /// tick, if one did and still waits. `root`: the next buffer has credits.
     pub fn update_state(&mut self, queues: &[u64], before: Option<&[u64]>, size: u64, root: bool) {
         let settings = self.settings;
@@ -60,8 +60,8 @@ impl PortVl {
         self.starved = settings.credit_mask && crossed(settings.cs_threshold, queues) && !root;
     }
 
-    /// How much later the credits of a packet come back that is granted now, and takes
-    /// the time of `bytes` bytes on the link it came by, of `rate` flits of so many bytes.
+    /// The delay of the credits of a packet that is granted now and has `bytes` bytes. `rate`: flits per tick
+    /// of the link by which it came, and bytes of a flit.
     pub fn held_back(&self, bytes: u32, rate: (Ratio, u32)) -> Tick {
         if self.starved {
             times(self.settings.cs_return_delay, bytes, rate)
@@ -94,7 +94,7 @@ impl PortVl {
     }
 }
 
-/// The settings of a port: its own, or those of ports that lead where it leads.
+/// The settings of a port: its own, or the settings of the ports that lead to the same kind of device.
 fn settings(marker: &PortVlMarker, wiring: &Wiring, switch: usize, port: usize) -> PortCongestion {
     let (id, number) = (SwitchId::new(switch as u32), PortId::new(port as u32));
     let own = marker.exceptions.get(&SwitchPort::new(id, number));
@@ -104,8 +104,8 @@ fn settings(marker: &PortVlMarker, wiring: &Wiring, switch: usize, port: usize) 
     })
 }
 
-/// Do queues of so many flits cross the threshold of `weight`, if the buffer of a VL
-/// has `size` flits?
+/// Whether queues with these flits cross the threshold of `weight`, if the buffer of a VL
+/// has `size` flits.
 fn crossed(compare: FillComparison, weight: u8, queues: &[u64], size: u64) -> bool {
     if weight == 0 {
         return false;

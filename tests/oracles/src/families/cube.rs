@@ -46,7 +46,7 @@ pub fn plan(cube: &Cube, nics: u32) -> Plan {
 /// The trunk that a packet takes next.
 pub struct Step {
     pub dimension: usize,
-    /// Number of the trunk among those of the switch.
+    /// Number of the trunk among the trunks of the switch.
     pub side: usize,
     pub first_port: usize,
     /// The link closes a ring.

@@ -16,12 +16,12 @@ use flitwise_fabric::topology::{Shape, Topology};
 /// A switch and one of its ports.
 pub type Port = (u32, u32);
 
-/// What is connected.
+/// The connections of a topology.
 pub struct Plan {
     pub switches: u32,
     /// Ports that a switch needs.
     pub ports: u32,
-    /// Where each NIC is.
+    /// The port of each NIC.
     pub homes: Vec<Port>,
     /// Both ends of every cable between switches.
     pub cables: Vec<[Port; 2]>,
@@ -67,7 +67,7 @@ pub(crate) fn digits(number: u32, bases: &[u32]) -> Vec<u32> {
     digits
 }
 
-/// True if `a` and `b` are the same but for what is at `place`.
+/// Whether `a` and `b` are equal except at `place`.
 fn same_but_at(place: usize, a: &[u32], b: &[u32]) -> bool {
     (0..a.len()).all(|i| i == place || a[i] == b[i])
 }

@@ -7,7 +7,7 @@ use super::switch_of;
 use flitwise_fabric::spec::hierarchical::VirtualAllocation;
 use flitwise_fabric::spec::{FabricSpec, Tick};
 
-/// What a source asks for: the way of one packet to its next buffer.
+/// The request of a source: the passage of one packet to its next buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Request {
     source: Place,
@@ -122,7 +122,7 @@ pub fn grant(
     targets.len()
 }
 
-/// Position of a source among those of a target: the four input buffers of the
+/// Position of a source among the sources of a target: the four input buffers of the
 /// MPort, then the central buffers of the switch.
 fn position_of(source: Place) -> usize {
     match source {
@@ -167,12 +167,12 @@ fn carry_out(
         Place::Input(_) => switch_of(spec).timing.stages.input_store,
         Place::Central(_) | Place::Output(_) => 0,
     };
-    let available: Vec<Tick> = packet.dates.iter().map(|date| date + store).collect();
+    let available: Vec<Tick> = packet.flit_ticks.iter().map(|tick| tick + store).collect();
     let foreseen = foresee(start, speedup(spec, source), &available);
     let free_from = foreseen.last().expect("a packet has flits") + 1;
     switch.read_port(source).free_from = free_from;
     switch.write_port(target).free_from = free_from;
-    packet.dates = foreseen
+    packet.flit_ticks = foreseen
         .iter()
         .map(|tick| tick + switch_of(spec).timing.stages.crossbar)
         .collect();

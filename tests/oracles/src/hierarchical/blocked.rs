@@ -1,4 +1,4 @@
-//! Who waits for whom when nothing moves any more: every head packet in a switch
+//! The waits when nothing moves any more: every head packet in a switch
 //! that has no quota in its next buffer, and the queues there that leave it none.
 
 use super::packet::Packet;
@@ -20,7 +20,7 @@ pub struct Queue {
 /// A head packet without quota in its next buffer.
 #[derive(Debug, Clone)]
 pub struct Blocked {
-    /// Where it waits.
+    /// The queue in which it waits.
     pub at: Queue,
     /// VL it waits on.
     pub vl: usize,

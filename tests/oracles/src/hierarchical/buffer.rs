@@ -96,15 +96,15 @@ pub struct Buffer {
     header_delay: Tick,
     /// Ticks from a flit's arrival until it may leave.
     flit_delay: Tick,
-    /// Headers on their way to be seen.
+    /// Headers that the arbiter does not see yet.
     preparing: DelayLine<(usize, PacketId)>,
 }
 
 #[derive(Debug, Clone)]
 struct Fifo {
-    /// Every flit in the queue, with the tick it is dated.
+    /// Every flit in the queue, with the tick in which it arrived.
     flits: VecDeque<(Tick, Flit)>,
-    /// Packets the arbiter sees and has not sent on its way yet.
+    /// Packets the arbiter sees and has not granted yet.
     waiting: VecDeque<PacketId>,
 }
 
@@ -150,7 +150,7 @@ impl Buffer {
         self.queues[queue].waiting.front().copied()
     }
 
-    /// The arbiter has sent the head of `queue` on its way.
+    /// The arbiter has granted the head of `queue`.
     pub fn remove_head(&mut self, queue: usize) -> PacketId {
         self.queues[queue]
             .waiting
@@ -162,13 +162,13 @@ impl Buffer {
     /// the first of its queue: flits do not overtake.
     pub fn leave(&mut self, now: Tick, queue: usize, packet: PacketId, index: u32) -> Option<Flit> {
         let flits = &mut self.queues[queue].flits;
-        let (date, flit) = *flits.front()?;
+        let (arrived, flit) = *flits.front()?;
         assert_eq!(
             (flit.packet, flit.index),
             (packet, index),
             "flits do not overtake"
         );
-        if date + self.flit_delay > now {
+        if arrived + self.flit_delay > now {
             return None;
         }
         flits.pop_front();

@@ -1,4 +1,4 @@
-//! What is counted (`docs/model.md` §9): plain sums, and lists of what happened.
+//! The counters (`docs/model.md` §9): plain sums, and lists of events.
 
 use crate::power::StateTicks;
 use crate::wiring::End;
@@ -19,7 +19,7 @@ pub struct LinkCounts {
     pub queue_wait: Tick,
     /// Each tick in which heads were ready and the link free, but none had quota.
     pub waited: Vec<Tick>,
-    /// How long it was in each power state; `None` if it is always up.
+    /// The ticks that it spent in each power state; `None` if it is always up.
     pub states: Option<StateTicks>,
 }
 

@@ -9,7 +9,7 @@ use super::nic::Nic;
 use super::packet::{Flit, Packet, PacketId};
 use super::sender::Choice;
 use super::switch::Switch;
-use super::{Departure, OracleRun, patience};
+use super::{OracleRun, SentPacket, patience};
 use crate::congestion::Flows;
 use crate::messages::{Arrival, Messages, create};
 use crate::routing::Leg;
@@ -43,7 +43,7 @@ pub struct Fabric<'s> {
     pub packets_injected: u64,
     pub flits_scheduled: u64,
     levels: Vec<LevelCounts>,
-    departures: Vec<Departure>,
+    sent: Vec<SentPacket>,
     pub congestion: CongestionCounts,
     pub ccti: Vec<CctiChange>,
     pub samples: Vec<Sample>,
@@ -77,7 +77,7 @@ impl<'s> Fabric<'s> {
             packets_injected: 0,
             flits_scheduled: 0,
             levels: vec![LevelCounts::default(); spec.qos.service_levels.len()],
-            departures: Vec::new(),
+            sent: Vec::new(),
             congestion: CongestionCounts {
                 cct: Flows::new(spec, Ratio::ONE).map(|_| CctCounts::default()),
                 ..CongestionCounts::default()
@@ -247,7 +247,7 @@ impl<'s> Fabric<'s> {
             input: usize::MAX,
             vl: vl_at_nic(self.spec, src, dst, sl),
             output: usize::MAX,
-            dates: Vec::new(),
+            flit_ticks: Vec::new(),
         }
     }
 
@@ -293,7 +293,7 @@ impl<'s> Fabric<'s> {
             if let End::Nic(nic) = from
                 && let Some(cnp) = self.nics[nic].respond(&self.packets)
             {
-                self.departs(now, cnp, at);
+                self.sends(now, cnp, at);
             }
             let sender = match from {
                 End::Nic(nic) => &mut self.nics[nic].sender,
@@ -306,7 +306,7 @@ impl<'s> Fabric<'s> {
                     if let End::Nic(nic) = from {
                         self.starts_at_nic(now, nic, id);
                     }
-                    self.departs(now, id, at);
+                    self.sends(now, id, at);
                 }
             }
         }
@@ -329,13 +329,13 @@ impl<'s> Fabric<'s> {
     }
 
     /// The header of a packet is scheduled on a link.
-    fn departs(&mut self, tick: Tick, id: PacketId, link: usize) {
+    fn sends(&mut self, tick: Tick, id: PacketId, link: usize) {
         self.moved += 1;
         let (packet, link) = (&mut self.packets[id], &mut self.links[link]);
         link.counts.packets += 1;
         link.counts.flits += u64::from(packet.flits);
         link.counts.queue_wait += tick - packet.ready;
-        self.departures.push(Departure {
+        self.sent.push(SentPacket {
             tick,
             from: link.from,
             pair: (packet.src, packet.dst),
@@ -346,7 +346,7 @@ impl<'s> Fabric<'s> {
             fecn: packet.fecn,
         });
         let (flits, latency) = (Tick::from(packet.flits), link.latency());
-        packet.dates = (0..flits).map(|i| tick + i + latency).collect();
+        packet.flit_ticks = (0..flits).map(|i| tick + i + latency).collect();
     }
 
     /// Phase 8: flits leave buffers.
@@ -449,7 +449,7 @@ impl run::Fabric for Fabric<'_> {
             messages: self.messages.count(),
             messages_delivered: self.messages.delivered,
             reports: self.messages.reports,
-            departures: self.departures,
+            sent: self.sent,
             packets_injected: self.packets_injected,
             flits_injected: self.flits_scheduled,
             flits_delivered: self.levels.iter().map(|level| level.flits).sum(),

@@ -61,7 +61,7 @@ impl<'s> Link<'s> {
         }
     }
 
-    /// Phase 7: so many packets wait for it. True if one may start.
+    /// Phase 7: `waiting` packets wait for it. Returns whether one may start.
     pub fn is_up_for(&mut self, waiting: usize) -> bool {
         self.power.as_mut().is_none_or(|power| {
             power.observe(waiting as u64, true);
@@ -69,7 +69,7 @@ impl<'s> Link<'s> {
         })
     }
 
-    /// The end of tick `now`, in which so many packets still wait.
+    /// Ends tick `now`, in which `waiting` packets still wait.
     pub fn end_tick(&mut self, now: Tick, waiting: usize) {
         let is_empty = self.last_sent != Some(now);
         if let Some(power) = &mut self.power {
@@ -79,7 +79,7 @@ impl<'s> Link<'s> {
         }
     }
 
-    /// How long it was in each power state since the sample before.
+    /// The ticks that it spent in each power state since the sample before.
     pub fn sample_power(&mut self) -> Option<StateTicks> {
         self.power.as_mut().map(PowerState::sample)
     }

@@ -80,7 +80,7 @@ impl<'s> Marking<'s> {
         self.changed.insert(at);
     }
 
-    /// Flits of each input that wait for (output, VL), but for those of the packets `without`.
+    /// Flits of each input that wait for (output, VL), except the flits of the packets `without`.
     fn fills(&self, at: (usize, usize), packets: &[Packet], without: &[PacketId]) -> Vec<u64> {
         let flits = |ids: &Vec<PacketId>| {
             let ids = ids.iter().filter(|id| !without.contains(id));

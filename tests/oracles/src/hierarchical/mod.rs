@@ -18,7 +18,7 @@ pub use blocked::{Blocked, Queue};
 pub use counts::{LevelCounts, LinkCounts, quantile};
 pub use switch::Place;
 
-// What both oracles tell.
+// The parts of reports that both oracles share.
 pub use crate::wiring::End;
 pub use crate::{CctiChange, CongestionCounts, FlowKey, FlowSample, RunEnd, Sample};
 
@@ -39,10 +39,10 @@ fn switch_of(spec: &FabricSpec) -> &Hierarchical {
 
 /// The header of a packet left a NIC or a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Departure {
+pub struct SentPacket {
     /// When.
     pub tick: Tick,
-    /// Where from.
+    /// The end of the link from which it left.
     pub from: End,
     /// Source and destination of the packet.
     pub pair: (u32, u32),
@@ -58,7 +58,7 @@ pub struct Departure {
     pub fecn: bool,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct OracleRun {
     /// Why it ended.
@@ -68,7 +68,7 @@ pub struct OracleRun {
     /// Packets delivered, in the order of delivery.
     pub reports: Vec<PacketReport>,
     /// Headers leaving on links, in order.
-    pub departures: Vec<Departure>,
+    pub sent: Vec<SentPacket>,
     /// Messages created.
     pub messages: u64,
     /// Messages delivered.
@@ -85,7 +85,7 @@ pub struct OracleRun {
     pub host_flit_hops: u64,
     /// Counters of every connected direction of a link.
     pub links: Vec<LinkCounts>,
-    /// What passed the turns of switches.
+    /// The counts of the turns of switches.
     pub turns: Turns,
     /// Counters of each SL.
     pub levels: Vec<LevelCounts>,

@@ -53,9 +53,9 @@ pub struct Packet {
     pub vl: usize,
     /// The output port at the switch that routed the packet last.
     pub output: usize,
-    /// When each flit is dated in the buffer that the header is in. A packet
+    /// The tick in which each flit reaches the buffer that the header is in. A packet
     /// is only ever granted a way on when this is certain: it moves as a whole.
-    pub dates: Vec<Tick>,
+    pub flit_ticks: Vec<Tick>,
 }
 
 impl Packet {
@@ -68,7 +68,7 @@ impl Packet {
         }
     }
 
-    /// What routing looks at.
+    /// The header that routing reads.
     pub fn header(&self) -> Header {
         Header {
             src: self.src,

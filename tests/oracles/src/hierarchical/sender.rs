@@ -1,4 +1,4 @@
-//! What feeds a link: a buffer, a scheduler, and the view of the far buffer.
+//! The sender of a link: a buffer, a scheduler, and the view of the far buffer.
 //! A NIC's send queue and a switch's output buffer are the same thing.
 
 use super::buffer::{Buffer, Ledger};
@@ -13,7 +13,7 @@ use flitwise_fabric::spec::{FabricSpec, Tick};
 #[derive(Debug, Clone)]
 pub struct Sender {
     pub buffer: Buffer,
-    /// Credits of `buffer`, kept for those who write to it.
+    /// Credits of `buffer`, kept for the sources that write to it.
     pub ledger: Ledger,
     /// Credits of the buffer at the other end, as seen from here.
     pub far: Ledger,
@@ -26,7 +26,7 @@ pub struct Sender {
     per_credit: u32,
 }
 
-/// What a sender does in phase 7.
+/// The choice of a sender in phase 7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// The link is busy, or nothing is ready.

@@ -30,7 +30,7 @@ pub enum Place {
 /// One side of a crossbar: carries one packet at a time, chooses in turn.
 #[derive(Debug, Clone, Default)]
 pub struct CrossbarPort {
-    /// Where the next search starts: a queue of a source, a source of a target.
+    /// The start of the next search: a queue of a source, a source of a target.
     pub pointer: usize,
     /// First tick in which no granted packet uses the port any more.
     pub free_from: Tick,
@@ -84,7 +84,7 @@ pub struct Crossing {
     pub next: u32,
     /// Tick in which each flit will cross, as foreseen at the grant.
     pub foreseen: Vec<Tick>,
-    /// How much later the credits of an input buffer come back.
+    /// The delay of the credits of an input buffer.
     pub held_back: Tick,
 }
 

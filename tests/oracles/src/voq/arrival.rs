@@ -63,7 +63,7 @@ impl Fabric<'_> {
                     packet.flits,
                     self.spec.units.flits_per_credit,
                 ) {
-                    self.links[at].give_back(now, flit, 0);
+                    self.links[at].return_credits(now, flit, 0);
                 }
                 (flit.index + 1 == packet.flits).then_some(flit.packet)
             }

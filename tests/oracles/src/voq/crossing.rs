@@ -16,13 +16,13 @@ pub struct Crossing {
     pub flits: u32,
     /// VL on which the packet is leaving.
     pub vl: usize,
-    /// When each flit crosses.
+    /// The tick in which each flit crosses.
     pub foreseen: Vec<Tick>,
-    /// How much later its credits come back.
+    /// The delay of its credits.
     pub held_back: Tick,
 }
 
-/// When each flit of a packet crosses whose crossing starts at `start`.
+/// The tick in which each flit of a packet crosses if its crossing starts at `start`.
 pub fn foresee(voq: &Voq, packet: &Packet, start: Tick) -> Vec<Tick> {
     let rate = crossbar_rate(voq);
     (0..packet.flits)

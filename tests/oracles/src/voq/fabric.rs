@@ -5,7 +5,7 @@ use super::link::Link;
 use super::packet::{Packet, PacketId, PacketKind};
 use super::rates::link_rate;
 use super::switch::Switch;
-use super::{Departure, IbRun, patience};
+use super::{IbRun, SentPacket, patience};
 use crate::messages::{Messages, create};
 use crate::power::StateTicks;
 use crate::queueing::out_port;
@@ -35,7 +35,7 @@ pub struct Fabric<'s> {
     /// Flits that left and reached a NIC.
     flits_sent: u64,
     pub(super) flits_received: u64,
-    departures: Vec<Departure>,
+    sent: Vec<SentPacket>,
     pub(super) ccti: Vec<CctiChange>,
     samples: Vec<Sample>,
     pub(super) notifications: u64,
@@ -64,7 +64,7 @@ impl<'s> Fabric<'s> {
             messages: Messages::default(),
             flits_sent: 0,
             flits_received: 0,
-            departures: Vec::new(),
+            sent: Vec::new(),
             ccti: Vec::new(),
             samples: Vec::new(),
             notifications: 0,
@@ -220,7 +220,7 @@ impl<'s> Fabric<'s> {
         self.links[link].start(now, id, packet);
         self.moved += 1;
         let token = packet.message.map(|message| self.messages.token(message));
-        self.departures.push(Departure {
+        self.sent.push(SentPacket {
             tick: now,
             from,
             kind: packet.kind,
@@ -371,7 +371,7 @@ impl run::Fabric for Fabric<'_> {
             end_tick,
             messages: self.messages.count(),
             reports: self.messages.reports,
-            departures: self.departures,
+            sent: self.sent,
             ccti: self.ccti,
             messages_delivered: self.messages.delivered,
             turns: self

@@ -1,4 +1,4 @@
-//! How packets of an in-port wait behind each other (sections 2 and 15): which of them are heads.
+//! The queues of the packets of an in-port (sections 2 and 15): which of the packets are heads.
 
 use super::packet::PacketId;
 use flitwise_fabric::spec::Voq;

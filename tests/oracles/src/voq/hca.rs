@@ -224,7 +224,7 @@ impl<'s> Hca<'s> {
         let per_credit = self.spec.units.flits_per_credit;
         let mut back = |flit: Flit| {
             if completes_credit(flit.index, packets[flit.packet].flits, per_credit) {
-                arriving.give_back(now, flit, 0);
+                arriving.return_credits(now, flit, 0);
             }
         };
         if self.sink.is_none() {

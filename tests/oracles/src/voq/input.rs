@@ -33,7 +33,7 @@ impl CrossbarPort {
 pub struct Input {
     /// The link that arrives here.
     pub link: Option<usize>,
-    /// Flits of each packet in the buffer, with their dates.
+    /// Flits of each packet in the buffer, each with the tick of its arrival.
     pub flits: BTreeMap<PacketId, VecDeque<(Tick, Flit)>>,
     /// Headers on their way to be routed.
     pub routing: DelayLine<PacketId>,

@@ -29,7 +29,7 @@ pub struct LinkCounts {
     pub queue_wait: Tick,
     /// Ticks in which heads waited and none had credits.
     pub credit_wait: Tick,
-    /// How long it was in each power state; `None` if it is always up.
+    /// The ticks that it spent in each power state; `None` if it is always up.
     pub states: Option<StateTicks>,
 }
 
@@ -44,7 +44,7 @@ pub struct Link<'s> {
     /// The server that it is on its low lanes.
     low_server: Server,
     power: Option<PowerState<'s>>,
-    /// Packets in the output buffer that go on the low lanes.
+    /// Packets in the output buffer that take the low lanes.
     slow: Vec<PacketId>,
     /// The packet granted last, if it went on the low lanes.
     last_slow: Option<PacketId>,
@@ -84,7 +84,7 @@ struct Sending {
     dst: u32,
     next: u32,
     flits: u32,
-    /// When each flit leaves, and when it is dated: the header may be far away by then.
+    /// The tick in which each flit leaves, and the tick in which it arrives: the header may be far away by then.
     leaves: Vec<Tick>,
     dated: Vec<Tick>,
     /// Not from the output buffer: a CNP or an ACK.
@@ -155,7 +155,7 @@ impl<'s> Link<'s> {
         flow * self.far_size.len() + vl
     }
 
-    /// The VL has so many credits, whether flows are stopped or not; there are no credits per flow.
+    /// Whether the VL has `credits` credits, even if flows are stopped; there are no credits per flow.
     pub fn vl_has_credits(&self, vl: usize, credits: u32) -> bool {
         assert!(!self.per_flow);
         self.far[vl] >= credits
@@ -178,7 +178,7 @@ impl<'s> Link<'s> {
     }
 
     /// The flit that completes a credit of the far end leaves it.
-    pub fn give_back(&mut self, now: Tick, flit: Flit, held_back: Tick) {
+    pub fn return_credits(&mut self, now: Tick, flit: Flit, held_back: Tick) {
         let pool = self.pool(flit.vl, flit.dst);
         self.credits.push(now, pool, held_back);
     }
@@ -235,7 +235,7 @@ impl<'s> Link<'s> {
 
     /// The end of a tick.
     pub fn end_tick(&mut self, now: Tick) {
-        // What a NIC has not started still waits; what a switch granted does not.
+        // A packet that a NIC has not started still waits; a packet that a switch granted does not.
         let of_nic = matches!(self.from, End::Nic(_));
         let is_empty = self.is_clear(now) && (of_nic || self.queue.is_empty());
         if let Some(power) = &mut self.power {
@@ -244,7 +244,7 @@ impl<'s> Link<'s> {
         }
     }
 
-    /// How long it was in each power state since the sample before.
+    /// The ticks that it spent in each power state since the sample before.
     pub fn sample_power(&mut self) -> Option<StateTicks> {
         self.power.as_mut().map(PowerState::sample)
     }
@@ -312,9 +312,10 @@ impl<'s> Link<'s> {
             assert_eq!(self.queue.pop_front(), Some(id));
         }
         let available = (!direct).then_some(packet.available.as_slice());
-        let server = match self.takes_slowly(id, packet.bytes) {
-            true => &mut self.low_server,
-            false => &mut self.server,
+        let server = if self.takes_slowly(id, packet.bytes) {
+            &mut self.low_server
+        } else {
+            &mut self.server
         };
         let service = server.serve(now, (packet.bytes, packet.flits), available);
         // All flits but the last are whole.
@@ -337,7 +338,7 @@ impl<'s> Link<'s> {
         self.counts.queue_wait += now - packet.waiting_since;
     }
 
-    /// Packet `id` starts: does it go on the low lanes?
+    /// Packet `id` starts. Returns whether it takes the low lanes.
     fn takes_slowly(&mut self, id: PacketId, bytes: u32) -> bool {
         let Some(power) = &mut self.power else {
             return false;
@@ -419,9 +420,10 @@ impl<'s> Link<'s> {
             seen += 1;
         }
         while let Some(Notice { vl, dst, stop }) = self.notices.pop_due(now) {
-            let changed = match stop {
-                true => self.stopped.insert((vl, dst)),
-                false => self.stopped.remove(&(vl, dst)),
+            let changed = if stop {
+                self.stopped.insert((vl, dst))
+            } else {
+                self.stopped.remove(&(vl, dst))
             };
             assert!(changed, "stops and goes take turns");
             seen += 1;

@@ -20,7 +20,7 @@ pub use packet::PacketKind;
 pub use server::{Server, Service};
 pub use vlarb::{Arbiter, Pick, Table};
 
-// What both oracles tell.
+// The parts of reports that both oracles share.
 pub use crate::wiring::End;
 pub use crate::{CctiChange, CongestionCounts, FlowKey, FlowSample, RunEnd, Sample};
 
@@ -32,12 +32,12 @@ use flitwise_fabric::workload::{PacketReport, Workload};
 
 /// The header of a packet left a NIC or a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Departure {
+pub struct SentPacket {
     /// When.
     pub tick: Tick,
-    /// Where from.
+    /// The end of the link from which it left.
     pub from: End,
-    /// What the packet is for.
+    /// The kind of the packet.
     pub kind: PacketKind,
     /// Source and destination of the packet.
     pub pair: (u32, u32),
@@ -53,7 +53,7 @@ pub struct Departure {
     pub becn: bool,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct IbRun {
     /// Why it ended.
@@ -63,7 +63,7 @@ pub struct IbRun {
     /// Packets delivered, in the order of delivery.
     pub reports: Vec<PacketReport>,
     /// Headers leaving on links, in order.
-    pub departures: Vec<Departure>,
+    pub sent: Vec<SentPacket>,
     /// Every change of an index, in order.
     pub ccti: Vec<CctiChange>,
     /// Messages created.
@@ -74,19 +74,19 @@ pub struct IbRun {
     pub links: Vec<LinkCounts>,
     /// Stops sent over all links.
     pub stops: u64,
-    /// What passed the turns of switches.
+    /// The counts of the turns of switches.
     pub turns: Turns,
     /// Time series, if an interval was given.
     pub samples: Vec<Sample>,
-    /// Zero without congestion control, but for the packets sent.
+    /// Zero without congestion control, except the packets sent.
     pub congestion: CongestionCounts,
 }
 
 impl IbRun {
     /// Packets marked at the output `port` of `switch`, counted where they leave it.
-    pub fn marked(&self, from: End) -> impl Iterator<Item = &Departure> {
-        let here = move |d: &&Departure| d.from == from && d.fecn;
-        self.departures.iter().filter(here)
+    pub fn marked(&self, from: End) -> impl Iterator<Item = &SentPacket> {
+        let here = move |d: &&SentPacket| d.from == from && d.fecn;
+        self.sent.iter().filter(here)
     }
 }
 

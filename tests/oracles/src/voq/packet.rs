@@ -6,7 +6,7 @@ use flitwise_fabric::spec::Tick;
 /// Index of a packet in the fabric's list of all packets ever made.
 pub type PacketId = usize;
 
-/// What a packet is for.
+/// The kind of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketKind {
     /// Part of a message.
@@ -60,15 +60,15 @@ pub struct Packet {
     pub waiting_since: Tick,
     /// Tick in which the header left the NIC.
     pub injected: Tick,
-    /// When each flit is dated in the input or receive buffer that the header is in or
+    /// The tick in which each flit arrives at the input or receive buffer that the header is in or
     /// on its way to.
     pub dated: Vec<Tick>,
-    /// When each flit may leave the buffer before the link that it takes next.
+    /// The tick from which each flit may leave the buffer before the link that it takes next.
     pub available: Vec<Tick>,
 }
 
 impl Packet {
-    /// What routing looks at.
+    /// The header that routing reads.
     pub fn header(&self) -> Header {
         Header {
             src: self.src,

@@ -8,7 +8,7 @@ use crate::sizes::largest_credits;
 use flitwise_fabric::spec::{FabricSpec, Voq};
 
 impl Switch<'_> {
-    /// Flits that wait in each input for (output, vl), but for those of the packets `without`.
+    /// Flits that wait in each input for (output, vl), except the flits of the packets `without`.
     fn waiting(
         &self,
         output: usize,

@@ -5,7 +5,7 @@ use flitwise_base::units::Ratio;
 use flitwise_fabric::ids::{PortId, SwitchId, SwitchPort};
 use flitwise_fabric::spec::Voq;
 
-/// Rate of the link at a port: the rate named for either end, or that of its kind.
+/// Rate of the link at a port: the rate named for either end, or the rate of its kind of link.
 pub fn link_rate(voq: &Voq, wiring: &Wiring, (switch, port): (usize, usize)) -> Ratio {
     let named = |switch: usize, port: usize| {
         let (switch, port) = (SwitchId::new(switch as u32), PortId::new(port as u32));

@@ -13,10 +13,10 @@ pub struct Server {
     free: u128,
 }
 
-/// What a server does with a packet.
+/// The service of a packet by a server.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// When each flit leaves.
+    /// The tick in which each flit leaves.
     pub leaves: Vec<Tick>,
     /// The last tick of the packet on the server.
     pub last: Tick,
@@ -52,14 +52,14 @@ impl Server {
         let start = self.free.max(u128::from(tick) * self.tick);
         let flit = self.byte * self.flit_bytes;
         let line = |i: u32| ((start + u128::from(i) * flit) / self.tick) as Tick;
-        let here = |i: u32| available.map_or(0, |dates| dates[i as usize]);
+        let here = |i: u32| available.map_or(0, |ticks| ticks[i as usize]);
         let leaves = (0..flits).map(|i| line(i).max(here(i))).collect();
         let parts = u128::from(bytes) * self.byte;
         self.free = start + parts.max(self.tick);
-        if let Some(dates) = available {
+        if let Some(ticks) = available {
             let mut after = |i: usize| {
                 let rest = parts.saturating_sub(i as u128 * flit);
-                let end = u128::from(dates[i]) * self.tick + rest;
+                let end = u128::from(ticks[i]) * self.tick + rest;
                 self.free = self.free.max(end);
             };
             // The last flit follows the one before.

@@ -36,8 +36,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// A packet is granted: its Port VL may mark it, and says how much later its credits come back on a link of `rate`
-    /// flits of so many bytes.
+    /// A packet is granted: its Port VL may mark it. Returns the delay of its credits. `rate`: flits per tick of the link,
+    /// and bytes of a flit.
     fn mark(&mut self, packet: &mut Packet, rate: (Ratio, u32)) -> Tick {
         self.port_vls.get_mut(packet.vl).map_or(0, |port_vl| {
             packet.fecn |= port_vl.mark(packet.bytes.into());
@@ -46,7 +46,7 @@ impl Output {
     }
 }
 
-/// What an output grants to an input.
+/// The grant of an output to an input.
 #[derive(Debug, Clone, Copy)]
 pub struct Grant {
     output: usize,
@@ -424,7 +424,7 @@ impl<'s> Switch<'s> {
                 assert_eq!((flit.packet, flit.index), (crossing.packet, index));
                 if completes_credit(index, crossing.flits, self.spec.units.flits_per_credit) {
                     let link = &mut links[input.link.expect("connected")];
-                    link.give_back(now, flit, crossing.held_back);
+                    link.return_credits(now, flit, crossing.held_back);
                 }
                 flit.vl = crossing.vl;
                 self.outputs[crossing.output]
