@@ -24,22 +24,22 @@ pub struct Disagreement {
     pub rank: RankId,
     /// The call of it; `None` if it lacks one.
     pub place: Option<Place>,
-    /// What is wrong, and what to do.
+    /// The problem, and its remedy.
     pub message: String,
 }
 
-/// What the ranks of a trace do not agree on.
+/// The disagreements of the ranks of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Disagreements {
     /// Because of them a replay stalls or fails: the first 100.
     pub errors: Vec<Disagreement>,
-    /// How many there are.
+    /// Their number, including the omitted ones.
     pub error_total: u64,
-    /// How many of them are messages without their counterpart: if no rank waits for them, a replay comes to its end.
+    /// The number of them that are messages without a counterpart: if no rank waits for these, a replay ends.
     pub unmatched_total: u64,
     /// The replay takes each rank as it says: the first 100.
     pub warnings: Vec<Disagreement>,
-    /// How many there are.
+    /// Their number, including the omitted ones.
     pub warning_total: u64,
 }
 
@@ -112,13 +112,13 @@ pub(super) fn compare(
     Ok(Some(checker.finish()))
 }
 
-/// Operations between two questions whether to go on.
+/// Operations between two checks whether the user stops the run.
 const ASK_EVERY: u32 = 1 << 14;
 
 /// Why what ranks say does not fit together, and what to do.
 const OTHER_RUN: &str = "the files are not of one run, or one is damaged: record the program again";
 
-/// What a collective is, as far as its members have to agree.
+/// The properties of a collective on which its members must agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kind {
     name: &'static str,

@@ -37,7 +37,7 @@ pub(super) struct Causes {
 #[derive(Debug)]
 struct Node {
     cause: u32,
-    /// How many nodes, events to come, messages and jobs name it.
+    /// The number of nodes, future events, messages and jobs that name it.
     uses: u32,
     ps: u64,
     what: Happened,
@@ -106,7 +106,7 @@ struct OfJob {
 }
 
 impl Causes {
-    /// Nothing has happened yet to jobs of so many ranks.
+    /// The causes at the start of jobs with these numbers of ranks.
     pub(super) fn new(ranks: impl Iterator<Item = usize>) -> Self {
         let of_job = |ranks| OfJob {
             last: ROOT,
@@ -274,7 +274,7 @@ impl Causes {
 }
 
 impl Node {
-    /// What led to it from its cause, which happened at `from_ps`.
+    /// The leg to it from its cause, which happened at `from_ps`.
     fn leg(&self, from_ps: u64) -> Leg {
         let (rank, collective, kind) = match &self.what {
             _ if self.cause == ROOT => {
@@ -318,8 +318,8 @@ mod tests {
     use super::*;
     use crate::queue::{Act, Queue};
 
-    /// Two ranks act in turns; each act brings about the next one of its rank, and the first rank's
-    /// acts are those that go on.
+    /// Two ranks act in turns; each act causes the next one of its rank, and only the acts of the first rank
+    /// continue.
     #[test]
     fn what_nothing_goes_back_to_is_forgotten() {
         let mut queue = Queue::new(1);
@@ -338,7 +338,7 @@ mod tests {
             last = event.ps;
             queue.causes.as_mut().unwrap().begin_act(&event, None);
             queue.causes.as_mut().unwrap().is_last(0);
-            // Rank 0 goes on by itself and wakes rank 1, whose events lead to nothing.
+            // Rank 0 causes its own events and wakes rank 1, whose events cause nothing.
             if event.rank == RankId::new(0) {
                 queue.act(event.ps + 5, act(0), What::Progress);
                 queue.act(event.ps + 7, act(1), What::Progress);

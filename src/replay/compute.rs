@@ -1,11 +1,11 @@
-//! How long computations take that a trace has: capped, scaled, by factors of ranks, with noise.
+//! The durations of the computations of a trace: capped, scaled, by factors of ranks, with noise.
 
 use super::program::{RankId, StreamId};
 use flitwise_base::random::{Purpose, Stream};
 use flitwise_base::units::Ratio;
 use hashbrown::HashMap;
 
-/// What becomes of computations besides the scale of the job.
+/// The changes to computations besides the scale of the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComputeModel {
     /// Longer ones take this long, before anything else, in picoseconds.
@@ -50,7 +50,7 @@ impl Computing {
         }
     }
 
-    /// How long the next computation of a stream takes that has `recorded_ps` in the trace; `None` beyond 64 bits.
+    /// Returns the duration of the next computation of a stream, which takes `recorded_ps` in the trace; `None` beyond 64 bits.
     pub fn ps(&mut self, rank: RankId, stream: StreamId, recorded_ps: u64) -> Option<u64> {
         let model = &self.model;
         let capped = model.cap_ps.map_or(recorded_ps, |cap| recorded_ps.min(cap));

@@ -1,5 +1,5 @@
-//! The critical path of a job: the chain of events that ends with its last one, each of which
-//! the one before brought about ([`Replay::critical_path`](super::Replay::critical_path)).
+//! The critical path of a job: the chain of events that ends with its last one. Each event is the
+//! cause of the next ([`Replay::critical_path`](super::Replay::critical_path)).
 
 use super::program::{RankId, StreamId};
 use flitwise_fabric::ids::NicId;
@@ -17,7 +17,7 @@ pub struct Leg {
     pub rank: RankId,
     /// The collective that it belongs to, in words: `collective 12 (bcast)`.
     pub collective: Option<String>,
-    /// What happened.
+    /// The kind of the leg.
     pub kind: LegKind,
 }
 
@@ -29,7 +29,7 @@ impl Leg {
     }
 }
 
-/// What happens in a [`Leg`].
+/// The kind of a [`Leg`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LegKind {
     /// The job has not started.
@@ -43,7 +43,7 @@ pub enum LegKind {
     },
     /// The rank combines data of a reduction.
     Reduction,
-    /// A message goes to another rank, whose arrival brings about what follows.
+    /// A message goes to another rank, and its arrival causes the next leg.
     Arrival(OnTheWay),
     /// A message leaves the NIC, for which its sender waits.
     Injection(OnTheWay),

@@ -4,7 +4,7 @@ use super::background::{Background, BackgroundFlow, NicQueueing};
 use super::causes::Causes;
 use super::gaps::Gaps;
 use super::job::{JobSpec, Repeat};
-use super::link::Shared;
+use super::link::ReplayContext;
 use super::messages::Messages;
 use super::observer::Observer;
 use super::player::Player;
@@ -22,7 +22,7 @@ pub struct ReplaySpec<'a> {
     pub tick: TickLength,
     /// NICs of the fabric.
     pub nics: u32,
-    /// How messages queue at the NICs.
+    /// The queueing of messages at the NICs.
     pub queueing: Queueing,
     /// In what order flows that share such a queue are served.
     pub nic_queueing: NicQueueing,
@@ -33,9 +33,9 @@ pub struct ReplaySpec<'a> {
     /// Background flows. They run from tick 0 until the last job has ended, except jobs that
     /// repeat until the others end.
     pub background: Vec<BackgroundFlow>,
-    /// Background flows go on at least to this tick, also without a job.
+    /// Background flows last at least to this tick, even without a job.
     pub background_until: Option<Tick>,
-    /// Skips gaps between the messages of jobs, but for so many ticks before each message
+    /// Skips gaps between the messages of jobs, except this number of ticks before each message
     /// (`docs/gap-skip.md`). Without a background flow, or with `background_until`, this changes
     /// nothing.
     pub gap_skip: Option<Tick>,
@@ -79,16 +79,16 @@ pub struct Replay<'a> {
     reports: VecDeque<(Tick, What)>,
     /// Messages of the jobs in one tick; kept to reuse its memory.
     pub(super) of_jobs: Vec<Message>,
-    /// The clock of the replay less that of the fabric: ticks skipped so far.
+    /// Ticks skipped so far: the clock of the replay less the clock of the fabric.
     pub(super) skipped: Tick,
-    /// Where gaps are skipped.
+    /// The state of the present gap, if gaps are skipped.
     pub(super) gaps: Option<Box<Gaps>>,
     /// Next tick of the fabric in which something is due. The fabric asks several times in every tick,
     /// so it is kept up to date instead of computed.
     due: Option<Tick>,
     /// All jobs have ended, except jobs that repeat until the others end.
     pub(super) jobs_ended: bool,
-    /// No job can go on, except jobs that repeat until the others end.
+    /// No job can continue, except jobs that repeat until the others end.
     pub(super) stalled: bool,
     pub(super) finished: bool,
     /// The tick being processed.
@@ -124,14 +124,15 @@ impl<'a> Replay<'a> {
         let mut jobs = Vec::with_capacity(spec.jobs.len());
         for (job, spec_of_job) in (0..).zip(spec.jobs) {
             spec_of_job.check(spec.nics)?;
-            let shared = &mut Shared {
+            let context = &mut ReplayContext {
                 queue: &mut queue,
                 messages: &mut messages,
                 out: &mut Vec::new(),
                 now: 0,
+                ps: spec_of_job.start_ps,
                 observer: None,
             };
-            jobs.push(Player::new(job, spec_of_job, spec.seed, shared));
+            jobs.push(Player::new(job, spec_of_job, spec.seed, context));
         }
         let jobs_alone_end_it = !jobs.is_empty() && spec.background_until.is_none();
         let gap_skip = spec.gap_skip;
@@ -181,7 +182,7 @@ impl<'a> Replay<'a> {
         self.queue.causes = Some(Box::new(Causes::new(ranks)));
     }
 
-    /// Lets a replay without a job go on until tick `until`: it is finished when that tick
+    /// Continues a replay without a job until tick `until`: it is finished when that tick
     /// is over.
     pub fn go_on_until(&mut self, until: Tick) {
         self.background_until = until;
@@ -210,9 +211,10 @@ impl<'a> Replay<'a> {
             gaps.in_fabric += of_jobs.len() as u64;
         }
         for message in of_jobs.drain(..) {
-            let job = match self.background.takes_turns() {
-                true => self.messages.job_of(message.token),
-                false => 0,
+            let job = if self.background.takes_turns() {
+                self.messages.job_of(message.token)
+            } else {
+                0
             };
             self.background.admit(job, message, out);
         }
@@ -259,23 +261,24 @@ impl<'a> Replay<'a> {
             };
             causes.begin_act(event, named);
         }
-        let shared = &mut Shared {
+        let context = &mut ReplayContext {
             queue: &mut self.queue,
             messages: &mut self.messages,
             out,
             now: self.now,
+            ps: event.ps,
             observer: self.observer,
         };
         let job = &mut self.jobs[event.job as usize];
         match event.what {
-            What::Stream(stream) => job.resume(event.rank, stream, event.ps, shared)?,
-            What::Member(number) => job.proceed(event.rank, number, event.ps, shared)?,
-            What::Progress => job.progress(event.rank, event.ps, shared)?,
+            What::Stream(stream) => job.resume(event.rank, stream, context)?,
+            What::Member(number) => job.proceed(event.rank, number, context)?,
+            What::Progress => job.progress(event.rank, context)?,
             What::Injected(_) | What::Delivered(_) => {}
         }
-        note_last(job, &[event.rank], event.ps, shared.queue);
-        job.repeat_if_complete(event.ps, shared)?;
-        shared.queue.carried_out();
+        note_last(job, &[event.rank], context);
+        job.repeat_if_complete(context)?;
+        context.queue.carried_out();
         Ok(())
     }
 
@@ -295,30 +298,31 @@ impl<'a> Replay<'a> {
         if let Some(causes) = &mut self.queue.causes {
             causes.begin_report(ps, what);
         }
-        let shared = &mut Shared {
+        let context = &mut ReplayContext {
             queue: &mut self.queue,
             messages: &mut self.messages,
             out,
             now: self.now,
+            ps,
             observer: self.observer,
         };
         let job = &mut self.jobs[message.job as usize];
         let ranks = [message.ranks.to, message.ranks.from];
         if let What::Injected(_) = what {
-            job.released(&message, ps, shared)?;
-            note_last(job, &ranks, ps, shared.queue);
+            job.released(&message, context)?;
+            note_last(job, &ranks, context);
         } else {
             self.delivered += 1;
-            job.delivered(&message, ps, shared)?;
-            note_last(job, &ranks, ps, shared.queue);
-            job.repeat_if_complete(ps, shared)?;
+            job.delivered(&message, context)?;
+            note_last(job, &ranks, context);
+            job.repeat_if_complete(context)?;
         }
-        shared.queue.carried_out();
+        context.queue.carried_out();
         Ok(())
     }
 
-    /// True if background flows create messages. Without a job they do so in the last tick
-    /// too, since the run may go on after it.
+    /// Whether background flows create messages. Without a job they do so even in the last tick,
+    /// since the run may continue after it.
     fn creates(&self) -> bool {
         !(self.finished || self.stalled) || self.jobs.is_empty()
     }
@@ -346,7 +350,7 @@ impl<'a> Replay<'a> {
 
     /// The next tick of the fabric in which something is due.
     fn find_due(&self) -> Option<Tick> {
-        // Otherwise background flows and repeating jobs would go on for ever beside a
+        // Otherwise background flows and repeating jobs would continue without end beside a
         // stalled job.
         if self.finished || self.stalled {
             return None;
@@ -369,12 +373,11 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// An event of `job` at `ps` may be the last one of one of these `ranks`, and so of the job.
-fn note_last(job: &Player<'_>, ranks: &[RankId], ps: u64, queue: &mut Queue) {
-    if let Some(causes) = &mut queue.causes
-        && ranks
-            .iter()
-            .any(|rank| job.ranks[rank.index()].last_ps == ps)
+/// Notes the event of `context` as the last one of `job` if it is the last one of one of these `ranks`.
+fn note_last(job: &Player<'_>, ranks: &[RankId], context: &mut ReplayContext<'_>) {
+    let is_last = |rank: &RankId| job.ranks[rank.index()].last_ps == context.ps;
+    if let Some(causes) = &mut context.queue.causes
+        && ranks.iter().any(is_last)
     {
         causes.is_last(job.number());
     }

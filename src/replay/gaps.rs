@@ -11,7 +11,7 @@ use flitwise_fabric::spec::Tick;
 use flitwise_fabric::workload::Message;
 use serde::{Deserialize, Serialize};
 
-/// What a run has skipped.
+/// The gaps that a run has skipped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct GapsSkipped {
@@ -23,7 +23,7 @@ pub struct GapsSkipped {
     pub messages: u64,
 }
 
-/// How far the replay is ahead of the fabric.
+/// The state of the replay in gaps, in which it runs ahead of the fabric.
 #[derive(Debug)]
 pub(super) struct Gaps {
     /// Ticks that are simulated before a message of a job.
@@ -33,7 +33,7 @@ pub(super) struct Gaps {
     /// The tick up to which the events of the jobs have been processed: they create nothing before
     /// it. `None` while messages are on their way.
     ahead: Option<Tick>,
-    /// When to look whether a part of the present gap can be skipped; [`Tick::MAX`] if that has been
+    /// The tick in which to check whether a part of the present gap can be skipped; [`Tick::MAX`] if that has been
     /// done, or is not worth while.
     next_try: Tick,
     so_far: GapsSkipped,
@@ -56,7 +56,7 @@ impl Gaps {
         (self.warm_up / 4).max(1)
     }
 
-    /// When the replay acts next in a gap; `None` outside of one.
+    /// The tick in which the replay acts next in a gap; `None` outside of one.
     #[inline]
     pub(super) fn due(&self) -> Option<Tick> {
         self.ahead.map(|until| until.min(self.next_try))
@@ -64,7 +64,7 @@ impl Gaps {
 }
 
 impl Replay<'_> {
-    /// What was skipped so far; `None` if gaps are not skipped.
+    /// The gaps skipped so far; `None` if gaps are not skipped.
     #[must_use]
     pub fn gaps_skipped(&self) -> Option<GapsSkipped> {
         self.gaps.as_ref().map(|gaps| gaps.so_far)
@@ -139,7 +139,7 @@ impl Replay<'_> {
             self.note_end(tick);
         }
         self.of_jobs = of_jobs;
-        // What has changed holds from `tick` on.
+        // The changes hold from `tick` on.
         (self.jobs_ended, self.finished, self.stalled) = flags;
         self.now = now;
         tick

@@ -16,19 +16,19 @@ pub struct JobSpec<'a> {
     pub program: Box<dyn Program + 'a>,
     /// Start of the job in picoseconds.
     pub start_ps: u64,
-    /// How often the trace is run.
+    /// The number of times that the trace is run.
     pub repeat: Repeat,
     /// Service level of all its messages.
     pub sl: u8,
     /// NIC of every rank (see [`super::placement`]).
     pub nics: Vec<NicId>,
-    /// When a rank goes on after a send.
+    /// The condition on which a rank continues after a send.
     pub send_completion: SendCompletion,
-    /// How MPI calls transfer messages.
+    /// The protocol by which MPI calls transfer messages.
     pub protocol: Protocol,
     /// Factor on all computation.
     pub compute_scale: Ratio,
-    /// What else becomes of computations.
+    /// The other changes to computations.
     pub compute: ComputeModel,
     /// Messages between ranks on one NIC.
     pub intra_node: IntraNode,
@@ -41,7 +41,7 @@ pub struct JobSpec<'a> {
 /// Most repetitions of a job: the time of each is kept and reported.
 pub const MAX_REPEAT: u32 = 1_000_000;
 
-/// How often a job runs its trace. When the job is complete, it starts over, all ranks at
+/// The number of times that a job runs its trace. When the job is complete, it starts over, all ranks at
 /// once, at the time of its last event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
@@ -52,14 +52,14 @@ pub enum Repeat {
     UntilOthersEnd,
 }
 
-/// When a send is complete, so that its rank goes on.
+/// The condition on which a send is complete, after which its rank continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SendCompletion {
     /// At once.
     #[default]
     Handed,
-    /// When the last flit has left the NIC: one tick after the tick in which it
-    /// leaves. Within a node, when the last byte was copied, without the latency.
+    /// The last flit has left the NIC: one tick after the tick in which it
+    /// leaves. Within a node, the last byte was copied, without the latency.
     Injected,
     /// On arrival for messages above the threshold, at once for others.
     Rendezvous {

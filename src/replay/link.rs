@@ -1,4 +1,4 @@
-//! How a job sends its messages: through the fabric or inside a node.
+//! The sending of messages of a job: through the fabric or inside a node.
 
 use super::causes::Posted;
 use super::critical_path::OnTheWay;
@@ -6,35 +6,31 @@ use super::job::{IntraNode, SendCompletion};
 use super::messages::{Messages, Purpose, RankPair, Release};
 use super::observer::{Doing, Observer, Sent, StreamOf};
 use super::pairs::PairCounts;
-use super::program::StreamId;
-use super::queue::{Act, Queue, What};
+use super::queue::{Queue, What};
 use flitwise_fabric::ids::NicId;
 use flitwise_fabric::spec::Tick;
 use flitwise_fabric::workload::Message;
 
-/// What all jobs share while a tick is processed.
-pub(super) struct Shared<'a> {
+/// The parts of the replay that a job uses while it handles an event.
+pub(super) struct ReplayContext<'a> {
     pub queue: &'a mut Queue,
     pub messages: &'a mut Messages,
     /// Messages of this tick for the fabric.
     pub out: &'a mut Vec<Message>,
     /// Present tick.
     pub now: Tick,
-    /// What watches the replay.
+    /// Time of the event in picoseconds.
+    pub ps: u64,
+    /// The observer of the replay.
     pub observer: Option<&'a dyn Observer>,
 }
 
-impl Shared<'_> {
-    /// Lets `stream` go on at `ps`.
-    pub(super) fn stream(&mut self, ps: u64, act: Act, stream: StreamId) {
-        self.queue.act(ps, act, What::Stream(stream));
-    }
-
-    /// Tells the observer, if there is one, what a stream does from `ps` on.
+impl ReplayContext<'_> {
+    /// Tells the observer, if there is one, what a stream does from now on.
     #[inline]
-    pub(super) fn observe(&self, ps: u64, stream: StreamOf, doing: impl FnOnce() -> Doing) {
+    pub(super) fn observe(&self, stream: StreamOf, doing: impl FnOnce() -> Doing) {
         if let Some(observer) = self.observer {
-            observer.stream(ps, stream, doing());
+            observer.stream(self.ps, stream, doing());
         }
     }
 }
@@ -54,7 +50,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// When the send of a message of `bytes` bytes is complete, by the setting of the job.
+    /// The condition on which the send of a message of `bytes` bytes is complete, by the setting of the job.
     pub(super) fn release(&self, bytes: u64) -> Release {
         match self.send_completion {
             SendCompletion::Injected => Release::Injected,
@@ -65,27 +61,26 @@ impl Link {
         }
     }
 
-    /// Sends `bytes` bytes between two ranks at `ps`. Unless it is released when handed over, a
+    /// Sends `bytes` bytes between two ranks. Unless it is released when handed over, a
     /// report will say when the send is complete.
     pub(super) fn post(
         &mut self,
-        ps: u64,
         ranks: RankPair,
         bytes: u64,
         purpose: Purpose,
         release: Release,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> Result<(), &'static str> {
         let (src, dst) = (self.nics[ranks.from.index()], self.nics[ranks.to.index()]);
-        let slot = shared
+        let slot = context
             .messages
-            .insert(self.job, ranks, purpose, release, shared.now)
+            .insert(self.job, ranks, purpose, release, context.now)
             .ok_or("more than 2^32 messages are on their way")?;
-        if let Some(observer) = shared.observer {
+        if let Some(observer) = context.observer {
             let RankPair { from, to } = ranks;
             let job = self.job;
             observer.sent(
-                ps,
+                context.ps,
                 slot,
                 Sent {
                     job,
@@ -95,7 +90,7 @@ impl Link {
                 },
             );
         }
-        if let Some(causes) = &mut shared.queue.causes {
+        if let Some(causes) = &mut context.queue.causes {
             let message = OnTheWay {
                 to: ranks.to,
                 src,
@@ -103,7 +98,7 @@ impl Link {
                 sl: self.sl,
                 bytes,
                 token: slot.into(),
-                created: shared.now,
+                created: context.now,
                 late_ps: 0,
             };
             let reports = 1 + u32::from(release == Release::Injected);
@@ -114,21 +109,21 @@ impl Link {
             let copied = self
                 .intra_node
                 .copy_ps(bytes)
-                .and_then(|copy| ps.checked_add(copy))
+                .and_then(|copy| context.ps.checked_add(copy))
                 .ok_or(TOO_LATE)?;
             let arrived = copied
                 .checked_add(self.intra_node.latency_ps)
                 .ok_or(TOO_LATE)?;
             if release == Release::Injected {
-                shared.queue.note(copied, What::Injected(slot));
+                context.queue.note(copied, What::Injected(slot));
             }
-            shared.queue.note(arrived, What::Delivered(slot));
+            context.queue.note(arrived, What::Delivered(slot));
             self.intra_node_sent += 1;
         } else {
-            let mut message = Message::new(src, dst, self.sl, bytes, shared.now);
+            let mut message = Message::new(src, dst, self.sl, bytes, context.now);
             message.token = slot.into();
             message.report_injection = release == Release::Injected;
-            shared.out.push(message);
+            context.out.push(message);
         }
         self.sent += 1;
         self.bytes = self.bytes.saturating_add(bytes);

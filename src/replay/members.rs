@@ -2,7 +2,7 @@
 
 use super::causes::Named;
 use super::collectives::{Algorithm, Plan, Step};
-use super::link::{Link, Shared, TOO_LATE};
+use super::link::{Link, ReplayContext, TOO_LATE};
 use super::messages::{Purpose, RankPair, Release};
 use super::mpi::{CommId, Owner};
 use super::program::{Place, RankId, StreamId};
@@ -58,7 +58,7 @@ pub(super) struct Arrival {
     pub tag: u32,
 }
 
-/// What a rank enters.
+/// A collective that a rank enters.
 pub(super) struct Entry {
     /// The collective.
     pub key: Key,
@@ -71,7 +71,7 @@ pub(super) struct Entry {
     /// Operation of the stream, for the order of events.
     pub record: u64,
     pub place: Place,
-    /// What its completion completes; an event if there is none.
+    /// The owner that its completion completes; an event if there is none.
     pub owner: Option<Owner>,
 }
 
@@ -98,10 +98,10 @@ pub(super) struct Member {
     pub owner: Option<Owner>,
 }
 
-/// What a member is doing.
+/// The phase of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// An event will make it go on.
+    /// An event will resume it.
     Busy,
     /// It waits for a message.
     Waiting { from: u32, tag: u32 },
@@ -109,16 +109,16 @@ pub(super) enum Phase {
     Sending,
 }
 
-/// What went wrong; the caller adds the place.
+/// A problem; the caller adds the place.
 pub(super) type Problem = String;
 
-/// What the members of a job share while one of them goes on.
+/// The state that the members of a job share while one of them proceeds.
 pub(super) struct Carrier<'a, 'b> {
     pub link: &'a mut Link,
     pub reduction_ps_per_byte: Ratio,
     /// Steps of the round being processed; kept to reuse its memory.
     pub steps: &'a mut Vec<Step>,
-    pub shared: &'a mut Shared<'b>,
+    pub context: &'a mut ReplayContext<'b>,
 }
 
 impl Member {
@@ -143,10 +143,9 @@ impl Member {
         }
     }
 
-    /// Sends to another member at `ps`.
+    /// Sends to another member.
     fn send(
         &mut self,
-        ps: u64,
         to: u32,
         bytes: u64,
         tag: u32,
@@ -164,37 +163,31 @@ impl Member {
             Key::Call { .. } => 0,
             Key::Id(_) => bytes,
         });
-        if let Some(causes) = &mut carrier.shared.queue.causes {
+        if let Some(causes) = &mut carrier.context.queue.causes {
             causes.goes_on_with(self.named());
         }
-        link.post(ps, ranks, bytes, purpose, release, carrier.shared)?;
+        link.post(ranks, bytes, purpose, release, carrier.context)?;
         self.sends += u32::from(release != Release::Handed);
         Ok(())
     }
 
-    /// Combines `bytes` bytes from `ps` on. False if that takes no time.
-    fn combine(
-        &mut self,
-        ps: u64,
-        bytes: u64,
-        carrier: &mut Carrier<'_, '_>,
-    ) -> Result<bool, Problem> {
+    /// Combines `bytes` bytes from now on. Returns whether that takes time.
+    fn combine(&mut self, bytes: u64, carrier: &mut Carrier<'_, '_>) -> Result<bool, Problem> {
         if carrier.reduction_ps_per_byte.is_zero() {
             return Ok(false);
         }
         let time = carrier.reduction_ps_per_byte.mul_round(bytes);
-        let end = time.and_then(|time| ps.checked_add(time));
-        let queue = &mut carrier.shared.queue;
+        let end = time.and_then(|time| carrier.context.ps.checked_add(time));
+        let queue = &mut carrier.context.queue;
         let act = self.act(carrier.link.job);
         queue.act(end.ok_or(TOO_LATE)?, act, What::Member(self.number));
         self.phase = Phase::Busy;
         Ok(true)
     }
 
-    /// Carries out steps at `ps` as far as possible. True if the collective is complete.
+    /// Carries out steps as far as possible. Returns whether the collective is complete.
     fn proceed(
         &mut self,
-        ps: u64,
         early: &mut HashSet<Arrival>,
         carrier: &mut Carrier<'_, '_>,
     ) -> Result<bool, Problem> {
@@ -203,7 +196,7 @@ impl Member {
             self.plan.round(self.me, self.round, carrier.steps);
             while let Some(&step) = carrier.steps.get(self.step as usize) {
                 match step {
-                    Step::Send { to, bytes, tag } => self.send(ps, to, bytes, tag, carrier)?,
+                    Step::Send { to, bytes, tag } => self.send(to, bytes, tag, carrier)?,
                     Step::Recv { from, tag } => {
                         let key = self.key;
                         if !early.remove(&Arrival { key, from, tag }) {
@@ -212,7 +205,7 @@ impl Member {
                         }
                     }
                     Step::Compute { bytes } => {
-                        if self.combine(ps, bytes, carrier)? {
+                        if self.combine(bytes, carrier)? {
                             self.step += 1;
                             return Ok(false);
                         }
@@ -229,10 +222,12 @@ impl Member {
         Ok(self.sends == 0)
     }
 
-    fn wake(&mut self, ps: u64, job: u32, shared: &mut Shared<'_>) {
+    fn wake(&mut self, job: u32, context: &mut ReplayContext<'_>) {
         self.phase = Phase::Busy;
         let act = self.act(job);
-        shared.queue.act(ps, act, What::Member(self.number));
+        context
+            .queue
+            .act(context.ps, act, What::Member(self.number));
     }
 }
 
@@ -253,7 +248,7 @@ impl Members {
         self.open.iter().any(|member| member.key == key)
     }
 
-    /// How the rank carries out this collective, if it is in it.
+    /// The algorithm of the rank in this collective, if it is in it.
     pub(super) fn algorithm(&self, key: Key) -> Option<Algorithm> {
         let member = self.open.iter().find(|member| member.key == key);
         member.map(|member| member.plan.algorithm())
@@ -286,35 +281,34 @@ impl Members {
         Ok(number)
     }
 
-    /// Goes on with the collective of this number at `ps`. Returns its part in it if that is now
+    /// Proceeds with the collective of this number. Returns the part of the rank in it if that is now
     /// complete.
     ///
     /// # Errors
-    /// What went wrong, and where in the trace.
+    /// A problem, and its place in the trace.
     pub(super) fn proceed(
         &mut self,
         number: u32,
-        ps: u64,
         carrier: &mut Carrier<'_, '_>,
     ) -> Result<Option<Member>, (Place, Problem)> {
         let Some(at) = self.open.iter().position(|member| member.number == number) else {
             return Ok(None);
         };
         let member = &mut self.open[at];
-        match member.proceed(ps, &mut self.early, carrier) {
+        match member.proceed(&mut self.early, carrier) {
             Ok(true) => Ok(Some(self.open.remove(at))),
             Ok(false) => Ok(None),
             Err(problem) => Err((member.place, problem)),
         }
     }
 
-    /// A message arrived at `ps`.
-    pub(super) fn arrived(&mut self, arrival: Arrival, ps: u64, job: u32, shared: &mut Shared<'_>) {
+    /// Handles a message that arrived.
+    pub(super) fn arrived(&mut self, arrival: Arrival, job: u32, context: &mut ReplayContext<'_>) {
         let Arrival { key, from, tag } = arrival;
         match self.open.iter_mut().find(|member| member.key == key) {
             Some(member) if member.phase == (Phase::Waiting { from, tag }) => {
                 member.step += 1;
-                member.wake(ps, job, shared);
+                member.wake(job, context);
             }
             _ => {
                 self.early.insert(arrival);
@@ -322,14 +316,14 @@ impl Members {
         }
     }
 
-    /// A send of the collective is complete at `ps`.
-    pub(super) fn released(&mut self, key: Key, ps: u64, job: u32, shared: &mut Shared<'_>) {
+    /// Handles a send of the collective that is complete.
+    pub(super) fn released(&mut self, key: Key, job: u32, context: &mut ReplayContext<'_>) {
         let Some(member) = self.open.iter_mut().find(|member| member.key == key) else {
             return;
         };
         member.sends = member.sends.saturating_sub(1);
         if member.phase == Phase::Sending && member.sends == 0 {
-            member.wake(ps, job, shared);
+            member.wake(job, context);
         }
     }
 }

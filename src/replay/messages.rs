@@ -23,9 +23,9 @@ pub(super) struct InFlight {
     pub job: u32,
     /// Sender and receiver.
     pub ranks: RankPair,
-    /// What the message belongs to.
+    /// The purpose of the message.
     pub purpose: Purpose,
-    /// What the sender waits for.
+    /// The condition on which the send is complete.
     pub release: Release,
     /// Tick in which it was created.
     created: Tick,
@@ -35,7 +35,7 @@ pub(super) struct InFlight {
     delivery_due: bool,
 }
 
-/// What a message belongs to.
+/// The purpose of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// A message with an id.
@@ -58,14 +58,14 @@ pub(super) enum Purpose {
     Mpi(Packet),
 }
 
-/// When a send is complete for its sender.
+/// The condition on which a send is complete for its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Release {
     /// At once.
     Handed,
-    /// When the message has left the NIC.
+    /// The message has left the NIC.
     Injected,
-    /// When the message has arrived.
+    /// The message has arrived.
     Delivered,
 }
 

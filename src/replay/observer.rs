@@ -1,4 +1,4 @@
-//! What may be seen of a replay while it goes on: what each stream does, and the messages of jobs.
+//! Observes a replay while it runs: the activities of streams, and the messages of jobs.
 //! Watching changes nothing.
 
 use super::members::{Key, Members};
@@ -47,7 +47,7 @@ pub struct Sent {
     pub bytes: u64,
 }
 
-/// What a stream does.
+/// The activity of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// It computes.

@@ -47,7 +47,7 @@ pub struct JobOutcome {
     pub intra_node_messages: u64,
     /// Ticks from creation to delivery of the messages that the fabric carried.
     pub latency: Latency,
-    /// Who sent how much to whom, messages inside nodes included.
+    /// Messages and bytes by pairs of ranks, including messages inside nodes.
     pub pairs: PairCounts,
 }
 

@@ -1,5 +1,5 @@
-//! Who sends how much to whom: messages and bytes by pairs of ranks. Of a job with many ranks, by pairs
-//! of groups of consecutive ranks, so that the counts take bounded memory.
+//! Messages and bytes by pairs of ranks. For a job with many ranks they are counted by pairs of groups of
+//! consecutive ranks, so the counts take bounded memory.
 
 use super::messages::RankPair;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 /// Most groups of ranks.
 const MOST_GROUPS: u32 = 64;
 
-/// What the ranks of a job sent to one another.
+/// The messages that the ranks of a job sent to one another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Listed", into = "Listed")]
 pub struct PairCounts {
     ranks: u32,
-    /// Ranks of a group, but for the last, which may have fewer.
+    /// Ranks of a group. The last group may have fewer.
     group: u32,
     /// Number of groups.
     groups: u32,
@@ -20,7 +20,7 @@ pub struct PairCounts {
     counts: Vec<(u64, u64)>,
 }
 
-/// What one group of ranks sent to another.
+/// The messages that one group of ranks sent to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PairCount {

@@ -20,7 +20,7 @@ use flitwise_fabric::ids::NicId;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// How the ranks of a job are spread over the NICs.
+/// The placement of the ranks of a job on the NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placement {
     /// Fills one node after the other.
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(all, nics([0, 3, 6, 1, 4, 7, 2, 5, 8]));
         let pairs = place(7, 2, &mut FreeNics::all(9)).unwrap();
         assert_eq!(pairs, nics([0, 3, 6, 1, 0, 3, 6]));
-        // What earlier jobs took is left out, and so is a switch without a free NIC.
+        // NICs of earlier jobs are left out, and so is a switch without a free NIC.
         let mut free = FreeNics::all(9);
         free.take(&nics([0, 3, 4, 5]));
         assert_eq!(place(4, 1, &mut free).unwrap(), nics([1, 6, 2, 7]));

@@ -22,7 +22,7 @@ pub(super) struct Event {
     actor: Actor,
     /// Operation of the stream, counted from 0.
     pub record: u64,
-    /// What happens.
+    /// The action of the event.
     pub what: What,
     /// The event that brought it about, if causes are kept. It decides no order: what differs in
     /// nothing else is the same event.
@@ -40,11 +40,11 @@ enum Class {
 pub(super) enum Actor {
     /// It takes up the MPI messages that have arrived.
     Endpoint,
-    /// A stream goes on.
+    /// A stream resumes.
     Stream(StreamId),
 }
 
-/// Who acts for which of its operations.
+/// The actor of an event, and its operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Act {
     /// Index of the job.
@@ -55,7 +55,7 @@ pub(super) struct Act {
     pub record: u64,
 }
 
-/// What happens in an [`Event`].
+/// The action of an [`Event`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum What {
     /// The message in this slot has left its sender.
@@ -64,9 +64,9 @@ pub(super) enum What {
     Delivered(u32),
     /// The rank takes up the MPI messages that have arrived at it.
     Progress,
-    /// A stream of the rank goes on with its program.
+    /// A stream of the rank resumes its program.
     Stream(StreamId),
-    /// The rank goes on with the collective that it has open under this number.
+    /// The rank proceeds with the open collective of this number.
     Member(u32),
 }
 

@@ -45,7 +45,7 @@ pub(super) struct Stream {
     pub busy_ps: u64,
 }
 
-/// What a stream is doing.
+/// The state of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum State {
     /// The previous operation is done; an event will take the next.
@@ -59,8 +59,8 @@ pub(super) enum State {
     Blocked,
     /// The operation waits for requests.
     InWait,
-    /// The operation waits for requests, and an event will look at them.
-    Looking,
+    /// The operation waits for requests, and an event will try the wait again.
+    Retrying,
     /// The program has nothing for it now, and will wake it.
     Paused,
     /// The program is over.

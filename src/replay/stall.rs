@@ -1,4 +1,4 @@
-//! Reports what each rank waits for when no job can go on.
+//! Reports what each rank waits for when no job can continue.
 
 use super::members::{Key, Member, Phase};
 use super::messages::{InFlight, Messages, Purpose};
@@ -53,7 +53,7 @@ impl Lines {
                         let awaited = awaited.join(" and ");
                         format!("job '{name}': rank {id}{which} waits for {awaited} ({place})")
                     }),
-                    // What it does in the collective has a line of its own.
+                    // Its wait in the collective has a line of its own.
                     State::Blocked if waiting.is_in_collective(rank, number) => {}
                     State::Blocked | State::InWait => self.add(|| {
                         let end = waiting.end_of(rank, number, op);
@@ -61,7 +61,7 @@ impl Lines {
                     }),
                     State::Between
                     | State::Computing
-                    | State::Looking
+                    | State::Retrying
                     | State::Paused
                     | State::Ended => {}
                 }
@@ -95,8 +95,8 @@ impl Lines {
     }
 }
 
-/// A line for everything that waits, jobs and ranks ascending, and a last line that counts
-/// the omitted ones.
+/// The lines of the report, one for everything that waits, jobs and ranks ascending, and a last line
+/// that counts the omitted ones.
 pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
     let mut lines = Lines::default();
     let mut outstanding = 0;
@@ -132,7 +132,7 @@ pub(super) fn report(jobs: &[Player], messages: &Messages) -> Vec<String> {
     lines
 }
 
-/// A job that can't go on, and the messages in flight.
+/// A job that can't continue, and the messages in flight.
 struct Waiting<'a> {
     job: &'a Player<'a>,
     messages: &'a Messages,
@@ -146,14 +146,15 @@ impl Waiting<'_> {
         self.messages.in_flight(self.job.number()).any(fits)
     }
 
-    /// What `rank` waits for.
+    /// A text for the event that `rank` waits for.
     fn event(&self, rank: RankId, event: Event) -> String {
         match event {
             Event::Received(awaited) => {
                 let named = |m: &InFlight| matches!(m.purpose, Purpose::PointToPoint { id, .. } if id == awaited);
-                match self.under_way(named) {
-                    true => format!("message {awaited}, which was sent but did not reach it"),
-                    false => format!("message {awaited}, which nobody has sent"),
+                if self.under_way(named) {
+                    format!("message {awaited}, which was sent but did not reach it")
+                } else {
+                    format!("message {awaited}, which nobody has sent")
                 }
             }
             Event::Completed(id) => self.collective(rank, Key::Id(id)),
@@ -173,7 +174,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// A collective under way in which `rank` is, and who is missing in it.
+    /// A text for an open collective of `rank`, with its missing members.
     fn collective(&self, rank: RankId, key: Key) -> String {
         let named = self.named(rank, key);
         let Some((members, done)) = self.job.plans.progress(key) else {
@@ -193,9 +194,10 @@ impl Waiting<'_> {
         if !self.is_gone(member, rank) {
             return format!("rank {rank}");
         }
-        match self.has_left(member, rank) {
-            true => format!("rank {rank}, which has left it and sends nothing: their sizes differ"),
-            false => format!("rank {rank}, which has not entered it"),
+        if self.has_left(member, rank) {
+            format!("rank {rank}, which has left it and sends nothing: their sizes differ")
+        } else {
+            format!("rank {rank}, which has not entered it")
         }
     }
 
@@ -233,7 +235,7 @@ impl Waiting<'_> {
         })
     }
 
-    /// What the operations of a rank wait for that no stream waits for: its receive that was posted first.
+    /// A text for the operation of a rank that no stream waits for: the receive that was posted first.
     fn open(&self, rank: &Rank) -> String {
         let endpoint = rank.endpoint_if_any();
         let posted = endpoint.and_then(|endpoint| {
@@ -244,7 +246,7 @@ impl Waiting<'_> {
             Some((pattern, _, owner)) => {
                 let place = match owner {
                     Owner::Request(request) => self.job.place_of(rank.id, *request),
-                    Owner::Stream(_) | Owner::Nobody => None,
+                    Owner::Stream(_) | Owner::None => None,
                 };
                 let place = place.map_or_else(String::new, |place| format!(" ({place})"));
                 let (from, tag) = (pattern.from, pattern.tag.map(|tag| tag.0.cast_unsigned()));
@@ -256,7 +258,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// What has to end before the operation of a blocked stream is done.
+    /// A text for the event that must happen before the operation of a blocked stream is done.
     fn end_of(&self, rank: &Rank, stream: StreamId, op: &Op) -> String {
         let call = match &op.action {
             Action::Send { id, to, .. } => {

@@ -1,4 +1,4 @@
-//! How a replay stands: what can be asked of it while it goes on, and at its end.
+//! The standing of a replay: the questions that it answers while it runs, and at its end.
 
 use super::background::{BackgroundOutcome, Behind};
 use super::critical_path::Leg;
@@ -8,7 +8,7 @@ use super::player::Player;
 use super::stall;
 use flitwise_fabric::spec::Tick;
 
-/// How far a replay has come.
+/// The progress of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Simulated time in picoseconds.
@@ -76,13 +76,14 @@ impl Replay<'_> {
     /// Nothing is created in the tick in which the last job ends.
     fn last_creation(&self, end: Tick) -> Tick {
         let end = end.saturating_add(self.skipped);
-        match self.finished && !self.jobs.is_empty() {
-            true => end.saturating_sub(1),
-            false => end,
+        if self.finished && !self.jobs.is_empty() {
+            end.saturating_sub(1)
+        } else {
+            end
         }
     }
 
-    /// How far the replay has come.
+    /// The progress of the replay.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let sum = |count: fn(&Player) -> u64| self.jobs.iter().map(count).sum();

@@ -20,8 +20,8 @@ fn created(background: &Background, now: Tick) -> u64 {
     outcomes.iter().map(|flow| flow.messages).sum()
 }
 
-/// What remains of the messages of each queue where the `ticks` ticks after `now` are not simulated.
-/// Those that wait then, since the fabric has not `taken` them, are created as many ticks later.
+/// The messages of each queue that remain if the `ticks` ticks after `now` are not simulated.
+/// Messages that wait at that time, as the fabric has not `taken` them, are created as many ticks later.
 fn without_gap(all: &ByQueue, taken: &ByQueue, now: Tick, ticks: Tick) -> ByQueue {
     let of_queue = |(queue, messages): &(AppQueue, Vec<Message>)| {
         let taken = taken.iter().find(|(other, _)| other == queue);
@@ -66,7 +66,7 @@ proptest! {
             for (ticks, gap) in [(before, gaps.0), (between, gaps.1)] {
                 now += ticks;
                 drain.act(now);
-                // What waited over the first gap has left before the second.
+                // The messages that waited over the first gap have left before the second.
                 drain.replenish(now, usize::MAX, |_| now > before);
                 drain.replenish(now, times, wanted);
                 let taken = by_queue(&drain.taken, queueing);

@@ -1,4 +1,4 @@
-//! When the fabric gets messages, in phase 3 of a tick. It gets the first message of every
+//! Hands messages over to the fabric, in phase 3 of a tick. The fabric gets the first message of every
 //! queue when the source creates it, and the next one whenever the queue in the fabric is empty.
 //! [`queues`](super::queues) stores the waiting messages.
 
@@ -139,11 +139,12 @@ impl Background {
             let source = &self.sources[source as usize];
             (source.next.tick, source.flow)
         });
-        let drawn = match state.drawn.is_empty() {
-            true => None,
-            false => state
+        let drawn = if state.drawn.is_empty() {
+            None
+        } else {
+            state
                 .first_drawn()
-                .filter(|&(_, first)| first_own.is_none_or(|own| first < own)),
+                .filter(|&(_, first)| first_own.is_none_or(|own| first < own))
         };
         let first = drawn.map(|(_, first)| first).or(first_own);
         let tick = first.map_or(Tick::MAX, |(tick, _)| tick);

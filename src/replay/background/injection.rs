@@ -36,7 +36,7 @@ pub(super) struct SubTick {
     parts: u64,
 }
 
-/// When the messages of one flow are created.
+/// The process that creates the messages of one flow.
 #[derive(Debug, Clone)]
 pub(super) enum InjectionProcess {
     /// A rate of 0: there is no first message.

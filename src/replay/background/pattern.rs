@@ -73,7 +73,7 @@ pub enum Target {
 pub struct Sender {
     /// The NIC.
     pub nic: NicId,
-    /// Where it sends.
+    /// The destinations of its messages.
     pub target: Target,
 }
 
@@ -184,7 +184,7 @@ fn side(nics: u32) -> Result<u32, PatternError> {
     ))
 }
 
-/// How far on a neighbour is, from 1 to `nics` - 1.
+/// The distance of a neighbour, from 1 to `nics` - 1.
 fn shift(nics: u32, offset: i64) -> Result<u32, PatternError> {
     match offset.rem_euclid(i64::from(nics)) as u32 {
         0 => bad(format!(
@@ -200,12 +200,13 @@ pub(super) fn bad<T>(problem: String) -> Result<T, PatternError> {
 }
 
 fn check_exists(nic: NicId, nics: u32) -> Result<(), PatternError> {
-    match nic.get() < nics {
-        true => Ok(()),
-        false => bad(format!(
+    if nic.get() < nics {
+        Ok(())
+    } else {
+        bad(format!(
             "NIC {nic} does not exist: the fabric has NICs 0 to {}",
             nics - 1
-        )),
+        ))
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! A queue does not list messages of flows. A source with one destination stores its next
 //! message and keeps it until the fabric takes it. A source that draws a destination for
-//! every message feeds many queues, and goes on whether the fabric empties them or not. A
+//! every message feeds many queues, and continues whether the fabric empties them or not. A
 //! [`Drawn`] stands for its messages in one queue: their number, and a copy of the source at the
 //! first of them. The copy draws again to find the next one.
 

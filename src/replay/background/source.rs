@@ -33,7 +33,7 @@ pub(super) struct Source {
     /// Creation of the next message; [`SubTick::NEVER`] after the last.
     pub next: SubTick,
     pub stream: Stream,
-    /// Where the source goes on behind messages that have waited over a gap.
+    /// The state in which the source continues behind messages that have waited over a gap.
     pub then: Option<Box<Then>>,
 }
 

@@ -38,7 +38,7 @@ impl Turn {
         Self(1 << 31 | flow)
     }
 
-    /// How many turns `self` comes after `last`, which was served last, less one.
+    /// The number of turns from `last`, which was served last, to `self`, less one.
     #[inline]
     fn after(self, last: Self) -> u32 {
         self.0.wrapping_sub(last.0).wrapping_sub(1)
@@ -87,7 +87,7 @@ impl Held {
     }
 }
 
-/// Where a message waits.
+/// The place where a message waits.
 #[derive(Clone, Copy)]
 enum Place {
     /// Index of a FIFO of [`Held`].

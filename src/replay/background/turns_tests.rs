@@ -1,4 +1,4 @@
-//! Compares the order of flows that take turns with its definition, written down as it is read.
+//! Compares the order of flows that take turns with a literal transcription of its definition.
 
 use super::flow_tests::{flow, run, sender};
 use super::*;

@@ -2,7 +2,7 @@
 
 use crate::program::AlltoallBlocks;
 
-/// How data are divided into blocks, with sizes in bytes.
+/// The division of data into blocks, with sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blocks {
     /// One vector cut into `parts` of equal size, except that the first ones are one byte

@@ -63,9 +63,10 @@ impl Plan {
 }
 
 fn fits(blocks: usize, n: u32) -> Result<(), PlanError> {
-    match blocks == n as usize {
-        true => Ok(()),
-        false => Err(PlanError::Blocks { blocks, n }),
+    if blocks == n as usize {
+        Ok(())
+    } else {
+        Err(PlanError::Blocks { blocks, n })
     }
 }
 
@@ -116,10 +117,7 @@ mod tests {
             let blocks = sizes.clone();
             let scatter = Plan::new(&CollectiveKind::Scatter { root, blocks }, n, &choices).unwrap();
             for me in 0..n as u32 {
-                let known = match me == root {
-                    true => RootedBlocks::All(sizes.clone().into()),
-                    false => RootedBlocks::Own(sizes[me as usize]),
-                };
+                let known = if me == root {RootedBlocks::All(sizes.clone().into())} else {RootedBlocks::Own(sizes[me as usize])};
                 let gatherv = Contribution::Gatherv { root, blocks: known.clone() };
                 let own = Plan::of_member(&gatherv, me, n, &Choices::default()).unwrap();
                 prop_assert_eq!(steps(&own, me), steps(&gather, me));

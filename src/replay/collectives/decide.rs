@@ -220,9 +220,10 @@ pub fn decide(kind: &CollectiveKind, n: u32, choices: &Choices) -> Algorithm {
         }
         CollectiveKind::ReduceScatter { blocks } => {
             let short = total(blocks) < 512 * KIB;
-            Algorithm::ReduceScatter(choices.reduce_scatter.unwrap_or(match short {
-                true => ReduceScatter::RecursiveHalving,
-                false => ReduceScatter::Ring,
+            Algorithm::ReduceScatter(choices.reduce_scatter.unwrap_or(if short {
+                ReduceScatter::RecursiveHalving
+            } else {
+                ReduceScatter::Ring
             }))
         }
         CollectiveKind::Scan { .. } => {
@@ -254,9 +255,10 @@ fn short(bytes: u64, n: u32) -> bool {
 }
 
 fn rooted(blocks: &[u64]) -> Rooted {
-    match blocks.windows(2).all(|pair| pair[0] == pair[1]) {
-        true => Rooted::Binomial,
-        false => Rooted::Linear,
+    if blocks.windows(2).all(|pair| pair[0] == pair[1]) {
+        Rooted::Binomial
+    } else {
+        Rooted::Linear
     }
 }
 

@@ -88,7 +88,7 @@ pub struct Fold {
     pairs: u32,
 }
 
-/// What a member does in one round of a folded exchange.
+/// The part of a member in one round of a folded exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     /// Sends its data to its partner at this position and stays out of the exchange.
@@ -157,7 +157,7 @@ impl Fold {
         }
     }
 
-    /// What the member at `position` does in round `k`. An exchange of `rounds` rounds
+    /// The part of the member at `position` in round `k`. An exchange of `rounds` rounds
     /// has one more round before, in which the other members send their data, and one
     /// after, in which they receive the result.
     #[must_use]

@@ -61,7 +61,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// The name of the operation in outputs, that of its key in an experiment.
+    /// The name of the operation in outputs, equal to its key in an experiment.
     #[must_use]
     pub fn operation(self) -> &'static str {
         match self {

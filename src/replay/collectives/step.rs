@@ -7,7 +7,7 @@ use super::blocks::Blocks;
 /// positions in the communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Sends a message and goes on at once.
+    /// Sends a message and continues at once.
     Send {
         /// Receiving member.
         to: u32,
@@ -47,7 +47,7 @@ pub enum Part {
         /// Round.
         round: u32,
     },
-    /// What the sender's group contributed so far, in a scan.
+    /// The contributions of the sender's group so far, in a scan.
     Partial,
     /// No data; says only that its sender got this far.
     Token,

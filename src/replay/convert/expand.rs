@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// The first tag that the messages of collectives use. Programs rarely use tags this high.
 pub(super) const FIRST_TAG: u32 = 1 << 30;
 
-/// The CPU of collectives that go on beside their rank: their steps wait for no computation.
+/// The CPU of collectives that progress beside their rank: their steps wait for no computation.
 const BESIDE: u8 = 1;
 
 const NOTE: &str = "collectives become the messages of their usual algorithms";
@@ -37,7 +37,7 @@ pub(super) fn expand(
     Ok(expanded)
 }
 
-/// Where the tags of each collective begin, in the order of their keys.
+/// The first tag of each collective, in the order of their keys.
 fn tags(graph: &Graph, kept: &HashSet<Key>) -> anyhow::Result<HashMap<Key, u32>> {
     let mut widths: BTreeMap<Key, u32> = BTreeMap::new();
     for node in graph.ranks.iter().flatten() {
@@ -117,7 +117,7 @@ fn expand_rank(
     let waits = out.iter_mut().zip(old).filter(|(_, old)| *old);
     for after in waits.flat_map(|(node, _)| &mut node.after) {
         if let Some(&(first, last)) = ends.get(after.on as usize) {
-            // What an expanded collective begins with takes no time.
+            // The first operation of an expanded collective takes no time.
             after.on = match *after {
                 After {
                     kind: flitwise_formats::goal::Kind::Started,
@@ -172,7 +172,7 @@ fn add_steps(out: &mut Vec<Node>, entry: &Entry, first_tag: u32) -> anyhow::Resu
     Ok(())
 }
 
-/// Collectives beside which their rank goes on: something waits for their start, but not for their end.
+/// Collectives that progress beside their rank: some operation waits for their start, but not for their end.
 pub(super) fn beside(nodes: &[Node]) -> HashSet<u32> {
     let mut beside = HashSet::new();
     for node in nodes {

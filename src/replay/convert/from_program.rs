@@ -38,7 +38,7 @@ struct Rank {
     /// Of the operation that is being added.
     place: Option<Place>,
     nodes: Vec<Node>,
-    /// What the next operation waits for.
+    /// The dependencies of the next operation.
     before: Vec<After>,
     received: HashMap<u64, u32>,
     collectives: HashMap<u64, u32>,
@@ -96,7 +96,7 @@ impl Rank {
         Ok(index)
     }
 
-    /// What follows a call of an operation with or without a request.
+    /// Adds the effect of a call of an operation with or without a request.
     fn called(&mut self, node: u32, request: Option<RequestId>) {
         self.before = match request {
             None => vec![After::done(node)],
@@ -107,7 +107,7 @@ impl Rank {
         };
     }
 
-    /// What the rank waits for at its end becomes an operation of no time.
+    /// Adds an operation of no time for the events that the rank waits for at its end.
     fn end(&mut self) -> anyhow::Result<()> {
         let waits = |after: &After| {
             let node = self.nodes.get(after.on as usize);
@@ -170,9 +170,10 @@ impl Builder {
                 awaited,
             } => {
                 let known = self.known(rank.number, to.get(), bytes);
-                match awaited {
-                    true => drop(self.awaited.insert(id, known)),
-                    false => self.others.push(known),
+                if awaited {
+                    self.awaited.insert(id, known);
+                } else {
+                    self.others.push(known);
                 }
                 let (to, tag) = (known.to, known.tag);
                 let send = rank.node(Task::Send { to, tag, bytes })?;

@@ -1,4 +1,4 @@
-//! What all ranks of a trace do, as operations with dependencies: the form between two formats.
+//! The operations of all ranks of a trace, with dependencies: the form between two formats.
 
 use crate::collectives::{Choices, Plan};
 use crate::program::{Collective, Contribution, Place, RankId};
@@ -18,11 +18,11 @@ pub(super) struct Graph {
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub task: Task,
-    /// What it waits for.
+    /// Its dependencies.
     pub after: Vec<After>,
     /// One CPU does one thing at a time.
     pub cpu: u8,
-    /// Where the trace has it; `None` for what the trace only implies.
+    /// Its place in the trace; `None` if the trace only implies it.
     pub place: Option<Place>,
 }
 
@@ -45,7 +45,7 @@ impl After {
     }
 }
 
-/// What an operation does.
+/// The action of an operation.
 #[derive(Debug, Clone)]
 pub(super) enum Task {
     Calc {
@@ -83,7 +83,7 @@ pub(super) struct Entry {
     pub brings: Brings,
 }
 
-/// What a member knows of its collective.
+/// The knowledge of a member about its collective.
 #[derive(Debug)]
 pub(super) enum Brings {
     All(Arc<Collective>),
@@ -110,7 +110,7 @@ impl Entry {
     }
 }
 
-/// What a conversion changes, counted by kind.
+/// The changes by a conversion, counted by kind.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Losses(BTreeMap<Cow<'static, str>, u64>);
 

@@ -12,7 +12,7 @@ use flitwise_formats::goal::Kind;
 use hashbrown::HashMap;
 use std::collections::{BTreeSet, VecDeque};
 
-/// What happened.
+/// The course of a run.
 #[derive(Debug, Default)]
 pub(super) struct Course {
     /// Rank and operation, in the order in which they started.
@@ -52,24 +52,25 @@ impl Course {
 /// # Errors
 /// If some can never start or end: what their ranks wait for.
 pub(super) fn run(graph: &Graph) -> Result<Course, Vec<Stalled>> {
-    let mut machine = Machine::new(graph);
-    while let Some((now, rank)) = machine.agenda.pop_first() {
-        machine.now = now;
-        machine.act(rank);
+    let mut ideal = IdealRun::new(graph);
+    while let Some((now, rank)) = ideal.agenda.pop_first() {
+        ideal.now = now;
+        ideal.act(rank);
     }
-    let stalled = machine.stalled();
-    match stalled.is_empty() {
-        true => Ok(machine.course),
-        false => Err(stalled),
+    let stalled = ideal.stalled();
+    if stalled.is_empty() {
+        Ok(ideal.course)
+    } else {
+        Err(stalled)
     }
 }
 
-/// How far a rank is.
+/// The progress of a rank.
 #[derive(Default)]
 struct Rank {
     /// Operations for which each operation waits.
     unmet: Vec<u32>,
-    /// Who waits for each operation.
+    /// The operations that wait for each operation.
     waiting: Vec<Vec<(u32, Kind)>>,
     cpus: Vec<Cpu>,
     queues: MatchQueues<u32>,
@@ -83,7 +84,7 @@ struct Cpu {
     busy: Option<(u32, u64)>,
 }
 
-/// Who has entered a collective.
+/// The members that have entered a collective.
 #[derive(Default)]
 struct Entered {
     count: usize,
@@ -92,19 +93,20 @@ struct Entered {
     waiting: Vec<(u32, u32)>,
 }
 
-/// For whom a member of a collective waits.
+/// The members that a member of a collective waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WaitsFor {
-    Nobody,
+    None,
     Root,
     All,
 }
 
-struct Machine<'a> {
+/// The ranks of a graph while they carry out their operations.
+struct IdealRun<'a> {
     graph: &'a Graph,
     ranks: Vec<Rank>,
     entered: HashMap<Key, Entered>,
-    /// When a rank may go on.
+    /// The times at which ranks may continue.
     agenda: BTreeSet<(u64, u32)>,
     now: u64,
     course: Course,
@@ -136,7 +138,7 @@ impl Rank {
     }
 }
 
-impl<'a> Machine<'a> {
+impl<'a> IdealRun<'a> {
     fn new(graph: &'a Graph) -> Self {
         let ranks: Vec<Rank> = graph.ranks.iter().map(|nodes| Rank::new(nodes)).collect();
         let course = Course {
@@ -239,7 +241,7 @@ impl<'a> Machine<'a> {
         entered.root |= root == Some(entry.me);
         let (all, has_root) = (entered.count == members, entered.root);
         let over = match rule {
-            WaitsFor::Nobody => true,
+            WaitsFor::None => true,
             WaitsFor::Root => has_root,
             WaitsFor::All => all,
         };
@@ -248,9 +250,10 @@ impl<'a> Machine<'a> {
         }
         // A root that enters releases those that wait for it, and the last member all of them.
         let free = all || (has_root && waits_for_root(entry));
-        let released = match free {
-            true => std::mem::take(&mut entered.waiting),
-            false => Vec::new(),
+        let released = if free {
+            std::mem::take(&mut entered.waiting)
+        } else {
+            Vec::new()
         };
         if all {
             self.entered.remove(&entry.key);
@@ -285,16 +288,22 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The position of the root, if there is one, and for whom this member waits.
+/// The position of the root, if there is one, and the members that this member waits for.
 fn waits_for(entry: &Entry) -> (Option<u32>, WaitsFor) {
     let me = entry.me;
-    let from_root = |root: u32| match me == root {
-        true => (Some(root), WaitsFor::Nobody),
-        false => (Some(root), WaitsFor::Root),
+    let from_root = |root: u32| {
+        if me == root {
+            (Some(root), WaitsFor::None)
+        } else {
+            (Some(root), WaitsFor::Root)
+        }
     };
-    let to_root = |root: u32| match me == root {
-        true => (Some(root), WaitsFor::All),
-        false => (Some(root), WaitsFor::Nobody),
+    let to_root = |root: u32| {
+        if me == root {
+            (Some(root), WaitsFor::All)
+        } else {
+            (Some(root), WaitsFor::None)
+        }
     };
     let of_kind = |kind: &CollectiveKind| match *kind {
         CollectiveKind::Bcast { root, .. } | CollectiveKind::Scatter { root, .. } => {
@@ -315,10 +324,13 @@ fn waits_for(entry: &Entry) -> (Option<u32>, WaitsFor) {
 /// True if the members wait for the root alone.
 fn waits_for_root(entry: &Entry) -> bool {
     match waits_for(entry) {
-        (Some(root), rule) => match entry.me == root {
-            true => rule == WaitsFor::Nobody,
-            false => rule == WaitsFor::Root,
-        },
+        (Some(root), rule) => {
+            if entry.me == root {
+                rule == WaitsFor::None
+            } else {
+                rule == WaitsFor::Root
+            }
+        }
         (None, _) => false,
     }
 }

@@ -24,7 +24,7 @@ use ideal::Stalled;
 use std::io::Write;
 use std::path::Path;
 
-/// What a trace becomes.
+/// The format that a trace is converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// VEF3.
@@ -37,7 +37,7 @@ pub enum Form {
     Ti,
 }
 
-/// What was written.
+/// The counts of what was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
@@ -45,7 +45,7 @@ pub struct Written {
     pub ranks: u32,
     /// Lines or operations.
     pub records: u64,
-    /// Messages from point to point, those of collectives that became messages included.
+    /// Messages from point to point, including the messages that collectives became.
     pub messages: u64,
     /// Their payload in bytes.
     pub bytes: u64,
@@ -57,7 +57,7 @@ pub struct Written {
     pub markers: u64,
     /// Picoseconds of a unit of time, where the target has one.
     pub ps_per_unit: Option<u64>,
-    /// What is not as it was, a line each, beginning with how often.
+    /// The changes, a line each, beginning with their number.
     pub losses: Vec<String>,
 }
 
@@ -125,7 +125,7 @@ pub fn convert(
     Ok(written)
 }
 
-/// What [`convert`] is asked for.
+/// The arguments of [`convert`].
 struct Asked<'a> {
     file: &'a dyn TraceFile,
     name: &'a Path,
@@ -215,7 +215,7 @@ fn counts(graph: &Graph, collectives: u64) -> Written {
     written
 }
 
-/// What the formats in which a rank does one thing after the other can't say.
+/// Adds the losses of formats in which the operations of a rank have one order.
 fn lost_with(form: Form, graph: &Graph, course: &ideal::Course, losses: &mut Losses) {
     match form {
         Form::Goal | Form::GoalBinary => return,

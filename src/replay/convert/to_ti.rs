@@ -14,7 +14,7 @@ use std::io::Write;
 
 const PS_PER_S: f64 = 1e12;
 
-/// The collectives that a TI trace has: those of all ranks, which their ranks wait for at once.
+/// The collectives that a TI trace can have: collectives of all ranks, for which their ranks wait at once.
 pub(super) fn kept(graph: &Graph) -> HashSet<Key> {
     let n = graph.ranks.len();
     let (mut kept, mut others) = (HashSet::new(), HashSet::new());
@@ -26,9 +26,10 @@ pub(super) fn kept(graph: &Graph) -> HashSet<Key> {
             };
             let world = entry.members.len() == n
                 && (0..).zip(entry.members.iter()).all(|(k, m)| m.get() == k);
-            match world && !beside.contains(&index) {
-                true => kept.insert(entry.key),
-                false => others.insert(entry.key),
+            if world && !beside.contains(&index) {
+                kept.insert(entry.key)
+            } else {
+                others.insert(entry.key)
             };
         }
     }
@@ -135,7 +136,7 @@ impl<W: Write> Rank<'_, W> {
         Ok(())
     }
 
-    /// How a wait names a send or receive.
+    /// The request by which a wait names a send or receive.
     fn message(&self, action: &Action) -> Option<Request> {
         let me = Some(self.number);
         match *action {

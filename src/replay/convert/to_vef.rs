@@ -19,7 +19,7 @@ const DEP_RECEIVED: u8 = 2;
 const DEP_COMPLETED: u8 = 3;
 const TRAFFIC: u8 = 4;
 
-/// The collectives that VEF has, and whose members say the same of it: VEF has the sizes of all in one.
+/// The collectives that VEF has and whose members agree on the sizes: a collective of VEF has one set of sizes.
 pub(super) fn kept(graph: &Graph, losses: &mut Losses) -> HashSet<Key> {
     let mut said: HashMap<Key, Said> = HashMap::new();
     for node in graph.ranks.iter().flatten() {
@@ -47,7 +47,7 @@ pub(super) fn kept(graph: &Graph, losses: &mut Losses) -> HashSet<Key> {
     kept
 }
 
-/// A collective with the size that a member gives, and with that of another member that gives another.
+/// A text for a collective with the sizes that two of its members give differently.
 fn sizes_in(graph: &Graph, key: Key) -> String {
     let entries = graph
         .ranks
@@ -74,7 +74,7 @@ fn sizes_in(graph: &Graph, key: Key) -> String {
     format!("{name} with {}", given.join(", "))
 }
 
-/// What the members of a collective say of it.
+/// The sizes of a collective by its members.
 struct Said {
     comm: Comm,
     /// As lines of VEF; `None` if it has no such operation.
@@ -140,13 +140,19 @@ fn sizes(entry: &Entry) -> Option<(Op, u64, u64)> {
     let at = |blocks: &[u64], member: u32| blocks.get(member as usize).copied().unwrap_or(0);
     let sum = |blocks: &[u64]| blocks.iter().fold(0_u64, |sum, b| sum.saturating_add(*b));
     let me = entry.me;
-    let gather = |root: u32, blocks: &[u64]| match me == root {
-        true => (Op::Gather, at(blocks, me), sum(blocks)),
-        false => (Op::Gather, at(blocks, me), 0),
+    let gather = |root: u32, blocks: &[u64]| {
+        if me == root {
+            (Op::Gather, at(blocks, me), sum(blocks))
+        } else {
+            (Op::Gather, at(blocks, me), 0)
+        }
     };
-    let scatter = |root: u32, blocks: &[u64]| match me == root {
-        true => (Op::Scatter, sum(blocks), at(blocks, me)),
-        false => (Op::Scatter, 0, at(blocks, me)),
+    let scatter = |root: u32, blocks: &[u64]| {
+        if me == root {
+            (Op::Scatter, sum(blocks), at(blocks, me))
+        } else {
+            (Op::Scatter, 0, at(blocks, me))
+        }
     };
     let kind = match &entry.brings {
         Brings::All(collective) => &collective.kind,
@@ -185,7 +191,7 @@ fn sizes(entry: &Entry) -> Option<(Op, u64, u64)> {
     })
 }
 
-/// What was written.
+/// The counts of what was written.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub ps_per_unit: u64,
@@ -227,7 +233,7 @@ pub(super) fn write(
     records.finish(out)
 }
 
-/// What a rank waits for.
+/// An event that a rank waits for.
 #[derive(Clone, Copy)]
 enum Event {
     Received(u64),
@@ -393,7 +399,7 @@ impl Records<'_> {
         }));
     }
 
-    /// What a rank computes and waits for at its end. VEF ends every rank with a marker.
+    /// Writes the computation and the waits at the end of a rank. VEF ends every rank with a marker.
     fn end(&mut self, rank: u32) {
         self.marker(rank);
     }

@@ -16,7 +16,7 @@ pub(super) struct Builder<'a> {
     counts: Counts,
 }
 
-/// What a generated trace contains.
+/// The contents of a generated trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Point-to-point messages.

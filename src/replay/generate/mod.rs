@@ -27,7 +27,7 @@ use self::builder::Builder;
 use flitwise_base::random::{Purpose, Stream};
 use flitwise_base::units::Ratio;
 
-/// What to generate.
+/// The trace to generate.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// The kernel.
@@ -65,7 +65,7 @@ pub enum Kernel {
     Fft {
         /// Rows and columns.
         grid: Grid,
-        /// How a transpose is done.
+        /// The communication of a transpose.
         form: Form,
     },
     /// Rank 0 sends tasks to free workers.
@@ -82,7 +82,7 @@ pub enum Kernel {
     },
 }
 
-/// How all ranks of a group exchange data.
+/// The communication by which all ranks of a group exchange data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// As point-to-point messages.

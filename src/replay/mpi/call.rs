@@ -40,7 +40,7 @@ pub enum Call {
         tag: Tag,
         /// Payload.
         bytes: u64,
-        /// When it is complete.
+        /// The condition on which it is complete.
         mode: SendMode,
         /// Request, unless the call blocks.
         request: Option<RequestId>,
@@ -60,7 +60,7 @@ pub enum Call {
     Collective {
         /// Communicator, of which the rank is a member.
         comm: Arc<Communicator>,
-        /// What the rank brings to it.
+        /// The contribution of the rank.
         contribution: Contribution,
         /// Request, unless the call blocks.
         request: Option<RequestId>,
@@ -83,23 +83,23 @@ pub enum Call {
     Wait {
         /// The requests. Requests that are not active do not count.
         requests: Box<[RequestId]>,
-        /// How many of them.
+        /// The number of them that must be complete.
         until: Until,
     },
 }
 
-/// When a send is complete.
+/// The condition on which a send is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendMode {
     /// Up to the eager threshold without the receiver.
     Standard,
     /// Never before the receiver has matched it.
     Synchronous,
-    /// At its start: it has a buffer of its own. The message travels like that of a standard send.
+    /// At its start: it has a buffer of its own. The message travels like the message of a standard send.
     Buffered,
 }
 
-/// What a wait waits for, and which requests it takes.
+/// The condition on which a wait returns, and the requests that it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
     /// All: it takes all.
@@ -110,7 +110,7 @@ pub enum Until {
     Some,
 }
 
-/// How messages are transferred.
+/// The protocol by which messages are transferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protocol {
     /// Largest standard send that needs no match before its payload is sent, in bytes.

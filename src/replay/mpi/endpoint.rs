@@ -6,7 +6,7 @@ use super::order::{Order, Peer};
 use crate::program::{RankId, StreamId};
 use hashbrown::HashMap;
 
-/// What the completion of an operation completes.
+/// The owner of an operation, which its completion completes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     /// The blocking call of a stream.
@@ -14,10 +14,10 @@ pub enum Owner {
     /// A request.
     Request(RequestId),
     /// Nothing: the send was complete at its start.
-    Nobody,
+    None,
 }
 
-/// A send whose sender still has something to do or to hear.
+/// A send that is not over for its sender.
 #[derive(Debug, Clone, Copy)]
 pub struct Sending {
     /// Receiver and communicator.
@@ -26,7 +26,7 @@ pub struct Sending {
     pub number: u32,
     /// Payload.
     pub bytes: u64,
-    /// What its completion completes.
+    /// The owner that its completion completes.
     pub owner: Owner,
 }
 
@@ -47,13 +47,13 @@ struct Active {
     receives: bool,
 }
 
-/// What a wait found.
+/// The outcome of trying a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
-    /// It goes on waiting.
-    Waits,
-    /// It returns, and took so many receives.
-    Returns(u64),
+pub enum WaitOutcome {
+    /// It still waits.
+    Pending,
+    /// It returned, and took this number of receives.
+    Complete(u64),
 }
 
 /// The part of a rank in the MPI layer.
@@ -63,7 +63,7 @@ pub struct Endpoint {
     pub queues: MatchQueues<Owner>,
     /// Numbers of envelopes.
     pub order: Order,
-    /// What streams in a probe look for.
+    /// The patterns of streams in a probe.
     pub probes: Vec<(Pattern, StreamId)>,
     /// Sends in progress.
     pub sends: Slots<Sending>,
@@ -79,7 +79,7 @@ pub struct Endpoint {
     collectives: HashMap<CommId, (u32, u32)>,
 }
 
-/// What has arrived and is to be taken up, in order.
+/// The messages to take up, in order.
 #[derive(Debug, Default)]
 pub struct Arrivals {
     /// By source, communicator and number.
@@ -118,19 +118,19 @@ impl Endpoint {
         found.map(|(_, stream)| stream).collect()
     }
 
-    /// Looks at the requests of a wait. If it returns now, it has taken what it takes.
-    pub fn look(&mut self, requests: &[RequestId], until: Until) -> Look {
+    /// Tries a wait for `requests`. If it is complete, this has taken the requests that it returns.
+    pub fn try_wait(&mut self, requests: &[RequestId], until: Until) -> WaitOutcome {
         let state = |request: &RequestId| Some(self.requests.get(request)?.complete);
         let mut active = requests.iter().filter_map(state).peekable();
         if active.peek().is_none() {
-            return Look::Returns(0);
+            return WaitOutcome::Complete(0);
         }
         let returns = match until {
             Until::All => active.all(|complete| complete),
             Until::Any | Until::Some => active.any(|complete| complete),
         };
         if !returns {
-            return Look::Waits;
+            return WaitOutcome::Pending;
         }
         let mut received = 0;
         for request in requests {
@@ -142,22 +142,22 @@ impl Endpoint {
                 }
             }
         }
-        Look::Returns(received)
+        WaitOutcome::Complete(received)
     }
 
-    /// An envelope arrived. True if an event has to be scheduled that takes up what has arrived.
+    /// Handles an envelope that arrived. Returns whether to schedule an event that takes up the arrivals.
     pub fn arrived(&mut self, envelope: Envelope, number: u32) -> bool {
         self.order.arrived(envelope, number, &mut self.inbox);
         !self.inbox.is_empty() && !std::mem::replace(&mut self.due, true)
     }
 
-    /// A clear to send arrived. True if an event has to be scheduled, as for an envelope.
+    /// Handles a clear to send that arrived. Returns whether to schedule an event, as for an envelope.
     pub fn cleared(&mut self, cleared: Cleared) -> bool {
         self.cleared.push(cleared);
         !std::mem::replace(&mut self.due, true)
     }
 
-    /// What has arrived, in the order in which it is taken up.
+    /// Takes the messages that have arrived, in the order in which the rank takes them up.
     pub fn take_up(&mut self) -> Arrivals {
         self.due = false;
         let mut inbox = std::mem::take(&mut self.inbox);
@@ -207,7 +207,7 @@ impl Endpoint {
         requests.iter().filter(open).copied()
     }
 
-    /// What a blocked stream or a request tries to receive, if it is posted.
+    /// The pattern that a blocked stream or a request tries to receive, if it is posted.
     pub fn posted_by(&self, owner: Owner) -> Option<Pattern> {
         let mut of_owner = self.queues.posted().filter(|(_, _, o)| **o == owner);
         of_owner.next().map(|(pattern, ..)| *pattern)
@@ -269,20 +269,35 @@ mod tests {
         assert!(!endpoint.activate(a, true));
         // None is complete; requests that are not active don't count.
         for until in [Until::All, Until::Any, Until::Some] {
-            assert_eq!(endpoint.look(&[never, a, b], until), Look::Waits);
+            assert_eq!(
+                endpoint.try_wait(&[never, a, b], until),
+                WaitOutcome::Pending
+            );
         }
         endpoint.complete(b);
-        assert_eq!(endpoint.look(&[a, b], Until::All), Look::Waits);
-        assert_eq!(endpoint.look(&[a, b], Until::Any), Look::Returns(1));
+        assert_eq!(endpoint.try_wait(&[a, b], Until::All), WaitOutcome::Pending);
+        assert_eq!(
+            endpoint.try_wait(&[a, b], Until::Any),
+            WaitOutcome::Complete(1)
+        );
         assert_eq!(endpoint.incomplete(&[a, b, c]).count(), 2);
         endpoint.complete(a);
         endpoint.complete(c);
-        assert_eq!(endpoint.look(&[c, a], Until::Any), Look::Returns(0));
+        assert_eq!(
+            endpoint.try_wait(&[c, a], Until::Any),
+            WaitOutcome::Complete(0)
+        );
         assert!(endpoint.activate(c, false));
-        assert_eq!(endpoint.look(&[c, a, b], Until::Some), Look::Returns(1));
+        assert_eq!(
+            endpoint.try_wait(&[c, a, b], Until::Some),
+            WaitOutcome::Complete(1)
+        );
         assert_eq!(endpoint.incomplete(&[a, b, c]).collect::<Vec<_>>(), [c]);
         // Only requests that are not active are left.
-        assert_eq!(endpoint.look(&[a, b], Until::All), Look::Returns(0));
-        assert_eq!(endpoint.look(&[], Until::Any), Look::Returns(0));
+        assert_eq!(
+            endpoint.try_wait(&[a, b], Until::All),
+            WaitOutcome::Complete(0)
+        );
+        assert_eq!(endpoint.try_wait(&[], Until::Any), WaitOutcome::Complete(0));
     }
 }

@@ -8,7 +8,7 @@ use crate::program::RankId;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
-/// What a receive accepts.
+/// The pattern of envelopes that a receive accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pattern {
     /// Communicator.
@@ -19,7 +19,7 @@ pub struct Pattern {
     pub tag: Option<Tag>,
 }
 
-/// What a message says of itself to be matched.
+/// The envelope of a message, by which it is matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
     /// Sending rank.
@@ -28,11 +28,11 @@ pub struct Envelope {
     pub comm: CommId,
     /// Tag.
     pub tag: Tag,
-    /// How its payload comes.
+    /// The transfer of its payload.
     pub transfer: Transfer,
 }
 
-/// How the payload of a message comes.
+/// The transfer of the payload of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transfer {
     /// With the envelope.
@@ -197,9 +197,10 @@ impl<R> MatchQueues<R> {
 
     /// Those patterns of an envelope by which unexpected messages are indexed.
     fn indexed<'p>(&self, patterns: &'p [Pattern; 4]) -> &'p [Pattern] {
-        match self.wildcards {
-            true => patterns,
-            false => &patterns[..1],
+        if self.wildcards {
+            patterns
+        } else {
+            &patterns[..1]
         }
     }
 

@@ -7,14 +7,14 @@ mod matching;
 mod order;
 
 pub use call::{Call, CommId, Communicator, Protocol, RequestId, SendMode, Tag, Until};
-pub(super) use endpoint::{Cleared, Endpoint, Look, Owner, Sending};
+pub(super) use endpoint::{Cleared, Endpoint, Owner, Sending, WaitOutcome};
 pub(crate) use matching::{Envelope, MatchQueues, Pattern, Transfer};
 
 /// A message of the MPI layer on its way. Slots are places in the tables of one of the two
 /// endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packet {
-    /// A message or a request to send; the fabric message says from whom.
+    /// A message or a request to send; the fabric message has its sender.
     Envelope {
         /// Communicator.
         comm: CommId,

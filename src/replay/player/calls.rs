@@ -1,18 +1,18 @@
 //! The MPI calls of a job: what its ranks send for them, and what their messages complete.
 
 use super::Player;
-use crate::link::Shared;
+use crate::link::ReplayContext;
 use crate::members::{Entry, Key};
 use crate::messages::{Purpose, RankPair, Release};
 use crate::mpi::{
-    Call, Cleared, CommId, Communicator, Envelope, Look, Owner, Packet, Pattern, RequestId,
-    SendMode, Sending, Tag, Transfer,
+    Call, Cleared, CommId, Communicator, Envelope, Owner, Packet, Pattern, RequestId, SendMode,
+    Sending, Tag, Transfer, WaitOutcome,
 };
 use crate::program::{Contribution, Place, RankId, StreamId};
 use crate::queue::{Act, Actor, What};
 use crate::rank::State;
 
-/// What went wrong; the caller adds the place.
+/// A problem; the caller adds the place.
 type Problem = String;
 
 const TOO_MANY: &str = "more than 2^32 messages are under way";
@@ -22,7 +22,6 @@ const TOO_MANY: &str = "more than 2^32 messages are under way";
 pub(super) struct Calling {
     pub rank: RankId,
     pub stream: StreamId,
-    ps: u64,
     place: Place,
 }
 
@@ -37,20 +36,18 @@ struct Outgoing {
 }
 
 impl Player<'_> {
-    /// Makes a call at `ps`; returns what its stream does next.
+    /// Makes a call. Returns the next state of its stream.
     pub(super) fn call(
         &mut self,
         rank: RankId,
         stream: StreamId,
-        ps: u64,
         call: &Call,
         place: Place,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<State> {
         let calling = Calling {
             rank,
             stream,
-            ps,
             place,
         };
         let (request, complete) = match *call {
@@ -59,9 +56,12 @@ impl Player<'_> {
                 until,
             } => {
                 return Ok(
-                    match self.ranks[rank.index()].endpoint().look(requests, until) {
-                        Look::Waits => State::InWait,
-                        Look::Returns(received) => {
+                    match self.ranks[rank.index()]
+                        .endpoint()
+                        .try_wait(requests, until)
+                    {
+                        WaitOutcome::Pending => State::InWait,
+                        WaitOutcome::Complete(received) => {
                             self.received(rank, stream, received);
                             State::Between
                         }
@@ -75,20 +75,20 @@ impl Player<'_> {
             Call::Free { ref requests } => {
                 for &request in requests {
                     self.ranks[rank.index()].endpoint().forget(request);
-                    self.look_again(rank, request, ps, shared);
+                    self.retry_waits(rank, request, context);
                 }
                 return Ok(State::Between);
             }
             Call::Send { request, .. }
             | Call::Receive { request, .. }
-            | Call::Collective { request, .. } => (request, self.start(calling, call, shared)?),
+            | Call::Collective { request, .. } => (request, self.start(calling, call, context)?),
         };
         if request.is_none() && complete && matches!(call, Call::Receive { .. }) {
             self.received(rank, stream, 1);
         }
         match (request, complete) {
             (Some(request), true) => {
-                self.complete_request(rank, request, ps, shared)?;
+                self.complete_request(rank, request, context)?;
                 Ok(State::Between)
             }
             (Some(_), false) | (None, true) => Ok(State::Between),
@@ -96,12 +96,12 @@ impl Player<'_> {
         }
     }
 
-    /// Starts the operation of a call that is no wait. True if it is complete at once.
+    /// Starts the operation of a call other than a wait. Returns whether it is complete at once.
     fn start(
         &mut self,
         calling: Calling,
         call: &Call,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<bool> {
         let Calling { rank, place, .. } = calling;
         let error = |player: &Self, problem: Problem| player.error(rank, place, &problem);
@@ -122,7 +122,8 @@ impl Player<'_> {
                     mode,
                 };
                 let owner = self.owner(calling, request, false);
-                let sent = owner.and_then(|owner| self.send_call(calling, outgoing, owner, shared));
+                let sent =
+                    owner.and_then(|owner| self.send_call(calling, outgoing, owner, context));
                 sent.map_err(|problem| error(self, problem))
             }
             Call::Receive {
@@ -133,19 +134,19 @@ impl Player<'_> {
             } => {
                 let pattern = Pattern { comm, from, tag };
                 let owner = self.owner(calling, request, true);
-                let posted = owner.and_then(|owner| self.receive(calling, pattern, owner, shared));
+                let posted = owner.and_then(|owner| self.receive(calling, pattern, owner, context));
                 posted.map_err(|problem| error(self, problem))
             }
             Call::Collective {
                 ref comm,
                 ref contribution,
                 request,
-            } => self.collective(calling, comm, contribution, request, shared),
+            } => self.collective(calling, comm, contribution, request, context),
             Call::Wait { .. } | Call::Probe { .. } | Call::Free { .. } => Ok(true),
         }
     }
 
-    /// What a call completes: its request, which becomes active if waits may name it, or its stream.
+    /// Returns the owner of a call: its request, which becomes active if waits may name it, or its stream.
     fn owner(
         &mut self,
         calling: Calling,
@@ -159,19 +160,20 @@ impl Player<'_> {
             return Ok(Owner::Request(request));
         }
         let endpoint = self.ranks[calling.rank.index()].endpoint();
-        match endpoint.activate(request, receives) {
-            true => Ok(Owner::Request(request)),
-            false => Err(format!("request {} is still active", request.0)),
+        if endpoint.activate(request, receives) {
+            Ok(Owner::Request(request))
+        } else {
+            Err(format!("request {} is still active", request.0))
         }
     }
 
-    /// Sends by the protocol that fits the message. True if the send is complete at once.
+    /// Sends by the protocol that fits the message. Returns whether the send is complete at once.
     fn send_call(
         &mut self,
         calling: Calling,
         outgoing: Outgoing,
         owner: Owner,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> Result<bool, Problem> {
         let Outgoing {
             to,
@@ -189,22 +191,21 @@ impl Player<'_> {
         };
         let endpoint = self.ranks[calling.rank.index()].endpoint();
         let number = endpoint.order.number((to, comm)).ok_or(TOO_MANY)?;
-        // An eager send that is complete when handed over has nothing to do or to hear later.
+        // An eager send that is complete when handed over is over for its sender.
         let over = !rendezvous && release == Release::Handed;
         let buffered = mode == SendMode::Buffered;
-        let owner = if buffered { Owner::Nobody } else { owner };
-        let send = match over {
-            true => 0,
-            false => {
-                let to = (to, comm);
-                let sending = Sending {
-                    to,
-                    number,
-                    bytes,
-                    owner,
-                };
-                endpoint.sends.insert(sending).ok_or(TOO_MANY)?
-            }
+        let owner = if buffered { Owner::None } else { owner };
+        let send = if over {
+            0
+        } else {
+            let to = (to, comm);
+            let sending = Sending {
+                to,
+                number,
+                bytes,
+                owner,
+            };
+            endpoint.sends.insert(sending).ok_or(TOO_MANY)?
         };
         let packet = Packet::Envelope {
             comm,
@@ -213,59 +214,56 @@ impl Player<'_> {
             send,
             rendezvous,
         };
-        let size = match rendezvous {
-            true => self.protocol.control_bytes,
-            false => bytes,
+        let size = if rendezvous {
+            self.protocol.control_bytes
+        } else {
+            bytes
         };
         self.count(bytes);
         let ranks = RankPair {
             from: calling.rank,
             to,
         };
-        self.post(calling.ps, ranks, size, packet, release, shared)?;
+        self.post(ranks, size, packet, release, context)?;
         Ok(over || buffered)
     }
 
     fn post(
         &mut self,
-        ps: u64,
         ranks: RankPair,
         bytes: u64,
         packet: Packet,
         release: Release,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> Result<(), Problem> {
         let purpose = Purpose::Mpi(packet);
-        self.link.post(ps, ranks, bytes, purpose, release, shared)?;
+        self.link.post(ranks, bytes, purpose, release, context)?;
         self.in_flight += 1;
         Ok(())
     }
 
-    /// Matches a receive or posts it. True if it is complete at once.
+    /// Matches a receive or posts it. Returns whether it is complete at once.
     fn receive(
         &mut self,
         calling: Calling,
         pattern: Pattern,
         owner: Owner,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> Result<bool, Problem> {
         let endpoint = self.ranks[calling.rank.index()].endpoint();
         match endpoint.queues.receive(pattern, owner) {
             None => Ok(false),
-            Some((owner, envelope)) => {
-                self.matched(calling.rank, envelope, owner, calling.ps, shared)
-            }
+            Some((owner, envelope)) => self.matched(calling.rank, envelope, owner, context),
         }
     }
 
-    /// A message and a receive of `rank` found each other. True if the receive is complete.
+    /// Handles the match of a message and a receive of `rank`. Returns whether the receive is complete.
     fn matched(
         &mut self,
         rank: RankId,
         envelope: Envelope,
         owner: Owner,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> Result<bool, Problem> {
         let Transfer::Rendezvous { send } = envelope.transfer else {
             return Ok(true);
@@ -278,23 +276,22 @@ impl Player<'_> {
             to: envelope.from,
         };
         let bytes = self.protocol.control_bytes;
-        self.post(ps, ranks, bytes, packet, Release::Handed, shared)?;
+        self.post(ranks, bytes, packet, Release::Handed, context)?;
         Ok(false)
     }
 
-    /// Enters a collective. True if it is complete at once.
+    /// Enters a collective. Returns whether it is complete at once.
     fn collective(
         &mut self,
         calling: Calling,
         comm: &Communicator,
         contribution: &Contribution,
         request: Option<RequestId>,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<bool> {
         let Calling {
             rank,
             stream,
-            ps,
             place,
         } = calling;
         let owner = self.owner(calling, request, false);
@@ -325,12 +322,12 @@ impl Player<'_> {
             place,
             owner: Some(owner),
         };
-        let (state, mut carrier) = self.carrier(rank, shared);
+        let (state, mut carrier) = self.carrier(rank, context);
         let entered = state
             .members
             .enter(entry)
             .map_err(|problem| (place, problem));
-        let completed = entered.and_then(|number| state.members.proceed(number, ps, &mut carrier));
+        let completed = entered.and_then(|number| state.members.proceed(number, &mut carrier));
         let completed = completed.map_err(|(place, problem)| self.error(rank, place, &problem))?;
         if completed.is_some() {
             self.plans.completed(key);
@@ -338,17 +335,16 @@ impl Player<'_> {
         Ok(completed.is_some())
     }
 
-    /// A packet arrived at its receiver at `ps`.
+    /// Handles a packet that arrived at its receiver.
     pub(super) fn packet_arrived(
         &mut self,
         ranks: RankPair,
         packet: Packet,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         let RankPair { from, to } = ranks;
         let state = &mut self.ranks[to.index()];
-        state.touch(ps);
+        state.touch(context.ps);
         let endpoint = state.endpoint();
         let due = match packet {
             Packet::Envelope {
@@ -358,9 +354,10 @@ impl Player<'_> {
                 send,
                 rendezvous,
             } => {
-                let transfer = match rendezvous {
-                    true => Transfer::Rendezvous { send },
-                    false => Transfer::Eager,
+                let transfer = if rendezvous {
+                    Transfer::Rendezvous { send }
+                } else {
+                    Transfer::Eager
                 };
                 let envelope = Envelope {
                     from,
@@ -373,7 +370,7 @@ impl Player<'_> {
             Packet::ClearToSend { send, receive } => endpoint.cleared(Cleared { send, receive }),
             Packet::Payload { receive, .. } => {
                 return match endpoint.receives.remove(receive) {
-                    Some(owner) => self.complete(to, owner, ps, shared),
+                    Some(owner) => self.complete(to, owner, context),
                     None => Ok(()),
                 };
             }
@@ -385,34 +382,32 @@ impl Player<'_> {
                 actor: Actor::Endpoint,
                 record: 0,
             };
-            shared.queue.act(ps, act, What::Progress);
+            context.queue.act(context.ps, act, What::Progress);
         }
         Ok(())
     }
 
-    /// A packet of which `rank` waits for the injection was injected at `ps`.
+    /// Handles the injection of a packet that `rank` waits for.
     pub(super) fn packet_injected(
         &mut self,
         rank: RankId,
         packet: Packet,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         let (Packet::Envelope { send, .. } | Packet::Payload { send, .. }) = packet else {
             return Ok(());
         };
         match self.ranks[rank.index()].endpoint().sends.remove(send) {
-            Some(sending) => self.complete(rank, sending.owner, ps, shared),
+            Some(sending) => self.complete(rank, sending.owner, context),
             None => Ok(()),
         }
     }
 
-    /// Lets `rank` take up the MPI messages that have arrived, at `ps`.
+    /// Lets `rank` take up the MPI messages that have arrived.
     pub(crate) fn progress(
         &mut self,
         rank: RankId,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         let arrivals = self.ranks[rank.index()].endpoint().take_up();
         let failed = |player: &Self, problem: Problem| {
@@ -422,13 +417,13 @@ impl Player<'_> {
             let endpoint = self.ranks[rank.index()].endpoint();
             let Some(owner) = endpoint.queues.arrive(envelope) else {
                 for stream in endpoint.found(&envelope) {
-                    self.complete(rank, Owner::Stream(stream), ps, shared)?;
+                    self.complete(rank, Owner::Stream(stream), context)?;
                 }
                 continue;
             };
-            let matched = self.matched(rank, envelope, owner, ps, shared);
+            let matched = self.matched(rank, envelope, owner, context);
             if matched.map_err(|problem| failed(self, problem))? {
-                self.complete(rank, owner, ps, shared)?;
+                self.complete(rank, owner, context)?;
             }
         }
         for Cleared { send, receive } in arrivals.cleared {
@@ -441,7 +436,7 @@ impl Player<'_> {
                 from: rank,
                 to: sending.to.0,
             };
-            self.post(ps, ranks, sending.bytes, packet, Release::Injected, shared)
+            self.post(ranks, sending.bytes, packet, Release::Injected, context)
                 .map_err(|problem| failed(self, problem))?;
         }
         Ok(())

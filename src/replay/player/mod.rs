@@ -19,14 +19,14 @@ use super::arrived::Arrived;
 use super::collectives::Step;
 use super::compute::Computing;
 use super::job::{JobSpec, Repeat};
-use super::link::{Link, Shared};
+use super::link::{Link, ReplayContext};
 use super::members::Carrier;
 use super::mpi::{CommId, Protocol, RequestId};
 use super::observer::StreamOf;
 use super::pairs::PairCounts;
 use super::plans::Plans;
 use super::program::{Place, Program, RankId, StreamId};
-use super::queue::{Act, Actor};
+use super::queue::{Act, Actor, What};
 use super::rank::Rank;
 use anyhow::{Context, anyhow};
 use flitwise_base::units::Ratio;
@@ -68,7 +68,12 @@ pub(super) struct Player<'a> {
 
 impl<'a> Player<'a> {
     /// Job number `job`; its ranks begin at its start.
-    pub(super) fn new(job: u32, spec: JobSpec<'a>, seed: u64, shared: &mut Shared<'_>) -> Self {
+    pub(super) fn new(
+        job: u32,
+        spec: JobSpec<'a>,
+        seed: u64,
+        context: &mut ReplayContext<'_>,
+    ) -> Self {
         let start_ps = spec.start_ps;
         let count = spec.nics.len() as u32;
         let rank = |id| Rank::new(id, spec.program.streams(id), start_ps);
@@ -105,44 +110,49 @@ impl<'a> Player<'a> {
             point_to_point_bytes: 0,
             operations: 0,
         };
-        player.begin(start_ps, shared);
+        player.begin(context);
         player
     }
 
-    /// Puts all streams at their first operation at `ps`.
-    fn begin(&mut self, ps: u64, shared: &mut Shared<'_>) {
-        self.began_ps = ps;
+    /// Schedules all streams at their first operation.
+    fn begin(&mut self, context: &mut ReplayContext<'_>) {
+        self.began_ps = context.ps;
         self.unended = 0;
         self.arrived.clear();
         for at in 0..self.ranks.len() {
-            self.ranks[at].restart(ps);
+            self.ranks[at].restart(context.ps);
             let rank = &self.ranks[at];
             for (stream, _) in rank.streams() {
                 self.unended += 1;
-                shared.stream(ps, self.act_of(rank.id, stream, 0), stream);
+                self.schedule(context.ps, (rank.id, stream), 0, context);
             }
         }
     }
 
-    /// An act of a stream for its operation `record`.
-    fn act_of(&self, rank: RankId, stream: StreamId, record: u64) -> Act {
-        Act {
+    /// Schedules that a stream resumes at `ps`, for its operation `record`.
+    fn schedule(
+        &self,
+        ps: u64,
+        (rank, stream): (RankId, StreamId),
+        record: u64,
+        context: &mut ReplayContext<'_>,
+    ) {
+        let act = Act {
             job: self.link.job,
             rank,
             actor: Actor::Stream(stream),
             record,
-        }
+        };
+        context.queue.act(ps, act, What::Stream(stream));
     }
 
-    /// Call this after every event of the job, at `ps`: if the event ended a repetition,
-    /// the next one begins.
+    /// Begins the next repetition if the event ended one. Call this after every event of the job.
     pub(super) fn repeat_if_complete(
         &mut self,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         // An act at this time may still send a message: the answer to a clear to send.
-        if !self.all_done() || self.ended() || shared.queue.will_act(self.link.job) {
+        if !self.all_done() || self.ended() || context.queue.will_act(self.link.job) {
             return Ok(());
         }
         let (last_ps, compute_ps) = self.last();
@@ -166,7 +176,7 @@ impl<'a> Player<'a> {
             )
         };
         self.program.restart().with_context(again)?;
-        self.begin(ps, shared);
+        self.begin(context);
         Ok(())
     }
 
@@ -189,17 +199,17 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// A rank, and what its members of collectives need to go on.
+    /// A rank, and the state that its members of collectives need to proceed.
     fn carrier<'c, 'b>(
         &'c mut self,
         rank: RankId,
-        shared: &'c mut Shared<'b>,
+        context: &'c mut ReplayContext<'b>,
     ) -> (&'c mut Rank, Carrier<'c, 'b>) {
         let carrier = Carrier {
             link: &mut self.link,
             reduction_ps_per_byte: self.reduction_ps_per_byte,
             steps: &mut self.steps,
-            shared,
+            context,
         };
         (&mut self.ranks[rank.index()], carrier)
     }
@@ -228,12 +238,12 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Where the trace has the operation of a request of `rank`.
+    /// The place in the trace of the operation of a request of `rank`.
     pub(super) fn place_of(&self, rank: RankId, request: RequestId) -> Option<Place> {
         self.program.place_of(rank, request)
     }
 
-    /// How messages about `rank` call a communicator of it.
+    /// The name of a communicator of `rank` in messages.
     pub(super) fn communicator(&self, rank: RankId, comm: CommId) -> String {
         self.program.communicator(rank, comm)
     }

@@ -21,20 +21,17 @@ impl Player<'_> {
         let (end_ps, compute_ps) = self.last();
         let count = self.repetitions_ps.len() as u128;
         let complete = self.ended() || (self.endless() && count > 0);
-        let (execution_ps, compute_ps) = match complete {
-            true => {
-                let sum: u128 = self.repetitions_ps.iter().map(|&ps| u128::from(ps)).sum();
-                let compute_ps = self.repetitions_compute_ps / count.max(1);
-                // Means of 64-bit numbers.
-                ((sum / count.max(1)) as u64, compute_ps as u64)
-            }
-            false => {
-                let before = self
-                    .repetitions_compute_ps
-                    .saturating_add(compute_ps.into());
-                let compute_ps = u64::try_from(before).unwrap_or(u64::MAX);
-                (end_ps.saturating_sub(self.start_ps), compute_ps)
-            }
+        let (execution_ps, compute_ps) = if complete {
+            let sum: u128 = self.repetitions_ps.iter().map(|&ps| u128::from(ps)).sum();
+            let compute_ps = self.repetitions_compute_ps / count.max(1);
+            // Means of 64-bit numbers.
+            ((sum / count.max(1)) as u64, compute_ps as u64)
+        } else {
+            let before = self
+                .repetitions_compute_ps
+                .saturating_add(compute_ps.into());
+            let compute_ps = u64::try_from(before).unwrap_or(u64::MAX);
+            (end_ps.saturating_sub(self.start_ps), compute_ps)
         };
         JobOutcome {
             name: self.name.clone(),

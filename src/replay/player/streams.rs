@@ -1,7 +1,7 @@
 //! The streams of a job: how they take operations, wait for events and carry them out.
 
 use super::Player;
-use crate::link::{Shared, TOO_LATE};
+use crate::link::{ReplayContext, TOO_LATE};
 use crate::members::{Arrival, Entry, Key, Member};
 use crate::messages::{InFlight, Purpose, RankPair, Release};
 use crate::mpi::{Call, Owner};
@@ -11,19 +11,18 @@ use crate::rank::State;
 use anyhow::Context;
 
 impl Player<'_> {
-    /// Lets a stream of `rank` go on at `ps`.
+    /// Resumes a stream of `rank`.
     pub(crate) fn resume(
         &mut self,
         rank: RankId,
         stream: StreamId,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         let r = rank.index();
         loop {
             let blocked = match self.ranks[r].stream(stream).state {
-                State::Computing => self.act(rank, stream, ps, shared)?,
-                State::Looking => self.look(rank, stream, ps, shared)?,
+                State::Computing => self.act(rank, stream, context)?,
+                State::Retrying => self.retry_wait(rank, stream, context)?,
                 State::Between => false,
                 State::Waiting | State::Blocked | State::InWait | State::Paused | State::Ended => {
                     true
@@ -34,18 +33,18 @@ impl Player<'_> {
             }
             let next = self.program.next(rank, stream);
             let next = next.with_context(|| format!("job '{}', rank {rank}", self.name))?;
-            self.ranks[r].touch(ps);
-            self.wake_paused(rank, ps, shared);
+            self.ranks[r].touch(context.ps);
+            self.wake_paused(rank, context);
             let state = self.ranks[r].stream_mut(stream);
             let Some(mut op) = next else {
                 if self.program.pauses(rank, stream) {
                     state.state = State::Paused;
-                    shared.observe(ps, self.seen(rank, stream), || Doing::Waiting);
+                    context.observe(self.seen(rank, stream), || Doing::Waiting);
                     return Ok(());
                 }
                 state.state = State::Ended;
                 self.unended -= 1;
-                shared.observe(ps, self.seen(rank, stream), || Doing::Ended);
+                context.observe(self.seen(rank, stream), || Doing::Ended);
                 return Ok(());
             };
             state.records += 1;
@@ -54,7 +53,7 @@ impl Player<'_> {
             };
             op.compute_ps = whole;
             if !self.ranks[r].awaits(stream, op, &mut self.arrived) {
-                shared.observe(ps, self.seen(rank, stream), || {
+                context.observe(self.seen(rank, stream), || {
                     let rank = &self.ranks[r];
                     let op = rank.stream(stream).op.as_ref();
                     let events = op.map_or(&[][..], |op| op.after.events());
@@ -62,20 +61,20 @@ impl Player<'_> {
                 });
                 return Ok(());
             }
-            if self.compute(rank, stream, ps, shared)? > ps {
+            if self.compute(rank, stream, context)? > context.ps {
                 return Ok(());
             }
         }
     }
 
-    /// Lets the streams of `rank` go on at `ps` that paused and have something to do again.
-    pub(super) fn wake_paused(&mut self, rank: RankId, ps: u64, shared: &mut Shared<'_>) {
+    /// Resumes the streams of `rank` that paused and for which the program has an operation again.
+    pub(super) fn wake_paused(&mut self, rank: RankId, context: &mut ReplayContext<'_>) {
         while let Some(stream) = self.program.woken(rank) {
             let woken = self.ranks[rank.index()].stream_mut(stream);
             if woken.state == State::Paused {
                 woken.state = State::Between;
                 let record = woken.records;
-                shared.stream(ps, self.act_of(rank, stream, record), stream);
+                self.schedule(context.ps, (rank, stream), record, context);
             }
         }
     }
@@ -86,19 +85,20 @@ impl Player<'_> {
         &mut self,
         rank: RankId,
         stream: StreamId,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<u64> {
         let state = self.ranks[rank.index()].stream_mut(stream);
-        let Some(op) = &state.op else { return Ok(ps) };
+        let Some(op) = &state.op else {
+            return Ok(context.ps);
+        };
         state.state = State::Computing;
         let (place, record) = (op.place, state.records - 1);
-        let Some(start) = ps.checked_add(op.compute_ps) else {
+        let Some(start) = context.ps.checked_add(op.compute_ps) else {
             return Err(self.error(rank, place, TOO_LATE));
         };
-        if start > ps {
-            shared.observe(ps, self.seen(rank, stream), || Doing::Computing);
-            shared.stream(start, self.act_of(rank, stream, record), stream);
+        if start > context.ps {
+            context.observe(self.seen(rank, stream), || Doing::Computing);
+            self.schedule(start, (rank, stream), record, context);
         }
         Ok(start)
     }
@@ -108,27 +108,25 @@ impl Player<'_> {
         &mut self,
         rank: RankId,
         stream: StreamId,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
-        if self.compute(rank, stream, ps, shared)? == ps {
+        if self.compute(rank, stream, context)? == context.ps {
             let record = self.ranks[rank.index()].stream(stream).records - 1;
-            shared.stream(ps, self.act_of(rank, stream, record), stream);
+            self.schedule(context.ps, (rank, stream), record, context);
         }
         Ok(())
     }
 
-    /// Carries out the operation of a stream at `ps`; true if the stream has to wait
+    /// Carries out the operation of a stream. Returns whether the stream must wait
     /// until it is done.
     fn act(
         &mut self,
         rank: RankId,
         stream: StreamId,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<bool> {
         let r = rank.index();
-        self.ranks[r].touch(ps);
+        self.ranks[r].touch(context.ps);
         let state = self.ranks[r].stream_mut(stream);
         state.state = State::Between;
         let Some(op) = state.op.take() else {
@@ -138,43 +136,40 @@ impl Player<'_> {
         self.operations += 1;
         if let Some(label) = op.label {
             self.ranks[r].started(label);
-            self.happens(rank, Event::Started(label), ps, shared)?;
+            self.happens(rank, Event::Started(label), context)?;
         }
         let state = match &op.action {
             Action::Marker => State::Between,
             Action::Send { .. } => self
-                .send(rank, &op, ps, shared)
+                .send(rank, &op, context)
                 .map_err(|problem| self.error(rank, op.place, &problem))?,
             Action::Collective(collective, position) => {
-                self.enter(rank, stream, ps, (collective, *position), &op, shared)?;
+                self.enter(rank, stream, (collective, *position), &op, context)?;
                 State::Between
             }
-            Action::Mpi(call) => self.call(rank, stream, ps, call, op.place, shared)?,
+            Action::Mpi(call) => self.call(rank, stream, call, op.place, context)?,
         };
         if state == State::Between {
-            self.done(rank, op.label, ps, shared)?;
+            self.done(rank, op.label, context)?;
             return Ok(false);
         }
-        shared.observe(ps, self.seen(rank, stream), || {
-            Doing::blocked_by(&op.action)
-        });
+        context.observe(self.seen(rank, stream), || Doing::blocked_by(&op.action));
         let stream = self.ranks[r].stream_mut(stream);
         stream.state = state;
         stream.op = Some(op);
         Ok(true)
     }
 
-    /// An operation of `rank` is done at `ps`.
+    /// Handles an operation of `rank` that is done.
     pub(super) fn done(
         &mut self,
         rank: RankId,
         label: Option<Label>,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         let Some(label) = label else { return Ok(()) };
         self.ranks[rank.index()].done(label);
-        self.happens(rank, Event::Done(label), ps, shared)?;
+        self.happens(rank, Event::Done(label), context)?;
         Ok(())
     }
 
@@ -183,8 +178,7 @@ impl Player<'_> {
         &mut self,
         from: RankId,
         op: &Op,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> Result<State, String> {
         let Action::Send {
             id,
@@ -198,7 +192,7 @@ impl Player<'_> {
         self.check_receiver(to, || format!("message {id}"))?;
         let purpose = Purpose::PointToPoint { id, awaited };
         let (ranks, release) = (RankPair { from, to }, self.link.release(bytes));
-        self.link.post(ps, ranks, bytes, purpose, release, shared)?;
+        self.link.post(ranks, bytes, purpose, release, context)?;
         self.in_flight += 1;
         self.count(bytes);
         Ok(match release {
@@ -214,12 +208,13 @@ impl Player<'_> {
         message: impl FnOnce() -> String,
     ) -> Result<(), String> {
         let last = self.ranks.len() - 1;
-        match to.index() <= last {
-            true => Ok(()),
-            false => Err(format!(
+        if to.index() <= last {
+            Ok(())
+        } else {
+            Err(format!(
                 "{} goes to rank {to}, but the trace has ranks 0 to {last}",
                 message()
-            )),
+            ))
         }
     }
 
@@ -233,10 +228,9 @@ impl Player<'_> {
         &mut self,
         rank: RankId,
         stream: StreamId,
-        ps: u64,
         (collective, me): (&Collective, u32),
         op: &Op,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         let key = Key::Id(collective.id);
         if collective.members.get(me as usize) != Some(&rank) {
@@ -257,53 +251,50 @@ impl Player<'_> {
         };
         let entered = self.ranks[rank.index()].members.enter(entry);
         let number = entered.map_err(|problem| self.error(rank, op.place, &problem))?;
-        self.proceed(rank, number, ps, shared)
+        self.proceed(rank, number, context)
     }
 
-    /// Lets `rank` go on with the collective of this number at `ps`.
+    /// Proceeds with the collective of this number of `rank`.
     pub(crate) fn proceed(
         &mut self,
         rank: RankId,
         number: u32,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
-        let (state, mut carrier) = self.carrier(rank, shared);
-        let completed = state.members.proceed(number, ps, &mut carrier);
+        let (state, mut carrier) = self.carrier(rank, context);
+        let completed = state.members.proceed(number, &mut carrier);
         match completed.map_err(|(place, problem)| self.error(rank, place, &problem))? {
-            Some(member) => self.completed(rank, &member, ps, shared),
+            Some(member) => self.completed(rank, &member, context),
             None => Ok(()),
         }
     }
 
-    /// `rank` has completed its part of a collective.
+    /// Handles the completion of the part of `rank` in a collective.
     fn completed(
         &mut self,
         rank: RankId,
         member: &Member,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         self.plans.completed(member.key);
-        self.ranks[rank.index()].touch(ps);
+        self.ranks[rank.index()].touch(context.ps);
         match (member.owner, member.key) {
-            (Some(owner), _) => self.complete(rank, owner, ps, shared)?,
+            (Some(owner), _) => self.complete(rank, owner, context)?,
             (None, Key::Id(id)) => {
-                self.happens(rank, Event::Completed(id), ps, shared)?;
+                self.happens(rank, Event::Completed(id), context)?;
             }
             (None, Key::Call { .. }) => {}
         }
         Ok(())
     }
 
-    /// Tells the streams of `rank` that `event` happened at `ps`; those go on that waited for
-    /// nothing else. True if one waited for it.
+    /// Tells the streams of `rank` that `event` happened. A stream that waited for nothing else resumes.
+    /// Returns whether one waited for it.
     fn happens(
         &mut self,
         rank: RankId,
         event: Event,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<bool> {
         let streams = self.ranks[rank.index()].streams().len() as u32;
         let mut awaited = false;
@@ -311,50 +302,48 @@ impl Player<'_> {
             let told = self.ranks[rank.index()].tell(stream, event);
             awaited |= told.is_some();
             if told == Some(true) {
-                self.wake(rank, stream, ps, shared)?;
+                self.wake(rank, stream, context)?;
             }
         }
         Ok(awaited)
     }
 
-    /// A message of this job arrived at `ps`.
+    /// Handles a message of this job that arrived.
     pub(crate) fn delivered(
         &mut self,
         message: &InFlight,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         let to = message.ranks.to;
         match message.purpose {
             Purpose::PointToPoint { id, awaited } => {
                 self.in_flight -= 1;
-                self.ranks[to.index()].touch(ps);
-                if !self.happens(to, Event::Received(id), ps, shared)? && awaited {
+                self.ranks[to.index()].touch(context.ps);
+                if !self.happens(to, Event::Received(id), context)? && awaited {
                     self.arrived.insert(id);
                 }
             }
             Purpose::Collective { key, from, tag } => {
                 let arrival = Arrival { key, from, tag };
                 let members = &mut self.ranks[to.index()].members;
-                members.arrived(arrival, ps, self.link.job, shared);
+                members.arrived(arrival, self.link.job, context);
             }
             Purpose::Mpi(packet) => {
                 self.in_flight -= 1;
-                self.packet_arrived(message.ranks, packet, ps, shared)?;
+                self.packet_arrived(message.ranks, packet, context)?;
             }
         }
         if message.release == Release::Delivered {
-            self.released(message, ps, shared)?;
+            self.released(message, context)?;
         }
         Ok(())
     }
 
-    /// A send of this job is complete at `ps`.
+    /// Handles a send of this job that is complete.
     pub(crate) fn released(
         &mut self,
         message: &InFlight,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         let from = message.ranks.from;
         match message.purpose {
@@ -366,35 +355,34 @@ impl Player<'_> {
                 let sender = sender.map(|(stream, _)| stream);
                 drop(blocked);
                 if let Some(stream) = sender {
-                    self.complete(from, Owner::Stream(stream), ps, shared)?;
+                    self.complete(from, Owner::Stream(stream), context)?;
                 }
             }
             Purpose::Collective { key, .. } => {
                 let members = &mut self.ranks[from.index()].members;
-                members.released(key, ps, self.link.job, shared);
+                members.released(key, self.link.job, context);
             }
-            Purpose::Mpi(packet) => self.packet_injected(from, packet, ps, shared)?,
+            Purpose::Mpi(packet) => self.packet_injected(from, packet, context)?,
         }
         Ok(())
     }
 
-    /// The operation that blocks a stream, or that a request stands for, is complete at `ps`.
+    /// Completes the operation that blocks a stream, or that a request stands for.
     pub(super) fn complete(
         &mut self,
         rank: RankId,
         owner: Owner,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         let stream = match owner {
             Owner::Stream(stream) => stream,
             Owner::Request(request) => {
-                return self.complete_request(rank, request, ps, shared);
+                return self.complete_request(rank, request, context);
             }
-            Owner::Nobody => return Ok(()),
+            Owner::None => return Ok(()),
         };
         let state = &mut self.ranks[rank.index()];
-        state.touch(ps);
+        state.touch(context.ps);
         let blocked = state.stream_mut(stream);
         blocked.state = State::Between;
         let op = blocked.op.take();
@@ -403,7 +391,7 @@ impl Player<'_> {
         if receives {
             self.received(rank, stream, 1);
         }
-        shared.stream(ps, self.act_of(rank, stream, record), stream);
-        self.done(rank, label, ps, shared)
+        self.schedule(context.ps, (rank, stream), record, context);
+        self.done(rank, label, context)
     }
 }

@@ -1,31 +1,32 @@
-//! What streams wait for: requests, and messages that a probe looks for.
+//! The waits of streams: for requests, and for messages that a probe looks for.
 
 use super::Player;
 use super::calls::Calling;
-use crate::link::Shared;
-use crate::mpi::{Call, Look, Pattern, RequestId};
+use crate::link::ReplayContext;
+use crate::mpi::{Call, Pattern, RequestId, WaitOutcome};
 use crate::program::{Action, Op, RankId, StreamId};
 use crate::rank::State;
 use anyhow::Context;
 
 impl Player<'_> {
-    /// A stream is busy for a while, because a call of it received messages.
+    /// Adds the overhead of the messages that a call of a stream received.
     pub(super) fn received(&mut self, rank: RankId, stream: StreamId, messages: u64) {
         let busy_ps = self.protocol.receive_overhead_ps.saturating_mul(messages);
         let stream = self.ranks[rank.index()].stream_mut(stream);
         stream.busy_ps = stream.busy_ps.saturating_add(busy_ps);
     }
 
-    /// How long a stream computes before an operation, with what MPI does before a send and after messages that came; `None`
-    /// beyond 64 bits.
+    /// Returns how long a stream computes before an operation, including the overheads of a send and of received messages;
+    /// `None` beyond 64 bits.
     pub(super) fn computes_ps(&mut self, rank: RankId, stream: StreamId, op: &Op) -> Option<u64> {
         let sends = match &op.action {
             Action::Mpi(call) => matches!(**call, Call::Send { .. }),
             _ => false,
         };
-        let overhead_ps = match sends {
-            true => self.protocol.send_overhead_ps,
-            false => 0,
+        let overhead_ps = if sends {
+            self.protocol.send_overhead_ps
+        } else {
+            0
         };
         let state = self.ranks[rank.index()].stream_mut(stream);
         let busy_ps = std::mem::take(&mut state.busy_ps);
@@ -33,7 +34,7 @@ impl Player<'_> {
         scaled.checked_add(overhead_ps)?.checked_add(busy_ps)
     }
 
-    /// Looks for an unexpected message; what a stream does that makes a probe.
+    /// Looks for an unexpected message. Returns the state of the stream that makes the probe.
     pub(super) fn probe(&mut self, calling: Calling, pattern: Pattern) -> State {
         let endpoint = self.ranks[calling.rank.index()].endpoint();
         if endpoint.queues.has(&pattern) {
@@ -43,13 +44,12 @@ impl Player<'_> {
         State::Blocked
     }
 
-    /// Looks again at the requests of a wait, at `ps`. True if the stream goes on waiting.
-    pub(super) fn look(
+    /// Tries the wait of a stream again. Returns whether the stream still waits.
+    pub(super) fn retry_wait(
         &mut self,
         rank: RankId,
         stream: StreamId,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<bool> {
         let state = &mut self.ranks[rank.index()];
         state.stream_mut(stream).state = State::InWait;
@@ -62,48 +62,46 @@ impl Player<'_> {
             Action::Marker | Action::Send { .. } | Action::Collective(..) => None,
         };
         if let Some((requests, until)) = op.as_ref().and_then(wait) {
-            match state.endpoint().look(&requests, until) {
-                Look::Waits => {
+            match state.endpoint().try_wait(&requests, until) {
+                WaitOutcome::Pending => {
                     state.stream_mut(stream).op = op;
                     return Ok(true);
                 }
-                Look::Returns(received) => self.received(rank, stream, received),
+                WaitOutcome::Complete(received) => self.received(rank, stream, received),
             }
         }
         let state = &mut self.ranks[rank.index()];
         state.stream_mut(stream).state = State::Between;
-        self.done(rank, op.and_then(|op| op.label), ps, shared)?;
+        self.done(rank, op.and_then(|op| op.label), context)?;
         Ok(false)
     }
 
-    /// A request completed at `ps`: streams that wait for it look again, or the program hears of it.
+    /// Completes a request: tries the waits for it again, or tells the program if it follows requests.
     pub(super) fn complete_request(
         &mut self,
         rank: RankId,
         request: RequestId,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
         let state = &mut self.ranks[rank.index()];
-        state.touch(ps);
+        state.touch(context.ps);
         if self.follows_requests {
             let completed = self.program.completed(rank, request);
             completed.with_context(|| format!("job '{}', rank {rank}", self.name))?;
-            self.wake_paused(rank, ps, shared);
+            self.wake_paused(rank, context);
             return Ok(());
         }
         state.endpoint().complete(request);
-        self.look_again(rank, request, ps, shared);
+        self.retry_waits(rank, request, context);
         Ok(())
     }
 
-    /// The waits of `rank` for `request`, which is complete or no longer active, look at `ps` whether they are over.
-    pub(super) fn look_again(
+    /// Schedules that the waits of `rank` for `request`, which is complete or no longer active, are tried again.
+    pub(super) fn retry_waits(
         &mut self,
         rank: RankId,
         request: RequestId,
-        ps: u64,
-        shared: &mut Shared<'_>,
+        context: &mut ReplayContext<'_>,
     ) {
         let streams = self.ranks[rank.index()].streams().len() as u32;
         for stream in StreamId::all(streams) {
@@ -111,9 +109,9 @@ impl Player<'_> {
             let waits = waiting.state == State::InWait
                 && waiting.op.as_ref().is_some_and(|op| names(op, request));
             if waits {
-                waiting.state = State::Looking;
+                waiting.state = State::Retrying;
                 let record = waiting.records - 1;
-                shared.stream(ps, self.act_of(rank, stream, record), stream);
+                self.schedule(context.ps, (rank, stream), record, context);
             }
         }
     }

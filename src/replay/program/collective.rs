@@ -37,9 +37,9 @@ pub enum Contribution {
     },
     /// An all-to-all of which every member knows only its own messages.
     Alltoallv {
-        /// What this member sends to each member.
+        /// The bytes that this member sends to each member.
         send: Box<[u64]>,
-        /// What this member receives from each member.
+        /// The bytes that this member receives from each member.
         receive: Box<[u64]>,
     },
 }

@@ -28,11 +28,11 @@ pub struct Op {
     pub after: After,
     /// Local computation in picoseconds.
     pub compute_ps: u64,
-    /// What happens then.
+    /// The action of the operation.
     pub action: Action,
     /// Name under which other operations of the rank may wait for this one.
     pub label: Option<Label>,
-    /// Where the trace has it, for messages to the user.
+    /// Its place in the trace, for messages to the user.
     pub place: Place,
 }
 
@@ -149,7 +149,7 @@ pub enum Event {
     Done(Label),
 }
 
-/// What an operation does.
+/// The action of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Nothing: computation alone, the entry of a receive, a wait or the end.
@@ -189,27 +189,27 @@ pub trait Program {
     /// before it is found.
     fn next(&mut self, rank: RankId, stream: StreamId) -> anyhow::Result<Option<Op>>;
 
-    /// How messages about `rank` call a communicator of it.
+    /// The name of a communicator of `rank` in messages.
     fn communicator(&self, rank: RankId, comm: CommId) -> String {
         let _ = rank;
         format!("communicator {comm}")
     }
 
-    /// True if a stream of `rank` for which [`next`](Self::next) has nothing now is not over: it goes on when
-    /// it is [woken](Self::woken).
+    /// Whether a stream of `rank` for which [`next`](Self::next) has nothing now pauses, rather than being over. It
+    /// resumes when it is [woken](Self::woken).
     fn pauses(&self, rank: RankId, stream: StreamId) -> bool {
         let _ = (rank, stream);
         false
     }
 
-    /// True if the program follows its requests itself: it hears of each that is [complete](Self::completed), no call
+    /// Whether the program follows its requests itself: it is told of each [complete](Self::completed) one, no call
     /// waits for or frees any, and none is used twice.
     fn follows_requests(&self) -> bool {
         false
     }
 
-    /// The operation of this request of `rank` is complete. Only programs that [follow](Self::follows_requests) their
-    /// requests hear of it.
+    /// Tells the program that the operation of this request of `rank` is complete. Called only for programs that
+    /// [follow](Self::follows_requests) their requests.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -218,14 +218,14 @@ pub trait Program {
         Ok(())
     }
 
-    /// Where the trace has the operation of this request of `rank`, if the program [follows](Self::follows_requests) its
-    /// requests and knows.
+    /// The place in the trace of the operation of this request of `rank`, if the program
+    /// [follows](Self::follows_requests) its requests and knows.
     fn place_of(&self, rank: RankId, request: RequestId) -> Option<Place> {
         let _ = (rank, request);
         None
     }
 
-    /// A stream of `rank` that [paused](Self::pauses) and goes on, each once: to be asked after `next` and
+    /// Returns the next [paused](Self::pauses) stream of `rank` to resume, each once. Call it after `next` and
     /// [`completed`](Self::completed).
     fn woken(&mut self, rank: RankId) -> Option<StreamId> {
         let _ = rank;

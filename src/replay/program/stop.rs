@@ -1,11 +1,11 @@
-//! How a program that works for long sees that the user stops the run.
+//! Lets a program that works for long notice that the user stops the run.
 
 use std::fmt;
 
-/// Calls between two looks at whether the user stops the run: some milliseconds of work.
+/// Calls between two checks whether the user stops the run: some milliseconds of work.
 const EVERY: u32 = 1 << 14;
 
-/// Looks now and then whether the user stops the run.
+/// Checks now and then whether the user stops the run.
 #[derive(Clone)]
 pub struct StopCheck<'a> {
     stopped: &'a (dyn Fn() -> bool + Sync),
@@ -33,7 +33,7 @@ impl<'a> StopCheck<'a> {
         Self::new(&|| false)
     }
 
-    /// To be called for every piece of work. Few calls really look.
+    /// Checks whether the user stops the run. Call this for every piece of work; only few calls really ask.
     ///
     /// # Errors
     /// If the user stops the run.
@@ -49,9 +49,10 @@ impl<'a> StopCheck<'a> {
     #[cold]
     fn look(&mut self) -> Result<(), Stopped> {
         self.until_look = EVERY;
-        match (self.stopped)() {
-            true => Err(Stopped),
-            false => Ok(()),
+        if (self.stopped)() {
+            Err(Stopped)
+        } else {
+            Ok(())
         }
     }
 }

@@ -39,7 +39,7 @@ fn a_binomial_bcast_reaches_each_at_its_depth() {
 
 #[test]
 fn a_collective_is_done_at_its_start_but_complete_later() {
-    // The rank goes on computing while the barrier is in progress.
+    // The rank continues to compute while the barrier is in progress.
     let barrier = || collective(0, &[0, 1], CollectiveKind::Barrier);
     let (end, _) = run(|| {
         let barrier = barrier();

@@ -18,8 +18,8 @@ fn beside_background(jobs: Vec<JobSpec<'static>>, gap_skip: Option<u64>) -> Repl
     .unwrap()
 }
 
-/// Plays jobs with gaps skipped but for `gap_skip` ticks, and asserts that their outcomes are those of
-/// the whole run. Returns what was skipped, and the ticks of the fabric in which jobs sent.
+/// Plays jobs with gaps skipped except for `gap_skip` ticks, and asserts that their outcomes equal the outcomes
+/// of the whole run. Returns the skipped gaps, and the ticks of the fabric in which jobs sent.
 fn skipping(
     jobs: impl Fn() -> Vec<JobSpec<'static>>,
     gap_skip: u64,

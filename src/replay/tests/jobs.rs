@@ -90,7 +90,7 @@ fn background_alone_ends_at_once_or_when_told() {
     let mut replay = with_background(vec![], None);
     assert!(replay.finished());
     assert_eq!(replay.next_tick(), None);
-    // Up to and including the tick; then it goes on as if it had not stopped.
+    // Up to and including the tick; then it continues as if it had not stopped.
     let mut replay = with_background(vec![], Some(999));
     let mut log = play(&mut replay, false);
     assert!(replay.finished());

@@ -154,7 +154,7 @@ fn jobs_that_cannot_repeat_are_refused() {
     };
     let (outcome, _) = outcomes(|| vec![thrice()]);
     assert_eq!(outcome[0].repetitions_ps, [0, 0, 0]);
-    // Nothing to do, for ever.
+    // Nothing to do, endlessly.
     let mut replay = replay(vec![job(ping(0, 0)), endless()]);
     play(&mut replay, false);
     let error = replay.error().unwrap().to_string();
@@ -185,7 +185,7 @@ fn a_stall_beside_what_goes_on_for_ever_is_found() {
     let log = play(&mut replay, false);
     assert!(!replay.finished() && replay.error().is_none());
     assert_eq!(replay.next_tick(), None);
-    // The job that can go on completes.
+    // The job that can continue completes.
     assert!(log.iter().all(|&(tick, _)| tick <= 160));
     assert!(replay.outcomes()[2].complete);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What an operation waits for and when it is done.
+//! The waits of operations, and when they are done.
 
 use super::harness::*;
 use crate::program::{Action, After, Event, Label, Op, RankId};

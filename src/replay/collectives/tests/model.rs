@@ -14,10 +14,10 @@ enum Move {
     Recv(u32, u32, Part, Use),
 }
 
-/// What the receiver does with arriving data.
+/// The use that the receiver makes of arriving data.
 #[derive(Debug, Clone, Copy)]
 enum Use {
-    /// Keeps it as it is.
+    /// Keeps it unchanged.
     Keep,
     /// Combines this many bytes with its own.
     Combine(u64),

@@ -1,21 +1,21 @@
-//! What the ranks of a trace wait for that does not end.
+//! The ranks of a trace that wait without end, and what they wait for.
 
 use super::super::expand::FIRST_TAG;
 use super::super::graph::Task;
-use super::Machine;
+use super::IdealRun;
 use crate::program::{Place, RankId};
 
-/// A rank that waits for ever.
+/// A rank that waits without end.
 #[derive(Debug)]
 pub(in crate::convert) struct Stalled {
     pub rank: RankId,
-    /// Where the trace has the operation that can't start or end.
+    /// The place in the trace of the operation that can't start or end.
     pub place: Option<Place>,
-    /// For what it waits.
+    /// The event that it waits for.
     pub awaited: String,
 }
 
-impl Machine<'_> {
+impl IdealRun<'_> {
     /// The ranks with operations that can't start or end, ascending.
     pub(super) fn stalled(&self) -> Vec<Stalled> {
         let ranks = (0..).zip(&self.ranks).filter(|(_, rank)| rank.open > 0);
@@ -54,7 +54,7 @@ impl Machine<'_> {
         Some((node, awaited))
     }
 
-    /// The collective that it entered first of those that do not end, and who is missing in it.
+    /// The first collective that it entered of the ones that do not end, and the number of missing members.
     fn collective(&self, rank: u32) -> Option<(u32, String)> {
         let waits = self.entered.values().flat_map(|entered| {
             let of_rank = entered.waiting.iter().filter(move |(of, _)| *of == rank);
