@@ -8,7 +8,7 @@
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
-/// What a stream is used for. The numbers are part of the results: never reuse one.
+/// The purpose of a stream. The numbers are part of the results: never reuse one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -29,11 +29,11 @@ pub enum Purpose {
     StaticPattern = 7,
     /// Cables and switches that fail; components: 0, 0.
     Failures = 8,
-    /// How long a rank of a generated trace computes; component: rank.
+    /// Computation times of a rank of a generated trace; component: rank.
     Imbalance = 10,
     /// Destinations of a rank of a generated trace; component: rank.
     Peers = 11,
-    /// How much longer or shorter computations are; components: job, rank and stream.
+    /// Noise in computation times; components: job, rank and stream.
     Noise = 12,
 }
 

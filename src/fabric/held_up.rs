@@ -1,4 +1,4 @@
-//! Who holds up whom: the waits of a run, attributed to the links that cause them.
+//! Attributes the waits of a run to the links that cause them.
 //!
 //! A packet waits for a link that is busy, or for one that lacks credits because the buffer at its
 //! far end is full. A link passes on its waits, and those that were passed on to it, in two cases:
@@ -8,7 +8,7 @@
 //! - It had credits, but the next link is as busy. Were it faster, its packets would wait there. Each
 //!   link behind it that was in use as long gets the part of the rest that it carries on of its flits.
 //!
-//! What is left, it keeps: it is the root of a congestion tree.
+//! It keeps the rest: it is the root of a congestion tree.
 
 use super::ids::SwitchPort;
 use super::spec::FabricSpec;
@@ -106,15 +106,17 @@ fn passed(spec: &FabricSpec, stats: &FabricStats) -> Vec<Vec<(usize, f64)>> {
         };
         let (flits, waits) = (sum(|turn| turn.flits), sum(|turn| turn.wait_ticks));
         let waited = turns.iter().any(|(_, turn)| turn.wait_ticks > 0);
-        let for_credits = match waited {
-            true => part_for_credits(spec, link),
-            false => 0.0,
+        let for_credits = if waited {
+            part_for_credits(spec, link)
+        } else {
+            0.0
         };
         let part = |&(to, turn): &(usize, &TurnStats)| {
             let is_as_busy = busy[to] >= AS_BUSY * busy[at];
-            let carried_on = match is_as_busy {
-                true => turn.flits as f64 / flits,
-                false => 0.0,
+            let carried_on = if is_as_busy {
+                turn.flits as f64 / flits
+            } else {
+                0.0
             };
             let part = for_credits * turn.wait_ticks as f64 / waits;
             (to, part + (1.0 - for_credits) * carried_on)

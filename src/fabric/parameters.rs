@@ -36,7 +36,7 @@ pub struct Parameters {
     pub stages: Stages,
     /// Sizes of the buffers that every kind of fabric has.
     pub buffers: BufferBytes,
-    /// What belongs to the kind of switch.
+    /// The parameters of the kind of switch.
     pub switch: SwitchParameters,
 }
 
@@ -163,7 +163,7 @@ pub(super) fn small(value: u64, key: &'static str) -> Result<u32, SpecError> {
     u32::try_from(value).or_else(|_| error(key, "is larger than 4 GiB".into()))
 }
 
-/// What sizes of buffers and quotas are computed from.
+/// The quantities from which sizes of buffers and quotas are computed.
 pub(super) struct Sizes {
     pub units: Units,
     /// Credits of the largest data packet of all.

@@ -13,7 +13,7 @@ pub(super) fn prefetch<T>(items: &[T], index: usize) {
     prefetch_line(items.as_ptr().wrapping_add(index).cast());
 }
 
-/// The same for all cache lines of `items[index]`, if it begins at one.
+/// Prefetches all cache lines of `items[index]`, if it begins at one.
 #[inline(always)]
 pub(super) fn prefetch_all<T>(items: &[T], index: usize) {
     for offset in (0..size_of::<T>()).step_by(64) {
@@ -21,7 +21,7 @@ pub(super) fn prefetch_all<T>(items: &[T], index: usize) {
     }
 }
 
-/// The same for the cache line with byte `offset` of `items[index]`.
+/// Prefetches the cache line with byte `offset` of `items[index]`.
 #[inline(always)]
 pub(super) fn prefetch_at<T>(items: &[T], index: usize, offset: usize) {
     let item = items.as_ptr().wrapping_add(index).cast::<u8>();

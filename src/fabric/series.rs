@@ -5,8 +5,8 @@ use super::ids::{NicId, PortId, SwitchId};
 use super::spec::Tick;
 use super::stats::{LinkStateTicks, LinkStats};
 
-/// What is seen at the end of a tick, or has happened since the sample before. Every list
-/// is sorted by what names its rows, and leaves out rows that say nothing.
+/// The observables at the end of a tick, and the counts since the sample before. Every list
+/// is sorted by the names of its rows and omits rows of zeros.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sample {
     /// The tick at whose end it was taken: k · interval − 1, k ≥ 1.
@@ -21,7 +21,7 @@ pub struct Sample {
     pub power: Option<PowerSample>,
 }
 
-/// How long links were in each power state since the sample before, summed over them.
+/// The ticks that links spent in each power state since the sample before, summed over the links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PowerSample {
     /// Links between switches.
@@ -58,7 +58,7 @@ pub struct PortVlSample {
     pub marked: u64,
 }
 
-/// How a source controls a flow, or a service level of a NIC.
+/// The control of a flow, or of a service level of a NIC, at its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceSample {
     /// Sending NIC.

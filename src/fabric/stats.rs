@@ -40,7 +40,7 @@ pub struct FabricStats {
     /// The turns that packets passed, by switch, in-port and out-port. Not in a record.
     #[serde(skip)]
     pub turns: Vec<TurnStats>,
-    /// What congestion control did; `None` without it.
+    /// The counts of congestion control; `None` without it.
     pub congestion: Option<CongestionStats>,
 }
 
@@ -62,7 +62,7 @@ pub struct CongestionStats {
     pub packets: u64,
     /// Highest control level a data packet was sent with.
     pub level_max: u16,
-    /// What only sources with a congestion control table count; `None` with any other control.
+    /// The counts of congestion control tables; `None` with any other source control.
     pub cct: Option<CctStats>,
 }
 
@@ -374,7 +374,7 @@ pub struct LinkStats {
     pub waited_ticks: u64,
     /// Ticks, summed over packets, that packets anywhere waited because of this link.
     pub held_up_ticks: u64,
-    /// How long it was in each power state; `None` if it is always up.
+    /// The ticks that it spent in each power state; `None` if it is always up.
     pub states: Option<LinkStateTicks>,
 }
 
@@ -387,8 +387,8 @@ impl LinkStats {
     }
 }
 
-/// How long a link was in each power state (`docs/link-power.md`). The ticks add up to all that
-/// were counted.
+/// The ticks that a link spent in each power state (`docs/link-power.md`). They add up to all counted
+/// ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkStateTicks {
     /// Ticks with all lanes.
@@ -399,7 +399,7 @@ pub struct LinkStateTicks {
     pub waking: Tick,
     /// Ticks of going down.
     pub sleeping: Tick,
-    /// How often it began to go up.
+    /// The number of times that it began to go up.
     pub wakes: u64,
     /// Bytes of the packets that went on the low lanes.
     pub low_bytes: u64,
@@ -416,7 +416,7 @@ impl AddAssign for LinkStateTicks {
     }
 }
 
-/// What came in by one port of a switch to leave by another.
+/// The packets that came in by one port of a switch and left by another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TurnStats {
@@ -424,7 +424,7 @@ pub struct TurnStats {
     pub input: SwitchPort,
     /// The port by which they left.
     pub out_port: PortId,
-    /// Flits of the packets granted their way.
+    /// Flits of the packets granted the crossbar.
     pub flits: u64,
     /// Ticks from when they could be granted their way to when they were, summed over the packets
     /// granted. In a FIFO only its head can be granted.

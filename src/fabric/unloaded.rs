@@ -1,7 +1,7 @@
 //! A fabric without load: every message is alone in it.
 //!
-//! What a message takes here is latency and serialisation; what it takes longer among others is
-//! contention. The engine itself says how long a lone message takes, once for each size and kind of
+//! The time of a message here is latency and serialisation; the time that it takes longer among others is
+//! contention. The engine itself simulates a lone message, once for each size and kind of
 //! path: equal links, VLs and zero-load latencies. On two paths of one kind the arbiters may begin
 //! elsewhere, which shows only where a buffer holds less than a few packets.
 
@@ -20,7 +20,7 @@ pub const BETWEEN: Tick = 720_720;
 /// remember.
 const MAX_ENTRIES: usize = 1 << 18;
 
-/// When a lone message is where, in ticks after its creation.
+/// The times of a lone message on its path, in ticks after its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
     /// Its tail has left the NIC: the tick of [`Workload::injected`].
@@ -62,7 +62,7 @@ pub struct Unloaded<'a> {
     known: BTreeMap<(u32, u64), Option<Times>>,
 }
 
-/// What tells the paths of lone messages apart.
+/// The key that distinguishes the paths of lone messages.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     sl: u8,
@@ -104,7 +104,7 @@ impl<'a> Unloaded<'a> {
         })
     }
 
-    /// How long `message` takes if it is alone in the fabric; `None` if it never arrives.
+    /// Returns the times of `message` if it is alone in the fabric; `None` if it never arrives.
     ///
     /// Where routing draws a detour (Valiant) or takes the links of a trunk in turn, it does so for each
     /// message.

@@ -53,7 +53,7 @@ impl Message {
     }
 }
 
-/// How the messages of a NIC queue before the fabric cuts them into packets.
+/// The queueing of the messages of a NIC before the fabric cuts them into packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queueing {
     /// A FIFO per service level (`docs/model.md` §2).

@@ -139,7 +139,7 @@ pub fn human_bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// The indefinite article of a number as it is spoken: "an" 8, 11, 18, 80 to 89, 800, 11,000; else "a".
+/// The indefinite article of a spoken number: "an" 8, 11, 18, 80 to 89, 800, 11,000; else "a".
 #[must_use]
 pub fn article(number: u64) -> &'static str {
     let mut leading = number;

@@ -25,9 +25,10 @@ impl Bisection {
     #[must_use]
     pub fn new(spec: &FabricSpec) -> Option<Self> {
         let topology = &spec.topology;
-        let closed = match spec.routing.failed.is_empty() {
-            true => topology.family().bisection(topology),
-            false => None,
+        let closed = if spec.routing.failed.is_empty() {
+            topology.family().bisection(topology)
+        } else {
+            None
         };
         let closed = closed.map(|closed| Self {
             links: closed.links,

@@ -29,21 +29,21 @@ pub enum Buffer {
     Central,
 }
 
-/// What a packet waits for.
+/// The credits that a packet waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Credits {
     /// Credits of a queue of this VL. In central buffers a queue also has a class.
     Queue {
         /// Virtual lane.
         vl: u8,
-        /// Where the packets of a queue of a central buffer go; `None` in other buffers.
+        /// The destination of the packets of a queue of a central buffer; `None` in other buffers.
         towards: Option<Towards>,
     },
     /// Credits that the queues of the buffer share.
     Shared,
 }
 
-/// Where the packets of a queue of a central buffer go.
+/// The destination of the packets of a queue of a central buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Towards {
     /// The NICs of the switch.
@@ -74,8 +74,8 @@ pub struct ChannelGraph<'a> {
     classes: Classes,
     nodes: Nodes,
     graph: Graph,
-    /// Each queue is one for every destination, and packets go straight to theirs. Then the graph of each destination
-    /// is that of its routes, which has no cycle but where there is a routing loop.
+    /// Every destination has a queue of its own, and packets take minimal paths. Then the graph of each destination
+    /// is the graph of its routes, which has a cycle only if there is a routing loop.
     pub per_destination: bool,
     /// Number of queues in use.
     pub queues: u64,
@@ -184,7 +184,7 @@ impl<'a> ChannelGraph<'a> {
         }
     }
 
-    /// Where the packets of class `class` in central buffer `central` of a switch go.
+    /// The destination of the packets of class `class` in central buffer `central` of a switch.
     fn towards(&self, switch: SwitchId, central: u32, class: usize) -> Towards {
         if central_queues(self.spec) == CentralQueues::PerVl {
             return Towards::All;
@@ -269,7 +269,7 @@ impl Nodes {
     }
 }
 
-/// True if each queue is one for every destination, to which all packets go on minimal paths.
+/// Whether every destination has a queue of its own and all packets take minimal paths.
 fn has_queues_per_destination(spec: &FabricSpec) -> bool {
     let waits = spec.switch.kind().waits();
     let per_destination = matches!(
@@ -281,7 +281,7 @@ fn has_queues_per_destination(spec: &FabricSpec) -> bool {
     per_destination && spec.routing.paths == Paths::Minimal
 }
 
-/// How central buffers are divided; without effect in a fabric that has none.
+/// The division of central buffers; without effect in a fabric that has none.
 fn central_queues(spec: &FabricSpec) -> CentralQueues {
     match spec.switch.kind().waits() {
         Waits::FromBufferToBuffer(buffers) => buffers.central_queues,
@@ -289,7 +289,7 @@ fn central_queues(spec: &FabricSpec) -> CentralQueues {
     }
 }
 
-/// What follows from the quotas of one kind of buffer, by VL.
+/// The quotas of one kind of buffer, by VL, as far as the graph needs them.
 struct Quotas {
     /// A packet may take more than the exclusive credits of its queue.
     borrows: Vec<bool>,
@@ -467,7 +467,7 @@ impl Builder<'_> {
         queue
     }
 
-    /// Adds that shared credits wait for every queue of the buffer that may hold them.
+    /// Adds the waits of shared credits for every queue of the buffer that may hold them.
     fn add_shared(&mut self) {
         for queue in 0..self.nodes.queues() {
             let (buffer, at) = self.nodes.buffer(queue);

@@ -18,8 +18,8 @@ pub(super) fn begin_anywhere(spec: &FabricSpec) -> bool {
         .is_some_and(|d| d.rule == DetourRule::Par || d.intermediate == Intermediate::Group)
 }
 
-/// Adds what detours bring to the loads and turns of minimal routes in `routes`. The loads stay those of minimal paths
-/// where the queues decide, and where detours lead over groups.
+/// Adds the loads and turns of detours to the minimal routes in `routes`. The loads remain the loads of minimal paths
+/// if the queues decide, or if detours lead over groups.
 pub(super) fn add_detours(spec: &FabricSpec, routes: &mut RouteAnalysis) {
     let Some(&detours) = spec.routing.paths.detours() else {
         return;
@@ -95,7 +95,7 @@ impl Legs<'_> {
         }
     }
 
-    /// True if some packets take no detour.
+    /// Whether some packets take no detour.
     fn has_minimal(&self) -> bool {
         self.detours.rule.is_adaptive() || self.detours.intermediate == Intermediate::Group
     }

@@ -1,4 +1,4 @@
-//! What follows from the specification of a fabric without a run: hops and loads of all
+//! Analysis of the specification of a fabric without a run: hops and loads of all
 //! routes, bisection, the route of one packet tick by tick, and whether the fabric can
 //! deadlock (`docs/fabric-command.md`). No traffic is simulated.
 
@@ -64,7 +64,7 @@ pub const MAX_TURNS: u64 = 1 << 28;
 )]
 #[non_exhaustive]
 pub struct TooLarge {
-    /// What is counted.
+    /// The name of the counted things.
     pub what: &'static str,
     /// The count.
     pub count: u64,

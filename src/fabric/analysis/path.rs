@@ -13,7 +13,7 @@ use thiserror::Error;
 pub struct Path {
     /// SC and VL on the link from the NIC. With SL-to-VL tables the SL stands for the SC.
     pub injection: (u8, u8),
-    /// What the packet does at each switch, in order.
+    /// The steps of the packet, a step for each switch, in order.
     pub steps: Vec<Step>,
     /// Size of the packet in flits.
     pub flits: u32,
@@ -24,7 +24,7 @@ pub struct Path {
     pub tail: Tick,
 }
 
-/// What a packet does at one switch.
+/// The step of a packet at one switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Switch.
@@ -155,7 +155,7 @@ struct Walk<'a, R> {
     /// NIC that the present leg is routed to.
     target: NicId,
     sl: usize,
-    /// When it arrives at the present switch.
+    /// The packet, which knows when it arrives at the present switch.
     packet: Box<dyn ZeroLoad + 'a>,
     /// The channel on which it came, and its VL class.
     channel: Channel,

@@ -15,7 +15,7 @@ use crate::spec::FabricSpec;
 use crate::topology::{Peer, Ports, VlClasses};
 use flitwise_base::units::Ratio;
 
-/// What follows from all routes of a fabric.
+/// The results of an analysis of all routes of a fabric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RouteAnalysis {
@@ -31,7 +31,7 @@ pub struct RouteAnalysis {
     /// Pairs that cross each directed link between switches, in units of
     /// 1/[`RouteAnalysis::share`], by `switch * radix + port`.
     pub link_pairs: Vec<u64>,
-    /// What the pairs are divided by, as they spread evenly over the links of trunks and the
+    /// The divisor of the pairs, as they spread evenly over the links of trunks and the
     /// up-ports of trees that other packets choose.
     pub share: u64,
     /// Turns that packets take at each switch.
@@ -161,7 +161,7 @@ struct Visit {
     left: Ports,
 }
 
-/// What arrives at a switch by one of its links: the in-port, and the VL classes of the packets, a
+/// The packets that arrive at a switch by one of its links: the in-port, and their VL classes, a
 /// bit each.
 #[derive(Debug, Clone, Copy)]
 struct Arrival {
@@ -232,9 +232,10 @@ impl<'a> Walk<'a> {
         Self {
             spec,
             sources,
-            class_count: match spec.needs_classes() {
-                true => spec.classes_of_leg(),
-                false => 1,
+            class_count: if spec.needs_classes() {
+                spec.classes_of_leg()
+            } else {
+                1
             },
             changes_class: spec.needs_classes(),
             begin_anywhere,
@@ -355,9 +356,12 @@ impl<'a> Walk<'a> {
     fn hop_of(&self, routes: &impl Routes, switch: SwitchId, dst: NicId) -> Option<Hop> {
         let topology = &self.spec.topology;
         let ports = routes.choices(switch, dst);
-        let peer = |port| match topology.has_port(switch, port) {
-            true => topology.peer(switch, port),
-            false => Peer::None,
+        let peer = |port| {
+            if topology.has_port(switch, port) {
+                topology.peer(switch, port)
+            } else {
+                Peer::None
+            }
         };
         let is_last = peer(ports.first()?) == Peer::Nic(dst) && ports.count() == 1;
         let leads_on = |port| matches!(peer(port), Peer::Switch { .. });
@@ -450,9 +454,10 @@ impl<'a> Walk<'a> {
     /// The turn of packets for `dst` from VL class `before` to `after`. `vls`: their VLs, if these
     /// do not change.
     fn turn(&self, before: u8, after: u8, dst: NicId, vls: u32) -> u32 {
-        match self.changes_class {
-            false => vls,
-            true => self.turn_bits.turn(before, after, dst),
+        if self.changes_class {
+            self.turn_bits.turn(before, after, dst)
+        } else {
+            vls
         }
     }
 

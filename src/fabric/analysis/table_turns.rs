@@ -31,7 +31,7 @@ impl TableTurns {
     }
 }
 
-/// What decides the VLs.
+/// The rule that decides the VLs.
 enum Rule<'a> {
     Tables(&'a SlToVl),
     /// A queueing scheme on minimal paths: the VL also tells the VL class.

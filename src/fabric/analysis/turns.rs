@@ -10,7 +10,7 @@ use crate::topology::{Peer, Topology};
 /// Number of bits of a turn.
 const TURN_BITS: u32 = MAX_CLASS_TURNS;
 
-/// What the bits of a turn stand for where packets change their VL class: the class before the
+/// The meaning of the bits of a turn where packets change their VL class: the class before the
 /// switch, the class after it, and the queue within the classes, which the destination decides. Only pairs of classes that
 /// [`FabricSpec::class_turns`] names have bits.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +68,7 @@ impl TurnBits {
         bits.map(move |bit| self.of(bit))
     }
 
-    /// What a bit stands for.
+    /// The meaning of a bit.
     pub fn of(self, bit: u32) -> Turn {
         let (pair, queue) = (bit / self.queues, bit % self.queues);
         let (before, after) = self.pairs[pair as usize % TURN_BITS as usize];
@@ -80,7 +80,7 @@ impl TurnBits {
     }
 }
 
-/// What one bit of a turn stands for.
+/// The meaning of one bit of a turn.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
     /// VL class before the switch.

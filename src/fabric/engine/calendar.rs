@@ -1,14 +1,32 @@
-//! When events happen: a wheel for events in any near tick, and delay lines for events that all
-//! have the same delay. What an event does is up to the fabric.
+//! The calendar of events: a wheel for events in any near tick, and delay lines for events that all
+//! have the same delay. The fabric decides what an event does.
 
 use crate::spec::Tick;
 use std::collections::BTreeMap;
 
-/// An event is a number: its kind in the top three bits, and below them the number of the packet
-/// or part that it concerns.
-pub(super) const EVENT_SHIFT: u32 = 29;
-/// Mask of the number of the packet or part.
-pub(super) const EVENT_ID: u32 = (1 << EVENT_SHIFT) - 1;
+/// Bits of an event in a bucket below its kind: the number of the packet or part that it concerns.
+const NUMBER_BITS: u32 = 29;
+
+/// An event of the fabrics of one kind of switch. Buckets keep it packed into 32 bits.
+pub(super) trait WheelEvent: Copy {
+    /// Returns the number of the kind of event, below 8, and the number of the packet or part that it concerns.
+    fn encode(self) -> (u32, u32);
+    /// Returns the event with these two numbers.
+    fn decode(kind: u32, number: u32) -> Self;
+
+    /// Returns the event as a bucket keeps it.
+    #[inline(always)]
+    fn pack(self) -> u32 {
+        let (kind, number) = self.encode();
+        kind << NUMBER_BITS | number
+    }
+
+    /// Returns the event that a bucket kept.
+    #[inline(always)]
+    fn unpack(packed: u32) -> Self {
+        Self::decode(packed >> NUMBER_BITS, packed & ((1 << NUMBER_BITS) - 1))
+    }
+}
 
 /// The events of one tick.
 pub(super) trait Bucket: Default {
@@ -211,21 +229,20 @@ impl Default for Wake {
 }
 
 impl Wake {
-    /// Puts a wake-up in tick `at` on the wheel, unless an earlier one is there. `kind` and `id`
-    /// make up the event. A part that finds nothing to do when it is woken does nothing.
+    /// Puts the wake-up `event` on the wheel for tick `at`, unless an earlier one is there. A part that
+    /// finds nothing to do when it is woken does nothing.
     #[inline]
     pub(super) fn ask<B: Bucket>(
         &mut self,
         wheel: &mut Wheel<B>,
         now: Tick,
         at: Tick,
-        kind: u32,
-        id: u32,
+        event: impl WheelEvent,
     ) {
         let at = at.max(now + 1).min(now + wheel.horizon());
         if at < self.0 {
             self.0 = at;
-            wheel.push(now, at, kind << EVENT_SHIFT | id);
+            wheel.push(now, at, event.pack());
         }
     }
 

@@ -8,7 +8,7 @@ use crate::ids::{NicId, SwitchId, SwitchPort};
 use crate::spec::{FabricSpec, TrunkSelection, UpPorts};
 use crate::topology::Peer;
 
-/// What a choice may depend on.
+/// The state of the outputs that a choice may depend on.
 pub(super) trait Occupancy {
     /// Credits in use in the output buffer of `output`. Numbers of different outputs need only
     /// compare if nothing waits anywhere.
@@ -18,7 +18,7 @@ pub(super) trait Occupancy {
     fn waiting(&self, output: OutputId) -> u32;
 }
 
-/// How a packet chooses among the candidates.
+/// The rule by which a packet chooses among the candidates.
 #[derive(Debug)]
 pub(super) enum Choice {
     /// The router's candidate is the only one.

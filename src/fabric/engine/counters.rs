@@ -26,7 +26,7 @@ pub(super) struct Arrived {
     pub injected: Tick,
 }
 
-/// What is counted of a link (`docs/model.md` §9, `docs/model-infiniband.md` §13).
+/// The counters of a link (`docs/model.md` §9, `docs/model-infiniband.md` §13).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkCounts {
     pub flits: u64,

@@ -26,7 +26,7 @@ const NO_NIC: NicId = NicId::new(u32::MAX);
 /// No switch, no group.
 const NONE: u32 = u32::MAX;
 
-/// Where a packet is on its path.
+/// The progress of a packet on its path.
 #[derive(Debug, Clone, Copy)]
 struct Progress {
     /// The NIC that the first leg of its detour leads to; [`NO_NIC`] on the minimal path and on the second leg.
@@ -118,10 +118,7 @@ impl Detours {
         if self.progress.len() <= number {
             self.progress.resize(number + 1, START);
         }
-        let before = match source {
-            true => START,
-            false => self.progress[number],
-        };
+        let before = if source { START } else { self.progress[number] };
         let mut now = before;
         let asked = match self.rule {
             DetourRule::Par => before.minimal,
@@ -164,29 +161,29 @@ impl Detours {
         }
         let all_queues = self.rule == DetourRule::UgalG;
         let mut cost = |via| {
-            let ways = Ways {
+            let costs = PathCosts {
                 places: &self.places,
                 table,
                 choice,
                 all_queues,
             };
-            ways.cost(at, via)
+            costs.cost(at, via)
         };
         let (minimal, detour) = (cost(None), cost(Some(via)));
         (minimal > detour + self.bias).then_some(via)
     }
 }
 
-/// What detours need to know of the topology.
+/// The places of switches, NICs and groups in the topology, as far as detours need them.
 #[derive(Debug)]
 struct Places {
     /// Switch of each NIC.
     switch_of: Vec<SwitchId>,
     /// Group of each switch; empty without groups.
     group_of: Vec<u32>,
-    /// Where detours lead over groups.
+    /// The groups, if detours lead over groups.
     groups: Option<Groups>,
-    /// Switch behind each output; [`NONE`] if there is none. Empty where nobody asks.
+    /// Switch behind each output; [`NONE`] if there is none. Empty if no rule needs it.
     behind: Vec<u32>,
 }
 
@@ -195,7 +192,7 @@ struct Places {
 struct Groups {
     /// All NICs, group by group.
     nics: Vec<NicId>,
-    /// Where the NICs of each group begin, and their number at the end.
+    /// Index of the first NIC of each group, and the number of NICs at the end.
     first: Vec<u32>,
 }
 
@@ -222,9 +219,10 @@ impl Places {
                 Intermediate::Nic => None,
                 Intermediate::Group => Some(Groups::new(&switch_of, &group_of)),
             },
-            behind: match rule.is_adaptive() {
-                true => topology.switch_ids().flat_map(behind).collect(),
-                false => Vec::new(),
+            behind: if rule.is_adaptive() {
+                topology.switch_ids().flat_map(behind).collect()
+            } else {
+                Vec::new()
             },
             switch_of,
             group_of,
@@ -238,9 +236,10 @@ impl Places {
     /// See [`FabricSpec::is_near`].
     fn is_near(&self, switch: SwitchId, dst: NicId) -> bool {
         let home = self.switch_of[dst.index()];
-        match self.group_of.is_empty() {
-            true => switch == home,
-            false => self.group(switch) == self.group(home),
+        if self.group_of.is_empty() {
+            switch == home
+        } else {
+            self.group(switch) == self.group(home)
         }
     }
 
@@ -275,10 +274,10 @@ impl Places {
         let home = self.switch_of[dst.index()];
         let mut out = [switch, home].map(|s| groups.range(self.group(s)));
         out.sort_unstable();
-        let at = out.iter().fold(draw, |at, &(first, end)| match at < first {
-            true => at,
-            false => at + (end - first),
-        });
+        let at = out.iter().fold(
+            draw,
+            |at, &(first, end)| if at < first { at } else { at + (end - first) },
+        );
         groups.nics[at as usize]
     }
 }
@@ -296,14 +295,14 @@ impl Groups {
         }
     }
 
-    /// Where the NICs of a group begin and end.
+    /// The index of the first NIC of a group, and the index behind its last.
     fn range(&self, group: u32) -> (u32, u32) {
         (self.first[group as usize], self.first[group as usize + 1])
     }
 }
 
-/// What paths are compared by.
-struct Ways<'a> {
+/// The costs by which paths are compared.
+struct PathCosts<'a> {
     places: &'a Places,
     table: &'a Table,
     choice: &'a Choice,
@@ -311,7 +310,7 @@ struct Ways<'a> {
     all_queues: bool,
 }
 
-impl Ways<'_> {
+impl PathCosts<'_> {
     /// Queue times hops of the path from the present switch to the destination, over NIC `via` if it is a detour.
     fn cost<O: Occupancy>(&self, at: &mut Context<O>, mut via: Option<NicId>) -> u64 {
         let (places, mut switch) = (self.places, at.switch);

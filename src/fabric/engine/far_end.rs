@@ -1,4 +1,4 @@
-//! What is at the far end of a link: an in-port, a NIC, or nothing.
+//! The far end of a link: an in-port, a NIC, or nothing.
 
 use super::ids::InputId;
 use crate::ids::NicId;
@@ -46,9 +46,10 @@ impl FarEnd {
     /// The far end, which must not be nothing, in words of the topology; its switches have `radix`
     /// ports.
     pub(super) fn link_end(self, radix: u32) -> LinkEnd {
-        match self.is_nic() {
-            true => LinkEnd::Nic(self.nic()),
-            false => self.input().at(radix).into(),
+        if self.is_nic() {
+            LinkEnd::Nic(self.nic())
+        } else {
+            self.input().at(radix).into()
         }
     }
 

@@ -35,7 +35,7 @@ define_ids! {
     /// assert_eq!(look(OutputId::new(7)), 7);
     /// ```
     ///
-    /// An in-port is none, and neither is a NIC, which is counted among NICs only:
+    /// An in-port is not an output. A NIC id is not one either, as NICs have numbers of their own:
     ///
     /// ```compile_fail,E0308
     /// use flitwise_fabric::engine::ids::{InputId, OutputId};
@@ -70,8 +70,8 @@ define_ids! {
     CentralId;
 }
 
-/// What in-ports and out-ports have in common: those of switch 0 come first, then those of switch 1
-/// and so on.
+/// Numbers in-ports or out-ports over all switches: the ports of switch 0 come first, then the ports of
+/// switch 1, and so on.
 macro_rules! number_by_switch {
     ($($name:ident)+) => {$(
         impl $name {

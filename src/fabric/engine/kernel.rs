@@ -1,14 +1,14 @@
 //! The kernel of every fabric: the present tick, the calendar, the pools of messages and packets in
 //! flight, and the counters. [`SwitchModel`] is what differs between the kinds of switch.
 
-use super::calendar::{Bucket, EVENT_ID, EVENT_SHIFT, Wake, Wheel};
+use super::calendar::{Bucket, Wake, Wheel, WheelEvent};
 use super::congestion::Congestion;
 use super::counters::Counters;
 use super::deadlock::Deadlock;
 use super::ids::OutputId;
 use super::nic::Messages;
 use super::observers::Observers;
-use super::pool::{PacketId, Pool};
+use super::pool::{MessageId, PacketId, Pool};
 use super::power::LinkPowers;
 use super::probe::Watcher;
 use crate::series::{PortVlSample, Sample};
@@ -49,21 +49,28 @@ impl<K, B: Bucket, P: Watcher> Kernel<K, B, P> {
         }
     }
 
-    /// Puts an event for tick `at` on the wheel.
+    /// Adds a message that is created in this tick; `None` if there are too many.
     #[inline]
-    pub(super) fn push(&mut self, at: Tick, kind: u32, id: u32) {
-        self.wheel.push(self.now, at, kind << EVENT_SHIFT | id);
+    pub(super) fn create(&mut self, message: &Message) -> Option<MessageId> {
+        let counters = &mut self.observers.counters;
+        self.messages.create(message, self.now, counters)
     }
 
-    /// How long the link of `output` has been in each power state, up to the end of the present tick.
+    /// Puts `event` on the wheel for tick `at`.
+    #[inline]
+    pub(super) fn push(&mut self, at: Tick, event: impl WheelEvent) {
+        self.wheel.push(self.now, at, event.pack());
+    }
+
+    /// The ticks that the link of `output` has spent in each power state, up to the end of the present tick.
     pub(super) fn link_states(&self, output: OutputId) -> Option<LinkStateTicks> {
         self.power.as_deref()?.ticks(output, self.now)
     }
 
-    /// Has the part with this `wake` look in tick `at`, or earlier, by the event of `kind` and `id`.
+    /// Wakes the part with this `wake` in tick `at` or earlier, by `event`.
     #[inline(always)]
-    pub(super) fn wake(&mut self, wake: &mut Wake, at: Tick, kind: u32, id: u32) {
-        wake.ask(&mut self.wheel, self.now, at, kind, id);
+    pub(super) fn wake(&mut self, wake: &mut Wake, at: Tick, event: impl WheelEvent) {
+        wake.ask(&mut self.wheel, self.now, at, event);
     }
 }
 
@@ -72,15 +79,15 @@ impl<K, B: Bucket, P: Watcher> Kernel<K, B, P> {
 pub(super) trait SwitchModel {
     type Packet;
     type Bucket: Bucket;
+    type Event: WheelEvent;
     type Watcher: Watcher;
 
     fn kernel(&self) -> &Kernel<Self::Packet, Self::Bucket, Self::Watcher>;
     fn kernel_mut(&mut self) -> &mut Kernel<Self::Packet, Self::Bucket, Self::Watcher>;
-    /// Phases 1 and 2: an event of this tick came out of the wheel. Only the fabric knows its kind,
-    /// and what its number names.
-    fn event(&mut self, kind: u32, id: u32, workload: &mut dyn Workload);
-    /// Prefetches what some of the events of the tick, `due`, will need. It is called before each of
-    /// them, the one at position `at`.
+    /// Phases 1 and 2: handles an event of this tick.
+    fn event(&mut self, event: Self::Event, workload: &mut dyn Workload);
+    /// Prefetches what some of the packed events of the tick, `due`, will need. It is called before each
+    /// of them, the one at position `at`.
     fn prefetch(&self, due: &[u32], at: usize);
     /// Phase 3: a message joins its queue at its NIC.
     fn enqueue(&mut self, message: &Message);
@@ -140,13 +147,13 @@ pub(super) fn tick(
 
 /// Phases 1 and 2: the events of this tick.
 #[inline]
-fn take_events(model: &mut impl SwitchModel, due: &mut Vec<u32>, workload: &mut dyn Workload) {
+fn take_events<M: SwitchModel>(model: &mut M, due: &mut Vec<u32>, workload: &mut dyn Workload) {
     let kernel = model.kernel_mut();
     kernel.wheel.take(kernel.now, due);
     kernel.observers.counters.events += due.len() as u64;
     for (i, &event) in due.iter().enumerate() {
         model.prefetch(due, i);
-        model.event(event >> EVENT_SHIFT, event & EVENT_ID, workload);
+        model.event(M::Event::unpack(event), workload);
     }
     due.clear();
 }

@@ -54,7 +54,7 @@ use std::cell::{Ref, RefCell, RefMut};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-/// How a run ended.
+/// The reason why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnd {
     /// The workload said that it has finished.
@@ -66,11 +66,11 @@ pub enum RunEnd {
     /// The control function asked to stop.
     Interrupted,
     /// There are more messages or packets at a time than the engine can number (2^28). The engine
-    /// has dropped what does not fit, so the run cannot go on.
+    /// has dropped the excess, so the run cannot continue.
     Exhausted,
 }
 
-/// Where a run stands.
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -193,7 +193,7 @@ impl<P: Probe> Engine<P> {
         })
     }
 
-    /// Where the run stands.
+    /// The progress of the run.
     #[must_use]
     pub fn progress(&self) -> Progress {
         with_model!(&self.model, model => run::progress(model.as_ref()))
@@ -217,14 +217,14 @@ impl<P: Probe> Engine<P> {
         with_model!(&self.model, model => model.kernel().observers.counters.delivered())
     }
 
-    /// What has been counted per service level so far. [`Engine::stats`] has it too, but walks over
+    /// The counters per service level so far. [`Engine::stats`] has them too, but walks over
     /// all links and turns.
     #[must_use]
     pub fn service_levels(&self) -> &[SlStats] {
         with_model!(&self.model, model => model.kernel().observers.counters.service_levels())
     }
 
-    /// What has been counted so far.
+    /// The counters so far.
     #[must_use]
     pub fn stats(&self) -> FabricStats {
         with_model!(&self.model, model => model.stats())

@@ -10,7 +10,7 @@ use crate::ids::{NicId, SwitchId, SwitchPort};
 use crate::routing::Router;
 use crate::spec::FabricSpec;
 
-/// What routing knows: a packet at a switch, and how full the outputs are.
+/// The input of a routing decision: a packet at a switch, and the fill of the outputs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context<O> {
     pub switch: SwitchId,
@@ -22,7 +22,7 @@ pub(super) struct Context<O> {
     pub occupancy: O,
 }
 
-/// What routing decides.
+/// The result of a routing decision.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NextHop {
     /// Out-port.
@@ -37,9 +37,10 @@ impl NextHop {
     /// VL class of a packet in front of the switch, if it came with `class`.
     #[inline(always)]
     pub(super) fn class_before(&self, class: u8) -> u8 {
-        match self.leg_begins {
-            true => self.first_class,
-            false => class,
+        if self.leg_begins {
+            self.first_class
+        } else {
+            class
         }
     }
 }
@@ -111,22 +112,23 @@ impl NextHops {
         self.table.router.prefetch(switch, dst);
     }
 
-    /// Where a packet to `dst` goes next at `switch`, if the destination alone decides.
+    /// The next output of a packet to `dst` at `switch`, if the destination alone decides.
     pub(super) fn by_destination(&self, switch: SwitchId, dst: NicId) -> OutputId {
         let first = self.table.candidate(switch, dst);
         self.choice.foresee(switch, first, dst, &mut Empty)
     }
 
-    /// Where a packet goes next. Called once for each packet and switch.
+    /// Returns the next hop of a packet. Call this once for each packet and switch.
     #[inline(always)]
     pub(super) fn decide(&mut self, at: Context<impl Occupancy>) -> NextHop {
-        match self.by_table {
-            true => NextHop {
+        if self.by_table {
+            NextHop {
                 output: self.table.candidate(at.switch, at.dst),
                 first_class: 0,
                 leg_begins: false,
-            },
-            false => self.choose(at),
+            }
+        } else {
+            self.choose(at)
         }
     }
 

@@ -42,9 +42,10 @@ impl<P: Watcher> Observers<P> {
         link.packets += 1;
         link.flits += flits;
         link.queue_wait += transfer.waited;
-        match transfer.of_nic {
-            true => self.counters.host_flit_hops += flits,
-            false => self.counters.flit_hops += flits,
+        if transfer.of_nic {
+            self.counters.host_flit_hops += flits
+        } else {
+            self.counters.flit_hops += flits
         }
         if P::WATCHES {
             let Transfer {

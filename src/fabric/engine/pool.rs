@@ -87,9 +87,10 @@ impl InFlight {
             created: message.created,
             bytes_left: message.bytes,
             bytes: message.bytes,
-            undelivered: match message.bytes <= mtu_bytes.into() {
-                true => 1,
-                false => message.bytes.div_ceil(mtu_bytes.into()),
+            undelivered: if message.bytes <= mtu_bytes.into() {
+                1
+            } else {
+                message.bytes.div_ceil(mtu_bytes.into())
             },
             next: MessageId::NONE,
             src: message.src,

@@ -1,7 +1,7 @@
 //! Power states of links (`docs/link-power.md`), for every kind of switch.
 //!
-//! Nothing happens in the tick in which a link goes down: whoever looks at a link next brings its
-//! state up to date, in closed form. So power states cost no events, but for announcements.
+//! Nothing happens in the tick in which a link goes down. The next function that reads the link
+//! updates its state in closed form. So only announcements cost events.
 
 use super::far_end::FarEnd;
 use super::ids::OutputId;
@@ -34,7 +34,7 @@ struct Link {
     /// All ticks before this one have been counted.
     counted_to: Tick,
     counted: LinkStateTicks,
-    /// What had been counted when counting began anew, and when the last sample was taken.
+    /// The counts when counting began anew, and when the last sample was taken.
     restarted: LinkStateTicks,
     sampled: LinkStateTicks,
 }
@@ -90,7 +90,7 @@ impl Link {
         self.count(now);
     }
 
-    /// It is down, and has to go up from tick `now` on: as soon as it is down and has sent the
+    /// Makes the link go up from tick `now` on: as soon as it is down and has sent the
     /// packets that were granted.
     fn wake(&mut self, power: &LinkPower, now: Tick) {
         self.is_down = false;
@@ -100,12 +100,12 @@ impl Link {
     }
 }
 
-/// How a packet that is granted or started goes over its link.
+/// The passage over its link of a packet that is granted or started.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passage {
     /// It does not start before this tick.
     pub not_before: Tick,
-    /// It goes on the low lanes.
+    /// It takes the low lanes.
     pub slow: bool,
 }
 
@@ -136,7 +136,7 @@ impl LinkPowers {
         })
     }
 
-    /// What the links do.
+    /// The settings of the links.
     pub(super) fn settings(&self) -> &LinkPower {
         &self.power
     }
@@ -194,9 +194,10 @@ impl LinkPowers {
         if link.is_down {
             link.counted.low_bytes += u64::from(bytes);
         }
-        let not_before = match link.is_down {
-            true => link.slept_at,
-            false => link.up_at,
+        let not_before = if link.is_down {
+            link.slept_at
+        } else {
+            link.up_at
         };
         if P::WATCHES && not_before > 0 {
             let from = link.slept_at - power.sleep;
@@ -228,7 +229,7 @@ impl LinkPowers {
         }
     }
 
-    /// How long the link of `output` has been in each state, up to the end of tick `now`.
+    /// The ticks that the link of `output` has spent in each state, up to the end of tick `now`.
     pub(super) fn ticks(&self, output: OutputId, now: Tick) -> Option<LinkStateTicks> {
         let mut link = self.links[output.index()].clone()?;
         link.advance(&self.power, now + 1);
@@ -244,7 +245,7 @@ impl LinkPowers {
         }
     }
 
-    /// How long links between switches, and links of NICs, were in each state since the last call,
+    /// The ticks that links between switches, and links of NICs, spent in each state since the last call,
     /// up to the end of tick `now`.
     pub(super) fn sample(&mut self, now: Tick) -> PowerSample {
         let mut sample = PowerSample::default();
@@ -252,9 +253,10 @@ impl LinkPowers {
             let mut counted = link.clone();
             counted.advance(&self.power, now + 1);
             let before = std::mem::replace(&mut link.sampled, counted.counted);
-            let sum = match link.is_host {
-                true => &mut sample.host_links,
-                false => &mut sample.switch_links,
+            let sum = if link.is_host {
+                &mut sample.host_links
+            } else {
+                &mut sample.switch_links
             };
             *sum += difference(counted.counted, before);
         }

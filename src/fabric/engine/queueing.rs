@@ -27,7 +27,7 @@ pub(super) struct Queues {
     local: Option<Local>,
 }
 
-/// What changes the VL class of a packet.
+/// The rule that changes the VL class of a packet.
 #[derive(Debug)]
 enum ClassRule {
     /// There is one class.
@@ -43,7 +43,7 @@ enum ClassRule {
     },
 }
 
-/// Where path-constant schemes take the queue from.
+/// The source of the queue in path-constant schemes.
 #[derive(Debug)]
 enum Source {
     /// The destination; by NIC. Also one-queue, and local schemes, which do not ask.
@@ -59,7 +59,7 @@ enum Source {
     },
 }
 
-/// What a local scheme looks up.
+/// The tables of a local scheme.
 #[derive(Debug)]
 struct Local {
     /// The switch behind each output, or [`NO_SWITCH`].
@@ -239,18 +239,20 @@ impl Local {
             next: next.collect(),
             home: homes(spec),
             standard: table(0),
-            escape: match scheme.has_escape() {
-                true => table(1),
-                false => Vec::new(),
+            escape: if scheme.has_escape() {
+                table(1)
+            } else {
+                Vec::new()
             },
             nics: topology.nics() as usize,
         }
     }
 
     fn queue(&self, switch: u32, dst: NicId, class: u8) -> u8 {
-        let table = match class > 0 && !self.escape.is_empty() {
-            true => &self.escape,
-            false => &self.standard,
+        let table = if class > 0 && !self.escape.is_empty() {
+            &self.escape
+        } else {
+            &self.standard
         };
         table[switch as usize * self.nics + dst.index()]
     }

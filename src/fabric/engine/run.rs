@@ -36,7 +36,7 @@ pub(super) trait Driven: Workload {
     fn control(&mut self, progress: &Progress) -> ControlFlow<()>;
 }
 
-/// What a caller hands to a run.
+/// The workload and the control function of a run.
 pub(super) struct Controlled<'a, W: ?Sized> {
     pub workload: &'a mut W,
     pub control: &'a mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
@@ -78,7 +78,7 @@ impl<W: Workload + ?Sized> Workload for Controlled<'_, W> {
     }
 }
 
-/// What takes samples of a run.
+/// The receiver of the samples of a run.
 enum Take<'a> {
     Series(&'a mut dyn FnMut(&Sample)),
     Links(&'a mut dyn FnMut(Tick, &[LinkStats])),
@@ -92,7 +92,7 @@ struct Sampler<'a> {
     take: Take<'a>,
 }
 
-/// Those that are asked for.
+/// The samplers of a run.
 pub(super) struct Samplers<'a> {
     all: Vec<Sampler<'a>>,
     /// Tick of the first sample of any; never if there is none.
@@ -152,7 +152,7 @@ impl<'a> Samplers<'a> {
         self.next = first(&self.all);
     }
 
-    /// Takes the sample of tick 0 if no tick was simulated: such a run has tick 0, too.
+    /// Takes the sample of tick 0 if no tick was simulated. Such a run has a tick 0 as well.
     fn take_first(&mut self, earliest: Tick, model: &mut impl SwitchModel) {
         if earliest == 0 {
             self.take_before(1, model);

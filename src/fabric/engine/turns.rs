@@ -1,12 +1,12 @@
-//! What passes the turns of switches, from an in-port to an out-port, and how long packets wait in
-//! input buffers for it.
+//! Counters of the turns of switches, from an in-port to an out-port: the packets that take them, and
+//! how long they wait in input buffers.
 
 use super::ids::{InputId, OutputId};
 use crate::prefetch::prefetch;
 use crate::spec::Tick;
 use crate::stats::TurnStats;
 
-/// What is counted of a turn.
+/// The counters of a turn.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TurnCounts {
     /// Flits of the packets granted.

@@ -20,13 +20,13 @@ pub(super) struct Vls {
 /// The VLs of a service level.
 #[derive(Debug, Clone, Copy)]
 struct Level {
-    /// Where they begin.
+    /// The first of them.
     first: u32,
     /// Number of queues per VL class.
     queues: u32,
 }
 
-/// What changes the VL of a packet at a switch.
+/// The reasons for which the VL of a packet changes at a switch.
 #[derive(Debug)]
 enum Changes {
     /// Nothing: it keeps the VL on which it left its NIC.
@@ -60,14 +60,15 @@ impl Hop {
     #[inline]
     pub(super) fn class_behind(&self, of_leg: &VlClasses, class: u8) -> u8 {
         let output = self.output.get();
-        let behind = match self.leg_begins {
-            true => of_leg.first(output),
-            false => of_leg.behind(
+        let behind = if self.leg_begins {
+            of_leg.first(output)
+        } else {
+            of_leg.behind(
                 self.in_port,
                 self.out_port,
                 output,
                 class - self.first_class,
-            ),
+            )
         };
         self.first_class + behind
     }

@@ -14,7 +14,7 @@ pub const MAX_ENTRIES_FOR_BOTH: u32 = 1 << 12;
 /// correction does not fit.
 const MORE_K: u32 = 64;
 
-/// What a proposal changes.
+/// The settings that a proposal changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// w and k; all distances, and so the latency order, stay.
@@ -29,7 +29,7 @@ pub enum Change {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Proposal {
-    /// What differs from the settings asked about.
+    /// The difference from the given settings.
     pub change: Change,
     /// The settings.
     pub parameters: DTableParameters,

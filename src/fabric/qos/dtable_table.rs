@@ -14,7 +14,7 @@ pub const MAX_ENTRIES: u32 = 1 << 16;
 /// Largest w, and so largest k.
 pub const MAX_W: u32 = 1 << 12;
 
-/// What the method starts from (Table 4).
+/// The input of the method (Table 4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DTableParameters {
     /// N: entries of the table.
@@ -29,7 +29,7 @@ pub struct DTableParameters {
     pub service_levels: Vec<DTableSl>,
 }
 
-/// What the method needs to know of one service level.
+/// The input of the method for one service level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DTableSl {
     /// Name, for messages.
@@ -338,7 +338,7 @@ fn column(
 }
 
 impl DTableTable {
-    /// Where the table does not give what was asked for, by service level.
+    /// The service levels whose shares the table does not give as asked for.
     #[must_use]
     pub fn shortfalls(&self) -> Vec<Shortfall> {
         let of = |(i, c): (usize, &DTableColumn)| {

@@ -23,22 +23,22 @@ pub const MAX_CCT_SHIFT: u8 = 3;
 pub const MAX_THRESHOLD: u8 = 15;
 
 /// All parameters of congestion control. They serialise as `experiment.congestion_control` in
-/// `docs/result.md`, but for the service levels, which are a list here, by SL, and have no names.
+/// `docs/result.md`. Only the service levels differ: here they are a list by SL and have no names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename = "ib")]
 pub struct CongestionControl {
-    /// How the destination tells the source.
+    /// The means by which the destination notifies the source.
     #[serde(flatten)]
     pub notification: Notification,
-    /// What marks packets at the switches.
+    /// The part that marks packets at the switches.
     #[serde(flatten)]
     pub marker: Marker,
-    /// What the source does about notifications.
+    /// The reaction of the source to notifications.
     #[serde(flatten)]
     pub source: SourceControl,
 }
 
-/// What marks packets at the switches.
+/// The part that marks packets at the switches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "marker", rename_all = "kebab-case")]
 pub enum Marker {
@@ -48,7 +48,7 @@ pub enum Marker {
     PortVl(PortVlMarker),
 }
 
-/// What a source does about notifications.
+/// The reaction of a source to notifications.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "source", rename_all = "kebab-case")]
 pub enum SourceControl {
@@ -68,7 +68,7 @@ pub struct PortVlMarker {
     /// Ports with settings of their own.
     #[serde(rename = "port", serialize_with = "json::ports")]
     pub exceptions: BTreeMap<SwitchPort, PortCongestion>,
-    /// How fill and threshold are compared.
+    /// The comparison of fill and threshold.
     pub compare: FillComparison,
     /// Which eligible packets are marked.
     pub marking: Marking,
@@ -89,17 +89,17 @@ pub struct CctControl {
     pub ccti_limit: u16,
     /// Parameters of each SL.
     pub service_levels: Vec<SlCongestion>,
-    /// What an index into the table belongs to.
+    /// The owner of an index into the table.
     pub level: FlowLevel,
     /// Which index holds back a packet.
     pub sl_scope: SlScope,
-    /// What a BECN does to a timer of a flow that runs.
+    /// The effect of a BECN on a running timer of a flow.
     pub timer_restart: TimerRestart,
-    /// What happens if an increase would lead beyond `CCTI_Limit`.
+    /// The effect of an increase that would lead beyond `CCTI_Limit`.
     pub ccti_bound: CctiBound,
     /// The time that an entry of the table multiplies.
     pub ird_base: IrdBase,
-    /// What a timer belongs to.
+    /// The owner of a timer.
     pub timer: TimerScope,
 }
 
@@ -141,7 +141,7 @@ pub enum Marking {
     Fixed,
 }
 
-/// How the fill of the queues of a Port VL is compared with its threshold.
+/// The comparison of the fill of the queues of a Port VL with its threshold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FillComparison {
@@ -154,7 +154,7 @@ pub enum FillComparison {
     SumShared,
 }
 
-/// What carries a BECN.
+/// The packet that carries a BECN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notification {
     /// A congestion notification packet per FECN.
@@ -168,7 +168,7 @@ pub enum Notification {
     AckNow,
 }
 
-/// What holds an index into the congestion control table.
+/// The owner of an index into the congestion control table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowLevel {
@@ -190,7 +190,7 @@ pub enum SlScope {
     Link,
 }
 
-/// What a BECN does to a timer that runs.
+/// The effect of a BECN on a running timer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerRestart {
@@ -201,7 +201,7 @@ pub enum TimerRestart {
     OnBecn,
 }
 
-/// What happens if an increase would lead beyond `CCTI_Limit`.
+/// The effect of an increase that would lead beyond `CCTI_Limit`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CctiBound {
@@ -223,7 +223,7 @@ pub enum IrdBase {
     MaxPacket,
 }
 
-/// What a `CCTI_Timer` belongs to.
+/// The owner of a `CCTI_Timer`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerScope {

@@ -54,7 +54,7 @@ pub type Tick = u64;
 pub struct FabricSpec {
     /// Switches, NICs and the links between them.
     pub topology: Topology,
-    /// How a packet finds its way.
+    /// The routing of packets.
     #[serde(flatten)]
     pub routing: Routing,
     /// Tick, flit, credit and headers.
@@ -82,7 +82,7 @@ pub struct LinkLatency {
     /// FLY: flight over a link between two switches.
     #[serde(rename = "link_ticks")]
     pub switch: Tick,
-    /// INJ: flight over a link between NIC and switch, both ways.
+    /// INJ: flight over a link between NIC and switch, in both directions.
     #[serde(rename = "host_link_ticks")]
     pub host: Tick,
 }
@@ -93,7 +93,7 @@ pub struct LinkLatency {
 pub struct SpecError {
     /// Experiment-file key that the problem belongs to.
     pub key: &'static str,
-    /// What is wrong and what would be right.
+    /// The problem, and the values that would be right.
     pub problem: String,
 }
 
@@ -127,14 +127,15 @@ impl FabricSpec {
         units.unwrap_or(1).saturating_mul(bytes_per_unit)
     }
 
-    /// How messages queue at NICs: congestion control holds flows to one destination and lets
+    /// The queueing of messages at NICs: congestion control holds flows to one destination and lets
     /// others pass.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn queueing(&self) -> Queueing {
-        match self.switch.kind().queues_per_pair() || self.congestion_control.is_some() {
-            true => Queueing::PerPair,
-            false => Queueing::PerLevel,
+        if self.switch.kind().queues_per_pair() || self.congestion_control.is_some() {
+            Queueing::PerPair
+        } else {
+            Queueing::PerLevel
         }
     }
 
@@ -187,9 +188,10 @@ impl FabricSpec {
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn link_units_per_flit(&self) -> u32 {
-        match self.switch.kind().links_count_bytes() {
-            true => self.units.flit_bytes,
-            false => 1,
+        if self.switch.kind().links_count_bytes() {
+            self.units.flit_bytes
+        } else {
+            1
         }
     }
 
@@ -201,7 +203,7 @@ impl FabricSpec {
         let rate = self.link_rate(at.switch, at.port);
         let per_flit = u64::from(self.link_units_per_flit());
         let state = self.link_power.as_deref().and_then(LinkPower::low);
-        // What takes a unit of time on all lanes takes as much longer as the low lanes are fewer.
+        // A transfer takes longer on the low lanes by the ratio of all lanes to them.
         let longer = state.map_or(0.0, |state| {
             f64::from(state.lanes) / f64::from(state.low_lanes) - 1.0
         });
@@ -224,9 +226,10 @@ impl FabricSpec {
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn link_units(&self, payload: u32) -> u32 {
-        match self.switch.kind().links_count_bytes() {
-            true => payload.saturating_add(self.units.header_bytes),
-            false => self.units.data_flits(payload),
+        if self.switch.kind().links_count_bytes() {
+            payload.saturating_add(self.units.header_bytes)
+        } else {
+            self.units.data_flits(payload)
         }
     }
 

@@ -23,9 +23,9 @@ pub enum Paths {
 pub struct Detours {
     /// Which packets take a detour.
     pub rule: DetourRule,
-    /// Where it leads.
+    /// The intermediate place.
     pub intermediate: Intermediate,
-    /// How much longer the queue of the minimal path may be, times hops, in credits: 0 compares as published.
+    /// The credits by which the queue of the minimal path, times hops, may be longer: 0 compares as published.
     pub bias: u32,
     /// Seed of the random streams, one for each port that draws.
     pub seed: u64,
@@ -37,8 +37,8 @@ pub struct Detours {
 pub enum DetourRule {
     /// All (Valiant, "A scheme for fast parallel communication", SIAM J. Comput. 11, 1982).
     Valiant,
-    /// Those whose first queue towards the detour, times its hops, is shorter than that of the minimal path (Singh,
-    /// "Load-balanced routing in interconnection networks", Ph.D. thesis, Stanford 2005).
+    /// Packets whose first queue towards the detour, times its hops, is shorter than the first queue of the minimal path,
+    /// times its hops (Singh, "Load-balanced routing in interconnection networks", Ph.D. thesis, Stanford 2005).
     UgalL,
     /// The same by the queues of the links between groups, wherever they are (Kim, Dally, Scott, Abts, "Technology-driven,
     /// highly-scalable dragonfly topology", ISCA 2008), or of the whole path.
@@ -67,14 +67,14 @@ impl DetourRule {
     }
 }
 
-/// Where detours lead.
+/// The intermediate place of a detour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Intermediate {
     /// To the switch of any NIC.
     Nic,
-    /// To the group of any NIC that is neither the source's nor the destination's: the detour goes on from the
-    /// first switch of that group.
+    /// Over the group of any NIC that is neither the group of the source nor of the destination. The second leg begins
+    /// at the first switch of that group.
     Group,
 }
 
@@ -157,8 +157,8 @@ impl FabricSpec {
         }
     }
 
-    /// True if packets at `switch` for NIC `dst` may take a detour over NIC `via`. They may be asked at other switches
-    /// than that of their source, too.
+    /// Whether packets at `switch` for NIC `dst` may take a detour over NIC `via`. `switch` need not be the switch of
+    /// their source.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn allows_detour(&self, switch: SwitchId, dst: NicId, via: NicId) -> bool {

@@ -2,7 +2,7 @@
 //! while it is down, and what it takes to go up again.
 //!
 //! The engine's side is `src/fabric/engine/power.rs`, the oracle's `tests/oracles/src/power.rs`.
-//! What the states cost in watts is no matter of the fabric.
+//! The fabric does not know the watts of the states.
 
 use super::{FabricSpec, SpecError, Tick};
 use crate::ids::{PortId, SwitchId};
@@ -20,7 +20,7 @@ const MAX_LANES: u32 = 64;
 /// its sender decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkPower {
-    /// What a link can do while it is down.
+    /// The capability of a link while it is down.
     #[serde(flatten)]
     pub down: DownState,
     /// Ticks that a link takes to go up, at least 1; it carries nothing meanwhile.
@@ -38,7 +38,7 @@ pub struct LinkPower {
     pub links: ManagedLinks,
 }
 
-/// What a link can do while it is down.
+/// The capability of a link while it is down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "policy", rename_all = "kebab-case")]
 pub enum DownState {

@@ -22,7 +22,7 @@ pub struct QueueingScheme {
     pub escape_queues: u8,
 }
 
-/// How a scheme finds the queue. In the formulas D is the destination, Q the number of queues, N
+/// The rule by which a scheme finds the queue. In the formulas D is the destination, Q the number of queues, N
 /// the number of NICs, and o the out-port at the switch that stores the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemeKind {
@@ -56,7 +56,7 @@ pub enum SchemeKind {
     Sf2lq,
 }
 
-/// How Flow2SL mixes the groups of source and destination, g(S) and g(D).
+/// The mix of the groups of source and destination, g(S) and g(D), in Flow2SL.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mix {
@@ -67,7 +67,7 @@ pub enum Mix {
     Difference,
 }
 
-/// What IODET takes the queue from.
+/// The ports from which IODET takes the queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Along {
@@ -78,7 +78,7 @@ pub enum Along {
     Coordinate,
 }
 
-/// What H2LQ takes the queue from.
+/// The detail from which H2LQ takes the queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detail {
@@ -280,8 +280,9 @@ impl FabricSpec {
 /// queues.
 fn hierarchical_queue(fly: &Dragonfly, switch: SwitchId, home: SwitchId, class: u8) -> u32 {
     let group = |switch: SwitchId| switch.get() / fly.a();
-    match class == 0 && group(switch) != group(home) {
-        true => group(home),
-        false => home.get() % fly.a(),
+    if class == 0 && group(switch) != group(home) {
+        group(home)
+    } else {
+        home.get() % fly.a()
     }
 }

@@ -27,7 +27,7 @@ pub enum TrunkSelection {
     LeastQueued,
 }
 
-/// Direction taken when both ways round an even ring are equally long.
+/// Direction taken when both directions round an even ring are equally long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RingTie {
@@ -119,7 +119,7 @@ impl Routing {
         self.up_ports == UpPorts::LeastQueued || self.paths.are_adaptive()
     }
 
-    /// What several candidates of a next hop are, as a key of results.
+    /// The kind of the candidates of a next hop, as a key of results.
     #[must_use]
     pub fn kind_of_candidates(&self) -> &'static str {
         match self.up_ports {
@@ -148,7 +148,7 @@ impl FabricSpec {
         topology.switch_ids().map(of).collect()
     }
 
-    /// What the topology itself would have packets for NIC `dst` take at `switch`.
+    /// The out-ports for packets to NIC `dst` at `switch` by the routing of the topology itself.
     fn own_candidates(&self, switch: SwitchId, dst: NicId) -> Ports {
         let tie = self.routing.ring_tie;
         self.topology.candidates(tie, switch, dst)

@@ -13,7 +13,7 @@ use crate::topology::{Peer, Shape};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How a packet gets its VL.
+/// The rule by which a packet gets its VL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VlPolicy {
     /// By service channel, as in `docs/model.md` section 7.
@@ -138,8 +138,8 @@ impl FabricSpec {
         self.classes() > 1
     }
 
-    /// Number of VL classes: 1 if SL-to-VL tables decide the VLs. Otherwise those of all legs of a path, each of which has as
-    /// many as the topology needs.
+    /// Number of VL classes: 1 if SL-to-VL tables decide the VLs. Otherwise each leg of a path has as many as the topology
+    /// needs.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn classes(&self) -> u8 {
@@ -203,9 +203,10 @@ impl FabricSpec {
     pub(crate) fn channel_at_nic(&self, nic: NicId, dst: NicId, sl: usize) -> Option<Channel> {
         if let Some(queueing) = self.queueing_by_more() {
             let switch = self.topology.attachment(nic).switch;
-            let queue = match queueing.is_local() {
-                true => self.queue_at(queueing, switch, dst, 0),
-                false => self.queue_of_pair(queueing, nic, dst),
+            let queue = if queueing.is_local() {
+                self.queue_at(queueing, switch, dst, 0)
+            } else {
+                self.queue_of_pair(queueing, nic, dst)
             };
             return self.channel_at(sl, queueing.position(0, queue));
         }
@@ -259,9 +260,10 @@ impl FabricSpec {
         let first = self.first_class(leg.number);
         let class = class.saturating_sub(first);
         first
-            + match leg.begins {
-                true => self.topology.first_class_behind(switch, out_port),
-                false => (self.topology).class_behind(switch, in_port, out_port, class),
+            + if leg.begins {
+                self.topology.first_class_behind(switch, out_port)
+            } else {
+                (self.topology).class_behind(switch, in_port, out_port, class)
             }
     }
 

@@ -36,7 +36,7 @@ pub enum SwitchParameters {
 }
 
 impl Switch {
-    /// What its kind answers.
+    /// The answers of its kind.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn kind(&self) -> &dyn SwitchKind {
@@ -81,17 +81,17 @@ impl SwitchParameters {
     }
 }
 
-/// How many data VLs the ports of a kind of switch can have.
+/// The numbers of data VLs that the ports of a kind of switch can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortVls {
-    /// What messages call such a port, with its article.
+    /// The name of such a port in messages, with its article.
     pub port: &'static str,
     /// Most VLs for data.
     pub most: u8,
 }
 
-/// What a kind of switch answers about itself. Analysis, results and the command line ask only
-/// these questions; the engine has a fabric for each kind.
+/// The questions that a kind of switch answers about itself. Analysis, results and the command line ask only
+/// these; the engine has a fabric for each kind.
 pub trait SwitchKind {
     /// Latencies of its stages.
     fn stages(&self) -> &Stages;
@@ -142,7 +142,7 @@ pub trait SwitchKind {
     /// counts are `link`. In input buffers they waited for `in_input_buffers` ticks before a grant.
     fn waits_for(&self, link: &LinkStats, in_input_buffers: u64) -> u64;
 
-    /// What packets in its buffers wait for.
+    /// The things that packets in its buffers wait for.
     fn waits(&self) -> Waits<'_>;
 
     /// True if the fills of input buffers are recorded even without a marker.
@@ -150,7 +150,7 @@ pub trait SwitchKind {
         false
     }
 
-    /// What `fabric info` appends to the number of ports of a switch, which is `radix`.
+    /// The text that `fabric info` appends to the number of ports of a switch, which is `radix`.
     fn about_ports(&self, _radix: u32) -> String {
         String::new()
     }
@@ -176,7 +176,7 @@ pub trait ZeroLoad {
     fn tail(&self) -> Tick;
 }
 
-/// How a packet passes a switch.
+/// The passage of a packet through a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Passage {
@@ -186,7 +186,7 @@ pub struct Passage {
     pub central: Option<u32>,
 }
 
-/// What packets in the buffers of a switch wait for.
+/// The things that packets in the buffers of a switch wait for.
 #[derive(Debug, Clone, Copy)]
 pub enum Waits<'a> {
     /// For room in the next buffer, within the switch and behind the link. The queues of a buffer

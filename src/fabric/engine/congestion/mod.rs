@@ -155,7 +155,7 @@ impl Congestion {
         }
     }
 
-    /// What holds the packets of `flow`, as a small number: several flows may be held as one.
+    /// The number of the holder of the packets of `flow`: several flows may be held as one.
     #[inline]
     pub(super) fn holder(&self, flow: FlowId) -> usize {
         match &self.source {

@@ -382,9 +382,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
         let (upstream, has_more) = (input.upstream, input.ready != 0);
         let keep_order = control.is_some();
-        let wake_at = self
-            .links
-            .give_back(upstream, credit_return, keep_order, self.kernel.now);
+        let wake_at =
+            self.links
+                .return_credits(upstream, credit_return, keep_order, self.kernel.now);
         if let Some(tick) = wake_at {
             self.wake_output(upstream, tick);
         }

@@ -15,7 +15,7 @@ use crate::engine::ids::{CentralId, InputId};
 use crate::engine::probe::Watcher;
 use crate::spec::Tick;
 
-/// How far the pointers of the sources have moved. Empty with informed virtual allocation.
+/// The moves of the pointers of the sources. Empty with informed virtual allocation.
 #[derive(Debug)]
 pub(super) struct Blind {
     /// Per source, the last tick whose pick the pointer includes; [`Tick::MAX`] if the source

@@ -72,7 +72,7 @@ impl Control for Controlled {
     }
 }
 
-/// What congestion control adds to a NIC.
+/// The state that congestion control adds to a NIC.
 #[derive(Debug, Default)]
 pub(super) struct NicCongestion {
     /// One more than the key of the queue pair served last.

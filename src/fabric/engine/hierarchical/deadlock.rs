@@ -148,7 +148,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
     }
 
-    /// The head of a FIFO as it is reported.
+    /// The head of a FIFO, for the report.
     fn describe(&self, node: Node) -> Waiting {
         let packet = self.kernel.packets[self.head(node)];
         let (buffer, queue) = node;

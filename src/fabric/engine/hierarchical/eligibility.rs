@@ -20,7 +20,7 @@ pub(super) enum Eligibility {
 }
 
 impl Eligibility {
-    /// Of a packet of `credits` for a queue of a buffer, whose port is idle from `idle_at` on.
+    /// The eligibility of a packet of `credits` for a queue of a buffer whose port is idle from `idle_at` on.
     #[inline(always)]
     fn of<const HEADS: usize, const USED: usize>(
         buffers: &mut Buffers<HEADS, USED>,
@@ -116,23 +116,24 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         found
     }
 
-    /// Tells the probe what keeps a head for `output` on `vl` from its target, whose port into the
-    /// buffer is idle from `idle_at` on.
+    /// Tells the probe why a head for `output` on `vl` is not granted. The port into the target buffer is
+    /// idle from `idle_at` on.
     #[inline(always)]
     fn report(&mut self, found: &Eligibility, output: OutputId, vl: usize, idle_at: Tick) {
         if P::WATCHES && !matches!(found, Eligibility::Eligible) {
             let overlap = self.timing.allocation_overlap();
             let now = self.kernel.now;
-            let obstacle = match idle_at.saturating_sub(overlap) > now {
-                true => Obstacle::Crossbar,
-                false => Obstacle::Buffer,
+            let obstacle = if idle_at.saturating_sub(overlap) > now {
+                Obstacle::Crossbar
+            } else {
+                Obstacle::Buffer
             };
             let observers = &mut self.kernel.observers;
             observers.blocked(now, output, 1 << vl, obstacle);
         }
     }
 
-    /// The same for queue `queue` of a central buffer.
+    /// Checks queue `queue` of a central buffer.
     #[inline]
     fn check_central(
         &mut self,

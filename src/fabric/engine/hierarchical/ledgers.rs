@@ -1,12 +1,12 @@
-//! What the senders into buffers of one kind know of their credits (`docs/model.md` §3). Phases 3
-//! to 7 use it. The packets in the buffers are in [`fifos`](super::fifos).
+//! The credits of buffers of one kind, as their senders know them (`docs/model.md` §3). Phases 3
+//! to 7 use them. The packets in the buffers are in [`fifos`](super::fifos).
 //!
 //! A credit ledger shows what the sender into the buffer sees: credits are free from the tick
 //! in which they reach the sender. When a packet starts to leave the buffer, a
 //! [`CreditReturn`] is added to the ledger. Returned credits are applied lazily, when the
 //! sender next needs more than the ledger shows as free.
 //!
-//! What a packet needs of a [`Ledger`] lies in one or two cache lines, so that the engine touches
+//! The fields of a [`Ledger`] that a packet needs lie in one or two cache lines, so the engine touches
 //! few lines per packet.
 
 use super::ledger::Ledger;
@@ -31,7 +31,7 @@ pub(super) struct Ledgers<const USED: usize> {
     drain_rate: DrainRate,
 }
 
-/// When to check again a packet that has no quota now.
+/// The time at which to check a packet again that has no quota now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Retry {
     /// In this tick: the packet cannot have quota earlier.
@@ -93,7 +93,7 @@ impl<const USED: usize> Ledgers<USED> {
         self.quotas.len()
     }
 
-    /// How fast packets leave these buffers.
+    /// The rate at which packets leave these buffers.
     #[inline]
     pub(super) fn drain_rate(&self) -> &DrainRate {
         &self.drain_rate
@@ -317,8 +317,8 @@ impl<const USED: usize> Ledgers<USED> {
         }
     }
 
-    /// When to check again whether a packet of `credits` has quota in queue `q`, which it has
-    /// not now. The tick is a lower bound: each returned credit lowers each number of
+    /// Returns when to check again whether a packet of `credits` has quota in queue `q`. It has none
+    /// now. The tick is a lower bound: each returned credit lowers each number of
     /// [`missing`](Self::missing) credits by at most one.
     pub(super) fn retry(&self, buffer: usize, q: usize, credits: u32) -> Retry {
         let (own, any) = self.missing(buffer, q, credits);

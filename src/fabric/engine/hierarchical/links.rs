@@ -54,7 +54,7 @@ impl Links {
         }
     }
 
-    /// How fast packets leave input buffers.
+    /// The rate at which packets leave input buffers.
     #[inline]
     pub(super) fn drain_rate(&self) -> &DrainRate {
         self.to_switches.drain_rate()
@@ -76,7 +76,7 @@ impl Links {
         self.to_switches.has_quota(output.index(), vl, credits, now)
     }
 
-    /// When to check again, where [`Links::has_quota`] said no.
+    /// Returns when to check again, after [`Links::has_quota`] returned false.
     #[inline]
     pub(super) fn retry(&self, (output, to): (OutputId, FarEnd), vl: usize, credits: u32) -> Retry {
         if to.is_nic() {
@@ -125,7 +125,7 @@ impl Links {
     /// packet, which congestion control may have delayed. Returns the tick in which `output` must
     /// be woken, if it waits for credits.
     #[inline]
-    pub(super) fn give_back(
+    pub(super) fn return_credits(
         &mut self,
         output: OutputId,
         leaving: CreditReturn,

@@ -22,13 +22,13 @@
 //! | 7 | [`output`] and [`scheduler`]; CNPs in [`notify`] |
 //! | 8 | none: [`schedule`] has the ticks in closed form |
 
-mod ahead;
 mod allocate;
 mod blind;
 mod buffers;
 mod control;
 mod deadlock;
 mod eligibility;
+mod event;
 mod fifos;
 mod layout;
 mod ledger;
@@ -39,22 +39,24 @@ mod notify;
 mod output;
 mod packet;
 mod pairs;
-mod parts;
+mod prefetch;
 mod records;
 mod route;
 mod schedule;
 mod scheduler;
+mod state;
 mod statistics;
 
 use self::blind::Blind;
 use self::buffers::{CentralBuffers, VlBuffers};
 pub(super) use self::control::{Adaptive, BlindAllocation, Control, Controlled, Off};
+use self::event::Event;
 use self::fifos::{Fifos, NEAR_VLS};
 use self::links::Links;
 use self::packet::Packet;
-use self::parts::{Central, Input, Nic, Output, Ports, Sender};
 use self::schedule::DrainRate;
 use self::scheduler::Schedulers;
+use self::state::{Central, Input, Nic, Output, Ports, Sender};
 use super::calendar::DelayLine;
 use super::congestion::Congestion;
 use super::deadlock::Deadlock;
@@ -62,7 +64,7 @@ use super::ids::{CentralId, InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
 use super::next_hop::NextHops;
 use super::nic::Answering;
-use super::pool::{EntryId, MessageId, PacketId};
+use super::pool::PacketId;
 use super::power::{LinkPowers, OutputKind};
 use super::probe::Watcher;
 use super::turns::Turns;
@@ -123,7 +125,7 @@ pub(super) struct Fabric<C, P> {
     /// granted its buffer.
     waiting: Vec<u32>,
     vl_policy: Vls,
-    /// What NICs answer; only with congestion control.
+    /// The answers of NICs; only with congestion control.
     answering: Answering,
 
     // Events to come that are not on the wheel.
@@ -143,22 +145,6 @@ pub(super) struct Fabric<C, P> {
     requested_centrals: Vec<CentralId>,
     requested_outputs: Vec<OutputId>,
     arrivals: Vec<(InputId, PacketId)>,
-}
-
-/// Kinds of events on the wheel.
-mod event {
-    /// An input buffer may have an eligible head.
-    pub(super) const INPUT: u32 = 0;
-    /// A central buffer may have an eligible head.
-    pub(super) const CENTRAL: u32 = 5;
-    /// An output may have a packet that can be sent.
-    pub(super) const OUTPUT: u32 = 1;
-    /// A NIC may move packets to its send queue.
-    pub(super) const NIC: u32 = 2;
-    /// The tail of a packet reaches its NIC.
-    pub(super) const DELIVERY: u32 = 3;
-    /// The tail of a message has left its NIC.
-    pub(super) const INJECTION: u32 = 4;
 }
 
 impl<C: Control, P: Watcher> Fabric<C, P> {
@@ -252,28 +238,28 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     #[inline]
     fn wake_input(&mut self, port: InputId, at: Tick) {
         let wake = &mut self.inputs[port.index()].wake;
-        self.kernel.wake(wake, at, event::INPUT, port.get());
+        self.kernel.wake(wake, at, Event::Input(port));
     }
 
     /// Wakes a central buffer in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_central(&mut self, central: CentralId, at: Tick) {
         let wake = &mut self.centrals[central.index()].wake;
-        self.kernel.wake(wake, at, event::CENTRAL, central.get());
+        self.kernel.wake(wake, at, Event::Central(central));
     }
 
     /// Wakes an output in tick `at`, unless it wakes earlier.
     #[inline]
     fn wake_output(&mut self, output: OutputId, at: Tick) {
         let wake = &mut self.senders[output.index()].wake;
-        self.kernel.wake(wake, at, event::OUTPUT, output.get());
+        self.kernel.wake(wake, at, Event::Output(output));
     }
 
     /// Wakes a NIC in tick `at` to fill its send queue, unless it wakes earlier.
     #[inline]
     fn wake_nic(&mut self, nic: NicId, at: Tick) {
         let wake = &mut self.nics[nic.index()].wake;
-        self.kernel.wake(wake, at, event::NIC, nic.get());
+        self.kernel.wake(wake, at, Event::Nic(nic));
     }
 
     /// Lists an input buffer for phase 5 of this tick.
@@ -304,6 +290,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
 impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
     type Packet = Packet;
     type Bucket = Vec<u32>;
+    type Event = Event;
     type Watcher = P;
 
     #[inline(always)]
@@ -318,31 +305,29 @@ impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
 
     /// Phases 1 and 2: delivers what arrived, and lists the parts that are woken.
     #[inline(always)]
-    fn event(&mut self, kind: u32, id: u32, workload: &mut dyn Workload) {
+    fn event(&mut self, event: Event, workload: &mut dyn Workload) {
         let now = self.kernel.now;
-        match kind {
-            event::INPUT => {
-                let input = InputId::new(id);
+        match event {
+            Event::Input(input) => {
                 self.inputs[input.index()].wake.arrived(now);
                 self.touch_input(input);
             }
-            event::CENTRAL => {
-                let central = CentralId::new(id);
+            Event::Central(central) => {
                 self.centrals[central.index()].wake.arrived(now);
                 self.touch_central(central);
             }
-            event::OUTPUT => {
-                let output = OutputId::new(id);
+            Event::Output(output) => {
                 self.senders[output.index()].wake.arrived(now);
                 self.dirty_outputs.push(output);
             }
-            event::NIC => {
-                let nic = NicId::new(id);
+            Event::Nic(nic) => {
                 self.nics[nic.index()].wake.arrived(now);
                 self.touch_nic(nic);
             }
-            event::DELIVERY => self.deliver(PacketId::of(id), workload),
-            _ => workload.injected(now, self.kernel.messages[MessageId::of(id)].token),
+            Event::Delivery(packet) => self.deliver(packet, workload),
+            Event::Injection(message) => {
+                workload.injected(now, self.kernel.messages[message].token);
+            }
         }
     }
 

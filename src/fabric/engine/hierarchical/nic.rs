@@ -29,10 +29,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     #[inline]
     pub(super) fn append(&mut self, message: &Message) {
         let kernel = &mut self.kernel;
-        let Some(id) = kernel
-            .messages
-            .create(message, kernel.now, &mut kernel.observers.counters)
-        else {
+        let Some(id) = kernel.create(message) else {
             return;
         };
         let sl = usize::from(message.sl);

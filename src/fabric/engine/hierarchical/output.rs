@@ -6,7 +6,7 @@
 use super::Fabric;
 use super::buffers::VlBuffers;
 use super::control::Control;
-use super::event;
+use super::event::Event;
 use super::fifos::{Fifos, NEAR_VLS};
 use super::ledgers::Retry;
 use super::schedule::CreditReturn;
@@ -125,8 +125,8 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         self.transmit(output, NextPacket::Head(vl));
     }
 
-    /// The candidate VLs of `output`, a bit each. If there is none, the credit wait of the
-    /// link begins or goes on, and the output will be woken.
+    /// The candidate VLs of `output`, a bit each. If there are none, the credit wait of the
+    /// link begins or continues, and the output will be woken.
     #[inline]
     fn candidates(&mut self, output: OutputId) -> u32 {
         let now = self.kernel.now;
@@ -232,8 +232,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         observers.injected(now, nic, packet.flits, token, seen);
         if packet.last && self.kernel.messages[packet.message].report_injection {
             let left_at = now + Tick::from(packet.flits);
-            self.kernel
-                .push(left_at, event::INJECTION, packet.message.number());
+            self.kernel.push(left_at, Event::Injection(packet.message));
         }
         if std::mem::take(&mut self.nics[nic.index()].waiting) {
             self.wake_nic(nic, self.first_credit(leaving));
@@ -305,7 +304,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .links
             .pass_to_nic(nic, leaving.vl, credits, leaving.credit_return, now);
         let tail = now + latency + u64::from(flits - 1);
-        self.kernel.push(tail, event::DELIVERY, leaving.id.number());
+        self.kernel.push(tail, Event::Delivery(leaving.id));
     }
 
     /// Last part of [`transmit`](Self::transmit) on a link to in-port `port`: schedules the routing of the header.

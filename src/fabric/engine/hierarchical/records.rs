@@ -5,7 +5,7 @@
 /// line.
 #[derive(Debug)]
 pub(super) struct Records {
-    /// Never grows, so that the alignment of the first record stays as it is.
+    /// Never grows, which would change the alignment of the first record.
     words: Vec<u32>,
     /// Index of the first record in `words`.
     first: usize,

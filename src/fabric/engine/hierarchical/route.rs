@@ -160,7 +160,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     }
 }
 
-/// How full the outputs are.
+/// The fill of the outputs.
 struct Queues<'a> {
     buffers: &'a mut VlBuffers,
     waiting: &'a [u32],

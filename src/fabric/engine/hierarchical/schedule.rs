@@ -47,7 +47,7 @@ impl CompactSchedule {
     }
 }
 
-/// How fast packets leave the buffers of one kind.
+/// The rate at which packets leave the buffers of one kind.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DrainRate {
     /// Flits per tick out of the buffer.

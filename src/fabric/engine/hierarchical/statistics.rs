@@ -11,7 +11,7 @@ use crate::spec::Tick;
 use crate::stats::{FabricStats, LinkStats};
 
 impl<C: Control, P: Watcher> Fabric<C, P> {
-    /// Sets all counts to 0. A credit wait that goes on counts from the next tick.
+    /// Sets all counts to 0. A credit wait that has not ended counts from the next tick.
     pub(super) fn restart_counting(&mut self) {
         self.kernel.observers.counters.restart(self.kernel.now);
         self.turns.restart();

@@ -25,7 +25,7 @@ pub(in crate::engine) struct Answers {
     pub cnp_bytes: Option<u32>,
 }
 
-/// How NICs answer, and what they remember for later answers.
+/// The rules by which NICs answer, and their state for later answers.
 #[derive(Debug)]
 pub(in crate::engine) struct Answering {
     acks: Acks,

@@ -116,9 +116,10 @@ impl Messages {
         let message = &self.pool[id];
         let largest = &self.largest[usize::from(message.sl)];
         let (left, most) = (message.bytes_left, u64::from(largest.payload));
-        let packet = match left < most {
-            true => DataPacket::new(left as u32, self.units),
-            false => largest.packet,
+        let packet = if left < most {
+            DataPacket::new(left as u32, self.units)
+        } else {
+            largest.packet
         };
         (packet, left <= most)
     }

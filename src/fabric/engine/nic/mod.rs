@@ -1,5 +1,5 @@
-//! What NICs of all kinds of fabric share: queues of messages, how messages are cut into packets,
-//! and which packets a NIC answers. Each fabric decides when a NIC sends.
+//! The parts of NICs that all kinds of fabric share: queues of messages, cutting messages into packets,
+//! and answers to packets. Each fabric decides when a NIC sends.
 
 mod answers;
 mod messages;

@@ -68,7 +68,7 @@ impl Waiting {
         &self.pairs
     }
 
-    /// The first packet of each queue pair takes at least so many credits.
+    /// The fewest credits that the first packet of any queue pair takes.
     #[inline(always)]
     pub(in crate::engine) fn least(&self) -> u16 {
         self.least
@@ -104,7 +104,7 @@ impl Waiting {
 /// Most entries of a table of all possible queue pairs.
 const MAX_TABLE: u64 = 1 << 21;
 
-/// Where each queue pair is, by its NIC and key.
+/// The position of each queue pair, by its NIC and key.
 #[derive(Debug)]
 enum Places {
     /// A small fabric: the queue pair, or [`PairId::NONE`], per NIC · keys + key.
@@ -135,7 +135,7 @@ impl Places {
     }
 }
 
-/// All queue pairs that have been used, but for those that were [forgotten](QueuePairs::forget).
+/// All queue pairs that have been used, except the [forgotten](QueuePairs::forget) ones.
 #[derive(Debug)]
 pub(in crate::engine) struct QueuePairs {
     nics: u32,

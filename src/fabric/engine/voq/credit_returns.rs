@@ -292,7 +292,7 @@ impl<const L: usize> CreditReturns<L> {
     fn remove_first(&mut self, add: &mut impl FnMut(u8, u16)) {
         let CreditReturn { vl, credits, .. } = self.short[0];
         add(vl, credits - std::mem::take(&mut self.applied));
-        // Entries that are not in use are shifted, too: this takes no loop.
+        // Unused entries are shifted as well, which takes no loop.
         for at in 1..SHORT {
             self.short[at - 1] = self.short[at];
         }

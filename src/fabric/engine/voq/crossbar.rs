@@ -1,13 +1,13 @@
 //! Phases 5 and 6: outputs grant, in-ports accept (`docs/model-infiniband.md` §6), and Port VLs
 //! enter or leave the congestion state (§9).
 //!
-//! What follows from an accepted grant is in `crossing`. Routing (phase 4) is in `route`, what NICs
-//! send in `nic`.
+//! The effects of an accepted grant are in `crossing`, routing (phase 4) in `route`, and sending by
+//! NICs in `nic`.
 
 use super::Fabric;
 use super::arbiter::Pick;
-use super::parts::OutputVl;
 use super::ports::{InPort, OutPort, Ports};
+use super::state::OutputVl;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::probe::{Obstacle, Watcher};
 use crate::spec::Tick;
@@ -20,7 +20,7 @@ enum Shortcut {
     Forbidden,
 }
 
-/// What an output finds when it looks at the VoQs that request it.
+/// The requests of VoQs for an output, as the output finds them.
 pub(super) struct Requests {
     /// Bit set of the VLs with an eligible VoQ.
     candidates: u32,
@@ -126,7 +126,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         if P::WATCHES {
             self.report_others(output, waiting_vls, pick.vl, in_port);
         }
-        self.offer(output, in_port, pick);
+        self.grant_to(output, in_port, pick);
     }
 
     /// Tells the probe of the heads that `output` does not grant, as it grants `in_port` on `vl`.
@@ -148,7 +148,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Looks at the VoQs that request `output` on any of the VLs of the bit set `waiting_vls`.
     #[inline(always)]
     fn requests(&mut self, output: OutputId, waiting_vls: u32) -> Requests {
-        let room = if self.room_binds() {
+        let room = if self.output_buffer_may_fill() {
             self.room(output, self.largest)
         } else {
             u16::MAX
@@ -164,9 +164,10 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let found = match self.has_flows() {
-                true => self.first_eligible_by_flow(output, vl, room, &mut requests),
-                false => self.first_eligible(output, vl, room, &mut requests),
+            let found = if self.has_flows() {
+                self.first_eligible_by_flow(output, vl, room, &mut requests)
+            } else {
+                self.first_eligible(output, vl, room, &mut requests)
             };
             if let Some(in_port) = found {
                 requests.candidates |= 1 << vl;
@@ -243,14 +244,14 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     fn grant_sole_request(&mut self, output: OutputId) -> bool {
         let (now, at) = (self.kernel.now, output.index());
-        let room_binds = self.room_binds();
+        let output_buffer_may_fill = self.output_buffer_may_fill();
         let port = &mut self.outputs[at];
         let vl = port.waiting_vls.trailing_zeros();
         let output_vl = self.links.vl(output, vl as u8);
         let Some(in_port) = output_vl.heads.only() else {
             return false;
         };
-        if output_vl.credits < self.largest || room_binds && port.room < self.largest {
+        if output_vl.credits < self.largest || output_buffer_may_fill && port.room < self.largest {
             return false;
         }
         let input = in_port.input(port.first_input);
@@ -272,14 +273,14 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             port.grant = pick;
             self.start_crossing(input, output);
         } else {
-            self.offer(output, in_port, pick);
+            self.grant_to(output, in_port, pick);
         }
         true
     }
 
-    /// `output` grants to `in_port` on the VL of `pick`. In phase 6 the in-port may accept.
+    /// Grants `in_port` on the VL of `pick` for `output`. In phase 6 the in-port may accept.
     #[inline]
-    fn offer(&mut self, output: OutputId, in_port: InPort, pick: Pick) {
+    fn grant_to(&mut self, output: OutputId, in_port: InPort, pick: Pick) {
         let port = &mut self.outputs[output.index()];
         (port.grant, port.granted_to) = (pick, in_port);
         let input = in_port.input(port.first_input);

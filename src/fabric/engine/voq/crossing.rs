@@ -1,20 +1,21 @@
-//! What follows from an accepted grant (`docs/model-infiniband.md` §4).
+//! The effects of an accepted grant (`docs/model-infiniband.md` §4).
 //!
 //! After its grant nothing holds up a packet before the next buffer. So phase 6 decides at once in
 //! which ticks its flits cross, leave by the link and arrive, and from which ticks their credits
-//! may be used again. Switches need no phase 7 or 8 of their own. Which packets are granted is
-//! decided in `crossbar`.
+//! may be used again. Switches need no phase 7 or 8 of their own. `crossbar` decides which packets
+//! are granted.
 
+use super::Fabric;
 use super::arbiter::Pick;
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
+use super::event::Event;
 use super::flows::{self, Flow};
 use super::packet::{Packet, Purpose};
-use super::parts::{Input, Output, OutputQueue, OutputVl};
 use super::ports::{InPort, Pointer};
 use super::power::waiting_bytes;
 use super::rate::{Length, PlainPacket, SubTick};
 use super::schedule::{Schedule, cross_plainly};
-use super::{Fabric, event};
+use super::state::{Input, Output, OutputQueue, OutputVl};
 use crate::engine::congestion::{Congestion, MarkerQueue, PacketLength};
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
@@ -26,7 +27,7 @@ use crate::ids::NicId;
 use crate::spec::Stages;
 use crate::spec::Tick;
 
-/// How a packet crosses.
+/// The crossing of a packet.
 struct Crossing<const L: usize> {
     /// Tick in which the crossing starts.
     start: Tick,
@@ -38,15 +39,15 @@ struct Crossing<const L: usize> {
     plain: Option<PlainPacket>,
 }
 
-/// The times that decide when flits move: latencies and rates.
+/// The times that decide when flits move: the present tick, latencies and rates.
 #[derive(Clone, Copy)]
-struct Pace<'a> {
+struct LinkTiming<'a> {
     now: Tick,
     stages: &'a Stages,
     drain: &'a DrainRates,
 }
 
-impl<'a> Pace<'a> {
+impl<'a> LinkTiming<'a> {
     #[inline(always)]
     fn at(now: Tick, stages: &'a Stages, drain: &'a DrainRates) -> Self {
         Self { now, stages, drain }
@@ -58,9 +59,9 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// and both crossbar ports. Decides when its flits cross, leave by the link and arrive.
     #[inline(always)]
     pub(super) fn start_crossing(&mut self, input: InputId, output: OutputId) {
-        let (now, room_binds) = (self.kernel.now, self.room_binds());
+        let (now, output_buffer_may_fill) = (self.kernel.now, self.output_buffer_may_fill());
         let of_flow = self.bring_forward(input, output);
-        let pace = Pace::at(now, &self.stages, &self.drain);
+        let timing = LinkTiming::at(now, &self.stages, &self.drain);
         let port = &mut self.outputs[output.index()];
         let reader = &mut self.inputs[input.index()];
         let pick: Pick = port.grant;
@@ -77,29 +78,29 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let waited = now - joined_at.max(packet.starts);
         queue.counts.granted(packet.flits.into(), waited);
         let mut delay = 1 + self.links.latency(upstream);
-        if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
+        if let Some(congestion) = Self::full_only(&mut self.congestion) {
             let (observers, queue) = (&mut self.kernel.observers, (input, output, pick.vl));
             delay += mark((packet, id), queue, reader.rate, congestion, observers, now);
         }
 
-        let crossing = cross(packet, reader, port, pace);
+        let crossing = cross(packet, reader, port, timing);
         let credit_return = crossing.credit_return(delay, packet);
         let to = (upstream, Flow::new(packet.buffer_vl, packet.dst));
-        let apart = Self::unless_plain(&mut self.flows);
+        let apart = Self::full_only(&mut self.flows);
         let (links, drain) = (&mut self.links, &self.drain);
-        let wake_upstream = flows::give_back(apart, links, to, credit_return, drain, now);
+        let wake_upstream = flows::return_credits(apart, links, to, credit_return, drain, now);
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
-        let power = Self::unless_plain(&mut self.kernel.power);
+        let power = Self::full_only(&mut self.kernel.power);
         let passage =
             power.map(|power| power.leaves(output, waiting_bytes(packet.bytes), now, observers));
-        let (leaves, end) = start_on_link(packet, port, &crossing, passage, pace);
-        if let Some(power) = Self::unless_plain(&mut self.kernel.power) {
+        let (leaves, end) = start_on_link(packet, port, &crossing, passage, timing);
+        if let Some(power) = Self::full_only(&mut self.kernel.power) {
             power.is_free_at(output, end);
         }
         let transfer = transfer(packet, (output, port.to), end, now - joined_at);
         observers.started(&mut port.sent, transfer, || packet.seen(id));
-        if room_binds {
+        if output_buffer_may_fill {
             self.routes.granted(output, packet.credits);
             let returns = &mut self.buffer_returns[output.index()];
             take_room(port, returns, packet.credits, &leaves, now);
@@ -139,7 +140,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     fn deliver_to(&mut self, nic: NicId, id: PacketId, output: OutputId) {
         self.schedule_sink(id, output, nic);
         let at = self.kernel.packets[id].schedule.tail();
-        self.kernel.push(at, event::DELIVERY, id.number());
+        self.kernel.push(at, Event::Delivery(id));
     }
 
     /// A packet will reach NIC `nic` over `output`: decides when its flits leave the receive
@@ -178,7 +179,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline]
     fn return_from_sink(&mut self, output: OutputId, credit_return: CreditReturn<L>) {
         let (drain, now) = (&self.drain, self.kernel.now);
-        self.links.give_back(output, credit_return, drain, now);
+        self.links.return_credits(output, credit_return, drain, now);
     }
 }
 
@@ -204,8 +205,7 @@ fn leave_queue<const L: usize, const W: usize>(
     }
 }
 
-/// A packet takes `credits` in the output buffer of `port`, whose `returns` give them back as its
-/// flits leave.
+/// Takes `credits` for a packet in the output buffer of `port`. They return by `returns` as its flits leave.
 #[inline(always)]
 fn take_room<const L: usize>(
     port: &mut Output,
@@ -226,11 +226,11 @@ fn cross<const L: usize, const W: usize>(
     packet: &Packet<L>,
     reader: &mut Input<W>,
     writer: &mut Output,
-    pace: Pace<'_>,
+    timing: LinkTiming<'_>,
 ) -> Crossing<L> {
-    let (length, crossbar) = (packet.length(), &pace.drain.crossbar);
-    let start = pace.now + pace.stages.allocation;
-    let available = packet.schedule.later(pace.stages.input_store);
+    let (length, crossbar) = (packet.length(), &timing.drain.crossbar);
+    let start = timing.now + timing.stages.allocation;
+    let available = packet.schedule.later(timing.stages.input_store);
     if L == 0 {
         let ports_free = (reader.free_at, writer.free_at);
         let rate = &crossbar.rate;
@@ -267,17 +267,17 @@ fn start_on_link<const L: usize>(
     port: &mut Output,
     crossing: &Crossing<L>,
     passage: Option<Passage>,
-    pace: Pace<'_>,
+    timing: LinkTiming<'_>,
 ) -> (Schedule<L>, Tick) {
     let length = packet.length();
-    let inside = pace.stages.crossbar + pace.stages.output_store;
+    let inside = timing.stages.crossbar + timing.stages.output_store;
     let ready = crossing.start + inside;
     let (not_before, slow) =
         passage.map_or((0, false), |passage| (passage.not_before, passage.slow));
     let start = ready.max(port.link_free.tick).max(not_before);
     let tail = crossing.tail + inside;
     let available = crossing.available.later(inside).with_tail(tail);
-    let drain = pace.drain;
+    let drain = timing.drain;
     let (leaves, free) = match crossing.plain {
         // The crossbar has the rate of the links.
         Some(plain) => available.served_plainly(&drain.crossbar.rate, port.link_free, start, plain),
@@ -289,7 +289,7 @@ fn start_on_link<const L: usize>(
     port.link_free = free;
     if slow {
         // The next packet is granted when this one has started, and its header finds the link free.
-        let next = (start + 1 + pace.stages.allocation).max(free.tick.saturating_sub(inside));
+        let next = (start + 1 + timing.stages.allocation).max(free.tick.saturating_sub(inside));
         port.free_at = port.free_at.max(SubTick::at(next));
     }
     port.sent_bytes += u64::from(length.bytes);

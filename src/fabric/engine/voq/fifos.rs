@@ -7,7 +7,7 @@
 
 use super::flows::{Flow, FlowTable};
 use super::packet::Packet;
-use super::parts::Queue;
+use super::state::Queue;
 use crate::engine::ids::InputId;
 use crate::engine::pool::{PacketId, Pool};
 use crate::ids::NicId;
@@ -70,7 +70,7 @@ pub(super) struct Fifos {
     places: Places,
 }
 
-/// Which FIFO: that of an in-port for packets that come on a VL, and go to a NIC.
+/// The FIFO of an in-port for the packets that come on a VL and go to a NIC.
 pub(super) type FifoAt = (InputId, u8, NicId);
 
 impl Fifos {
@@ -107,7 +107,7 @@ impl Fifos {
     }
 
     /// Appends packet `id`, whose header has become ready, to the FIFO `at`. Returns true if it is the head; with a FIFO for
-    /// each VL it is not: [`VlFifos::is_head`] has said so. `of_vls`: those of the in-port.
+    /// each VL it is not, as [`VlFifos::is_head`] returned false. `of_vls`: the FIFOs of the in-port.
     #[inline(never)]
     pub(super) fn join<const L: usize>(
         &mut self,

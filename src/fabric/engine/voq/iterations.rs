@@ -22,9 +22,10 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 is_first: number == 1,
                 is_last: number == allocator.iterations,
             };
-            match iteration.is_first {
-                true => self.grant(),
-                false => self.grant_again(),
+            if iteration.is_first {
+                self.grant()
+            } else {
+                self.grant_again()
             }
             self.accept_in(iteration, allocator.rule);
             if self.dirty_outputs.is_empty() {
@@ -56,9 +57,10 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 if iteration.is_first && rule == AllocationRule::RoundRobin {
                     self.links.vl_mut(output, vl).pointer = Pointer::behind(in_port);
                 }
-                match iteration.is_last {
-                    true => self.wake_output(output, now + 1),
-                    false => self.dirty_outputs.push(output),
+                if iteration.is_last {
+                    self.wake_output(output, now + 1)
+                } else {
+                    self.dirty_outputs.push(output)
                 }
             }
             let output = accepted.output(first_output);

@@ -1,4 +1,4 @@
-//! What is known of a fabric before tick 0: how its parts are numbered, its different rates,
+//! The layout of a fabric before tick 0: the numbers of its parts, its different rates,
 //! and the limits of this engine.
 //!
 //! Switch ports are numbered over all switches: switch · radix + port. *Inputs* are in-ports of
@@ -126,7 +126,7 @@ pub(super) fn most_credits(spec: &FabricSpec, voq: &Voq) -> u16 {
 /// send them: each packet finds its link free, or waits less than a tick. Then a buffer holds
 /// the packet that requests it, and the packets with a flit between grant and link. These take at
 /// most a flit for every tick between grant and link, and one credit more at each end.
-pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
+pub(super) fn output_buffer_may_fill(spec: &FabricSpec, voq: &Voq) -> bool {
     let stages = voq.stages;
     let grant_to_link = stages.allocation + stages.crossbar + stages.output_store;
     let most = 2 * u64::from(most_credits(spec, voq)) + grant_to_link + 3;
@@ -143,7 +143,7 @@ pub(super) fn room_binds(spec: &FabricSpec, voq: &Voq) -> bool {
 /// header.
 pub(in crate::engine) fn is_plain(spec: &FabricSpec, voq: &Voq) -> bool {
     let rate = |rate: &Ratio| Rate::new(*rate, spec.units.flit_bytes);
-    !room_binds(spec, voq)
+    !output_buffer_may_fill(spec, voq)
         && rates(spec, voq).iter().all(|link| rate(link).is_plain())
         && spec.congestion_control.is_none()
         && spec.link_power.is_none()

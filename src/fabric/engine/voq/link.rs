@@ -6,8 +6,8 @@
 //! woken, and when. `credit_returns` has the ticks in which credits return.
 
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
-use super::parts::{Output, OutputVl};
 use super::ports::{Pointer, Ports};
+use super::state::{Output, OutputVl};
 use crate::engine::ids::OutputId;
 use crate::prefetch::{prefetch, prefetch_all};
 use crate::spec::Tick;
@@ -29,9 +29,12 @@ pub(super) struct Links<const L: usize, const W: usize> {
 impl<const L: usize, const W: usize> Links<L, W> {
     /// Links with all credits at their senders. `with_sinks`: NICs have sinks of some rate.
     pub(super) fn new(outputs: &[Output], buffers: &Buffers, with_sinks: bool) -> Self {
-        let pool = |output: &Output| match output.to.is_nic() {
-            true => buffers.nic_sink.per_vl.iter(),
-            false => buffers.input.per_vl.iter(),
+        let pool = |output: &Output| {
+            if output.to.is_nic() {
+                buffers.nic_sink.per_vl.iter()
+            } else {
+                buffers.input.per_vl.iter()
+            }
         };
         let end = |&credits: &u32| OutputVl {
             heads: Ports::NONE,
@@ -49,9 +52,10 @@ impl<const L: usize, const W: usize> Links<L, W> {
                 .iter()
                 .map(|output| CreditReturns::over(output.latency.into()))
                 .collect(),
-            answers: match with_sinks {
-                true => outputs.iter().map(answers).collect(),
-                false => Vec::new(),
+            answers: if with_sinks {
+                outputs.iter().map(answers).collect()
+            } else {
+                Vec::new()
             },
         }
     }
@@ -162,7 +166,7 @@ impl<const L: usize, const W: usize> Links<L, W> {
     /// The receiver returns credits to `output`. Returns the tick in which `output` must be woken,
     /// if it waits for them.
     #[inline(always)]
-    pub(super) fn give_back(
+    pub(super) fn return_credits(
         &mut self,
         output: OutputId,
         credit_return: CreditReturn<L>,

@@ -13,10 +13,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline]
     pub(super) fn append(&mut self, message: &Message) {
         let kernel = &mut self.kernel;
-        let Some(id) = kernel
-            .messages
-            .create(message, kernel.now, &mut kernel.observers.counters)
-        else {
+        let Some(id) = kernel.create(message) else {
             return;
         };
         let (src, dst, sl) = (message.src, message.dst, message.sl);

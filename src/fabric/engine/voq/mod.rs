@@ -21,13 +21,13 @@
 //! `L` is the number of lines of a flit [`schedule`]: at least the number of different rates in
 //! the fabric, or 0 if the fabric is plain ([`layout::is_plain`]). Switches have up to 64 · `W` ports.
 
-mod ahead;
 mod arbiter;
 mod arrival;
 mod credit_returns;
 mod crossbar;
 mod crossing;
 mod deadlock;
+mod event;
 mod fifos;
 mod flows;
 mod iterations;
@@ -36,23 +36,25 @@ mod link;
 mod messages;
 mod nic;
 mod packet;
-mod parts;
 mod ports;
 mod power;
+mod prefetch;
 mod rate;
 mod route;
 mod schedule;
+mod state;
 mod statistics;
 
 use self::arbiter::Arbiters;
 use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
+use self::event::Event;
 use self::fifos::Fifos;
 use self::flows::Flows;
 use self::layout::Rates;
 use self::link::Links;
 use self::packet::{Origins, Packet};
-use self::parts::{Input, Nic, Output, OutputQueue};
 use self::route::Routes;
+use self::state::{Input, Nic, Output, OutputQueue};
 use super::bits::{Divisor, push_quickly};
 use super::calendar::ShortBucket;
 use super::congestion::{ByteRates, Congestion};
@@ -60,7 +62,7 @@ use super::deadlock::Deadlock;
 use super::ids::{InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, PairId, QueuePairs};
-use super::pool::{EntryId, PacketId};
+use super::pool::PacketId;
 use super::power::{LinkPowers, OutputKind};
 use super::probe::Watcher;
 use crate::ids::NicId;
@@ -108,7 +110,7 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     queues: Vec<OutputQueue>,
     /// FIFOs, if input buffers have them; the VoQs then hold their heads.
     fifos: Option<Box<Fifos>>,
-    /// What keeps hot flows from the others, if input buffers do that.
+    /// The state that keeps hot flows apart from the others, if input buffers do that.
     flows: Option<Box<Flows<L>>>,
     /// `None`: one iteration of iSLIP.
     allocator: Option<Allocator>,
@@ -116,9 +118,9 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     nic_arbiters: Arbiters,
 
     links: Links<L, W>,
-    /// Output buffers of switches may be too full for a packet: see `layout::room_binds`.
-    room_binds: bool,
-    /// The fabric has more than [`PREFETCH_PORTS`] ports: see `ahead`.
+    /// Output buffers of switches may be too full for a packet: see `layout::output_buffer_may_fill`.
+    output_buffer_may_fill: bool,
+    /// The fabric has more than [`PREFETCH_PORTS`] ports: see `prefetch`.
     prefetching: bool,
     /// Per output: credits of its own buffer that are on their way back.
     buffer_returns: Vec<CreditReturns<L>>,
@@ -145,24 +147,6 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     exhausted: Vec<(NicId, PairId)>,
 }
 
-/// Kinds of events on the wheel, and what their number names.
-mod event {
-    /// The header of this packet joins its VoQ.
-    pub(super) const JOIN: u32 = 0;
-    /// This output may have something to grant.
-    pub(super) const OUTPUT: u32 = 1;
-    /// This NIC may send.
-    pub(super) const NIC: u32 = 2;
-    /// The tail of this packet reaches its NIC.
-    pub(super) const DELIVERY: u32 = 3;
-    /// The tail of a message has left this NIC.
-    pub(super) const INJECTION: u32 = 4;
-    /// Packets may announce themselves; the number names nothing.
-    pub(super) const ANNOUNCEMENT: u32 = 6;
-    /// A stop or a go reaches this output.
-    pub(super) const STOP_OR_GO: u32 = 5;
-}
-
 /// Ticks that the wheel looks ahead at most: more buckets would cost more than events beyond them.
 const MOST_BUCKETS: u64 = 1 << 14;
 
@@ -170,9 +154,9 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// The fabric is plain: see `layout::is_plain`. The compiler then drops what cannot happen.
     const PLAIN: bool = L == 0;
 
-    /// `part`, which plain fabrics do not have.
+    /// The `part`, if the variant is not for plain fabrics. They do not have it.
     #[inline(always)]
-    fn unless_plain<T>(part: &mut Option<Box<T>>) -> Option<&mut T> {
+    fn full_only<T>(part: &mut Option<Box<T>>) -> Option<&mut T> {
         if Self::PLAIN {
             return None;
         }
@@ -181,8 +165,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// Output buffers of switches may be too full for a packet.
     #[inline(always)]
-    fn room_binds(&self) -> bool {
-        !Self::PLAIN && self.room_binds
+    fn output_buffer_may_fill(&self) -> bool {
+        !Self::PLAIN && self.output_buffer_may_fill
     }
 
     /// An idle fabric at tick 0.
@@ -203,8 +187,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             flits_per_credit: Divisor::new(units.flits_per_credit.min(1 << 15)),
             crossbar: Crossbar::new(voq.crossbar_rate(), units.flit_bytes),
         };
-        let (mut inputs, outputs) = parts::ports(spec, voq, &rates, &drain.rates);
-        let queues = parts::number_queues(&mut inputs, &outputs, vls);
+        let (mut inputs, outputs) = state::ports(spec, voq, &rates, &drain.rates);
+        let queues = state::number_queues(&mut inputs, &outputs, vls);
         let host_rates = layout::host_rates(spec, voq);
         let send_rate = |&rate: &Ratio| rates.index(voq.hca.send_rate.unwrap_or(rate));
         let send_rates = host_rates.iter().map(send_rate).collect();
@@ -238,7 +222,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),
             nic_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
             links: Links::new(&outputs, buffers, voq.hca.sink_rate.is_some()),
-            room_binds: layout::room_binds(spec, voq),
+            output_buffer_may_fill: layout::output_buffer_may_fill(spec, voq),
             prefetching: ports > PREFETCH_PORTS,
             buffer_returns: outputs.iter().map(|_| CreditReturns::default()).collect(),
             routes: Routes::new(spec, voq)?,
@@ -269,24 +253,24 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     fn join_later(&mut self, id: PacketId, header: Tick) {
         let at = self.joins_at(header);
-        self.kernel.push(at, event::JOIN, id.number());
+        self.kernel.push(at, Event::Join(id));
     }
 
-    /// Has `output` look in tick `at` whether it can grant, or earlier.
+    /// Wakes `output` in tick `at` or earlier, to grant if it can.
     #[inline(always)]
     fn wake_output(&mut self, output: OutputId, at: Tick) {
         let wake = &mut self.outputs[output.index()].wake;
-        self.kernel.wake(wake, at, event::OUTPUT, output.get());
+        self.kernel.wake(wake, at, Event::Output(output));
     }
 
-    /// Has `nic` look in tick `at` whether it can send, or earlier.
+    /// Wakes `nic` in tick `at` or earlier, to send if it can.
     #[inline]
     fn wake_nic(&mut self, nic: NicId, at: Tick) {
         let wake = &mut self.nics[nic.index()].wake;
-        self.kernel.wake(wake, at, event::NIC, nic.get());
+        self.kernel.wake(wake, at, Event::Nic(nic));
     }
 
-    /// Has `nic` look in phase 7 of this tick whether it can send.
+    /// Lists `nic` for phase 7 of this tick.
     #[inline]
     fn mark_nic_dirty(&mut self, nic: NicId) {
         if !std::mem::replace(&mut self.nics[nic.index()].dirty, true) {
@@ -324,6 +308,7 @@ fn byte_rates(spec: &FabricSpec, voq: &Voq, host_rates: Vec<Ratio>) -> ByteRates
 impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
     type Packet = Packet<L>;
     type Bucket = ShortBucket;
+    type Event = Event;
     type Watcher = P;
 
     #[inline(always)]
@@ -346,11 +331,10 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
     /// Phases 1 and 2: tails reach their NICs and injections are reported. Notes which headers
     /// become ready, and which outputs and NICs may act in later phases.
     #[inline(always)]
-    fn event(&mut self, kind: u32, id: u32, workload: &mut dyn Workload) {
+    fn event(&mut self, event: Event, workload: &mut dyn Workload) {
         let now = self.kernel.now;
-        match kind {
-            event::JOIN => {
-                let packet = PacketId::of(id);
+        match event {
+            Event::Join(packet) => {
                 if self.routes.depends_on_order() {
                     self.joining.push(packet);
                 } else {
@@ -358,20 +342,18 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
                     self.join(packet);
                 }
             }
-            event::OUTPUT => {
-                let output = OutputId::new(id);
+            Event::Output(output) => {
                 self.outputs[output.index()].wake.arrived(now);
                 push_quickly(&mut self.dirty_outputs, output);
             }
-            event::NIC => {
-                let nic = NicId::new(id);
+            Event::Nic(nic) => {
                 self.nics[nic.index()].wake.arrived(now);
                 self.mark_nic_dirty(nic);
             }
-            event::DELIVERY => self.arrive(PacketId::of(id), workload),
-            event::ANNOUNCEMENT => self.take_announcements(),
-            event::STOP_OR_GO => self.see_stops(OutputId::new(id)),
-            _ => self.report_injections(NicId::new(id), workload),
+            Event::Delivery(packet) => self.arrive(packet, workload),
+            Event::Announcement => self.take_announcements(),
+            Event::StopOrGo(output) => self.see_stops(output),
+            Event::Injection(nic) => self.report_injections(nic, workload),
         }
     }
 

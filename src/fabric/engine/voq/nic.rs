@@ -5,14 +5,15 @@
 //! into packets is in `messages`. What a NIC does with packets that arrive is in `arrival`; its
 //! sink is in `crossing`.
 
+use super::Fabric;
 use super::arbiter::Pick;
 use super::credit_returns::CreditReturn;
+use super::event::Event;
 use super::flows::Flow;
 use super::packet::{Origin, Packet, Purpose};
 use super::power::waiting_bytes;
 use super::rate::Length;
 use super::schedule::Schedule;
-use super::{Fabric, event};
 use crate::engine::ids::OutputId;
 use crate::engine::nic::WaitingPair;
 use crate::engine::observers::Transfer;
@@ -23,8 +24,8 @@ use crate::spec::Tick;
 use crate::spec::validate::MAX_LEVELS;
 use crate::workload::{AppQueue, Workload};
 
-/// What keeps the packets of a NIC from being fetched.
-pub(super) struct Obstacles {
+/// The conditions on which the send engine may fetch again the packets that it could not fetch.
+pub(super) struct RetryConditions {
     /// First tick in which congestion control may stop holding a packet, or its flow gets credits of its own.
     pub held_until: Tick,
     /// Per VL: size in credits of the smallest packet that lacks credits; `u16::MAX` if none does.
@@ -36,7 +37,7 @@ pub(super) struct Obstacles {
     pub any_credits: bool,
 }
 
-/// When the send engine looks again.
+/// The time at which the send engine tries again.
 struct Retry {
     /// Tick; `Tick::MAX` if none is known.
     at: Tick,
@@ -177,7 +178,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             return self.retry_after_fetch(nic);
         }
         let room = self.room(output, self.largest);
-        let mut obstacles = Obstacles {
+        let mut conditions = RetryConditions {
             held_until: Tick::MAX,
             credits: [u16::MAX; MAX_LEVELS],
             room: u16::MAX,
@@ -188,13 +189,12 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let found = match self.has_flows() {
-                true => self.first_eligible_pair_by_flow((nic, output), vl, room, &mut obstacles),
-                false => {
-                    let credits = self.credits(output, vl as u8, self.largest);
-                    let pointer = self.nics[nic.index()].pointers[vl];
-                    self.first_eligible_pair(nic, vl, (credits, room), pointer, &mut obstacles)
-                }
+            let found = if self.has_flows() {
+                self.first_eligible_pair_by_flow((nic, output), vl, room, &mut conditions)
+            } else {
+                let credits = self.credits(output, vl as u8, self.largest);
+                let pointer = self.nics[nic.index()].pointers[vl];
+                self.first_eligible_pair(nic, vl, (credits, room), pointer, &mut conditions)
             };
             if let Some(at) = found {
                 candidates |= 1 << vl;
@@ -202,7 +202,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             }
         }
         let port = &mut self.outputs[output.index()];
-        if obstacles.any_credits {
+        if conditions.any_credits {
             let since = port.end_credit_wait();
             let observers = &mut self.kernel.observers;
             observers.credit_wait_ended(&mut port.sent, output, since, now);
@@ -215,7 +215,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             self.fetch_from_pair(nic, output, pick, position as usize);
             return self.retry_after_fetch(nic);
         }
-        self.retry_after(&obstacles, output, room)
+        self.retry_after(&conditions, output, room)
     }
 
     /// If a single queue pair of `nic` has a packet, and any packet had credits and room: fetches
@@ -241,7 +241,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         is_eligible
     }
 
-    /// When the send engine of `nic` looks again after it has fetched a packet.
+    /// Returns when the send engine of `nic` tries again after it has fetched a packet.
     #[inline(always)]
     fn retry_after_fetch(&self, nic: NicId) -> Retry {
         let state = &self.nics[nic.index()];
@@ -251,20 +251,20 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         })
     }
 
-    /// When the send engine of the NIC with `output` looks again, as no queue pair is eligible.
+    /// Returns when the send engine of the NIC with `output` tries again, as no queue pair is eligible.
     /// `room`: credits free in the output buffer.
     #[inline(always)]
-    fn retry_after(&mut self, obstacles: &Obstacles, output: OutputId, room: u16) -> Retry {
-        let (mut at, mut waits_for_room) = (obstacles.held_until, false);
-        for (vl, &needs) in obstacles.credits.iter().enumerate() {
+    fn retry_after(&mut self, conditions: &RetryConditions, output: OutputId, room: u16) -> Retry {
+        let (mut at, mut waits_for_room) = (conditions.held_until, false);
+        for (vl, &needs) in conditions.credits.iter().enumerate() {
             if needs != u16::MAX {
                 let available = self.links.vl(output, vl as u8).credits;
                 let due = self.credits_due(output, vl as u8, u32::from(needs - available));
                 at = at.min(due.unwrap_or(Tick::MAX));
             }
         }
-        if obstacles.room != u16::MAX {
-            let missing = u32::from(obstacles.room - room);
+        if conditions.room != u16::MAX {
+            let missing = u32::from(conditions.room - room);
             let returns = &self.buffer_returns[output.index()];
             match returns.tick_of(&self.drain, 0, missing) {
                 Some(due) => at = at.min(due),
@@ -276,25 +276,25 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// Returns the position, among the queue pairs of `vl` with a packet, of the first eligible one
     /// at or after `pointer`. `credits` are available on the VL, and `room` in the output buffer.
-    /// Notes in `obstacles` why the queue pairs before it are not eligible.
+    /// Notes in `conditions` why the queue pairs before it are not eligible.
     fn first_eligible_pair(
         &self,
         nic: NicId,
         vl: usize,
         (credits, room): (u16, u16),
         pointer: u32,
-        obstacles: &mut Obstacles,
+        conditions: &mut RetryConditions,
     ) -> Option<usize> {
         let waiting = self.queue_pairs.waiting(nic, vl);
         // There may be many queue pairs: none is looked at if none can be eligible.
         let least = waiting.least();
         if credits < least {
-            obstacles.credits[vl] = obstacles.credits[vl].min(least);
+            conditions.credits[vl] = conditions.credits[vl].min(least);
             return None;
         }
         if room < least && credits >= self.largest {
-            obstacles.any_credits = true;
-            obstacles.room = obstacles.room.min(least);
+            conditions.any_credits = true;
+            conditions.room = conditions.room.min(least);
             return None;
         }
         let waiting = waiting.pairs();
@@ -306,19 +306,19 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 ..
             } = waiting[at];
             if credits < needs {
-                let fewest = &mut obstacles.credits[vl];
+                let fewest = &mut conditions.credits[vl];
                 *fewest = needs.min(*fewest);
                 continue;
             }
-            obstacles.any_credits = true;
+            conditions.any_credits = true;
             if room < needs {
-                obstacles.room = obstacles.room.min(needs);
+                conditions.room = conditions.room.min(needs);
                 continue;
             }
             if let Some(congestion) = &self.congestion {
                 let flow = self.queue_pairs.pair(pair).flow;
                 if let Some(until) = congestion.held_until(flow, self.kernel.now) {
-                    obstacles.held_until = obstacles.held_until.min(until);
+                    conditions.held_until = conditions.held_until.min(until);
                     continue;
                 }
             }
@@ -385,7 +385,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         self.outputs[output.index()].room -= credits;
         self.take_credits(output, Flow::new(pick.vl, state.dst), credits);
         self.waits_for_link(packet, output);
-        if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
+        if let Some(congestion) = Self::full_only(&mut self.congestion) {
             let level = congestion.level(state.flow, now);
             let end = free.first_whole_tick();
             congestion.sent(state.flow, end, length.bytes);
@@ -416,7 +416,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let flits = length.flits;
         let port = &mut self.outputs[output.index()];
         let rates = &self.drain.rates;
-        let mut power = Self::unless_plain(&mut self.kernel.power);
+        let mut power = Self::full_only(&mut self.kernel.power);
         let observers = &mut self.kernel.observers;
         let slow = power.as_deref_mut().is_some_and(|power| {
             power
@@ -462,7 +462,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 let injections = &mut self.nics[nic.index()].injections;
                 injections.push_back((report_at, message.token));
                 if injections.len() == 1 {
-                    self.kernel.push(report_at, event::INJECTION, nic.get());
+                    self.kernel.push(report_at, Event::Injection(nic));
                 }
             }
         }
@@ -476,7 +476,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let injections = &mut self.nics[nic.index()].injections;
         while let Some(&(at, token)) = injections.front() {
             if at > self.kernel.now {
-                self.kernel.push(at, event::INJECTION, nic.get());
+                self.kernel.push(at, Event::Injection(nic));
                 return;
             }
             injections.pop_front();

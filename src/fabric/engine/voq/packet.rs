@@ -9,7 +9,7 @@ use crate::ids::NicId;
 use crate::prefetch::prefetch;
 use crate::spec::Tick;
 
-/// What a packet is for.
+/// The purpose of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Purpose {
     /// Payload of a message.
@@ -24,8 +24,8 @@ pub(super) enum Purpose {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(in crate::engine) struct Packet<const L: usize> {
-    /// When its flits reach the buffer that the header is in or on its way to. In a NIC: from
-    /// when they may leave the output buffer.
+    /// The ticks in which its flits reach the buffer that the header is in or on its way to. In a NIC: the
+    /// ticks from which they may leave the output buffer.
     pub schedule: Schedule<L>,
     /// Tick in which its present wait began: in a VoQ, in an output buffer or a queue of a NIC.
     /// After a grant, the tick from which it may leave the output buffer.
@@ -46,7 +46,7 @@ pub(in crate::engine) struct Packet<const L: usize> {
     /// Credits that it takes in any buffer.
     pub credits: u16,
     pub sl: u8,
-    /// VL of its VoQ and of the link that it goes on next, once it has been routed.
+    /// VL of its VoQ and of its next link, once it has been routed.
     pub vl: u8,
     /// VL of the buffer that the header is in or on its way to.
     pub buffer_vl: u8,
@@ -57,7 +57,7 @@ pub(in crate::engine) struct Packet<const L: usize> {
     pub alive: bool,
 }
 
-/// What only the NICs at both ends of its way need to know of a packet.
+/// The part of a packet that only the NICs at both ends of its path need.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin {
     /// Tick in which the header left the NIC.

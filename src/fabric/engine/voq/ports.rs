@@ -69,7 +69,7 @@ impl OutPort {
     }
 }
 
-/// Where a search once around the ports of a switch begins: at a port, or behind the last one.
+/// The start of a search once around the ports of a switch: at a port, or behind the last one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pointer<T> {
     number: u8,
@@ -191,9 +191,10 @@ impl<T: Port, const W: usize> Ports<T, W> {
             *bits &= other;
         }
         // No branch: which of the two it is cannot be predicted.
-        let ports = match at_or_after.is_empty() {
-            true => *self,
-            false => at_or_after,
+        let ports = if at_or_after.is_empty() {
+            *self
+        } else {
+            at_or_after
         };
         ports.first()
     }

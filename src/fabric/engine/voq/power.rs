@@ -2,14 +2,15 @@
 //! and what is counted. `join`, `crossing` and `nic` tell `engine::power` which packets wait, and
 //! ask it how they go.
 
-use super::{Fabric, event};
+use super::Fabric;
+use super::event::Event;
 use crate::engine::ids::OutputId;
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
 use crate::spec::Tick;
 
-/// What a packet of `bytes` bytes adds to the waiting bytes of a link. One without bytes has to be
-/// sent, too.
+/// The bytes that a packet of `bytes` bytes adds to the waiting bytes of a link. A packet without
+/// bytes counts as one byte, as it must be sent as well.
 #[inline]
 pub(super) fn waiting_bytes(bytes: u32) -> u32 {
     bytes.max(1)
@@ -31,7 +32,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     pub(super) fn waits_for_link(&mut self, id: PacketId, output: OutputId) {
         let kernel = &mut self.kernel;
-        if let Some(power) = Self::unless_plain(&mut kernel.power) {
+        if let Some(power) = Self::full_only(&mut kernel.power) {
             power.waits(output, waiting_bytes(kernel.packets[id].bytes), kernel.now);
             let ahead = power.settings().wake_ahead;
             if ahead > 0 {
@@ -53,7 +54,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             at += Tick::from(port.latency);
             output = self.routes.by_destination(port.to_switch, dst);
             if self.announcements.insert((at, output)) {
-                self.kernel.push(at, event::ANNOUNCEMENT, 0);
+                self.kernel.push(at, Event::Announcement);
             }
         }
     }

@@ -39,13 +39,15 @@ impl Rate {
             tick,
             byte: bytes.den(),
             flit,
-            whole: match flit.is_multiple_of(tick) {
-                true => flit / tick,
-                false => 0,
+            whole: if flit.is_multiple_of(tick) {
+                flit / tick
+            } else {
+                0
             },
-            power: match tick.is_power_of_two() {
-                true => tick.trailing_zeros() as u8,
-                false => NO_POWER,
+            power: if tick.is_power_of_two() {
+                tick.trailing_zeros() as u8
+            } else {
+                NO_POWER
             },
         }
     }

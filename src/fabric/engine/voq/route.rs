@@ -9,8 +9,8 @@
 use super::Fabric;
 use super::fifos::FifoAt;
 use super::packet::Packet;
-use super::parts::Output;
 use super::ports::OutPort;
+use super::state::Output;
 use crate::engine::bits::push_quickly;
 use crate::engine::choice::Occupancy;
 use crate::engine::congestion::MarkerQueue;
@@ -22,7 +22,7 @@ use crate::engine::vls::{Hop, VlAndClass, Vls};
 use crate::ids::{NicId, PortId, SwitchId};
 use crate::spec::{FabricSpec, SpecError, Voq};
 
-/// What routing needs to know: next hops and VLs.
+/// The tables of routing: next hops and VLs.
 #[derive(Debug)]
 pub(super) struct Routes {
     radix: u32,
@@ -31,8 +31,8 @@ pub(super) struct Routes {
     vls: Vls,
     /// Credits of an output buffer.
     buffer: u32,
-    /// Where up-ports are chosen by their queues: credits of the packets in the VoQs for each
-    /// output. Such a fabric is not plain.
+    /// Credits of the packets in the VoQs for each output, if up-ports are chosen by their queues. Such
+    /// a fabric is not plain.
     waiting: Option<Vec<u32>>,
 }
 
@@ -95,7 +95,7 @@ impl Routes {
         }
     }
 
-    /// Where a packet to `dst` goes next at `switch`, if the destination alone decides.
+    /// The next output of a packet to `dst` at `switch`, if the destination alone decides.
     pub(super) fn by_destination(&self, switch: SwitchId, dst: NicId) -> OutputId {
         self.next_hops.by_destination(switch, dst)
     }
@@ -142,7 +142,7 @@ impl Routes {
     }
 }
 
-/// How full the outputs are.
+/// The fill of the outputs.
 struct Queues<'a, R> {
     room: R,
     buffer: u32,
@@ -198,10 +198,10 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     pub(super) fn join(&mut self, id: PacketId) {
         let now = self.kernel.now;
-        let room_binds = self.room_binds();
+        let output_buffer_may_fill = self.output_buffer_may_fill();
         let packet = &mut self.kernel.packets[id];
         let (input, output, vl) = (packet.input, packet.output, packet.vl);
-        if room_binds {
+        if output_buffer_may_fill {
             self.routes.joined(output, packet.credits);
         }
         packet.waiting_since = now;
@@ -212,7 +212,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
         let queue = MarkerQueue { input, output, vl };
         let packets = &mut self.kernel.packets;
-        if let Some(flows) = Self::unless_plain(&mut self.flows)
+        if let Some(flows) = Self::full_only(&mut self.flows)
             && let Some(waits) = flows.join(id, packets)
         {
             if waits {
@@ -224,7 +224,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         } else if self.join_voq(id, queue) || self.has_flows() {
             push_quickly(&mut self.dirty_outputs, output);
         }
-        if let Some(congestion) = Self::unless_plain(&mut self.congestion) {
+        if let Some(congestion) = Self::full_only(&mut self.congestion) {
             congestion.joined(queue, flits.into());
         }
         self.waits_for_link(id, output);

@@ -85,7 +85,7 @@ impl<const L: usize> Lines<L> {
         }
     }
 
-    /// How many of `flits` flits pass in tick `now` or before. The last one counts as if it were
+    /// The number of the `flits` flits that pass in tick `now` or before. The last one counts as if it were
     /// whole. `header`: tick of the header.
     #[inline]
     pub(super) fn flits_by(&self, header: Tick, rates: &[Rate], now: Tick, flits: u32) -> u32 {
@@ -195,7 +195,7 @@ impl<const L: usize> Schedule<L> {
         self
     }
 
-    /// When flits that leave by a link on this schedule reach its other end: `flight` ticks
+    /// The schedule on which flits that leave by a link on this schedule reach its other end: `flight` ticks
     /// later. The last one of the `flits` flits may be short and reaches it in tick `tail`.
     #[inline]
     pub(super) fn arriving(self, flight: Tick, tail: Tick, flits: u32) -> Self {
@@ -319,7 +319,7 @@ mod tests {
     }
 
     proptest! {
-        /// Where flits take whole ticks, the header tells as much as a line.
+        /// If flits take whole ticks, lines follow from the header.
         #[test]
         fn whole_ticks_need_no_lines(
             divisor in 1u64..12,

@@ -18,7 +18,7 @@ use crate::spec::Tick;
 use crate::stats::{FabricStats, LinkStats, TurnStats};
 use std::collections::BTreeMap;
 
-/// What a link has counted of packets that it has not started yet.
+/// The counts of a link for packets that it has not started yet.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pending {
     counts: LinkCounts,
@@ -58,9 +58,10 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let mut pending = self.pending();
         let (mut hops, mut host_hops) = (0, 0);
         for (&output, Pending { counts, .. }) in &pending {
-            match self.outputs[output.index()].to.is_nic() {
-                true => host_hops += counts.flits,
-                false => hops += counts.flits,
+            if self.outputs[output.index()].to.is_nic() {
+                host_hops += counts.flits
+            } else {
+                hops += counts.flits
             }
         }
         self.kernel.observers.counters.restart(self.kernel.now);
@@ -114,7 +115,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                     flits: output.sent.flits - counts.flits,
                     units: output.sent_bytes - bytes,
                     packets: output.sent.packets - counts.packets,
-                    // A credit wait that goes on counts up to the present tick, included.
+                    // A credit wait that has not ended counts up to and including the present tick.
                     credit_wait_ticks: output.sent.credit_wait
                         + (self.kernel.now + 1).saturating_sub(output.blocked_since),
                     queue_wait_ticks: output.sent.queue_wait - counts.queue_wait,

@@ -30,12 +30,13 @@ impl FabricSpec {
             return error("fabric.paths", problem.into());
         }
         let Some(tables) = &self.routing.forwarding else {
-            return match self.routing.failed.is_empty() {
-                true => Ok(()),
-                false => error(
+            return if self.routing.failed.is_empty() {
+                Ok(())
+            } else {
+                error(
                     "fabric.failure",
                     "the fabric's own routing does not lead around failed links".into(),
-                ),
+                )
             };
         };
         if detours.is_some() {

@@ -49,7 +49,7 @@ pub struct Hierarchical {
     /// Latencies and rates inside the switch.
     #[serde(flatten)]
     pub timing: Timing,
-    /// How the sources pick a queue.
+    /// The rule by which the sources pick a queue.
     pub virtual_allocation: VirtualAllocation,
     /// Buffer sizes and quotas.
     #[serde(flatten)]
@@ -148,7 +148,7 @@ fn lists_by_vl<S: Serializer>(per_vl: &[Quota], s: S) -> Result<S::Ok, S::Error>
     Lists { exclusive, max }.serialize(s)
 }
 
-/// How a central buffer is divided into FIFOs (see `docs/model.md`).
+/// The division of a central buffer into FIFOs (see `docs/model.md`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CentralQueues {

@@ -16,7 +16,7 @@ pub struct HierarchicalParameters {
     pub link_rate: Ratio,
     /// Part of an allocation that waits for the transfer before it to end.
     pub allocation_gap: Latency,
-    /// How the sources pick a queue.
+    /// The rule by which the sources pick a queue.
     pub virtual_allocation: VirtualAllocation,
     /// Flits per tick from an input buffer.
     pub mport_speedup: u32,

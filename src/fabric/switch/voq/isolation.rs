@@ -1,4 +1,4 @@
-//! How an input buffer isolates the flows that congest it (`docs/model-infiniband.md` §15), as plain data.
+//! The isolation of the flows that congest an input buffer (`docs/model-infiniband.md` §15), as plain data.
 
 use super::{InputQueues, Voq};
 use crate::parameters::Sizes;
@@ -20,7 +20,7 @@ pub struct Isolation {
     pub detect: Vec<u32>,
     /// A congested-flow queue holds so much or more: the sender is told to stop the flow.
     pub stop: Vec<u32>,
-    /// A congested-flow queue holds so much or less: a stopped flow may go on.
+    /// Fill of a congested-flow queue at or below which its stopped flow is released.
     pub go: Vec<u32>,
 }
 

@@ -52,7 +52,7 @@ pub enum PortStandard {
     None,
 }
 
-/// How outputs and in-ports of a crossbar agree on packets (`docs/model-infiniband.md` §6).
+/// The allocator by which outputs and in-ports of a crossbar agree on packets (`docs/model-infiniband.md` §6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Allocator {
     /// Which pointers move.
@@ -71,7 +71,7 @@ impl Default for Allocator {
     }
 }
 
-/// When the pointer of an output to its in-ports moves, in the first iteration.
+/// The rule that moves the pointer of an output to its in-ports, in the first iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationRule {
@@ -92,15 +92,15 @@ pub struct Voq {
     pub stages: Stages,
     /// Rate of the crossbar over the rate of the fastest link, at least 1.
     pub crossbar_speedup: u32,
-    /// What allows a port its VLs.
+    /// The standard that limits the VLs of a port.
     #[serde(skip_serializing_if = "is_default")]
     pub port_standard: PortStandard,
-    /// How outputs and in-ports agree on packets.
+    /// The allocator by which outputs and in-ports agree on packets.
     #[serde(skip_serializing_if = "is_default")]
     pub allocator: Allocator,
-    /// How input buffers of switches organise the packets of a VL.
+    /// The organisation of the packets of a VL in input buffers of switches.
     pub input_queues: InputQueues,
-    /// How flows are isolated, with [`InputQueues::Isolating`].
+    /// The isolation of flows, with [`InputQueues::Isolating`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Rates of the links.
@@ -118,8 +118,8 @@ pub struct Voq {
     pub hca: Hca,
 }
 
-/// How an input buffer of a switch organises the packets of a VL (`docs/model-infiniband.md` §2).
-/// Which VL a packet takes is a choice of its own, [`Qos::vl_policy`](crate::spec::Qos::vl_policy).
+/// The organisation of the packets of a VL in an input buffer of a switch (`docs/model-infiniband.md` §2).
+/// The choice of the VL is separate: [`Qos::vl_policy`](crate::spec::Qos::vl_policy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputQueues {

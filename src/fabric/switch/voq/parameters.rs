@@ -26,13 +26,13 @@ pub struct VoqParameters {
     pub tick: Option<Picoseconds>,
     /// Rate of the crossbar over the rate of the fastest link.
     pub crossbar_speedup: u32,
-    /// What allows a port its VLs.
+    /// The standard that limits the VLs of a port.
     pub port_standard: PortStandard,
-    /// How outputs and in-ports agree on packets.
+    /// The allocator by which outputs and in-ports agree on packets.
     pub allocator: Allocator,
-    /// How input buffers of switches organise the packets of a VL.
+    /// The organisation of the packets of a VL in input buffers of switches.
     pub input_queues: InputQueues,
-    /// How flows are isolated, with [`InputQueues::Isolating`].
+    /// The isolation of flows, with [`InputQueues::Isolating`].
     pub isolation: IsolationParameters,
     /// Size of each VL of an input buffer; `None`: the VLs in use have equal shares.
     pub input_vls: Option<Vec<BufferPart>>,

@@ -76,7 +76,7 @@ impl Parameters {
     #[must_use]
     pub fn ib_ddr_testbed() -> Self {
         let endpoint = AdapterRate::Payload(Rate(Ratio::whole(13_100_000_000 / 8)));
-        // What carries 34.2 Gb/s of payload in packets of 2,048 B and 26 B of headers.
+        // The rate that carries 34.2 Gb/s of payload in packets of 2,048 B and 26 B of headers.
         let headers = Ratio::new(2048 + 26, 2048).unwrap_or(Ratio::ONE);
         let between = gigabits(342).checked_mul(headers);
         Self {

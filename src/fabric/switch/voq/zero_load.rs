@@ -8,7 +8,7 @@ use crate::spec::{FabricSpec, Hop, Tick};
 use crate::switch::{Passage, ZeroLoad};
 use flitwise_base::units::Ratio;
 
-/// When the flits of a packet arrive at the present buffer. In tick 0 the header leaves the
+/// The ticks in which the flits of a packet arrive at the present buffer. In tick 0 the header leaves the
 /// NIC.
 pub(super) struct FlitSchedule<'a> {
     voq: &'a Voq,

@@ -24,7 +24,7 @@ pub(in crate::engine) struct DTable {
 const ACCUMULATED: usize = 0;
 const POSITION: usize = 1;
 const LAST_SL: usize = 2;
-/// Where the words per SL begin.
+/// Index of the first word of an SL.
 const PER_SL: usize = 4;
 
 impl DTable {
@@ -185,7 +185,7 @@ impl DTable {
     }
 }
 
-/// What decides which SL is next.
+/// The state from which the next SL follows.
 struct Turn<'a> {
     state: &'a [u32],
     /// Number of entries from the position to the next entry of each SL.
@@ -198,13 +198,13 @@ fn units(flits: u32, flit_bytes: u32) -> u32 {
     (u64::from(flits) * u64::from(flit_bytes)).div_ceil(u64::from(DTABLE_UNIT_BYTES)) as u32
 }
 
-/// Where the deficit of an SL is in the record of an output.
+/// Index of the deficit of an SL in the record of an output.
 #[inline]
 fn deficit(sl: usize) -> usize {
     PER_SL + 2 * sl
 }
 
-/// Where the VL pointer of an SL is in the record of an output.
+/// Index of the VL pointer of an SL in the record of an output.
 #[inline]
 fn next_vl(sl: usize) -> usize {
     PER_SL + 2 * sl + 1

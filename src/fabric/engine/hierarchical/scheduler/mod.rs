@@ -8,7 +8,7 @@ mod sbt;
 use crate::spec::FabricSpec;
 use crate::spec::hierarchical::Scheduler;
 
-/// What a scheduler knows of the head packet of a candidate VL.
+/// The head packet of a candidate VL, as a scheduler sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub sl: u8,

@@ -1,7 +1,7 @@
 //! Deadlocks where any head of a VoQ may be granted: as `super::super::deadlock`, with heads in place of VoQs.
 //!
-//! A head that is stopped waits for the congested-flow queue that stopped it, which tells it to go on when its own
-//! head has left. It is live if that queue is gone, or has said so already.
+//! A stopped head waits for the congested-flow queue that stopped it, which sends a go when its own head has left.
+//! The stopped head is live if that queue is gone, or if its go is under way.
 
 use super::{Flow, Flows};
 use crate::engine::deadlock::{Deadlock, dead_cycle};

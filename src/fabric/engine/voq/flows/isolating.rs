@@ -8,7 +8,7 @@ use super::table::Flow;
 use crate::engine::ids::InputId;
 use crate::engine::pool::{PacketId, Pool};
 use crate::engine::voq::packet::Packet;
-use crate::engine::voq::parts::Queue;
+use crate::engine::voq::state::Queue;
 use crate::ids::NicId;
 use crate::spec::voq::Isolation;
 
@@ -200,9 +200,10 @@ impl Isolating {
         let mut detects = std::mem::take(&mut queues.detects);
         loop {
             let was_head = queues.head != PacketId::NONE;
-            let id = match was_head {
-                true => queues.head,
-                false => queues.normal.behind.head,
+            let id = if was_head {
+                queues.head
+            } else {
+                queues.normal.behind.head
             };
             if id == PacketId::NONE {
                 return;
@@ -220,9 +221,10 @@ impl Isolating {
                 detects &= is_stopped;
             }
             // It leaves the normal FIFO.
-            match was_head {
-                true => queues.head = PacketId::NONE,
-                false => _ = queues.normal.pop(packets),
+            if was_head {
+                queues.head = PacketId::NONE
+            } else {
+                _ = queues.normal.pop(packets)
             }
             queues.normal.held -= credits;
             let place = match existing {

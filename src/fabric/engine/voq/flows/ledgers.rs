@@ -45,9 +45,10 @@ impl<const L: usize> FlowLink<L> {
     /// Applies the credits that are back by tick `now`.
     fn apply(&mut self, drain: &DrainRates, now: Tick) {
         while let Some(&(flow, first)) = self.returns.front() {
-            let back = match first.end() <= now {
-                true => first.credits,
-                false => first.credits_by(drain, now) as u16,
+            let back = if first.end() <= now {
+                first.credits
+            } else {
+                first.credits_by(drain, now) as u16
             };
             if back > self.applied {
                 self.free(flow, back - self.applied);
@@ -136,7 +137,7 @@ impl<const L: usize> FlowLedgers<L> {
 
     /// The receiver returns credits of `flow` to `output`. Returns the tick in which `output` must be
     /// woken, if it waits for any.
-    pub(in super::super) fn give_back(
+    pub(in super::super) fn return_credits(
         &mut self,
         output: OutputId,
         flow: Flow,

@@ -17,10 +17,11 @@ pub(super) use self::table::{Flow, FlowTable};
 use self::isolating::Isolating;
 use self::ledgers::FlowLedgers;
 use self::stops::Notice;
+use super::Fabric;
 use super::credit_returns::{CreditReturn, DrainRates};
+use super::event::Event;
 use super::link::Links;
 use super::packet::Packet;
-use super::{Fabric, event};
 use crate::engine::bits::push_quickly;
 use crate::engine::congestion::MarkerQueue;
 use crate::engine::ids::{InputId, OutputId};
@@ -30,7 +31,7 @@ use crate::ids::NicId;
 use crate::spec::voq::InputQueues;
 use crate::spec::{Tick, Voq};
 
-/// What keeps hot flows from the others.
+/// The state that keeps hot flows apart from the others.
 #[derive(Debug)]
 pub(super) enum Flows<const L: usize> {
     PerFlow(FlowLedgers<L>),
@@ -38,7 +39,8 @@ pub(super) enum Flows<const L: usize> {
 }
 
 impl<const L: usize> Flows<L> {
-    /// With nothing under way, in a fabric of so many ports of switches and outputs.
+    /// The state of an empty fabric with `in_ports` ports of switches and `outputs` outputs; `None` if input buffers do
+    /// not keep hot flows apart.
     pub(super) fn new(voq: &Voq, in_ports: usize, outputs: usize, vls: usize) -> Option<Box<Self>> {
         let flows = match (voq.input_queues, &voq.isolation) {
             (InputQueues::PerFlow, _) => {
@@ -131,11 +133,12 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         }
     }
 
-    /// A packet of `flow` takes `credits` at `output`, if they are not those of its VL. Returns what it takes of these.
+    /// Takes `credits` for a packet of `flow` at `output`, if the flow has credits of its own there. Returns the credits to
+    /// take from its VL.
     #[inline(always)]
     pub(super) fn take_of_flow(&mut self, output: OutputId, flow: Flow, credits: u16) -> u16 {
         let to_nic = self.outputs[output.index()].to.is_nic();
-        if let Some(flows) = Self::unless_plain(&mut self.flows)
+        if let Some(flows) = Self::full_only(&mut self.flows)
             && let Some(ledgers) = flows.ledgers()
             && !to_nic
         {
@@ -178,8 +181,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             let upstream = self.inputs[input.index()].upstream;
             let at = now + 1 + self.links.latency(upstream);
             if isolating.stops.send(upstream, at, notice) {
-                let number = upstream.get();
-                self.kernel.push(at, event::STOP_OR_GO, number);
+                self.kernel.push(at, Event::StopOrGo(upstream));
             }
         }
         isolating.notices = notices;
@@ -195,7 +197,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             look(self, queue.output);
         }
         new_heads.clear();
-        if let Some(isolating) = Self::unless_plain(&mut self.flows).and_then(Flows::isolating) {
+        if let Some(isolating) = Self::full_only(&mut self.flows).and_then(Flows::isolating) {
             isolating.new_heads = new_heads;
         }
     }
@@ -208,7 +210,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 self.stop_or_go(output, notice);
             } else {
                 if let Some(at) = isolating.stops.next_at(output) {
-                    self.kernel.push(at, event::STOP_OR_GO, output.get());
+                    self.kernel.push(at, Event::StopOrGo(output));
                 }
                 return;
             }
@@ -260,15 +262,15 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             let next = fifos.head_granted((at.0, at.1, dst), of_vls, &mut self.kernel.packets);
             self.new_heads.extend(next);
         }
-        if let Some(isolating) = Self::unless_plain(&mut self.flows).and_then(Flows::isolating) {
+        if let Some(isolating) = Self::full_only(&mut self.flows).and_then(Flows::isolating) {
             isolating.head_granted(id, at, &mut self.kernel.packets);
         }
     }
 }
 
-/// A switch returns credits of `flow` to `upstream`: see [`Links::give_back`].
+/// A switch returns credits of `flow` to `upstream`: see [`Links::return_credits`].
 #[inline(always)]
-pub(super) fn give_back<const L: usize, const W: usize>(
+pub(super) fn return_credits<const L: usize, const W: usize>(
     flows: Option<&mut Flows<L>>,
     links: &mut Links<L, W>,
     (upstream, flow): (OutputId, Flow),
@@ -277,7 +279,7 @@ pub(super) fn give_back<const L: usize, const W: usize>(
     now: Tick,
 ) -> Option<Tick> {
     match flows.and_then(Flows::ledgers) {
-        Some(ledgers) => ledgers.give_back(upstream, flow, credit_return, drain, now),
-        None => links.give_back(upstream, credit_return, drain, now),
+        Some(ledgers) => ledgers.return_credits(upstream, flow, credit_return, drain, now),
+        None => links.return_credits(upstream, credit_return, drain, now),
     }
 }

@@ -8,13 +8,13 @@ use crate::engine::pool::PacketId;
 use crate::engine::probe::{Obstacle, Watcher};
 use crate::engine::voq::Fabric;
 use crate::engine::voq::crossbar::Requests;
-use crate::engine::voq::nic::Obstacles;
-use crate::engine::voq::parts::OutputVl;
+use crate::engine::voq::nic::RetryConditions;
 use crate::engine::voq::ports::InPort;
+use crate::engine::voq::state::OutputVl;
 use crate::ids::NicId;
 use crate::spec::Tick;
 
-/// What the heads of a VoQ wait for.
+/// The heads of a VoQ, and what they wait for.
 struct Heads {
     /// The one that requests the output, and the one before it in the VoQ.
     eligible: Option<(PacketId, PacketId)>,
@@ -131,9 +131,10 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(never)]
     fn bring_flow_forward(&mut self, input: InputId, output: OutputId) -> u16 {
         let vl = self.outputs[output.index()].grant.vl;
-        let room = match self.room_binds() {
-            true => self.room(output, self.largest),
-            false => u16::MAX,
+        let room = if self.output_buffer_may_fill() {
+            self.room(output, self.largest)
+        } else {
+            u16::MAX
         };
         let heads = self.look_at_heads(input, (output, vl.into()), room);
         let Some((id, before)) = heads.eligible else {
@@ -162,7 +163,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         (nic, output): (NicId, OutputId),
         vl: usize,
         room: u16,
-        obstacles: &mut Obstacles,
+        conditions: &mut RetryConditions,
     ) -> Option<usize> {
         let pointer = self.nics[nic.index()].pointers[vl];
         let waiting = self.queue_pairs.waiting(nic, vl).pairs();
@@ -182,18 +183,18 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             let credits = self.credits_of(output, flow, needs);
             if credits < needs {
                 let due = self.credits_of_due(output, flow, u32::from(needs - credits));
-                obstacles.held_until = obstacles.held_until.min(due.unwrap_or(Tick::MAX));
+                conditions.held_until = conditions.held_until.min(due.unwrap_or(Tick::MAX));
                 continue;
             }
-            obstacles.any_credits = true;
+            conditions.any_credits = true;
             if room < needs {
-                obstacles.room = obstacles.room.min(needs);
+                conditions.room = conditions.room.min(needs);
                 continue;
             }
             if let Some(congestion) = &self.congestion
                 && let Some(until) = congestion.held_until(control, self.kernel.now)
             {
-                obstacles.held_until = obstacles.held_until.min(until);
+                conditions.held_until = conditions.held_until.min(until);
                 continue;
             }
             return Some(at);

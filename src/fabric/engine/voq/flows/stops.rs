@@ -52,9 +52,10 @@ impl Stops {
             return None;
         }
         link.under_way.pop_front();
-        match notice.stop {
-            true => _ = link.flows.entry(notice.flow),
-            false => _ = link.flows.remove(notice.flow),
+        if notice.stop {
+            _ = link.flows.entry(notice.flow)
+        } else {
+            _ = link.flows.remove(notice.flow)
         }
         Some(notice)
     }

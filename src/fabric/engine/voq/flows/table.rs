@@ -21,7 +21,7 @@ impl Flow {
     }
 }
 
-/// What is known of some flows. It takes memory for these only.
+/// A table of some flows. It takes memory for these only.
 #[derive(Debug)]
 pub(in super::super) struct FlowTable<T>(Vec<(Flow, T)>);
 
@@ -46,7 +46,7 @@ impl<T> FlowTable<T> {
         self.place(flow).ok().map(|at| &mut self.0[at].1)
     }
 
-    /// The entry of `flow`, made if there is none.
+    /// The entry of `flow`; adds it if there is none.
     #[inline]
     pub(in super::super) fn entry(&mut self, flow: Flow) -> &mut T
     where

@@ -4,11 +4,11 @@
 
 use super::Fabric;
 use super::control::Control;
-use super::event;
+use super::event::Event;
 use crate::engine::bits::first_from;
-use crate::engine::calendar::{EVENT_ID, EVENT_SHIFT};
+use crate::engine::calendar::WheelEvent;
 use crate::engine::ids::{CentralId, InputId, OutputId};
-use crate::engine::pool::{EntryId, PacketId};
+use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
 use crate::prefetch::prefetch;
 
@@ -17,7 +17,7 @@ const FAR: usize = 16;
 /// Number of events ahead at which the prefetched parts have arrived, so that what they
 /// refer to can be prefetched.
 const NEAR: usize = 6;
-/// The same for the lists of parts that act in a phase, which takes longer than an event.
+/// The numbers for the lists of parts that act in a phase, which takes longer than an event.
 const FAR_PARTS: usize = 8;
 const NEAR_PARTS: usize = 4;
 
@@ -25,9 +25,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Prefetches what the deliveries among the `next` events will need.
     #[inline(always)]
     pub(super) fn prefetch_delivery(&self, next: &[u32]) {
-        let delivered = |ahead: usize| {
-            let event = *next.get(ahead)?;
-            (event >> EVENT_SHIFT == event::DELIVERY).then(|| PacketId::of(event & EVENT_ID))
+        let delivered = |ahead: usize| match Event::unpack(*next.get(ahead)?) {
+            Event::Delivery(packet) => Some(packet),
+            _ => None,
         };
         if let Some(id) = delivered(FAR) {
             self.kernel.packets.prefetch(id);
@@ -55,8 +55,8 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
     }
 
-    /// The same for central buffers. Also prefetches the output of packet `id`, which the
-    /// allocator will check.
+    /// Prefetches what the next headers in central buffers will need, and the output of packet `id`, which
+    /// the allocator will check.
     #[inline]
     pub(super) fn prefetch_central(&self, id: PacketId) {
         if let Some(&(central, queue, id)) = self.central_ready.peek(FAR) {
@@ -74,7 +74,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         self.output_buffers.credits.prefetch_ledger(output, 0);
     }
 
-    /// The same for output buffers.
+    /// Prefetches what the next headers in output buffers will need.
     #[inline]
     pub(super) fn prefetch_output(&self) {
         if let Some(&(output, id)) = self.output_ready.peek(FAR) {

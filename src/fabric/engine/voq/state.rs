@@ -47,11 +47,11 @@ impl Queue {
     }
 }
 
-/// A virtual output queue: the packets of an in-port that go on by one (out-port, VL).
+/// A virtual output queue: the packets of an in-port for one (out-port, VL).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OutputQueue {
     pub fifo: Queue,
-    /// What was granted from it.
+    /// The counts of the packets granted from it.
     pub counts: TurnCounts,
 }
 
@@ -165,9 +165,10 @@ impl Output {
             sent_bytes: 0,
             rate: 0,
             low_rate: 0,
-            to_switch: match to.is_connected() && !to.is_nic() {
-                true => to.input().at(radix).switch,
-                false => SwitchId::default(),
+            to_switch: if to.is_connected() && !to.is_nic() {
+                to.input().at(radix).switch
+            } else {
+                SwitchId::default()
             },
         }
     }
@@ -175,19 +176,17 @@ impl Output {
     /// Index of its rate for a packet that takes it on the low lanes, or on all.
     #[inline(always)]
     pub(super) fn rate_of(&self, slow: bool) -> u8 {
-        match slow {
-            true => self.low_rate,
-            false => self.rate,
-        }
+        if slow { self.low_rate } else { self.rate }
     }
 
     /// Ticks from the start of a flit to its arrival as a whole, as [`Output::flight`]; on the low
     /// lanes if `slow`.
     #[inline(always)]
     pub(super) fn flight_of(&self, slow: bool, rates: &[Rate]) -> Tick {
-        match slow {
-            true => Tick::from(self.latency) + rates[usize::from(self.low_rate)].flit_ticks() - 1,
-            false => self.flight.into(),
+        if slow {
+            Tick::from(self.latency) + rates[usize::from(self.low_rate)].flit_ticks() - 1
+        } else {
+            self.flight.into()
         }
     }
 
@@ -315,9 +314,10 @@ pub(super) fn ports<const W: usize>(
     let ports = (topology.switches() * radix) as usize;
     let mut inputs = in_ports(topology);
     let output = |to: FarEnd, at: SwitchPort, room: u32, latency: Tick| {
-        let own = match to.is_connected() {
-            true => voq.links.at(topology, at.switch, at.port),
-            false => voq.links.host,
+        let own = if to.is_connected() {
+            voq.links.at(topology, at.switch, at.port)
+        } else {
+            voq.links.host
         };
         let (rate, low_rate) = (rates.index(own), rates.index(layout::low_rate(spec, own)));
         let flight = latency + drain[usize::from(rate)].flit_ticks() - 1;

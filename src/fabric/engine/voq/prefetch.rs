@@ -3,22 +3,21 @@
 //! and what a group will need is prefetched in rounds: each round reads what the round before has
 //! brought, and names what lies behind it. So the misses of a group overlap. Such hints change no result.
 
+use super::Fabric;
+use super::event::Event;
 use super::packet::Packet;
 use super::ports::Pointer;
-use super::{Fabric, event};
-use crate::engine::calendar::{EVENT_ID, EVENT_SHIFT};
+use crate::engine::calendar::WheelEvent;
 use crate::engine::ids::OutputId;
-use crate::engine::pool::{EntryId, PacketId};
+use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
-use crate::ids::NicId;
 use crate::prefetch::{prefetch, prefetch_all};
 
-/// Events, or outputs, whose memory is fetched together: what they need fits into the nearest cache.
+/// Events, or outputs, whose memory is fetched together. The data for them fits into the nearest cache.
 const GROUP: usize = 16;
 
 impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
-    /// Prefetches what the event at position `at` of those of a tick and the others of its group will
-    /// need, if it is the first of them.
+    /// Prefetches for a group of events of a tick, if the event at position `at` is the first of the group.
     #[inline(always)]
     pub(super) fn prefetch_events(&self, due: &[u32], at: usize) {
         if at.is_multiple_of(GROUP) {
@@ -28,38 +27,39 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
     #[inline(never)]
     fn prefetch_group(&self, group: &[u32]) {
-        let events = || group.iter().map(|e| (e >> EVENT_SHIFT, e & EVENT_ID));
-        for (kind, id) in events() {
-            match kind {
-                event::JOIN => self.prefetch_packet(PacketId::of(id)),
-                event::DELIVERY => {
-                    self.prefetch_packet(PacketId::of(id));
-                    self.origins.prefetch(PacketId::of(id));
+        let events = || group.iter().map(|&event| Event::unpack(event));
+        for event in events() {
+            match event {
+                Event::Join(packet) => self.prefetch_packet(packet),
+                Event::Delivery(packet) => {
+                    self.prefetch_packet(packet);
+                    self.origins.prefetch(packet);
                 }
-                event::OUTPUT => prefetch_all(&self.outputs, id as usize),
-                event::NIC => {
-                    prefetch_all(&self.nics, id as usize);
-                    prefetch_all(&self.outputs, self.ports + id as usize);
+                Event::Output(output) => prefetch_all(&self.outputs, output.index()),
+                Event::Nic(nic) => {
+                    prefetch_all(&self.nics, nic.index());
+                    prefetch_all(&self.outputs, self.ports + nic.index());
+                }
+                Event::Injection(_) | Event::StopOrGo(_) | Event::Announcement => {}
+            }
+        }
+        for event in events() {
+            match event {
+                Event::Join(packet) => self.prefetch_place(&self.kernel.packets[packet]),
+                Event::Delivery(packet) => {
+                    self.kernel.messages.prefetch(self.origins[packet].message);
+                }
+                Event::Nic(nic) => {
+                    let vl = self.nics[nic.index()].waiting_vls.trailing_zeros();
+                    self.queue_pairs.prefetch(nic, vl as usize);
                 }
                 _ => {}
             }
         }
-        for (kind, id) in events() {
-            match kind {
-                event::JOIN => self.prefetch_place(&self.kernel.packets[PacketId::of(id)]),
-                event::DELIVERY => {
-                    let message = self.origins[PacketId::of(id)].message;
-                    self.kernel.messages.prefetch(message);
-                }
-                event::NIC => {
-                    let vl = self.nics[id as usize].waiting_vls.trailing_zeros();
-                    self.queue_pairs.prefetch(NicId::new(id), vl as usize);
-                }
-                _ => {}
+        for event in events() {
+            if let Event::Join(packet) = event {
+                self.prefetch_queue(&self.kernel.packets[packet]);
             }
-        }
-        for (_, id) in events().filter(|&(kind, _)| kind == event::JOIN) {
-            self.prefetch_queue(&self.kernel.packets[PacketId::of(id)]);
         }
     }
 
@@ -109,11 +109,11 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             let vl = self.first_waiting_vl(output);
             self.links.prefetch_vl(output, vl);
             self.links.prefetch_returns(output);
-            if self.room_binds() {
+            if self.output_buffer_may_fill() {
                 prefetch_all(&self.buffer_returns, output.index());
             }
         }
-        // What the heads request, as far as it is known without the packets.
+        // The VoQs that request, as far as they are known without the packets.
         let mut queues = [(0, OutputId::NONE); GROUP];
         for &output in outputs {
             let port = &self.outputs[output.index()];
