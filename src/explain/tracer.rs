@@ -377,7 +377,7 @@ impl Probe for Tracer {
         }
     }
 
-    fn credit_stall(&mut self, output: OutputId, from: Tick, until: Tick) {
+    fn credit_wait(&mut self, output: OutputId, from: Tick, until: Tick) {
         self.output(output).stalls.push_back((from, until));
         let since = self.needed_since(output);
         prune(&mut self.output(output).stalls, since, |stall| stall.1);

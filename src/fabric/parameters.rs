@@ -5,7 +5,7 @@
 
 pub use super::switch::SwitchParameters;
 pub use super::switch::hierarchical::HierarchicalParameters;
-pub use super::switch::voq::{AdapterRate, VoqParameters};
+pub use super::switch::voq::{HcaRate, VoqParameters};
 
 use super::spec::validate::error;
 use super::spec::{self, FabricSpec, LinkLatency, Qos, Routing, SpecError, Units};

@@ -426,7 +426,7 @@ pub struct TurnStats {
     pub out_port: PortId,
     /// Flits of the packets granted the crossbar.
     pub flits: u64,
-    /// Ticks from when they could be granted their way to when they were, summed over the packets
+    /// Ticks from when they could be granted the crossbar to when they were, summed over the packets
     /// granted. In a FIFO only its head can be granted.
     pub wait_ticks: u64,
 }

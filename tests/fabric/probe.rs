@@ -119,7 +119,7 @@ impl Probe for Ledger {
         link.waited += waited;
     }
 
-    fn credit_stall(&mut self, output: OutputId, from: Tick, until: Tick) {
+    fn credit_wait(&mut self, output: OutputId, from: Tick, until: Tick) {
         assert!(from < until);
         self.links.entry(output).or_default().credit_wait += until - from;
     }

@@ -8,3 +8,4 @@ mod docs;
 mod keys;
 mod seams;
 mod tables;
+mod words;

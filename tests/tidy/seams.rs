@@ -20,7 +20,7 @@ const MAY_PANIC: &[(&str, &str, &str)] = &[
 ];
 
 /// Rust files below `dir`, with their path from the repository.
-fn sources(dir: &str) -> Vec<(String, String)> {
+pub(crate) fn sources(dir: &str) -> Vec<(String, String)> {
     let mut files = Vec::new();
     let mut open: Vec<PathBuf> = vec![Path::new(ROOT).join(dir)];
     while let Some(dir) = open.pop() {

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn spaces_and_costs() {
+    fn buffer_parts_and_costs() {
         assert_eq!("4 packets".parse(), Ok(BufferPart::Packets(4)));
         assert_eq!("48 credits".parse(), Ok(BufferPart::Credits(48)));
         assert_eq!("4KiB".parse(), Ok(BufferPart::Bytes(4096)));

@@ -1,4 +1,4 @@
-//! Grammar of a quantity: `quantity = decimal [space] unit`,
+//! Grammar of a quantity: `quantity = decimal [blank] unit`,
 //! `decimal = digits ["." digits]`.
 
 use super::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, UnitError};

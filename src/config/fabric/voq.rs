@@ -13,7 +13,7 @@ use crate::config::place::RawPlace;
 use crate::config::qos::keys::{RawScheduler, RawVlArb};
 use crate::config::qos::scheduler::Scheduling;
 use crate::fabric::ids::SwitchPort;
-use crate::fabric::parameters::{AdapterRate, VoqParameters};
+use crate::fabric::parameters::{HcaRate, VoqParameters};
 use crate::fabric::spec::LinkSpeed;
 use crate::fabric::switch::voq::{Acks, AllocationRule, InputQueues, VlArb, VlWeight};
 use crate::fabric::topology::{Peer, Topology};
@@ -43,7 +43,7 @@ struct RawLinkSpeed {
 
 /// Rate at which a NIC fetches or delivers packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct RawHcaRate(AdapterRate);
+struct RawHcaRate(HcaRate);
 
 with_common_keys! {
     of_kind VoqKeys, RawVoq {
@@ -314,14 +314,14 @@ impl Forms for RawHcaRate {
 
     fn text<E: Error>(text: &str) -> Result<Self, E> {
         match text.trim() {
-            "unlimited" => Ok(Self(AdapterRate::Unlimited)),
+            "unlimited" => Ok(Self(HcaRate::Unlimited)),
             text if Rate::names_unit(text) => {
                 let rate = text.parse().map_err(E::custom)?;
-                Ok(Self(AdapterRate::Payload(rate)))
+                Ok(Self(HcaRate::Payload(rate)))
             }
             text if text.starts_with(|c: char| c.is_ascii_digit()) => {
                 let flits = text.parse().map_err(E::custom)?;
-                Ok(Self(AdapterRate::Flits(flits)))
+                Ok(Self(HcaRate::Flits(flits)))
             }
             text => Err(E::unknown_variant(text, &["unlimited"])),
         }
@@ -329,12 +329,12 @@ impl Forms for RawHcaRate {
 
     fn integer<E: Error>(value: i64) -> Result<Self, E> {
         let flits = Ratio::deserialize(value.into_deserializer());
-        flits.map(|flits| Self(AdapterRate::Flits(flits)))
+        flits.map(|flits| Self(HcaRate::Flits(flits)))
     }
 
     fn number<E: Error>(value: f64) -> Result<Self, E> {
         let flits = Ratio::deserialize(value.into_deserializer());
-        flits.map(|flits| Self(AdapterRate::Flits(flits)))
+        flits.map(|flits| Self(HcaRate::Flits(flits)))
     }
 }
 

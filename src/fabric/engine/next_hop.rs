@@ -132,7 +132,7 @@ impl NextHops {
         }
     }
 
-    /// As [`decide`](Self::decide), where more than the table decides. Out of the way of all other
+    /// As [`decide`](Self::decide), if more than the table decides. Not inlined, for the sake of all other
     /// fabrics.
     #[inline(never)]
     fn choose(&mut self, mut at: Context<impl Occupancy>) -> NextHop {

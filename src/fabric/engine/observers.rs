@@ -114,7 +114,7 @@ impl<P: Watcher> Observers<P> {
         link.credit_wait += now.saturating_sub(since);
         if P::WATCHES && since < now {
             self.watcher
-                .tell(|probe| probe.credit_stall(output, since, now));
+                .tell(|probe| probe.credit_wait(output, since, now));
         }
     }
 

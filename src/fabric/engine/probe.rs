@@ -14,16 +14,16 @@
 //! use std::collections::BTreeMap;
 //!
 //! #[derive(Debug, Default)]
-//! struct Stalls(BTreeMap<OutputId, Tick>);
+//! struct CreditWaits(BTreeMap<OutputId, Tick>);
 //!
-//! impl Probe for Stalls {
-//!     fn credit_stall(&mut self, output: OutputId, from: Tick, until: Tick) {
+//! impl Probe for CreditWaits {
+//!     fn credit_wait(&mut self, output: OutputId, from: Tick, until: Tick) {
 //!         *self.0.entry(output).or_default() += until - from;
 //!     }
 //! }
 //!
 //! let spec = FabricSpec::opa_gen1(Topology::k_ary_n_tree(4, 2, None)?)?;
-//! let engine = Engine::watched(&spec, Stalls::default())?;
+//! let engine = Engine::watched(&spec, CreditWaits::default())?;
 //! // engine.run(&mut workload);
 //! assert!(engine.probe().0.is_empty());
 //! # Ok::<(), flitwise_fabric::spec::SpecError>(())
@@ -122,7 +122,7 @@ pub trait Probe: Debug {
 
     /// From tick `from` until before tick `until`, packets were ready for the link of `output`, the
     /// link was free, and none had credits.
-    fn credit_stall(&mut self, output: OutputId, from: Tick, until: Tick) {
+    fn credit_wait(&mut self, output: OutputId, from: Tick, until: Tick) {
         let _ = (output, from, until);
     }
 

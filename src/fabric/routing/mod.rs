@@ -244,8 +244,8 @@ mod tests {
         }
         let first = SwitchId::new(0);
         let port = |dst| first_port(&square, RingTie::Positive, first, NicId::new(dst)).get();
-        // To switch 1 by both links in turn; to switch 2 by those least used so far; to
-        // switch 3 there is one way.
+        // To switch 1 by both links in turn; to switch 2 by the links least used so far; to
+        // switch 3 there is one route.
         assert_eq!((2..8).map(port).collect::<Vec<_>>(), [2, 3, 4, 2, 4, 4]);
         let own = square.candidates(RingTie::Positive, first, NicId::new(1));
         assert_eq!(own, Ports::one(PortId::new(1)));

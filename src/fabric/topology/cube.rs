@@ -156,7 +156,7 @@ impl Cube {
     }
 }
 
-/// Routed in dimension order: lowest dimension first, the shorter way round.
+/// Routed in dimension order: lowest dimension first, in the shorter direction.
 impl Family for Cube {
     fn candidates(&self, tie: RingTie, switch: SwitchId, to: Destination) -> Ports {
         let difference = (self.lattice).first_difference(switch.get(), to.switch.get());

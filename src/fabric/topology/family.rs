@@ -203,7 +203,7 @@ pub trait Family {
         Vec::new()
     }
 
-    /// The switch that the tornado pattern leads to from `switch`: almost half way round in
+    /// The destination of the tornado pattern for `switch`: almost halfway round in
     /// every dimension. `None` without dimensions.
     fn tornado(&self, _switch: SwitchId) -> Option<SwitchId> {
         None

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_obey_the_laws() {
+    fn fields_obey_their_axioms() {
         for q in [3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 25, 27, 32] {
             let field = Field::new(q).unwrap();
             for (a, b) in (0..q).flat_map(|a| (0..q).map(move |b| (a, b))) {

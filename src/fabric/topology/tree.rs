@@ -103,7 +103,7 @@ struct Position {
     w: u32,
 }
 
-/// Routed by DESTRO, also known as D-mod-k: the destination's digits choose the way up, so that
+/// Routed by DESTRO, also known as D-mod-k: the destination's digits choose the path up, so
 /// each root serves its own set of destinations.
 impl Family for Tree {
     fn candidates(&self, _: RingTie, switch: SwitchId, to: Destination) -> Ports {

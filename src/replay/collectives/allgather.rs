@@ -35,7 +35,7 @@ pub(super) fn round(algorithm: Allgather, group: &Group, me: u32, k: u32, round:
                 Turn::HandIn(to) => round.send(to, me.into(), 1, k),
                 Turn::TakeIn(from) => round.recv(from, from.into(), 1, k),
                 Turn::Exchange { rank, i } => halving.double(rank, i, k, round),
-                Turn::GiveBack(to) => round.send(to, group.after(to, 1).into(), others, k),
+                Turn::Return(to) => round.send(to, group.after(to, 1).into(), others, k),
                 Turn::GetBack(from) => round.recv(from, group.after(me, 1).into(), others, k),
                 Turn::Idle => {}
             }

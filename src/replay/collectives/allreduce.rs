@@ -32,7 +32,7 @@ pub(super) fn round(algorithm: Allreduce, group: &Group, me: u32, k: u32, round:
         Allreduce::Rabenseifner => (fold.size.into(), 2 * bits),
     };
     match fold.turn(me, k, rounds) {
-        Turn::HandIn(to) | Turn::GiveBack(to) => round.send(to, 0, parts, k),
+        Turn::HandIn(to) | Turn::Return(to) => round.send(to, 0, parts, k),
         Turn::TakeIn(from) => round.combine(from, 0, parts, k),
         Turn::GetBack(from) => round.recv(from, 0, parts, k),
         Turn::Exchange { rank, i } => match algorithm {

@@ -24,7 +24,7 @@ pub(super) fn round(algorithm: Barrier, group: &Group, me: u32, k: u32, round: &
         Barrier::RecursiveDoubling => {
             let fold = Fold::new(group.n);
             match fold.turn(me, k, fold.bits()) {
-                Turn::HandIn(to) | Turn::GiveBack(to) => round.send_token(to, k),
+                Turn::HandIn(to) | Turn::Return(to) => round.send_token(to, k),
                 Turn::TakeIn(from) | Turn::GetBack(from) => round.recv_token(from, k),
                 Turn::Exchange { rank, i } => {
                     let partner = fold.position(rank ^ (1 << i));

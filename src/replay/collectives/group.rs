@@ -103,7 +103,7 @@ pub enum Turn {
         i: u32,
     },
     /// Sends the result to its partner at this position.
-    GiveBack(u32),
+    Return(u32),
     /// Receives the result from its partner at this position.
     GetBack(u32),
     /// Nothing.
@@ -168,7 +168,7 @@ impl Fold {
             Role::Out(server) if k == last => Turn::GetBack(server),
             Role::Out(_) => Turn::Idle,
             Role::In { partner, .. } if k == 0 => partner.map_or(Turn::Idle, Turn::TakeIn),
-            Role::In { partner, .. } if k == last => partner.map_or(Turn::Idle, Turn::GiveBack),
+            Role::In { partner, .. } if k == last => partner.map_or(Turn::Idle, Turn::Return),
             Role::In { rank, .. } => Turn::Exchange { rank, i: k - 1 },
         }
     }

@@ -37,7 +37,7 @@ pub(super) fn round(algorithm: Reduce, group: &Group, me: u32, k: u32, round: &m
                 Turn::TakeIn(from) => round.combine(group.member(from), 0, parts, k),
                 Turn::Exchange { rank, i } if i < bits => halving.halve(rank, i, k, round),
                 Turn::Exchange { rank, .. } => halving.gather(rank, k, round),
-                Turn::GiveBack(_) | Turn::GetBack(_) | Turn::Idle => {}
+                Turn::Return(_) | Turn::GetBack(_) | Turn::Idle => {}
             }
         }
     }

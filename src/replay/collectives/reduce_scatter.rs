@@ -30,7 +30,7 @@ pub(super) fn round(
                 Turn::HandIn(to) => round.send(to, 0, all, k),
                 Turn::TakeIn(from) => round.combine(from, 0, all, k),
                 Turn::Exchange { rank, i } => halving.halve(rank, i, k, round),
-                Turn::GiveBack(to) => round.send(to, to.into(), 1, k),
+                Turn::Return(to) => round.send(to, to.into(), 1, k),
                 Turn::GetBack(from) => round.recv(from, me.into(), 1, k),
                 Turn::Idle => {}
             }

@@ -120,9 +120,8 @@ impl Congestion {
         }
     }
 
-    /// Phase 6: a packet of `bytes` bytes came by a link of rate number `rate`, is granted its way
-    /// to (`output`, `vl`) and leaves its input buffer. Returns by how many ticks its credits
-    /// return later.
+    /// Phase 6: a packet of `bytes` bytes came by a link of rate number `rate`, is granted (`output`,
+    /// `vl`) and leaves its input buffer. Returns by how many ticks its credits return later.
     #[inline]
     pub(super) fn credit_return_delay(
         &self,

@@ -162,7 +162,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         if self.origins[id].purpose == Purpose::Answer {
             let credit_return = CreditReturn::leaving(&packet.schedule.later(delay), credits, vl);
             self.links
-                .give_back_answer(output, credit_return, self.kernel.now);
+                .return_answer_credits(output, credit_return, self.kernel.now);
             return;
         }
         let (rates, arrives) = (&self.drain.rates, &packet.schedule);

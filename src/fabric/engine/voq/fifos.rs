@@ -74,7 +74,7 @@ pub(super) struct Fifos {
 pub(super) type FifoAt = (InputId, u8, NicId);
 
 impl Fifos {
-    /// Empty FIFOs, if in-ports organise VLs in this way.
+    /// Empty FIFOs, if in-ports have FIFOs.
     pub(super) fn of(queues: InputQueues, in_ports: usize, vls: usize) -> Option<Box<Self>> {
         let places = match queues {
             InputQueues::Fifo => Places::PerVl(vec![Queue::default(); in_ports * vls]),

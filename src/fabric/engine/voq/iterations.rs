@@ -1,5 +1,5 @@
 //! Phases 5 and 6 with an allocator other than one iteration of iSLIP (`docs/model-infiniband.md` §6).
-//! Out of the way of all other fabrics, for which `crossbar` has both phases.
+//! All other fabrics have both phases in `crossbar`.
 
 use super::Fabric;
 use super::ports::{InPort, Pointer, Ports};

@@ -183,7 +183,7 @@ impl<const L: usize, const W: usize> Links<L, W> {
     }
 
     /// A NIC returns the credits of an answer to `output`, which does not wait for them.
-    pub(super) fn give_back_answer(
+    pub(super) fn return_answer_credits(
         &mut self,
         output: OutputId,
         credit_return: CreditReturn<L>,

@@ -85,8 +85,8 @@ impl Timing {
         self.stages.allocation.saturating_sub(self.allocation_gap)
     }
 
-    /// Ticks from a header's arrival at the switch to its departure at zero load, with
-    /// `crossings` crossbars on its way: 1 within an MPort, else 2.
+    /// Ticks from a header's arrival at the switch until it leaves at zero load, with
+    /// `crossings` crossbars on its path: 1 within an MPort, else 2.
     #[must_use]
     pub(crate) fn without_load(&self, crossings: u64) -> Tick {
         self.stages.input_store

@@ -7,7 +7,7 @@ mod validate;
 mod zero_load;
 
 pub use self::isolation::{Isolation, IsolationParameters, MAX_ISOLATION_QUEUES};
-pub use self::parameters::{AdapterRate, VoqParameters};
+pub use self::parameters::{HcaRate, VoqParameters};
 pub use self::validate::MAX_DATA_VLS;
 pub use super::Acks;
 pub use crate::spec::LinkRates;

@@ -39,9 +39,9 @@ pub struct VoqParameters {
     /// The same of a receive buffer.
     pub sink_vls: Option<Vec<BufferPart>>,
     /// Rate at which a NIC fetches packets from its host.
-    pub send_rate: AdapterRate,
+    pub send_rate: HcaRate,
     /// Rate at which a NIC delivers packets to its host.
-    pub sink_rate: AdapterRate,
+    pub sink_rate: HcaRate,
     /// Acknowledgements.
     pub acks: Acks,
     /// Length of an ACK in bytes.
@@ -54,7 +54,7 @@ pub struct VoqParameters {
 
 /// Rate at which a NIC fetches or delivers packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AdapterRate {
+pub enum HcaRate {
     /// Payload in packets of the largest MTU.
     Payload(Rate),
     /// Flits per time of a flit on the fastest link, headers included.
@@ -106,7 +106,7 @@ impl VoqParameters {
     ) -> Result<Voq, SpecError> {
         let links = self.links(units)?;
         let fastest = links.fastest();
-        let rate = |rate, key| adapter_rate(rate, units, qos, fastest, key);
+        let rate = |rate, key| hca_rate(rate, units, qos, fastest, key);
         let buffers = self.buffers(all, units, qos)?;
         let is_isolating = self.input_queues == InputQueues::Isolating;
         let sizes = Sizes::new(units, qos);
@@ -190,7 +190,7 @@ impl Sizes {
             _ if !used => Ok(0),
             None => Ok(total / count.max(1)),
             Some(list) => match list.get(vl) {
-                Some(&space) => Ok(self.credits(space, total, self.packet)),
+                Some(&part) => Ok(self.credits(part, total, self.packet)),
                 None => {
                     let given = list.len();
                     let problem =
@@ -212,17 +212,17 @@ impl Sizes {
 
 /// A rate of a NIC in flits per tick; `None`: not limited. `fastest`: flits per tick of the
 /// fastest link.
-fn adapter_rate(
-    rate: AdapterRate,
+fn hca_rate(
+    rate: HcaRate,
     units: Units,
     qos: &Qos,
     fastest: Ratio,
     key: &'static str,
 ) -> Result<Option<Ratio>, SpecError> {
     let rate = match rate {
-        AdapterRate::Unlimited => return Ok(None),
-        AdapterRate::Flits(flits) => fastest.checked_mul(flits),
-        AdapterRate::Payload(rate) => {
+        HcaRate::Unlimited => return Ok(None),
+        HcaRate::Flits(flits) => fastest.checked_mul(flits),
+        HcaRate::Payload(rate) => {
             let mtu = qos.service_levels.iter().map(|sl| sl.mtu_bytes).max();
             let mtu = u64::from(mtu.unwrap_or(1).max(1));
             let wire = mtu + u64::from(units.header_bytes);

@@ -1,9 +1,7 @@
 //! Presets: parameters of InfiniBand switches, from publications and of commercial devices, each
 //! with its source.
 
-use super::{
-    Acks, AdapterRate, Allocator, IsolationParameters, PortStandard, VlArb, VoqParameters,
-};
+use super::{Acks, Allocator, HcaRate, IsolationParameters, PortStandard, VlArb, VoqParameters};
 use crate::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
 use crate::spec::{FabricSpec, SpecError};
 use crate::switch::voq::InputQueues;
@@ -75,7 +73,7 @@ impl Parameters {
     /// reliable connections acknowledge, here per message.
     #[must_use]
     pub fn ib_ddr_testbed() -> Self {
-        let endpoint = AdapterRate::Payload(Rate(Ratio::whole(13_100_000_000 / 8)));
+        let endpoint = HcaRate::Payload(Rate(Ratio::whole(13_100_000_000 / 8)));
         // The rate that carries 34.2 Gb/s of payload in packets of 2,048 B and 26 B of headers.
         let headers = Ratio::new(2048 + 26, 2048).unwrap_or(Ratio::ONE);
         let between = gigabits(342).checked_mul(headers);
@@ -164,8 +162,8 @@ fn ib_switch(speed: Ratio) -> VoqParameters {
         isolation: IsolationParameters::default(),
         input_vls: None,
         sink_vls: None,
-        send_rate: AdapterRate::Unlimited,
-        sink_rate: AdapterRate::Unlimited,
+        send_rate: HcaRate::Unlimited,
+        sink_rate: HcaRate::Unlimited,
         acks: Acks::None,
         // LRH 8, BTH 12, AETH 4, ICRC 4, VCRC 2.
         ack_bytes: 30,

@@ -1,6 +1,6 @@
 //! Input buffers that keep hot flows from the others (`docs/model-infiniband.md` §15).
 //!
-//! With credits of its own a flow takes no space from another (`ledgers`); if flows are isolated, their senders
+//! With credits of its own a flow takes no credits from another (`ledgers`); if flows are isolated, their senders
 //! stop them (`isolating`, `stops`). Both change two things, of which the rest of the fabric knows no more than the
 //! functions here: which credits a packet has, and that any head of a VoQ may be granted, not only the first. The deadlocks
 //! that are left are in `deadlock`.
