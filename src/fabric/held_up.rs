@@ -15,7 +15,7 @@ use super::spec::FabricSpec;
 use super::stats::{FabricStats, LinkEnd, LinkStats, TurnStats};
 use std::collections::BTreeMap;
 
-/// Rounds after which what still moves stays where it is: it went round a circle of full buffers.
+/// Rounds after which the ticks that still move stay where they are: they went round a cycle of full buffers.
 const ROUNDS: u32 = 1000;
 /// Part of all waits that may still move at the end.
 const REST: f64 = 1e-6;

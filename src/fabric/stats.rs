@@ -144,7 +144,7 @@ const SMALL: usize = 1 << 12;
 pub struct Latency {
     /// Observations of each tick below [`SMALL`].
     small: Vec<u32>,
-    /// The other observations, and what exceeds the counts above.
+    /// The other observations, and the part beyond the counts above.
     histogram: Histogram<u64>,
     count: u64,
     sum: u128,
@@ -193,7 +193,7 @@ impl Latency {
             let sum = self.small[at].checked_add(count);
             match sum {
                 Some(sum) => self.small[at] = sum,
-                // As `record` does with what exceeds a count.
+                // As `record` does with the excess of a count.
                 None => {
                     let _ = self.histogram.record_n(at as Tick, count.into());
                 }

@@ -115,7 +115,7 @@ pub(super) fn compare(
 /// Operations between two checks whether the user stops the run.
 const ASK_EVERY: u32 = 1 << 14;
 
-/// Why what ranks say does not fit together, and what to do.
+/// The problem of files of ranks that do not fit together, and a remedy.
 const OTHER_RUN: &str = "the files are not of one run, or one is damaged: record the program again";
 
 /// The properties of a collective on which its members must agree.

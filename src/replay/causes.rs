@@ -1,4 +1,4 @@
-//! Why each event of a replay happened: the event that brought it about. A [`Replay`](super::Replay)
+//! The cause of each event of a replay: the event that led to it. A [`Replay`](super::Replay)
 //! keeps this only when asked to.
 //!
 //! An event is put on the agenda, or a message sent, while another event is being carried out: the last
@@ -26,7 +26,7 @@ pub(super) struct Causes {
     free: Vec<u32>,
     /// The event that is being carried out.
     present: u32,
-    /// By slot of a message: what is to be known of it when it is reported.
+    /// By slot of a message: the data that its report needs.
     posted: Vec<Option<Posted>>,
     /// The collective that the next message belongs to.
     collective: Option<Named>,
@@ -49,7 +49,7 @@ enum Happened {
     Start,
     /// A stream of the rank went on with this operation.
     Stream(RankId, StreamId, u64),
-    /// The rank went on with this collective, or took up what arrived.
+    /// The rank proceeded with this collective, or took up messages that had arrived.
     Member(RankId, Option<Named>),
     /// The message arrived.
     Arrived(Box<Posted>),
@@ -57,7 +57,7 @@ enum Happened {
     Left(Box<Posted>),
 }
 
-/// A collective, and what it does.
+/// A collective, and its operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Named {
     pub key: Key,
@@ -139,7 +139,7 @@ impl Causes {
         node
     }
 
-    /// One use less of `node`; forgets it after the last one, and what only it goes back to.
+    /// Counts one use less of `node`. After the last one, forgets it and the nodes that only it refers to.
     fn release(&mut self, mut node: u32) {
         while node != ROOT {
             let unused = &mut self.nodes[node as usize];

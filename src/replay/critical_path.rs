@@ -5,7 +5,7 @@ use super::program::{RankId, StreamId};
 use flitwise_fabric::ids::NicId;
 use flitwise_fabric::spec::Tick;
 
-/// A part of a critical path: what happened between one of its events and the next. The legs of a path
+/// A part of a critical path, between one of its events and the next. The legs of a path
 /// follow each other without a gap, and none takes no time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leg {

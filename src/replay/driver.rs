@@ -24,7 +24,7 @@ pub struct ReplaySpec<'a> {
     pub nics: u32,
     /// The queueing of messages at the NICs.
     pub queueing: Queueing,
-    /// In what order flows that share such a queue are served.
+    /// The order in which flows that share such a queue are served.
     pub nic_queueing: NicQueueing,
     /// Seed of the experiment.
     pub seed: u64,
@@ -175,7 +175,7 @@ impl<'a> Replay<'a> {
         self.observer = Some(observer);
     }
 
-    /// From now on, at the start of the replay, keeps what [`Replay::critical_path`] needs. It changes
+    /// Keeps the data for [`Replay::critical_path`]. Call this at the start of the replay. It changes
     /// nothing else.
     pub fn keep_causes(&mut self) {
         let ranks = self.jobs.iter().map(|job| job.ranks.len());

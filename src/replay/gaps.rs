@@ -83,7 +83,7 @@ impl Replay<'_> {
     }
 
     /// The end of tick `now`, in which the messages `out` were created: converts their ticks to those
-    /// of the fabric, looks ahead if a gap begins, and skips what there is to skip.
+    /// of the fabric, looks ahead if a gap begins, and skips as much as possible.
     pub(super) fn skip_gap(&mut self, now: Tick, out: &mut [Message]) {
         for message in out {
             message.created -= self.skipped;

@@ -126,7 +126,7 @@ impl Member {
         self.ranks[self.me as usize]
     }
 
-    /// The collective, and what it does.
+    /// The collective, and its operation.
     fn named(&self) -> Named {
         Named {
             key: self.key,
@@ -232,7 +232,7 @@ impl Member {
 }
 
 impl Members {
-    /// Those under way, in the order in which the rank entered them.
+    /// The open collectives, in the order in which the rank entered them.
     pub(super) fn open(&self) -> &[Member] {
         &self.open
     }

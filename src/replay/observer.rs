@@ -7,7 +7,7 @@ use super::program::{Action, Event, RankId, StreamId};
 use flitwise_fabric::ids::NicId;
 
 /// Sees a replay. Calls come in the order of time; times are in picoseconds. The hooks take `&self`
-/// because what watches the replay may watch the fabric as well.
+/// because an observer of the replay may watch the fabric as well.
 pub trait Observer: Sync {
     /// Before all others: job number `job` has this name, and its ranks are on these NICs.
     fn job(&self, job: u32, name: &str, nics: &[NicId]);

@@ -24,7 +24,7 @@ pub(super) struct Event {
     pub record: u64,
     /// The action of the event.
     pub what: What,
-    /// The event that brought it about, if causes are kept. It decides no order: what differs in
+    /// The event that caused it, if causes are kept. It decides no order: what differs in
     /// nothing else is the same event.
     pub cause: u32,
 }

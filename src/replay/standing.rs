@@ -98,7 +98,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Which rank waits for what in the jobs that are not complete: a line each, and a
+    /// The waits of the ranks in the jobs that are not complete: a line each, and a
     /// last line that counts the omitted ones. Empty if all jobs are complete.
     #[must_use]
     pub fn stall_report(&self) -> Vec<String> {

@@ -118,7 +118,7 @@ fn wrong(text: &str, problem: String) -> UnitError {
     }
 }
 
-/// Splits a text into number and unit; `help` says what was expected.
+/// Splits a text into number and unit; `help` is the expected form.
 fn split<'a>(text: &'a str, help: &str) -> Result<(Decimal, &'a str), UnitError> {
     match quantity(text) {
         Ok((_, (Some(number), unit))) => Ok((number, unit)),

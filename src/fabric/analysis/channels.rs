@@ -421,7 +421,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds what the output buffers of a switch wait for. The turns of the switch must have been
+    /// Adds the waits of the output buffers of a switch. The turns of the switch must have been
     /// added.
     fn add_links(&mut self, switch: SwitchId) {
         let topology = &self.spec.topology;

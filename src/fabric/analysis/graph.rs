@@ -71,7 +71,7 @@ impl Graph {
     }
 
     /// The nodes that are left when nodes without predecessors are removed again and again:
-    /// the cycles and what they lead to. `None` if there is no cycle.
+    /// the cycles and everything to which they lead. `None` if there is no cycle.
     fn behind_cycles(&self) -> Option<Vec<bool>> {
         let mut predecessors = vec![0u32; self.nodes()];
         for &node in &self.to {

@@ -53,7 +53,7 @@ pub(super) struct Detours {
     first_leg: u8,
     /// The first VL class of each leg.
     first_class: [u8; 3],
-    /// Per in-port: what its packets draw from; `None` where they draw nothing.
+    /// Per in-port: the random stream of its packets; `None` where they draw nothing.
     streams: Vec<Option<Stream>>,
     /// Per in-port: a NIC is connected to it.
     is_source: Vec<bool>,

@@ -1,5 +1,5 @@
 //! The kernel of every fabric: the present tick, the calendar, the pools of messages and packets in
-//! flight, and the counters. [`SwitchModel`] is what differs between the kinds of switch.
+//! flight, and the counters. [`SwitchModel`] has the differences between the kinds of switch.
 
 use super::calendar::{Bucket, Wake, Wheel, WheelEvent};
 use super::congestion::Congestion;
@@ -74,7 +74,7 @@ impl<K, B: Bucket, P: Watcher> Kernel<K, B, P> {
     }
 }
 
-/// A fabric of one kind of switch: its devices, and what they do in a tick. The functions of this
+/// A fabric of one kind of switch: its devices, and their actions in a tick. The functions of this
 /// module drive it.
 pub(super) trait SwitchModel {
     type Packet;
@@ -86,7 +86,7 @@ pub(super) trait SwitchModel {
     fn kernel_mut(&mut self) -> &mut Kernel<Self::Packet, Self::Bucket, Self::Watcher>;
     /// Phases 1 and 2: handles an event of this tick.
     fn event(&mut self, event: Self::Event, workload: &mut dyn Workload);
-    /// Prefetches what some of the packed events of the tick, `due`, will need. It is called before each
+    /// Prefetches the data for some of the packed events of the tick, `due`. It is called before each
     /// of them, the one at position `at`.
     fn prefetch(&self, due: &[u32], at: usize);
     /// Phase 3: a message joins its queue at its NIC.
@@ -178,7 +178,7 @@ pub(super) fn find_deadlock(model: &mut impl SwitchModel, at: Tick) -> Option<De
     found
 }
 
-/// From now on, collects what [`sample`] needs.
+/// Starts to collect the data for [`sample`].
 pub(super) fn start_series(model: &mut impl SwitchModel) {
     let kernel = model.kernel_mut();
     let mtu_bytes = kernel.messages.mtu_bytes();

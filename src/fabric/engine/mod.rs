@@ -86,7 +86,7 @@ pub struct Progress {
 #[derive(Debug)]
 pub struct Engine<P: Probe = NoProbe> {
     model: Model,
-    /// Shared with the model, which tells it what happens.
+    /// Shared with the model, which reports every step to it.
     probe: Rc<RefCell<P>>,
     /// First tick that has not been simulated.
     earliest: Tick,

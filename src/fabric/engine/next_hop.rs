@@ -106,7 +106,7 @@ impl NextHops {
         by_queues || self.choice.by_others()
     }
 
-    /// Prefetches what a packet for `dst` will need at `switch`.
+    /// Prefetches the data for a packet to `dst` at `switch`.
     #[inline]
     pub(super) fn prefetch(&self, switch: SwitchId, dst: NicId) {
         self.table.router.prefetch(switch, dst);

@@ -122,7 +122,7 @@ impl<'a> Samplers<'a> {
         Self { all, next }
     }
 
-    /// Lets `model` collect what a series needs, if there is one.
+    /// Lets `model` collect the data for a series, if there is one.
     fn start(&self, model: &mut impl SwitchModel) {
         let is_series = |sampler: &Sampler| matches!(sampler.take, Take::Series(_));
         if self.all.iter().any(is_series) {

@@ -56,7 +56,7 @@ pub fn propose(p: &DTableParameters) -> Vec<Proposal> {
     found
 }
 
-/// `parameters` as a proposal, if their table is what they ask for.
+/// `parameters` as a proposal, if their table gives the shares that they ask for.
 fn verified(change: Change, parameters: DTableParameters) -> Option<Proposal> {
     let table = construct(&parameters).ok()?;
     table.shortfalls().is_empty().then_some(Proposal {

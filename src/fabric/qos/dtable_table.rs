@@ -60,7 +60,7 @@ pub struct DTableTable {
     pub final_sum: u64,
     /// The table before the correction.
     pub uncorrected: Vec<DTableEntry>,
-    /// The table after the correction: what the scheduler uses.
+    /// The table after the correction, as the scheduler uses it.
     pub entries: Vec<DTableEntry>,
 }
 
@@ -99,7 +99,7 @@ pub struct DTableColumn {
     pub final_share: Ratio,
 }
 
-/// A table that can be built but does not give a service level what was asked for.
+/// A table that can be built but does not give a service level the share that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shortfall {
     /// φᵢ < minφᵢ: an entry weighs less than one packet.
@@ -119,7 +119,7 @@ pub enum DTableError {
     /// The distances do not fill the table.
     #[error("{0}")]
     Distances(String),
-    /// A share is outside of what the table can give.
+    /// A share is outside the range that the table can give.
     #[error("{0}")]
     Share(String),
 }
@@ -127,7 +127,7 @@ pub enum DTableError {
 /// Builds the table.
 ///
 /// # Errors
-/// Those of [`construct`], or if a share is outside minφ..maxφ.
+/// The errors of [`construct`], or if a share is outside minφ..maxφ.
 pub fn build(parameters: &DTableParameters) -> Result<DTableTable, DTableError> {
     let table = construct(parameters)?;
     let mut shortfalls = table.shortfalls().into_iter();
@@ -426,7 +426,7 @@ fn correction(column: &DTableColumn, weight_sum: u64) -> Option<i64> {
 }
 
 /// Adds `change` to the entries of `sl`, ±1 in turn from the table's end, never
-/// taking an entry below `mtu`. Returns what could not be applied.
+/// taking an entry below `mtu`. Returns the rest that could not be applied.
 fn correct(entries: &mut [DTableEntry], sl: u8, change: i64, mtu: u32) -> i64 {
     let own = (0..entries.len()).rev().filter(|&i| entries[i].sl == sl);
     let own: Vec<usize> = own.collect();

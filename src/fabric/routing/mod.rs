@@ -46,7 +46,7 @@ impl Router {
         Self::Table { ports, nics }
     }
 
-    /// Prefetches what [`Router::first_port`] will look up.
+    /// Prefetches the data that [`Router::first_port`] will look up.
     #[inline]
     pub(super) fn prefetch(&self, switch: SwitchId, dst: NicId) {
         if let Self::Table { ports, nics } = self {

@@ -66,7 +66,7 @@ pub struct FabricSpec {
     /// Service levels, channels and virtual lanes.
     #[serde(skip)]
     pub qos: Qos,
-    /// Kind of the switches and their NICs, with what belongs to this kind.
+    /// Kind of the switches and their NICs, with the parameters of this kind.
     pub switch: Switch,
     /// Congestion control, which every kind may have.
     #[serde(skip)]

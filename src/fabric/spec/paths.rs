@@ -176,7 +176,7 @@ impl FabricSpec {
 }
 
 impl Serialize for Paths {
-    /// By names: the seed follows from the seed of the experiment. What the rule has no use for is left out.
+    /// By names: the seed follows from the seed of the experiment. Fields that the rule does not use are left out.
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let mut map = s.serialize_map(None)?;
         match self {

@@ -1,5 +1,5 @@
-//! Power states of links as plain data (`docs/link-power.md`): when a link goes down, what it does
-//! while it is down, and what it takes to go up again.
+//! Power states of links as plain data (`docs/link-power.md`): when a link goes down, its abilities
+//! while it is down, and the time that it takes to go up again.
 //!
 //! The engine's side is `src/fabric/engine/power.rs`, the oracle's `tests/oracles/src/power.rs`.
 //! The fabric does not know the watts of the states.
@@ -70,7 +70,7 @@ pub enum ManagedLinks {
     /// All.
     #[default]
     All,
-    /// Those between switches; the links of NICs stay up.
+    /// The links between switches; the links of NICs stay up.
     Switches,
 }
 
@@ -190,7 +190,7 @@ impl FabricSpec {
         }
     }
 
-    /// Checks what belongs to the power states of links; every kind of switch has them.
+    /// Checks the power states of links; every kind of switch has them.
     pub(super) fn validate_link_power(&self) -> Result<(), SpecError> {
         match &self.link_power {
             Some(power) => power.validate(self),

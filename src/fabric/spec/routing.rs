@@ -113,7 +113,7 @@ impl Routing {
         self.trunk == TrunkSelection::LeastQueued || self.asks_for_waiting()
     }
 
-    /// True if it also depends on what waits for an output and has not been granted its buffer.
+    /// Whether it also depends on the packets that wait for an output and have not been granted its buffer.
     #[must_use]
     pub(crate) fn asks_for_waiting(&self) -> bool {
         self.up_ports == UpPorts::LeastQueued || self.paths.are_adaptive()

@@ -320,7 +320,7 @@ impl Family for Kns {
         Drawing::Levels(lines.chain([routers]).collect())
     }
 
-    /// Those within a line.
+    /// The up-ports within a line.
     fn up_ports(&self, switch: SwitchId) -> Ports {
         match self.on_line(switch.get()) {
             Some(at) if at.level + 1 < self.s => Ports::range(PortId::new(self.arity), self.arity),

@@ -121,7 +121,7 @@ impl Names {
     /// HCA (`0x…`), or by its LID (`lid 19`).
     ///
     /// # Errors
-    /// If none or several have that name, with what there is.
+    /// If none or several have that name, with the names that exist.
     pub fn find(&self, text: &str) -> Result<NicId, String> {
         let all = self.nics.iter().zip(&self.nic_labels);
         let all = all.map(|(nic, label)| Named {
@@ -137,7 +137,7 @@ impl Names {
     /// The switch that `text` names, as [`find`](Self::find) does for NICs.
     ///
     /// # Errors
-    /// If none or several have that name, with what there is.
+    /// If none or several have that name, with the names that exist.
     pub fn find_switch(&self, text: &str) -> Result<SwitchId, String> {
         let all = self.switches.iter().zip(&self.switch_labels);
         let all = all.map(|(switch, label)| Named {
@@ -162,7 +162,7 @@ struct Named<'a> {
 /// Tells whether a text means something.
 type Means<'a> = &'a dyn Fn(&Named<'_>) -> bool;
 
-/// The number in `all` of the one that `text` means. `kind`: what one of them is called, and several.
+/// The number in `all` of the part that `text` means. `kind`: the noun for a part, singular and plural.
 fn find(text: &str, all: &[Named<'_>], kind: [&str; 2]) -> Result<usize, String> {
     let text = text.trim();
     let lid = text.strip_prefix("lid").map(str::trim);

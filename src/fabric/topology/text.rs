@@ -67,7 +67,7 @@ impl Topology {
         }
     }
 
-    /// `switch 5 port 2`, `NIC 3` or `nothing`: what a port is connected to.
+    /// The peer of a port: `switch 5 port 2`, `NIC 3` or `nothing`.
     #[must_use]
     pub fn peer_text(&self, switch: SwitchId, port: PortId) -> String {
         match self.peer(switch, port) {

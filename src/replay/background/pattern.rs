@@ -77,7 +77,7 @@ pub struct Sender {
     pub target: Target,
 }
 
-/// Why a pattern is not defined on the fabric, and what to do.
+/// The reason why a pattern is not defined on the fabric, and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct PatternError(String);

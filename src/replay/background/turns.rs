@@ -5,7 +5,7 @@ use flitwise_fabric::workload::Message;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// In what order an application queue serves the flows that share it. A flow is here a job, or a
+/// The order in which an application queue serves the flows that share it. A flow is here a job, or a
 /// background flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

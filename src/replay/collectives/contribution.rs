@@ -127,7 +127,7 @@ mod tests {
             }
         }
 
-        /// In an all-to-all, what one member sends is what the other waits for.
+        /// In an all-to-all, one member sends exactly the messages that the other waits for.
         #[test]
         fn rows_and_columns_fit(n in 1_usize..7, seed in any::<u64>(), pairwise in any::<bool>()) {
             let size = |from: usize, to: usize| (seed >> ((from * n + to) % 60)) & 3;

@@ -136,14 +136,14 @@ impl<'a> Round<'a> {
         (bytes > 0).then_some((bytes, Part::Bruck { sender, round }))
     }
 
-    /// Sends what `me` has to send in round `k` of Bruck's all-to-all.
+    /// Sends the blocks of `me` in round `k` of Bruck's all-to-all.
     pub fn send_bruck(&mut self, to: u32, me: u32, k: u32) {
         if let Some((bytes, part)) = self.bruck(me, k) {
             self.sink.send(to, bytes, k, part);
         }
     }
 
-    /// Receives what `from` sends in round `k` of Bruck's all-to-all.
+    /// Receives the blocks of `from` in round `k` of Bruck's all-to-all.
     pub fn recv_bruck(&mut self, from: u32, k: u32) {
         if let Some((_, part)) = self.bruck(from, k) {
             self.sink.recv(from, k, part);

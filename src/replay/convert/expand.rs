@@ -130,7 +130,7 @@ fn expand_rank(
     Ok(out)
 }
 
-/// Adds the steps behind the last of `out`, which begins the collective, and what ends it.
+/// Adds the steps behind the last of `out`, which begins the collective, and the operation that ends it.
 fn add_steps(out: &mut Vec<Node>, entry: &Entry, first_tag: u32) -> anyhow::Result<()> {
     let (cpu, place) = out.last().map_or((0, None), |node| (node.cpu, node.place));
     let mut before = After::done(out.len() as u32 - 1);

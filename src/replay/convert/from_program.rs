@@ -78,7 +78,7 @@ pub(super) fn graph(
 }
 
 impl Rank {
-    /// Adds an operation that waits for what is before it.
+    /// Adds an operation that waits for the operations before it.
     fn node(&mut self, task: Task) -> anyhow::Result<u32> {
         let after = std::mem::take(&mut self.before);
         self.push(task, after)

@@ -115,7 +115,7 @@ impl Entry {
 pub(super) struct Losses(BTreeMap<Cow<'static, str>, u64>);
 
 impl Losses {
-    /// `count` times, what is described by the words behind the number.
+    /// Adds `count` changes of the kind that `what` describes.
     pub fn add(&mut self, count: u64, what: impl Into<Cow<'static, str>>) {
         if count > 0 {
             *self.0.entry(what.into()).or_default() += count;

@@ -50,7 +50,7 @@ impl Course {
 /// Carries out all operations.
 ///
 /// # Errors
-/// If some can never start or end: what their ranks wait for.
+/// The ranks with operations that can never start or end, and what they wait for.
 pub(super) fn run(graph: &Graph) -> Result<Course, Vec<Stalled>> {
     let mut ideal = IdealRun::new(graph);
     while let Some((now, rank)) = ideal.agenda.pop_first() {

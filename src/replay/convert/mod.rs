@@ -175,7 +175,7 @@ fn put(
     Ok(written)
 }
 
-/// Why a trace that never ends is refused: what its ranks wait for.
+/// The error that a trace never ends, with the waits of its ranks.
 #[cold]
 fn endless(asked: &Asked<'_>, stalled: &[Stalled]) -> String {
     let mut text =

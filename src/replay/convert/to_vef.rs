@@ -288,7 +288,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Adds what operation `index` waits for to what the rank waits for.
+    /// Adds the dependencies of operation `index` to the events that the rank waits for.
     fn wait(&mut self, rank: u32, index: u32) -> anyhow::Result<()> {
         let graph = self.graph;
         let nodes = &graph.ranks[rank as usize];

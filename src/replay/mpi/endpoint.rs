@@ -73,7 +73,7 @@ pub struct Endpoint {
     /// Envelopes that arrived at this time, and their numbers.
     inbox: Vec<(Envelope, u32)>,
     cleared: Vec<Cleared>,
-    /// An event will take up what has arrived.
+    /// An event will take up the arrivals.
     due: bool,
     /// This rank's position in each communicator, and the number of its next collective there.
     collectives: HashMap<CommId, (u32, u32)>,

@@ -107,10 +107,10 @@ impl<T> Line<T> {
     }
 }
 
-/// The two queues of a rank. `R` is what the rank keeps of a posted receive.
+/// The two queues of a rank. `R` is the data that the rank keeps for a posted receive.
 #[derive(Debug)]
 pub struct MatchQueues<R> {
-    /// Posted receives by what they accept, each with its number.
+    /// Posted receives by their patterns, each with its number.
     posted: HashMap<Pattern, Line<(u64, R)>>,
     /// Number of those that have a wildcard.
     posted_wildcards: usize,
@@ -195,7 +195,7 @@ impl<R> MatchQueues<R> {
         numbers.any(|number| self.unexpected.contains_key(number))
     }
 
-    /// Those patterns of an envelope by which unexpected messages are indexed.
+    /// The patterns of an envelope by which unexpected messages are indexed.
     fn indexed<'p>(&self, patterns: &'p [Pattern; 4]) -> &'p [Pattern] {
         if self.wildcards {
             patterns

@@ -21,7 +21,7 @@ pub struct Order {
 struct Incoming {
     /// Number of the next envelope to be taken up.
     expected: u32,
-    /// Those that overtook it, if any ever did: few do, and a rank has many peers.
+    /// The envelopes that overtook it, if any ever did: few do, and a rank has many peers.
     #[expect(clippy::box_collection, reason = "it is small while there are none")]
     early: Option<Box<BTreeMap<u32, Envelope>>>,
 }

@@ -1,4 +1,4 @@
-//! The MPI calls of a job: what its ranks send for them, and what their messages complete.
+//! The MPI calls of a job: the messages that its ranks send for them, and the operations that these complete.
 
 use super::Player;
 use crate::link::ReplayContext;

@@ -73,7 +73,7 @@ fn of_pair(
 /// Out-port of a packet with `header` at `switch`, if the destination alone decides.
 pub(crate) fn out_port(spec: &FabricSpec, wiring: &Wiring, switch: u32, header: Header) -> usize {
     let mut router = Router::new(spec, wiring, switch);
-    // The load plays no part in what local schemes are allowed.
+    // The checks of local schemes do not depend on the load.
     let load = Load {
         queued: &|_| 0,
         waiting: &|_| 0,

@@ -14,7 +14,7 @@ use crate::series::{PortVlSample, SourceSample};
 use crate::spec::{CongestionControl, FabricSpec, SpecError, Tick, congestion};
 use flitwise_base::units::Ratio;
 
-/// Names a flow of a source control. What a flow is is up to the control. Without one all flows
+/// Names a flow of a source control, which defines its flows. Without one all flows
 /// have the same name, which means nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct FlowId(u32);

@@ -161,7 +161,7 @@ impl PortVls {
         }
     }
 
-    /// Changes the fill of a queue to what `new` makes of it.
+    /// Changes the fill of a queue by `new`.
     fn change_fill(&mut self, queue: MarkerQueue, new: impl Fn(u32) -> u32) {
         let fill = self.number(queue);
         let (before, after) = (self.fill[fill], new(self.fill[fill]));

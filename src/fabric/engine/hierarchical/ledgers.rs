@@ -105,7 +105,7 @@ impl<const USED: usize> Ledgers<USED> {
         buffer * (self.stride() - USED) + q - USED
     }
 
-    /// Prefetches what the ledger of a buffer says of queue `q`.
+    /// Prefetches the part of the ledger of a buffer for queue `q`.
     #[inline]
     pub(super) fn prefetch_ledger(&self, buffer: usize, q: usize) {
         prefetch(&self.ledgers, buffer);

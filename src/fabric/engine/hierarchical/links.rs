@@ -161,7 +161,7 @@ impl Links {
         self.to_switches.has_pending_return(output.index(), vl)
     }
 
-    /// Prefetches what `output` knows.
+    /// Prefetches the state of `output`.
     #[inline]
     pub(super) fn prefetch(&self, output: OutputId) {
         self.to_switches.prefetch_ledger(output.index(), 0);

@@ -1,6 +1,6 @@
 //! Prefetching, for a fabric that does not fit into the caches. Looks some places ahead in a delay
-//! line of events, or in the list of the parts that act in a phase, and prefetches what these will
-//! need. Such hints change no result.
+//! line of events, or in the list of the parts that act in a phase, and prefetches the data that these
+//! will need. Such hints change no result.
 
 use super::Fabric;
 use super::control::Control;
@@ -14,15 +14,15 @@ use crate::prefetch::prefetch;
 
 /// Number of events ahead whose parts are prefetched: far enough to hide a cache miss.
 const FAR: usize = 16;
-/// Number of events ahead at which the prefetched parts have arrived, so that what they
-/// refer to can be prefetched.
+/// Number of events ahead at which the prefetched parts have arrived, so the data to which they
+/// refer can be prefetched.
 const NEAR: usize = 6;
 /// The numbers for the lists of parts that act in a phase, which takes longer than an event.
 const FAR_PARTS: usize = 8;
 const NEAR_PARTS: usize = 4;
 
 impl<C: Control, P: Watcher> Fabric<C, P> {
-    /// Prefetches what the deliveries among the `next` events will need.
+    /// Prefetches the data for the deliveries among the `next` events.
     #[inline(always)]
     pub(super) fn prefetch_delivery(&self, next: &[u32]) {
         let delivered = |ahead: usize| match Event::unpack(*next.get(ahead)?) {
@@ -39,7 +39,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
     }
 
-    /// Prefetches what the next headers in input buffers will need.
+    /// Prefetches the data for the next headers in input buffers.
     #[inline]
     pub(super) fn prefetch_input(&self, line: usize) {
         if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
@@ -55,7 +55,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
     }
 
-    /// Prefetches what the next headers in central buffers will need, and the output of packet `id`, which
+    /// Prefetches the data for the next headers in central buffers, and the output of packet `id`, which
     /// the allocator will check.
     #[inline]
     pub(super) fn prefetch_central(&self, id: PacketId) {
@@ -74,7 +74,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         self.output_buffers.credits.prefetch_ledger(output, 0);
     }
 
-    /// Prefetches what the next headers in output buffers will need.
+    /// Prefetches the data for the next headers in output buffers.
     #[inline]
     pub(super) fn prefetch_output(&self) {
         if let Some(&(output, id)) = self.output_ready.peek(FAR) {
@@ -83,7 +83,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
     }
 
-    /// Prefetches what the allocator will check for a packet at in-port `port` to `output` on `vl`.
+    /// Prefetches the data that the allocator will check for a packet at in-port `port` to `output` on `vl`.
     #[inline]
     pub(super) fn prefetch_target(&self, port: InputId, output: OutputId, vl: u8) {
         if port.mport() == output.mport() {
@@ -99,7 +99,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
     }
 
-    /// Prefetches what the inputs behind place `i` of the list of phase 5 will need.
+    /// Prefetches the data for the inputs behind place `i` of the list of phase 5.
     #[inline]
     pub(super) fn prefetch_request(&self, i: usize) {
         if let Some(&port) = self.dirty_inputs.get(i + NEAR_PARTS)
@@ -120,7 +120,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         input.heads.get(vl as usize).copied()
     }
 
-    /// Prefetches what the central buffers behind place `i` of the list of phase 5 will need.
+    /// Prefetches the data for the central buffers behind place `i` of the list of phase 5.
     #[inline]
     pub(super) fn prefetch_central_request(&self, i: usize) {
         let fifos = &self.central_buffers.fifos;
@@ -143,7 +143,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
     }
 
-    /// Prefetches what the outputs behind place `i` of the list of phase 7 will need to send.
+    /// Prefetches the data for the outputs behind place `i` of the list of phase 7.
     #[inline]
     pub(super) fn prefetch_sending(&self, i: usize) {
         if let Some(&output) = self.dirty_outputs.get(i + FAR_PARTS) {

@@ -18,7 +18,7 @@ pub(super) enum Arbiters {
     Tables(Box<Tables>),
 }
 
-/// Arbiters with tables. Arrays of two hold what belongs to the high and to the low table.
+/// Arbiters with tables. Arrays of two belong to the high and to the low table.
 #[derive(Debug)]
 pub(super) struct Tables {
     /// Entries, in their order.

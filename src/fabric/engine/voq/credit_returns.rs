@@ -184,7 +184,7 @@ const SHORT: usize = 3;
 /// The credit returns of a buffer, in the order in which packets leave it.
 ///
 /// A link on which many short packets are under way has more of them than fit beside the counters.
-/// The last one is always beside them, because the next one may not end before it; and what is past
+/// The last one is always beside them, because the next one may not end before it; and past returns
 /// stays among the others until their memory is full. So most packets only write one entry there, and the
 /// past ones are read in a row.
 #[derive(Debug)]
@@ -199,7 +199,7 @@ pub(super) struct CreditReturns<const L: usize> {
     pub sender_waits: bool,
     /// Ticks that a credit takes to the sender.
     pub latency: u32,
-    /// Those between the last but one and the last of `short`, if there have ever been any.
+    /// The returns between the last but one and the last of `short`, if there have ever been any.
     #[expect(clippy::box_collection, reason = "a pointer fits into the cache line")]
     others: Option<Box<VecDeque<CreditReturn<L>>>>,
 }
@@ -268,7 +268,7 @@ impl<const L: usize> CreditReturns<L> {
         after
     }
 
-    /// The short queue is full: removes what is past, or moves the last one to the others.
+    /// The short queue is full: removes past returns, or moves the last one to the others.
     #[inline(never)]
     fn make_room(&mut self, now: Tick, add: impl FnMut(u8, u16)) {
         let is_full = |others: &VecDeque<_>| others.len() == others.capacity();

@@ -258,7 +258,7 @@ fn cross<const L: usize, const W: usize>(
 }
 
 /// Decides when `packet` passes the output buffer and the link of `port`, and counts it there.
-/// `passage`: what the power state of the link makes of it.
+/// `passage`: the passage that the power state of the link allows.
 /// The packet's schedule then says when it arrives at the next buffer. Returns the schedule on
 /// which its flits leave, and the first tick in which the link is free again.
 #[inline(always)]

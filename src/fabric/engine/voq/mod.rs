@@ -151,7 +151,7 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
 const MOST_BUCKETS: u64 = 1 << 14;
 
 impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
-    /// The fabric is plain: see `layout::is_plain`. The compiler then drops what cannot happen.
+    /// The fabric is plain: see `layout::is_plain`. The compiler then drops the branches that cannot be taken.
     const PLAIN: bool = L == 0;
 
     /// The `part`, if the variant is not for plain fabrics. They do not have it.

@@ -1,5 +1,5 @@
-//! Power states of links (`docs/link-power.md`) in fabrics of these switches: what packets announce,
-//! and what is counted. `join`, `crossing` and `nic` tell `engine::power` which packets wait, and
+//! Power states of links (`docs/link-power.md`) in fabrics of these switches: announcements of packets,
+//! and counters. `join`, `crossing` and `nic` tell `engine::power` which packets wait, and
 //! ask it how they go.
 
 use super::Fabric;

@@ -1,7 +1,7 @@
 //! Prefetching, for a fabric that does not fit into the caches. The events of a tick, and the outputs
 //! that may grant in it, are known before the first of them is looked at. They are taken in groups,
-//! and what a group will need is prefetched in rounds: each round reads what the round before has
-//! brought, and names what lies behind it. So the misses of a group overlap. Such hints change no result.
+//! and the data for a group is prefetched in rounds: each round reads the data of the round before
+//! and prefetches the data to which it refers. So the misses of a group overlap. Such hints change no result.
 
 use super::Fabric;
 use super::event::Event;
@@ -92,9 +92,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         }
     }
 
-    /// Prefetches what the output at position `at` of those that may grant and the others of its group
-    /// will need, if it is the first of them: the head that the first of its VLs would grant, and what
-    /// the grant of that changes.
+    /// Prefetches for a group of outputs that may grant, if the output at position `at` is the first of the group: the
+    /// head that the first VL of each would grant, and the parts that this grant changes.
     #[inline(always)]
     pub(super) fn prefetch_grants(&self, at: usize) {
         if at.is_multiple_of(GROUP) {

@@ -119,7 +119,7 @@ impl FabricSpec {
         )
     }
 
-    /// Checks what belongs to congestion control; every kind of switch has it.
+    /// Checks congestion control; every kind of switch has it.
     fn validate_congestion(&self) -> Result<(), SpecError> {
         let Some(control) = &self.congestion_control else {
             return Ok(());

@@ -12,7 +12,7 @@ impl FabricSpec {
         }
     }
 
-    /// Checks what the VL policy needs.
+    /// Checks the requirements of the VL policy.
     pub(super) fn validate_vl_policy(&self) -> Result<(), SpecError> {
         match &self.qos.vl_policy {
             VlPolicy::ServiceChannels => Ok(()),

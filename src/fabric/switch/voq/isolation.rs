@@ -81,7 +81,7 @@ impl IsolationParameters {
 }
 
 impl FabricSpec {
-    /// Checks what depends on how input buffers organise a VL. `used`: the VLs in use.
+    /// Checks the keys that depend on the organisation of a VL in input buffers. `used`: the VLs in use.
     pub(super) fn validate_input_queues(&self, used: &[bool], voq: &Voq) -> Result<(), SpecError> {
         if voq.input_queues == InputQueues::PerFlow && self.congestion_control.is_some() {
             return error(

@@ -162,7 +162,7 @@ impl VoqParameters {
     }
 }
 
-/// Credits of an output without a buffer: what can be on its way between grant and link while the link
+/// Credits of an output without a buffer: the packets that can be between grant and link while the link
 /// takes flits as fast as the crossbar. These are two packets, of which one leaves and one follows, and a flit for
 /// every tick in between.
 fn on_the_way(all: &Parameters, units: Units, qos: &Qos) -> Result<u32, SpecError> {

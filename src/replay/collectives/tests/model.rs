@@ -65,7 +65,7 @@ struct World<'a> {
     data: Vec<Data>,
     /// Members that each member knows to have entered.
     reached: Vec<Origins>,
-    /// Messages that follow from one another up to what each member knows.
+    /// Passes messages until no member can send another one.
     depth: Vec<u64>,
     on_the_way: BTreeMap<(u32, u32, u32), Carried>,
     used_tags: BTreeSet<(u32, u32, u32)>,

@@ -113,7 +113,7 @@ impl<'s> Flows<'s> {
         (flow.ccti, trigger != 0 && flow.ccti >= trigger)
     }
 
-    /// Timers that expire at `now`, after the BECNs. Returns what changed.
+    /// Timers that expire at `now`, after the BECNs. Returns the changes.
     pub fn expire(&mut self, now: Tick) -> Vec<(FlowKey, u16)> {
         let mut changed = Vec::new();
         for (&key, flow) in &mut self.flows {

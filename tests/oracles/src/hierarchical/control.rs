@@ -1,4 +1,4 @@
-//! Congestion control in the whole fabric: notifications, timers, and what is seen of it
+//! Congestion control in the whole fabric: notifications, timers, and its observables
 //! (`docs/model-infiniband.md` §10 to §13).
 
 use super::fabric::Fabric;

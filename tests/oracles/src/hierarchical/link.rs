@@ -54,7 +54,7 @@ impl<'s> Link<'s> {
         self.flits.pop_due(now)
     }
 
-    /// The beginning of a tick. Only an idle link goes down, so nothing is left of what it carried.
+    /// Begins a tick. Only an idle link goes down, so no packet is left on it.
     pub fn begin_tick(&mut self) {
         if let Some(power) = &mut self.power {
             power.begin_tick(true);

@@ -116,7 +116,7 @@ impl<'s> Nic<'s> {
         })
     }
 
-    /// Phase 4: what has just moved in can be scheduled at once.
+    /// Phase 4: packets that have just moved in can be scheduled at once.
     pub fn ready(&mut self, now: Tick, packets: &mut [Packet]) {
         while let Some(id) = self.sender.buffer.next_ready(now) {
             packets[id].ready = now;

@@ -6,7 +6,7 @@ use flitwise_fabric::spec::Tick;
 /// Index of a packet in the fabric's list of all packets ever cut.
 pub type PacketId = usize;
 
-/// One flit: what the buffers and links of the oracle really hold.
+/// One flit. The buffers and links of the oracle really hold flits.
 #[derive(Debug, Clone, Copy)]
 pub struct Flit {
     pub packet: PacketId,
@@ -18,7 +18,7 @@ pub struct Flit {
     pub vl: usize,
 }
 
-/// A packet: what every flit of it has in common, and where its header is.
+/// A packet: the common data of its flits, and the place of its header.
 #[derive(Debug, Clone)]
 pub struct Packet {
     /// Message of a data packet; none of a congestion notification packet.

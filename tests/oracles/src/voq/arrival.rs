@@ -1,4 +1,4 @@
-//! Phase 1 of a tick (section 5): what comes out of the links, and what NICs make of whole
+//! Phase 1 of a tick (section 5): arrivals from links, and the handling by NICs of whole
 //! packets (sections 8, 10 and 11).
 
 use super::fabric::{Fabric, blank};

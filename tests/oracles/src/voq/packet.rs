@@ -17,7 +17,7 @@ pub enum PacketKind {
     Cnp,
 }
 
-/// One flit: what the buffers and links of the oracle really hold.
+/// One flit. The buffers and links of the oracle really hold flits.
 #[derive(Debug, Clone, Copy)]
 pub struct Flit {
     pub packet: PacketId,
@@ -29,7 +29,7 @@ pub struct Flit {
     pub dst: u32,
 }
 
-/// A packet: what every flit of it has in common, and where its header is.
+/// A packet: the common data of its flits, and the place of its header.
 #[derive(Debug, Clone)]
 pub struct Packet {
     pub kind: PacketKind,
@@ -56,7 +56,7 @@ pub struct Packet {
     pub vl: usize,
     /// The output port at the switch that routed the packet last.
     pub output: usize,
-    /// Tick from which the packet waits for what it waits for now.
+    /// Tick since which the packet waits for the present resource.
     pub waiting_since: Tick,
     /// Tick in which the header left the NIC.
     pub injected: Tick,

@@ -1,4 +1,4 @@
-//! Port VLs (section 9): what waits for them, and when they enter or leave the congestion state.
+//! Port VLs (section 9): the flits that wait for them, and when they enter or leave the congestion state.
 
 use super::input::Input;
 use super::link::Link;

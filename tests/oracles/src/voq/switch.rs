@@ -218,7 +218,7 @@ impl<'s> Switch<'s> {
             .collect()
     }
 
-    /// Phase 5: what each output grants in an iteration.
+    /// Phase 5: the grants of the outputs in an iteration.
     pub fn grants(
         &self,
         now: Tick,

@@ -36,7 +36,7 @@ pub struct Table {
 pub struct Pick {
     /// The VL.
     pub vl: usize,
-    /// Entry of the table, with its weight anew or with what is left of it.
+    /// Entry of the table, with its weight anew or with the rest of it.
     entry: usize,
     anew: bool,
     high: bool,

@@ -217,7 +217,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         }
     }
 
-    /// A stop changes what requests `output`, and either changes which of these requests have credits.
+    /// Handles a stop or a go at `output`. A stop changes the requests for it. Either changes which of these have credits.
     fn stop_or_go(&mut self, output: OutputId, notice: Notice) {
         if let Some(nic) = output.nic(self.ports) {
             self.mark_nic_dirty(nic);

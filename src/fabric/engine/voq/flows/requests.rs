@@ -14,7 +14,7 @@ use crate::engine::voq::state::OutputVl;
 use crate::ids::NicId;
 use crate::spec::Tick;
 
-/// The heads of a VoQ, and what they wait for.
+/// The heads of a VoQ by the conditions that they wait for.
 struct Heads {
     /// The one that requests the output, and the one before it in the VoQ.
     eligible: Option<(PacketId, PacketId)>,
