@@ -4,29 +4,56 @@
 use crate::spec::Tick;
 use std::collections::BTreeMap;
 
-/// Bits of an event in a bucket below its kind: the number of the packet or part that it concerns.
-const NUMBER_BITS: u32 = 29;
-
-/// An event of the fabrics of one kind of switch. Buckets keep it packed into 32 bits.
+/// An event of the fabrics of one kind of switch. A bucket keeps it packed: its kind in the top three bits, and
+/// below them the id that it carries.
 pub(super) trait WheelEvent: Copy {
-    /// Returns the number of the kind of event, below 8, and the number of the packet or part that it concerns.
-    fn encode(self) -> (u32, u32);
-    /// Returns the event with these two numbers.
-    fn decode(kind: u32, number: u32) -> Self;
-
-    /// Returns the event as a bucket keeps it.
-    #[inline(always)]
-    fn pack(self) -> u32 {
-        let (kind, number) = self.encode();
-        kind << NUMBER_BITS | number
-    }
-
-    /// Returns the event that a bucket kept.
-    #[inline(always)]
-    fn unpack(packed: u32) -> Self {
-        Self::decode(packed >> NUMBER_BITS, packed & ((1 << NUMBER_BITS) - 1))
-    }
+    fn pack(self) -> u32;
+    fn unpack(packed: u32) -> Self;
 }
+
+/// Bits of the id of a packed event.
+pub(super) const ID_BITS: u32 = 29;
+
+/// Defines the events of a kind of switch, each with the type of its id and the number of its kind. Every number
+/// that no other event has is unpacked as the `last` one.
+macro_rules! wheel_events {
+    (
+        $(#[$doc:meta])*
+        $name:ident {
+            $($(#[$text:meta])* $event:ident($id:ty) = $kind:literal,)+
+        }
+        last {
+            $(#[$last_text:meta])* $last:ident($last_id:ty) = $last_kind:literal,
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(in crate::engine) enum $name {
+            $($(#[$text])* $event($id),)+
+            $(#[$last_text])* $last($last_id),
+        }
+
+        impl $crate::engine::calendar::WheelEvent for $name {
+            #[inline(always)]
+            fn pack(self) -> u32 {
+                match self {
+                    $(Self::$event(id) => $kind << $crate::engine::calendar::ID_BITS | id.get(),)+
+                    Self::$last(id) => $last_kind << $crate::engine::calendar::ID_BITS | id.get(),
+                }
+            }
+
+            #[inline(always)]
+            fn unpack(packed: u32) -> Self {
+                let id = packed & ((1 << $crate::engine::calendar::ID_BITS) - 1);
+                match packed >> $crate::engine::calendar::ID_BITS {
+                    $($kind => Self::$event(<$id>::new(id)),)+
+                    _ => Self::$last(<$last_id>::new(id)),
+                }
+            }
+        }
+    };
+}
+pub(super) use wheel_events;
 
 /// The events of one tick.
 pub(super) trait Bucket: Default {
@@ -325,6 +352,8 @@ impl<T: Copy + Default> DelayLine<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::pool::PacketId;
+    use crate::ids::NicId;
     use std::cmp::Reverse;
     use std::collections::BinaryHeap;
 
@@ -366,6 +395,32 @@ mod tests {
                 assert_eq!(taken, same);
             }
         }
+    }
+
+    wheel_events! {
+        Letter {
+            A(NicId) = 0,
+            B(PacketId) = 7,
+        }
+        last {
+            C(NicId) = 4,
+        }
+    }
+
+    #[test]
+    fn packed_events_unpack_to_themselves() {
+        let most = (1 << ID_BITS) - 1;
+        for letter in [
+            Letter::A(NicId::new(most)),
+            Letter::B(PacketId::new(most)),
+            Letter::C(NicId::new(0)),
+        ] {
+            assert_eq!(Letter::unpack(letter.pack()), letter);
+        }
+        assert_ne!(
+            Letter::A(NicId::new(1)).pack(),
+            Letter::C(NicId::new(1)).pack()
+        );
     }
 
     #[test]

@@ -72,11 +72,12 @@ impl Deadlock {
     }
 }
 
-/// A cycle of queues whose heads can never move, and how many such heads there are. `waiting`:
-/// the queues whose head waits for credits, each with the queues that hold these credits.
+/// The deadlock of queues whose heads can never move, if there is one. `waiting`: the queues whose head
+/// waits for credits, each with the queues that hold these credits. `describe` reports the head of a queue.
 pub(super) fn dead_cycle<N: Ord + Copy>(
     mut waiting: BTreeMap<N, Vec<N>>,
-) -> Option<(Vec<N>, usize)> {
+    describe: impl FnMut(N) -> Waiting,
+) -> Option<Deadlock> {
     loop {
         let is_live = |holders: &Vec<N>| holders.iter().any(|h| !waiting.contains_key(h));
         let live: Vec<N> = waiting
@@ -98,13 +99,29 @@ pub(super) fn dead_cycle<N: Ord + Copy>(
         node = *waiting.get(&node)?.first()?;
     }
     let start = path.iter().position(|&n| n == node)?;
-    Some((path.split_off(start), waiting.len()))
+    Some(Deadlock {
+        cycle: path.drain(start..).map(describe).collect(),
+        blocked: waiting.len(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::dead_cycle;
-    use std::collections::BTreeMap;
+    use super::*;
+
+    /// The queues of the cycle, and the number of dead heads.
+    fn found<const N: usize>(waits: [(u32, Vec<u32>); N]) -> Option<(Vec<u32>, usize)> {
+        let describe = |queue| Waiting {
+            place: Place::Input,
+            switch: SwitchId::new(0),
+            port: PortId::new(0),
+            vl: queue,
+            dst: NicId::new(0),
+            flits: 1,
+        };
+        let Deadlock { cycle, blocked } = dead_cycle(BTreeMap::from(waits), describe)?;
+        Some((cycle.iter().map(|waiting| waiting.vl).collect(), blocked))
+    }
 
     #[test]
     fn a_head_is_dead_if_it_waits_for_dead_heads_only() {
@@ -116,10 +133,7 @@ mod tests {
             (4, vec![1, 9]),
             (5, vec![4]),
         ];
-        assert_eq!(dead_cycle(BTreeMap::from(waits)), Some((vec![1, 2], 3)));
-        assert_eq!(
-            dead_cycle(BTreeMap::from([(4, vec![9]), (5, vec![4])])),
-            None
-        );
+        assert_eq!(found(waits), Some((vec![1, 2], 3)));
+        assert_eq!(found([(4, vec![9]), (5, vec![4])]), None);
     }
 }

@@ -4,7 +4,6 @@
 use super::choice::{Choice, Occupancy};
 use super::ids::OutputId;
 use super::next_hop::{Context, Table};
-use super::pool::EntryId;
 use crate::ids::{NicId, SwitchId};
 use crate::spec::{self, DetourRule, FabricSpec, Intermediate};
 use crate::topology::Peer;

@@ -1,7 +1,7 @@
 //! The compiled variants of the engine, and which of them a specification needs. All variants compute the same;
 //! each leaves out what its fabrics cannot have, because that makes them faster.
 
-use super::hierarchical::{self, Adaptive, BlindAllocation, Controlled, Off};
+use super::hierarchical::{self, Adaptive, BlindAllocation, Controlled, General, Off};
 use super::probe::{Unwatched, Watched, Watcher};
 use super::voq::{self, layout};
 use crate::spec::hierarchical::VirtualAllocation;
@@ -94,11 +94,11 @@ impl Model {
         let none = Unwatched;
         let congestion = Controlled::new(spec)?;
         if is_blind(switch) {
-            let control = BlindAllocation(congestion);
+            let control = General::<true>(congestion);
             return hierarchical(spec, switch, control, none).map(Self::HierarchicalBlind);
         }
         if spec.routing.asks_for_waiting() {
-            let control = Adaptive(congestion);
+            let control = General::<false>(congestion);
             return hierarchical(spec, switch, control, none).map(Self::HierarchicalAdaptive);
         }
         match congestion {
@@ -131,10 +131,10 @@ impl Model {
             Switch::Hierarchical(switch) => {
                 let congestion = Controlled::new(spec)?;
                 if is_blind(switch) {
-                    let control = BlindAllocation(congestion);
+                    let control = General::<true>(congestion);
                     return hierarchical(spec, switch, control, watcher).map(Self::WatchedBlind);
                 }
-                let control = Adaptive(congestion);
+                let control = General::<false>(congestion);
                 hierarchical(spec, switch, control, watcher).map(Self::WatchedHierarchical)
             }
             Switch::Voq(switch) => {

@@ -5,55 +5,46 @@ use crate::ids::NicId;
 use crate::prefetch::prefetch_all;
 use crate::spec::Tick;
 use crate::workload::Message;
+use flitwise_base::define_ids;
 
 /// Names an entry of a [`Pool`].
 pub(super) trait EntryId: Copy {
-    /// The name of the entry with this number, as an event carries it.
-    fn of(number: u32) -> Self;
+    /// The name of the entry at this position.
+    fn of(position: u32) -> Self;
     /// Position of the entry.
-    fn index(self) -> usize;
+    fn position(self) -> usize;
 }
 
-/// Defines the name of an entry of a pool: names of different entries do not mix.
-macro_rules! entry_id {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-        pub(super) struct $name(u32);
+define_ids! {
+    /// A packet in flight.
+    PacketId;
+    /// A message in flight.
+    MessageId;
+}
 
+/// Makes ids the names of entries.
+macro_rules! name_entries {
+    ($($name:ident)+) => {$(
         impl $name {
             /// No entry.
-            pub(super) const NONE: Self = Self(u32::MAX);
-
-            /// The number that an event carries.
-            #[inline(always)]
-            pub(super) fn number(self) -> u32 {
-                self.0
-            }
+            pub(super) const NONE: Self = Self::new(u32::MAX);
         }
 
         impl EntryId for $name {
             #[inline(always)]
-            fn of(number: u32) -> Self {
-                Self(number)
+            fn of(position: u32) -> Self {
+                Self::new(position)
             }
 
             #[inline(always)]
-            fn index(self) -> usize {
-                self.0 as usize
+            fn position(self) -> usize {
+                self.index()
             }
         }
-    };
+    )+};
 }
 
-entry_id! {
-    /// A packet in flight.
-    PacketId
-}
-entry_id! {
-    /// A message in flight.
-    MessageId
-}
+name_entries!(PacketId MessageId);
 
 /// A message, from its creation to its delivery.
 #[derive(Debug, Clone, Copy, Default)]
@@ -124,7 +115,7 @@ impl<I: EntryId, T> Pool<I, T> {
     #[inline]
     pub(super) fn insert(&mut self, entry: T) -> I {
         if let Some(id) = self.free.pop() {
-            self.entries[id.index()] = entry;
+            self.entries[id.position()] = entry;
             id
         } else {
             let id = self.entries.len();
@@ -152,7 +143,7 @@ impl<I: EntryId, T> Pool<I, T> {
 
     #[inline]
     pub(super) fn prefetch(&self, id: I) {
-        prefetch_all(&self.entries, id.index());
+        prefetch_all(&self.entries, id.position());
     }
 
     #[inline]
@@ -165,13 +156,13 @@ impl<I: EntryId, T> std::ops::Index<I> for Pool<I, T> {
     type Output = T;
     #[inline]
     fn index(&self, id: I) -> &T {
-        &self.entries[id.index()]
+        &self.entries[id.position()]
     }
 }
 
 impl<I: EntryId, T> std::ops::IndexMut<I> for Pool<I, T> {
     #[inline]
     fn index_mut(&mut self, id: I) -> &mut T {
-        &mut self.entries[id.index()]
+        &mut self.entries[id.position()]
     }
 }

@@ -261,6 +261,7 @@ mod tests {
 
     #[test]
     fn waits_take_what_they_say() {
+        use WaitOutcome::{Complete, Pending};
         let [a, b, c, never] = [1, 2, 3, 9].map(RequestId);
         let mut endpoint = Endpoint::default();
         for request in [a, b, c] {
@@ -269,35 +270,20 @@ mod tests {
         assert!(!endpoint.activate(a, true));
         // None is complete; requests that are not active don't count.
         for until in [Until::All, Until::Any, Until::Some] {
-            assert_eq!(
-                endpoint.try_wait(&[never, a, b], until),
-                WaitOutcome::Pending
-            );
+            assert_eq!(endpoint.try_wait(&[never, a, b], until), Pending);
         }
         endpoint.complete(b);
-        assert_eq!(endpoint.try_wait(&[a, b], Until::All), WaitOutcome::Pending);
-        assert_eq!(
-            endpoint.try_wait(&[a, b], Until::Any),
-            WaitOutcome::Complete(1)
-        );
+        assert_eq!(endpoint.try_wait(&[a, b], Until::All), Pending);
+        assert_eq!(endpoint.try_wait(&[a, b], Until::Any), Complete(1));
         assert_eq!(endpoint.incomplete(&[a, b, c]).count(), 2);
         endpoint.complete(a);
         endpoint.complete(c);
-        assert_eq!(
-            endpoint.try_wait(&[c, a], Until::Any),
-            WaitOutcome::Complete(0)
-        );
+        assert_eq!(endpoint.try_wait(&[c, a], Until::Any), Complete(0));
         assert!(endpoint.activate(c, false));
-        assert_eq!(
-            endpoint.try_wait(&[c, a, b], Until::Some),
-            WaitOutcome::Complete(1)
-        );
+        assert_eq!(endpoint.try_wait(&[c, a, b], Until::Some), Complete(1));
         assert_eq!(endpoint.incomplete(&[a, b, c]).collect::<Vec<_>>(), [c]);
         // Only requests that are not active are left.
-        assert_eq!(
-            endpoint.try_wait(&[a, b], Until::All),
-            WaitOutcome::Complete(0)
-        );
-        assert_eq!(endpoint.try_wait(&[], Until::Any), WaitOutcome::Complete(0));
+        assert_eq!(endpoint.try_wait(&[a, b], Until::All), Complete(0));
+        assert_eq!(endpoint.try_wait(&[], Until::Any), Complete(0));
     }
 }

@@ -85,30 +85,19 @@ pub(super) struct NicCongestion {
     pub was_idle: bool,
 }
 
-/// Blind virtual allocation, with or without congestion control. Such fabrics serve for
-/// comparisons and need not be fast, so one variant does for both.
+/// A variant for everything else: up-ports may be chosen by their queues, there may be congestion control, and
+/// virtual allocation is blind or informed.
 #[derive(Debug)]
-pub(in crate::engine) struct BlindAllocation(pub Option<Controlled>);
+pub(in crate::engine) struct General<const BLIND: bool>(pub Option<Controlled>);
 
-impl Control for BlindAllocation {
-    const BLIND: bool = true;
-    const ADAPTIVE: bool = true;
+/// Blind virtual allocation. Such fabrics serve for comparisons and need not be fast, so one variant does for all.
+pub(in crate::engine) type BlindAllocation = General<true>;
 
-    fn get(&self) -> Option<&Controlled> {
-        self.0.as_ref()
-    }
+/// Informed virtual allocation where up-ports may be chosen by their queues.
+pub(in crate::engine) type Adaptive = General<false>;
 
-    fn get_mut(&mut self) -> Option<&mut Controlled> {
-        self.0.as_mut()
-    }
-}
-
-/// Informed virtual allocation where up-ports are chosen by their queues, with or without
-/// congestion control.
-#[derive(Debug)]
-pub(in crate::engine) struct Adaptive(pub Option<Controlled>);
-
-impl Control for Adaptive {
+impl<const BLIND: bool> Control for General<BLIND> {
+    const BLIND: bool = BLIND;
     const ADAPTIVE: bool = true;
 
     fn get(&self) -> Option<&Controlled> {

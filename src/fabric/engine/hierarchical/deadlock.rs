@@ -40,12 +40,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
                 }
             }
         }
-        let (cycle, blocked) = dead_cycle(dead)?;
-        let cycle = cycle
-            .into_iter()
-            .map(|queue| self.describe(queue))
-            .collect();
-        Some(Deadlock { cycle, blocked })
+        dead_cycle(dead, |queue| self.describe(queue))
     }
 
     /// All buffers of switches.

@@ -28,7 +28,6 @@ mod buffers;
 mod control;
 mod deadlock;
 mod eligibility;
-mod event;
 mod fifos;
 mod layout;
 mod ledger;
@@ -49,22 +48,21 @@ mod statistics;
 
 use self::blind::Blind;
 use self::buffers::{CentralBuffers, VlBuffers};
-pub(super) use self::control::{Adaptive, BlindAllocation, Control, Controlled, Off};
-use self::event::Event;
+pub(super) use self::control::{Adaptive, BlindAllocation, Control, Controlled, General, Off};
 use self::fifos::{Fifos, NEAR_VLS};
 use self::links::Links;
 use self::packet::Packet;
 use self::schedule::DrainRate;
 use self::scheduler::Schedulers;
 use self::state::{Central, Input, Nic, Output, Ports, Sender};
-use super::calendar::DelayLine;
+use super::calendar::{DelayLine, wheel_events};
 use super::congestion::Congestion;
 use super::deadlock::Deadlock;
 use super::ids::{CentralId, InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
 use super::next_hop::NextHops;
 use super::nic::Answering;
-use super::pool::PacketId;
+use super::pool::{MessageId, PacketId};
 use super::power::{LinkPowers, OutputKind};
 use super::probe::Watcher;
 use super::turns::Turns;
@@ -145,6 +143,26 @@ pub(super) struct Fabric<C, P> {
     requested_centrals: Vec<CentralId>,
     requested_outputs: Vec<OutputId>,
     arrivals: Vec<(InputId, PacketId)>,
+}
+
+wheel_events! {
+    /// An event of a tick.
+    Event {
+        /// An input buffer may have an eligible head.
+        Input(InputId) = 0,
+        /// An output may have a packet that can be sent.
+        Output(OutputId) = 1,
+        /// A NIC may move packets to its send queue.
+        Nic(NicId) = 2,
+        /// The tail of a packet reaches its NIC.
+        Delivery(PacketId) = 3,
+        /// A central buffer may have an eligible head.
+        Central(CentralId) = 5,
+    }
+    last {
+        /// The tail of a message has left its NIC.
+        Injection(MessageId) = 4,
+    }
 }
 
 impl<C: Control, P: Watcher> Fabric<C, P> {

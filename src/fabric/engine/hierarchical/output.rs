@@ -3,14 +3,13 @@
 //! [`scheduler`](super::scheduler) has the rules that choose a VL, [`notify`](super::notify) the
 //! sending of CNPs.
 
-use super::Fabric;
 use super::buffers::VlBuffers;
 use super::control::Control;
-use super::event::Event;
 use super::fifos::{Fifos, NEAR_VLS};
 use super::ledgers::Retry;
 use super::schedule::CreditReturn;
 use super::scheduler::Head;
+use super::{Event, Fabric};
 use crate::engine::counters::Arrived;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::observers::Transfer;

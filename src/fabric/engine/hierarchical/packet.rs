@@ -46,7 +46,7 @@ impl Packet {
     #[inline(always)]
     pub(super) fn seen(&self, id: PacketId) -> PacketSeen {
         PacketSeen {
-            number: id.number(),
+            number: id.get(),
             dst: self.dst,
             sl: self.sl,
             vl: self.vl,

@@ -2,9 +2,8 @@
 //! line of events, or in the list of the parts that act in a phase, and prefetches the data that these
 //! will need. Such hints change no result.
 
-use super::Fabric;
 use super::control::Control;
-use super::event::Event;
+use super::{Event, Fabric};
 use crate::engine::bits::first_from;
 use crate::engine::calendar::WheelEvent;
 use crate::engine::ids::{CentralId, InputId, OutputId};

@@ -5,10 +5,8 @@
 //! may be used again. Switches need no phase 7 or 8 of their own. `crossbar` decides which packets
 //! are granted.
 
-use super::Fabric;
 use super::arbiter::Pick;
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
-use super::event::Event;
 use super::flows::{self, Flow};
 use super::packet::{Packet, Purpose};
 use super::ports::{InPort, Pointer};
@@ -16,6 +14,7 @@ use super::power::waiting_bytes;
 use super::rate::{Length, PlainPacket, SubTick};
 use super::schedule::{Schedule, cross_plainly};
 use super::state::{Input, Output, OutputQueue, OutputVl};
+use super::{Event, Fabric};
 use crate::engine::congestion::{Congestion, MarkerQueue, PacketLength};
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};

@@ -49,12 +49,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 waiting.insert(queue, waits_for);
             }
         }
-        let (cycle, blocked) = dead_cycle(waiting)?;
-        let cycle = cycle
-            .into_iter()
-            .map(|queue| self.describe(queue))
-            .collect();
-        Some(Deadlock { cycle, blocked })
+        dead_cycle(waiting, |queue| self.describe(queue))
     }
 
     /// The VoQs that hold the credits which the head of `queue` waits for. `None` if the head has

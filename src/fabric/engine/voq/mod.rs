@@ -27,7 +27,6 @@ mod credit_returns;
 mod crossbar;
 mod crossing;
 mod deadlock;
-mod event;
 mod fifos;
 mod flows;
 mod iterations;
@@ -47,7 +46,6 @@ mod statistics;
 
 use self::arbiter::Arbiters;
 use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
-use self::event::Event;
 use self::fifos::Fifos;
 use self::flows::Flows;
 use self::layout::Rates;
@@ -56,7 +54,7 @@ use self::packet::{Origins, Packet};
 use self::route::Routes;
 use self::state::{Input, Nic, Output, OutputQueue};
 use super::bits::{Divisor, push_quickly};
-use super::calendar::ShortBucket;
+use super::calendar::{ShortBucket, wheel_events};
 use super::congestion::{ByteRates, Congestion};
 use super::deadlock::Deadlock;
 use super::ids::{InputId, OutputId};
@@ -145,6 +143,28 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     new_heads: Vec<PacketId>,
     /// Queue pairs, as (NIC, queue pair), whose last packet was fetched in phase 7.
     exhausted: Vec<(NicId, PairId)>,
+}
+
+wheel_events! {
+    /// An event of a tick.
+    Event {
+        /// The header of this packet joins its VoQ.
+        Join(PacketId) = 0,
+        /// This output may have something to grant.
+        Output(OutputId) = 1,
+        /// This NIC may send.
+        Nic(NicId) = 2,
+        /// The tail of this packet reaches its NIC.
+        Delivery(PacketId) = 3,
+        /// A stop or a go reaches this output.
+        StopOrGo(OutputId) = 5,
+        /// Announcements reach their outputs, among them this one.
+        Announcement(OutputId) = 6,
+    }
+    last {
+        /// The tail of a message has left this NIC.
+        Injection(NicId) = 4,
+    }
 }
 
 /// Ticks that the wheel looks ahead at most: more buckets would cost more than events beyond them.
@@ -351,7 +371,7 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
                 self.mark_nic_dirty(nic);
             }
             Event::Delivery(packet) => self.arrive(packet, workload),
-            Event::Announcement => self.take_announcements(),
+            Event::Announcement(_) => self.take_announcements(),
             Event::StopOrGo(output) => self.see_stops(output),
             Event::Injection(nic) => self.report_injections(nic, workload),
         }

@@ -5,15 +5,14 @@
 //! into packets is in `messages`. What a NIC does with packets that arrive is in `arrival`; its
 //! sink is in `crossing`.
 
-use super::Fabric;
 use super::arbiter::Pick;
 use super::credit_returns::CreditReturn;
-use super::event::Event;
 use super::flows::Flow;
 use super::packet::{Origin, Packet, Purpose};
 use super::power::waiting_bytes;
 use super::rate::Length;
 use super::schedule::Schedule;
+use super::{Event, Fabric};
 use crate::engine::ids::OutputId;
 use crate::engine::nic::WaitingPair;
 use crate::engine::observers::Transfer;

@@ -3,7 +3,7 @@
 use super::rate::Length;
 use super::schedule::Schedule;
 use crate::engine::ids::{InputId, OutputId};
-use crate::engine::pool::{EntryId, MessageId, PacketId};
+use crate::engine::pool::{MessageId, PacketId};
 use crate::engine::probe::PacketSeen;
 use crate::ids::NicId;
 use crate::prefetch::prefetch;
@@ -137,7 +137,7 @@ impl<const L: usize> Packet<L> {
     #[inline(always)]
     pub(super) fn seen(&self, id: PacketId) -> PacketSeen {
         PacketSeen {
-            number: id.number(),
+            number: id.get(),
             dst: self.dst,
             sl: self.sl,
             vl: self.vl,

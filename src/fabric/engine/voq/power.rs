@@ -2,8 +2,7 @@
 //! and counters. `join`, `crossing` and `nic` tell `engine::power` which packets wait, and
 //! ask it how they go.
 
-use super::Fabric;
-use super::event::Event;
+use super::{Event, Fabric};
 use crate::engine::ids::OutputId;
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
@@ -54,7 +53,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             at += Tick::from(port.latency);
             output = self.routes.by_destination(port.to_switch, dst);
             if self.announcements.insert((at, output)) {
-                self.kernel.push(at, Event::Announcement);
+                self.kernel.push(at, Event::Announcement(output));
             }
         }
     }

@@ -3,10 +3,9 @@
 //! and the data for a group is prefetched in rounds: each round reads the data of the round before
 //! and prefetches the data to which it refers. So the misses of a group overlap. Such hints change no result.
 
-use super::Fabric;
-use super::event::Event;
 use super::packet::Packet;
 use super::ports::Pointer;
+use super::{Event, Fabric};
 use crate::engine::calendar::WheelEvent;
 use crate::engine::ids::OutputId;
 use crate::engine::pool::PacketId;
@@ -40,7 +39,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                     prefetch_all(&self.nics, nic.index());
                     prefetch_all(&self.outputs, self.ports + nic.index());
                 }
-                Event::Injection(_) | Event::StopOrGo(_) | Event::Announcement => {}
+                Event::Injection(_) | Event::StopOrGo(_) | Event::Announcement(_) => {}
             }
         }
         for event in events() {

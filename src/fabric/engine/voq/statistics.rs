@@ -9,7 +9,6 @@ use super::packet::Packet;
 use super::ports::{OutPort, Port};
 use crate::engine::counters::LinkCounts;
 use crate::engine::ids::{InputId, OutputId};
-use crate::engine::pool::EntryId;
 use crate::engine::probe::Watcher;
 use crate::engine::turns::TurnCounts;
 use crate::ids::SwitchPort;

@@ -6,7 +6,7 @@
 use super::{Flow, Flows};
 use crate::engine::deadlock::{Deadlock, dead_cycle};
 use crate::engine::ids::InputId;
-use crate::engine::pool::{EntryId, PacketId};
+use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
 use crate::engine::voq::Fabric;
 use crate::engine::voq::packet::Packet;
@@ -36,10 +36,9 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 waiting.insert(id.index(), waits_for);
             }
         }
-        let (cycle, blocked) = dead_cycle(waiting)?;
-        let describe = |at: usize| self.describe_packet(&self.kernel.packets.entries()[at]);
-        let cycle = cycle.into_iter().map(describe).collect();
-        Some(Deadlock { cycle, blocked })
+        dead_cycle(waiting, |at| {
+            self.describe_packet(&self.kernel.packets.entries()[at])
+        })
     }
 
     /// All packets in VoQs.
