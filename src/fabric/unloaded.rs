@@ -81,7 +81,7 @@ struct Section {
     /// Ticks from the start of the packet until its header arrives at the switch, and until it leaves.
     arrives: Tick,
     leaves: Tick,
-    /// True if a central buffer lies between the ports of the switch.
+    /// Whether a central buffer lies between the ports of the switch.
     central: bool,
     /// Rate of the link in flits per tick.
     rate: Ratio,

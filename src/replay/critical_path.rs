@@ -72,7 +72,7 @@ pub struct OnTheWay {
 }
 
 impl OnTheWay {
-    /// True if it does not cross the fabric.
+    /// Whether it does not cross the fabric.
     #[must_use]
     pub fn is_inside_node(&self) -> bool {
         self.src == self.dst

@@ -113,7 +113,7 @@ impl Replay<'_> {
         self.gaps = Some(gaps);
     }
 
-    /// True if no message of a background flow has waited longer than `warm_up` at tick `now`. Longer
+    /// Whether no message of a background flow has waited longer than `warm_up` at tick `now`. Longer
     /// queues would not build up anew before the next message of a job, and a flow that falls ever
     /// further behind would not be found.
     fn is_fluent(&self, now: Tick, warm_up: Tick) -> bool {

@@ -243,7 +243,7 @@ impl Members {
         member.map(Member::named)
     }
 
-    /// True if the rank has entered this collective and not completed it.
+    /// Whether the rank has entered this collective and not completed it.
     pub(super) fn is_open(&self, key: Key) -> bool {
         self.open.iter().any(|member| member.key == key)
     }

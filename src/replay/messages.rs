@@ -42,7 +42,7 @@ pub(super) enum Purpose {
     PointToPoint {
         /// Id in the trace.
         id: u64,
-        /// True if an operation of the receiver waits for it.
+        /// Whether an operation of the receiver waits for it.
         awaited: bool,
     },
     /// A step of a collective.

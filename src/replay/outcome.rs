@@ -14,11 +14,11 @@ pub struct JobOutcome {
     pub ranks: u32,
     /// The NIC of every rank.
     pub nics: Vec<NicId>,
-    /// True if every operation is done, every message was delivered and every
+    /// Whether every operation is done, every message was delivered and every
     /// collective was completed, in all repetitions. For a job that repeats until the
     /// others end, one repetition suffices.
     pub complete: bool,
-    /// True if the job repeats until the others end: the run does not wait for it.
+    /// Whether the job repeats until the others end: the run does not wait for it.
     pub endless: bool,
     /// Complete repetitions: from start to last event, in picoseconds.
     pub repetitions_ps: Vec<u64>,

@@ -110,7 +110,7 @@ impl FreeNics {
             .filter_map(|(nic, &free)| free.then_some(nic))
     }
 
-    /// True if no job has `nic`.
+    /// Whether no job has `nic`.
     #[must_use]
     pub fn is_free(&self, nic: NicId) -> bool {
         self.free.get(nic.index()) == Some(&true)

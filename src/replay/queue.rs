@@ -90,7 +90,7 @@ impl Queue {
         }
     }
 
-    /// True if a rank of `job` will act.
+    /// Whether a rank of `job` will act.
     pub(super) fn will_act(&self, job: u32) -> bool {
         self.acts[job as usize] > 0
     }

@@ -122,7 +122,7 @@ impl Rank {
     }
 
     /// Lets `stream` wait for the events that `op` names, of which those that happened are
-    /// removed. True if all of them happened. A message that arrived is no longer kept in `arrived`.
+    /// removed. Returns whether all of them happened. A message that arrived is no longer kept in `arrived`.
     pub(super) fn awaits(&mut self, stream: StreamId, mut op: Op, arrived: &mut Arrived) -> bool {
         op.after = match op.after {
             After::Event(event) if !self.happened(event, arrived) => After::Event(event),
@@ -142,7 +142,7 @@ impl Rank {
         ready
     }
 
-    /// True if `event` happened.
+    /// Whether `event` happened.
     fn happened(&self, event: Event, arrived: &mut Arrived) -> bool {
         let labels = self.labels.as_deref();
         match event {

@@ -141,7 +141,7 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// True if a message for which `fits` holds is in flight.
+    /// Whether a message for which `fits` holds is in flight.
     fn under_way(&self, fits: impl Fn(&InFlight) -> bool) -> bool {
         self.messages.in_flight(self.job.number()).any(fits)
     }
@@ -201,7 +201,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// True if `member` waits for a rank from which nothing will come.
+    /// Whether `member` waits for a rank from which nothing will come.
     fn misses(&self, member: &Member) -> bool {
         match member.phase {
             Phase::Waiting { from, .. } => self.is_gone(member, member.ranks[from as usize]),
@@ -209,7 +209,7 @@ impl Waiting<'_> {
         }
     }
 
-    /// True if `rank` is not in the collective of `member`, and nothing of it is on its way.
+    /// Whether `rank` is not in the collective of `member`, and nothing of it is on its way.
     fn is_gone(&self, member: &Member, rank: RankId) -> bool {
         let key = member.key;
         let state = self.job.ranks.get(rank.index());
@@ -217,7 +217,7 @@ impl Waiting<'_> {
         !open && !self.of_collectives.contains(&(rank, key))
     }
 
-    /// True if `rank`, which is not in the collective of `member`, was in it.
+    /// Whether `rank`, which is not in the collective of `member`, was in it.
     fn has_left(&self, member: &Member, rank: RankId) -> bool {
         let Key::Call { comm, number } = member.key else {
             return false;
@@ -227,7 +227,7 @@ impl Waiting<'_> {
         endpoint.is_some_and(|endpoint| endpoint.has_called(comm, number))
     }
 
-    /// True if a stream of `rank` is in a collective, in which it waits.
+    /// Whether a stream of `rank` is in a collective, in which it waits.
     fn is_in_collective(&self, rank: &Rank, stream: StreamId) -> bool {
         let mut open = rank.members.open().iter();
         open.any(|member| {

@@ -180,7 +180,7 @@ impl FromStr for Picoseconds {
 }
 
 impl Rate {
-    /// True if `text` ends like a rate with its unit: neither a number nor a fraction does.
+    /// Whether `text` ends like a rate with its unit: neither a number nor a fraction does.
     #[must_use]
     pub fn names_unit(text: &str) -> bool {
         let text = text.trim_end();

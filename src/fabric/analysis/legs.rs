@@ -10,7 +10,7 @@ use crate::ids::{NicId, PortId, SwitchId};
 use crate::spec::{DetourRule, Detours, FabricSpec, Intermediate};
 use crate::topology::Peer;
 
-/// True if legs begin at switches without NICs, too.
+/// Whether legs begin at switches without NICs, too.
 pub(super) fn begin_anywhere(spec: &FabricSpec) -> bool {
     spec.routing
         .paths
@@ -104,7 +104,7 @@ impl Legs<'_> {
         self.spec.topology.peer(switch, port)
     }
 
-    /// True if `port` leads to another switch, or, on topologies with groups, to another group.
+    /// Whether `port` leads to another switch, or, on topologies with groups, to another group.
     fn leads_away(&self, switch: SwitchId, port: PortId) -> bool {
         let Peer::Switch { switch: far, .. } = self.peer(switch, port) else {
             return false;

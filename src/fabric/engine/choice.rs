@@ -45,7 +45,7 @@ impl Choice {
         }
     }
 
-    /// True if the choice depends on other packets, and so on the order of the in-ports.
+    /// Whether the choice depends on other packets, and so on the order of the in-ports.
     #[inline]
     pub(super) fn by_others(&self) -> bool {
         match self {
@@ -127,7 +127,7 @@ impl Trunks {
         }
     }
 
-    /// True if a trunk begins at `first`.
+    /// Whether a trunk begins at `first`.
     #[inline]
     fn has(&self, first: OutputId) -> bool {
         self.is_link[(first.get() % self.radix) as usize]

@@ -101,7 +101,7 @@ impl Detours {
         })
     }
 
-    /// True if the queues of outputs decide.
+    /// Whether the queues of outputs decide.
     pub(super) fn by_queues(&self) -> bool {
         self.rule.is_adaptive()
     }
@@ -242,7 +242,7 @@ impl Places {
         }
     }
 
-    /// True if the first leg of a detour over NIC `via` ends at `switch`.
+    /// Whether the first leg of a detour over NIC `via` ends at `switch`.
     fn ends(&self, switch: SwitchId, via: NicId) -> bool {
         match self.groups {
             Some(_) => self.is_near(switch, via),

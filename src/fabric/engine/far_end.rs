@@ -37,7 +37,7 @@ impl FarEnd {
         InputId::new(self.0)
     }
 
-    /// True if the far end is a NIC.
+    /// Whether the far end is a NIC.
     #[inline]
     pub(super) fn is_nic(self) -> bool {
         self.0 & NIC != 0

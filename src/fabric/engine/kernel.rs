@@ -116,14 +116,14 @@ pub(super) fn next_event(model: &impl SwitchModel) -> Option<Tick> {
     kernel.wheel.next_after(kernel.now)
 }
 
-/// True if no message is on its way. CNPs, ACKs and credits may still be; they do not keep a run
+/// Whether no message is on its way. CNPs, ACKs and credits may still be; they do not keep a run
 /// going.
 #[inline]
 pub(super) fn is_idle(model: &impl SwitchModel) -> bool {
     model.kernel().messages.is_empty()
 }
 
-/// True if no more messages or packets can be numbered.
+/// Whether no more messages or packets can be numbered.
 pub(super) fn is_full(model: &impl SwitchModel) -> bool {
     model.kernel().messages.is_full() || model.kernel().packets.is_full()
 }

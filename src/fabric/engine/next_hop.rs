@@ -98,7 +98,7 @@ impl NextHops {
         }
     }
 
-    /// True if the next hop depends on other packets, and so on the order in which the packets of
+    /// Whether the next hop depends on other packets, and so on the order in which the packets of
     /// different in-ports are routed.
     #[inline]
     pub(super) fn by_others(&self) -> bool {

@@ -72,10 +72,8 @@ impl<P: Watcher> Observers<P> {
     ) {
         self.counters.packets += 1;
         self.counters.flits_injected += u64::from(flits);
-        if P::WATCHES {
-            self.watcher
-                .tell(|probe| probe.injected(now, seen(), src, Some(token())));
-        }
+        self.watcher
+            .tell(|probe| probe.injected(now, seen(), src, Some(token())));
     }
 
     /// A CNP or an ACK leaves NIC `src` in tick `now`.
@@ -86,19 +84,15 @@ impl<P: Watcher> Observers<P> {
         src: NicId,
         seen: impl FnOnce() -> PacketSeen,
     ) {
-        if P::WATCHES {
-            self.watcher
-                .tell(|probe| probe.injected(now, seen(), src, None));
-        }
+        self.watcher
+            .tell(|probe| probe.injected(now, seen(), src, None));
     }
 
     /// The tail of a CNP or of an ACK arrives at its NIC.
     #[inline(always)]
     pub(super) fn answer_delivered(&mut self, now: Tick, seen: impl FnOnce() -> PacketSeen) {
-        if P::WATCHES {
-            self.watcher
-                .tell(|probe| probe.delivered(now, seen(), None));
-        }
+        self.watcher
+            .tell(|probe| probe.delivered(now, seen(), None));
     }
 
     /// The link of `output` has waited for credits from tick `since` until before tick `now`; not at
@@ -112,7 +106,7 @@ impl<P: Watcher> Observers<P> {
         now: Tick,
     ) {
         link.credit_wait += now.saturating_sub(since);
-        if P::WATCHES && since < now {
+        if since < now {
             self.watcher
                 .tell(|probe| probe.credit_wait(output, since, now));
         }
@@ -127,9 +121,7 @@ impl<P: Watcher> Observers<P> {
         seen: impl FnOnce() -> PacketSeen,
     ) {
         self.counters.count(|counts| counts.marked += 1);
-        if P::WATCHES {
-            self.watcher.tell(|probe| probe.marked(now, seen(), output));
-        }
+        self.watcher.tell(|probe| probe.marked(now, seen(), output));
     }
 
     /// The tail of a data packet has arrived at its NIC. Reports it to the workload.
@@ -142,11 +134,9 @@ impl<P: Watcher> Observers<P> {
         workload: &mut dyn Workload,
         seen: impl FnOnce() -> PacketSeen,
     ) {
-        if P::WATCHES {
-            let token = messages[arrived.message].token;
-            self.watcher
-                .tell(|probe| probe.delivered(now, seen(), Some(token)));
-        }
+        let token = || messages[arrived.message].token;
+        self.watcher
+            .tell(|probe| probe.delivered(now, seen(), Some(token())));
         self.counters.deliver(now, arrived, messages, workload);
     }
 
@@ -158,9 +148,7 @@ impl<P: Watcher> Observers<P> {
         output: OutputId,
         seen: impl FnOnce() -> PacketSeen,
     ) {
-        if P::WATCHES {
-            self.watcher.tell(|probe| probe.queued(now, seen(), output));
-        }
+        self.watcher.tell(|probe| probe.queued(now, seen(), output));
     }
 
     /// A packet is granted the crossing to the buffer of `output`.
@@ -171,18 +159,14 @@ impl<P: Watcher> Observers<P> {
         output: OutputId,
         seen: impl FnOnce() -> PacketSeen,
     ) {
-        if P::WATCHES {
-            self.watcher
-                .tell(|probe| probe.granted(now, seen(), output));
-        }
+        self.watcher
+            .tell(|probe| probe.granted(now, seen(), output));
     }
 
     /// Heads of queues for `output` on `vls` cannot be granted.
     #[inline(always)]
     pub(super) fn blocked(&mut self, now: Tick, output: OutputId, vls: u32, obstacle: Obstacle) {
-        if P::WATCHES {
-            self.watcher
-                .tell(|probe| probe.blocked(now, output, vls, obstacle));
-        }
+        self.watcher
+            .tell(|probe| probe.blocked(now, output, vls, obstacle));
     }
 }

@@ -124,13 +124,13 @@ impl<I: EntryId, T> Pool<I, T> {
         }
     }
 
-    /// True if no entry may be added any more, as an event could not carry its number.
+    /// Whether no entry may be added any more, as an event could not carry its number.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.entries.len() >= MOST_ENTRIES
     }
 
-    /// True if no entry is in use.
+    /// Whether no entry is in use.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.free.len() == self.entries.len()

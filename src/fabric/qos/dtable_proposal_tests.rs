@@ -1,35 +1,9 @@
 //! Tests the proposals against the formulas and against exhaustive search.
 
 use super::*;
+use crate::qos::dtable_table::tests::{sl, table_9};
 use crate::qos::dtable_table::{DTableSl, Shortfall};
 use flitwise_base::units::Ratio;
-
-fn sl(name: &str, distance: u32, mtu: u32, share: &str) -> DTableSl {
-    DTableSl {
-        name: name.into(),
-        distance,
-        mtu,
-        share: share.parse().unwrap(),
-    }
-}
-
-/// Table 9 with other shares.
-fn table_9(shares: [&str; 5]) -> DTableParameters {
-    let [vo, vi, cl, be, bk] = shares;
-    DTableParameters {
-        entries: 128,
-        gmtu: 16,
-        w: 8,
-        k: 2,
-        service_levels: vec![
-            sl("VO", 2, 2, vo),
-            sl("VI", 4, 4, vi),
-            sl("CL", 8, 8, cl),
-            sl("BE", 16, 16, be),
-            sl("BK", 16, 16, bk),
-        ],
-    }
-}
 
 fn distances(p: &DTableParameters) -> Vec<u32> {
     p.service_levels.iter().map(|sl| sl.distance).collect()

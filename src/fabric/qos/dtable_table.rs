@@ -460,4 +460,4 @@ fn weight_of(entries: &[DTableEntry], sl: u8) -> u64 {
 
 #[cfg(test)]
 #[path = "dtable_table_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn sl(name: &str, distance: u32, mtu: u32, share: &str) -> DTableSl {
+pub(in crate::qos) fn sl(name: &str, distance: u32, mtu: u32, share: &str) -> DTableSl {
     DTableSl {
         name: name.into(),
         distance,
@@ -30,19 +30,23 @@ fn table_5() -> DTableParameters {
     }
 }
 
-/// Table 9: N = 128, GMTU = 16, w = 8, k = 2.
-fn table_9() -> DTableParameters {
+/// The shares of table 9.
+const SHARES: [&str; 5] = ["0.1", "0.3", "0.5", "0.05", "0.05"];
+
+/// Table 9, N = 128, GMTU = 16, w = 8, k = 2, with these shares.
+pub(in crate::qos) fn table_9(shares: [&str; 5]) -> DTableParameters {
+    let [vo, vi, cl, be, bk] = shares;
     DTableParameters {
         entries: 128,
         gmtu: 16,
         w: 8,
         k: 2,
         service_levels: vec![
-            sl("VO", 2, 2, "0.1"),
-            sl("VI", 4, 4, "0.3"),
-            sl("CL", 8, 8, "0.5"),
-            sl("BE", 16, 16, "0.05"),
-            sl("BK", 16, 16, "0.05"),
+            sl("VO", 2, 2, vo),
+            sl("VI", 4, 4, vi),
+            sl("CL", 8, 8, cl),
+            sl("BE", 16, 16, be),
+            sl("BK", 16, 16, bk),
         ],
     }
 }
@@ -108,7 +112,7 @@ fn table_6_entry_by_entry() {
 
 #[test]
 fn table_9_ranges() {
-    let table = build(&table_9()).unwrap();
+    let table = build(&table_9(SHARES)).unwrap();
     let printed = [(64, 2), (32, 1), (16, 2), (8, 4), (8, 4)];
     for (i, (c, (entries, max))) in table.columns.iter().zip(printed).enumerate() {
         assert_eq!(c.entries, entries);
@@ -125,7 +129,7 @@ fn table_9_ranges() {
 
 #[test]
 fn table_10_weights() {
-    let table = build(&table_9()).unwrap();
+    let table = build(&table_9(SHARES)).unwrap();
     let totals: Vec<u64> = table.columns.iter().map(|c| c.final_weight).collect();
     assert_eq!(totals, [416, 1248, 2080, 208, 208]);
     assert_eq!((table.weight_sum, table.final_sum), (4160, 4160));
@@ -166,7 +170,7 @@ fn correction_stops_at_the_mtu() {
 
 #[test]
 fn what_cannot_be_built_says_why() {
-    let mut p = table_9();
+    let mut p = table_9(SHARES);
     p.service_levels[2].share = "0.6".parse().unwrap();
     assert!(build(&p).unwrap_err().to_string().contains("add up to 1.1"));
     p.service_levels[1].share = "0.2".parse().unwrap();
@@ -177,7 +181,7 @@ fn what_cannot_be_built_says_why() {
             .contains("outside 0.03125 to 0.5")
     );
 
-    let mut p = table_9();
+    let mut p = table_9(SHARES);
     p.service_levels[4].distance = 32;
     assert!(
         build(&p)
@@ -195,7 +199,7 @@ fn what_cannot_be_built_says_why() {
     p.service_levels[4].distance = 4;
     assert!(build(&p).unwrap_err().to_string().contains("no room for"));
 
-    let mut p = table_9();
+    let mut p = table_9(SHARES);
     p.k = 9;
     assert!(build(&p).unwrap_err().to_string().contains("1 <= k <= w"));
 }

@@ -269,7 +269,7 @@ impl CctEntry {
         shift: 0,
     };
 
-    /// True if both parts are within their bits.
+    /// Whether both parts are within their bits.
     #[must_use]
     pub fn is_valid(self) -> bool {
         self.multiplier <= MAX_CCT_MULTIPLIER && self.shift <= MAX_CCT_SHIFT
@@ -453,7 +453,7 @@ impl PortCongestion {
         Ok(())
     }
 
-    /// True if the Port VLs of this port may be credit-starved.
+    /// Whether the Port VLs of this port may be credit-starved.
     #[must_use]
     pub(crate) fn may_starve(&self) -> bool {
         self.credit_mask && self.cs_threshold > 0

@@ -150,37 +150,38 @@ impl FabricSpec {
             .unwrap_or(0)
     }
 
+    /// A rate of links in flits per tick: 1 if the kind of switch has no others.
+    fn rate_of(&self, rate: impl FnOnce(&LinkRates) -> Ratio) -> Ratio {
+        self.switch.kind().links().map_or(Ratio::ONE, rate)
+    }
+
     /// Rate of the fastest link in flits per tick; its inverse is a *cycle*, in which loads are
     /// given. 1 on hierarchical fabrics.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn fastest_link(&self) -> Ratio {
-        let links = self.switch.kind().links();
-        links.map_or(Ratio::ONE, LinkRates::fastest)
+        self.rate_of(LinkRates::fastest)
     }
 
     /// Rate of the usual link to a NIC in flits per tick.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn host_link_rate(&self) -> Ratio {
-        let links = self.switch.kind().links();
-        links.map_or(Ratio::ONE, |links| links.host)
+        self.rate_of(|links| links.host)
     }
 
     /// Rate of the usual link between switches in flits per tick.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn switch_link_rate(&self) -> Ratio {
-        let links = self.switch.kind().links();
-        links.map_or(Ratio::ONE, |links| links.switch)
+        self.rate_of(|links| links.switch)
     }
 
     /// Rate of the link at `port` of `switch` in flits per tick.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn link_rate(&self, switch: SwitchId, port: PortId) -> Ratio {
-        let links = self.switch.kind().links();
-        links.map_or(Ratio::ONE, |links| links.at(&self.topology, switch, port))
+        self.rate_of(|links| links.at(&self.topology, switch, port))
     }
 
     /// Units in which the links of this fabric count time, per flit: a link of a hierarchical

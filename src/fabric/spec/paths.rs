@@ -60,7 +60,7 @@ impl DetourRule {
         }
     }
 
-    /// True if queues decide.
+    /// Whether queues decide.
     #[must_use]
     pub fn is_adaptive(self) -> bool {
         self != Self::Valiant
@@ -88,7 +88,7 @@ impl Paths {
         }
     }
 
-    /// True if queues decide which packets take a detour.
+    /// Whether queues decide which packets take a detour.
     #[must_use]
     pub fn are_adaptive(&self) -> bool {
         self.detours().is_some_and(|d| d.rule.is_adaptive())
@@ -136,7 +136,7 @@ impl FabricSpec {
         self.routing.paths.first_class(leg, self.classes_of_leg())
     }
 
-    /// True if a packet at `switch` for NIC `dst` is near it, which leaves nothing to go round: in its group, or on
+    /// Whether a packet at `switch` for NIC `dst` is near it, which leaves nothing to go round: in its group, or on
     /// topologies without groups at its switch.
     #[must_use]
     pub(crate) fn is_near(&self, switch: SwitchId, dst: NicId) -> bool {
@@ -148,7 +148,7 @@ impl FabricSpec {
         }
     }
 
-    /// True if the first leg of a detour over NIC `via` ends at `switch`.
+    /// Whether the first leg of a detour over NIC `via` ends at `switch`.
     #[must_use]
     pub(crate) fn ends_detour(&self, switch: SwitchId, via: NicId) -> bool {
         match self.routing.paths.detours().map(|d| d.intermediate) {

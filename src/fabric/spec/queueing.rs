@@ -155,7 +155,7 @@ impl QueueingScheme {
         self.position(classes, 0)
     }
 
-    /// True if the next switch decides the queue, false if source and destination do.
+    /// Whether the next switch decides the queue, and not source and destination.
     #[must_use]
     pub fn is_local(&self) -> bool {
         match self.kind {
@@ -173,7 +173,7 @@ impl QueueingScheme {
         }
     }
 
-    /// True if VL class 1 is an escape network with queues of its own.
+    /// Whether VL class 1 is an escape network with queues of its own.
     #[must_use]
     pub fn has_escape(&self) -> bool {
         matches!(self.kind, SchemeKind::H2lq(_) | SchemeKind::Sf2lq)
@@ -194,7 +194,7 @@ impl FabricSpec {
         self.qos.vl_policy.queueing()
     }
 
-    /// True if packets are in VL class 1 on the local links behind global links of a dragonfly, and
+    /// Whether packets are in VL class 1 on the local links behind global links of a dragonfly, and
     /// in class 0 elsewhere, in place of the classes of the topology.
     #[must_use]
     pub(crate) fn has_escape_behind_global(&self) -> bool {

@@ -107,7 +107,7 @@ impl Routing {
         self.failed.iter().flatten().copied().collect()
     }
 
-    /// True if a packet's next hop depends on how full output buffers are.
+    /// Whether a packet's next hop depends on how full output buffers are.
     #[must_use]
     pub(crate) fn asks_for_buffers(&self) -> bool {
         self.trunk == TrunkSelection::LeastQueued || self.asks_for_waiting()

@@ -130,7 +130,7 @@ impl Qos {
 }
 
 impl FabricSpec {
-    /// True if the routing needs SCs of every service level in more than one VL class: on rings
+    /// Whether the routing needs SCs of every service level in more than one VL class: on rings
     /// and dragonflies, and for paths of several legs, unless SL-to-VL tables decide the VLs.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
@@ -267,7 +267,7 @@ impl FabricSpec {
             }
     }
 
-    /// True if `port` is a global port of a dragonfly.
+    /// Whether `port` is a global port of a dragonfly.
     pub(crate) fn is_global(&self, port: PortId) -> bool {
         matches!(self.topology.shape(), Shape::Dragonfly(fly) if fly.is_global(port))
     }

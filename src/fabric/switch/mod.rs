@@ -114,12 +114,12 @@ pub trait SwitchKind {
         None
     }
 
-    /// True if a link is taken for the bytes of a packet, false if for whole flits.
+    /// Whether a link is taken for the bytes of a packet, and not for whole flits.
     fn links_count_bytes(&self) -> bool {
         false
     }
 
-    /// True if messages queue at a NIC per destination even without congestion control.
+    /// Whether messages queue at a NIC per destination even without congestion control.
     fn queues_per_pair(&self) -> bool {
         false
     }
@@ -145,7 +145,7 @@ pub trait SwitchKind {
     /// The things that packets in its buffers wait for.
     fn waits(&self) -> Waits<'_>;
 
-    /// True if the fills of input buffers are recorded even without a marker.
+    /// Whether the fills of input buffers are recorded even without a marker.
     fn records_fills(&self) -> bool {
         false
     }

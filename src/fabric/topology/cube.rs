@@ -36,20 +36,27 @@ pub enum Direction {
     Minus,
 }
 
-impl Cube {
-    pub(super) fn build(
+impl Topology {
+    /// A torus (`wrap`) or mesh with `concentration` NICs per switch and
+    /// `trunk` parallel links between neighbours. `hosts` limits the number of
+    /// NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a dimension is below 2, there is no dimension, concentration or
+    /// trunk is 0, a switch has more than 120 ports, or the fabric more than 2^22.
+    pub fn cube(
         dimensions: &[u32],
         wrap: bool,
         concentration: u32,
         trunk: u32,
         hosts: Option<u32>,
-    ) -> Result<Topology, SpecError> {
+    ) -> Result<Self, SpecError> {
         let (lattice, switches) = Lattice::new(dimensions, concentration, trunk)?;
-        let cube = Self { lattice, wrap };
+        let cube = Cube { lattice, wrap };
         let slots = switches.saturating_mul(concentration.into());
         let nics = host_count(slots, hosts)?;
         let ports = u64::from(concentration) + 2 * dimensions.len() as u64 * u64::from(trunk);
-        let mut topology = Topology::unconnected(Shape::Cube(cube.clone()), switches, ports, nics)?;
+        let mut topology = Self::unconnected(Shape::Cube(cube.clone()), switches, ports, nics)?;
         topology.attach_in_order(nics, concentration);
         for switch in SwitchId::all(switches as u32) {
             for (dimension, &size) in dimensions.iter().enumerate() {
@@ -67,7 +74,9 @@ impl Cube {
         }
         Ok(topology)
     }
+}
 
+impl Cube {
     /// Switches along each dimension.
     #[must_use]
     pub fn dimensions(&self) -> &[u32] {

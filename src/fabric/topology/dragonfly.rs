@@ -35,12 +35,18 @@ pub struct Dragonfly {
     global: GlobalLinks,
 }
 
-impl Dragonfly {
-    pub(super) fn build(
+impl Topology {
+    /// A dragonfly of `size` whose global links are arranged as `arrangement` says. `hosts`
+    /// limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a size is 0, there are more than `a h + 1` groups, a switch has more than 120 ports,
+    /// or the fabric more than 2^22.
+    pub fn dragonfly(
         size: DragonflySize,
         arrangement: Arrangement,
         hosts: Option<u32>,
-    ) -> Result<Topology, SpecError> {
+    ) -> Result<Self, SpecError> {
         let DragonflySize { p, a, h, groups } = size;
         if p == 0 || a == 0 || h == 0 {
             return Err(invalid(format!(
@@ -52,8 +58,8 @@ impl Dragonfly {
         let switches = groups.saturating_mul(a.into());
         let nics = host_count(switches.saturating_mul(p.into()), hosts)?;
         let ports = u64::from(p) + u64::from(a) - 1 + u64::from(h);
-        let fly = Self { p, a, global };
-        let mut topology = Topology::unconnected(Shape::Dragonfly(fly), switches, ports, nics)?;
+        let fly = Dragonfly { p, a, global };
+        let mut topology = Self::unconnected(Shape::Dragonfly(fly), switches, ports, nics)?;
         topology.attach_in_order(nics, p);
         for switch in 0..switches as u32 {
             let (first, at) = (switch - switch % a, switch % a);
@@ -65,7 +71,9 @@ impl Dragonfly {
         global.connect(&mut topology, |group, to, link| fly.end(group, to, link));
         Ok(topology)
     }
+}
 
+impl Dragonfly {
     /// NICs per switch.
     #[must_use]
     pub fn p(&self) -> u32 {
@@ -103,7 +111,7 @@ impl Dragonfly {
         self.global.per_pair()
     }
 
-    /// True if `port` is a global one.
+    /// Whether `port` is a global one.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn is_global(&self, port: PortId) -> bool {

@@ -187,7 +187,7 @@ pub trait Family {
         0
     }
 
-    /// True if the link that leaves `switch` by `port` closes a ring.
+    /// Whether the link that leaves `switch` by `port` closes a ring.
     fn is_wrap_link(&self, _switch: SwitchId, _port: PortId) -> bool {
         false
     }

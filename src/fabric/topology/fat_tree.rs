@@ -1,7 +1,7 @@
 //! Fat trees of switches with a given radix, described by what a buyer knows: the number of nodes, levels and ports, and how much the
 //! leaf switches are oversubscribed. They are generalised fat trees: see [`Xgft`](super::Xgft).
 
-use super::{Topology, Xgft};
+use super::Topology;
 use crate::spec::SpecError;
 
 /// Sizes of a fat tree as written.
@@ -21,32 +21,40 @@ fn misfit<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
     Err(SpecError { key, problem })
 }
 
-/// Builds the generalised fat tree. All switches have `radix` ports. A leaf switch has `oversubscription` ports down for
-/// each one up, switches above half of their ports each, and the top only ports down. With fewer subtrees below the top than it
-/// has ports there are fewer top switches, with parallel links.
-pub(super) fn build(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, SpecError> {
-    check_sizes(size)?;
-    if size.levels == 1 {
-        return one_switch(size, hosts);
+impl Topology {
+    /// A fat tree of switches of one radix, as the [`Xgft`](super::Xgft) that it is. `hosts` limits the number of NICs (the
+    /// first ones stay).
+    ///
+    /// All switches have `radix` ports. A leaf switch has `oversubscription` ports down for
+    /// each one up, switches above half of their ports each, and the top only ports down. With fewer subtrees below the top than it
+    /// has ports there are fewer top switches, with parallel links.
+    ///
+    /// # Errors
+    /// If the numbers do not divide, a switch has more than 120 ports, or the fabric more than 2^22.
+    pub fn fat_tree(size: FatTreeSize, hosts: Option<u32>) -> Result<Self, SpecError> {
+        check_sizes(size)?;
+        if size.levels == 1 {
+            return one_switch(size, hosts);
+        }
+        let (leaf_up, half) = (leaf_ports_up(size)?, size.radix / 2);
+        let leaf_down = leaf_up * size.oversubscription;
+        let mut down = vec![leaf_down];
+        let mut up = vec![1, leaf_up];
+        down.extend((2..size.levels).map(|_| half));
+        up.extend((2..size.levels).map(|_| half));
+        let tops = subtrees(size, &down)?;
+        // As many links to each top switch as it has ports for, if they come out even.
+        let last = up.len() - 1;
+        let links = (1..=size.radix / tops)
+            .rev()
+            .find(|n| up[last].is_multiple_of(*n))
+            .unwrap_or(1);
+        let mut parallel = vec![1; up.len()];
+        up[last] /= links;
+        parallel[last] = links;
+        down.push(tops);
+        Self::xgft(&down, &up, &parallel, hosts)
     }
-    let (leaf_up, half) = (leaf_ports_up(size)?, size.radix / 2);
-    let leaf_down = leaf_up * size.oversubscription;
-    let mut down = vec![leaf_down];
-    let mut up = vec![1, leaf_up];
-    down.extend((2..size.levels).map(|_| half));
-    up.extend((2..size.levels).map(|_| half));
-    let tops = subtrees(size, &down)?;
-    // As many links to each top switch as it has ports for, if they come out even.
-    let last = up.len() - 1;
-    let links = (1..=size.radix / tops)
-        .rev()
-        .find(|n| up[last].is_multiple_of(*n))
-        .unwrap_or(1);
-    let mut parallel = vec![1; up.len()];
-    up[last] /= links;
-    parallel[last] = links;
-    down.push(tops);
-    Xgft::build(&down, &up, &parallel, hosts)
 }
 
 /// Checks the number of levels, that a switch between two levels can have half of its ports up, and that leaf switches have
@@ -98,7 +106,7 @@ fn one_switch(size: FatTreeSize, hosts: Option<u32>) -> Result<Topology, SpecErr
             format!("{nodes}; one switch of {radix} ports has 1 to {radix}: take more levels"),
         );
     }
-    Xgft::build(&[nodes], &[1], &[1], hosts)
+    Topology::xgft(&[nodes], &[1], &[1], hosts)
 }
 
 /// The ports up of a leaf switch, if its ports divide by the oversubscription.

@@ -20,12 +20,14 @@ pub struct Graph {
     nics: usize,
 }
 
-impl Graph {
-    pub(super) fn build(
-        switches: u32,
-        nics: &[SwitchPort],
-        links: &[Link],
-    ) -> Result<Topology, SpecError> {
+impl Topology {
+    /// An explicit graph: the port of every NIC, and both ends of every link.
+    ///
+    /// # Errors
+    /// If a port is listed twice or a switch does not exist, a switch cannot reach a NIC, a
+    /// link leads back to its switch, a switch has more than 120 ports, or the fabric more
+    /// than 2^22.
+    pub fn graph(switches: u32, nics: &[SwitchPort], links: &[Link]) -> Result<Self, SpecError> {
         if switches == 0 || nics.is_empty() {
             return Err(invalid(
                 "a graph needs at least one switch and one NIC".into(),
@@ -48,8 +50,8 @@ impl Graph {
                 "{switches} switches and {count} NICs: a graph has at most {MAX_PAIRS} pairs of them"
             )));
         }
-        let shape = Shape::Graph(Self::default());
-        let mut topology = Topology::unconnected(shape, switches.into(), ports, count)?;
+        let shape = Shape::Graph(Graph::default());
+        let mut topology = Self::unconnected(shape, switches.into(), ports, count)?;
         let mut taken = vec![false; topology.peers.len()];
         for SwitchPort { switch, port } in ends() {
             if std::mem::replace(&mut taken[topology.port_index(switch, port)], true) {
@@ -70,10 +72,12 @@ impl Graph {
         for &[a, b] in links {
             topology.connect(a, b);
         }
-        topology.shape = Shape::Graph(Self::route(&topology)?);
+        topology.shape = Shape::Graph(Graph::route(&topology)?);
         Ok(topology)
     }
+}
 
+impl Graph {
     /// Destinations one after the other: at every switch the port, among those that lead
     /// one hop nearer, which has the fewest destinations so far; ties to the lowest.
     fn route(topology: &Topology) -> Result<Self, SpecError> {

@@ -18,29 +18,37 @@ pub struct HyperX {
     lattice: Lattice,
 }
 
-impl HyperX {
-    pub(super) fn build(
+impl Topology {
+    /// A HyperX: a lattice with a full mesh along every line, `trunk` parallel links between neighbours and
+    /// `concentration` NICs per switch. `hosts` limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a dimension is below 2, there is no dimension, concentration or trunk is 0, a switch has more than 120
+    /// ports, or the fabric more than 2^22.
+    pub fn hyperx(
         dimensions: &[u32],
         concentration: u32,
         trunk: u32,
         hosts: Option<u32>,
-    ) -> Result<Topology, SpecError> {
+    ) -> Result<Self, SpecError> {
         let (lattice, switches) = Lattice::new(dimensions, concentration, trunk)?;
         let nics = host_count(switches.saturating_mul(concentration.into()), hosts)?;
         let others: u64 = dimensions.iter().map(|&k| u64::from(k) - 1).sum();
         let ports = others
             .saturating_mul(trunk.into())
             .saturating_add(concentration.into());
-        let hyperx = Self { lattice };
+        let hyperx = HyperX { lattice };
         let shape = Shape::HyperX(hyperx.clone());
-        let mut topology = Topology::unconnected(shape, switches, ports, nics)?;
+        let mut topology = Self::unconnected(shape, switches, ports, nics)?;
         topology.attach_in_order(nics, concentration);
         for switch in 0..switches as u32 {
             hyperx.connect_upwards(switch, &mut topology);
         }
         Ok(topology)
     }
+}
 
+impl HyperX {
     /// Connects `switch` with the switches of its lines that have higher coordinates.
     fn connect_upwards(&self, switch: u32, topology: &mut Topology) {
         let mut below = 1;

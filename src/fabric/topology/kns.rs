@@ -51,8 +51,13 @@ struct OnLine {
     position: u32,
 }
 
-impl Kns {
-    pub(super) fn build(size: KnsSize, hosts: Option<u32>) -> Result<Topology, SpecError> {
+impl Topology {
+    /// A k-ary n-direct s-indirect topology of `size`. `hosts` limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If `k` is below 2 or no power `s` of a whole number, another number is 0, a switch has more than 120 ports, or
+    /// the fabric more than 2^22.
+    pub fn kns(size: KnsSize, hosts: Option<u32>) -> Result<Self, SpecError> {
         let KnsSize {
             k,
             n,
@@ -78,7 +83,7 @@ impl Kns {
         let nics = host_count(u64::from(routers) * u64::from(concentration), hosts)?;
         let of_line = u64::from(arity) * if s > 1 { 2 } else { 1 };
         let ports = of_line.max(u64::from(concentration) + u64::from(n));
-        let lattice = Self {
+        let lattice = Kns {
             k,
             n,
             s,
@@ -87,7 +92,7 @@ impl Kns {
             stage,
         };
         let shape = Shape::Kns(lattice);
-        let mut topology = Topology::unconnected(shape, switches.into(), ports, nics)?;
+        let mut topology = Self::unconnected(shape, switches.into(), ports, nics)?;
         topology.attach_in_order(nics, concentration);
         for dimension in 0..n {
             lattice.connect_routers(dimension, &mut topology);
@@ -97,7 +102,9 @@ impl Kns {
         }
         Ok(topology)
     }
+}
 
+impl Kns {
     /// Links between all routers and the first stages of their lines in `dimension`.
     fn connect_routers(&self, dimension: u32, topology: &mut Topology) {
         for router in 0..self.routers() {

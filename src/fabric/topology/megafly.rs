@@ -35,12 +35,18 @@ pub struct Megafly {
     global: GlobalLinks,
 }
 
-impl Megafly {
-    pub(super) fn build(
+impl Topology {
+    /// A megafly (Dragonfly+) of `size` whose global links are arranged as `arrangement` says. `hosts`
+    /// limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If a size is 0, there are more than `s h + 1` groups, a switch has more than 120 ports,
+    /// or the fabric more than 2^22.
+    pub fn megafly(
         size: MegaflySize,
         arrangement: Arrangement,
         hosts: Option<u32>,
-    ) -> Result<Topology, SpecError> {
+    ) -> Result<Self, SpecError> {
         let MegaflySize { p, s, h, groups } = size;
         if p == 0 || s == 0 || h == 0 {
             return Err(invalid(format!(
@@ -52,9 +58,9 @@ impl Megafly {
         let leaves = groups.saturating_mul(s.into());
         let nics = host_count(leaves.saturating_mul(p.into()), hosts)?;
         let ports = u64::from(s) + u64::from(p.max(h));
-        let fly = Self { p, s, global };
+        let fly = Megafly { p, s, global };
         let shape = Shape::Megafly(fly);
-        let mut topology = Topology::unconnected(shape, leaves.saturating_mul(2), ports, nics)?;
+        let mut topology = Self::unconnected(shape, leaves.saturating_mul(2), ports, nics)?;
         for nic in 0..nics as u32 {
             let leaf = nic / p;
             topology.attach_next(port_of(leaf / s * 2 * s + leaf % s, nic % p));
@@ -62,7 +68,9 @@ impl Megafly {
         fly.connect(&mut topology);
         Ok(topology)
     }
+}
 
+impl Megafly {
     fn connect(&self, topology: &mut Topology) {
         let s = self.s;
         for group in 0..self.groups() {
@@ -113,7 +121,7 @@ impl Megafly {
         self.global.per_pair()
     }
 
-    /// True if `switch` is a spine.
+    /// Whether `switch` is a spine.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn is_spine(&self, switch: SwitchId) -> bool {

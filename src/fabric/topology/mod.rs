@@ -13,7 +13,6 @@
 //! engines try it.
 
 mod classes;
-mod constructors;
 mod cube;
 mod dragonfly;
 mod family;
@@ -249,7 +248,7 @@ impl Topology {
         PortId::all(self.radix)
     }
 
-    /// True if there is such a port, connected or not.
+    /// Whether there is such a port, connected or not.
     #[must_use]
     pub fn has_port(&self, switch: SwitchId, port: PortId) -> bool {
         switch.get() < self.switches() && port.get() < self.radix

@@ -45,7 +45,7 @@ impl Ports {
         Some(port)
     }
 
-    /// True if `port` is one of them.
+    /// Whether `port` is one of them.
     #[must_use]
     pub fn contains(self, port: PortId) -> bool {
         self.0 & Self::one(port).0 != 0

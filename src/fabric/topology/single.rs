@@ -9,13 +9,17 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Single;
 
-impl Single {
-    pub(super) fn build(nics: u32) -> Result<Topology, SpecError> {
+impl Topology {
+    /// One switch with `nics` NICs.
+    ///
+    /// # Errors
+    /// If there is no NIC, or more than 120.
+    pub fn single(nics: u32) -> Result<Self, SpecError> {
         if nics == 0 {
             return Err(invalid("a single switch needs at least 1 NIC".into()));
         }
-        let shape = Shape::Single(Self);
-        let mut topology = Topology::unconnected(shape, 1, nics.into(), nics.into())?;
+        let shape = Shape::Single(Single);
+        let mut topology = Self::unconnected(shape, 1, nics.into(), nics.into())?;
         for port in 0..nics {
             topology.attach_next(port_of(0, port));
         }

@@ -22,8 +22,13 @@ pub struct SlimFly {
 /// The largest q: switches then have 73 links, and with as many NICs as usual 110 of at most 120 ports.
 const LARGEST: u32 = 49;
 
-impl SlimFly {
-    pub(super) fn build(q: u32, p: Option<u32>, hosts: Option<u32>) -> Result<Topology, SpecError> {
+impl Topology {
+    /// A slim fly over GF(`q`) with `p` NICs per switch, by default half of its links to switches, rounded up. `hosts`
+    /// limits the number of NICs (the first ones stay).
+    ///
+    /// # Errors
+    /// If `q` is no power of a prime from 3 to 49, `p` is 0, or a switch has more than 120 ports.
+    pub fn slim_fly(q: u32, p: Option<u32>, hosts: Option<u32>) -> Result<Self, SpecError> {
         let field = Field::new(if q <= LARGEST { q } else { 0 }).filter(|_| q > 2);
         let Some(field) = field else {
             return Err(SpecError {
@@ -45,9 +50,9 @@ impl SlimFly {
         let switches = 2 * u64::from(q) * u64::from(q);
         let nics = host_count(switches.saturating_mul(p.into()), hosts)?;
         let ports = u64::from(p) + u64::from(degree);
-        let fly = Self { q, p, neighbours };
+        let fly = SlimFly { q, p, neighbours };
         let shape = Shape::SlimFly(fly.clone());
-        let mut topology = Topology::unconnected(shape, switches, ports, nics)?;
+        let mut topology = Self::unconnected(shape, switches, ports, nics)?;
         topology.attach_in_order(nics, p);
         for (switch, neighbours) in fly.neighbours.iter().enumerate() {
             let switch = switch as u32;
@@ -60,7 +65,9 @@ impl SlimFly {
         }
         Ok(topology)
     }
+}
 
+impl SlimFly {
     /// The q of GF(q).
     #[must_use]
     pub fn q(&self) -> u32 {

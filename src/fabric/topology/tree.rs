@@ -19,8 +19,13 @@ pub struct Tree {
     n: u32,
 }
 
-impl Tree {
-    pub(super) fn build(k: u32, n: u32, hosts: Option<u32>) -> Result<Topology, SpecError> {
+impl Topology {
+    /// A k-ary n-tree: `n` levels of `k^(n-1)` switches, `k^n` NICs.
+    ///
+    /// # Errors
+    /// If `k` is below 2, `n` is 0, a switch has more than 120 ports, or the
+    /// fabric more than 2^22.
+    pub fn k_ary_n_tree(k: u32, n: u32, hosts: Option<u32>) -> Result<Self, SpecError> {
         if k < 2 || n < 1 {
             return Err(invalid(format!(
                 "{} {k}-ary {n}-tree needs k >= 2 and n >= 1",
@@ -31,12 +36,11 @@ impl Tree {
             .checked_pow(n)
             .filter(|&s| s <= u64::from(u32::MAX))
             .ok_or_else(|| invalid(format!("{k}^{n} NICs are 2^32 or more; {TOO_LARGE}")))?;
-        let tree = Self { k, n };
+        let tree = Tree { k, n };
         let width = slots / u64::from(k);
         let nics = host_count(slots, hosts)?;
         let ports = if n == 1 { k.into() } else { 2 * u64::from(k) };
-        let mut topology =
-            Topology::unconnected(Shape::Tree(tree), width * u64::from(n), ports, nics)?;
+        let mut topology = Self::unconnected(Shape::Tree(tree), width * u64::from(n), ports, nics)?;
         topology.attach_in_order(nics, k);
         for level in 0..n - 1 {
             for w in 0..width as u32 {
@@ -52,7 +56,9 @@ impl Tree {
         }
         Ok(topology)
     }
+}
 
+impl Tree {
     /// Ports down (and up) per switch.
     #[must_use]
     pub fn k(&self) -> u32 {

@@ -64,16 +64,23 @@ fn check_lists(down: &[u32], up: &[u32], parallel: &[u32]) -> Result<(), SpecErr
     Ok(())
 }
 
-impl Xgft {
-    pub(super) fn build(
+impl Topology {
+    /// A generalised fat tree XGFT(h; m1 … mh; w1 … wh) with parallel links (PGFT): nodes
+    /// of level l have `down[l-1]` children and `up[l-1]` is the number of parents of
+    /// their children, `parallel[l-1]` links to each; hosts are level 0 and have one link.
+    ///
+    /// # Errors
+    /// If the lists are empty or of different lengths, a number is 0, hosts have more
+    /// than one link, a switch has more than 120 ports, or the fabric more than 2^22.
+    pub fn xgft(
         down: &[u32],
         up: &[u32],
         parallel: &[u32],
         hosts: Option<u32>,
-    ) -> Result<Topology, SpecError> {
+    ) -> Result<Self, SpecError> {
         let levels = down.len();
         check_lists(down, up, parallel)?;
-        let tree = Self::new(down, up, parallel).ok_or_else(|| {
+        let tree = Xgft::new(down, up, parallel).ok_or_else(|| {
             invalid(format!(
                 "down = {}, up = {} make 2^32 hosts or switches, or more; {TOO_LARGE}",
                 cut(&format!("{down:?}")),
@@ -85,7 +92,7 @@ impl Xgft {
         let ports = (1..=levels).map(|l| tree.down_ports(l) + tree.up_ports_of(l));
         let ports = ports.max().unwrap_or(0);
         let shape = Shape::Xgft(tree.clone());
-        let mut topology = Topology::unconnected(shape, switches.into(), ports, nics)?;
+        let mut topology = Self::unconnected(shape, switches.into(), ports, nics)?;
         topology.attach_in_order(nics, down[0]);
         for level in 1..levels {
             let own_down = down[level - 1] * parallel[level - 1];
@@ -106,7 +113,9 @@ impl Xgft {
         }
         Ok(topology)
     }
+}
 
+impl Xgft {
     /// `None` if a product needs more than 32 bits.
     fn new(down: &[u32], up: &[u32], parallel: &[u32]) -> Option<Self> {
         let products = |list: &[u32]| {

@@ -286,7 +286,7 @@ impl Background {
         Ok(background)
     }
 
-    /// True if the flows take turns.
+    /// Whether the flows take turns.
     #[inline]
     #[must_use]
     pub fn takes_turns(&self) -> bool {

@@ -279,7 +279,7 @@ impl Queues {
         self.permanent
     }
 
-    /// True if there are sources that draw destinations for many queues.
+    /// Whether there are sources that draw destinations for many queues.
     #[inline]
     pub(super) fn has_drawing_sources(&self) -> bool {
         matches!(&self.lookup, Lookup::Pairs { draws, .. } if !draws.is_empty())
@@ -393,14 +393,14 @@ impl Queue {
         self.key.destination()
     }
 
-    /// True if the fabric has no message of this queue, none was drawn for it, and no source
+    /// Whether the fabric has no message of this queue, none was drawn for it, and no source
     /// feeds only this queue.
     #[inline]
     pub(super) fn is_unused(&self) -> bool {
         !self.busy && self.drawn.is_empty() && self.sources.is_empty()
     }
 
-    /// True if nothing waits in this queue, and no source feeds only this queue.
+    /// Whether nothing waits in this queue, and no source feeds only this queue.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.drawn.is_empty() && self.sources.is_empty() && self.held.is_empty()

@@ -249,7 +249,7 @@ fn alltoall(blocks: &[AlltoallBlocks], n: u32) -> Alltoall {
     }
 }
 
-/// True if it is better not to cut a vector into parts.
+/// Whether it is better not to cut a vector into parts.
 fn short(bytes: u64, n: u32) -> bool {
     bytes <= 2 * KIB || bytes < u64::from(n)
 }

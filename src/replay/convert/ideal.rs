@@ -321,7 +321,7 @@ fn waits_for(entry: &Entry) -> (Option<u32>, WaitsFor) {
     }
 }
 
-/// True if the members wait for the root alone.
+/// Whether the members wait for the root alone.
 fn waits_for_root(entry: &Entry) -> bool {
     match waits_for(entry) {
         (Some(root), rule) => {

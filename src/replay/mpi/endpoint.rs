@@ -189,7 +189,7 @@ impl Endpoint {
         Some((*position, number))
     }
 
-    /// True if the rank has called collective `number` of a communicator.
+    /// Whether the rank has called collective `number` of a communicator.
     pub fn has_called(&self, comm: CommId, number: u32) -> bool {
         let of_comm = self.collectives.get(&comm);
         of_comm.is_some_and(|&(_, next)| number < next)

@@ -45,7 +45,7 @@ pub enum Transfer {
 }
 
 impl Pattern {
-    /// True if a receive of this would take `envelope`.
+    /// Whether a receive of this would take `envelope`.
     pub fn accepts(&self, envelope: &Envelope) -> bool {
         envelope.patterns().contains(self)
     }
@@ -188,7 +188,7 @@ impl<R> MatchQueues<R> {
         None
     }
 
-    /// True if a receive of `pattern` would take a message at once.
+    /// Whether a receive of `pattern` would take a message at once.
     pub fn has(&mut self, pattern: &Pattern) -> bool {
         self.index_wildcards(pattern);
         let mut numbers = self.index.get(pattern).into_iter().flat_map(Line::iter);

@@ -180,18 +180,18 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// True if every operation of this repetition is done, every message was delivered
+    /// Whether every operation of this repetition is done, every message was delivered
     /// and every collective is complete.
     fn all_done(&self) -> bool {
         self.unended == 0 && self.in_flight == 0 && self.plans.live() == 0
     }
 
-    /// True if the job repeats until the others end.
+    /// Whether the job repeats until the others end.
     pub(super) fn endless(&self) -> bool {
         self.repeat == Repeat::UntilOthersEnd
     }
 
-    /// True if all repetitions are complete.
+    /// Whether all repetitions are complete.
     pub(super) fn ended(&self) -> bool {
         match self.repeat {
             Repeat::Times(times) => self.repetitions_ps.len() >= times as usize,

@@ -117,7 +117,7 @@ impl Player<'_> {
     }
 }
 
-/// True if `op` waits for `request`.
+/// Whether `op` waits for `request`.
 fn names(op: &Op, request: RequestId) -> bool {
     let Action::Mpi(call) = &op.action else {
         return false;

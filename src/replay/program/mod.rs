@@ -162,7 +162,7 @@ pub enum Action {
         to: RankId,
         /// Payload.
         bytes: u64,
-        /// True if an operation of the receiver waits for the message.
+        /// Whether an operation of the receiver waits for the message.
         awaited: bool,
     },
     /// Takes part in a collective; the number is the rank's position among its members.

@@ -36,7 +36,7 @@ impl CreditReturns {
         self.line.pop_due(now)
     }
 
-    /// True if there are credits that have not been seen.
+    /// Whether there are credits that have not been seen.
     pub fn are_under_way(&self) -> bool {
         self.line.len() > 0
     }

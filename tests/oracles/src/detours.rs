@@ -26,7 +26,7 @@ fn is_near(spec: &FabricSpec, switch: u32, home: u32) -> bool {
     }
 }
 
-/// True if the first leg over a NIC at the switch `home` ends at `switch`.
+/// Whether the first leg over a NIC at the switch `home` ends at `switch`.
 pub fn ends(spec: &FabricSpec, detours: &Detours, switch: u32, home: u32) -> bool {
     match detours.intermediate {
         Intermediate::Group => is_near(spec, switch, home),
@@ -170,7 +170,7 @@ pub fn class_of(spec: &FabricSpec, leg: Leg, of_leg: usize, class: usize) -> usi
     number(spec, leg) * distance + class
 }
 
-/// True if a packet that comes on `leg` is asked whether it takes a detour; `at_source`: from a NIC.
+/// Whether a packet that comes on `leg` is asked whether it takes a detour; `at_source`: from a NIC.
 pub fn is_asked(spec: &FabricSpec, leg: Leg, at_source: bool) -> bool {
     match spec.routing.paths.detours() {
         None => false,

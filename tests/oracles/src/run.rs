@@ -15,14 +15,14 @@ pub trait Fabric {
     /// Takes a sample at the end of tick `now`.
     fn sample(&mut self, now: Tick);
 
-    /// True if time alone may let something move: congestion control holds it back.
+    /// Whether time alone may let something move: congestion control holds it back.
     fn holds_for_now(&self, now: Tick) -> bool;
 
     /// Most ticks in which nothing happens before something does, if it ever will: the longest
     /// chain of latencies and more.
     fn patience(&self) -> Tick;
 
-    /// True if all messages created so far were delivered.
+    /// Whether all messages created so far were delivered.
     fn all_delivered(&self) -> bool;
 
     /// The result of a run that ended by `end`, with `end_tick` as its last tick.

@@ -46,7 +46,7 @@ pub fn credits_of(spec: &FabricSpec, flits: u32) -> u32 {
     completing.count() as u32
 }
 
-/// True if a credit of a packet of `flits` flits has wholly left a buffer once
+/// Whether a credit of a packet of `flits` flits has wholly left a buffer once
 /// flit `index` has: it was the last of `per_credit` flits, or of the packet.
 pub fn completes_credit(index: u32, flits: u32, per_credit: u32) -> bool {
     (index + 1).is_multiple_of(per_credit) || index + 1 == flits

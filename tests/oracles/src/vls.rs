@@ -68,7 +68,7 @@ fn vl_at(spec: &FabricSpec, sl: u8, position: usize) -> usize {
     usize::from(vl)
 }
 
-/// True if packets change their VL class within a leg. Classes follow the fabric's own routing; forwarding
+/// Whether packets change their VL class within a leg. Classes follow the fabric's own routing; forwarding
 /// tables have none.
 fn changes_class(spec: &FabricSpec) -> bool {
     match spec.topology.shape() {

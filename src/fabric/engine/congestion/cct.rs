@@ -176,7 +176,7 @@ impl CctSources {
     }
 
     /// Phase 1 of tick `now`: a BECN for `flow` arrives. Timers of this tick expire after it.
-    /// Returns true if the NIC logs an event.
+    /// Returns whether the NIC logs an event.
     pub(super) fn notified(&mut self, flow: FlowId, now: Tick) -> bool {
         let mut state = self.state_at(flow, now.saturating_sub(1));
         let level = &self.control.service_levels[usize::from(state.sl)];

@@ -163,7 +163,7 @@ impl Congestion {
         }
     }
 
-    /// Phase 1 of tick `now`: a notification for `flow` arrives. Returns true if the NIC logs an
+    /// Phase 1 of tick `now`: a notification for `flow` arrives. Returns whether the NIC logs an
     /// event.
     pub(super) fn notified(&mut self, flow: FlowId, now: Tick) -> bool {
         match &mut self.source {

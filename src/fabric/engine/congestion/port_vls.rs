@@ -123,13 +123,13 @@ impl PortVls {
         })
     }
 
-    /// True if `flits` reach (16 − `weight`)/16 of the buffer's size on `vl`. A weight of 0 is never
+    /// Whether `flits` reach (16 − `weight`)/16 of the buffer's size on `vl`. A weight of 0 is never
     /// reached.
     fn reaches(&self, weight: u8, vl: usize, flits: u64) -> bool {
         weight > 0 && 16 * flits >= u64::from(16 - weight) * self.size[vl]
     }
 
-    /// True if the fills of a Port VL reach the threshold of `weight`, compared as `compare` says.
+    /// Whether the fills of a Port VL reach the threshold of `weight`, compared as `compare` says.
     /// `over`: how many queues reach it by themselves.
     fn fills_reach(&self, weight: u8, vl: usize, state: &PortVl, over: u32) -> bool {
         let PortVl { flits, in_use, .. } = *state;

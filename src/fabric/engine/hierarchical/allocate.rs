@@ -7,9 +7,9 @@
 //! the earliest tick in which one may be eligible. What a blind source picks is in
 //! [`blind`](super::blind), and links are scheduled in [`output`](super::output).
 
-use super::Fabric;
 use super::control::Control;
 use super::eligibility::Eligibility;
+use super::{Event, Fabric};
 use crate::engine::bits::first_from;
 use crate::engine::congestion::{MarkerQueue, PacketLength};
 use crate::engine::ids::{CentralId, InputId, OutputId};
@@ -61,7 +61,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .saturating_sub(self.timing.allocation_overlap());
         if idle_at > self.kernel.now {
             if input.ready != 0 {
-                self.wake_input(port, idle_at);
+                self.wake(Event::Input(port), idle_at);
             }
             return;
         }
@@ -85,7 +85,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             }
         }
         if wake_at != Tick::MAX {
-            self.wake_input(port, wake_at);
+            self.wake(Event::Input(port), wake_at);
         }
     }
 
@@ -131,7 +131,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .saturating_sub(self.timing.allocation_overlap());
         if idle_at > self.kernel.now {
             if self.central_has_ready(central) {
-                self.wake_central(central, idle_at);
+                self.wake(Event::Central(central), idle_at);
             }
             return;
         }
@@ -172,7 +172,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             }
         }
         if wake_at != Tick::MAX {
-            self.wake_central(central, wake_at);
+            self.wake(Event::Central(central), wake_at);
         }
     }
 
@@ -311,7 +311,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             if P::WATCHES {
                 self.report_loser(self.picked_of_input(loser));
             }
-            self.wake_input(loser, self.kernel.now + 1);
+            self.wake(Event::Input(loser), self.kernel.now + 1);
         }
     }
 
@@ -386,11 +386,11 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             self.links
                 .return_credits(upstream, credit_return, keep_order, self.kernel.now);
         if let Some(tick) = wake_at {
-            self.wake_output(upstream, tick);
+            self.wake(Event::Output(upstream), tick);
         }
         if has_more {
-            self.wake_input(
-                port,
+            self.wake(
+                Event::Input(port),
                 free_at.saturating_sub(self.timing.allocation_overlap()),
             );
         }
@@ -434,16 +434,16 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         while waiting != 0 {
             let port = central.mport().input(waiting.trailing_zeros());
             waiting &= waiting - 1;
-            self.wake_input(
-                port,
+            self.wake(
+                Event::Input(port),
                 self.central_buffers
                     .credits
                     .first_credit_tick(&credit_return),
             );
         }
         if self.central_has_ready(central) {
-            self.wake_central(
-                central,
+            self.wake(
+                Event::Central(central),
                 free_at.saturating_sub(self.timing.allocation_overlap()),
             );
         }
@@ -462,9 +462,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             let position = positions.trailing_zeros();
             positions &= positions - 1;
             if position < 4 {
-                self.wake_input(output.mport().input(position), at);
+                self.wake(Event::Input(output.mport().input(position)), at);
             } else {
-                self.wake_central(first_central.plus(position - 4), at);
+                self.wake(Event::Central(first_central.plus(position - 4)), at);
             }
         }
     }
@@ -480,7 +480,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
     }
 
-    /// True if a queue of a central buffer has a ready head.
+    /// Whether a queue of a central buffer has a ready head.
     #[inline]
     pub(super) fn central_has_ready(&self, central: CentralId) -> bool {
         let far = central.index() * self.far_words;

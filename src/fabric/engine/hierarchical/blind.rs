@@ -7,9 +7,9 @@
 //! pointer when the source wakes ([`Fabric::catch_up_input`]). So a source that waits
 //! costs no events, and a fabric in which nothing can move has none.
 
-use super::Fabric;
 use super::control::Control;
 use super::eligibility::Eligibility;
+use super::{Event, Fabric};
 use crate::engine::bits::first_from;
 use crate::engine::ids::{CentralId, InputId};
 use crate::engine::probe::Watcher;
@@ -155,7 +155,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             wake_at = wake_at.min(eligibility.next_tick(self.kernel.now));
         }
         if wake_at != Tick::MAX {
-            self.wake_input(port, wake_at);
+            self.wake(Event::Input(port), wake_at);
         }
     }
 
@@ -184,7 +184,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             }
         }
         if wake_at != Tick::MAX {
-            self.wake_central(central, wake_at);
+            self.wake(Event::Central(central), wake_at);
         }
     }
 }

@@ -182,7 +182,7 @@ impl Controlled {
         self.congestion.credit_return_delay(port_vl, 0, bytes)
     }
 
-    /// Returns true if the link of `nic` was idle before it sent a CNP, and forgets that.
+    /// Returns whether the link of `nic` was idle before it sent a CNP, and forgets that.
     pub(super) fn was_idle_before_cnp(&mut self, nic: Option<NicId>) -> bool {
         nic.is_some_and(|nic| std::mem::take(&mut self.nics[nic.index()].was_idle))
     }

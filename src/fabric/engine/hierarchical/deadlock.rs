@@ -125,7 +125,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         Some(holders.into_iter().map(|q| (next, q)).collect())
     }
 
-    /// True if credits of a FIFO are on their way back to the sender into its buffer.
+    /// Whether credits of a FIFO are on their way back to the sender into its buffer.
     fn returns_credits(&self, (buffer, queue): Node) -> bool {
         match buffer {
             Buffer::Input(input) => {

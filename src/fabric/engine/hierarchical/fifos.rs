@@ -105,7 +105,7 @@ impl<const HEADS: usize> Fifos<HEADS> {
         }
     }
 
-    /// Removes the head of queue `q`, whose successor is `next`. Returns true if the FIFO is
+    /// Removes the head of queue `q`, whose successor is `next`. Returns whether the FIFO is
     /// empty now.
     #[inline]
     pub(super) fn pop(

@@ -20,7 +20,7 @@ const MAX_MPORTS: u32 = 30;
 /// Most queues in all buffers together; each takes 10 bytes.
 const MAX_QUEUES: u64 = 1 << 28;
 
-/// True if a link can ever wait for credits of a receive buffer.
+/// Whether a link can ever wait for credits of a receive buffer.
 ///
 /// A NIC consumes each flit in the tick in which it arrives. So a credit is in use for two
 /// link latencies after its last flit left the switch, and at most one credit per tick is

@@ -73,7 +73,7 @@ impl<const USED: usize> Ledger<USED> {
         self.schedules[0].applied = credits as u16;
     }
 
-    /// True if there is no room for another return.
+    /// Whether there is no room for another return.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.ends[1] != NO_RETURN

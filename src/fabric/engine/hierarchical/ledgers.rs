@@ -81,7 +81,7 @@ impl<const USED: usize> Ledgers<USED> {
         self.ledgers[buffer].sender_waits = true;
     }
 
-    /// True if the sender into `buffer` waits to be woken; forgets it.
+    /// Whether the sender into `buffer` waited to be woken. From now on it does not.
     #[inline]
     pub(super) fn take_waiting(&mut self, buffer: usize) -> bool {
         std::mem::take(&mut self.ledgers[buffer].sender_waits)
@@ -152,7 +152,7 @@ impl<const USED: usize> Ledgers<USED> {
         )
     }
 
-    /// True if a packet of `credits` has quota in queue `q` at tick `now` (`docs/model.md`
+    /// Whether a packet of `credits` has quota in queue `q` at tick `now` (`docs/model.md`
     /// §3).
     #[inline]
     pub(super) fn has_quota(&mut self, buffer: usize, q: usize, credits: u32, now: Tick) -> bool {
@@ -379,7 +379,7 @@ impl<const USED: usize> Ledgers<USED> {
         }
     }
 
-    /// True if a credit return of queue `q` is pending.
+    /// Whether a credit return of queue `q` is pending.
     pub(super) fn has_pending_return(&self, buffer: usize, q: usize) -> bool {
         self.pending(buffer)
             .any(|credit_return| usize::from(credit_return.schedule.queue) == q)

@@ -60,7 +60,7 @@ impl Links {
         self.to_switches.drain_rate()
     }
 
-    /// True if `output`, whose link leads to `to`, may send a packet of `credits` on `vl` in tick
+    /// Whether `output`, whose link leads to `to`, may send a packet of `credits` on `vl` in tick
     /// `now`.
     #[inline]
     pub(super) fn has_quota(
@@ -156,7 +156,7 @@ impl Links {
         self.to_switches.holders(output.index(), vl, credits, now)
     }
 
-    /// True if credits of `vl` are on their way to `output`.
+    /// Whether credits of `vl` are on their way to `output`.
     pub(super) fn any_on(&self, output: OutputId, vl: usize) -> bool {
         self.to_switches.has_pending_return(output.index(), vl)
     }

@@ -252,32 +252,17 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         usize::from(self.first_queue[output.index()]) + usize::from(self.vl_offset[vl as usize])
     }
 
-    /// Wakes an input buffer in tick `at`, unless it wakes earlier.
-    #[inline]
-    fn wake_input(&mut self, port: InputId, at: Tick) {
-        let wake = &mut self.inputs[port.index()].wake;
-        self.kernel.wake(wake, at, Event::Input(port));
-    }
-
-    /// Wakes a central buffer in tick `at`, unless it wakes earlier.
-    #[inline]
-    fn wake_central(&mut self, central: CentralId, at: Tick) {
-        let wake = &mut self.centrals[central.index()].wake;
-        self.kernel.wake(wake, at, Event::Central(central));
-    }
-
-    /// Wakes an output in tick `at`, unless it wakes earlier.
-    #[inline]
-    fn wake_output(&mut self, output: OutputId, at: Tick) {
-        let wake = &mut self.senders[output.index()].wake;
-        self.kernel.wake(wake, at, Event::Output(output));
-    }
-
-    /// Wakes a NIC in tick `at` to fill its send queue, unless it wakes earlier.
-    #[inline]
-    fn wake_nic(&mut self, nic: NicId, at: Tick) {
-        let wake = &mut self.nics[nic.index()].wake;
-        self.kernel.wake(wake, at, Event::Nic(nic));
+    /// Wakes the part that `event` names in tick `at`, unless it wakes earlier.
+    #[inline(always)]
+    fn wake(&mut self, event: Event, at: Tick) {
+        let wake = match event {
+            Event::Input(input) => &mut self.inputs[input.index()].wake,
+            Event::Central(central) => &mut self.centrals[central.index()].wake,
+            Event::Output(output) => &mut self.senders[output.index()].wake,
+            Event::Nic(nic) => &mut self.nics[nic.index()].wake,
+            Event::Delivery(_) | Event::Injection(_) => return,
+        };
+        self.kernel.wake(wake, at, event);
     }
 
     /// Lists an input buffer for phase 5 of this tick.

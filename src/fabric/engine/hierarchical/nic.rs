@@ -3,10 +3,10 @@
 //! among queue pairs instead of SLs ([`pairs`](super::pairs)). Links send the packets in
 //! phase 7 ([`output`](super::output)).
 
-use super::Fabric;
 use super::control::Control;
 use super::ledgers::Retry;
 use super::packet::Packet;
+use super::{Event, Fabric};
 use crate::engine::bits::from_on;
 use crate::engine::ids::OutputId;
 use crate::engine::nic::{DataPacket, MessageQueue};
@@ -119,7 +119,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
         self.nics[at].waiting |= waits;
         if wake_at != Tick::MAX {
-            self.wake_nic(nic, wake_at);
+            self.wake(Event::Nic(nic), wake_at);
         }
         None
     }

@@ -4,11 +4,11 @@
 //! in phase 7. In between, a CNP is routed like data. Which packets are marked is decided
 //! in [`allocate`](super::allocate).
 
-use super::Fabric;
 use super::control::Control;
 use super::ledgers::Retry;
 use super::output::NextPacket;
 use super::packet::Packet;
+use super::{Event, Fabric};
 use crate::engine::ids::OutputId;
 use crate::engine::nic::Received;
 use crate::engine::pool::{MessageId, PacketId};
@@ -76,7 +76,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         self.dirty_outputs.push(output);
     }
 
-    /// Phase 7: sends a CNP, if `output` is a NIC that has one. Returns true if the link is
+    /// Phase 7: sends a CNP, if `output` is a NIC that has one. Returns whether the link is
     /// busy, so that data must wait.
     pub(super) fn send_cnp(&mut self, output: OutputId) -> bool {
         let now = self.kernel.now;
@@ -94,7 +94,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let sender = &self.senders[output.index()];
         let (sent_until, to) = (sender.free_at, sender.to);
         if free_at > now {
-            self.wake_output(output, free_at);
+            self.wake(Event::Output(output), free_at);
             return true;
         }
         let packet = &self.kernel.packets[id];
@@ -102,7 +102,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let credits = u32::from(packet.credits);
         if !self.links.has_quota(link, vl, credits, now) {
             match self.links.retry(link, vl, credits) {
-                Retry::At(tick) => self.wake_output(output, tick),
+                Retry::At(tick) => self.wake(Event::Output(output), tick),
                 Retry::AfterCreditReturn => self.links.await_return(output),
             }
             return false;
@@ -113,7 +113,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         self.transmit(output, NextPacket::Cnp(id, vl));
         if has_more {
             let free_at = self.senders[output.index()].free_at;
-            self.wake_output(output, free_at);
+            self.wake(Event::Output(output), free_at);
         }
         true
     }

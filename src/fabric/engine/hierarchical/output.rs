@@ -48,7 +48,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if free_at <= self.kernel.now {
             self.dirty_outputs.push(output);
         } else {
-            self.wake_output(output, free_at);
+            self.wake(Event::Output(output), free_at);
         }
     }
 
@@ -96,7 +96,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
         let free_at = self.link_free_at(output);
         if free_at > now {
-            self.wake_output(output, free_at);
+            self.wake(Event::Output(output), free_at);
             return;
         }
         let candidates = self.candidates(output);
@@ -159,7 +159,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
                 self.links.await_return(output);
             }
             if wake_at != Tick::MAX {
-                self.wake_output(output, wake_at);
+                self.wake(Event::Output(output), wake_at);
             }
         }
         candidates
@@ -210,7 +210,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             self.wake_sources_of_output(output, waiting, self.first_credit(&leaving));
         }
         if has_more {
-            self.wake_output(output, free_at);
+            self.wake(Event::Output(output), free_at);
         }
     }
 
@@ -234,13 +234,13 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             self.kernel.push(left_at, Event::Injection(packet.message));
         }
         if std::mem::take(&mut self.nics[nic.index()].waiting) {
-            self.wake_nic(nic, self.first_credit(leaving));
+            self.wake(Event::Nic(nic), self.first_credit(leaving));
         }
         if let Some(control) = self.control.get_mut() {
             let (level, wake_at) = control.sent(now, nic, &packet);
             self.kernel.observers.counters.count_sent(level);
             if let Some(at) = wake_at {
-                self.wake_nic(nic, at);
+                self.wake(Event::Nic(nic), at);
             }
         }
     }

@@ -3,10 +3,10 @@
 //! §12). How long it holds them is decided in
 //! [`congestion`](crate::engine::congestion).
 
-use super::Fabric;
 use super::control::Control;
 use super::ledgers::Retry;
 use super::nic::NextPacket;
+use super::{Event, Fabric};
 use crate::engine::nic::WaitingPair;
 use crate::engine::pool::MessageId;
 use crate::engine::probe::Watcher;
@@ -135,7 +135,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         self.nics[at].waiting |= waits;
         let wake_at = wake_at.min(held_until);
         if wake_at != Tick::MAX {
-            self.wake_nic(nic, wake_at);
+            self.wake(Event::Nic(nic), wake_at);
         }
         None
     }

@@ -60,13 +60,13 @@ impl Messages {
         }
     }
 
-    /// True if no message is in flight.
+    /// Whether no message is in flight.
     #[inline]
     pub(in crate::engine) fn is_empty(&self) -> bool {
         self.pool.is_empty()
     }
 
-    /// True if no more messages can be numbered.
+    /// Whether no more messages can be numbered.
     #[inline]
     pub(in crate::engine) fn is_full(&self) -> bool {
         self.pool.is_full()
@@ -176,7 +176,7 @@ impl MessageQueue {
         self.first == MessageId::NONE
     }
 
-    /// Appends message `id`. Returns true if the queue was empty.
+    /// Appends message `id`. Returns whether the queue was empty.
     #[inline]
     pub(in crate::engine) fn push(&mut self, id: MessageId, messages: &mut Messages) -> bool {
         let last = std::mem::replace(&mut self.last, id);

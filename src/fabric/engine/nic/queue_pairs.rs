@@ -253,7 +253,7 @@ impl QueuePairs {
     }
 
     /// The first packet of the queue pair at position `at` has been fetched. `next`: credits that
-    /// its next packet takes, if there is one. Returns true if no queue pair of the group has
+    /// its next packet takes, if there is one. Returns whether no queue pair of the group has
     /// a packet any more.
     #[inline]
     pub(in crate::engine) fn advance(

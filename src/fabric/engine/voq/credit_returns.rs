@@ -362,7 +362,7 @@ impl<const L: usize> CreditReturns<L> {
         None
     }
 
-    /// True if credits for `vl` are on their way.
+    /// Whether credits for `vl` are on their way.
     pub(super) fn any_on(&self, vl: u8) -> bool {
         self.iter().any(|credit_return| credit_return.vl == vl)
     }

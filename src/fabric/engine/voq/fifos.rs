@@ -24,7 +24,7 @@ pub(super) struct VlFifos {
 }
 
 impl VlFifos {
-    /// A packet comes on `vl`. True if it is the head of its FIFO.
+    /// A packet comes on `vl`. Returns whether it is the head of its FIFO.
     #[inline(always)]
     pub(super) fn is_head(&mut self, vl: u8) -> bool {
         let vl = 1 << vl;
@@ -33,7 +33,7 @@ impl VlFifos {
         is_head
     }
 
-    /// The head of the FIFO of `vl` is granted. True if no packet is behind it.
+    /// The head of the FIFO of `vl` is granted. Returns whether no packet is behind it.
     #[inline(always)]
     pub(super) fn is_last(&mut self, vl: u8) -> bool {
         let vl = 1 << vl;
@@ -100,13 +100,13 @@ impl Fifos {
         }
     }
 
-    /// True if in-ports have a FIFO for each VL.
+    /// Whether in-ports have a FIFO for each VL.
     #[inline]
     pub(super) fn are_of_vls(&self) -> bool {
         matches!(self.places, Places::PerVl(_))
     }
 
-    /// Appends packet `id`, whose header has become ready, to the FIFO `at`. Returns true if it is the head; with a FIFO for
+    /// Appends packet `id`, whose header has become ready, to the FIFO `at`. Returns whether it is the head; with a FIFO for
     /// each VL it is not, as [`VlFifos::is_head`] returned false. `of_vls`: the FIFOs of the in-port.
     #[inline(never)]
     pub(super) fn join<const L: usize>(

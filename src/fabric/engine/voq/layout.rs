@@ -119,7 +119,7 @@ pub(super) fn most_credits(spec: &FabricSpec, voq: &Voq) -> u16 {
     spec.units.credits(longest_packet(spec, voq)) as u16
 }
 
-/// True if the output buffers of switches may be too full for a packet, or if routing reads how
+/// Whether the output buffers of switches may be too full for a packet, or whether routing reads how
 /// full they are.
 ///
 /// Without speed-up, and with links of one rate, the crossbar writes packets as fast as the links
@@ -137,7 +137,7 @@ pub(super) fn output_buffer_may_fill(spec: &FabricSpec, voq: &Voq) -> bool {
         || most > u64::from(voq.buffers.output)
 }
 
-/// True if all flits of the fabric take the same whole number of ticks to pass any link or
+/// Whether all flits of the fabric take the same whole number of ticks to pass any link or
 /// crossbar, input buffers have virtual output queues or FIFOs, the allocator is one iteration of iSLIP, NICs answer to no packet and have no sinks, and the room in the output buffers of
 /// switches does not bind. Then flit i of a packet passes every place a fixed time after the
 /// header.

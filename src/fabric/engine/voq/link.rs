@@ -197,7 +197,7 @@ impl<const L: usize, const W: usize> Links<L, W> {
         }
     }
 
-    /// True if credits of `vl` are on their way to `output`.
+    /// Whether credits of `vl` are on their way to `output`.
     pub(super) fn any_on(&self, output: OutputId, vl: u8) -> bool {
         self.returns[output.index()].any_on(vl)
     }

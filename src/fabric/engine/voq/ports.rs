@@ -20,29 +20,24 @@ pub(super) struct InPort(u8);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OutPort(u8);
 
-impl Port for InPort {
-    #[inline(always)]
-    fn of(number: u8) -> Self {
-        Self(number)
-    }
+/// Makes types of a number ports.
+macro_rules! ports {
+    ($($name:ident)+) => {$(
+        impl Port for $name {
+            #[inline(always)]
+            fn of(number: u8) -> Self {
+                Self(number)
+            }
 
-    #[inline(always)]
-    fn number(self) -> u8 {
-        self.0
-    }
+            #[inline(always)]
+            fn number(self) -> u8 {
+                self.0
+            }
+        }
+    )+};
 }
 
-impl Port for OutPort {
-    #[inline(always)]
-    fn of(number: u8) -> Self {
-        Self(number)
-    }
-
-    #[inline(always)]
-    fn number(self) -> u8 {
-        self.0
-    }
-}
+ports!(InPort OutPort);
 
 impl InPort {
     /// No in-port.

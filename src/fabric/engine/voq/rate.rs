@@ -62,7 +62,7 @@ impl Rate {
         self.flit.div_ceil(self.tick)
     }
 
-    /// True if a flit takes a whole number of ticks and a tick has 2^n parts, n ≤ 16. Then a
+    /// Whether a flit takes a whole number of ticks and a tick has 2^n parts, n ≤ 16. Then a
     /// sub-tick time is one number (see [`SubTick::in_parts`]).
     pub(super) fn is_plain(self) -> bool {
         self.whole != 0 && self.power <= 16
@@ -80,7 +80,7 @@ impl Rate {
         }
     }
 
-    /// True if a flit takes a whole number of ticks.
+    /// Whether a flit takes a whole number of ticks.
     #[inline]
     pub(super) fn flits_take_whole_ticks(self) -> bool {
         self.whole != 0

@@ -52,7 +52,7 @@ impl Routes {
         })
     }
 
-    /// True if the order in which packets are routed changes their routes.
+    /// Whether the order in which packets are routed changes their routes.
     #[inline]
     pub(super) fn depends_on_order(&self) -> bool {
         self.depends_on_order
@@ -230,7 +230,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         self.waits_for_link(id, output);
     }
 
-    /// Appends packet `id` to its FIFO, if it has one and is not its head. Returns true if so.
+    /// Appends packet `id` to its FIFO, if it has one and is not its head. Returns whether so.
     #[inline(always)]
     fn waits_behind_head(&mut self, id: PacketId, at: FifoAt) -> bool {
         let Some(fifos) = self.fifos.as_deref_mut() else {
@@ -244,7 +244,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         !fifos.join(id, at, of_vls, &mut self.kernel.packets)
     }
 
-    /// Appends packet `id` to the VoQ that `queue` names. Returns true if it is the head there.
+    /// Appends packet `id` to the VoQ that `queue` names. Returns whether it is the head there.
     #[inline(always)]
     pub(super) fn join_voq(&mut self, id: PacketId, queue: MarkerQueue) -> bool {
         let MarkerQueue { input, output, vl } = queue;

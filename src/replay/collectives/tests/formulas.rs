@@ -15,7 +15,7 @@ pub struct Totals {
     pub combined: u64,
     /// Longest chain of messages that depend on one another, if no part is empty.
     pub depth: u64,
-    /// True if there is always a chain of that length.
+    /// Whether there is always a chain of that length.
     pub deepest: bool,
 }
 

@@ -109,7 +109,7 @@ pub fn route(fly: &Dragonfly, switch: u32, home: u32, dst: u32) -> usize {
     }
 }
 
-/// True if packets need VL classes: without local or without global links they do not.
+/// Whether packets need VL classes: without local or without global links they do not.
 pub fn has_classes(fly: &Dragonfly) -> bool {
     fly.a() > 1 && fly.groups() > 1
 }

@@ -72,7 +72,7 @@ impl Fabric<'_> {
         counts.level_max = counts.level_max.max(ccti);
     }
 
-    /// True if congestion control holds a packet, or may have held back the credits that it waits
+    /// Whether congestion control holds a packet, or may have held back the credits that it waits
     /// for.
     pub fn is_held_back(&self, now: Tick) -> bool {
         let mut links = self.links.iter();

@@ -100,7 +100,7 @@ pub struct OracleRun {
 }
 
 impl OracleRun {
-    /// True if messages are left and nothing moves any more.
+    /// Whether messages are left and nothing moves any more.
     #[must_use]
     pub fn stalled(&self) -> bool {
         self.end == RunEnd::Stalled

@@ -102,7 +102,7 @@ impl<'s> Nic<'s> {
         flows.ccti(key) > 0 && (self.queued.iter().any(|id| same(&id)) || flows.holds(now, key))
     }
 
-    /// True if time alone may let a packet go that congestion control holds.
+    /// Whether time alone may let a packet go that congestion control holds.
     pub fn holds_for_now(&self, now: Tick, packets: &[Packet]) -> bool {
         let Some(flows) = &self.flows else {
             return false;

@@ -253,7 +253,7 @@ impl<'s> Hca<'s> {
         moved
     }
 
-    /// True if congestion control holds a packet.
+    /// Whether congestion control holds a packet.
     pub fn holds_something(&self, now: Tick) -> bool {
         self.flows.as_ref().is_some_and(|flows| {
             let mut waiting = self.send.iter().filter(|(_, queue)| !queue.is_empty());

@@ -34,7 +34,7 @@ impl Server {
         }
     }
 
-    /// True if a packet may start in `tick`.
+    /// Whether a packet may start in `tick`.
     #[must_use]
     pub fn is_free(&self, tick: Tick) -> bool {
         self.free < (u128::from(tick) + 1) * self.tick

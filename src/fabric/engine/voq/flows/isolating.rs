@@ -104,7 +104,7 @@ impl Isolating {
         input.index() * self.vls + usize::from(came_on)
     }
 
-    /// Packet `id`, whose header has become ready, joins its normal FIFO. Returns true if it is sure to wait behind
+    /// Packet `id`, whose header has become ready, joins its normal FIFO. Returns whether it is sure to wait behind
     /// another packet, or likely.
     pub(in super::super) fn join<const L: usize>(
         &mut self,

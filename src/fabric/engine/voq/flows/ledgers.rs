@@ -154,7 +154,7 @@ impl<const L: usize> FlowLedgers<L> {
         waits.then(|| credit_return.credit_tick(drain, 0).max(not_before))
     }
 
-    /// True if credits of `flow` are on their way to `output`.
+    /// Whether credits of `flow` are on their way to `output`.
     pub(in super::super) fn any_on(&self, output: OutputId, flow: Flow) -> bool {
         let mut returns = self.links[output.index()].returns.iter();
         returns.any(|(of, _)| *of == flow)

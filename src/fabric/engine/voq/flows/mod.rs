@@ -68,7 +68,7 @@ impl<const L: usize> Flows<L> {
         }
     }
 
-    /// Packet `id`, whose header has become ready, joins its FIFO if that is sorted. Returns true if it is likely to wait
+    /// Packet `id`, whose header has become ready, joins its FIFO if that is sorted. Returns whether it is likely to wait
     /// behind another; `None` if there is no such FIFO.
     pub(super) fn join(
         &mut self,

@@ -36,7 +36,7 @@ impl Stops {
         self.0[output.index()].flows.get(flow).is_some()
     }
 
-    /// `output` will see `notice` in tick `at`. Returns true if nothing else is under way to it, so that
+    /// `output` will see `notice` in tick `at`. Returns whether nothing else is under way to it, so that
     /// an event is needed.
     pub(in super::super) fn send(&mut self, output: OutputId, at: Tick, notice: Notice) -> bool {
         let under_way = &mut self.0[output.index()].under_way;
