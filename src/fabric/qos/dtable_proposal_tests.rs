@@ -1,8 +1,8 @@
 //! Tests the proposals against the formulas and against exhaustive search.
 
 use super::*;
+use crate::qos::dtable_table::Shortfall;
 use crate::qos::dtable_table::tests::{sl, table_9};
-use crate::qos::dtable_table::{DTableSl, Shortfall};
 use flitwise_base::units::Ratio;
 
 fn distances(p: &DTableParameters) -> Vec<u32> {
