@@ -3,6 +3,7 @@
 use super::Topology;
 use crate::ids::SwitchPort;
 use crate::spec::SpecError;
+use serde::Deserialize;
 
 /// Which group a global port leads to (`docs/model.md`, section 7). The names are from
 /// Camarero, Vallejo, Beivide: Topological characterization of Hamming and dragonfly networks
