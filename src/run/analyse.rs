@@ -33,14 +33,16 @@ pub(super) fn analyse(
             analysis.lost()
         )));
     }
-    let worst = match whole {
-        true => network.worst_of(request),
-        false => None,
+    let worst = if whole {
+        network.worst_of(request)
+    } else {
+        None
     };
     Ok(Simulation {
-        status: match whole {
-            true => Status::Complete,
-            false => Status::Interrupted,
+        status: if whole {
+            Status::Complete
+        } else {
+            Status::Interrupted
         },
         stats: FabricStats::none(fabric.qos.service_levels.len()),
         jobs: Vec::new(),

@@ -144,9 +144,12 @@ fn follow(
     let mut replay = replay_of(experiment, traces, None, Network::Fabric, stopped)?.0;
     let mut engine = Engine::watched(&experiment.fabric, tracer).map_err(bad_fabric)?;
     let mut load = Load::Replay(&mut replay, jobs);
-    let end = engine.run_controlled(&mut load, &mut |_, _| match stopped() {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
+    let end = engine.run_controlled(&mut load, &mut |_, _| {
+        if stopped() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     });
     if end != RunEnd::Finished {
         return Ok(None);

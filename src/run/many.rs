@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct PlanTask {
     /// Its place in the plan.
     pub run: Run,
-    /// What its result depends on: tasks with the same id have the same result.
+    /// Identifies everything that its result depends on: tasks with the same id have the same result.
     pub id: TaskId,
 }
 
@@ -45,7 +45,7 @@ impl Session {
         Some(record.simulation)
     }
 
-    /// True if there is a file for the record of a task.
+    /// Whether there is a file for the record of a task.
     #[must_use]
     pub fn has_record(&self, id: TaskId) -> bool {
         let records = self.records.as_ref();
@@ -103,7 +103,7 @@ impl Session {
         self.simulate(&found, task.id, run, &|_| {}, watched, None)
     }
 
-    /// The result of a plan from those of its tasks, in the order of [`tasks`](Self::tasks).
+    /// The result of a plan, combined from the results of its tasks in the order of [`tasks`](Self::tasks).
     ///
     /// # Errors
     /// If there are none.

@@ -13,8 +13,8 @@ use std::path::Path;
 /// Most ranks of a matrix.
 const MOST_RANKS: u32 = 1 << 16;
 
-/// What the ranks of a trace send to each other when it is replayed, as one level of pairs with their bytes. Each
-/// rank has a NIC of its own, and collectives become the messages of their usual algorithms.
+/// Returns the messages that the ranks of a trace send to each other when it is replayed, as one level of pairs with
+/// their bytes. Each rank has a NIC of its own, and collectives become the messages of their usual algorithms.
 ///
 /// # Errors
 /// If the trace cannot be replayed to its end, or `stopped` returns true before.

@@ -110,8 +110,8 @@ impl Batch {
     }
 }
 
-/// True if each batch has deliveries, and neither the flits delivered nor the mean network
-/// latencies of the batches are further apart than `tolerance` times their mean.
+/// Whether each batch has deliveries, and neither the flits delivered nor the mean network latencies of the batches are
+/// further apart than `tolerance` times their mean.
 fn steady(batches: &[Batch], tolerance: Ratio) -> bool {
     let close = |value: fn(&Batch) -> u64| {
         let values = || batches.iter().map(value);
@@ -173,9 +173,10 @@ impl UnderLoad<'_> {
                 loads: Some(loads),
                 ..Snapshot::of(Run::Load(0), tick_length)
             });
-            match stopped() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            if stopped() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
         };
         let sampling = self.recording.as_mut().map(Recording::sampling);
@@ -290,7 +291,7 @@ pub(super) fn measure_load(
         }
         end => end,
     };
-    // Sources go on in any case, so a fabric that is stuck looks like a saturated one.
+    // Sources create messages in any case, so a fabric that is stuck looks like a saturated one.
     let end = match (end, run.engine.find_deadlock()) {
         (RunEnd::Finished, Some(deadlock)) => RunEnd::Deadlock(deadlock),
         (end, _) => end,
@@ -321,7 +322,7 @@ pub(super) fn measure_load(
     })
 }
 
-/// What the flows did from the start of the window, or of the run, to its end.
+/// The traffic of the flows from the start of the window, or of the run, to its end.
 fn since(
     at_end: &[BackgroundOutcome],
     at_start: Option<&[BackgroundOutcome]>,

@@ -52,8 +52,8 @@ pub use timeline::Timeline;
 pub use traces::TraceDigest;
 pub use workload::workload;
 
-/// Control over the runs of a plan from outside. By default there is none: the runs go on to their
-/// end, and nothing receives their progress or time series.
+/// Control over the runs of a plan from outside. By default there is none: the runs continue to their end, and nothing
+/// receives their progress or time series.
 ///
 /// ```
 /// use flitwise::run::{Control, Silent};
@@ -143,7 +143,7 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// True if the run should end early.
+    /// Whether the run should end early.
     #[must_use]
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
@@ -250,7 +250,7 @@ impl Simulation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// Every job came to its end.
+    /// Every job reached its end.
     Complete,
     /// Stopped by the user.
     Interrupted,
@@ -279,24 +279,24 @@ pub struct Simulation {
     pub backlog: u64,
     /// How the measurement went, in an experiment without a job.
     pub measured: Option<Measured>,
-    /// What the static analysis came to that takes the place of a simulation.
+    /// The figures of the static analysis that takes the place of a simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<MeanFigures>,
     /// The first background flow seen to fall ever further behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturation: Option<Saturation>,
-    /// What was skipped of the gaps between the messages of jobs, if they are: the counters of the
-    /// fabric do not have this time.
+    /// The gaps between the messages of jobs that were skipped, if gaps are skipped. The counters of the fabric do not
+    /// include this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<GapsSkipped>,
     /// How far the replay of the jobs came, if it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<Reached>,
-    /// Why each job takes as long as it does, if the plan asks for it, in the order of the jobs: of those
-    /// that came to their end and that the run waits for.
+    /// Why each job takes as long as it does, if the plan asks for it. In the order of the jobs; only jobs that
+    /// completed and that the run waits for are explained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Vec<Explanation>>,
-    /// Wall-clock time, without that of the explanation.
+    /// Wall-clock time, without the time of the explanation.
     pub wall: Duration,
 }
 

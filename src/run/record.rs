@@ -17,7 +17,7 @@ pub(super) const RECORD_SCHEMA: &str = "flitwise-record-2";
 /// No record takes this long to write: the process that wrote a temporary file of this age is gone.
 const LEFT_OVER: Duration = Duration::from_secs(24 * 3600);
 
-/// What a task yielded. Read back from a file it equals what was written.
+/// The result of a task. A record read back from a file equals the one written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Record {
@@ -26,7 +26,7 @@ pub struct Record {
     id: String,
     /// Version of the program that ran it.
     version: String,
-    /// What carried the messages.
+    /// The network that carried the messages.
     pub network: Network,
     /// The traces of its jobs, each once.
     pub traces: Vec<TraceDigest>,

@@ -18,7 +18,7 @@ use std::time::Instant;
 /// Steps between two looks at whether the user stops the run.
 const STEPS: u32 = 4096;
 
-/// What is known of a message that is on its way.
+/// An event of a message in flight that the fabric reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Report {
     Injected,

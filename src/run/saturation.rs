@@ -1,4 +1,4 @@
-//! Says while a run goes on that a background flow falls ever further behind.
+//! Reports during a run that a background flow falls ever further behind.
 
 use super::Run;
 use crate::config::Experiment;
@@ -8,8 +8,8 @@ use crate::replay::background::Behind;
 use crate::units::TickLength;
 use serde::{Deserialize, Serialize};
 
-/// A background flow creates more than its queue at a NIC hands over: its backlog grows as long as the
-/// run goes on, and a job that shares the queue waits behind it.
+/// A background flow creates more than its queue at a NIC hands over: its backlog grows for the rest of the run, and a
+/// job that shares the queue waits behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Saturation {
@@ -23,13 +23,13 @@ pub struct Saturation {
     pub behind_ps: u64,
 }
 
-/// What [`Progress::saturated`](super::Progress::saturated) receives.
+/// The argument of [`Progress::saturated`](super::Progress::saturated).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SaturatedRun {
     /// The run: the experiment or a baseline.
     pub run: Run,
-    /// What was seen.
+    /// The saturation that was found.
     pub saturation: Saturation,
     /// The NIC that falls behind: `NIC 3`, with its name if it has one.
     pub nic: String,
@@ -64,9 +64,10 @@ impl Watch {
         let first = fabric.units.tick.ticks(FIRST_PS);
         Self {
             tick: fabric.units.tick,
-            next: match experiment.background.is_empty() {
-                true => Tick::MAX,
-                false => first.max(longest.saturating_mul(MESSAGES)).max(1),
+            next: if experiment.background.is_empty() {
+                Tick::MAX
+            } else {
+                first.max(longest.saturating_mul(MESSAGES)).max(1)
             },
             behind: 0,
             growths: 0,
@@ -74,12 +75,12 @@ impl Watch {
         }
     }
 
-    /// What was seen so far.
+    /// The saturation found so far.
     pub(super) fn found(&self) -> Option<Saturation> {
         self.found
     }
 
-    /// True if the backlog is due for a look at tick `now`.
+    /// Whether the backlog is to be checked at tick `now`.
     #[inline]
     pub(super) fn is_due(&self, now: Tick) -> bool {
         now >= self.next && self.found.is_none()

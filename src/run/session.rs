@@ -35,7 +35,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// True if its result has to be simulated.
+    /// Whether its result has to be simulated.
     fn is_missing(&self) -> bool {
         self.same_as.is_none() && self.kept.is_none()
     }
@@ -213,12 +213,12 @@ pub(super) fn combined(
     })
 }
 
-/// True if something that is no part of a record is taken from `run`.
+/// Whether something that is no part of a record is taken from `run`.
 fn watched(control: &Control<'_>, run: Run) -> bool {
     control.recorder.is_some() || control.timeline.is_some() && run == Run::Experiment
 }
 
-/// True if the run of `task` says why its jobs take as long as they do, if the plan asks for that.
+/// Whether the run of `task` explains why its jobs take as long as they do, if the plan asks for that.
 fn explains(asked: bool, task: &Task) -> bool {
     asked && task.network == Network::Fabric && task.experiment.measure.is_none()
 }
@@ -232,7 +232,7 @@ struct Work<'a> {
     explain: bool,
     /// The next slot to be begun.
     next: AtomicUsize,
-    /// The first slot that failed or was stopped as saturated: later ones need not go on.
+    /// The first slot that failed or was stopped as saturated: later ones need not continue.
     first_failed: AtomicUsize,
     /// By slot: thousandths done; of a run that is no load, all or nothing.
     done: Vec<AtomicU64>,
@@ -309,7 +309,7 @@ impl Work<'_> {
         }
     }
 
-    /// True if the task of slot `at` need not go on.
+    /// Whether the task of slot `at` need not continue.
     fn stopped(&self, at: usize) -> bool {
         self.control.stopped() || self.first_failed.load(Ordering::Relaxed) < at
     }
@@ -332,8 +332,8 @@ impl Work<'_> {
         session.simulate(&slot.task, slot.id, run, &report, watched, recording)
     }
 
-    /// What passes on, a few times a second, how far all loads of a curve have come. Slot `at` reports
-    /// ticks as records.
+    /// Returns a reporter for slot `at`, which reports ticks as records. It passes on the progress of all loads of a
+    /// curve a few times a second.
     fn reporter(&self, at: usize) -> impl Fn(&Snapshot) + '_ {
         let last = Cell::new(Instant::now());
         move |snapshot| {

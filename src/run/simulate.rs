@@ -36,8 +36,7 @@ pub(super) struct Watched<'a> {
     pub explain: bool,
 }
 
-/// Looks up from a simulation now and then: reports how far it is, watches its backlogs, and says whether
-/// it goes on.
+/// Interrupts a simulation now and then: reports its progress, checks its backlogs, and decides whether it continues.
 struct Lookout<'a> {
     experiment: &'a Experiment,
     run: Run,
@@ -72,9 +71,10 @@ impl Lookout<'_> {
             });
             self.ended_saturated = self.watched.stop_when_saturated;
         }
-        match self.ended_saturated || (self.watched.stopped)() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if self.ended_saturated || (self.watched.stopped)() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 
@@ -141,9 +141,10 @@ pub(super) fn run_experiment(
         cut_off(&mut jobs, experiment, end);
     }
     let wall = started.elapsed();
-    let explanation = match watched.explain && status == Status::Complete {
-        true => explain(experiment, &replay, &jobs, traces, stopped)?,
-        false => None,
+    let explanation = if watched.explain && status == Status::Complete {
+        explain(experiment, &replay, &jobs, traces, stopped)?
+    } else {
+        None
     };
     Ok(Simulation {
         status,

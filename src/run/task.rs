@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use twox_hash::XxHash3_128;
 
-/// What carries the messages of a task.
+/// The network that carries the messages of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -26,9 +26,9 @@ pub enum Network {
 /// One experiment with one seed and, if it is measured, one load.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Task {
-    /// What is simulated.
+    /// The experiment that is simulated.
     pub experiment: Experiment,
-    /// What carries its messages.
+    /// The network that carries its messages.
     pub network: Network,
 }
 
@@ -98,7 +98,7 @@ pub(super) fn tasks(plan: &Plan) -> Vec<(Run, Task)> {
             (Run::Ideal, Network::Ideal),
         ] {
             let mut task = on(network, experiment);
-            // What these networks leave out: without it, more experiments have the same task.
+            // Dropping what these networks ignore lets more experiments share a task.
             task.experiment.background.clear();
             drop_last_jobs(&mut task.experiment, |job| {
                 !job.enabled || job.repeat == Repeat::UntilOthersEnd

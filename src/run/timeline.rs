@@ -1,4 +1,4 @@
-//! What watches a run from its start to its end.
+//! The observer of a run from its start to its end.
 
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkStats;

@@ -126,7 +126,7 @@ impl Traces {
     }
 }
 
-/// What the replay of a trace leaves out, or refuses.
+/// Describes the calls that the replay of a trace leaves out or refuses.
 fn left_out(file: &dyn TraceFile) -> Option<String> {
     let kinds = file.unsupported();
     (!kinds.is_empty()).then(|| kinds.join(", "))

@@ -15,8 +15,8 @@ use crate::replay::trace::{Reading, TraceFile, Wording};
 use crate::replay::{ComputeModel, IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::units::{Ratio, TickLength};
 
-/// True if a run on `network` replays `job`. Where messages do not meet, jobs that repeat until the
-/// others end are left out: they affect no other job there, and a repetition without computation takes no time.
+/// Whether a run on `network` replays `job`. Where messages do not meet, jobs that repeat until the others end are left
+/// out: they affect no other job there, and a repetition without computation takes no time.
 fn replays(job: &Job, network: Network) -> bool {
     let left_out = network != Network::Fabric && job.repeat == Repeat::UntilOthersEnd;
     job.enabled && !left_out
@@ -212,9 +212,8 @@ fn flows_of(experiment: &Experiment) -> Result<Vec<BackgroundFlow>, RunError> {
     (0..).zip(&experiment.background).map(one).collect()
 }
 
-/// The workload of an experiment, for callers that drive the engine themselves: its jobs
-/// and background flows. The background goes on at least to `background_until`,
-/// also without a job.
+/// The workload of an experiment, for callers that drive the engine themselves: its jobs and background flows. The
+/// background continues at least to `background_until`, even without a job.
 ///
 /// # Errors
 /// If a trace is broken or a job does not fit.

@@ -14,14 +14,14 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// What its congestion leaves it.
+    /// The share of the bandwidth that its congestion leaves to it.
     pub(super) fn share(&self) -> f64 {
         1.0 / self.congestion.max(1) as f64
     }
 }
 
-/// The connections of a level whose ranks run on `hosts`, and the number of pairs without a route. A rank that sends
-/// to itself is no connection.
+/// The connections of a level whose ranks run on `hosts`, and the number of pairs without a route. A rank that sends to
+/// itself makes no connection.
 pub(super) fn connections_of(
     network: &Network,
     settings: &Settings,

@@ -172,7 +172,7 @@ pub enum CheckError {
 ///
 /// # Errors
 /// If the settings do not fit the network, the pattern has bytes or no connection, a length is 0, the fabric cannot be
-/// built or comes to a deadlock, or `stopped` says so.
+/// built or deadlocks, or `stopped` returns true.
 pub fn static_check(
     spec: &FabricSpec,
     network: &Network,
@@ -372,9 +372,12 @@ impl Simulated<'_> {
     /// Runs `workload` to its end on an idle fabric.
     fn simulate<W: Workload>(&self, level: u32, workload: &mut W) -> Result<(), CheckError> {
         let mut engine = Engine::new(self.spec)?;
-        let mut control = |_: &_, _: &W| match (self.stopped)() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        let mut control = |_: &_, _: &W| {
+            if (self.stopped)() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         };
         match engine.run_sampled(workload, &mut control, None) {
             RunEnd::Finished => match engine.find_deadlock() {

@@ -31,7 +31,7 @@ pub struct Errors {
 }
 
 impl Prediction {
-    /// What the cells of a row are.
+    /// The headings of the cells of a row.
     pub const HEADER: [&'static str; 8] = [
         "prediction",
         "predicted",

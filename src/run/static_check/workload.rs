@@ -1,4 +1,4 @@
-//! What the connections of a level send: messages without end, or one each.
+//! The messages of the connections of a level: without end, or one each.
 
 use super::SL;
 use super::connections::Connection;
@@ -21,7 +21,7 @@ pub(super) struct Steady<'a> {
     /// Units of link time of a full packet, and of the last of a message.
     units: [u64; 2],
     packets: u64,
-    /// Connections of every queue, and whose turn it is.
+    /// The connections of every queue, and the position of the one that is next.
     queues: BTreeMap<(NicId, Option<NicId>), (Vec<usize>, usize)>,
     per_pair: bool,
     /// Ticks in which packets count.
@@ -61,9 +61,10 @@ impl<'a> Steady<'a> {
 
 impl Workload for Steady<'_> {
     fn next_tick(&mut self) -> Option<Tick> {
-        match self.started {
-            false => Some(0),
-            true => Some(self.window.end),
+        if self.started {
+            Some(self.window.end)
+        } else {
+            Some(0)
         }
     }
 
