@@ -59,7 +59,7 @@ pub(crate) struct Distribution<'a> {
     pub latency: &'a stats::Latency,
 }
 
-/// The distributions of a run that have observations: those of its jobs, then those of its service levels.
+/// The distributions of a run that have observations: first of its jobs, then of its service levels.
 pub(crate) fn distributions<'a>(plan: &Plan, run: &'a Simulation) -> Vec<Distribution<'a>> {
     let jobs = run.jobs.iter().flatten().map(|job| Distribution {
         of: format!("job {}", job.name),
@@ -120,9 +120,10 @@ pub fn write_distributions(dir: &Path, plan: &Plan, run: &Simulation) -> anyhow:
         }
     }
     table.finish()?;
-    match run.jobs.is_empty() {
-        true => Ok(()),
-        false => write_matrix(dir, run),
+    if run.jobs.is_empty() {
+        Ok(())
+    } else {
+        write_matrix(dir, run)
     }
 }
 

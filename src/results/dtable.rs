@@ -37,9 +37,10 @@ impl DTableReport {
     pub fn new(input: DTableInput) -> Result<Self, DTableError> {
         let table = construct(&input.parameters)?;
         let shortfalls = table.shortfalls();
-        let proposals = match shortfalls.is_empty() {
-            true => Vec::new(),
-            false => propose(&input.parameters),
+        let proposals = if shortfalls.is_empty() {
+            Vec::new()
+        } else {
+            propose(&input.parameters)
         };
         Ok(Self {
             input,

@@ -1,5 +1,5 @@
-//! What a run costs in energy (`docs/energy.md`): how long links were in each power state, and the
-//! watts of the experiment.
+//! The energy of a run (`docs/energy.md`), from the time that links spent in each power state and the watts of the
+//! experiment.
 
 use super::utilisation;
 use crate::config::Experiment;
@@ -140,10 +140,7 @@ impl Energy {
         }
         let saved = 1.0 - self.links_j() / self.always_up_j;
         // Both are sums of rounded products: what is left of equal ones is no saving.
-        match saved.abs() < ROUNDING {
-            true => 0.0,
-            false => saved,
-        }
+        if saved.abs() < ROUNDING { 0.0 } else { saved }
     }
 
     /// Mean share of the time in which links carry nothing.
@@ -158,9 +155,10 @@ impl Energy {
     /// fabric for as long.
     #[must_use]
     pub fn of_job_j(&self, execution_ps: u64) -> f64 {
-        match self.seconds > 0.0 {
-            true => self.total_j() * execution_ps as f64 * 1e-12 / self.seconds,
-            false => 0.0,
+        if self.seconds > 0.0 {
+            self.total_j() * execution_ps as f64 * 1e-12 / self.seconds
+        } else {
+            0.0
         }
     }
 }

@@ -14,7 +14,7 @@ use std::fmt::{self, Write};
 /// Rows of the tables that the page shows.
 const ROWS: usize = 10;
 
-/// What a job is compared with.
+/// The explanation that a job is compared with.
 #[derive(Clone, Copy)]
 pub(super) struct Before<'a> {
     pub experiment: &'a Experiment,
@@ -77,7 +77,7 @@ pub(super) fn culprits_more(
     more
 }
 
-/// Who sent the packets, and their service level.
+/// The name of the job or flow that sent the packets, and their service level.
 pub(super) fn names(experiment: &Experiment, culprit: Culprit) -> (String, &str) {
     let levels = &experiment.fabric.qos.service_levels;
     let level = levels.get(usize::from(culprit.sl));
@@ -131,9 +131,10 @@ pub(super) fn write_lines(out: &mut String, plan: &Plan, result: &RunResult) -> 
     let links = links.map(|link| format!("{} {}", link_name(&result.main, link), share(link.ps())));
     let (culprits, links): (Vec<String>, Vec<String>) = (culprits.collect(), links.collect());
     let culprits = or_nobody(&culprits);
-    match links.is_empty() {
-        true => writeln!(out, "in its way      {culprits}")?,
-        false => writeln!(out, "in its way      {culprits}; at {}", links.join(", "))?,
+    if links.is_empty() {
+        writeln!(out, "in its way      {culprits}")?
+    } else {
+        writeln!(out, "in its way      {culprits}; at {}", links.join(", "))?
     }
     match in_baseline(plan, result, explained.job) {
         Some(before) => {
@@ -151,9 +152,10 @@ pub(super) fn write_lines(out: &mut String, plan: &Plan, result: &RunResult) -> 
 }
 
 fn or_nobody(names: &[String]) -> String {
-    match names.is_empty() {
-        true => "nobody".to_owned(),
-        false => names.join(", "),
+    if names.is_empty() {
+        "nobody".to_owned()
+    } else {
+        names.join(", ")
     }
 }
 
@@ -175,14 +177,15 @@ fn difference_words(explained: &Explanation, before: &Explanation) -> String {
         .iter()
         .map(|&(ps, part)| format!("{} {}", part.words(), more(ps)));
     let words: Vec<String> = words.collect();
-    match words.is_empty() {
-        true => "the same".to_owned(),
-        false => format!("{}: {}", more(all), words.join(", ")),
+    if words.is_empty() {
+        "the same".to_owned()
+    } else {
+        format!("{}: {}", more(all), words.join(", "))
     }
 }
 
-/// The explanations of a result for people: a page for each job. `against`: another result, whose jobs of
-/// the same names are compared instead of those of the baseline.
+/// The explanations of a result for people: a page for each job. `against` is another result: its jobs of the same
+/// names replace the jobs of the baseline in the comparison.
 #[must_use]
 pub fn explanation_page(
     plan: &Plan,
@@ -259,7 +262,7 @@ fn write_page(
     )
 }
 
-/// The parts, and beside them those of `before`.
+/// Rows of the parts, and beside them the parts of `before`.
 fn part_rows(explained: &Explanation, before: Option<&Explanation>) -> Vec<Vec<String>> {
     let mut rows = vec![["part", "ps", "share"].map(String::from).to_vec()];
     if before.is_some() {

@@ -8,12 +8,12 @@ use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
 use crate::run::RunResult;
 use serde_json::{Value, json};
 
-/// What the panel over all service levels is called.
+/// The title of the panel over all service levels.
 pub(crate) const ALL: &str = "all service levels";
-/// What the marks of a curve mean.
+/// The legend of the marks of a curve.
 pub(crate) const MARKS: &str = "Hollow marks: the fabric did not keep up (saturated). Bars: 95 % intervals, where they are known.";
 
-/// What a curve measures.
+/// The quantity of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
     Throughput,
@@ -92,8 +92,8 @@ pub(crate) fn curves(curves: Vec<Curve>, measure: Measure) -> Curves {
     }
 }
 
-/// The curves of a run whose result has these points: a panel for each service level with traffic and, of several, one for
-/// all together.
+/// The curves of a run whose result has these points: a panel for each service level with traffic and, if there are
+/// several, one for all together.
 pub(crate) fn of_run(label: &str, points: &[Value], measure: Measure) -> Vec<Curve> {
     let first = points.first();
     let Some(levels) = first.and_then(|point| point["service_levels"].as_object()) else {

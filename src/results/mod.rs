@@ -49,7 +49,7 @@ pub const OVERVIEW_FILE: &str = "ranks.csv";
 /// The file beside the results that holds the command that made them.
 pub const COMMAND_FILE: &str = "command.txt";
 
-/// True if a run may write a file of this name into the directory of its results.
+/// Whether a run may write a file of this name into the directory of its results.
 #[must_use]
 pub fn is_result_file(name: &str) -> bool {
     let own = [
@@ -67,7 +67,7 @@ pub fn is_result_file(name: &str) -> bool {
     own.contains(&name) || is_series_file(name)
 }
 
-/// True if time series or their figures may be in a file of this name.
+/// Whether time series or their figures may be in a file of this name.
 #[must_use]
 pub fn is_series_file(name: &str) -> bool {
     let of_a_series = || {
@@ -104,12 +104,11 @@ pub(super) fn titled(about: &About, what: &str) -> String {
         return what.to_owned();
     };
     let room = MAX_TITLE.saturating_sub(what.chars().count() + 2);
-    match name.chars().count() <= room {
-        true => format!("{name}: {what}"),
-        false => {
-            let cut: String = name.chars().take(room.saturating_sub(1)).collect();
-            format!("{}…: {what}", cut.trim_end())
-        }
+    if name.chars().count() <= room {
+        format!("{name}: {what}")
+    } else {
+        let cut: String = name.chars().take(room.saturating_sub(1)).collect();
+        format!("{}…: {what}", cut.trim_end())
     }
 }
 
@@ -220,10 +219,9 @@ pub fn utilisation(experiment: &Experiment, stats: &FabricStats, link: &LinkStat
     (busy / stats.ticks().max(1) as f64).min(1.0)
 }
 
-/// True if the fabric did not keep up with the background. Beside jobs: more than 1 % of its
-/// messages, and more than ten per NIC, were not delivered when the run ended. In a window: the
-/// units of link time created exceed the units delivered by more than 1 % of the created, and
-/// by more than the longest message per NIC.
+/// Whether the fabric did not keep up with the background. Beside jobs: more than 1 % of its messages, and more than
+/// ten per NIC, were not delivered when the run ended. In a window: the units of link time created exceed the units
+/// delivered by more than 1 % of the created, and by more than the longest message per NIC.
 #[must_use]
 pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
     let flows = &simulation.background;

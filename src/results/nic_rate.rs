@@ -2,7 +2,7 @@
 
 use crate::config::Experiment;
 
-/// The rate of the fastest link: that of one flit per cycle.
+/// The rate of the fastest link, at which it carries one flit per cycle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct NicRate {
     gbit_per_s: f64,

@@ -1,4 +1,4 @@
-//! What the summary says of a run that was stopped: how far it came.
+//! The part of the summary about a run that was stopped: its progress.
 
 use crate::config::Plan;
 use crate::config::experiment::Measure;
@@ -45,12 +45,11 @@ pub(super) fn stopped_loads(plan: &Plan, measure: &Measure, result: &RunResult) 
     let measured = run.measured.as_ref()?;
     let tick = plan.experiment.fabric.units.tick;
     let short = |ticks| short_time(tick.ps(ticks));
-    let all = measure
-        .window
-        .saturating_add(match in_window(run, measured) {
-            true => measured.warm_up,
-            false => measure.max_warm_up,
-        });
+    let all = measure.window.saturating_add(if in_window(run, measured) {
+        measured.warm_up
+    } else {
+        measure.max_warm_up
+    });
     let at = short(run.stats.end_tick + 1);
     let which = match loads {
         1 => String::new(),
@@ -76,7 +75,7 @@ pub(super) fn saturation_line(topology: &Topology, run: &Simulation) -> Option<S
     ))
 }
 
-/// True if the warm-up of a run was over.
+/// Whether the warm-up of a run was over.
 fn in_window(run: &Simulation, measured: &Measured) -> bool {
     measured.steady.is_some() || run.stats.end_tick > measured.warm_up
 }

@@ -66,9 +66,10 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         writeln!(out, "baseline        {}", compared(base))?;
     } else if !plan.baselines.is_empty() {
         let stalled = |run: &Simulation| matches!(run.status, Status::Stalled(_));
-        let why = match result.baselines.iter().any(stalled) {
-            true => "stalled",
-            false => not_run(result),
+        let why = if result.baselines.iter().any(stalled) {
+            "stalled"
+        } else {
+            not_run(result)
         };
         writeln!(out, "baseline        {why}: no slowdown")?;
     }
@@ -121,13 +122,14 @@ fn skipped_line(plan: &Plan, main: &Simulation) -> Option<String> {
 /// Why a run that the plan asks for is missing or not complete, and did not stall.
 fn not_run(result: &RunResult) -> &'static str {
     let mut runs = std::iter::once(&result.main).chain(&result.baselines);
-    match runs.any(|run| run.status == Status::Saturated) {
-        true => "stopped",
-        false => "interrupted",
+    if runs.any(|run| run.status == Status::Saturated) {
+        "stopped"
+    } else {
+        "interrupted"
     }
 }
 
-/// What stands behind a value of a run that ended so.
+/// The words behind a value of a run with this status.
 fn so_far(status: &Status) -> &'static str {
     match status {
         Status::Complete => "",
@@ -261,7 +263,7 @@ fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) 
     Ok(())
 }
 
-/// The cells of job `at`, whose outcome is `o`.
+/// The cells of job `at` with outcome `o`.
 fn job_row(plan: &Plan, result: &RunResult, at: usize, o: &JobOutcome) -> Vec<String> {
     let experiment = &plan.experiment;
     let level = &experiment.fabric.qos.service_levels[usize::from(experiment.jobs[at].sl)];
@@ -302,7 +304,7 @@ fn computing(o: &JobOutcome) -> String {
     format!("{percent:.1} %")
 }
 
-/// What `explain` adds to a job.
+/// Writes the lines that `explain` adds to a job.
 fn write_details(out: &mut String, o: &JobOutcome) -> fmt::Result {
     writeln!(
         out,
@@ -342,7 +344,8 @@ fn write_energy(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result
     )?;
     let states = [energy.switch_links.ticks, energy.host_links.ticks];
     let sum = |count: fn(&LinkStateTicks) -> u64| states.iter().map(count).sum::<u64>();
-    // Perhaps nobody wanted them up, but it may be the buffers that are too small for the thresholds.
+    // The links may have stayed low because they had no traffic, or because the buffers are too small for the
+    // thresholds.
     if sum(|ticks| ticks.low_bytes) > 0 && sum(|ticks| ticks.wakes) == 0 {
         writeln!(
             out,
@@ -411,8 +414,8 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
     Ok(())
 }
 
-/// Latencies of jobs and SLs, and beside them those of the baseline: of a job in its baseline, of an SL
-/// where there is one baseline.
+/// Writes latencies of jobs and SLs, and beside them the latencies of the baseline: of a job in its own baseline, of an
+/// SL if there is one baseline.
 fn write_latencies(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result {
     let levels = &plan.experiment.fabric.qos.service_levels;
     let stats = &result.main.stats;

@@ -14,7 +14,7 @@ pub(crate) struct Colours {
 }
 
 impl Colours {
-    /// The colours of the lines of a series, in their order: those of their flows, if they have one.
+    /// The colours of the lines of a series, in their order. A line of a flow has the colour of the flow.
     pub(super) fn of(&mut self, kind: SeriesKind, lines: &[Key]) -> Vec<usize> {
         match kind {
             SeriesKind::Flows => self.of_flows(lines),

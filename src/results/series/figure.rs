@@ -161,7 +161,8 @@ impl SeriesFigure<'_> {
         sums.iter().enumerate().filter_map(mean).collect()
     }
 
-    /// The quantity of the lines in a unit that fits values of up to `high`, and the factor to it from that of tables.
+    /// The quantity of the lines in a unit that fits values of up to `high`, and the factor from the unit of tables to
+    /// it.
     fn value(&self, high: f64) -> (Axis, f64) {
         let (name, unit, factor) = match self.kind {
             SeriesKind::Flows => match high {

@@ -1,4 +1,4 @@
-//! What the lines of time series are called.
+//! Names of the lines of time series.
 
 use super::power;
 use crate::config::Experiment;
@@ -7,7 +7,7 @@ use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::stats::{LinkEnd, LinkStats};
 use crate::figure::tables::{Key, NONE};
 
-/// What the parts of a fabric are called.
+/// The names of the parts of a fabric.
 pub(crate) trait Labels {
     /// A NIC.
     fn nic(&self, nic: u32) -> String;
@@ -15,7 +15,7 @@ pub(crate) trait Labels {
     fn port(&self, switch: u32, port: u32) -> String;
     /// The NIC or the switch at the far end of a port's link, if it is known.
     fn behind(&self, switch: u32, port: u32) -> Option<String>;
-    /// A service level; `None` if it is the only one, whose name would say nothing.
+    /// A service level; `None` if it is the only one, because its name would add nothing.
     fn level(&self, sl: u32) -> Option<&str>;
 }
 

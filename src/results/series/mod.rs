@@ -281,7 +281,7 @@ impl Samples for Spooled<'_> {
     }
 }
 
-/// What `series` asks for and a build cannot write that has the features `parquet` and `plots` or not.
+/// The feature that `series` needs and a build lacks. `parquet` and `plots`: whether the build has these features.
 fn missing_for(series: &Series, parquet: bool, plots: bool) -> Option<MissingFeature> {
     if !parquet && series.format.has_parquet() {
         return Some(MissingFeature::SERIES_PARQUET);

@@ -35,7 +35,7 @@ pub(super) fn rows(sample: &Sample) -> impl Iterator<Item = (u32, u32, u64)> {
     .filter(|&(_, _, ticks)| ticks > 0)
 }
 
-/// What a link in `state` draws, in watts.
+/// The power that a link in `state` draws, in watts.
 pub(super) fn watts(experiment: &Experiment, state: u32) -> f64 {
     experiment.power.as_ref().map_or(0.0, |power| match state {
         0 => power.up_watts,

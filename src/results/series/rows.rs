@@ -65,7 +65,7 @@ impl RunFiles<'_> {
     }
 }
 
-/// What is sampled of a row, as tables have it: Gb/s, bytes that wait, a control level, or a mean number of links.
+/// The sampled value of a row in the unit of tables: Gb/s, waiting bytes, a control level, or a mean number of links.
 pub(super) fn value(kind: SeriesKind, experiment: &Experiment, interval: u64, sampled: u64) -> f64 {
     let units = experiment.fabric.units;
     match kind {

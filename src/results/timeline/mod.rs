@@ -27,14 +27,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tracker::Tracker;
 
-/// What a timeline is written as.
+/// The format of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimelineFormat {
     /// Track events of Perfetto (`.pftrace`, `.perfetto-trace`).
     Perfetto,
     /// Pajé (`.paje`, `.trace`).
     Paje,
-    /// What the ranks do as rows (`.csv`).
+    /// The activities of the ranks as rows (`.csv`).
     Csv,
 }
 
@@ -80,7 +80,7 @@ struct Seen {
     since: Tick,
 }
 
-/// What is known of a link.
+/// The state of a link.
 #[derive(Clone, Copy, Default)]
 struct Link {
     units: u64,
@@ -99,7 +99,7 @@ struct Link {
 trait Output: Send {
     /// A rank appears: a track for each of its streams. Tracks are numbered from 0 in this order.
     fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()>;
-    /// What a track did ends, or something else begins, or both.
+    /// The activity of a track ends, or another one begins, or both.
     fn change(&mut self, ps: u64, change: &Change) -> anyhow::Result<()>;
     /// A message leaves.
     fn sent(&mut self, ps: u64, message: &Message) -> anyhow::Result<()>;
@@ -119,7 +119,7 @@ struct Track<'a> {
     of: StreamOf,
     job: &'a str,
     nic: NicId,
-    /// What the operators call the NIC.
+    /// The operators' name of the NIC.
     nic_name: Option<&'a str>,
 }
 
@@ -127,7 +127,7 @@ struct Track<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Change {
     track: usize,
-    /// What it did, since when.
+    /// The activity that ended, and since when it lasted.
     from: Option<(u64, Doing)>,
     to: Option<Doing>,
 }
@@ -334,7 +334,7 @@ impl Timeline for TimelineFile<'_> {
                     output.link(&format!("{}, up", name(link)))?;
                 }
             }
-            // What happens in this tick may be reported in the next.
+            // Events of this tick may be reported in the next.
             tracker.links(units.ps(tick), span, parts, output)
         });
     }

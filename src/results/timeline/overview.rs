@@ -1,7 +1,8 @@
-//! What the ranks do, in a bounded number of rows: what they did for most of each of some hundred equal slices of the
-//! time. Many ranks are put together in groups of consecutive ones.
+//! The activities of the ranks in a bounded number of rows: the time of the run is divided into some hundred equal
+//! slices, and a row has the activity that took most of a slice. Many ranks are put together in groups of consecutive
+//! ones.
 //!
-//! How long the run takes is not known before its end, so slices begin short; whenever there are too many, each two
+//! The length of the run is not known before its end, so slices begin short; whenever there are too many, each two
 //! become one.
 
 use super::{Change, Message, Output, Track};
@@ -29,7 +30,7 @@ const SHORTEST_PS: u64 = 1000;
 pub(super) struct Overview {
     out: csv::Writer<Sink>,
     slice_ps: u64,
-    /// What is done, in the order of appearance.
+    /// The activities, in the order of appearance.
     doings: Vec<&'static str>,
     tracks: Vec<Of>,
     /// Times by track until all tracks are known, then by group.
@@ -65,8 +66,8 @@ impl Overview {
         })
     }
 
-    /// Puts the tracks known so far into groups: those of the first streams, which all appear before anything
-    /// happens. Further streams join the group of their rank.
+    /// Puts the tracks known so far into groups. They are the tracks of the first streams, which all appear before
+    /// anything happens; further streams join the group of their rank.
     fn group(&mut self) {
         let size = self.tracks.len().div_ceil(GROUPS).max(1);
         for track in &mut self.tracks {
@@ -151,7 +152,7 @@ impl Group {
         self.times = joined.collect();
     }
 
-    /// What is done for most of a slice, and its part of all that is done then.
+    /// The activity that took most of a slice, and its share of the time of all activities.
     fn most(times: &[u64]) -> Option<(usize, f64)> {
         let all: u64 = times.iter().sum();
         let most =

@@ -97,7 +97,7 @@ const EVENTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Numbers of the kinds that are written while the run goes on.
+/// Numbers of the event kinds that are written during the run.
 const CREATE: u8 = 5;
 const DESTROY: u8 = 6;
 const PUSH: u8 = 7;
@@ -118,7 +118,7 @@ const TYPES: &str = "\
 3 M F R R Message
 ";
 
-/// What ranks do, with colours that differ in brightness as well.
+/// The activities of ranks, with colours that differ in brightness as well.
 const VALUES: &[(Doing, &str)] = &[
     (Doing::Computing, "0.60 0.80 0.60"),
     (Doing::Receiving, "0.84 0.37 0.00"),

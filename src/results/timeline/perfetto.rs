@@ -170,9 +170,10 @@ impl Perfetto {
 
     /// Writes a packet as an element of the list that a trace is.
     fn packet(&mut self, packet: Packet) -> anyhow::Result<()> {
-        let flags = match std::mem::replace(&mut self.begun, true) {
-            false => STATE_CLEARED | NEEDS_STATE,
-            true => NEEDS_STATE,
+        let flags = if std::mem::replace(&mut self.begun, true) {
+            NEEDS_STATE
+        } else {
+            STATE_CLEARED | NEEDS_STATE
         };
         let packet = Packet {
             trusted_packet_sequence_id: Some(SEQUENCE),

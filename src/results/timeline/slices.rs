@@ -1,4 +1,4 @@
-//! What the ranks do, as rows.
+//! The activities of the ranks, as rows.
 
 use super::{Change, Message, Output, Track};
 use crate::replay::Doing;

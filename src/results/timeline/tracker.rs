@@ -1,7 +1,7 @@
-//! Turns what is seen of a run into events in the order of time.
+//! Turns what is observed of a run into events in the order of time.
 //!
-//! What a track does at the end of a moment counts: a change is passed on when time goes on, so that
-//! nothing lasts no time.
+//! Only the state of a track at the end of a moment counts: a change is passed on when time advances, so that no
+//! activity has length zero.
 
 use super::{Change, Message, Output, Track};
 use crate::fabric::ids::NicId;
@@ -11,7 +11,7 @@ use crate::replay::{Doing, Sent, StreamOf};
 use anyhow::{Context, anyhow};
 use std::collections::BTreeMap;
 
-/// What is going on.
+/// The state of the ranks, messages and links at the current time.
 #[derive(Default)]
 pub(super) struct Tracker {
     now_ps: u64,
@@ -33,7 +33,7 @@ pub(super) struct Tracker {
 struct Job {
     name: String,
     nics: Vec<NicId>,
-    /// What the operators call these NICs, where they have names.
+    /// The operators' names of these NICs, if they have any.
     nic_names: Vec<String>,
     /// Track of the first stream of the first rank.
     first: usize,
@@ -41,7 +41,7 @@ struct Job {
 
 #[derive(Clone, Copy)]
 struct Does {
-    /// What was passed on, and since when.
+    /// The activity that was passed on last, and since when it lasts.
     since: Option<(u64, Doing)>,
     now: Option<Doing>,
 }
