@@ -33,12 +33,11 @@ pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
     let trace = serde_json::Value::from(file.display().to_string());
     let experiment = format!("job = [{{ trace = {trace} }}]");
     // In single quotes a shell takes everything but these as it is.
-    let cure = match experiment.contains('\'') {
-        true => format!("name it in one: {experiment}"),
-        false => {
-            let (new, room) = (unused(file), room_for(ranks));
-            format!("name it in one:\n  echo '{experiment}' > {new}\n  flitwise run {new}{room}")
-        }
+    let cure = if experiment.contains('\'') {
+        format!("name it in one: {experiment}")
+    } else {
+        let (new, room) = (unused(file), room_for(ranks));
+        format!("name it in one:\n  echo '{experiment}' > {new}\n  flitwise run {new}{room}")
     };
     Some(CliError::BadInput(format!(
         "`{name}` is a trace, and `run` takes an experiment (docs/experiment.md); {cure}"

@@ -74,12 +74,11 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         Some((plan, result)) => Some((plan, result?)),
         None => None,
     };
-    let text = match args.json {
-        true => for_output(&result_json(&plan, &result).explanation.flatten())?,
-        false => {
-            let against = against.as_ref().map(|(plan, result)| (*plan, result));
-            explanation_page(&plan, &result, against)
-        }
+    let text = if args.json {
+        for_output(&result_json(&plan, &result).explanation.flatten())?
+    } else {
+        let against = against.as_ref().map(|(plan, result)| (*plan, result));
+        explanation_page(&plan, &result, against)
     };
     let printed = print(&text);
     if let Some((plan, result)) = &against {

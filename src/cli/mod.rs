@@ -152,13 +152,14 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
 
 /// A trace that cannot be read or written: the trace is at fault, unless a disk is full.
 fn bad_trace(e: &flitwise_formats::Error) -> CliError {
-    match e.is_full_disk() {
-        true => CliError::Failed(e.to_string()),
-        false => CliError::BadInput(e.to_string()),
+    if e.is_full_disk() {
+        CliError::Failed(e.to_string())
+    } else {
+        CliError::BadInput(e.to_string())
     }
 }
 
-/// What a run without a result comes to; `bad_config` places an error of its experiment.
+/// The error of a run without a result; `bad_config` places an error of its experiment.
 fn no_result(e: &RunError, bad_config: impl FnOnce(&ConfigError) -> CliError) -> CliError {
     match e {
         RunError::Config(e) => bad_config(e),

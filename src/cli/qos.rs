@@ -49,9 +49,10 @@ fn dtable(args: &DtableArgs) -> Result<(), CliError> {
     let source = input.clone();
     let report = DTableReport::new(input)
         .map_err(|e| bad_input(args, &ConfigError::new(source.key_of(&e), e.to_string())))?;
-    let text = match args.json {
-        true => format!("{:#}\n", report.json()),
-        false => report.text(),
+    let text = if args.json {
+        format!("{:#}\n", report.json())
+    } else {
+        report.text()
     };
     match &args.out {
         Some(path) => write(path, &text),

@@ -228,7 +228,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     outcome_of(&result.status(&plan)).and(printed)
 }
 
-/// What a run of `file` with these `sets` comes to that has no result.
+/// The error of a run of `file` with these `sets` that has no result.
 pub(super) fn failed(e: &RunError, file: &Path, sets: &[String]) -> CliError {
     no_result(e, |e| bad_config(Some(file), &e.clone().placed_in(sets)))
 }
@@ -297,7 +297,7 @@ fn listed(names: &[String]) -> String {
     parts.join(", ")
 }
 
-/// What the command comes to, whose results are written.
+/// Maps the status of a run with written results to the exit result of the command.
 pub(super) fn outcome_of(status: &Status) -> Result<(), CliError> {
     match status {
         Status::Complete => Ok(()),

@@ -90,7 +90,7 @@ fn without_links(text: &str) -> String {
     plain + rest
 }
 
-/// What is before the first link, its label, and what follows.
+/// The text before the first link, its label, and the text after it.
 fn next_link(text: &str) -> Option<(&str, &str, &str)> {
     let (head, tail) = text.split_once("](")?;
     let (before, label) = head.rsplit_once('[')?;

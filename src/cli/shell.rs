@@ -47,7 +47,7 @@ fn with_keys(command: clap::Command, keys: &[ExperimentKey]) -> clap::Command {
     })
 }
 
-/// What stands behind the option: a key with each of its values, or up to the value.
+/// The values offered for the option: a key with each of its values, or up to the value.
 fn offered(keys: &[ExperimentKey]) -> impl Iterator<Item = String> {
     keys.iter().flat_map(|ExperimentKey { path, values, .. }| {
         let with_value = values.iter().map(move |value| format!("{path}={value}"));

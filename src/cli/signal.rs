@@ -19,8 +19,7 @@ static FIRST: AtomicI32 = AtomicI32::new(0);
 static SINCE: OnceLock<Instant> = OnceLock::new();
 /// Held by what an abort must not interrupt, and from the beginning of an abort on.
 static GATE: Mutex<()> = Mutex::new(());
-/// The directories that exist only while a run goes on, each with the directories above it that were
-/// created for it.
+/// The directories that exist only during a run, each with the directories above it that were created for it.
 static PARTS: Mutex<Vec<(PathBuf, Vec<PathBuf>)>> = Mutex::new(Vec::new());
 
 /// Signals this close to the first are the same request: `timeout` signals a process and its group, a
@@ -122,7 +121,7 @@ fn listen(on_signal: fn(i32)) {
     }
 }
 
-/// True if the process was started by `nohup`, as far as the system tells.
+/// Whether the process was started by `nohup`, as far as the system tells.
 #[cfg(unix)]
 fn hangup_is_ignored() -> bool {
     let ignored = || {
@@ -131,7 +130,7 @@ fn hangup_is_ignored() -> bool {
         let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"))?;
         u64::from_str_radix(mask.trim(), 16).ok()
     };
-    // Bit 0 is that of signal 1.
+    // Bit 0 stands for signal 1.
     ignored().is_some_and(|mask| mask & 1 == 1)
 }
 

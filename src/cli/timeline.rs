@@ -26,7 +26,7 @@ pub(super) struct TimelineArgs {
 }
 
 impl TimelineArgs {
-    /// True if a timeline is asked for.
+    /// Whether a timeline is asked for.
     pub(super) fn is_given(&self) -> bool {
         self.timeline.is_some()
     }

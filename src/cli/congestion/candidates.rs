@@ -18,13 +18,13 @@ pub(super) struct Candidate {
     pub label: String,
     pub network: Network,
     pub survey: Survey,
-    /// What failures did, if there are any.
+    /// The effects of failures, if there are any.
     pub damage: Option<Damage>,
     pub deadlock: Option<Deadlock>,
     loaded: Rc<LoadedNetwork>,
 }
 
-/// What failures did to the network.
+/// The effects of failures on the network.
 pub(super) struct Damage {
     pub lost_hosts: usize,
     pub lost_cables: usize,
@@ -108,9 +108,10 @@ fn candidate(
 ) -> Result<Candidate, CliError> {
     let bad = |problem: String| CliError::BadInput(format!("{input}: {problem}"));
     let before = &loaded.network;
-    let left = match args.fail.is_empty() {
-        true => None,
-        false => Some(Damaged::of(&before.graph, &args.fail, args.fail_seed).map_err(bad)?),
+    let left = if args.fail.is_empty() {
+        None
+    } else {
+        Some(Damaged::of(&before.graph, &args.fail, args.fail_seed).map_err(bad)?)
     };
     let graph = left.as_ref().map_or(&before.graph, |left| &left.graph);
     let tables = match (routing, &left) {
@@ -152,7 +153,8 @@ fn candidate(
     })
 }
 
-/// What tells paths apart: without the directories that all begin with, and without the names that all end with.
+/// Distinguishes paths by their parts: without the directories that all begin with, and without the names that all end
+/// with.
 fn short(paths: &[PathBuf]) -> Vec<String> {
     let parts: Vec<Vec<_>> = paths
         .iter()
@@ -179,12 +181,13 @@ fn short(paths: &[PathBuf]) -> Vec<String> {
         middle.display().to_string()
     };
     let labels: Vec<String> = parts.iter().map(label).collect();
-    match labels.iter().all(|label| !label.is_empty()) {
-        true => labels,
-        false => paths
+    if labels.iter().all(|label| !label.is_empty()) {
+        labels
+    } else {
+        paths
             .iter()
             .map(|path| path.display().to_string())
-            .collect(),
+            .collect()
     }
 }
 
@@ -198,7 +201,7 @@ impl Candidate {
         (topology.switches() as usize == switches).then_some(topology)
     }
 
-    /// What the experiment asks of an analysis, if there is one and it does.
+    /// The analysis that the experiment asks for, if there is an experiment and it asks for one.
     pub(super) fn request(&self) -> Option<Request> {
         match &self.loaded.source {
             NetworkSource::Experiment(only) => only.congestion.clone(),
@@ -219,7 +222,7 @@ impl Candidate {
         CliError::BadInput(format!("{}: {problem}", self.label))
     }
 
-    /// True if the network is that of an experiment.
+    /// Whether the network belongs to an experiment.
     pub(super) fn is_experiment(&self) -> bool {
         self.loaded.fabric().is_some()
     }

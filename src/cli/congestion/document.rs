@@ -74,7 +74,7 @@ fn network(one: &Analysed) -> serde_json::Result<AnalysedNetwork> {
     })
 }
 
-/// What `--vls` found.
+/// The result of `--vls`.
 fn vls(candidate: &Candidate) -> Option<VirtualLanes> {
     let deadlock = candidate.deadlock.as_ref()?;
     let layers = deadlock.layers.as_ref().ok();

@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// Width of figures in pixels.
 const WIDTH: u32 = 720;
-/// Cables whose connections are written, unless more are asked for.
+/// The number of cables for which connections are written, unless more are asked for.
 pub(super) const CABLES_WITH_FLOWS: usize = 20;
 
 pub(super) fn write(

@@ -141,9 +141,9 @@ fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "write a share above 0 %, as in 1%".to_owned())
 }
 
-/// What came of one candidate.
+/// The results of one candidate.
 struct Analysed {
-    /// What tables and figures call it.
+    /// Its name in tables and figures.
     label: String,
     candidate: Rc<Candidate>,
     settings: Settings,
@@ -188,9 +188,10 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     if let Some(dir) = &args.out {
         files::write(dir, args, &results)?;
     }
-    match args.json {
-        true => print(&json_text(&document::of(&results).map_err(unwritable)?)?),
-        false => print(&text::of(args, &results)),
+    if args.json {
+        print(&json_text(&document::of(&results).map_err(unwritable)?)?)
+    } else {
+        print(&text::of(args, &results))
     }?;
     match signal::first() {
         Some(_) => Err(CliError::Interrupted(format!(
@@ -228,9 +229,10 @@ fn analyse(
     };
     let hottest = analysis.hottest(network, &settings, listed);
     let worst = network.worst_of(request);
-    let check = match args.check {
-        true => Some(check::of(args, candidate, &settings, stopped)?),
-        false => None,
+    let check = if args.check {
+        Some(check::of(args, candidate, &settings, stopped)?)
+    } else {
+        None
     };
     Ok(Analysed {
         label,

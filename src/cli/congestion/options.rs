@@ -1,4 +1,4 @@
-//! What is sent, and between which hosts.
+//! The traffic that is analysed, and the hosts that send it.
 
 use super::CongestionArgs;
 use super::candidates::Candidate;
@@ -136,7 +136,7 @@ pub(super) fn companions(
 }
 
 impl Options {
-    /// What is asked: these options over `file`, the table `[congestion]`; a request for each second pattern.
+    /// The requests: these options over `file`, the table `[congestion]`; one for each second pattern.
     pub(super) fn requests(&self, file: Request) -> Result<Vec<Request>, CliError> {
         let mut one = file;
         if let Some(pattern) = &self.pattern {
@@ -260,9 +260,10 @@ impl Options {
         let graph = &candidate.network.graph;
         let settings = request.settings(graph, self.seed(candidate), job_hosts);
         Ok(Settings {
-            cables: match count_cables {
-                true => CableCounts::PerLevel,
-                false => CableCounts::None,
+            cables: if count_cables {
+                CableCounts::PerLevel
+            } else {
+                CableCounts::None
             },
             ..settings.map_err(CliError::BadInput)?
         })

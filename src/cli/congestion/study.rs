@@ -4,7 +4,7 @@ use super::CongestionArgs;
 use crate::cli::{CliError, bad_config, study};
 use flitwise::config::{Base, NetworkSource, Study, load_network};
 
-/// True if the arguments ask for one.
+/// Whether the arguments ask for a study.
 pub(super) fn is_asked(args: &CongestionArgs) -> bool {
     args.seeds.is_some() || !args.vary.is_empty()
 }

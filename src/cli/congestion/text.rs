@@ -120,15 +120,16 @@ fn head(out: &mut String, one: &Analysed) {
         let at = worst.edge.map_or(String::new(), |edge| {
             format!(", at {}", graph.edge_text(edge))
         });
-        let text = match worst.exact() {
-            true => format!(
+        let text = if worst.exact() {
+            format!(
                 "a permutation of hosts has congestion {}{at}; none has more",
                 worst.congestion
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "no permutation of hosts has a congestion above {}; one has {}{at}",
                 worst.bound, worst.congestion
-            ),
+            )
         };
         row(out, "worst case", &text);
     }
@@ -282,7 +283,7 @@ fn compare(out: &mut String, results: &[Analysed]) {
     let _ = write_table(out, &table);
 }
 
-/// What a table shows where there is no value.
+/// The text of a table cell without a value.
 const NONE: &str = "-";
 
 fn routes_on_cables(one: &Analysed) -> String {

@@ -74,7 +74,7 @@ fn fabric(args: &ExportArgs) -> Result<FabricOnly, CliError> {
     })
 }
 
-/// The network of any file, whose oddities go to the standard error output.
+/// Reads the network of any file. Its oddities go to the standard error output.
 fn network(args: &ExportArgs) -> Result<LoadedNetwork, CliError> {
     let path = args.file.as_deref();
     let loaded = config::load_network(path, args.tables.as_deref(), &args.sets)

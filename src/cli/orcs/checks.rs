@@ -1,18 +1,19 @@
-//! What ORCS says about the routes themselves: `--checkinputfile`, `--routequal`, and pairs without a route.
+//! The output of ORCS about the routes themselves: `--checkinputfile`, `--routequal`, and pairs without a route.
 
 use crate::cli::{CliError, print, tell};
 use flitwise::oblivious::{EdgeId, HostId, Lost, Network};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What ORCS says of a loop.
+/// The message of ORCS about a loop.
 const LOOP: &str = "I tried to visit a node I already visited on the same route. This means we have a routing loop!";
 /// `gmin` without a route between switches.
 const NO_MINIMUM: u64 = 0xffff_fffe;
 /// Pairs without a route that are listed.
 const MOST_LISTED: usize = 100;
 
-/// What ORCS says of a pair without a route. A route that ends at a wrong host comes back from there to its switch.
+/// The message of ORCS about a pair without a route. A route that ends at a wrong host returns from there to its
+/// switch.
 fn says(network: &Network, [src, dst]: [HostId; 2], why: &Lost) -> String {
     match why {
         Lost::NoEntry(_) => format!(
@@ -91,9 +92,10 @@ struct List {
 
 impl List {
     fn add(&mut self, pair: [HostId; 2]) {
-        match self.first.len() < MOST_LISTED {
-            true => self.first.push(pair),
-            false => self.more += 1,
+        if self.first.len() < MOST_LISTED {
+            self.first.push(pair)
+        } else {
+            self.more += 1
         }
     }
 

@@ -12,9 +12,10 @@ pub(super) fn of(dot: &Dot<'_>, network: &Network, cables: &Cables) -> String {
         comments[edge.index()] = given.comment.as_deref();
     }
     let most = cables.largest_sum();
-    let name = match dot.name.is_empty() {
-        true => String::new(),
-        false => quoted(&dot.name) + " ",
+    let name = if dot.name.is_empty() {
+        String::new()
+    } else {
+        quoted(&dot.name) + " "
     };
     let mut out = format!("digraph {name}{{\n");
     for (at, (edge, comment)) in graph.edges().iter().zip(comments).enumerate() {
@@ -47,9 +48,10 @@ fn quoted(text: &str) -> String {
     let number = digits.contains(|c: char| c.is_ascii_digit())
         && digits.chars().all(|c| c.is_ascii_digit() || c == '.')
         && digits.matches('.').count() <= 1;
-    match (name && !is_keyword(text)) || number {
-        true => text.to_owned(),
-        false => format!("\"{}\"", text.replace('"', "\\\"")),
+    if (name && !is_keyword(text)) || number {
+        text.to_owned()
+    } else {
+        format!("\"{}\"", text.replace('"', "\\\""))
     }
 }
 

@@ -107,13 +107,14 @@ fn network(file: &str, dot: &Dot<'_>) -> Result<Network, CliError> {
             .map_or(String::new(), |line| format!("line {line}: "));
         tell(format_args!("note: {place}{}", note.text));
     }
-    match read.routed {
-        true => Ok(read.network),
-        false => Err(bad(
+    if read.routed {
+        Ok(read.network)
+    } else {
+        Err(bad(
             " no edge has a comment, so there are no routes; `flitwise fabric export --format ibsim` \
              makes of it what opensm can route"
                 .into(),
-        )),
+        ))
     }
 }
 
@@ -135,13 +136,14 @@ fn ranks(args: &OrcsArgs, network: &Network) -> Result<u32, CliError> {
             )));
         }
     };
-    match (2..ranks).contains(&args.part_commsize) {
-        true => Ok(ranks),
-        false => Err(CliError::BadInput(format!(
+    if (2..ranks).contains(&args.part_commsize) {
+        Ok(ranks)
+    } else {
+        Err(CliError::BadInput(format!(
             "--part_commsize: {} is not between 2 and {}, one less than --commsize",
             args.part_commsize,
             ranks - 1
-        ))),
+        )))
     }
 }
 
@@ -159,9 +161,10 @@ fn settings(args: &OrcsArgs, pattern: Pattern, ranks: u32, network: &Network) ->
         level: u32::try_from(args.ptrn_level).ok().filter(|_| !delay),
         path: PathChoice::First,
         fair: false,
-        delay: match delay {
-            true => DelayPaths::AsOrcs(args.part_commsize),
-            false => DelayPaths::None,
+        delay: if delay {
+            DelayPaths::AsOrcs(args.part_commsize)
+        } else {
+            DelayPaths::None
         },
         cables: match args.metric {
             Metric::GetCableCong => CableCounts::AsOrcs,
@@ -240,7 +243,7 @@ fn simulate(
     Ok(analysis)
 }
 
-/// What is printed about a run.
+/// The text that is printed about a run.
 fn told(
     args: &OrcsArgs,
     settings: &Settings,

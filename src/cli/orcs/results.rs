@@ -1,4 +1,4 @@
-//! What ORCS prints, to the character.
+//! The output of ORCS, to the character.
 
 use super::options::{Metric, OrcsArgs};
 use super::traffic::Traffic;
@@ -38,7 +38,7 @@ pub(super) fn head(args: &OrcsArgs, traffic: &Traffic, ranks: u32) -> String {
     text.concat() + "\n"
 }
 
-/// What the input has.
+/// The counts of nodes and edges in the input.
 pub(super) fn counts(network: &Network) -> String {
     let graph = &network.graph;
     let (hosts, nodes) = (graph.hosts().len(), graph.nodes().len());

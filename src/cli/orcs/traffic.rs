@@ -76,7 +76,7 @@ impl Traffic {
         ))
     }
 
-    /// What ORCS says where there are fewer ranks than a pattern of neighbours needs.
+    /// The message of ORCS if there are fewer ranks than a pattern of neighbours needs.
     pub(super) fn corrections(&self, ranks: u32, part: u32) -> String {
         let of = |one: &Part, ranks: u32| match one.pattern {
             Pattern::Neighbor(most) if most >= ranks => format!(

@@ -41,7 +41,7 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// True if the file system or the system knows no exchange.
+/// Whether the error says that the file system or the operating system supports no exchange.
 fn lacks_exchange(e: &io::Error) -> bool {
     matches!(
         e.kind(),

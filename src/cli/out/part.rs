@@ -1,8 +1,8 @@
 //! The hidden directory into which a run writes, until it takes the place of DIR.
 //!
-//! It is called `.NAME.HOST.PID-RANDOM.part`, beside DIR, where NAME is the name of DIR. As long as
-//! its run goes on the directory is locked (`flock`), so that the next run into the same DIR can
-//! tell which of these directories belong to runs that were killed, and remove them.
+//! It is called `.NAME.HOST.PID-RANDOM.part`, beside DIR, where NAME is the name of DIR. The run locks the directory
+//! (`flock`) until it ends, so that the next run into the same DIR can tell which of these directories belong to runs
+//! that were killed, and remove them.
 
 use super::exchange::take_place;
 use super::target::{Target, foreign_file};
@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// What the name of a directory ends with that is being written,
+/// The suffix of a directory that is being written,
 const PART: &str = "part";
 /// and that was moved aside because the system cannot exchange directories.
 const OLD: &str = "old";
@@ -71,13 +71,14 @@ impl Part {
             Err(e) => {
                 remove_empty(&created);
                 let beside = format!("no directory can be created beside it ({e})");
-                Err(match target.path.exists() {
-                    true => refuse(format_args!(
+                Err(if target.path.exists() {
+                    refuse(format_args!(
                         "`{}` cannot be replaced: {beside}; name a directory inside it: --out {}",
                         target.shown.display(),
                         target.shown.join("result").display()
-                    )),
-                    false => cannot_write(&target.shown, e),
+                    ))
+                } else {
+                    cannot_write(&target.shown, e)
                 })
             }
         }
@@ -100,9 +101,10 @@ impl Part {
     /// An error because of which DIR stays as it is.
     pub fn failed(&self, why: impl Display) -> CliError {
         let dir = self.target.shown.display();
-        CliError::Failed(match self.target.path.exists() {
-            true => format!("{why}; `{dir}` is as it was before"),
-            false => format!("{why}; there is no `{dir}`"),
+        CliError::Failed(if self.target.path.exists() {
+            format!("{why}; `{dir}` is as it was before")
+        } else {
+            format!("{why}; there is no `{dir}`")
         })
     }
 
@@ -229,7 +231,7 @@ fn create_locked(path: &Path) -> io::Result<Option<Option<File>>> {
     })
 }
 
-/// Whose a directory is.
+/// The owner of a directory.
 enum Lock {
     /// It is locked now.
     Ours(File),
@@ -273,7 +275,7 @@ fn hidden(name: &OsStr, suffix: &str) -> OsString {
     hidden
 }
 
-/// What names made by this host for `name` begin with. Locks of other hosts are not seen everywhere.
+/// The prefix of the names that this host makes for `name`. Locks of other hosts are not seen everywhere.
 fn prefix(name: &OsStr) -> OsString {
     let mut prefix = OsString::from(".");
     prefix.push(name);
@@ -292,9 +294,10 @@ fn host() -> String {
     let name = String::new();
     let kept = name.chars().filter(|c| c.is_ascii_alphanumeric());
     let short: String = kept.take(32).collect();
-    match short.is_empty() {
-        true => "host".to_owned(),
-        false => short,
+    if short.is_empty() {
+        "host".to_owned()
+    } else {
+        short
     }
 }
 
@@ -324,9 +327,10 @@ fn clean(parent: &Path, name: &OsStr) {
     paths.sort();
     for path in paths {
         let is_old = path.extension() == Some(OsStr::new(OLD));
-        let locked = match is_old {
-            true => lock(&path.with_extension(PART)),
-            false => lock(&path),
+        let locked = if is_old {
+            lock(&path.with_extension(PART))
+        } else {
+            lock(&path)
         };
         match locked {
             Lock::Ours(_) => {}
@@ -341,7 +345,7 @@ fn clean(parent: &Path, name: &OsStr) {
     }
 }
 
-/// True if `text` has the form of [`temporary::unique`].
+/// Whether `text` has the form of [`temporary::unique`].
 fn is_unique(text: &str) -> bool {
     temporary::is_temporary(&format!(".x.{text}.part"))
 }

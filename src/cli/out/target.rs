@@ -1,4 +1,4 @@
-//! What stands in DIR before the run, and whether a result may replace it.
+//! The files in DIR before the run, and whether a result may replace them.
 
 use super::part::Part;
 use super::{cannot_write, refuse};
@@ -40,9 +40,10 @@ impl Target {
             shown: dir.to_owned(),
             path,
         };
-        match force {
-            true => Ok(target),
-            false => target.check_experiment(plan, file).map(|()| target),
+        if force {
+            Ok(target)
+        } else {
+            target.check_experiment(plan, file).map(|()| target)
         }
     }
 
@@ -121,7 +122,7 @@ fn check_place(dir: &Path, path: &Path) -> Result<(), CliError> {
     if is_mount_point(path) {
         return cannot("a mount point");
     }
-    // The shell would go on in a directory that is gone.
+    // Otherwise the shell would stay in a directory that no longer exists.
     if std::env::current_dir().is_ok_and(|here| here == path) {
         return cannot("the working directory");
     }
@@ -145,7 +146,7 @@ fn check_files(dir: &Path, path: &Path) -> Result<(), CliError> {
     }
 }
 
-/// What a result would not contain.
+/// The first entry by name that a result would not contain.
 pub(super) fn foreign_file(path: &Path) -> std::io::Result<Option<String>> {
     let mut foreign = Vec::new();
     for entry in std::fs::read_dir(path)? {
@@ -159,7 +160,7 @@ pub(super) fn foreign_file(path: &Path) -> std::io::Result<Option<String>> {
     Ok(foreign.into_iter().min())
 }
 
-/// True if another file system, or another part of one, begins at `path`.
+/// Whether another file system, or another part of one, begins at `path`.
 fn is_mount_point(path: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {

@@ -33,11 +33,11 @@ impl Progress for Meter<'_> {
     }
 }
 
-/// Runs the experiment of `plan` for a moment, and says in a line how long all of it will take. Baselines,
-/// which usually have no background traffic, are not counted. `asked`: the user asks to stop.
+/// Runs the experiment of `plan` for a moment, and describes in a line how long all of it will take. Baselines, which
+/// usually have no background traffic, are not counted. `asked`: the user asks to stop.
 ///
 /// # Errors
-/// As those of the run itself.
+/// The errors of the run itself.
 pub(in super::super) fn estimate(plan: &Plan, asked: &AtomicBool) -> Result<String, RunError> {
     let plan = Plan::of(plan.experiment.clone());
     let meter = Meter {
@@ -62,7 +62,7 @@ pub(in super::super) fn estimate(plan: &Plan, asked: &AtomicBool) -> Result<Stri
     })
 }
 
-/// What a run comes to that got from `first` to `last`, if it goes on as fast.
+/// Describes the whole time of a run that got from `first` to `last`, if its speed stays the same.
 fn extrapolated(first: (Instant, Snapshot), last: (Instant, Snapshot)) -> String {
     let (before, after) = (work(&first.1), work(&last.1));
     let done = after.done - before.done;

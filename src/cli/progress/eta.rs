@@ -1,9 +1,9 @@
-//! When a run ends, if it goes on as fast as in the recent past.
+//! The expected end of a run, if it continues at the speed of the recent past.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What counts as recent.
+/// The length of the recent past.
 const SPAN: Duration = Duration::from_secs(60);
 /// Time between the samples that are kept.
 const STEP: Duration = Duration::from_secs(1);

@@ -19,7 +19,7 @@ pub(super) use text::short;
 /// Time between two lines where standard error is no terminal. A shorter run has none.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-/// True if standard error is a terminal.
+/// Whether standard error is a terminal.
 pub(super) fn terminal() -> bool {
     std::io::stderr().is_terminal()
 }
@@ -33,11 +33,12 @@ pub(super) enum Shown {
 }
 
 impl Shown {
-    /// What fits standard error.
+    /// Chooses the form that fits standard error.
     pub fn new() -> Self {
-        match terminal() {
-            true => Self::Bar(Bar::new()),
-            false => Self::Lines(Lines::new(LINE_EVERY, std::io::stderr())),
+        if terminal() {
+            Self::Bar(Bar::new())
+        } else {
+            Self::Lines(Lines::new(LINE_EVERY, std::io::stderr()))
         }
     }
 
@@ -75,7 +76,7 @@ impl StudyProgress for Shown {
     }
 }
 
-/// What is known of the run that reports.
+/// The state of the run that reports.
 struct Seen {
     run: Run,
     eta: Eta,
@@ -212,7 +213,7 @@ impl<W: Write + Send> Lines<W> {
         let text = text(seen);
         if now >= *due {
             *due = now + self.every;
-            // Who closed standard error reads no progress.
+            // If standard error is closed, nothing reads the progress.
             let _ = writeln!(out, "{text}");
         }
     }

@@ -1,4 +1,4 @@
-//! What is said of a run that goes on.
+//! Messages about a run in progress.
 
 use flitwise::run::{Run, SaturatedRun, Snapshot};
 use flitwise::study::StudySnapshot;
@@ -48,17 +48,18 @@ pub(super) fn work(s: &Snapshot) -> Work {
     }
     let done = s.tick_length.ps(s.tick) as f64;
     let least = s.least_ps.map(|ps| ps as f64);
-    match records >= TELLING {
-        true => Work {
+    if records >= TELLING {
+        Work {
             done,
             all: Some((done / records).max(least.unwrap_or(0.0))),
             is_bound: false,
-        },
-        false => Work {
+        }
+    } else {
+        Work {
             done,
             all: least.map(|least| least.max(done)),
             is_bound: true,
-        },
+        }
     }
 }
 
@@ -141,7 +142,7 @@ pub(in crate::cli) fn short(time: Duration) -> String {
     }
 }
 
-/// A snapshot after so many ms of at least 1 s, without any record.
+/// A snapshot after `ms` of at least 1 s, without any record.
 #[cfg(test)]
 pub(super) fn after_ms(ms: u64) -> Snapshot {
     let mut s = Snapshot::of(Run::Experiment, TickLength::whole(1_000_000));

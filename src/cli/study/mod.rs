@@ -233,7 +233,7 @@ fn run_file(args: &StudyRunArgs) -> Result<(), CliError> {
     execute(study, &options)
 }
 
-/// What a cluster needs, if one does the tasks.
+/// The settings of a cluster and the command of its tasks, if a cluster runs the tasks.
 fn cluster_of(
     args: &StudyRunArgs,
     out: &Path,
@@ -373,7 +373,7 @@ fn bad_run(e: RunError) -> CliError {
     no_result(&e, |e| bad_config(None, e))
 }
 
-/// What would run.
+/// The text about the runs that a study would make.
 fn plan_text(grid: &Grid, plan: &Estimate, threads: usize) -> String {
     let study = &grid.study;
     let mut text = format!("{}\n", study.name);
@@ -411,7 +411,7 @@ fn plan_text(grid: &Grid, plan: &Estimate, threads: usize) -> String {
     text
 }
 
-/// What the command comes to, whose tables are written.
+/// Maps the state of a study with written tables to the exit result of the command.
 fn outcome_of(studied: &Studied) -> Result<(), CliError> {
     if studied.missing > 0 || signal::first().is_some() {
         return Err(CliError::Interrupted(format!(

@@ -87,8 +87,8 @@ impl Write for Output {
     }
 }
 
-/// True if `output` is a file of the trace at `input`, with its other files `parts`. What is in a directory may be all
-/// that is left of a recording, such as its metafile.
+/// Whether `output` is a file of the trace at `input`, whose other files are `parts`. The files in a directory may be
+/// all that is left of a recording, such as its metafile.
 fn is_read(input: &Path, parts: &[PathBuf], output: &Path) -> bool {
     let Ok(output) = output.canonicalize() else {
         return false;

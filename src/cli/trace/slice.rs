@@ -190,7 +190,7 @@ fn as_vef(
     Ok((Input::of_file(path, temporary), written.losses))
 }
 
-/// Why a trace whose VEF3 does not check clean is not cut: without the lines of that.
+/// The error about a trace that is not cut because its VEF3 does not check clean. The lines of the VEF3 are left out.
 #[cold]
 fn uncut(path: &Path, check: &Check) -> CliError {
     let name = shown(path).display();

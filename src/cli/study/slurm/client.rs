@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
-/// What `MaxArraySize` is where a cluster does not say.
+/// The value of `MaxArraySize` if a cluster does not report it.
 const USUAL_MAX_ARRAY_SIZE: usize = 1001;
 
 /// Calls the commands.
@@ -75,7 +75,7 @@ impl Client {
     }
 }
 
-/// What a command prints.
+/// The output of a command.
 fn output<S: AsRef<OsStr>>(
     command: &str,
     arguments: impl IntoIterator<Item = S>,
@@ -88,9 +88,10 @@ fn output<S: AsRef<OsStr>>(
         ),
         _ => anyhow!("cannot run `{command}`: {e}"),
     })?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(refused(command, &String::from_utf8_lossy(&output.stderr))),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(refused(command, &String::from_utf8_lossy(&output.stderr)))
     }
 }
 

@@ -20,7 +20,7 @@ use rounds::Rounds;
 use std::path::Path;
 use std::time::Duration;
 
-/// How often a task is submitted whose elements end without a record.
+/// How often a task is submitted if its array elements end without a record.
 const TRIES: u32 = 3;
 /// Elements of an array where nothing asks for another number.
 const USUAL_ELEMENTS: usize = 256;
@@ -293,7 +293,7 @@ impl Slurm<'_> {
                 Ok(()) => {}
                 Err(e) if first => return Err(RunError::Failed(e)),
                 Err(e) => {
-                    // What was submitted goes on; its records say how far it is.
+                    // The submitted elements continue; their records show the progress.
                     if !silent {
                         tell(format_args!("warning: {e:#}; trying again"));
                     }
@@ -309,7 +309,7 @@ impl Slurm<'_> {
     /// Looks at the queue, and submits what no element has.
     fn step(&mut self, follow: &mut Follow<'_>) -> anyhow::Result<()> {
         let live = self.client.live(&self.rounds.prefix())?;
-        // What has ended since was recorded before.
+        // Records of elements that have ended since were written before.
         follow.collect();
         let in_flight = self.rounds.tasks_of(&live);
         let rounds = &self.rounds;

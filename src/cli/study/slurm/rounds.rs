@@ -1,6 +1,6 @@
-//! What was submitted, on disk: a directory for each array, `DIR/cluster/N`, with the list of its tasks. It is
-//! written before the array is submitted, and the name of the array leads back to it, so that nothing is lost
-//! whenever this process ends.
+//! The submitted arrays, on disk: a directory for each, `DIR/cluster/N`, with the list of its tasks. The directory is
+//! written before the array is submitted, and the name of the array leads back to it. So nothing is lost, whenever this
+//! process ends.
 
 use super::client::Element;
 use crate::cli::CliError;
@@ -56,19 +56,20 @@ impl Rounds {
             let random = random.rsplit('-').next().unwrap_or_default();
             write(&file, &format!("{name}.{random}\n")).map_err(bad)?;
         }
-        // Who runs it again wants it again; mostly there is none.
+        // Running a cancelled study again revokes the cancellation; mostly there is no such file.
         let _ = std::fs::remove_file(dir.join("cancelled"));
         Self::read(dir)
     }
 
     /// Those of the study in `dir`.
     pub(super) fn existing(dir: &Path) -> Result<Self, CliError> {
-        match dir.join("cluster").join("name").is_file() {
-            true => Self::read(dir.join("cluster")),
-            false => Err(CliError::BadInput(format!(
+        if dir.join("cluster").join("name").is_file() {
+            Self::read(dir.join("cluster"))
+        } else {
+            Err(CliError::BadInput(format!(
                 "`{}` is not the directory of a study that ran with --engine slurm",
                 dir.display()
-            ))),
+            )))
         }
     }
 
@@ -97,7 +98,7 @@ impl Rounds {
         write(&self.dir.join("cancelled"), "")
     }
 
-    /// True if the study was cancelled since this command began.
+    /// Whether the study was cancelled since this command began.
     pub(super) fn is_cancelled(&self) -> bool {
         self.dir.join("cancelled").exists()
     }
@@ -132,7 +133,7 @@ impl Rounds {
         tasks.map(|task| task.id).collect()
     }
 
-    /// What the last element with a task printed last, and the file with all of it.
+    /// The last line printed by the last element with this task, and the file with its whole output.
     pub(super) fn last_words(&self, id: TaskId) -> String {
         let mut rounds = self.all.iter().rev();
         let found = rounds.find_map(|round| {
