@@ -17,17 +17,19 @@ pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
         return None;
     }
     let name = file.display();
-    let ranks = match is_folder || is_dumpi {
-        true if is_dumpi => Set::open(file).map_or(0, |set| set.ranks()),
-        true => ti::Trace::open(file).map_or(0, |trace| trace.ranks()),
-        false => match ranks_of(file)? {
+    let ranks = if is_dumpi {
+        Set::open(file).map_or(0, |set| set.ranks())
+    } else if is_folder {
+        ti::Trace::open(file).map_or(0, |trace| trace.ranks())
+    } else {
+        match ranks_of(file)? {
             Ok(ranks) => ranks,
             Err(format) => {
                 return Some(CliError::BadInput(format!(
                     "`{name}` is no experiment but {format}"
                 )));
             }
-        },
+        }
     };
     // A text of JSON is one of TOML, too.
     let trace = serde_json::Value::from(file.display().to_string());
