@@ -121,7 +121,7 @@ pub(super) fn widest_interval(rows: &[&RunRow], metrics: &Metrics) -> Option<f64
     Some(widest)
 }
 
-/// How a group differs from that of the reference of an axis, over the seeds that both have.
+/// The difference between a group and the group of the reference of an axis, over the seeds that both have.
 #[derive(Debug, Clone)]
 pub(super) struct Difference<'a> {
     pub group: &'a Group<'a>,

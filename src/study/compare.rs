@@ -167,12 +167,12 @@ fn refuse_unshared([one, other]: [(&Read, &Path); 2]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// True if a run has a number in this column.
+/// Whether a run has a number in this column.
 fn has(study: &Read, column: &str) -> bool {
     study.rows.iter().any(|row| row[column].is_number())
 }
 
-/// What the rows of both studies say.
+/// The metrics of both studies, which must be of the same kind.
 fn metrics_of(
     before: &Read,
     after: &Read,

@@ -1,11 +1,11 @@
-//! What a study has to do, and how long that takes.
+//! The work of a study, and an estimate of its duration.
 
 use super::execute::{Prepared, recorded_wall};
 use crate::run::{Run, Session, TaskId};
 use hashbrown::HashSet;
 use std::time::Duration;
 
-/// What a study has to do.
+/// The work of a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Estimate {
@@ -33,7 +33,7 @@ fn kind(run: Run) -> usize {
     }
 }
 
-/// What these runs have to do.
+/// Returns the work that is left for these runs.
 #[must_use]
 pub fn estimate(prepared: &[Prepared], session: &Session) -> Estimate {
     let mut seen: HashSet<TaskId> = HashSet::new();

@@ -128,7 +128,7 @@ impl Prepared {
     }
 }
 
-/// What came of a task, or why nothing did.
+/// The outcome of a task, or why there is none.
 type Outcome = Result<Arc<Simulation>, Arc<str>>;
 
 /// Tasks and runs while they are done.
@@ -225,7 +225,7 @@ impl<'a> Batch<'a> {
 
     /// Does one task after the other until none is left.
     fn worker(&self) {
-        // What was done elsewhere is collected in any case.
+        // Outcomes of tasks that were done elsewhere are collected in any case.
         while self.elsewhere.is_some() || !self.control.stopped() {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&(run, task)) = self.queue.get(at) else {
@@ -241,7 +241,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// What comes of a task; `None` if the user stopped it.
+    /// The outcome of a task; `None` if the user stopped it.
     fn outcome(&self, run: usize, task: PlanTask) -> Option<Outcome> {
         if let Some(simulation) = self.session.recorded(task.id) {
             return Some(Ok(Arc::new(simulation)));

@@ -44,16 +44,15 @@ impl Grid {
                 break;
             }
         }
-        match points.is_empty() {
-            true => {
-                let problem = "leaves out every combination; remove an exclusion";
-                Err(ConfigError::new("exclude", problem))
-            }
-            false => Ok(Self { study, points }),
+        if points.is_empty() {
+            let problem = "leaves out every combination; remove an exclusion";
+            Err(ConfigError::new("exclude", problem))
+        } else {
+            Ok(Self { study, points })
         }
     }
 
-    /// What tables call the setting of `point` on `axis`.
+    /// The name of the setting of `point` on `axis` in tables.
     #[must_use]
     pub fn label(&self, point: usize, axis: usize) -> &str {
         let setting = self.points[point].choice[axis];
@@ -121,9 +120,10 @@ impl Grid {
     /// # Errors
     /// As [`plan`](Self::plan).
     pub fn seeds(&self) -> Result<Vec<u64>, ConfigError> {
-        match self.study.seeds.is_empty() {
-            true => Ok(vec![self.plan(0, None)?.experiment.seed]),
-            false => Ok(self.study.seeds.clone()),
+        if self.study.seeds.is_empty() {
+            Ok(vec![self.plan(0, None)?.experiment.seed])
+        } else {
+            Ok(self.study.seeds.clone())
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What the rows of a study say: the columns of a run, which of them are averaged, and what tables show of these.
+//! The contents of the rows of a study: the columns of a run, which of them are averaged, and which averages tables
+//! show.
 
 use super::row::{Analysed, Columns, Simulated};
 use crate::config::Plan;
@@ -28,7 +29,7 @@ pub(super) struct Measure {
     /// The column of points, without `_mean` and `_ci95`, and the factor between them.
     pub of_points: &'static str,
     pub factor: f64,
-    /// What tables for people call it, with how many decimals.
+    /// Its name in tables for people, with how many decimals.
     pub title: &'static str,
     pub decimals: usize,
     /// How two runs are compared.
@@ -42,7 +43,7 @@ pub(super) struct Measure {
 pub(super) struct Difference {
     /// Its column, without `_mean` and `_ci95`.
     pub column: &'static str,
-    /// What tables for people call it.
+    /// Its name in tables for people.
     pub title: &'static str,
     /// In percent of the other one, or 100 times the difference.
     pub relative: bool,
@@ -57,12 +58,12 @@ pub(super) struct Shown {
     pub matrix: Measures,
     /// Of differences.
     pub differences: Measures,
-    /// The one whose interval says whether there are enough seeds.
+    /// The measure whose interval decides whether there are enough seeds.
     pub precise: &'static Measure,
 }
 
 impl Metrics {
-    /// Those of the runs of a plan.
+    /// The metrics of the runs of a plan.
     pub fn of(plan: &Plan) -> &'static Self {
         match plan.experiment.congestion {
             Some(_) => &STATIC,
@@ -70,7 +71,7 @@ impl Metrics {
         }
     }
 
-    /// Those of rows that were read back, by a column that they have.
+    /// The metrics of rows that were read back, by a column that they have.
     pub fn of_columns(has: impl Fn(&str) -> bool) -> &'static Self {
         if has(BANDWIDTH.column) {
             &STATIC
@@ -79,7 +80,7 @@ impl Metrics {
         }
     }
 
-    /// What tables for people show.
+    /// The measures that tables for people show.
     pub fn shown(&self, loads: bool) -> &Shown {
         if loads {
             &self.shown_of_loads
@@ -262,7 +263,7 @@ const STATIC_SHOWN: Shown = Shown {
     precise: &BANDWIDTH,
 };
 
-/// Static analyses; the names are those of `flitwise congestion`.
+/// The metrics of static analyses; the names are the same as in `flitwise congestion`.
 pub(super) static STATIC: Metrics = Metrics {
     columns: Analysed::COLUMNS,
     measures: &[

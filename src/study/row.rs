@@ -201,7 +201,7 @@ pub struct RunRow {
     pub reason: String,
     /// A number per column.
     pub values: Vec<Value>,
-    /// What the columns are.
+    /// The metrics of the columns.
     pub(super) metrics: &'static Metrics,
     /// Id of the record of the experiment.
     pub record: String,

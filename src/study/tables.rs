@@ -230,9 +230,10 @@ fn reasons(studied: &Studied) -> Vec<String> {
     for row in studied.rows.iter().filter(|row| !row.reason.is_empty()) {
         if seen.iter().all(|(reason, _)| *reason != row.reason) {
             let name = studied.grid.name(row.point);
-            let place = match name.is_empty() {
-                true => format!("seed {}", row.seed),
-                false => format!("{name}, seed {}", row.seed),
+            let place = if name.is_empty() {
+                format!("seed {}", row.seed)
+            } else {
+                format!("{name}, seed {}", row.seed)
             };
             seen.push((&row.reason, place));
         }

@@ -59,7 +59,7 @@ pub fn distinct_tasks(runs: &[Prepared]) -> Vec<StudyTask> {
     all.filter(|task| seen.insert(task.id)).collect()
 }
 
-/// What came of a task.
+/// How a task ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskEnd {

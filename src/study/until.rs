@@ -20,7 +20,7 @@ pub struct Studied {
     pub runs: usize,
     /// Runs that were not done when the user stopped the study.
     pub missing: usize,
-    /// What its rows say.
+    /// The metrics of its rows.
     pub(super) metrics: &'static Metrics,
 }
 
@@ -86,7 +86,7 @@ impl Studied {
             studied.runs += done.len();
             studied.missing += done.iter().filter(|rows| rows.is_none()).count();
             studied.rows.extend(done.into_iter().flatten().flatten());
-            // Stable: within a point the order of the seeds, within a seed that of the loads.
+            // The sort is stable: within a point it keeps the order of the seeds, within a seed the order of the loads.
             studied.rows.sort_by_key(|row| row.point);
             let Some(until) = studied.grid.study.until_ci else {
                 break;

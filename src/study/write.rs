@@ -15,7 +15,8 @@ use serde_json::{Map, Value as Json};
 use std::io::Write;
 use std::path::Path;
 
-/// The directory within that of a study with the files of its slowest run, those of `flitwise run --out`.
+/// The directory, within the one of a study, with the files of its slowest run: the same files as of `flitwise run
+/// --out`.
 pub const SLOWEST_RUN: &str = "slowest-run";
 
 /// The files of a study, beside its records.
@@ -157,9 +158,10 @@ impl Kept {
 pub(super) fn column_name(axis: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = axis.chars().map(kept).collect();
-    match name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
-        true => format!("_{name}"),
-        false => name,
+    if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
+        format!("_{name}")
+    } else {
+        name
     }
 }
 
