@@ -27,9 +27,10 @@ pub struct ReportError(pub String);
 /// If the sources lack what it shows; the error says which command leaves it.
 pub fn figures(kind: Kind, sources: &[Source]) -> Result<Vec<Figure>, ReportError> {
     let figures = charts::figures(kind, sources);
-    match figures.is_empty() {
-        true => Err(ReportError(charts::missing(kind, sources))),
-        false => Ok(figures),
+    if figures.is_empty() {
+        Err(ReportError(charts::missing(kind, sources)))
+    } else {
+        Ok(figures)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::report::source::{RunSource, Source, StudySource};
 use crate::results::interval_95;
 use std::collections::BTreeMap;
 
-/// What bars measure.
+/// The quantity that bars show.
 #[derive(Clone, Copy)]
 struct Measure {
     title: &'static str,
@@ -19,15 +19,15 @@ struct Measure {
     of: Of,
 }
 
-/// Which studies have it.
+/// The studies that have it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     All,
-    /// Those of synthetic traffic.
+    /// Studies of synthetic traffic.
     Loads,
-    /// Those of synthetic traffic at one load: of several there are curves.
+    /// Studies of synthetic traffic at one load: of several loads there are curves.
     OneLoad,
-    /// Those of jobs.
+    /// Studies of jobs.
     Jobs,
 }
 
@@ -42,7 +42,7 @@ impl Of {
     }
 }
 
-/// What values are in, and figures.
+/// The unit of values and of figures.
 #[derive(Clone, Copy)]
 enum Unit {
     Factor,
@@ -315,7 +315,7 @@ impl Grid {
 struct Cut<'a> {
     grid: &'a Grid,
     roles: Roles,
-    /// Unit of the figure over that of the values.
+    /// The ratio of the unit of the figure to the unit of the values.
     factor: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What static analyses found: distributions over runs and connections, and the loads of cables.
+//! Figures of static analyses: distributions over runs and connections, and the loads of cables.
 
 use crate::figure::Figure;
 use crate::oblivious::{

@@ -13,17 +13,17 @@ const STATES: [(&str, &str); 4] = [
     ("waking", "links waking"),
     ("sleeping", "links sleeping"),
 ];
-/// What draws the same all the time.
+/// The series of parts with constant power.
 const ALWAYS: &str = "always the same";
 /// Links by class, and the field of each.
 const LINKS: [(&str, &str); 2] = [
     ("switch_links", "links between switches"),
     ("host_links", "links of NICs"),
 ];
-/// What has no states, and the field of each.
+/// The devices without states, and the field of each.
 const DEVICES: [(&str, &str); 2] = [("switches_j", "switches"), ("nics_j", "NICs")];
 
-/// Of each run what draws energy, and, of several, these side by side.
+/// The energy of each run by the parts that draw it, and, of several runs, these side by side.
 pub(super) fn figures(sources: &[Source]) -> Vec<Figure> {
     let runs = sources.iter().filter_map(|source| match source {
         Source::Run(run) => Some(&**run),
@@ -121,7 +121,7 @@ fn energy_unit(joules: f64) -> (f64, &'static str) {
     }
 }
 
-/// What the whole run took, and what the states of its links saved.
+/// The note on the energy of the whole run and the energy that the states of its links saved.
 fn note(result: &Value) -> String {
     let energy = &result["energy"];
     let total = energy["total_j"].as_f64().unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! What the time on the critical path was for: of the whole, and of ten slices.
+//! The use of the time on the critical path: of the whole, and of ten slices.
 
 use super::{time_unit, titled};
 use crate::explain::Part;

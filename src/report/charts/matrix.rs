@@ -4,7 +4,7 @@ use super::titled;
 use crate::figure::{Cell, Chart, Figure, Matrix};
 use crate::report::source::{Pair, RunSource};
 
-/// What is counted.
+/// The quantity that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
     Bytes,

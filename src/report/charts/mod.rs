@@ -1,4 +1,4 @@
-//! What is drawn of runs, studies and static analyses, a file per kind.
+//! The figures of runs, studies and static analyses, a file per kind.
 
 mod bars;
 mod congestion;
@@ -18,7 +18,7 @@ pub(super) use links::hottest;
 use super::source::{RunSource, Source};
 use crate::figure::{Figure, time_unit};
 
-/// What a figure shows.
+/// The subject of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -32,11 +32,12 @@ pub enum Kind {
     Throughput,
     /// Latency over offered load.
     Latency,
-    /// What runs cost in energy, by what draws it; of studies also what power states of links save, as bars with intervals.
+    /// The energy of runs, by the parts that draw it; of studies also the energy that power states of links save, as
+    /// bars with intervals.
     Energy,
     /// Distributions of latencies.
     Distribution,
-    /// What ranks do over time.
+    /// The activities of ranks over time.
     Timeline,
     /// Which ranks send how much to which, in bytes.
     Matrix,
@@ -46,7 +47,7 @@ pub enum Kind {
     Links,
     /// Time series of flows and of congestion control.
     Series,
-    /// What the time on the critical path was for.
+    /// The use of the time on the critical path.
     Explanation,
     /// Bandwidths of connections by static analysis: of studies as bars with intervals, of analyses their distributions over
     /// runs.
@@ -55,7 +56,7 @@ pub enum Kind {
     Congestion,
     /// Distribution over runs of the longest path through the levels of a pattern.
     Delay,
-    /// What a pattern puts on cables, on the topology.
+    /// The load that a pattern puts on cables, on the topology.
     Cables,
 }
 
@@ -105,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// What it needs: words, and the part of a command that leaves it.
+    /// The input that is missing, in words, and the part of a command that writes it.
     pub(super) fn needs(self) -> (&'static str, &'static str) {
         match self {
             Self::Slowdown => (
@@ -207,7 +208,7 @@ pub(super) fn details<'a>(sources: &'a [Source]) -> Vec<&'a RunSource> {
     sources.iter().filter_map(one).collect()
 }
 
-/// What a kind needs, and the command that leaves it, with the experiment where it is known.
+/// The input of a kind, and the command that writes it, with the experiment where it is known.
 pub(super) fn needs(kind: Kind, sources: &[Source]) -> (&'static str, String) {
     let (what, command) = kind.needs();
     let commands = sources.iter().filter_map(|source| match source {
@@ -237,17 +238,19 @@ pub(super) fn missing(kind: Kind, sources: &[Source]) -> String {
         .filter(|other| *other != kind && !figures(*other, sources).is_empty())
         .map(Kind::name)
         .collect();
-    let there = match others.is_empty() {
-        true => String::new(),
-        false => format!("; there is --kind {}", others.join(", ")),
+    let there = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; there is --kind {}", others.join(", "))
     };
     format!("{} {has} no {what}: `{command}`{there}", dirs.join(", "))
 }
 
 /// `TITLE: LABEL`, or the title alone where there is one run.
 pub(super) fn titled(what: &str, label: &str) -> String {
-    match label.is_empty() {
-        true => what.to_owned(),
-        false => format!("{what}: {label}"),
+    if label.is_empty() {
+        what.to_owned()
+    } else {
+        format!("{what}: {label}")
     }
 }

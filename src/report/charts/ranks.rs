@@ -1,10 +1,10 @@
-//! What ranks do over time.
+//! The activities of ranks over time.
 
 use super::{time_unit, titled};
 use crate::figure::{Axis, Chart, Figure, Row, Span, Spans};
 use crate::report::source::{RunSource, Slice};
 
-/// What comes first in the legend, so that it has the same colour in all figures.
+/// The first entries of the legend, so that they have the same colours in all figures.
 const FIRST: [&str; 4] = ["compute", "receive", "send", "wait"];
 
 pub(super) fn figure(run: &RunSource) -> Vec<Figure> {

@@ -14,7 +14,7 @@ use crate::units::human_count;
 const MOST_FLOWS: usize = 8;
 const NONE: &str = "–";
 
-/// What was analysed, and the candidates side by side.
+/// Writes the settings of the analysis, and the candidates side by side.
 pub(super) fn overview(analysis: &CongestionSource, section: &mut Section) {
     let document = &analysis.document;
     let count = |number: Option<u64>, one: &str, more: &str| {
@@ -116,9 +116,10 @@ fn routes_between(network: &AnalysedNetwork) -> Option<String> {
     let least = network.least_routes_between_switches?;
     let most = network.most_routes_between_switches?;
     let [low, high] = [least, most].map(human_count);
-    Some(match least == most {
-        true => low,
-        false => format!("{low} to {high}"),
+    Some(if least == most {
+        low
+    } else {
+        format!("{low} to {high}")
     })
 }
 
@@ -137,9 +138,10 @@ fn vls(network: &AnalysedNetwork) -> Option<String> {
 
 fn worst(network: &AnalysedNetwork) -> Option<String> {
     let worst = network.worst_permutation.as_ref()?;
-    let congestion = match worst.congestion == worst.bound {
-        true => worst.congestion.to_string(),
-        false => format!("{} to {}", worst.congestion, worst.bound),
+    let congestion = if worst.congestion == worst.bound {
+        worst.congestion.to_string()
+    } else {
+        format!("{} to {}", worst.congestion, worst.bound)
     };
     let at = worst.at.as_ref();
     Some(at.map_or(congestion.clone(), |at| format!("{congestion}, at {at}")))

@@ -1,5 +1,5 @@
-//! Tables about critical paths: what the time was for, of the whole, by rank and by collective; whose packets were in
-//! the way, and where (`docs/explain.md`).
+//! Tables about critical paths: the use of the time, of the whole, by rank and by collective; and the senders of the
+//! packets that delayed it, and where (`docs/explain.md`).
 
 use super::section::Table;
 use super::tables::{ROWS, texts};

@@ -1,4 +1,4 @@
-//! What is not a figure: the overview, the configuration, the commands.
+//! The parts of a page that are no figures: the overview, the configuration, the commands.
 
 use super::congestion;
 use super::section::{Section, Table, Text};
@@ -135,16 +135,15 @@ pub(super) fn configuration(sources: &[Source]) -> Section {
         let hash = run.result["experiment_hash"].as_str().unwrap_or_default();
         section.texts.push(Text {
             title: format!("{} (experiment {hash})", run.label),
-            text: match text.len() > LONGEST {
-                true => {
-                    let end = (0..=LONGEST).rev().find(|&end| text.is_char_boundary(end));
-                    let kept = &text[..end.unwrap_or(0)];
-                    format!(
-                        "{kept}\n… (the rest is in {}/result.json)",
-                        run.dir.display()
-                    )
-                }
-                false => text,
+            text: if text.len() > LONGEST {
+                let end = (0..=LONGEST).rev().find(|&end| text.is_char_boundary(end));
+                let kept = &text[..end.unwrap_or(0)];
+                format!(
+                    "{kept}\n… (the rest is in {}/result.json)",
+                    run.dir.display()
+                )
+            } else {
+                text
             },
             closed: true,
         });

@@ -59,7 +59,7 @@ const STATIC_SECTIONS: [Figures; 3] = [
     ("cables", "Hot cables", &[Kind::Cables]),
 ];
 
-/// What is missing, and how to get it.
+/// A part of the page that is missing, and the command that adds it.
 #[derive(Serialize)]
 struct Missing {
     title: &'static str,

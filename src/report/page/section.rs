@@ -125,9 +125,10 @@ fn shown(figure: &Figure) -> Shown {
     Shown {
         title: figure.title.clone(),
         note: figure.note.clone(),
-        narrow: match folds {
-            true => figure.draw(NARROW, Theme::Page),
-            false => String::new(),
+        narrow: if folds {
+            figure.draw(NARROW, Theme::Page)
+        } else {
+            String::new()
         },
         wide,
         table: tables::of_figure(figure),

@@ -34,9 +34,10 @@ pub(super) fn texts(texts: &[&str]) -> Vec<String> {
 fn of_bars(bars: &Bars) -> Content {
     let mut head = vec!["".to_owned()];
     let several = bars.series.len() > 1;
-    match several {
-        true => head.extend(bars.series.iter().cloned()),
-        false => head.push(bars.axis.label()),
+    if several {
+        head.extend(bars.series.iter().cloned())
+    } else {
+        head.push(bars.axis.label())
     }
     let mut rows = Vec::new();
     for panel in &bars.panels {

@@ -1,4 +1,4 @@
-//! What a static analysis left in its directory (`docs/congestion.md`).
+//! The files of a static analysis, read from its directory (`docs/congestion.md`).
 
 use super::table::{Row, rows};
 use super::{ReportError, command, name_of, typed_document};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct CongestionSource {
-    /// What figures call it.
+    /// Its name in figures.
     pub label: String,
     /// Its directory.
     pub dir: PathBuf,
@@ -33,7 +33,7 @@ pub struct CableRow {
     pub from: End,
     /// Receiving end.
     pub to: End,
-    /// What its operators call the ends.
+    /// The operators' names of the ends.
     pub names: [String; 2],
     /// Mean load of a level.
     pub mean: f64,
@@ -54,7 +54,8 @@ impl CongestionSource {
         })
     }
 
-    /// What figures call a network: by its own name, and the name of the analysis where there are several.
+    /// The name of a network in figures. `alone`: it is the only analysis, so the network's own name is enough; else
+    /// the name of the analysis, followed by the network's own if the analysis has several.
     pub(crate) fn series_name(&self, network: &AnalysedNetwork, alone: bool) -> String {
         match (alone, self.document.networks.len()) {
             (true, _) => network.label.clone(),
@@ -78,7 +79,7 @@ impl CongestionSource {
 }
 
 impl AnalysedNetwork {
-    /// What its figures show, under the name `label`.
+    /// The distributions in its figures, under the name `label`.
     pub(crate) fn distributions<'a>(&self, label: &'a str) -> Distributions<'a> {
         Distributions {
             label,

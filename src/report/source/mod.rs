@@ -1,4 +1,4 @@
-//! What runs, studies and static analyses left in their directories.
+//! The files of runs, studies and static analyses, read from their directories.
 
 mod congestion;
 mod run;
@@ -30,7 +30,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// What figures call it.
+    /// Its name in figures.
     #[must_use]
     pub fn label(&self) -> &str {
         match self {

@@ -1,4 +1,4 @@
-//! What a run left in its directory.
+//! The files of a run, read from its directory.
 
 use super::table::{Row, rows};
 use super::{ReportError, command, document, name_of};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RunSource {
-    /// What figures call it.
+    /// Its name in figures.
     pub label: String,
     /// Its directory.
     pub dir: PathBuf,
@@ -31,9 +31,9 @@ pub struct RunSource {
     pub links_elsewhere: bool,
     /// Latencies in buckets.
     pub latencies: Vec<Distribution>,
-    /// Who sent to whom.
+    /// The messages and bytes that groups of ranks sent to each other.
     pub pairs: Vec<Pair>,
-    /// What ranks did, by job and rank.
+    /// The activities of ranks, by job and rank.
     pub slices: Vec<Slice>,
     /// Time series.
     pub series: Vec<Series>,
@@ -50,7 +50,7 @@ pub struct LinkUse {
     pub from: End,
     /// Receiving end.
     pub to: End,
-    /// What people call the ends.
+    /// The names of the ends for people.
     pub names: [String; 2],
     /// Part of the time in use.
     pub used: f64,
@@ -71,7 +71,7 @@ pub struct Distribution {
     pub buckets: Vec<(f64, f64, u64)>,
 }
 
-/// What one group of ranks sent to another.
+/// The traffic from one group of ranks to another.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Pair {
     /// The job.
@@ -86,7 +86,7 @@ pub struct Pair {
     pub bytes: u64,
 }
 
-/// What ranks did for most of a slice of time.
+/// The activity of ranks in most of a slice of time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Slice {
     /// The job.
@@ -95,7 +95,7 @@ pub struct Slice {
     pub ranks: [u64; 2],
     /// Begin and end.
     pub ps: [u64; 2],
-    /// What they did.
+    /// The activity.
     pub doing: String,
 }
 
@@ -296,7 +296,7 @@ impl Interval {
     }
 }
 
-/// What a sample is of, as series have it when they are recorded. `levels` are the service levels known so far.
+/// The key of a sampled row, as recorded series have it. `levels` are the service levels known so far.
 fn key_of(kind: SeriesKind, row: &Row<'_>, levels: &mut Vec<String>) -> Key {
     let number = |at| {
         let number = row.integer(at).and_then(|n| u32::try_from(n).ok());

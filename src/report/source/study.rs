@@ -1,4 +1,4 @@
-//! What a study left in its directory.
+//! The files of a study, read from its directory.
 
 use super::run::RunSource;
 use super::{ReportError, command, document};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StudySource {
-    /// What figures call it.
+    /// Its name in figures.
     pub label: String,
     /// Its directory.
     pub dir: PathBuf,
@@ -23,7 +23,7 @@ pub struct StudySource {
     pub axes: Vec<String>,
     /// A row for each run, or for each of its loads.
     pub rows: Vec<StudyRow>,
-    /// Its slowest run, whose links, latencies and messages are there.
+    /// Its slowest run; only this run has links, latencies and messages.
     pub detail: Option<RunSource>,
 }
 
@@ -64,9 +64,10 @@ impl StudySource {
         let columns: Vec<String> = axes.iter().map(|axis| text(axis, "column")).collect();
         let rows = rows(&dir.join("runs.jsonl"), &columns)?;
         let slowest = dir.join(SLOWEST_RUN);
-        let detail = match slowest.join("result.json").is_file() {
-            true => Some(RunSource::read(&slowest)?),
-            false => None,
+        let detail = if slowest.join("result.json").is_file() {
+            Some(RunSource::read(&slowest)?)
+        } else {
+            None
         };
         Ok(Self {
             label: text(&study, "name"),
@@ -86,7 +87,7 @@ impl StudySource {
         first.is_some() && self.rows.iter().all(|row| row.load.as_ref() == first)
     }
 
-    /// There is a point whose runs have several loads, which are no seeds.
+    /// Whether there is a point whose runs have several loads, which are no seeds.
     #[must_use]
     pub fn has_points_of_several_loads(&self) -> bool {
         let mut loads = BTreeMap::new();
@@ -97,9 +98,10 @@ impl StudySource {
     /// `HPL, rr, 0.1`, or the name of the study if nothing varies.
     #[must_use]
     pub fn point_name(&self, row: &StudyRow) -> String {
-        match row.labels.is_empty() {
-            true => self.label.clone(),
-            false => row.labels.join(", "),
+        if row.labels.is_empty() {
+            self.label.clone()
+        } else {
+            row.labels.join(", ")
         }
     }
 }
