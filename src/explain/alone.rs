@@ -100,7 +100,7 @@ impl Workload for Load<'_, '_> {
     }
 }
 
-/// What tells messages apart that are alone: source, destination, service level and bytes.
+/// The properties that tell messages apart that are alone: source, destination, service level and bytes.
 type Kind = (NicId, NicId, u8, u64);
 
 /// The times of messages alone, each found once.

@@ -1,4 +1,4 @@
-//! Divides the ticks that a message took longer than alone among what was in its way.
+//! Divides the ticks that a message took longer than alone among the causes of the delay.
 
 use super::alone::Alone;
 use super::tracer::{Culprit, Hop, Output};
@@ -53,9 +53,10 @@ pub(super) fn delays(hops: &[Hop], created: Tick, alone: &Alone, late: Tick) -> 
             _ if at > 0 && !same_path => before,
             _ => lateness(at),
         };
-        let place = match same_path || at == 0 {
-            true => at,
-            false => longest.unwrap_or(at),
+        let place = if same_path || at == 0 {
+            at
+        } else {
+            longest.unwrap_or(at)
         };
         debt += now - before;
         before = now;
@@ -78,9 +79,9 @@ pub(super) fn delays(hops: &[Hop], created: Tick, alone: &Alone, late: Tick) -> 
     found.into_iter().map(whole).collect()
 }
 
-/// What the message with number `mark` waited for at a hop, `ticks` ticks in all: ticks in which
-/// the link carried packets of others, lacked credits or had no power, the latest first, from the time at which the
-/// first packet of the message was there. The rest is `otherwise`.
+/// Divides the `ticks` ticks that message `mark` waited at a hop by their reasons. Ticks in which the link carried
+/// packets of others, lacked credits or had no power count for that reason: the latest first, back to the time at which
+/// the first packet of the message was there. The rest is `otherwise`.
 pub(super) fn at_hop(
     hop: &Hop,
     output: &Output,

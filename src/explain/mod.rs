@@ -1,9 +1,8 @@
-//! Why a job takes as long as it does: its critical path, and on it what each part of the time was for
-//! (`docs/explain.md`).
+//! Explains why a job takes as long as it does: its critical path, and the use of the time on it (`docs/explain.md`).
 //!
-//! A run that is to be explained is simulated twice. The first time the replay keeps the
-//! [critical path](crate::replay::critical_path) of each job. The second time, which sees the same messages,
-//! a probe follows the messages of these paths and notes who was in their way.
+//! A run that is to be explained is simulated twice. The first time the replay keeps the [critical
+//! path](crate::replay::critical_path) of each job. The second time, which sees the same messages, a probe follows the
+//! messages of these paths and notes which packets delayed them.
 
 mod alone;
 mod blame;
@@ -40,7 +39,7 @@ pub struct Explanation {
     /// The time explained: from the start of the run to the last event of the job, of all its
     /// repetitions. The parts add up to it.
     pub total_ps: u64,
-    /// What it was for.
+    /// The use of the time.
     pub parts: Parts,
     /// Messages on the path.
     pub messages: u64,
@@ -49,7 +48,7 @@ pub struct Explanation {
     /// How long it waited so, in all. The sender spent this time on something that is on the path, so
     /// it is within the parts.
     pub late_partners_ps: u64,
-    /// Whose packets the messages of the path queued behind, longest first. Adds up to the queueing.
+    /// The senders of the packets behind which the messages of the path queued, longest first. Adds up to the queueing.
     pub culprits: Vec<CulpritShare>,
     /// The links at which they waited, longest first; at most [`LISTED`].
     pub links: Vec<LinkShare>,
@@ -61,13 +60,13 @@ pub struct Explanation {
     pub phases: Vec<Parts>,
 }
 
-/// What is due to one sender of packets.
+/// The share of one sender of packets in the queueing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CulpritShare {
-    /// Whose packets were in the way.
+    /// The sender of the delaying packets.
     pub culprit: Culprit,
-    /// For how long.
+    /// The length of the delay.
     pub ps: u64,
 }
 
@@ -107,7 +106,7 @@ impl LinkShare {
 pub struct RankShare {
     /// The rank.
     pub rank: u32,
-    /// What it was for.
+    /// The use of its time.
     pub parts: Parts,
 }
 
@@ -117,11 +116,11 @@ pub struct RankShare {
 pub struct CollectiveShare {
     /// `collective 12 (bcast)`.
     pub name: String,
-    /// What it was for.
+    /// The use of its time.
     pub parts: Parts,
 }
 
-/// What a piece of the path was for.
+/// A piece of the path, and the use of its time.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     part: Part,
@@ -282,7 +281,7 @@ pub fn phase_begin(number: u64, total_ps: u64) -> u64 {
     (u128::from(total_ps) * u128::from(number) / u128::from(PHASES)) as u64
 }
 
-/// What a leg was for; adds up to its length.
+/// Divides a leg into pieces, which add up to its length.
 fn pieces(leg: &Leg, fate: Option<&(Alone, Vec<Wait>)>, tick: TickLength) -> Vec<Piece> {
     let all = |part| {
         vec![Piece {
@@ -315,8 +314,8 @@ fn pieces(leg: &Leg, fate: Option<&(Alone, Vec<Wait>)>, tick: TickLength) -> Vec
     }
 }
 
-/// What a message in the fabric took, which alone leaves its NIC after `leaves` ticks and ends after
-/// `ends` ticks: its waits first, then serialisation, then latency.
+/// Divides the time of a message in the fabric. Alone, the message leaves its NIC after `leaves` ticks and ends after
+/// `ends` ticks. Its waits come first, then serialisation, then latency.
 fn in_fabric(
     leg: &Leg,
     created: Tick,

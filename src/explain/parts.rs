@@ -1,8 +1,8 @@
-//! What the time on a critical path is for.
+//! The uses of the time on a critical path.
 
 use serde::{Deserialize, Serialize};
 
-/// What time is for.
+/// The use of a piece of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// The job had not started.
@@ -87,7 +87,7 @@ impl Part {
 pub struct Parts([u64; Part::ALL.len()]);
 
 impl Parts {
-    /// What is for `part`.
+    /// The time used for `part`.
     #[must_use]
     pub fn of(&self, part: Part) -> u64 {
         self.0[part as usize]
@@ -117,7 +117,7 @@ impl Parts {
         waits.map(|part| self.of(part)).iter().sum()
     }
 
-    /// What is for `part` less what it is in `other`.
+    /// The time used for `part`, less the time used for it in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self, part: Part) -> i128 {
         i128::from(self.of(part)) - i128::from(other.of(part))

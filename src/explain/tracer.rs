@@ -1,4 +1,4 @@
-//! The probe that follows the messages of critical paths, and notes what was in their way.
+//! The probe that follows the messages of critical paths, and notes what delayed them.
 
 use super::alone::{Alone, JobsOfTokens};
 use super::blame::{Reason, Wait, at_hop, delays};
@@ -11,24 +11,24 @@ use crate::replay::background::flow_of;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Transfers and stalls of a link that are kept though nobody waits for it now: reports come ahead of
-/// their ticks, and a packet that has just begun to wait waits for those.
+/// The number of transfers and stalls of a link that are kept while no message waits for it: reports come ahead of
+/// their ticks, and a packet that has just begun to wait waits for those transfers.
 const RECENT: usize = 8;
 
-/// Whose packets are in the way.
+/// The sender of packets that delay others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Culprit {
-    /// Who sent them.
+    /// The source of the packets.
     pub source: Source,
     /// Their service level.
     pub sl: u8,
 }
 
-/// Who sends packets.
+/// A source of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The job of this index in the experiment; in a [`Tracer`], of those that are replayed.
+    /// The job of this index in the experiment; in a [`Tracer`], the index counts replayed jobs only.
     Job(u32),
     /// The background flow of this index.
     Background(u32),
@@ -47,7 +47,7 @@ pub(crate) struct Mark {
     pub created: Tick,
     /// Tick of the report that counts: of its arrival or of its injection.
     pub reported: Tick,
-    /// True if that is its arrival.
+    /// Whether `reported` is the tick of its arrival.
     pub arrival: bool,
     /// How it fares alone.
     pub alone: Alone,
@@ -72,7 +72,7 @@ pub(super) struct Transfer {
     pub mark: Option<usize>,
 }
 
-/// What a link did lately, or since someone waits for it.
+/// The recent transfers and stalls of a link, or all since a message waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     pub transfers: VecDeque<Transfer>,
@@ -92,12 +92,12 @@ struct Followed {
     mark: Mark,
     /// Links that it has come to, and when.
     first: Vec<(OutputId, Tick)>,
-    /// The way of the packet that arrived last.
+    /// The path of the packet that arrived last.
     last: Vec<Hop>,
     waits: Option<Vec<Wait>>,
 }
 
-/// Who sent a packet in flight, and the message that it belongs to if that is followed.
+/// The sender of a packet in flight, and the message that it belongs to if that message is followed.
 type Owner = (Culprit, Option<usize>);
 
 /// Follows messages through the fabric.
@@ -182,13 +182,13 @@ impl Tracer {
         self.follow(&[mark]);
     }
 
-    /// The way of the packet of that message that arrived last.
+    /// The path of the packet of that message that arrived last.
     pub(super) fn take_followed(&mut self) -> Vec<Hop> {
         let followed = self.followed.first_mut();
         followed.map_or_else(Vec::new, |followed| std::mem::take(&mut followed.last))
     }
 
-    /// What the message of this number waited for; `None` if it was not seen to its end.
+    /// Takes the waits of the message of this number; `None` if it was not followed to its end.
     pub fn take_waits(&mut self, number: usize) -> Option<Vec<Wait>> {
         self.followed.get_mut(number)?.waits.take()
     }
@@ -226,7 +226,7 @@ impl Tracer {
         &mut self.outputs[at]
     }
 
-    /// A packet of message `mark` comes to `output` in tick `now`. Returns when the first one came.
+    /// Notes that a packet of message `mark` arrives at `output` in tick `now`. Returns when the first one arrived.
     fn comes_to(&mut self, mark: usize, output: OutputId, now: Tick) -> Tick {
         let first = &mut self.followed[mark].first;
         if let Some(&(_, first)) = first.iter().find(|&&(at, _)| at == output) {
@@ -241,7 +241,7 @@ impl Tracer {
         now
     }
 
-    /// Ticks before which nobody needs to know what `output` did.
+    /// The tick before which the record of `output` is not needed.
     fn needed_since(&self, output: OutputId) -> Tick {
         let state = &self.outputs[output.index()];
         let watched = if state.watchers > 0 {
@@ -270,33 +270,37 @@ impl Tracer {
         }
         if let Some(numbers) = self.at_nics.get_mut(&src) {
             // Most are over in the order of their creation.
-            match numbers.front() == Some(&number) {
-                true => drop(numbers.pop_front()),
-                false => numbers.retain(|&other| other != number),
+            if numbers.front() == Some(&number) {
+                drop(numbers.pop_front())
+            } else {
+                numbers.retain(|&other| other != number)
             }
         }
     }
 
     fn waits_of(&self, number: usize) -> Vec<Wait> {
         let Followed { mark, last, .. } = &self.followed[number];
-        let ends = match mark.arrival {
-            true => mark.alone.delivered,
-            false => mark.alone.injected,
+        let ends = if mark.arrival {
+            mark.alone.delivered
+        } else {
+            mark.alone.injected
         };
         let late = (mark.reported - mark.created).saturating_sub(ends);
         if late == 0 {
             return Vec::new();
         }
-        let hops = match mark.arrival {
-            true => &last[..],
-            false => &last[..last.len().min(1)],
+        let hops = if mark.arrival {
+            &last[..]
+        } else {
+            &last[..last.len().min(1)]
         };
         let delays = delays(hops, mark.created, &mark.alone, late);
         let of_hop = |(at, ticks): (usize, Tick)| {
             let hop = &hops[at];
-            let otherwise = match at == 0 && self.throttles {
-                true => Reason::Throttled,
-                false => Reason::Inside,
+            let otherwise = if at == 0 && self.throttles {
+                Reason::Throttled
+            } else {
+                Reason::Inside
             };
             let output = &self.outputs[hop.output.index()];
             at_hop(hop, output, number, ticks, otherwise)
