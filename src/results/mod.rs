@@ -122,10 +122,12 @@ pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u6
     let simulated = tick.ps(simulation.end_tick());
     ends.filter_map(|(job, outcome)| {
         let outcome = outcome.as_ref().filter(|outcome| !outcome.endless)?;
-        match outcome.complete {
-            true => Some(outcome.end_ps),
-            false if job.start_ps > simulated => None,
-            false => Some(outcome.end_ps.min(simulated)),
+        if outcome.complete {
+            Some(outcome.end_ps)
+        } else if job.start_ps > simulated {
+            None
+        } else {
+            Some(outcome.end_ps.min(simulated))
         }
     })
     .max()
