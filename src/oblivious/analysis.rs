@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Levels of a run that one thread counts at a time. Part of the results, as sums of fractions depend on it.
 const LEVELS_AT_A_TIME: u32 = 64;
 
-/// What is analysed.
+/// The settings of an analysis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The pairs.
@@ -34,11 +34,11 @@ pub struct Settings {
     pub fair: bool,
     /// Computes the longest path through the levels too, unless `None`.
     pub delay: DelayPaths,
-    /// Counts what every cable carries.
+    /// How the loads of cables are counted.
     pub cables: CableCounts,
 }
 
-/// What one run came to.
+/// The figures of one run.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct RunFigures {
@@ -75,7 +75,7 @@ pub struct Fair {
 pub struct Analysis {
     /// By run.
     pub runs: Vec<RunFigures>,
-    /// What cables carried, over all runs.
+    /// The loads of cables, over all runs.
     pub cables: Cables,
 }
 
@@ -266,7 +266,7 @@ impl Part {
     }
 }
 
-/// What a thread works with.
+/// The state of a thread.
 struct Worker<'a> {
     network: &'a Network,
     settings: &'a Settings,

@@ -1,4 +1,4 @@
-//! What patterns put on every edge over all levels and runs (`get_cable_cong`).
+//! The load that patterns put on every edge over all levels and runs (`get_cable_cong`).
 
 use super::graph::EdgeId;
 

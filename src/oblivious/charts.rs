@@ -12,10 +12,10 @@ pub const BANDWIDTH_BINS: usize = 20;
 /// How the figures of an analysis are distributed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Distributions<'a> {
-    /// What legends call it.
+    /// Its name in legends.
     pub label: &'a str,
-    /// Runs whose mean bandwidth of a connection is in each of [`BANDWIDTH_BINS`] equal bins from 0 to the whole link; the
-    /// last bin includes its end.
+    /// The number of runs whose mean bandwidth of a connection is in each of [`BANDWIDTH_BINS`] equal bins from 0 to
+    /// the whole link; the last bin includes its end.
     pub bandwidth_bins: Vec<u64>,
     /// Connections by congestion.
     pub congestions: Vec<(u64, u64)>,
@@ -24,7 +24,7 @@ pub struct Distributions<'a> {
 }
 
 impl Outcome<'_> {
-    /// What its figures show.
+    /// The distributions that its figures show.
     #[must_use]
     pub fn distributions(&self) -> Distributions<'_> {
         Distributions {

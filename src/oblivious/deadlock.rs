@@ -89,8 +89,8 @@ impl Search {
         }
     }
 
-    /// The next cycle; `next(edge, i)` is the i-th edge that `edge` waits for. Goes on where it found the last one, whose
-    /// waits may have been removed.
+    /// The next cycle; `next(edge, i)` is the i-th edge that `edge` waits for. The search continues where the last
+    /// cycle was found, whose waits may have been removed.
     fn cycle(&mut self, next: impl Fn(EdgeId, usize) -> Option<EdgeId>) -> Option<Vec<EdgeId>> {
         // Waits may be gone, so the path is searched again.
         for (edge, _) in self.path.drain(..) {

@@ -1,4 +1,4 @@
-//! What cables carry, drawn on the network.
+//! The loads of cables, drawn on the network.
 
 use super::graph::NodeId;
 use super::outcome::Outcome;
@@ -49,9 +49,10 @@ pub fn drawn_cables(
     let loaded = links.iter().filter(|link| link.value > 0.0);
     let tagged: Vec<WiredLink<'_>> = loaded.take(TAGGED).copied().collect();
     let measure = Measure {
-        name: match bytes {
-            true => "bytes of a level, mean",
-            false => "connections of a level, mean",
+        name: if bytes {
+            "bytes of a level, mean"
+        } else {
+            "connections of a level, mean"
         },
         percent: false,
         nics: "hosts",
@@ -60,9 +61,10 @@ pub fn drawn_cables(
     let topology = if topology.is_null() { &graph } else { topology };
     let drawing = draw(topology, links, &tagged, measure)?;
     Some(Figure {
-        title: match label.is_empty() {
-            true => "Load of the cables".to_owned(),
-            false => format!("Load of the cables: {label}"),
+        title: if label.is_empty() {
+            "Load of the cables".to_owned()
+        } else {
+            format!("Load of the cables: {label}")
         },
         note: drawing.note,
         chart: Chart::Network(drawing.network),

@@ -20,16 +20,16 @@ impl Network {
     /// each edge in its comment, along the first path of each host. `routed` false: cables only.
     ///
     /// # Errors
-    /// What `out` returns.
+    /// If `out` returns an error.
     pub fn write_orcs<W: Write>(&self, out: W, routed: bool) -> io::Result<()> {
         self.write_orcs_with(out, routed, None)
     }
 
-    /// The same with what cables carry: `congestion`, the sum of an edge as a share of the largest, and `color`, from
+    /// The same with the loads of cables: `congestion`, the sum of an edge as a share of the largest, and `color`, from
     /// green (hue 0.4) for none to red (0) for the largest (ORCS, section 2.5, `get_cong_map`).
     ///
     /// # Errors
-    /// What `out` returns.
+    /// If `out` returns an error.
     pub fn write_coloured<W: Write>(&self, out: W, cables: &Cables) -> io::Result<()> {
         self.write_orcs_with(out, true, Some(cables))
     }

@@ -6,7 +6,7 @@ use super::tables::Tables;
 use flitwise_base::random::{Purpose, Stream};
 use std::collections::BTreeSet;
 
-/// What fails.
+/// A failure: cables or switches that are lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {
@@ -23,7 +23,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// True if draws decide what fails.
+    /// Whether the failed parts are drawn at random.
     #[must_use]
     pub fn is_random(&self) -> bool {
         matches!(self, Self::RandomLinks(_) | Self::RandomSwitches(_))
@@ -69,9 +69,10 @@ impl Failure {
             let port = port.trim().parse().map_err(|_| wrong())?;
             return Ok(Self::Port(switch.trim().to_owned(), port));
         }
-        match text.is_empty() {
-            true => Err(wrong()),
-            false => Ok(Self::Switch(text.to_owned())),
+        if text.is_empty() {
+            Err(wrong())
+        } else {
+            Ok(Self::Switch(text.to_owned()))
         }
     }
 }
@@ -80,7 +81,7 @@ impl Failure {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Damaged {
-    /// What is left. Names and port numbers stay.
+    /// The graph that is left. Names and port numbers stay.
     pub graph: Graph,
     /// Every edge of it as it was before.
     pub edges_before: Vec<EdgeId>,
@@ -93,7 +94,7 @@ pub struct Damaged {
 }
 
 impl Damaged {
-    /// What is left of `graph` after `failures`; `seed` decides about random ones.
+    /// Returns the rest of `graph` after `failures`; `seed` decides about random ones.
     ///
     /// # Errors
     /// If there is no such node or cable, there are fewer than asked for, or no host is left.
@@ -169,7 +170,8 @@ impl Damaged {
         Ok(tables)
     }
 
-    /// Pairs of hosts whose route in `now` is another one than in `before`, or that have only one of both.
+    /// The number of pairs of hosts whose route in `now` differs from the one in `before`, or that have a route in only
+    /// one of the two.
     #[must_use]
     pub fn routes_changed(&self, before: &Network, now: &Network) -> u64 {
         let (mut old, mut new, mut changed) = (Vec::new(), Vec::new(), 0);
@@ -250,9 +252,10 @@ impl Gone {
 
 fn switch(graph: &Graph, name: &str) -> Result<NodeId, String> {
     let node = find(graph, name)?;
-    match graph.is_switch(node) {
-        true => Ok(node),
-        false => Err(format!("`{name}` is a host; only switches and cables fail")),
+    if graph.is_switch(node) {
+        Ok(node)
+    } else {
+        Err(format!("`{name}` is a host; only switches and cables fail"))
     }
 }
 
@@ -265,12 +268,13 @@ fn between(graph: &Graph, [a, b]: [&str; 2], number: Option<usize>) -> Result<Ve
         None => &all[..],
         Some(number) => all.get(number - 1..number).unwrap_or_default(),
     };
-    match chosen.is_empty() {
-        true => Err(format!(
+    if chosen.is_empty() {
+        Err(format!(
             "there are {} cables between {a} and {b}",
             all.len()
-        )),
-        false => Ok(chosen.to_vec()),
+        ))
+    } else {
+        Ok(chosen.to_vec())
     }
 }
 

@@ -16,7 +16,7 @@ pub struct FromDot {
     pub network: Network,
     /// False if no edge has a comment, so that the tables are empty: a drawing without routes.
     pub routed: bool,
-    /// What is odd and yet no error.
+    /// Oddities that are no errors.
     pub notes: Vec<Note>,
 }
 
@@ -26,7 +26,7 @@ pub struct FromDot {
 pub struct Note {
     /// Line of the file, from 1; `None`: the whole file.
     pub line: Option<u32>,
-    /// What is odd, and what follows.
+    /// The oddity, and its consequence.
     pub text: String,
 }
 
@@ -45,7 +45,7 @@ impl Network {
     /// of the text that leaves its switch and has in its comment the destination or `*`.
     ///
     /// # Errors
-    /// The first line that cannot be read, or what [`GraphBuilder::build`] refuses.
+    /// If a line cannot be read (the error names the first), or [`GraphBuilder::build`] refuses the graph.
     pub fn from_dot(text: &str) -> Result<FromDot, NetworkError> {
         let dot = Dot::parse(text).map_err(|e| {
             let line = u32::try_from(e.line).unwrap_or(u32::MAX);
@@ -57,7 +57,7 @@ impl Network {
     /// The network of a directed graph that was read; its edges are in the order of `dot.edges`.
     ///
     /// # Errors
-    /// What [`GraphBuilder::build`] refuses.
+    /// If [`GraphBuilder::build`] refuses the graph.
     pub fn of_dot(dot: &Dot<'_>) -> Result<FromDot, NetworkError> {
         let graph = graph(dot)?;
         let tables = Tables::empty(&graph, 1)?;
@@ -130,9 +130,10 @@ impl Network {
 fn graph(dot: &Dot<'_>) -> Result<Graph, NetworkError> {
     let mut builder = GraphBuilder::default();
     for node in &dot.nodes {
-        let kind = match node.name.starts_with('H') {
-            true => NodeKind::Host,
-            false => NodeKind::Switch,
+        let kind = if node.name.starts_with('H') {
+            NodeKind::Host
+        } else {
+            NodeKind::Switch
         };
         builder.node(Node {
             name: node.name.clone().into_owned(),

@@ -20,12 +20,12 @@ const MOST_EDGES: usize = 1 << 24;
 /// Most edges that leave a node: forwarding tables keep the edge within its node in 16 bits.
 pub(super) const MOST_EDGES_OF_NODE: usize = u16::MAX as usize;
 
-/// What is wrong with a network.
+/// An error in a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkError {
     /// Line of the file, from 1; `None` if no line is to blame, or the network is from no file.
     pub line: Option<u32>,
-    /// What is wrong, and the cure.
+    /// The problem, and the cure.
     pub problem: String,
 }
 
@@ -62,7 +62,7 @@ pub enum NodeKind {
 /// A node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// What its operators, or the input file, call it. Unique.
+    /// Its name for the operators, or in the input file. Unique.
     pub name: String,
     /// Host or switch.
     pub kind: NodeKind,

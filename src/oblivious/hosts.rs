@@ -75,9 +75,10 @@ impl<'a> HostNames<'a> {
                 return Err(format!("more than {MOST_HOSTS} hosts"));
             }
         }
-        match hosts.is_empty() {
-            true => Err("the list names no host".into()),
-            false => Ok(hosts),
+        if hosts.is_empty() {
+            Err("the list names no host".into())
+        } else {
+            Ok(hosts)
         }
     }
 }

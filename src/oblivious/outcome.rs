@@ -9,16 +9,16 @@ use super::survey::Survey;
 /// Version of the layout of `congestion.json` (`docs/congestion.md`).
 pub const CONGESTION_SCHEMA: &str = "flitwise-congestion-1";
 
-/// What came of one network.
+/// The results for one network.
 #[derive(Debug, Clone, Copy)]
 pub struct Outcome<'a> {
-    /// What tables and figures call it.
+    /// Its name in tables and figures.
     pub label: &'a str,
     /// The network.
     pub network: &'a Network,
     /// Its routes.
     pub survey: &'a Survey,
-    /// What was analysed.
+    /// The settings of the analysis.
     pub settings: &'a Settings,
     /// All runs.
     pub analysis: &'a Analysis,
@@ -31,7 +31,7 @@ pub struct Outcome<'a> {
 pub struct HotCable {
     /// The direction.
     pub edge: EdgeId,
-    /// What it carries.
+    /// Its load.
     pub load: CableLoad,
     /// Source and destination of the pairs that cross it in the level of its largest load, in the order of the pattern.
     pub flows: Vec<[HostId; 2]>,

@@ -1,5 +1,5 @@
-//! What an analysis is asked before the network is known: the table `[congestion]` of an experiment, and the options of
-//! `flitwise congestion` (`docs/congestion.md`).
+//! The request for an analysis before the network is known: the table `[congestion]` of an experiment, and the options
+//! of `flitwise congestion` (`docs/congestion.md`).
 
 use super::analysis::{Analysis, Settings};
 use super::cables::CableCounts;
@@ -49,7 +49,7 @@ pub struct Request {
 /// Names of hosts as they were listed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HostList {
-    /// What messages call the place of an entry, and the entry: names in the form `node[001-016,020]`.
+    /// For each entry, its place as messages name it, and the entry: names in the form `node[001-016,020]`.
     pub entries: Vec<(String, String)>,
 }
 
@@ -86,9 +86,10 @@ impl HostList {
             (!names.is_empty()).then(|| (format!("{shown}:{number}"), names.to_owned()))
         });
         let entries: Vec<_> = lines.collect();
-        match entries.is_empty() {
-            true => Err(format!("{shown}: names no host")),
-            false => Ok(Self { entries }),
+        if entries.is_empty() {
+            Err(format!("{shown}: names no host"))
+        } else {
+            Ok(Self { entries })
         }
     }
 
@@ -160,16 +161,17 @@ impl Request {
             level: self.level,
             path: self.path,
             fair: self.fair,
-            delay: match self.delay {
-                true => DelayPaths::All,
-                false => DelayPaths::None,
+            delay: if self.delay {
+                DelayPaths::All
+            } else {
+                DelayPaths::None
             },
             cables: CableCounts::None,
         })
     }
 }
 
-/// What an analysis came to: means over its runs, so each figure is a number that studies can compare.
+/// The figures of an analysis: means over its runs, so each figure is a number that studies can compare.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct MeanFigures {

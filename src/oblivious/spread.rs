@@ -25,7 +25,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these values; `None` if there are none. A quantile is the smallest value that so many values do not exceed.
+    /// The spread of these values; `None` if there are none. A quantile is the smallest value that its share of the
+    /// values does not exceed.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let mut sorted = values.to_vec();
@@ -108,9 +109,10 @@ impl Spreads {
     /// The figures that there are; `bytes`: the loads of cables are bytes.
     #[must_use]
     pub fn rows(&self, bytes: bool) -> Vec<SpreadRow> {
-        let sum = match bytes {
-            true => "sum of largest loads, bytes",
-            false => "sum of largest congestions",
+        let sum = if bytes {
+            "sum of largest loads, bytes"
+        } else {
+            "sum of largest congestions"
         };
         let row = |name, scale, digits, spread: Option<Spread>| {
             spread.map(|spread| SpreadRow {

@@ -3,7 +3,7 @@
 use super::graph::{EdgeId, HostId, NodeId};
 use super::network::{Lost, Network};
 
-/// What follows from the routes of all ordered pairs of different hosts, to each address of the destination.
+/// Properties of the routes of all ordered pairs of different hosts, to each address of the destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Survey {
@@ -29,9 +29,9 @@ pub struct Survey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LostPair {
-    /// Who sends.
+    /// The sending host.
     pub src: HostId,
-    /// To whom.
+    /// The receiving host.
     pub dst: HostId,
     /// To which of its addresses.
     pub path: u32,
@@ -99,7 +99,7 @@ impl Network {
     }
 }
 
-/// What is known of the route from a switch to the destination.
+/// The state of the search for the route from a switch to the destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     Unknown,

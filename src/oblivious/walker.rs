@@ -49,7 +49,7 @@ pub struct Walker<'a> {
     lost: u64,
 }
 
-/// What a pair of a level experiences.
+/// The load that a pair of a level meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Experience<'r> {
     /// Number of the pair in its level.
@@ -81,10 +81,7 @@ impl<'a> Walker<'a> {
         self.forget();
         self.kept = level.pairs.len() <= MOST_KEPT;
         for (at, &pair) in level.pairs.iter().enumerate() {
-            let begin = match self.kept {
-                true => self.routes.len(),
-                false => 0,
-            };
+            let begin = if self.kept { self.routes.len() } else { 0 };
             self.routes.truncate(begin);
             if !self.walk(pair, hosts) {
                 self.lost += 1;
@@ -138,13 +135,12 @@ impl<'a> Walker<'a> {
     }
 
     fn forget(&mut self) {
-        match self.kept {
-            true => {
-                for edge in &self.routes {
-                    self.load[edge.index()] = 0;
-                }
+        if self.kept {
+            for edge in &self.routes {
+                self.load[edge.index()] = 0;
             }
-            false => self.load.fill(0),
+        } else {
+            self.load.fill(0)
         }
         self.routes.clear();
         self.ends.clear();

@@ -27,7 +27,7 @@ pub struct WorstCase {
 }
 
 impl WorstCase {
-    /// True if a permutation has the congestion of the bound.
+    /// Whether a permutation has the congestion of the bound.
     #[must_use]
     pub fn exact(&self) -> bool {
         self.congestion == self.bound

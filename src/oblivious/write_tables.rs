@@ -34,7 +34,8 @@ const CABLE: [Column<'static>; 7] = [
     Column::optional("level", ColumnKind::Integer),
 ];
 
-/// What `cables` adds. Hosts and switches are numbered from 0, each in the order of the network; an end is one of both.
+/// The additional columns of `cables`. Hosts and switches are numbered from 0, each in the order of the network; an end
+/// is one of both.
 const CABLE_LOADS: [Column<'static>; 7] = [
     Column::full("mean", ColumnKind::Real),
     Column::full("most", ColumnKind::Integer),
@@ -45,7 +46,7 @@ const CABLE_LOADS: [Column<'static>; 7] = [
     Column::optional("to_switch", ColumnKind::Integer),
 ];
 
-/// What `flows` adds.
+/// The additional columns of `flows`.
 const FLOWS: [Column<'static>; 2] = [
     Column::full("source", ColumnKind::Text),
     Column::full("destination", ColumnKind::Text),
@@ -59,8 +60,8 @@ pub fn check_format(format: TableFormat) -> Result<(), MissingFeature> {
     format.check(MissingFeature::CONGESTION_PARQUET)
 }
 
-/// Writes `runs`, `cables` (all of them) and `flows` (who crosses the hottest) into `dir`, which exists. A table of
-/// this name that an earlier analysis left there in the other format is removed.
+/// Writes `runs`, `cables` (all of them) and `flows` (the pairs that cross the hottest) into `dir`, which exists. A
+/// table of this name that an earlier analysis left there in the other format is removed.
 ///
 /// # Errors
 /// If a file cannot be written; a [`MissingFeature`] if this build does not write the format.

@@ -23,7 +23,7 @@ pub struct Given {
 pub struct GivenError {
     /// Line, from 1.
     pub line: usize,
-    /// What is wrong, and what is expected.
+    /// The problem, and what is expected.
     pub problem: String,
 }
 
@@ -93,12 +93,13 @@ impl Given {
             open.weights.extend(bytes);
         }
         given.close(&mut open);
-        match given.levels.is_empty() {
-            true => Err(GivenError {
+        if given.levels.is_empty() {
+            Err(GivenError {
                 line: 1,
                 problem: "no pair of ranks; write `0 1` on a line".into(),
-            }),
-            false => Ok(given),
+            })
+        } else {
+            Ok(given)
         }
     }
 

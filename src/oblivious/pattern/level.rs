@@ -16,7 +16,7 @@ pub struct Level {
     pub pairs: Vec<Pair>,
     /// Bytes of every pair, above 0; empty if all are equal.
     pub weights: Vec<u64>,
-    /// The first so many pairs are those that the pattern examines; others are load only.
+    /// The number of pairs, from the first, that the pattern examines; the others are load only.
     pub counted: usize,
 }
 

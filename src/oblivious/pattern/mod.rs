@@ -61,8 +61,8 @@ pub enum Pattern {
 }
 
 /// Two patterns at the same time: the first on ranks 0 to `ranks` − 1, the second on the others, whose numbers begin
-/// with `ranks` (section 2.5 and `ptrnvsptrn`). Level by level; if the second pattern ends first it begins again, if the
-/// first one does, the second goes on alone.
+/// with `ranks` (section 2.5 and `ptrnvsptrn`). They run level by level. If the second pattern ends first, it begins
+/// again; if the first one does, the second continues alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Versus {
     /// The pattern that is examined.
@@ -123,7 +123,7 @@ impl Pattern {
         ))
     }
 
-    /// True if pairs have bytes, which cables add up, instead of counting alike.
+    /// Whether pairs have bytes, which cables add up, instead of counting alike.
     #[must_use]
     pub fn has_bytes(&self) -> bool {
         match self {
@@ -315,13 +315,13 @@ impl Versus {
 
     /// Number of pairs of the first pattern, which come first.
     fn counted(&self, level: u32, ranks: u32, out: &Level) -> usize {
-        match level < self.levels(ranks)[0] {
-            true => out
-                .pairs
+        if level < self.levels(ranks)[0] {
+            out.pairs
                 .iter()
                 .filter(|pair| pair.from < self.ranks)
-                .count(),
-            false => 0,
+                .count()
+        } else {
+            0
         }
     }
 }
@@ -364,12 +364,11 @@ fn derangement(n: u32, stream: &mut Stream) -> Vec<u32> {
 
 fn recursive_doubling(level: u32, n: u32, out: &mut Level) {
     let power = 1 << n.ilog2();
-    match level < n.ilog2() {
-        true => {
-            let lower = (0..power).filter(|k| k >> level & 1 == 0);
-            out.extend(lower.flat_map(|k| [(k, k + (1 << level)), (k + (1 << level), k)]));
-        }
-        false => out.extend((0..n - power).map(|i| (i, i + power))),
+    if level < n.ilog2() {
+        let lower = (0..power).filter(|k| k >> level & 1 == 0);
+        out.extend(lower.flat_map(|k| [(k, k + (1 << level)), (k + (1 << level), k)]));
+    } else {
+        out.extend((0..n - power).map(|i| (i, i + power)))
     }
 }
 

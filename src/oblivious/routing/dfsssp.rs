@@ -1,6 +1,6 @@
-//! Shortest routes whose edges weigh what they carry already: the single-source shortest-path routing of Hoefler,
-//! Schneider and Lumsdaine (Optimized routing for large-scale InfiniBand networks, 2009), whose deadlock-free form
-//! spreads the routes over VLs (Domke, Hoefler and Nagel, 2011; [`Layers`](crate::Layers)).
+//! Shortest routes over edges weighted by the routes that they already carry: the single-source shortest-path routing
+//! of Hoefler, Schneider and Lumsdaine (Optimized routing for large-scale InfiniBand networks, 2009). Its deadlock-free
+//! form spreads the routes over VLs (Domke, Hoefler and Nagel, 2011; [`Layers`](crate::Layers)).
 
 use super::hops::{Hops, ejection};
 use crate::graph::{EdgeId, Graph, HostId, NetworkError};

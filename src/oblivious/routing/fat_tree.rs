@@ -133,7 +133,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// True if the switch that a group of parallel links leads to reaches the destination.
+/// Whether the switch that a group of parallel links leads to reaches the destination.
 fn reaches_over(graph: &Graph, group: &[EdgeId], reaches: &[bool]) -> bool {
     group
         .first()

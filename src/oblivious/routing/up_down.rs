@@ -1,9 +1,10 @@
 //! Up*/down* (Schroeder et al., Autonet, 1991): every cable has an upper end, and no route goes up after it went down.
 //!
 //! The roots are the switches farthest from any switch with hosts: the top of a tree. Where every switch has hosts, the
-//! root is the first of those whose farthest switch is nearest. A switch is above another one if it is nearer to a root,
-//! or equally near with a smaller number. From one of several roots there may be no way down to a host that is below another one:
-//! then only the first root stays, from which there is a way down to every switch.
+//! root is the switch with the smallest distance to its farthest switch; of several, the first. A switch is above
+//! another one if it is nearer to a root, or equally near with a smaller number. One of several roots may have no route
+//! downwards to a host that is below another root. Then only the first root stays, which has a route downwards to every
+//! switch.
 
 use super::hops::{Balance, FAR, Hops, ejection, leaves, parts};
 use crate::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
@@ -12,9 +13,10 @@ use crate::tables::Tables;
 pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
     let roots = roots(graph);
     let (tables, complete) = with_roots(graph, &roots)?;
-    match complete {
-        true => Ok(tables),
-        false => with_roots(graph, &roots[..1]).map(|(tables, _)| tables),
+    if complete {
+        Ok(tables)
+    } else {
+        with_roots(graph, &roots[..1]).map(|(tables, _)| tables)
     }
 }
 
@@ -34,7 +36,8 @@ fn with_roots(graph: &Graph, roots: &[NodeId]) -> Result<(Tables, bool), Network
     from_top.sort_by_key(|&node| place(node));
     let mut balance = Balance::new(graph);
     let (mut down, mut home) = (Hops::default(), None);
-    // Hops to the destination; by only going down where that is possible, so that a route which has gone down goes on so.
+    // Hops to the destination: by only going down where that is possible, because a route that has gone down must not
+    // go up again.
     let mut length = vec![FAR; graph.nodes().len()];
     for host in HostId::all(graph.host_count()) {
         let switch = graph.switch_of(host);
@@ -107,7 +110,7 @@ fn ranks(graph: &Graph, roots: &[NodeId]) -> Vec<u32> {
     ranks
 }
 
-/// The first of the switches whose farthest switch is nearest.
+/// The switch, in the largest connected part, with the smallest distance to its farthest switch; of several, the first.
 fn centre(graph: &Graph, switches: &[NodeId]) -> Option<NodeId> {
     let mut hops = Hops::default();
     let mut farthest = |from: NodeId| {
