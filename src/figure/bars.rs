@@ -9,13 +9,13 @@ use super::{Axis, Estimate, number};
 /// Bars.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bars {
-    /// What they measure.
+    /// The quantity of the bars.
     pub axis: Axis,
     /// Where bars begin: 1 for slowdowns, 0 for most else.
     pub base: f64,
     /// The axis is logarithmic, for values above 0 that differ by orders of magnitude; bars begin at its lower end.
     pub log: bool,
-    /// What the groups differ in; may be empty.
+    /// The property in which the groups differ; may be empty.
     pub groups: String,
     /// Names of the series.
     pub series: Vec<String>,
@@ -54,9 +54,9 @@ const UPRIGHT: f64 = 170.0;
 /// How the names of groups stand below their groups, so that they can be read.
 #[derive(Clone, Copy)]
 enum Names {
-    /// Broken at spaces into at most so many lines.
+    /// Broken at spaces into at most this number of lines.
     Lines(usize),
-    /// Reading upwards, the longest of so many pixels.
+    /// Reading upwards; the longest has this number of pixels.
     Upright(f64),
 }
 
@@ -109,9 +109,12 @@ impl Bars {
             frame.legend(&self.series, Swatch::Fill);
         }
         let range = self.range();
-        let upright = |pixels| match self.log {
-            true => Scale::logarithmic(range, pixels),
-            false => Scale::linear(range, pixels),
+        let upright = |pixels| {
+            if self.log {
+                Scale::logarithmic(range, pixels)
+            } else {
+                Scale::linear(range, pixels)
+            }
         };
         let left = room_for(&upright([HEIGHT, 0.0]));
         let most = self.panels.iter().map(|panel| panel.groups.len()).max();
@@ -162,10 +165,7 @@ impl Bars {
         let group_width = w / panel.groups.len().max(1) as f64;
         let bars = self.series.len().max(1) as f64;
         let bar_width = ((group_width - 8.0) / bars).clamp(2.0, 44.0);
-        let base = match self.log {
-            true => y + h,
-            false => scale.at(self.base),
-        };
+        let base = if self.log { y + h } else { scale.at(self.base) };
         for (at, group) in panel.groups.iter().enumerate() {
             let middle = x + group_width * (at as f64 + 0.5);
             let start = middle - bar_width * bars / 2.0;

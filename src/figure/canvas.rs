@@ -1,6 +1,6 @@
-//! What a figure is drawn with: lines, surfaces and text. `svg`, `pdf` and `png` write them.
+//! The drawing elements of a figure: lines, surfaces and text. `svg`, `pdf` and `png` write them.
 
-/// What a figure is drawn for.
+/// The medium of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Theme {
     /// A file: fixed colours on white, with a title.
@@ -18,7 +18,7 @@ pub(super) enum Paint {
     Muted,
     /// Lines of a grid.
     Grid,
-    /// What is behind everything.
+    /// The background of the figure.
     Surface,
     /// A series; beyond the number of colours they begin anew.
     Series(usize),
@@ -188,7 +188,7 @@ pub(super) enum Shape {
     },
 }
 
-/// What is drawn, the lowest first.
+/// The elements of a drawing, the lowest first.
 #[derive(Debug, Default)]
 pub(super) struct Canvas(pub Vec<Shape>);
 
@@ -309,7 +309,7 @@ fn through(points: &[[f64; 2]]) -> impl Iterator<Item = Segment> {
 pub(super) struct Sheet {
     pub width: f64,
     pub height: f64,
-    /// What it is called.
+    /// Its name.
     pub label: String,
     pub shapes: Vec<Shape>,
 }

@@ -24,7 +24,7 @@ pub struct Curves {
     pub stacked: bool,
     /// Names of the series, over all panels.
     pub series: Vec<String>,
-    /// The style of each series; if empty, each has that of its number.
+    /// The style of each series; if empty, a series has the style of its number.
     pub styles: Vec<SeriesStyle>,
     /// The panels.
     pub panels: Vec<CurvePanel>,

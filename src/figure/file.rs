@@ -4,7 +4,7 @@ use super::{Figure, Theme, svg};
 use std::path::Path;
 use thiserror::Error;
 
-/// What a figure is written as.
+/// The format of a figure's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileFormat {
     /// Scalable Vector Graphics.

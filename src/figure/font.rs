@@ -11,7 +11,7 @@ pub(super) fn bytes() -> &'static [u8] {
 /// The font.
 pub(super) struct Font(pub Face<'static>);
 
-/// A text whose letters are known.
+/// A text as the glyphs of its letters.
 pub(super) struct Letters {
     /// Each letter, with the character that it shows and its distance from the first in pixels.
     pub glyphs: Vec<(GlyphId, char, f64)>,

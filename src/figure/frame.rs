@@ -1,4 +1,4 @@
-//! What surrounds a chart: title, note, legend, and the axes of a panel.
+//! The surroundings of a chart: title, note, legend, and the axes of a panel.
 
 use super::canvas::{Anchor, COLOURS, Canvas, Paint, Sheet, Stroke, Style};
 use super::scale::Scale;
@@ -252,7 +252,7 @@ impl Frame {
             .text([x + w / 2.0, bottom + 34.0], style, &label);
     }
 
-    /// What the vertical axis of the panels in a row counts, at the far left.
+    /// Draws the label of the vertical axis of the panels in a row, at the far left.
     pub(super) fn side(&mut self, area: [f64; 4], label: &str) {
         let [_, y, _, h] = area;
         let style = Style::new(TEXT, Paint::Muted)

@@ -1,10 +1,10 @@
 //! Figures as data, and how they are drawn; [tables] of data, and how they are written.
 //!
-//! Nothing here knows of runs or fabrics. A [`Figure`] says what is drawn: bars, stacks, curves, a matrix, spans of time or
-//! a network. [`Figure::draw`] makes SVG of it, for a file (fixed colours, on white) or for a page whose style sheet has the
-//! colours; [`encoded`] makes the bytes of a file, with the feature `pictures` as PDF and PNG, too. No font of the system
-//! is used. Series differ in colour and, because not everybody sees or prints colours, in marks, dashes or patterns as well.
-//! [`wiring`] draws links with a value each on the topology that they make.
+//! Nothing here knows of runs or fabrics. A [`Figure`] says what is drawn: bars, stacks, curves, a matrix, spans of
+//! time or a network. [`Figure::draw`] makes SVG of it, for a file (fixed colours, on white) or for a page whose style
+//! sheet has the colours; [`encoded`] makes the bytes of a file, with the feature `pictures` as PDF and PNG, too. No
+//! font of the system is used. Series differ in colour and, because colours are not always printed or seen, in marks,
+//! dashes or patterns as well. [`wiring`] draws links with a value each on the topology that they make.
 //!
 //! ```
 //! use flitwise_figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line, Theme};
@@ -66,9 +66,9 @@ pub const MAX_WIDTH: u32 = 4000;
 /// A figure.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// What else must be known to read it; may be empty.
+    /// A remark that is needed to read it; may be empty.
     pub note: String,
     /// Its content.
     pub chart: Chart,
@@ -85,7 +85,7 @@ pub enum Chart {
     Curves(Curves),
     /// A matrix of shades.
     Matrix(Matrix),
-    /// What rows of something do over time.
+    /// The activities of rows over time.
     Spans(Spans),
     /// Nodes and the links between them.
     Network(Network),
@@ -93,7 +93,7 @@ pub enum Chart {
     Column(Vec<Self>),
 }
 
-/// What an axis counts.
+/// The quantity of an axis.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Axis {
     /// Name of the quantity.
@@ -115,9 +115,10 @@ impl Axis {
     /// `latency (ns)`.
     #[must_use]
     pub fn label(&self) -> String {
-        match self.unit.is_empty() {
-            true => self.name.clone(),
-            false => format!("{} ({})", self.name, self.unit),
+        if self.unit.is_empty() {
+            self.name.clone()
+        } else {
+            format!("{} ({})", self.name, self.unit)
         }
     }
 }

@@ -8,11 +8,11 @@ use super::text::width_of;
 /// A matrix.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Matrix {
-    /// What the shades measure, with its unit.
+    /// The quantity of the shades, with its unit.
     pub measure: String,
-    /// What the rows are.
+    /// The name of the rows' kind.
     pub rows: String,
-    /// What the columns are.
+    /// The name of the columns' kind.
     pub columns: String,
     /// Names of the rows and of the columns.
     pub names: Vec<String>,
@@ -53,11 +53,12 @@ impl Matrix {
             let at = [x + side * cell.column as f64, y + side * cell.row as f64];
             let gap = if side > 6.0 { 1.0 } else { 0.0 };
             let box_ = [at[0], at[1], side - gap, side - gap];
-            match self.cells.len() <= MOST_TOOLTIPS {
-                true => frame
+            if self.cells.len() <= MOST_TOOLTIPS {
+                frame
                     .canvas
-                    .rect(box_, Paint::Shade(part), Some(&self.says(cell))),
-                false => shades[part].push(box_),
+                    .rect(box_, Paint::Shade(part), Some(&self.says(cell)))
+            } else {
+                shades[part].push(box_)
             }
         }
         for (part, boxes) in shades.iter().enumerate() {
@@ -105,9 +106,10 @@ impl Matrix {
 
 /// The shade of a value between two others, on a logarithmic scale: what ranks send to each other differs by orders.
 fn shade(value: f64, least: f64, most: f64) -> usize {
-    let part = match most > least && least > 0.0 {
-        true => (value / least).ln() / (most / least).ln(),
-        false => 1.0,
+    let part = if most > least && least > 0.0 {
+        (value / least).ln() / (most / least).ln()
+    } else {
+        1.0
     };
     let last = STEPS - 1;
     // The palest shade is for nothing at all.

@@ -8,7 +8,7 @@ use super::text::fitted;
 /// A network.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Network {
-    /// What shades and widths measure.
+    /// The quantity of shades and widths.
     pub measure: String,
     /// Uses are parts from 0 to 1, shown in percent; otherwise numbers from 0.
     pub percent: bool,
@@ -44,7 +44,7 @@ pub struct Link {
     pub used: [Option<f64>; 2],
     /// How far it bends, in parts of its length.
     pub bend: f64,
-    /// What tooltips say.
+    /// The texts of tooltips, per direction.
     pub says: [String; 2],
     /// Numbers at the link, per direction.
     pub tags: [Vec<usize>; 2],
@@ -62,9 +62,10 @@ const ALONG: [f64; 7] = [0.36, 0.28, 0.44, 0.2, 0.52, 0.6, 0.68];
 impl Network {
     pub(super) fn draw(&self, frame: &mut Frame) {
         let full = self.full();
-        let ends = match self.percent {
-            true => ["0 %".to_owned(), format!("{:.0} %", 100.0 * full)],
-            false => ["0".to_owned(), number(full)],
+        let ends = if self.percent {
+            ["0 %".to_owned(), format!("{:.0} %", 100.0 * full)]
+        } else {
+            ["0".to_owned(), number(full)]
         };
         frame.shades(&self.measure, [&ends[0], &ends[1]]);
         let left = MARGIN + if self.rows.is_empty() { 14.0 } else { 62.0 };
@@ -216,7 +217,7 @@ fn shade(used: f64) -> usize {
     ((used * STEPS as f64) as usize).min(STEPS - 1)
 }
 
-/// The line of one direction, beside that of the other.
+/// The line of one direction, beside the line of the other.
 fn path_of(from: [f64; 2], to: [f64; 2], link: &Link, side: usize, width: f64) -> [[f64; 2]; 3] {
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     let length = dx.hypot(dy).max(1e-6);

@@ -54,30 +54,33 @@ impl Scale {
     }
 
     pub(super) fn at(&self, value: f64) -> f64 {
-        let part = match self.log {
-            true => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
-            false => (value - self.low) / (self.high - self.low),
+        let part = if self.log {
+            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
         };
         self.from + part.clamp(-0.05, 1.05) * (self.to - self.from)
     }
 
     /// The numbers at the axis, with what is written there.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
-        match self.log {
-            true => self.powers(),
-            false => {
-                let step = step(self.low, self.high, self.from, self.to);
-                let first = (self.low / step - 1e-9).ceil() as i64;
-                let last = (self.high / step + 1e-9).floor() as i64;
-                let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
-                let label = |value: f64| match !(1e-6..1e7).contains(&step) {
-                    true => number(value),
-                    false => format!("{value:.decimals$}"),
-                };
-                // Adding 0 makes 0 of -0.
-                let ticks = (first..=last.min(first + 50)).map(|at| at as f64 * step + 0.0);
-                ticks.map(|value| (value, label(value))).collect()
-            }
+        if self.log {
+            self.powers()
+        } else {
+            let step = step(self.low, self.high, self.from, self.to);
+            let first = (self.low / step - 1e-9).ceil() as i64;
+            let last = (self.high / step + 1e-9).floor() as i64;
+            let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
+            let label = |value: f64| {
+                if !(1e-6..1e7).contains(&step) {
+                    number(value)
+                } else {
+                    format!("{value:.decimals$}")
+                }
+            };
+            // Adding 0 makes 0 of -0.
+            let ticks = (first..=last.min(first + 50)).map(|at| at as f64 * step + 0.0);
+            ticks.map(|value| (value, label(value))).collect()
         }
     }
 
@@ -102,9 +105,10 @@ impl Scale {
 fn sound(low: f64, high: f64) -> (f64, f64) {
     let low = if low.is_finite() { low } else { 0.0 };
     let high = if high.is_finite() { high } else { low };
-    match high > low {
-        true => (low, high),
-        false => (low, low + low.abs().max(1.0)),
+    if high > low {
+        (low, high)
+    } else {
+        (low, low + low.abs().max(1.0))
     }
 }
 
@@ -132,9 +136,10 @@ pub fn number(value: f64) -> String {
     let exponent = size.log10().floor() as i32;
     let decimals = (3 - exponent).clamp(0, 8) as usize;
     let text = format!("{value:.decimals$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

@@ -1,4 +1,4 @@
-//! What rows of something do over time.
+//! The activities of rows over time.
 
 use super::Axis;
 use super::canvas::{Anchor, Paint, Style};
@@ -6,14 +6,14 @@ use super::frame::{Frame, MARGIN, Swatch, TEXT};
 use super::scale::Scale;
 use super::text::{fitted, width_of};
 
-/// What rows of something do over time.
+/// The activities of rows over time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Spans {
     /// The time.
     pub x: Axis,
-    /// What the rows are.
+    /// The name of the rows' kind.
     pub of: String,
-    /// What is done.
+    /// The names of the activities.
     pub names: Vec<String>,
     /// The rows from top to bottom.
     pub rows: Vec<Row>,
@@ -26,18 +26,18 @@ pub struct Spans {
 pub struct Row {
     /// Its name.
     pub name: String,
-    /// What it does, in the order of time.
+    /// Its activities, in the order of time.
     pub spans: Vec<Span>,
 }
 
-/// What is done for a while.
+/// An activity from one time to another.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Span {
     /// Begin.
     pub from: f64,
     /// End.
     pub to: f64,
-    /// Index of what is done.
+    /// Index of the activity.
     pub does: usize,
 }
 

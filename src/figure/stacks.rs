@@ -9,7 +9,7 @@ use super::{Axis, number};
 /// Bars made of parts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stacks {
-    /// What they measure.
+    /// The quantity of the parts.
     pub axis: Axis,
     /// Names of the parts.
     pub parts: Vec<String>,

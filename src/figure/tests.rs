@@ -1,4 +1,4 @@
-//! What every figure has.
+//! Tests of properties that every figure has.
 
 use super::*;
 
@@ -167,7 +167,7 @@ fn pixels_are_where_svg_has_surfaces_and_text() {
 fn the_text_of_a_pdf_can_be_searched() {
     let pdf = encoded(&figures()[0], 600, FileFormat::Pdf).unwrap();
     let contains = |part: &[u8]| pdf.windows(part.len()).any(|at| at == part);
-    // The first letters are those of `A title`, by their numbers.
+    // The first letters belong to `A title`, by their numbers.
     for (number, shown) in [(1, 'A'), (2, ' '), (3, 't'), (4, 'i')] {
         let pair = format!("<{number:04X}> <{:04X}>", u32::from(shown));
         assert!(contains(pair.as_bytes()), "{pair}");

@@ -78,9 +78,10 @@ fn correlation(values: &[f64]) -> f64 {
     let products = values
         .windows(2)
         .map(|pair| (pair[0] - mean) * (pair[1] - mean));
-    match squares > 0.0 {
-        true => products.sum::<f64>() / squares,
-        false => 0.0,
+    if squares > 0.0 {
+        products.sum::<f64>() / squares
+    } else {
+        0.0
     }
 }
 

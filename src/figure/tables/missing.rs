@@ -1,4 +1,4 @@
-//! What a build says in place of an output that it cannot write.
+//! The error of a build that cannot write an output.
 
 use thiserror::Error;
 
@@ -12,11 +12,11 @@ use thiserror::Error;
 pub struct MissingFeature {
     /// Experiment-file key or file that asks for the output.
     pub key: &'static str,
-    /// What would be written.
+    /// The output that is not written.
     pub output: &'static str,
     /// The feature that writes it.
     pub feature: &'static str,
-    /// What to do without the feature.
+    /// An alternative without the feature.
     pub instead: &'static str,
 }
 

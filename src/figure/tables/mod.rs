@@ -1,4 +1,4 @@
-//! What tables of data share: their formats, how they are written row by row, where rows wait until then, and the
+//! Parts that tables of data share: their formats, how they are written row by row, where rows wait until then, and the
 //! intervals of means. Nothing here knows of runs.
 
 mod csv_table;
@@ -27,7 +27,7 @@ pub struct Column<'a> {
     pub name: &'a str,
     /// The kind of its cells.
     pub kind: ColumnKind,
-    /// True if a cell may be empty.
+    /// Whether a cell may be empty.
     pub optional: bool,
 }
 

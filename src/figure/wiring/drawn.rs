@@ -18,7 +18,7 @@ const MOST_LINES: usize = 600;
 pub struct Drawing {
     /// The lines.
     pub network: Network,
-    /// What must be known to read them.
+    /// A remark that is needed to read them.
     pub note: String,
 }
 
@@ -77,7 +77,7 @@ fn wires(links: &[WiredLink<'_>]) -> Wires {
     wires
 }
 
-/// What is drawn as one node.
+/// The part of a fabric that is drawn as one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Thing {
     Switch(u32),
@@ -288,9 +288,12 @@ impl<'a> Drawn<'a> {
 }
 
 fn says(line: &Line, measure: Measure<'_>) -> String {
-    let text = |value: f64| match measure.percent {
-        true => format!("{} %", number(100.0 * value)),
-        false => number(value),
+    let text = |value: f64| {
+        if measure.percent {
+            format!("{} %", number(100.0 * value))
+        } else {
+            number(value)
+        }
     };
     match line.count {
         1 => format!("{}: {}", line.name, text(line.most)),

@@ -149,15 +149,16 @@ fn circle(wires: &Wires) -> Layout {
 /// How far switches are from the nearest one with NICs.
 fn distances(wires: &Wires) -> BTreeMap<u32, usize> {
     let mut found: BTreeMap<u32, usize> = BTreeMap::new();
-    let mut next: BTreeSet<u32> = match wires.with_nics.is_empty() {
-        true => wires
+    let mut next: BTreeSet<u32> = if wires.with_nics.is_empty() {
+        wires
             .neighbours
             .keys()
             .next()
             .copied()
             .into_iter()
-            .collect(),
-        false => wires.with_nics.clone(),
+            .collect()
+    } else {
+        wires.with_nics.clone()
     };
     let mut distance = 0;
     while !next.is_empty() {
@@ -172,7 +173,7 @@ fn distances(wires: &Wires) -> BTreeMap<u32, usize> {
     found
 }
 
-/// True if the switches with NICs are connected to one another more than singly.
+/// Whether the network is flat: switches with NICs have, on average, more than one neighbour with NICs.
 fn is_flat(wires: &Wires) -> bool {
     let of = wires
         .with_nics

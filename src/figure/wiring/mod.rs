@@ -42,19 +42,19 @@ pub struct WiredLink<'a> {
     pub from: End,
     /// Receiving end.
     pub to: End,
-    /// What people call the ends; a port of a switch ends in ` port N`.
+    /// The names of the ends for people; a port of a switch ends in ` port N`.
     pub names: [&'a str; 2],
-    /// What is drawn of it, from 0.
+    /// The value that is drawn, from 0.
     pub value: f64,
 }
 
-/// What is drawn of links.
+/// The quantity that is drawn of links.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measure<'a> {
-    /// What the scale of shades is called.
+    /// The name of the scale of shades.
     pub name: &'a str,
     /// Values are parts of a whole, shown in percent; otherwise numbers.
     pub percent: bool,
-    /// What NICs are called: `NICs`, `hosts`.
+    /// The word for NICs: `NICs`, `hosts`.
     pub nics: &'a str,
 }
