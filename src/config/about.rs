@@ -24,7 +24,7 @@ pub struct About {
 }
 
 impl About {
-    /// True if the file says nothing.
+    /// Whether the file says nothing about itself.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

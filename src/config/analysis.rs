@@ -71,7 +71,7 @@ fn error<T>(key: &str, problem: impl Into<String>) -> Result<T, ConfigError> {
     refused(format!("congestion.{key}"), problem)
 }
 
-/// What the table asks; files are looked for in `dir`.
+/// The request of the table; files are looked for in `dir`.
 pub(crate) fn request(raw: &RawRequest, dir: &Path) -> Result<Request, ConfigError> {
     let usual = Request::default();
     let pattern = match (&raw.pattern, &raw.pairs) {
@@ -126,7 +126,7 @@ pub(crate) fn request(raw: &RawRequest, dir: &Path) -> Result<Request, ConfigErr
     })
 }
 
-/// As [`request`], if it fits `fabric`, whose hosts it then lists by their numbers.
+/// Like [`request`], but checks that the request fits `fabric`, and lists its hosts by their numbers.
 pub(crate) fn on(
     raw: &RawRequest,
     fabric: &FabricSpec,

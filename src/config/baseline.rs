@@ -7,9 +7,8 @@ use serde::de::IgnoredAny;
 use std::path::Path;
 use toml::de::DeValue;
 
-/// What is laid over the experiment for the baseline where `[baseline]` does not
-/// say otherwise: no background, round robin, congestion control off, and links always on, which counts only with a
-/// `[power]`.
+/// The overrides of the experiment that make the baseline, unless `[baseline]` says otherwise: no background, round
+/// robin, congestion control off, and links always on, which counts only with a `[power]`.
 pub(crate) const BASELINE_DEFAULT: &str = r#"background = []
 [qos]
 scheduler = "rr"

@@ -29,7 +29,7 @@ pub struct DTableInput {
     pub parameters: DTableParameters,
     /// MTU of each service level in bytes, headers not included.
     pub mtu_bytes: Vec<u64>,
-    /// What each service level injects, in flits per cycle and NIC.
+    /// The injection of each service level, in flits per cycle and NIC.
     pub injection: Vec<Ratio>,
 }
 

@@ -39,17 +39,17 @@ pub struct Experiment {
     pub jobs: Vec<Job>,
     /// Synthetic flows.
     pub background: Vec<Background>,
-    /// Gaps between the messages of jobs are skipped, but for so many picoseconds before each message.
+    /// Gaps between the messages of jobs are skipped, except for this number of picoseconds before each message.
     pub background_gap_skip_ps: Option<u64>,
     /// How the synthetic flows are measured where there is no job.
     pub measure: Option<Measure>,
-    /// What the parts of the fabric draw; `None`: energy is not counted.
+    /// The power of the parts of the fabric; `None`: energy is not counted.
     pub power: Option<Power>,
     /// The static analysis that takes the place of a simulation; then there is neither a job nor a flow.
     pub congestion: Option<Box<Request>>,
 }
 
-/// What an experiment file asks for: the experiment and what it is compared to.
+/// The runs that an experiment file asks for: the experiment, and what it is compared to.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {
@@ -57,19 +57,19 @@ pub struct Plan {
     pub experiment: Experiment,
     /// Runs that slowdown is measured against; empty if switched off.
     pub baselines: Vec<Baseline>,
-    /// True if the jobs are also replayed on an unloaded fabric and on an ideal network, which tells
-    /// where the time goes. Without a job nothing is.
+    /// Whether the jobs are also replayed on an unloaded fabric and on an ideal network, which tells where the time
+    /// goes. Without a job nothing is.
     pub split: bool,
-    /// True if the runs with jobs say why they take as long as they do. Each is then simulated twice.
+    /// Whether the runs with jobs explain why they take as long as they do. Each is then simulated twice.
     pub explain: bool,
-    /// What the file says about itself: no part of the experiment, so other words run nothing again.
+    /// The file's words about itself. They are no part of the experiment, so changing them does not repeat a run.
     pub about: About,
     /// Time series to record: no part of the experiment, whose results do not depend on them.
     pub series: Option<Series>,
 }
 
 impl Plan {
-    /// The experiment and those of its baselines.
+    /// The experiment and the experiments of its baselines.
     pub(crate) fn experiments(&self) -> impl Iterator<Item = &Experiment> {
         let baselines = self.baselines.iter().map(|baseline| &baseline.experiment);
         std::iter::once(&self.experiment).chain(baselines)
@@ -93,7 +93,7 @@ impl Plan {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Baseline {
-    /// What is run.
+    /// The experiment that is run.
     pub experiment: Experiment,
     /// `(job of the main experiment, job of the baseline)` pairs compared.
     pub jobs: Vec<(usize, usize)>,

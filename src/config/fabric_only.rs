@@ -22,7 +22,7 @@ pub struct FabricOnly {
     pub tables: Tables,
     /// Seed of the experiment.
     pub seed: u64,
-    /// What a static analysis is asked, unless only the fabric was read.
+    /// The request for a static analysis, unless only the fabric was read.
     pub congestion: Option<Request>,
 }
 

@@ -45,7 +45,7 @@ pub fn experiment_json(e: &Experiment) -> Value {
         "background": background.iter().map(flow).collect::<Vec<_>>(),
         "measure": measure,
     });
-    // Only where it is on: a result is then not that of the same experiment without it.
+    // Written only where it is on, because the experiment without it has another result.
     if let Some(ps) = background_gap_skip_ps {
         insert_behind(
             "background",

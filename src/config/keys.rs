@@ -123,7 +123,7 @@ pub(crate) fn fabric_kind<'a>(fabric: Option<&'a DeValue<'_>>) -> &'a str {
     }
 }
 
-/// What an experiment has for simulations alone.
+/// The keys of an experiment that only simulations use.
 pub(crate) const FOR_SIMULATIONS: [&str; 7] = [
     "job",
     "background",

@@ -62,7 +62,7 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
     resolve(base, overrides, Done::Either)
 }
 
-/// What is done with an experiment.
+/// The uses of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Done {
     /// It is simulated.

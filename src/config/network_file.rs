@@ -21,11 +21,11 @@ use std::path::{Path, PathBuf};
 pub struct LoadedNetwork {
     /// The network.
     pub network: Network,
-    /// What the file is.
+    /// The kind of the file.
     pub source: NetworkSource,
     /// False if the input has no routes, so that the tables are empty.
     pub routed: bool,
-    /// What is odd about the input and yet no error.
+    /// Oddities of the input that are no errors.
     pub notes: Vec<Note>,
     file: PathBuf,
     dumped: Option<Dumped>,
@@ -156,7 +156,7 @@ pub fn network_text(path: &Path) -> Result<String, ConfigError> {
     text(path, "")
 }
 
-/// What a text is.
+/// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Experiment,

@@ -173,7 +173,7 @@ pub(crate) fn unused(
     collectives(raw)
 }
 
-/// What cannot be together with gaps that are skipped.
+/// Refuses settings that cannot be combined with skipped gaps.
 fn gap_skip(raw: &RawExperiment, experiment: &Experiment) -> Result<(), ConfigError> {
     const KEY: &str = "background_gap_skip";
     let problem = match experiment.background_gap_skip_ps {

@@ -38,7 +38,7 @@ pub(crate) struct RawSeries {
     pub figure_lines: Option<u32>,
 }
 
-/// What time series are recorded, and how.
+/// The time series that are recorded, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Series {
@@ -48,7 +48,7 @@ pub struct Series {
     pub record: Vec<SeriesKind>,
     /// In which files.
     pub format: TableFormat,
-    /// True if the baselines are recorded as well.
+    /// Whether the baselines are recorded as well.
     pub baselines: bool,
     /// Most lines of a figure; 0: no figures.
     pub figure_lines: u32,
@@ -123,8 +123,8 @@ pub(crate) fn series(raw: &RawSeries, fabric: &FabricSpec) -> Result<Series, Con
     })
 }
 
-/// What a series needs that `fabric` lacks, so that nothing is ever recorded: fills of hierarchical switches belong to
-/// their marker, and sources to their control; links without power states are always up.
+/// The part that a series needs and `fabric` lacks, so that nothing is ever recorded. Fills of hierarchical switches
+/// belong to their marker, and sources to their control; links without power states are always up.
 #[must_use]
 pub fn series_lacks(kind: SeriesKind, fabric: &FabricSpec) -> Option<&'static str> {
     let control = fabric.congestion_control.as_deref();

@@ -72,7 +72,7 @@ pub struct Background {
     /// Sizes of the messages in bytes, each with its weight among all.
     #[serde(rename = "messages", serialize_with = "message::sizes_json")]
     pub sizes: Vec<(u64, u64)>,
-    /// Who sends to whom.
+    /// The sources and destinations of the messages.
     #[serde(serialize_with = "pattern::pattern_json")]
     pub pattern: Pattern,
     /// Start in picoseconds.
@@ -107,7 +107,7 @@ pub(crate) fn background(
     Ok(flows)
 }
 
-/// What the flows of an entry have in common.
+/// The settings that the flows of an entry have in common.
 fn common(
     entry: &RawBackground,
     key: &str,
@@ -232,7 +232,7 @@ fn stop_after_start(start: u64, stop: Option<u64>, key: &str) -> Result<(), Conf
     }
 }
 
-/// What a list of flows overrides in every one of its flows.
+/// Refuses keys of an entry that every flow of its list overrides.
 pub(crate) fn unused(entry: &RawBackground, key: &str) -> Result<(), ConfigError> {
     let flows = match &entry.pattern {
         Some(RawPattern::With(table)) => table.flows.as_deref().unwrap_or_default(),

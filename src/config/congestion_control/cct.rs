@@ -62,7 +62,7 @@ fn check(table: &[CctEntry]) -> Result<(), ConfigError> {
     }
 }
 
-/// What a table may depend on beside its own keys.
+/// The values, beside its own keys, that a table may depend on.
 struct Maker<'a> {
     /// `CCTI_Limit`.
     limit: u16,

@@ -23,7 +23,7 @@ pub struct ConfigError {
     pub location: Option<Box<Location>>,
     /// Key in the form used by `--set`, e.g. `job.0.sl`.
     pub key: String,
-    /// What is wrong and what would be right.
+    /// The problem, and what would be right.
     pub problem: String,
 }
 
@@ -223,7 +223,7 @@ pub(crate) fn small(value: u64, key: &str) -> Result<u32, ConfigError> {
     u32::try_from(value).map_err(|_| ConfigError::new(key, "is larger than 4 GiB"))
 }
 
-/// True if the place of an error is an argument and no file.
+/// Whether the place of an error is an argument and no file.
 pub(crate) fn is_argument(source: &str) -> bool {
     [SET, VARY].contains(&source)
 }

@@ -385,7 +385,7 @@ fn friendly(message: &str) -> String {
         let Some(rest) = message.strip_prefix(start) else {
             continue;
         };
-        // What was written may have backticks, too.
+        // The written word may have backticks, too.
         let (word, expected) = (rest.rsplit_once("`, expected "))
             .or_else(|| rest.split_once("`, there are no "))
             .unwrap_or((rest.trim_end_matches('`'), ""));

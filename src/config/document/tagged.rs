@@ -18,7 +18,7 @@ const LISTED: usize = 8;
 pub(crate) struct Tagged {
     /// Its path in the document.
     pub path: &'static str,
-    /// What the kinds are kinds of, for messages.
+    /// The thing that has these kinds, as messages name it.
     pub of: &'static str,
     pub kinds: fn() -> Vec<Kind>,
     /// The kind of a table that names none, if that is allowed.

@@ -57,7 +57,7 @@ impl Texts {
         self.sources[index].base
     }
 
-    /// What is written at `span`; empty if that is in no text.
+    /// The text at `span`; empty if the span is in no text.
     pub fn written(&self, span: &Range<usize>) -> &str {
         let mut sources = self.sources.iter().rev();
         let source = sources.find(|s| s.base <= span.start);
@@ -76,7 +76,7 @@ impl Texts {
 
     /// The place of `span`, with its line.
     pub fn locate(&self, span: Range<usize>) -> Option<Box<Location>> {
-        // What no text says, such as an implied preset, has the span 0..0.
+        // Values that no text contains, such as an implied preset, have the span 0..0.
         if span == (0..0) {
             return None;
         }

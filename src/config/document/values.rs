@@ -24,7 +24,7 @@ pub(crate) fn child<'a, 't>(
     }
 }
 
-/// What messages call a type.
+/// The name of a type in messages.
 pub(crate) trait TypeName {
     fn type_name(&self) -> &'static str;
 }

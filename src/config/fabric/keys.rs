@@ -262,7 +262,7 @@ impl RawRouting {
         }
     }
 
-    /// What computes its tables, on any topology.
+    /// The engine that computes its tables, on any topology.
     pub(crate) fn engine(self) -> Option<RoutingEngine> {
         match self {
             Self::Dor | Self::HybridDor | Self::Destro | Self::DModK | Self::Minimal => None,

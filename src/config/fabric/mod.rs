@@ -268,7 +268,7 @@ pub(crate) fn switch_json(switch: &Switch) -> Value {
     value
 }
 
-/// What decides which packet a link carries next.
+/// The scheduler or arbiter that decides which packet a link carries next.
 pub(crate) fn scheduler_json(switch: &Switch) -> Value {
     match switch {
         Switch::Hierarchical(switch) => json!(switch.scheduler),

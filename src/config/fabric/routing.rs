@@ -25,13 +25,13 @@ pub(crate) fn explain_paths(root: &DeTable<'_>, error: &mut ConfigError) {
     }
 }
 
-/// What decides the routes.
+/// The routing that was chosen.
 pub(crate) struct Chosen {
     /// Name of the routing.
     pub name: &'static str,
     /// Its settings.
     pub routing: Routing,
-    /// What computes forwarding tables; `None`: the topology has its own routing, or tables are given.
+    /// The engine that computes forwarding tables; `None`: the topology has its own routing, or tables are given.
     pub engine: Option<RoutingEngine>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn routing(
     })
 }
 
-/// What else decides the routes.
+/// The other settings of the routing.
 fn settings(
     raw: &FabricKeys<impl Sized>,
     topology: &RawTopology,
@@ -139,7 +139,7 @@ pub(crate) fn bias(
     };
     match paths {
         Paths::Detours(detours) if detours.rule.is_adaptive() => {
-            // What is compared are whole credits, so the rest of a credit changes nothing.
+            // Queues are compared in whole credits, so the rest of a credit changes nothing.
             let credits = bytes.0 / credit_bytes.max(1);
             detours.bias = u32::try_from(credits).map_err(|_| {
                 ConfigError::new(KEY, "is beyond all queues; give a few packets at most")

@@ -87,7 +87,7 @@ pub(crate) struct RawPortTable {
     pub vls: Vec<u8>,
 }
 
-/// What a file of tables needs: the fabric that they belong to.
+/// The fabric that a file of tables needs: the imported one, to which they belong.
 fn of_fabric<'a>(
     imported: Option<&'a Imported>,
     key: &str,

@@ -11,11 +11,11 @@ pub(crate) struct Misfit<'a> {
     /// Switch by GUID.
     pub switches: &'a BTreeMap<u64, SwitchId>,
     pub entries: &'a Forwarding,
-    /// What else can be done; may be empty.
+    /// An alternative cure; may be empty.
     pub otherwise: &'static str,
 }
 
-/// What to do about files of different times.
+/// The cure for files of different times.
 const DUMP_AGAIN: &str = "write both at the same time: `ibnetdiscover` and `dump_fts` one after the other, \
                           or opensm-lfts.dump right after a sweep";
 

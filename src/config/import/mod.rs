@@ -34,7 +34,7 @@ pub(crate) struct Imported {
     nics: BTreeMap<u16, NicId>,
     /// LIDs of each NIC: 2^LMC.
     pub lids: Vec<Range<u32>>,
-    /// What the file says of the speeds of links.
+    /// The speeds of links in the file.
     pub speeds: DumpSpeeds,
 }
 

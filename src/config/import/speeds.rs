@@ -9,14 +9,14 @@ use flitwise_formats::quote::quoted;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What a dump says of its links.
+/// The speeds of links in a dump.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DumpSpeeds {
     path: PathBuf,
     links: Vec<Told>,
 }
 
-/// What one link is said to run at.
+/// The speed of one link in a dump.
 #[derive(Debug, Clone, PartialEq)]
 struct Told {
     /// Its port of a switch; of two, the lower one.
@@ -45,7 +45,7 @@ impl Speeds {
 }
 
 impl DumpSpeeds {
-    /// What `found`, from the file `path`, says. `place`: the port of a switch here.
+    /// The speeds in `found`, which was read from the file `path`. `place`: the port of a switch here.
     pub(crate) fn of(
         found: &Discovery,
         place: impl Fn(Port) -> Option<SwitchPort>,

@@ -47,7 +47,7 @@ fn parts(line: &str, topology: &Topology) -> Result<(NicId, Option<u32>), String
         slots.map_err(|_| format!("{} is no number of slots, as in `slots=4`", quoted(text)))
     };
     if let Some((host, rest)) = line.split_once("slots=") {
-        // What follows, such as `max_slots=8`, is for the launcher.
+        // The rest is for the launcher, such as `max_slots=8`.
         let first = rest.split_whitespace().next().unwrap_or("");
         return Ok((nic(host.trim(), topology)?, Some(slots(first)?)));
     }

@@ -59,7 +59,7 @@ pub struct Job {
     pub hosts: Option<Vec<NicId>>,
     /// How ranks are placed on NICs.
     pub placement: Placement,
-    /// True if the job may be placed on NICs that earlier jobs have.
+    /// Whether the job may be placed on NICs that earlier jobs have.
     pub share_nics: bool,
     /// Ranks per NIC.
     pub tasks_per_node: u32,
@@ -75,7 +75,7 @@ pub struct Job {
     pub calls: Calls,
     /// Multiplies every computation.
     pub compute_scale: Ratio,
-    /// What else becomes of computations.
+    /// The other changes of computations.
     #[serde(flatten)]
     pub compute: Compute,
     /// Calls of a DUMPI trace that can't be replayed are left out.

@@ -19,7 +19,7 @@ pub enum Placement {
     RoundRobin(Part),
     /// Parts in random order; each is filled before the next.
     Random {
-        /// What is drawn.
+        /// The parts that are drawn.
         part: Part,
         /// Drawn from this seed and the index of the job; `None`: from the seed of the experiment.
         seed: Option<u64>,
@@ -57,7 +57,7 @@ impl Part {
         topology.nic_ids().map(part).collect()
     }
 
-    /// True if `topology` has such parts.
+    /// Whether `topology` has such parts.
     pub(crate) fn exists(self, topology: &Topology) -> bool {
         let switch = topology.attachment(NicId::new(0)).switch;
         self != Self::Group || topology.family().group(switch).is_some()
@@ -77,7 +77,7 @@ const NAMES: &[&str] = &[
 /// The placements with more than a name.
 const TABLES: &[&str] = &["list", "random", "random-switches", "random-groups", "file"];
 
-/// What a random placement of this name draws.
+/// The parts that a random placement of this name draws.
 fn drawn(name: &str) -> Option<Part> {
     match name {
         "random" => Some(Part::Nic),

@@ -1,4 +1,4 @@
-//! `[[vfabric]]`: what jobs that name a vFabric may use.
+//! `[[vfabric]]`: the resources for jobs that name a vFabric.
 
 use crate::config::document::{ConfigError, check_name, refused, suggestion};
 use crate::config::job::keys::RawJob;

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 /// Most watts of a part of the fabric: far beyond any hardware, while sums over a fabric stay in range.
 const MAX_WATTS: f64 = 1e9;
 
-/// What the parts of a fabric draw, in watts (`docs/energy.md`). It serialises, with the states of
-/// links, as `experiment.power` in `docs/result.md`.
+/// The power of the parts of a fabric, in watts (`docs/energy.md`). It serialises, with the states of links, as
+/// `experiment.power` in `docs/result.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Power {
@@ -185,7 +185,7 @@ fn backlog(low: LowState, wake: u64, rate: Ratio, fabric: &FabricSpec) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// What the parts of the fabric draw; `None` without a table `[power]`.
+/// The power of the parts of the fabric; `None` without a table `[power]`.
 pub(crate) fn watts(raw: Option<&RawPower>) -> Result<Option<Power>, ConfigError> {
     let Some(raw) = raw else { return Ok(None) };
     let d = defaults(raw.preset);

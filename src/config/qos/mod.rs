@@ -16,10 +16,9 @@ use flitwise_formats::quote::quoted;
 /// SL of MPI traffic in the five-level preset (Hiperion, Table 8).
 const HPC_SL: &str = "CL";
 
-/// The service levels with their VLs, checked before the scheduler, whose tables go by the
-/// service levels; still by service channels. `classes`: VL classes of the
-/// routing. `usual`: the parameters of the preset of `[fabric]`. SL-to-VL tables or a queueing scheme take the place of
-/// service channels.
+/// The service levels with their VLs; they still use service channels. They are checked before the scheduler because
+/// its tables are indexed by service level. `classes`: VL classes of the routing. `usual`: the parameters of the preset
+/// of `[fabric]`. SL-to-VL tables or a queueing scheme take the place of service channels.
 pub(crate) fn with_vls(
     raw: &RawQos,
     defaults: &QosDefaults,

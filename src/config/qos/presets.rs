@@ -87,7 +87,7 @@ pub(crate) fn of_preset(preset: QosPreset, classes: u8) -> QosDefaults {
     }
 }
 
-/// What the preset says; nothing where the file defines the service levels.
+/// The defaults of the preset; nothing where the file defines the service levels.
 pub(crate) fn defaults(raw: &RawQos, classes: u8) -> Result<QosDefaults, ConfigError> {
     match (raw.preset, &raw.service_levels) {
         (Some(_), Some(_)) => refused(

@@ -1,4 +1,4 @@
-//! What the schedulers of switches follow from: shares of service levels, and the DTable.
+//! The input of the schedulers of switches: shares of service levels, and the DTable.
 
 use crate::config::document::{ConfigError, refused, suggestion};
 use crate::config::qos::keys::{RawDTable, RawQos, RawScheduler, RawServiceLevel};
@@ -11,7 +11,7 @@ use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, Scheduler};
 use crate::units::Ratio;
 use flitwise_formats::quote::quoted;
 
-/// What the scheduler or the arbiters of a fabric follow from.
+/// The input of the scheduler or the arbiters of a fabric.
 pub(crate) struct Scheduling<'a> {
     pub raw: &'a RawQos,
     /// Of the preset of `[qos]`.

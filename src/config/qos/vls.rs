@@ -97,7 +97,7 @@ pub(crate) fn scheme(
     Ok(Some(scheme))
 }
 
-/// What to do where there is no VL for the queue of each NIC.
+/// The cure where there is no VL for the queue of each NIC.
 const SHARED: &str = "take vl_policy = \"dbbm\", whose NICs share queues, or fabric.input_queues = \"per-flow\" with \
                       \"one-queue\" on voq and input-queued switches";
 
@@ -171,7 +171,7 @@ pub(crate) fn by_scheme(
     })
 }
 
-/// Refuses SCs and their VLs in a file whose VLs follow from something else.
+/// Refuses SCs and their VLs in a file whose VLs are decided otherwise.
 fn no_channels(raw: &RawQos, problem: &str) -> Result<(), ConfigError> {
     if raw.sc2vl.is_some() {
         return refused("qos.sc2vl", problem);
@@ -183,8 +183,8 @@ fn no_channels(raw: &RawQos, problem: &str) -> Result<(), ConfigError> {
     }
 }
 
-/// Service levels whose VLs SL-to-VL tables decide. Each has one SC, which stands for the default
-/// table. A port has at most these `limits`.
+/// Service levels with VLs from SL-to-VL tables. Each has one SC, which stands for the default table. A port has at
+/// most these `limits`.
 pub(crate) fn by_tables(
     raw: &RawQos,
     tables: &SlToVl,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Base {
-    /// What messages call the text.
+    /// The name of the text in messages.
     pub name: String,
     /// The text.
     pub text: String,

@@ -222,7 +222,7 @@ impl<'t> File<'_, 't> {
         }
     }
 
-    /// What a table sets. Tables with a header or dotted keys are merged, values in braces replace.
+    /// The overrides in a table. Tables with a header or dotted keys are merged, values in braces replace.
     fn overrides(&self, prefix: &str, table: &DeTable<'t>) -> Result<Vec<Override>, ConfigError> {
         let mut all = Vec::new();
         for (key, value) in table {
@@ -286,7 +286,7 @@ impl<'t> File<'_, 't> {
         }
     }
 
-    /// What tables call a value.
+    /// The name of a value in tables.
     fn label(&self, value: &Spanned<DeValue<'t>>) -> String {
         match value.get_ref() {
             DeValue::String(text) => text.to_string(),

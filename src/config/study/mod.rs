@@ -20,17 +20,17 @@ pub(crate) const MAX_SEEDS: u64 = 30;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Setting {
-    /// What tables call it; no other one of its axis is called so.
+    /// Its name in tables, unique on its axis.
     pub label: String,
-    /// What it sets.
+    /// The values that it sets.
     pub overrides: Vec<Override>,
 }
 
-/// What varies.
+/// A property that varies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Axis {
-    /// What tables call it; no other axis is called so.
+    /// Its name in tables, unique among the axes.
     pub name: String,
     /// Its values or variants, at least one.
     pub settings: Vec<Setting>,
@@ -54,15 +54,15 @@ pub struct UntilCi {
 pub struct Study {
     /// Its name.
     pub name: String,
-    /// What it asks.
+    /// The question that it answers.
     pub description: Option<String>,
     /// Words to find it by.
     pub tags: Vec<String>,
     /// The base experiment.
     pub base: Base,
-    /// What holds for all runs, in this order.
+    /// The settings of all runs, in this order.
     pub sets: Vec<Override>,
-    /// What varies; the last one varies fastest.
+    /// The axes; the last one varies fastest.
     pub axes: Vec<Axis>,
     /// Combinations left out: per exclusion pairs of an axis and the indices on it that it names.
     pub excluded: Vec<Vec<(usize, Vec<usize>)>>,
@@ -70,11 +70,11 @@ pub struct Study {
     pub seeds: Vec<u64>,
     /// When seeds are added.
     pub until_ci: Option<UntilCi>,
-    /// True if the jobs are also replayed on an unloaded fabric and on an ideal network.
+    /// Whether the jobs are also replayed on an unloaded fabric and on an ideal network.
     pub split: bool,
     /// Files of the tables.
     pub format: TableFormat,
-    /// True if baselines of jobs that repeat until the others end are left out.
+    /// Whether baselines of jobs that repeat until the others end are left out.
     pub without_endless_baselines: bool,
 }
 
@@ -224,7 +224,7 @@ impl Axis {
     }
 }
 
-/// What tables call a value that is written so.
+/// The name of a written value in tables.
 pub(crate) fn label(written: &str) -> String {
     let text = written.trim();
     let bare = ['"', '\''].iter().find_map(|&quote| {
