@@ -27,10 +27,10 @@ pub trait TraceFormat: Sync {
     /// Its name, for messages.
     fn name(&self) -> &'static str;
 
-    /// True if the file at `path`, whose unpacked content begins with `head`, says that it is of this format.
+    /// Whether the file at `path`, whose unpacked content begins with `head`, says that it is of this format.
     fn probe(&self, path: &Path, head: &[u8]) -> bool;
 
-    /// True if the directory `dir` has a trace of this format.
+    /// Whether the directory `dir` has a trace of this format.
     fn finds(&self, dir: &Path) -> bool {
         let _ = dir;
         false
@@ -139,11 +139,11 @@ pub trait TraceFile: Send + Sync {
 /// The points on which the ranks of a trace disagree.
 #[derive(Debug, Clone, Default)]
 pub struct Agreement {
-    /// Because of them a replay stalls or fails.
+    /// Points because of which a replay stalls or fails.
     pub errors: Problems,
-    /// How many of them are messages without their counterpart: if no rank waits for them, a replay comes to its end.
+    /// How many of them are messages without their counterpart: if no rank waits for them, a replay completes.
     pub unmatched: u64,
-    /// The replay takes each rank as it says.
+    /// Points on which the replay takes each rank at its word.
     pub warnings: Problems,
 }
 
@@ -201,7 +201,7 @@ impl Wording {
 pub enum ComputeTime {
     /// The wall clock.
     Wall,
-    /// The processor time of a rank, which does not go on while other processes have its processor.
+    /// The processor time of a rank, which stops while other processes have its processor.
     Cpu,
 }
 
@@ -316,7 +316,7 @@ pub fn check_input(
     Err(anyhow::anyhow!(message))
 }
 
-/// True if the directory `dir` has a trace.
+/// Whether the directory `dir` has a trace.
 #[must_use]
 pub fn is_trace_directory(dir: &Path) -> bool {
     format_of_directory(dir).is_some()
@@ -331,8 +331,8 @@ pub fn format_of_directory(dir: &Path) -> Option<&'static dyn TraceFormat> {
     FORMATS.into_iter().find(|format| format.finds(dir))
 }
 
-/// The format of the file at `path`, whose unpacked content begins with `head`. VEF says what is wrong with a file
-/// of none.
+/// The format of the file at `path`, whose unpacked content begins with `head`. A file of no known format is given to
+/// VEF, whose reader says what is wrong with it.
 #[must_use]
 pub fn format_of_file(path: &Path, head: &[u8]) -> &'static dyn TraceFormat {
     let probed = FORMATS.into_iter().find(|format| format.probe(path, head));

@@ -254,7 +254,7 @@ impl Caller {
             return Ok(());
         };
         let outcome = self.next_outcome();
-        // What starts on a communicator that is not known is left out.
+        // Operations on a communicator that is not known are left out.
         let Some(Persistent { message, sends }) = kept else {
             return Ok(());
         };

@@ -102,8 +102,9 @@ fn uneven(call: &Call<'_>, n: u32, types: &Types) -> Option<Contribution> {
     })
 }
 
-/// True if a recording says enough of this collective to replay it between two groups. Of others the recorder leaves out what
-/// the root of a group says, and it takes the number of sizes from the wrong group.
+/// Whether a recording has enough information on this collective to replay it between two groups. For the other
+/// collectives the recorder leaves out the arguments of the root of a group, and it takes the number of sizes from the
+/// wrong group.
 pub(super) fn says_enough_between(call: &Call<'_>) -> bool {
     matches!(
         call,

@@ -110,7 +110,7 @@ struct Walker {
     made: Vec<Option<(Comm, Arc<Resolved>)>>,
 }
 
-/// One side of a communicator between groups, whose members have all called the constructor.
+/// One side of a communicator between groups; all its members have called the constructor.
 struct Side {
     parent: Arc<Resolved>,
     arrived: Vec<RankId>,
@@ -155,7 +155,7 @@ impl Resolver {
         self.histories[rank.index()].get(self.walkers[rank.index()].next)
     }
 
-    /// Lets a rank go on to its next constructor.
+    /// Advances a rank to its next constructor.
     fn advance(&mut self, rank: RankId) -> Result<(), Box<Problem>> {
         let at = rank.index();
         while let Some(event) = self.histories[at].get(self.walkers[at].next) {
@@ -187,7 +187,7 @@ impl Resolver {
         Ok(())
     }
 
-    /// A rank comes to a constructor on `parent`.
+    /// Notes that a rank has reached a constructor on `parent`.
     fn meet(&mut self, rank: RankId, parent: Arc<Resolved>) -> Result<(), Box<Problem>> {
         let id = parent.own.id;
         let number = self.walkers[rank.index()].calls.entry(id).or_default();
@@ -280,7 +280,7 @@ impl Resolver {
         self.give(&arrived, made)
     }
 
-    /// For each of these ranks, true if its constructor returned no communicator.
+    /// For each of these ranks, whether its constructor returned no communicator.
     fn excluded(&self, ranks: &[RankId]) -> Vec<bool> {
         let null = |&rank: &RankId| match self.event(rank).map(|event| &event.what) {
             Some(What::Comm { new, .. }) => *new == Comm::NULL,
@@ -324,7 +324,7 @@ impl Resolver {
         self.give(&all, made)
     }
 
-    /// Gives their communicators to ranks, which go on.
+    /// Gives ranks their communicators, and lets them continue.
     fn give(&mut self, arrived: &[RankId], made: Made) -> Result<(), Box<Problem>> {
         let mut of_rank: HashMap<RankId, Arc<Resolved>> = HashMap::new();
         for one in made.0 {

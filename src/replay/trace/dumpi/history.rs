@@ -83,7 +83,7 @@ pub(super) struct Between {
 }
 
 impl Construction {
-    /// The communicator whose members all call the constructor.
+    /// The communicator on which all members call the constructor.
     pub fn parent(&self) -> Option<Comm> {
         Some(match self {
             Self::Dup { of }

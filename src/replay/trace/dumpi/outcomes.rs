@@ -29,7 +29,7 @@ impl Outcome {
     }
 }
 
-/// True if a receive does not say which message it takes.
+/// Whether a receive does not say which message it takes.
 pub(super) fn is_open(message: &Message) -> bool {
     message.peer == ANY_SOURCE || message.tag == ANY_TAG
 }

@@ -1,4 +1,4 @@
-//! A trace being replayed, read as its ranks go on.
+//! A trace being replayed, read as its ranks progress.
 
 use super::calls::Caller;
 use super::communicators::name;

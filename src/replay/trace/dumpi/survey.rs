@@ -79,7 +79,7 @@ impl Survey {
         }
     }
 
-    /// True if it keeps more than it may.
+    /// Whether it keeps more than it may.
     pub fn is_full(&self) -> bool {
         let events = self.events_before + self.rank.history.events.len();
         events > MAX_CONSTRUCTIONS || self.outcomes_before + self.rank.lookup.len() > MAX_OUTCOMES

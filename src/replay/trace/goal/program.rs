@@ -33,7 +33,7 @@ struct RankState {
 
 #[derive(Default)]
 struct Cpu {
-    /// Operations that may start, in the order in which they came to this.
+    /// Operations that may start, in the order in which they became ready.
     ready: VecDeque<u32>,
     /// The computation in progress.
     computes: Option<u32>,

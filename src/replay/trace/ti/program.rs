@@ -18,7 +18,7 @@ const NO_TAG: Tag = Tag(0);
 
 const PS_PER_S: f64 = 1e12;
 
-/// A trace being replayed, read as its ranks go on.
+/// A trace being replayed, read as its ranks progress.
 pub struct TiProgram {
     trace: Trace,
     speed: Speed,
@@ -103,7 +103,7 @@ impl Rank {
         while self.ready.is_empty() && !self.ended {
             let Some((line, action)) = self.actions.next_action()? else {
                 self.ended = true;
-                // What the rank computes at its end counts.
+                // The computation at the end of a rank counts.
                 return self.does(Does::Marker, speed);
             };
             self.line = line;

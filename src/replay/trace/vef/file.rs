@@ -155,7 +155,7 @@ struct Keep {
 impl Keep {
     /// Room for the records of a trace; its header says that there are `announced`.
     fn new(announced: u64, clock: Clock) -> Self {
-        // What a header announces may be wrong: reserving for it must cost little.
+        // The number that a header announces may be wrong: reserving for it must cost little.
         let room = announced.min(MAX_KEPT) as usize;
         Self {
             records: (announced <= MAX_KEPT).then(|| Vec::with_capacity(room)),

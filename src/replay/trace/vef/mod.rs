@@ -85,7 +85,7 @@ impl<'a> VefProgram<'a> {
         Ok(Self::over(input, check, comms, Lines::File(reader), stop))
     }
 
-    /// The program of a trace whose records come from `lines`.
+    /// The program of a trace with records from `lines`.
     fn over(
         input: &Input,
         check: &Check,

@@ -38,7 +38,7 @@ pub(super) struct Spilled {
 }
 
 impl Spilled {
-    /// True if `Spill::take` gives no more records.
+    /// Whether `Spill::take` gives no more records.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.next.is_none() && self.done == self.loaded.len()

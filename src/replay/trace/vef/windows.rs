@@ -61,7 +61,7 @@ impl Windows {
         self.waiting
     }
 
-    /// True if no record waits.
+    /// Whether no record waits.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         let spilled = self.ranks.iter().filter_map(|w| w.spilled.as_ref());
