@@ -25,10 +25,10 @@ struct Path {
     legs: Vec<Leg>,
 }
 
-/// Messages alone between two looks whether to stop.
+/// Messages simulated alone between two checks whether to stop.
 const LOOK: usize = 64;
 
-/// Explains the complete run of which `replay` and `outcomes` are left. `None` if the user stops it.
+/// Explains the complete run that left `replay` and `outcomes`. `None` if the user stops it.
 pub(super) fn explain(
     experiment: &Experiment,
     replay: &Replay<'_>,
@@ -165,7 +165,7 @@ fn follow(
     Ok(Some(waits))
 }
 
-/// Gives jobs the index that they have in the experiment.
+/// Replaces the indices of replayed jobs by the indices of the experiment.
 fn name_jobs(waits: &mut [Wait], replayed: &[usize]) {
     for wait in waits {
         if let Reason::Link(culprit) = &mut wait.reason

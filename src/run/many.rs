@@ -7,7 +7,7 @@ use super::{Control, Run, RunError, RunResult, Silent, Simulation};
 use crate::config::Plan;
 use std::time::Duration;
 
-/// A task of a plan: what is simulated at once.
+/// A task of a plan: the unit of simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanTask {

@@ -1,5 +1,5 @@
-//! Experiments without a job: for every load, simulates synthetic traffic until the fabric is
-//! steady, then counts it in a window (`docs/experiment.md`, `[measure]`).
+//! Experiments without a job: for every load, simulates synthetic traffic until the fabric is steady, and then counts
+//! the traffic of a window (`docs/experiment.md`, `[measure]`).
 
 use super::simulate::{Stopped, engine_of, status_of};
 use super::traces::Traces;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-/// How a measurement went.
+/// The course of a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Measured {
@@ -248,7 +248,7 @@ impl UnderLoad<'_> {
     }
 }
 
-/// Measures the experiment under its load, of which there is one.
+/// Measures the experiment, which has one load.
 pub(super) fn measure_load(
     experiment: &Experiment,
     measure: &Measure,

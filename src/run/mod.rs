@@ -1,9 +1,8 @@
 //! Runs a plan: the one place where configuration, replay and fabric meet.
 //!
-//! A plan is made of tasks: the experiment or each of its loads, its baselines, and its
-//! runs on an unloaded fabric and on an ideal network. Each yields a [`Record`]. A [`Session`] runs the tasks side by side,
-//! equal ones once, and combines the records; with a directory of records it runs only the tasks
-//! whose record is missing.
+//! A plan is made of tasks: the experiment or each of its loads, its baselines, and its runs on an unloaded fabric and
+//! on an ideal network. The result of each is a [`Record`]. A [`Session`] runs the tasks side by side and combines the
+//! records; tasks that are equal run once. With a directory of records it runs only the tasks without a record.
 
 use crate::config::{ConfigError, Plan};
 use crate::explain::Explanation;
@@ -109,8 +108,8 @@ impl<'a> Control<'a> {
         Self { progress, ..self }
     }
 
-    /// The same, but with this much wall-clock time between two reports of progress; 0: whenever a run
-    /// looks up, which follows from the simulation alone.
+    /// The same, but with this much wall-clock time between two reports of progress. With 0 a run reports at every
+    /// check, so the reports depend on the simulation alone.
     #[must_use]
     pub fn reporting_every(self, report_every: Duration) -> Self {
         Self {
@@ -169,8 +168,8 @@ pub struct Snapshot {
     pub messages: u64,
     /// Flit-hops so far.
     pub flit_hops: u64,
-    /// The least simulated time in picoseconds that the jobs need which the run waits for: their
-    /// starts, repetitions and ideal clocks. `None` without a job, or if no clock is known.
+    /// The least simulated time in picoseconds that is needed by the jobs that the run waits for: their starts,
+    /// repetitions and ideal clocks. `None` without a job, or if no clock is known.
     pub least_ps: Option<u64>,
     /// How the loads stand; `None` with a job.
     pub loads: Option<LoadsDone>,
@@ -330,9 +329,8 @@ pub struct RunResult {
 }
 
 impl RunResult {
-    /// How all runs ended: stalled if the experiment stalled at one of its loads, or a baseline
-    /// did; else saturated if one of them was stopped for that; else interrupted if the user stopped
-    /// any of them.
+    /// The status of all runs together: stalled if the experiment stalled at one of its loads, or a baseline did; else
+    /// saturated if a run was stopped because it was saturated; else interrupted if the user stopped a run.
     #[must_use]
     pub fn status(&self, plan: &Plan) -> Status {
         let mut runs: Vec<(String, &Simulation)> = match &self.curve[..] {
@@ -363,13 +361,11 @@ impl RunResult {
         let missing = self.baselines.len() < plan.baselines.len()
             || plan.split && measure.is_none() && references.into_iter().any(cut_off)
             || self.curve.len() < measure.map_or(0, |m| m.loads.len());
-        match missing
-            || runs
-                .iter()
-                .any(|(_, run)| run.status == Status::Interrupted)
-        {
-            true => Status::Interrupted,
-            false => Status::Complete,
+        let interrupted = |(_, run): &(_, &Simulation)| run.status == Status::Interrupted;
+        if missing || runs.iter().any(interrupted) {
+            Status::Interrupted
+        } else {
+            Status::Complete
         }
     }
 }
@@ -393,7 +389,7 @@ pub enum RunError {
     /// The run failed: exit code 1.
     #[error("{0:#}")]
     Failed(anyhow::Error),
-    /// The user stopped the run before it began to simulate; the text says what it did then.
+    /// The user stopped the run before it began to simulate; the text names the step that was interrupted.
     #[error("interrupted while {0}: nothing was simulated")]
     Interrupted(String),
 }

@@ -1,4 +1,4 @@
-//! Records: what tasks yielded, as files.
+//! Records: the results of tasks, as files.
 
 use super::task::{Network, TaskId};
 use super::traces::TraceDigest;
@@ -97,7 +97,7 @@ impl Records {
 
     /// Forgets why a task had no record.
     pub(super) fn forget_failure(&self, id: TaskId) {
-        // There is none mostly.
+        // Mostly there is none.
         let _ = std::fs::remove_file(self.note(id));
     }
 

@@ -15,7 +15,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-/// Steps between two looks at whether the user stops the run.
+/// Steps between two checks whether the user stops the run.
 const STEPS: u32 = 4096;
 
 /// An event of a message in flight that the fabric reports.
@@ -28,7 +28,7 @@ enum Report {
 /// Sees every message that is sent.
 type OnMessage<'a> = &'a mut dyn FnMut(&Message);
 
-/// A replay and the messages that are on their way.
+/// A replay and its messages in flight.
 struct Run<'a> {
     replay: Replay<'a>,
     /// `None` for an ideal network.
@@ -111,7 +111,7 @@ pub(super) fn replay_on_ideal_network(
 }
 
 impl Run<'_> {
-    /// Goes on until the jobs have ended, nothing is left to do, or the user stops the run.
+    /// Runs until the jobs have ended, nothing is left to do, or the user stops the run.
     fn go_on(&mut self, stopped: Stopped<'_>, on_message: OnMessage<'_>) -> Status {
         let (mut messages, mut until_look) = (Vec::new(), STEPS);
         loop {
@@ -142,7 +142,7 @@ impl Run<'_> {
         }
     }
 
-    /// Tells the replay what happened up to now.
+    /// Reports to the replay the events up to now.
     fn report(&mut self) {
         while let Some(&Reverse((tick, report, token))) = self.reports.peek() {
             if tick > self.now {
@@ -171,7 +171,7 @@ impl Run<'_> {
             }),
             Some(fabric) => fabric.times(message),
         };
-        // A message that never arrives makes the run stall.
+        // If a message never arrives, the run stalls.
         let Some(Times {
             injected,
             delivered,

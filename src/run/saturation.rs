@@ -1,4 +1,4 @@
-//! Reports during a run that a background flow falls ever further behind.
+//! Reports during a run that the backlog of a background flow keeps growing.
 
 use super::Run;
 use crate::config::Experiment;
@@ -17,7 +17,7 @@ pub struct Saturation {
     pub flow: usize,
     /// NIC of the source that is furthest behind.
     pub nic: NicId,
-    /// Simulated time in picoseconds at which it was seen.
+    /// Simulated time of the report, in picoseconds.
     pub at_ps: u64,
     /// How long the oldest message of the source had waited by then, in picoseconds.
     pub behind_ps: u64,
@@ -35,25 +35,24 @@ pub struct SaturatedRun {
     pub nic: String,
 }
 
-/// Looks at the backlog at times that double. A source that creates messages faster than they leave is
-/// behind by a fixed part of the time simulated; a burst, or a queue that only jobs fill now and then,
-/// is not.
+/// Checks the backlog at times that double. The backlog of a source that creates messages faster than they leave is a
+/// fixed part of the simulated time; a burst, or a queue that only jobs fill now and then, leaves no such backlog.
 #[derive(Debug)]
 pub(super) struct Watch {
     tick: TickLength,
     next: Tick,
-    /// Ticks behind at the last look.
+    /// The backlog in ticks at the last check.
     behind: Tick,
-    /// Looks in a row at which the backlog had grown.
+    /// Successive checks at which the backlog had grown.
     growths: u32,
     found: Option<Saturation>,
 }
 
-/// Simulated time of the first look, at least.
+/// Earliest simulated time of the first check.
 const FIRST_PS: u64 = 50_000_000;
-/// The first look is later where messages are long: this many times the longest.
+/// The first check is later where messages are long: this many times the longest.
 const MESSAGES: u64 = 16;
-/// Looks in a row at which the backlog must have grown.
+/// Successive checks at which the backlog must have grown.
 const GROWTHS: u32 = 3;
 
 impl Watch {
@@ -86,8 +85,8 @@ impl Watch {
         now >= self.next && self.found.is_none()
     }
 
-    /// Takes a look at tick `now`: the message that has waited longest, if any waits. Returns what is
-    /// seen for the first time. `skipped`: ticks that the fabric has stood still till then.
+    /// Checks the backlog at tick `now`, by the message that has waited longest, if any waits. Returns a saturation
+    /// when it is first found. `skipped`: ticks that the fabric has stood still till then.
     pub(super) fn look(
         &mut self,
         now: Tick,

@@ -1,4 +1,4 @@
-//! Runs the tasks of plans: side by side, each once, and not again if its record is there.
+//! Runs the tasks of plans: side by side, each once, and only if it has no record.
 
 use super::analyse::analyse;
 use super::record::{Record, Records};
@@ -52,7 +52,7 @@ impl Session {
         }
     }
 
-    /// Keeps records in `dir`, and takes what is there instead of running its task.
+    /// Keeps records in `dir`, and reads the records found there instead of running their tasks.
     ///
     /// # Errors
     /// If the directory cannot be created.
@@ -116,7 +116,7 @@ impl Session {
         slots
     }
 
-    /// The results in their places. Only the last ones may be missing, if the user stopped the run.
+    /// The results, each in its place. Only the last ones may be missing, if the user stopped the run.
     fn combine(
         &self,
         plan: &Plan,
@@ -265,7 +265,7 @@ impl Work<'_> {
                 outcomes
             }),
         };
-        // The first error in the order of the plan counts, whichever came first.
+        // The first error in the order of the plan counts, not the first in time.
         outcomes.sort_by_key(|&(at, _)| at);
         let mut by_slot: Vec<Option<Simulation>> = self.slots.iter().map(|_| None).collect();
         for (at, outcome) in outcomes {
@@ -273,7 +273,7 @@ impl Work<'_> {
             let saturated = outcome.status == Status::Saturated;
             by_slot[at] = Some(outcome);
             if saturated {
-                // How far later ones came depends on the threads.
+                // The progress of later ones depends on the threads.
                 break;
             }
         }
@@ -361,8 +361,8 @@ impl Work<'_> {
 }
 
 impl Progress for Work<'_> {
-    /// Passes on what the experiment reports, and once it has ended the first of its baselines that
-    /// has not.
+    /// Passes on the reports of the experiment, and once it has ended the reports of the first baseline that has not
+    /// ended.
     fn update(&self, snapshot: &Snapshot) {
         let goes_on = |at: &usize| self.done[*at].load(Ordering::Relaxed) < WHOLE;
         let reports = |slot: &Slot| matches!(slot.run, Run::Experiment | Run::Baseline(_));

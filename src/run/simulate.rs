@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// Called now and then: true ends the run.
 pub(super) type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// Where a run reports to, and what ends it early.
+/// The receivers of a run's reports, and the conditions that end it early.
 #[derive(Clone, Copy)]
 pub(super) struct Watched<'a> {
     pub progress: &'a dyn Progress,
@@ -32,7 +32,7 @@ pub(super) struct Watched<'a> {
     pub stopped: Stopped<'a>,
     pub stop_when_saturated: bool,
     pub timeline: Option<&'a dyn Timeline>,
-    /// The run shall say why its jobs take as long as they do.
+    /// The run explains why its jobs take as long as they do.
     pub explain: bool,
 }
 
@@ -55,7 +55,7 @@ impl Lookout<'_> {
             self.reported = Instant::now();
             self.report(engine, replay);
         }
-        // The engine calls this at ticks that follow from the simulation, so what is seen does, too.
+        // The engine calls this at ticks that follow from the simulation, so the backlogs found follow from it as well.
         let tick = engine.tick;
         if self.watch.is_due(tick)
             && let Some(saturation) =
@@ -189,7 +189,7 @@ fn simulate(
     engine.run_observed(replay, &mut control, sampling, links)
 }
 
-/// Jobs that are not complete have run until the run was stopped at the end of tick `end`.
+/// Notes that incomplete jobs ran until the run was stopped at the end of tick `end`.
 fn cut_off(jobs: &mut [Option<JobOutcome>], experiment: &Experiment, end: Tick) {
     let now_ps = experiment.fabric.units.tick.ps(end);
     for (job, outcome) in experiment.jobs.iter().zip(jobs) {
@@ -203,7 +203,7 @@ pub(super) fn engine_of(experiment: &Experiment) -> Result<Engine, ConfigError> 
     Engine::new(&experiment.fabric).map_err(|e| ConfigError::new(e.key.to_owned(), e.problem))
 }
 
-/// Of a replay that ended with an error: the error, unless that says that the user stopped it.
+/// The error of a replay that ended with one, unless the error says that the user stopped it.
 pub(super) fn stopped_by_error(replay: &mut Replay) -> Result<Option<Status>, RunError> {
     match replay.take_error() {
         None => Ok(None),

@@ -1,4 +1,4 @@
-//! A task: what is simulated at once, and its id.
+//! A task, which is the unit of simulation, and its id.
 
 use super::Run;
 use crate::config::experiment::{Job, Measure};
@@ -18,8 +18,8 @@ pub enum Network {
     /// The fabric of the experiment, in which every message is alone. There is no background traffic, and
     /// no job that repeats until the others end.
     Unloaded,
-    /// None: messages between NICs arrive when they are sent. There is no background traffic, and no
-    /// job that repeats until the others end.
+    /// No network: messages between NICs arrive when they are sent. There is no background traffic, and no job that
+    /// repeats until the others end.
     Ideal,
 }
 
@@ -109,8 +109,8 @@ pub(super) fn tasks(plan: &Plan) -> Vec<(Run, Task)> {
     tasks
 }
 
-/// Removes the last jobs that are not replayed. Their NICs are chosen after those of all others, so
-/// nothing depends on them.
+/// Removes the last jobs that are not replayed. Their NICs are chosen after the NICs of all others, so nothing depends
+/// on them.
 fn drop_last_jobs(experiment: &mut Experiment, not_replayed: impl Fn(&Job) -> bool) {
     while experiment.jobs.last().is_some_and(&not_replayed) {
         experiment.jobs.pop();

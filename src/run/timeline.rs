@@ -4,9 +4,9 @@ use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkStats;
 use crate::replay::Observer;
 
-/// Sees what the ranks of a run do, its messages, and the counters of its links.
+/// Observes the ranks of a run, its messages, and the counters of its links.
 pub trait Timeline: Observer {
-    /// Ticks from one look at the links to the next, at least 1; `None`: it does not look at them.
+    /// Ticks between two reports of the links, at least 1; `None`: links are not reported.
     fn interval(&self) -> Option<Tick>;
 
     /// The counters of all links up to the end of `tick`: after every interval, and at the end of the

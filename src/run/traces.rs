@@ -28,7 +28,7 @@ pub struct TraceDigest {
     /// its job asks for with `skip_unsupported`.
     #[serde(default)]
     pub left_out: Option<String>,
-    /// Why the replay may not have come to its end, as far as the trace tells.
+    /// Why the replay may not have completed, as far as the trace tells.
     #[serde(default)]
     pub doubts: Option<String>,
 }
@@ -90,7 +90,7 @@ impl Traces {
         checked.position(|trace| trace.paths.contains(&job.trace_path))
     }
 
-    /// Of the traces of some experiments, each once, in the order in which they name them.
+    /// The digests of the traces of some experiments, each once, in the order in which the experiments name them.
     pub(super) fn digests_in<'a>(
         &self,
         experiments: impl IntoIterator<Item = &'a Experiment>,
@@ -113,7 +113,7 @@ impl Traces {
         digests
     }
 
-    /// Of the trace of each job.
+    /// The digest of the trace of each job.
     pub(super) fn digests_of(&self, experiment: &Experiment) -> Vec<u128> {
         let jobs = experiment.jobs.iter();
         jobs.filter_map(|job| Some(self.checked[self.position(job)?].xxh3))
@@ -161,7 +161,7 @@ fn read(
 
 /// Bytes read at once.
 const BLOCK: usize = 1 << 20;
-/// Blocks between two looks at whether the user stops the run.
+/// Blocks between two checks whether the user stops the run.
 const LOOK: u32 = 64;
 
 /// Adds a file to a digest; false if `go_on` returned false before its end.

@@ -22,8 +22,7 @@ fn replays(job: &Job, network: Network) -> bool {
     job.enabled && !left_out
 }
 
-/// The outcomes of a replay on `network` by job of the experiment: `None` for a job that it leaves
-/// out.
+/// The outcomes of a replay on `network` by job of the experiment: `None` for a job that the replay leaves out.
 pub(super) fn outcomes_by_job(
     experiment: &Experiment,
     network: Network,
@@ -34,8 +33,8 @@ pub(super) fn outcomes_by_job(
     experiment.jobs.iter().map(of).collect()
 }
 
-/// The least simulated time that the jobs need which a run waits for; `None` if one of them has no
-/// ideal clock, or there is none.
+/// The least simulated time that is needed by the jobs that a run waits for; `None` if one of them has no ideal clock,
+/// or there is no such job.
 pub(super) fn least_ps(experiment: &Experiment, traces: &Traces) -> Option<u64> {
     let awaited = experiment.jobs.iter().filter(|job| job.enabled);
     let ends = awaited.filter_map(|job| match job.repeat {
@@ -43,7 +42,7 @@ pub(super) fn least_ps(experiment: &Experiment, traces: &Traces) -> Option<u64> 
         Repeat::UntilOthersEnd => None,
     });
     let ends = ends.map(|(job, times)| {
-        // All computations shrink alike, and so does the longest chain of them.
+        // If all computations scale alike, their longest chain does as well.
         let compute = &job.compute;
         let alike = compute.cap_ps.is_none() && compute.factors.is_empty();
         let ideal_ps = traces.of(job).ok()?.ideal_ps();

@@ -1,4 +1,4 @@
-//! The connections of a level, with what is predicted of them.
+//! The connections of a level, with their predicted bandwidths.
 
 use crate::oblivious::{EdgeId, FairShares, HostId, Level, Network, Settings, Walker};
 
@@ -9,7 +9,7 @@ pub(super) struct Connection {
     pub to: HostId,
     pub congestion: u64,
     pub fair_share: f64,
-    /// Share of the fastest link that it got, once it is simulated.
+    /// Its simulated bandwidth as a share of the fastest link, once it is simulated.
     pub simulated: f64,
 }
 

@@ -1,10 +1,10 @@
-//! The figure of checks: how far single connections are from what was predicted.
+//! The figure of checks: how far single connections are from their prediction.
 
 use super::{Check, ConnectionCheck};
 use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
 
-/// Part of the connections whose simulated bandwidth is at most a share of the predicted one, for both predictions:
-/// a step at 100 % where the prediction is right for all. `None` without a check.
+/// The share of connections whose simulated bandwidth is at most a given share of the predicted one, for both
+/// predictions. Exact predictions make a step at 100 %. `None` without a check.
 #[must_use]
 pub fn check_figure(checks: &[(&str, &Check)]) -> Option<Figure> {
     if checks.is_empty() {
@@ -39,7 +39,7 @@ pub fn check_figure(checks: &[(&str, &Check)]) -> Option<Figure> {
 /// The cumulative distribution in steps.
 fn steps(check: &Check, predicted: fn(&ConnectionCheck) -> f64) -> Vec<CurvePoint> {
     let connections = check.levels.iter().flat_map(|level| &level.connections);
-    // Rounded, so that there is no step for what differs by the end of a window alone.
+    // Rounded, so that differences caused only by the end of a window make no step.
     let ratio = |c: &ConnectionCheck| (1000.0 * c.simulated / predicted(c)).round() as i64;
     let mut ratios: Vec<i64> = connections.map(ratio).collect();
     ratios.sort_unstable();

@@ -1,5 +1,6 @@
-//! Static analysis held against the flit level: the connections of a level send on a simulated fabric, and what each
-//! gets stands beside what its congestion and its max-min fair share predict (`docs/congestion-check.md`).
+//! Compares the static analysis with the flit level: the connections of a level send on a simulated fabric, and the
+//! bandwidth of each is compared with the predictions from its congestion and its max-min fair share
+//! (`docs/congestion-check.md`).
 
 mod connections;
 mod figure;

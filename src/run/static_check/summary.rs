@@ -43,7 +43,7 @@ impl Prediction {
         "correlation",
     ];
 
-    /// A row about it; `none` stands for a correlation that there is not.
+    /// A row about it; `none` is printed if there is no correlation.
     #[must_use]
     pub fn row(&self, name: &str, none: &str) -> Vec<String> {
         let percent = |value: f64| format!("{:.2} %", 100.0 * value);
@@ -62,7 +62,7 @@ impl Prediction {
         cells
     }
 
-    /// Of predicted, above 0, and simulated bandwidths.
+    /// Compares predicted bandwidths, above 0, with simulated ones.
     pub(super) fn of(pairs: impl Iterator<Item = [f64; 2]>) -> Self {
         let pairs: Vec<[f64; 2]> = pairs.collect();
         let mean = |of: &dyn Fn(&[f64; 2]) -> f64| mean_of(pairs.iter().map(of));
@@ -71,7 +71,7 @@ impl Prediction {
             let means = [predicted, simulated];
             mean(&|p| (p[a] - means[a]) * (p[b] - means[b]))
         };
-        // Rounding alone is no difference.
+        // Differences from rounding alone do not count.
         let differ = |at: usize| moment(at, at) > 1e-18;
         let correlation =
             (differ(0) && differ(1)).then(|| moment(0, 1) / (moment(0, 0) * moment(1, 1)).sqrt());
