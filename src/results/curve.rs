@@ -101,7 +101,7 @@ pub(super) fn points<'a>(plan: &'a Plan, result: &'a RunResult) -> Vec<Point<'a>
     result.curve.iter().filter_map(one).collect()
 }
 
-/// The columns of [`curve_csv`] before those with latencies.
+/// The columns of [`curve_csv`] before the latencies.
 const LOADS: [Column<'static>; 10] = [
     Column::full("load", ColumnKind::Real),
     Column::full("status", ColumnKind::Text),
@@ -115,7 +115,7 @@ const LOADS: [Column<'static>; 10] = [
     Column::full("sl_share", ColumnKind::Real),
 ];
 
-/// The columns after those: latencies, half widths of intervals, and loads as rates.
+/// The columns after [`LOADS`]: latencies, half widths of intervals, and loads as rates.
 fn further_columns() -> Vec<String> {
     let latencies = ["end_to_end", "network"].iter().flat_map(|kind| {
         let parts = ["mean", "p50", "p99", "max"].iter();

@@ -1,5 +1,5 @@
-//! How latencies and messages are distributed, as tables: `latencies.csv` and `matrix.csv`. Both have a bounded
-//! number of rows, whatever the run.
+//! The distributions of latencies and messages, as tables: `latencies.csv` and `matrix.csv`. Both have a bounded number
+//! of rows, whatever the run.
 
 use crate::config::Plan;
 use crate::fabric::spec::Tick;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Buckets between a power of two and the next.
 const PER_OCTAVE: u32 = 8;
 
-/// A range of latencies, and how many observations are in it.
+/// A range of latencies, and the number of observations in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Bucket {
     /// Its begin in nanoseconds.

@@ -371,9 +371,10 @@ fn keeps(change: Change) -> &'static str {
 
 /// `--set a.b=c`, quoted for a shell where necessary.
 fn argument(set: &str) -> String {
-    match set.contains(|c: char| c.is_whitespace() || "{}\"$`&;|".contains(c)) {
-        true => format!("--set '{}'", set.replace('\'', "'\\''")),
-        false => format!("--set {set}"),
+    if set.contains(|c: char| c.is_whitespace() || "{}\"$`&;|".contains(c)) {
+        format!("--set '{}'", set.replace('\'', "'\\''"))
+    } else {
+        format!("--set {set}")
     }
 }
 

@@ -7,7 +7,7 @@ use crate::config::experiment::Power;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
 use crate::run::Simulation;
 
-/// Shares below this one are what rounding leaves.
+/// Shares below this one come from rounding.
 const ROUNDING: f64 = 1e-12;
 
 /// Energy of a run, or of its window, in joules, and what follows from it.
@@ -139,7 +139,7 @@ impl Energy {
             return 0.0;
         }
         let saved = 1.0 - self.links_j() / self.always_up_j;
-        // Both are sums of rounded products: what is left of equal ones is no saving.
+        // Both are sums of rounded products: the difference of equal sums is no saving.
         if saved.abs() < ROUNDING { 0.0 } else { saved }
     }
 

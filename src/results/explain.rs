@@ -53,8 +53,8 @@ fn explanation_of(run: &Simulation, job: usize) -> Option<&Explanation> {
     all.iter().find(|explained| explained.job == job)
 }
 
-/// For how much longer the packets of each were in the way than before, by name and service level, the
-/// largest difference first.
+/// The time for which the packets of each culprit delayed others, less the same time before, by name and service level;
+/// the largest difference first.
 pub(super) fn culprits_more(
     experiment: &Experiment,
     explained: &Explanation,
@@ -346,7 +346,7 @@ fn link_rows(run: &Simulation, explained: &Explanation) -> Vec<Vec<String>> {
     rows
 }
 
-/// A row each: its share of the whole, and of that what was for computing, messages alone and waiting for
+/// A row for each: its share of the whole, and the parts of that share for computing, messages alone and waiting for
 /// others.
 fn share_rows(what: &str, shares: &[(String, &Parts)], total: u64) -> Vec<Vec<String>> {
     let header = [

@@ -1,4 +1,4 @@
-//! The links of a run: which of them hold up packets, and which are busy.
+//! The links of a run: the links that hold up packets, and the busy links.
 
 use super::table::write_table;
 use super::{link_end_named, utilisation};
@@ -110,7 +110,7 @@ const COLUMNS: [Column<'static>; 14] = [
     Column::full("held_up_share", ColumnKind::Real),
 ];
 
-/// Five more, where links have power states; empty for a link that is always up.
+/// Five more columns, where links have power states; empty for a link that is always up.
 const STATES: [Column; 5] = [
     Column::optional("up_ns", ColumnKind::Real),
     Column::optional("down_ns", ColumnKind::Real),
@@ -119,7 +119,7 @@ const STATES: [Column; 5] = [
     Column::optional("wakes", ColumnKind::Integer),
 ];
 
-/// Two more, where the operators of the fabric have names.
+/// Two more columns, where the operators of the fabric have names.
 const NAMES: [Column; 2] = [
     Column::full("from_name", ColumnKind::Text),
     Column::full("to_name", ColumnKind::Text),

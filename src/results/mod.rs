@@ -44,9 +44,9 @@ use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
 
-/// The file beside the results that says what the ranks did, slice by slice.
+/// The file beside the results with the activities of the ranks, slice by slice.
 pub const OVERVIEW_FILE: &str = "ranks.csv";
-/// The file beside the results that holds the command that made them.
+/// The file beside the results with the command that made them.
 pub const COMMAND_FILE: &str = "command.txt";
 
 /// Whether a run may write a file of this name into the directory of its results.

@@ -1,4 +1,4 @@
-//! Loads as rates: what flits per cycle and NIC are in Gb/s and GB/s.
+//! Loads as rates: converts flits per cycle and NIC to Gb/s and GB/s.
 
 use crate::config::Experiment;
 
@@ -9,7 +9,7 @@ pub(crate) struct NicRate {
 }
 
 impl NicRate {
-    /// Of the fabric of an experiment.
+    /// The rate of the fabric of an experiment.
     pub(crate) fn of(experiment: &Experiment) -> Self {
         let fabric = &experiment.fabric;
         let (fastest, tick) = (fabric.fastest_link(), fabric.units.tick.length_ps());

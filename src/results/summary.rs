@@ -105,7 +105,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     )
 }
 
-/// How much simulated time of `main` was skipped between the messages of jobs.
+/// The simulated time of `main` that was skipped between the messages of jobs.
 fn skipped_line(plan: &Plan, main: &Simulation) -> Option<String> {
     let skipped = main.skipped?;
     let tick = plan.experiment.fabric.units.tick;
@@ -191,7 +191,7 @@ fn write_measured(out: &mut String, plan: &Plan, result: &RunResult, explain: bo
     )
 }
 
-/// Where the time of the job goes that ended last.
+/// The split of the time of the job that ended last.
 fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result {
     let Some(at) = last_job(plan, &result.main) else {
         return Ok(());
@@ -294,8 +294,8 @@ fn job_row(plan: &Plan, result: &RunResult, at: usize, o: &JobOutcome) -> Vec<St
     ]
 }
 
-/// The share of a job's time that the rank computes which ended last. Of a job that is not complete
-/// none is known: a rank that is starved has not come to what it would wait for.
+/// The share of a job's time in which the rank that ended last computes. An incomplete job has none: a starved rank has
+/// not yet reached the operation that it would wait in.
 fn computing(o: &JobOutcome) -> String {
     if !o.complete {
         return "-".into();

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write};
 
-/// Appends a table to `out`: the first column to the left, the others to the right. The first row is
-/// the header; a table of nothing else is left out. Every row has as many cells as the header.
+/// Appends a table to `out`: the first column to the left, the others to the right. The first row is the header; a
+/// table with only a header is left out. Every row has as many cells as the header.
 ///
 /// # Errors
 /// None: writing to a `String` succeeds.

@@ -1,10 +1,10 @@
-//! Which colour a flow has: the same in all figures of a result.
+//! The colours of flows: a flow has the same colour in all figures of a result.
 
 use crate::config::experiment::SeriesKind;
 use crate::figure::tables::Key;
 use std::collections::BTreeMap;
 
-/// Looks that a figure can tell apart: as many as it has lines at most.
+/// The number of styles that a figure can tell apart: as many as it has lines at most.
 pub(super) const PALETTE: usize = 16;
 
 /// The colours given so far, as places in the palette, by sender, receiver and service level.
@@ -40,7 +40,7 @@ impl Colours {
             if let Some(colour) = kept {
                 return colour;
             }
-            // Best one that no figure has yet.
+            // A colour that no figure has yet is best.
             let free = |colour: &usize| !used[*colour];
             let fresh = |colour: &usize| self.given.values().all(|given| given != colour);
             let places = || 0..PALETTE;

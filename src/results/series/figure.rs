@@ -46,7 +46,7 @@ impl Sampling {
 
 /// The samples of a series.
 pub(crate) trait Samples {
-    /// Hands out what each is of, its number from 0, and its value as tables have it.
+    /// Passes on each sample: its key, its number from 0, and its value as in tables.
     fn each(&mut self, see: &mut dyn FnMut(Key, u64, f64)) -> io::Result<()>;
 }
 
@@ -147,7 +147,7 @@ impl SeriesFigure<'_> {
         Ok(sums)
     }
 
-    /// The mean of each point, at its middle. What has no row was at 0; a source without one has not sent yet.
+    /// The mean of each point, at its middle. A sample without a row was 0; a source without a row has not sent yet.
     fn means(&self, sums: &[Sum]) -> Vec<CurvePoint> {
         let mean = |(point, sum): (usize, &Sum)| {
             let (x, samples) = self.sampling.span(point);

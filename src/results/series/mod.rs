@@ -1,9 +1,8 @@
 //! Time series as files and figures (`docs/result.md`, "Time series").
 //!
-//! Each run appends its rows to a [`spool`] of its own. In the end the spools of all runs
-//! become one [table](crate::figure::tables) per series, in the order of the runs, and the experiment's spools
-//! become its [`figure`]s. So memory is bounded, and the files do not depend on which runs
-//! ran side by side.
+//! Each run appends its rows to a [`spool`] of its own. In the end the spools of all runs become one
+//! [table](crate::figure::tables) per series, in the order of the runs, and the experiment's spools become its
+//! [`figure`]s. So memory is bounded, and the files do not depend on which runs were simulated side by side.
 
 mod colours;
 mod figure;
@@ -132,8 +131,7 @@ impl<'a> SeriesFiles<'a> {
         })
     }
 
-    /// Writes the tables of all runs and the figures of the experiment; of several loads the
-    /// last is drawn.
+    /// Writes the tables of all runs and the figures of the experiment. Of several loads the last is drawn.
     ///
     /// # Errors
     /// If something could not be written, now or during the run.

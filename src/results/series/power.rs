@@ -1,10 +1,10 @@
-//! The series of power states: which links, in which state, for how long.
+//! The series of power states: the links in each state, and the time that they spend in it.
 
 use crate::config::Experiment;
 use crate::fabric::series::Sample;
 use crate::fabric::stats::LinkStateTicks;
 
-/// The links that a row is of, by the first part of its key.
+/// The links of a row, by the first part of its key.
 pub(crate) const LINKS: [&str; 2] = ["between switches", "of NICs"];
 /// Their state, by the second part.
 pub(crate) const STATES: [&str; 4] = ["up", "down", "waking", "sleeping"];

@@ -1,4 +1,4 @@
-//! The shares of the flows to one NIC, of which the smallest are one band if they are many.
+//! The shares of the flows to one NIC. If there are many flows, the smallest are combined in one band.
 
 use super::colours::Colours;
 use super::figure::{Lines, Samples, SeriesFigure, Sum, largest, totals};
@@ -82,7 +82,7 @@ fn shared_nic(totals: &BTreeMap<Key, f64>) -> Option<u32> {
         *all += total;
     }
     let several = received.into_iter().filter(|(_, (flows, _))| *flows > 1);
-    // The last of equal ones is the largest: hence backwards.
+    // `max_by` returns the last of equal ones, so the order is reversed.
     let most = several
         .rev()
         .max_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));

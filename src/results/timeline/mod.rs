@@ -1,9 +1,8 @@
-//! A run as a timeline (`docs/timeline.md`): what every rank does, the messages, and how much the links
-//! are used.
+//! A run as a timeline (`docs/timeline.md`): the activities of every rank, the messages, and the use of the links.
 //!
-//! `tracker` turns what is seen of a run into events in the order of time. `perfetto`, `paje` and
-//! `slices` write them, each at once: memory is bounded by what is going on at a time. `overview` keeps a bounded
-//! summary of what the ranks do, for reports.
+//! `tracker` turns what is observed of a run into events in the order of time. `perfetto`, `paje` and `slices` write
+//! each event at once, so memory is bounded by the activities and messages at one time. `overview` keeps a bounded
+//! summary of the activities of the ranks, for reports.
 
 mod overview;
 mod paje;
@@ -76,7 +75,7 @@ struct Seen {
     error: Option<anyhow::Error>,
     /// By link, in the order of the counters.
     links: Vec<Link>,
-    /// First tick that the next counters are about.
+    /// First tick that the next counters cover.
     since: Tick,
 }
 
@@ -84,7 +83,7 @@ struct Seen {
 #[derive(Clone, Copy, Default)]
 struct Link {
     units: u64,
-    /// Those on the low lanes.
+    /// Units on the low lanes.
     low: u64,
     /// Ticks of packets that began and that have not been shown yet.
     carried: f64,
@@ -132,7 +131,7 @@ struct Change {
     to: Option<Doing>,
 }
 
-/// A message on its way.
+/// A message in flight.
 #[cfg_attr(
     not(feature = "perfetto"),
     allow(dead_code, reason = "Perfetto alone shows the latency")
@@ -148,7 +147,7 @@ struct Message {
 }
 
 impl<'a> TimelineFile<'a> {
-    /// Begins a timeline. Links are looked at every `interval` ticks.
+    /// Begins a timeline. Links are sampled every `interval` ticks.
     ///
     /// # Errors
     /// If the file cannot be created; a [`MissingFeature`](crate::results::MissingFeature) if this build cannot write the format.
@@ -184,7 +183,7 @@ impl<'a> TimelineFile<'a> {
         })
     }
 
-    /// Also writes what the ranks do for most of the time, in a bounded number of rows, into `path`.
+    /// Also writes the activities that take most of the time of the ranks, in a bounded number of rows, into `path`.
     ///
     /// # Errors
     /// If the file cannot be created.
@@ -223,7 +222,7 @@ impl<'a> TimelineFile<'a> {
         write().map_err(|e| e.context(format!("cannot write `{}`", self.path.display())))
     }
 
-    /// Lets `write` pass on what was seen. An error ends the timeline, not the run.
+    /// Lets `write` pass on what was observed. An error ends the timeline, not the run.
     fn see(&self, write: impl FnOnce(&mut Tracker, &mut dyn Output) -> anyhow::Result<()>) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let Seen {
@@ -240,13 +239,13 @@ impl<'a> TimelineFile<'a> {
         }
     }
 
-    /// The parts of the time up to the end of `tick` for which links were used, or up, where they differ from
-    /// those before.
+    /// The parts of the time up to the end of `tick` for which links were used, or up, if they differ from the parts
+    /// before.
     fn parts(&self, seen: &mut Seen, tick: Tick, links: &[LinkStats]) -> Vec<(usize, f64)> {
         let fabric = &self.experiment.fabric;
         let ticks = (tick + 1).saturating_sub(seen.since).max(1) as f64;
         let mut changed = Vec::new();
-        // Behind all links, those with power states once more: for how long they were up.
+        // Links with power states appear a second time, behind all links, with the time for which they were up.
         let with_states = seen.links.iter_mut().zip(links);
         let with_states = with_states.filter_map(|(link, stats)| Some((link, stats.states?.up)));
         for (at, (link, up)) in with_states.enumerate() {

@@ -19,14 +19,14 @@ const HEADER: [&str; 7] = [
     "part",
 ];
 
-/// Most slices; there are more than half as many in the end, unless the run is short.
+/// Most slices. A run that is not short ends with more than half of this number.
 const SLICES: usize = 512;
 /// Most rows of ranks of all jobs, unless there are more jobs.
 const GROUPS: usize = 128;
 /// Length of the first slices.
 const SHORTEST_PS: u64 = 1000;
 
-/// Writes what ranks do for most of the time.
+/// Writes the activities that take most of the time of ranks.
 pub(super) struct Overview {
     out: csv::Writer<Sink>,
     slice_ps: u64,
@@ -49,7 +49,7 @@ struct Of {
 struct Group {
     job: String,
     ranks: [u32; 2],
-    /// Picoseconds by slice and what is done.
+    /// Picoseconds by slice and activity.
     times: Vec<Vec<u64>>,
 }
 

@@ -1,7 +1,7 @@
 //! Pajé: text in which types, containers and events refer to each other by aliases.
 //!
-//! Events have to come in the order of time. So what a variable says of a stretch of time is written at
-//! its end, when it is known.
+//! Events have to come in the order of time. So the value of a variable for an interval is written at the end of the
+//! interval, when it is known.
 
 use super::{Change, Message, Output, Track};
 use crate::replay::Doing;
@@ -106,8 +106,8 @@ const SET: u8 = 9;
 const START_LINK: u8 = 10;
 const END_LINK: u8 = 11;
 
-/// Types, and the container of all others: `F` fabric, `J` job, `R` rank, `L` link, `S` what a rank
-/// does, `U` how much a link is used, `M` message.
+/// Types, and the container of all others: `F` fabric, `J` job, `R` rank, `L` link, `S` the activity of a rank, `U` the
+/// use of a link, `M` message.
 const TYPES: &str = "\
 0 F 0 Fabric
 0 J F Job

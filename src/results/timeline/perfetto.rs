@@ -1,7 +1,7 @@
 //! Track events of Perfetto, as its protocol buffers (`docs/timeline.md` names the fields).
 //!
-//! A packet per event, none of which is kept. Readers sort packets by time, so a counter has its value
-//! from the beginning of the stretch of time that it is about.
+//! A packet per event; no packet is kept. Readers sort packets by time, so a counter has its value from the beginning
+//! of the interval that the value describes.
 
 use super::{Change, Message as Seen, Output, Track};
 use crate::replay::Doing;
@@ -117,13 +117,13 @@ const JOB: u64 = 1 << 32;
 const RANK: u64 = 2 << 32;
 const LINK: u64 = 3 << 32;
 
-/// Names of what is known of a message.
+/// The names of the properties of a message.
 const ANNOTATIONS: [&str; 3] = ["bytes", "peer rank", "latency_ps"];
 const BYTES: u64 = 1;
 const PEER: u64 = 2;
 const LATENCY_PS: u64 = 3;
 
-/// Names of events that are no state of a rank.
+/// The names of events that are no activities of a rank.
 const SEND: &str = "message sent";
 const RECEIVE: &str = "message received";
 

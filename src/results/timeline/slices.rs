@@ -7,7 +7,7 @@ use flitwise_formats::sink::Sink;
 const RANK: [&str; 4] = ["job", "rank", "stream", "nic"];
 const SLICE: [&str; 3] = ["doing", "start_ps", "end_ps"];
 
-/// RFC 4180: a row for all that a rank does without a change, written when it ends.
+/// RFC 4180: a row for each activity of a rank, written when it ends.
 pub(super) struct Slices {
     out: csv::Writer<Sink>,
     /// First cells of the rows, by track.

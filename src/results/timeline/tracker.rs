@@ -21,12 +21,12 @@ pub(super) struct Tracker {
     more: BTreeMap<StreamOf, usize>,
     /// Tracks that do something else from now on.
     changed: Vec<usize>,
-    /// Messages on their way, by slot.
+    /// Messages in flight, by slot.
     messages: Vec<Option<Message>>,
     /// Messages so far.
     count: u64,
-    /// How much links were used in the last interval, as far as that has changed, until all events of it
-    /// are known.
+    /// The use of links in the last interval, as far as it has changed. It is kept until all events of the interval are
+    /// known.
     used: Option<Used>,
 }
 
