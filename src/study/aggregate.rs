@@ -10,12 +10,12 @@ use hashbrown::HashMap;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Mean {
     pub mean: f64,
-    /// Half the 95 % interval; `None` of a single value.
+    /// Half the 95 % interval; `None` for a single value.
     pub ci95: Option<f64>,
 }
 
 impl Mean {
-    /// Of values; `None` if there are none.
+    /// The mean of values; `None` if there are none.
     pub(super) fn of(values: &[f64]) -> Option<Self> {
         match (interval_95(values), values) {
             (Some(interval), _) => Some(Self {
@@ -45,7 +45,7 @@ pub(super) struct Group<'a> {
 pub(super) struct Means(Vec<(&'static str, Mean)>);
 
 impl Means {
-    /// `mean` of each measure.
+    /// The mean of each measure.
     fn of(metrics: &Metrics, mean: impl Fn(&Measure) -> Option<Mean>) -> Self {
         let measures = metrics.measures.iter();
         let known = measures.filter_map(|measure| Some((measure.column, mean(measure)?)));
@@ -102,8 +102,8 @@ pub(super) fn groups<'a>(rows: &'a [RunRow], metrics: &Metrics) -> Vec<Group<'a>
     groups
 }
 
-/// The widest interval of what runs of a point are to be precise in, such as their execution times, as a part of the
-/// mean; `None` if one of them has no interval.
+/// The widest interval of the measures in which runs of a point are to be precise, such as their execution times, as a
+/// part of the mean; `None` if one of them has no interval.
 pub(super) fn widest_interval(rows: &[&RunRow], metrics: &Metrics) -> Option<f64> {
     let mut loads: Vec<Option<&str>> = rows.iter().map(|row| row.load.as_deref()).collect();
     loads.sort_unstable();
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn differences_are_taken_seed_by_seed() {
-        // Far apart between the seeds, exactly 10 % within each.
+        // The values differ much between the seeds, and by exactly 10 % within each.
         let rows = [
             row(0, 1, 1000),
             row(0, 2, 3000),

@@ -64,11 +64,11 @@ struct Group {
     pairs: Vec<(Value, Value)>,
 }
 
-/// The paired differences of the study in `other` from that in `dir`: of runs with the same seed and the
-/// same values on all axes that both studies have.
+/// The paired differences of the study in `other` from the study in `dir`: of runs with the same seed and the same
+/// values on all axes that both studies have.
 ///
 /// # Errors
-/// If a directory has no study, one study varies what the other has no axis for, or nothing can be paired.
+/// If a directory has no study, one study varies something for which the other has no axis, or nothing can be paired.
 pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
     let (before, after) = (read(dir)?, read(other)?);
     refuse_unshared([(&before, dir), (&after, other)])?;
@@ -97,7 +97,7 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
         format!("{}, first", main.title),
         format!("{}, second", main.title),
     ]);
-    // Of loads as well: a slowdown that is not there is `-`.
+    // This includes loads: a slowdown that does not exist is `-`.
     let others: Vec<&Measure> = (metrics.shown.differences.iter().copied())
         .filter(|measure| measure.column != metrics.shown.precise.column)
         .filter(|measure| !measure.optional || has(&before, measure.column))
@@ -126,8 +126,8 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
 }
 
 impl Group {
-    /// A row of the table, with the load if the table has one: of `main` both means and the difference, of the others the
-    /// differences.
+    /// A row of the table, with the load if the table has one: both means and the difference of `main`, and only the
+    /// differences of the others.
     fn row(&self, with_load: bool, main: &Measure, others: &[&Measure]) -> Vec<String> {
         let of = |column: &str, value: &dyn Fn(f64, f64) -> f64| {
             let pairs = self.pairs.iter();
@@ -152,7 +152,7 @@ impl Group {
     }
 }
 
-/// Refuses studies of which one has runs that the other has no axis for.
+/// Refuses studies if one has several runs for which the other has no axis.
 fn refuse_unshared([one, other]: [(&Read, &Path); 2]) -> anyhow::Result<()> {
     for ((study, dir), (another, that_dir)) in [(one, other), (other, one)] {
         if let Some((axis, values)) = unshared(study, another) {

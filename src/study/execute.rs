@@ -28,7 +28,7 @@ pub struct StudySnapshot {
 }
 
 impl StudySnapshot {
-    /// How far `runs` have come of which the tasks in `open` are not done, and those in `reasons` never will be.
+    /// The progress of `runs`: the tasks in `open` are not done, and the tasks in `reasons` never will be.
     #[must_use]
     pub fn of(
         runs: &[Prepared],
@@ -53,7 +53,7 @@ impl StudySnapshot {
 
 /// Receives the progress of a study; must be cheap.
 pub trait StudyProgress: Sync {
-    /// Receives how far the study has come: after each task.
+    /// Receives the progress of the study after each task.
     fn update(&self, snapshot: &StudySnapshot);
 }
 
@@ -137,7 +137,7 @@ pub(super) struct Batch<'a> {
     control: &'a Control<'a>,
     progress: &'a dyn StudyProgress,
     runs: &'a [Prepared],
-    /// Why tasks have no record that were done elsewhere; `None`: they are done here.
+    /// The reasons for which tasks done elsewhere have no record; `None`: the tasks are done here.
     elsewhere: Option<HashMap<TaskId, String>>,
     /// Each task once, in the order of the runs, with the first run that needs it.
     queue: Vec<(usize, PlanTask)>,
@@ -206,7 +206,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The rows by run: `None` for those that were not done when the user stopped the study.
+    /// The rows by run: `None` for runs that were not done when the user stopped the study.
     pub(super) fn all(self, threads: usize) -> Vec<Option<Vec<RunRow>>> {
         std::thread::scope(|scope| {
             let threads = threads.min(self.queue.len());
@@ -259,7 +259,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Keeps an outcome, and returns the runs that miss nothing any more.
+    /// Keeps an outcome, and returns the runs for which it was the last one missing.
     fn done(&self, id: TaskId, outcome: Outcome) -> Vec<usize> {
         let users = self.users.get(&id).map_or(&[][..], Vec::as_slice);
         let mut state = self.state();
@@ -305,7 +305,7 @@ impl<'a> Batch<'a> {
         state.rows[at] = Some(made);
     }
 
-    /// The outcomes of the tasks of a run, which are forgotten once no other run needs them.
+    /// The outcomes of the tasks of a run. An outcome is dropped once no other run needs it.
     fn take(&self, run: &Prepared) -> Vec<Outcome> {
         let mut state = self.state();
         let gone = || Err(Arc::from("the result of a task is missing"));

@@ -45,18 +45,18 @@ pub(super) struct Difference {
     pub column: &'static str,
     /// Its name in tables for people.
     pub title: &'static str,
-    /// In percent of the other one, or 100 times the difference.
+    /// Whether the difference is in percent of the other value; otherwise it is 100 times the difference.
     pub relative: bool,
 }
 
 /// The measures in tables for people.
 #[derive(Debug)]
 pub(super) struct Shown {
-    /// Of points.
+    /// The measures of points.
     pub points: Measures,
-    /// Of the matrix over two axes: the first one that runs have.
+    /// The measures of the matrix over two axes: it shows the first one that runs have.
     pub matrix: Measures,
-    /// Of differences.
+    /// The measures of differences.
     pub differences: Measures,
     /// The measure whose interval decides whether there are enough seeds.
     pub precise: &'static Measure,
@@ -102,7 +102,7 @@ impl PartialEq for Metrics {
 }
 
 impl Difference {
-    /// Of `value` from `other`; no number if `other` is 0 and they are compared in percent.
+    /// The difference of `value` from `other`; no number if `other` is 0 and the difference is in percent.
     pub fn of(&self, value: f64, other: f64) -> f64 {
         let difference = 100.0 * (value - other);
         if self.relative {
@@ -277,7 +277,7 @@ pub(super) static STATIC: Metrics = Metrics {
     ],
     compared: STATIC_MEASURES,
     shown: STATIC_SHOWN,
-    // They have none.
+    // Static analyses have no loads.
     shown_of_loads: STATIC_SHOWN,
 };
 

@@ -1,4 +1,4 @@
-//! Rows: what tables say of a run.
+//! Rows: the contents of the tables about a run.
 
 use super::metrics::Metrics;
 use crate::config::Plan;
@@ -19,7 +19,7 @@ use crate::units::Ratio;
 /// A number in a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
-    /// Not known, or there is none.
+    /// Not known, or not existing.
     Empty,
     /// A count or a time.
     Integer(u64),
@@ -55,7 +55,7 @@ impl From<Option<f64>> for Value {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RowStatus {
-    /// All that it consists of is complete.
+    /// All its parts are complete.
     Complete,
     /// No progress was possible.
     Stalled,
@@ -324,7 +324,7 @@ fn ended(status: &Status) -> (RowStatus, String) {
     }
 }
 
-/// Nothing of a run that is not complete can be compared.
+/// Numbers of an incomplete run cannot be compared.
 fn numbers(
     status: RowStatus,
     metrics: &Metrics,

@@ -4,8 +4,8 @@ use super::row::RunRow;
 use super::until::Studied;
 
 impl Studied {
-    /// Point and seed of the complete run with the largest slowdown; without a baseline the longest, without a job the
-    /// one with the largest latency. Of equal ones the first; `None` if no run is complete.
+    /// Point and seed of the complete run with the largest slowdown. Without a baseline it is the longest run, without
+    /// a job the run with the largest latency. Of equal runs the first is taken; `None` if no run is complete.
     #[must_use]
     pub fn slowest(&self) -> Option<(usize, u64)> {
         let complete = || self.rows.iter().filter(|row| row.reason.is_empty());

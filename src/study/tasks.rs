@@ -73,8 +73,8 @@ pub enum TaskEnd {
     Interrupted,
 }
 
-/// Does tasks of a study on up to `threads` threads: each that has no record is simulated, and what came of it is in the
-/// records as a whole. To do a task again, or on two machines at once, changes nothing.
+/// Does tasks of a study on up to `threads` threads. A task without a record is simulated, and its record appears only
+/// when it is complete. Doing a task again, or on two machines at once, changes nothing.
 ///
 /// # Errors
 /// If a task is not one of the study, a run of it cannot be resolved, or a trace is broken: nothing was

@@ -1,4 +1,4 @@
-//! Runs a study: all points with all seeds, and more seeds where the interval asks for them.
+//! Runs a study: all points with all seeds, and adds seeds until the interval is small enough.
 
 use super::aggregate::widest_interval;
 use super::execute::{Batch, Engine, Prepared, StudyProgress};
@@ -56,7 +56,7 @@ impl Studied {
         Ok(prepared)
     }
 
-    /// Runs what is prepared, by `engine` or on up to `threads` threads, and the seeds that `until_ci` adds.
+    /// Runs the tasks that are prepared, by `engine` or on up to `threads` threads, and the seeds that `until_ci` adds.
     ///
     /// # Errors
     /// If a trace is broken that only an added seed needs, or `engine` cannot do its tasks.
@@ -100,7 +100,7 @@ impl Studied {
         Ok(studied)
     }
 
-    /// Points with the seeds that they get.
+    /// The seeds to be added, each with its point.
     fn more_seeds(&self, until: UntilCi) -> Vec<(usize, u64)> {
         let mut more = Vec::new();
         for point in 0..self.grid.points.len() {

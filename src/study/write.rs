@@ -1,4 +1,4 @@
-//! Writes the files of a study: each appears whole.
+//! Writes the files of a study. Each file appears only when it is complete.
 
 use super::aggregate::{Group, Mean, differences, groups};
 use super::document::Document;
@@ -89,7 +89,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    /// A table whose first columns are numbers of runs or points, the axes, and those in `more`.
+    /// A table with, as its first columns, the numbers of runs or points, the axes, and the columns in `more`.
     fn new(name: &'static str, first: &[&str], grid: &Grid, more: &[(&str, ColumnKind)]) -> Self {
         let mut columns: Vec<(String, ColumnKind)> = Vec::new();
         columns.extend(
@@ -154,7 +154,7 @@ impl Kept {
     }
 }
 
-/// The name of an axis as one of a column, in all formats.
+/// The name of an axis as a column name that all formats allow.
 pub(super) fn column_name(axis: &str) -> String {
     let kept = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = axis.chars().map(kept).collect();
@@ -182,7 +182,7 @@ fn kinds(columns: Columns) -> impl Iterator<Item = (&'static str, ColumnKind)> {
     })
 }
 
-/// The numbers of the runs of some rows, from 1: loads of one run have the same.
+/// The numbers of the runs of some rows, from 1; the loads of one run share its number.
 fn numbers(rows: &[RunRow]) -> Vec<usize> {
     let mut number = 0;
     let mut last = None;
