@@ -1,8 +1,7 @@
 //! Reports: figures and a page from the directories of runs and studies (`docs/report.md`).
 //!
-//! `source` reads what a run or a study left in its directory, and nothing else: no simulation happens here. `charts` makes
-//! [figures](crate::figure) of it, one file per kind. `page` puts all
-//! into one HTML document.
+//! `source` reads the files that a run or a study left in its directory, and nothing else: no simulation happens here.
+//! `charts` makes [figures](crate::figure) of them, one file per kind. `page` combines everything in one HTML document.
 
 mod charts;
 mod page;
@@ -15,7 +14,7 @@ pub use source::{Source, open};
 use crate::figure::Figure;
 use thiserror::Error;
 
-/// Why there is no report or figure: a directory that holds no result, or nothing of the kind that is asked for.
+/// The reason why there is no report or figure: a directory holds no result, or nothing of the kind that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 #[non_exhaustive]
@@ -24,7 +23,7 @@ pub struct ReportError(pub String);
 /// The figures of a kind, at least one: several where each run has one of its own.
 ///
 /// # Errors
-/// If the sources lack what it shows; the error says which command leaves it.
+/// If the sources lack the data for it; the error names the command that writes them.
 pub fn figures(kind: Kind, sources: &[Source]) -> Result<Vec<Figure>, ReportError> {
     let figures = charts::figures(kind, sources);
     if figures.is_empty() {

@@ -87,7 +87,7 @@ const THROUGHPUT: Measure = Measure {
     title: "Throughput",
     axis: "accepted per NIC",
     column: "throughput_gbit_per_s_per_nic",
-    // Of runs there are curves.
+    // Runs have curves instead.
     field: "",
     base: 0.0,
     unit: Unit::As("Gb/s"),
@@ -112,7 +112,7 @@ const ENERGY: Measure = Measure {
     title: "Energy",
     axis: "energy",
     column: "energy_j",
-    // Of runs there is where it goes.
+    // Runs have a split of the time instead.
     field: "",
     base: 0.0,
     unit: Unit::As("J"),
@@ -170,13 +170,14 @@ fn figures(sources: &[Source], measure: Measure) -> Vec<Figure> {
         })
         .collect();
     let same_axes = studies.windows(2).all(|pair| pair[0].axes == pair[1].axes);
-    let mut grids: Vec<Grid> = match same_axes && studies.len() > 1 {
+    let mut grids: Vec<Grid> = if same_axes && studies.len() > 1 {
         // Overlaid: the study is one more axis.
-        true => vec![grid(&studies, measure, true)],
-        false => studies
+        vec![grid(&studies, measure, true)]
+    } else {
+        studies
             .iter()
             .map(|study| grid(&[study], measure, false))
-            .collect(),
+            .collect()
     };
     let runs: Vec<&RunSource> = sources
         .iter()

@@ -19,7 +19,7 @@ fn figure(title: &str, sources: &[Source], measure: Measure) -> Vec<Figure> {
             let points = run.result["curve"].as_array();
             of_run(&run.label, points.map_or(&[], Vec::as_slice), measure)
         }
-        // Bars show what has one load.
+        // Studies with one load are shown as bars.
         Source::Study(study) if study.has_one_load() => Vec::new(),
         Source::Study(study) => of_study(study, sources.len() > 1, measure),
         Source::Congestion(_) => Vec::new(),
@@ -28,7 +28,7 @@ fn figure(title: &str, sources: &[Source], measure: Measure) -> Vec<Figure> {
     if curves.panels.is_empty() {
         return Vec::new();
     }
-    // Studies do not say which points were steady, so no curve of a page does.
+    // Studies do not record which points were steady, so no curve of a page shows it.
     let lines = curves.panels.iter_mut().flat_map(|panel| &mut panel.lines);
     for point in lines.flat_map(|line| &mut line.points) {
         point.crossed = false;

@@ -1,9 +1,9 @@
-//! How latencies are distributed: the part of messages or packets that is not slower than a time.
+//! The distributions of latencies: the part of messages or packets that is not slower than a time.
 
 use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
 use crate::report::source::{Distribution, RunSource};
 
-/// The kinds of latencies, and what their panels are called.
+/// The kinds of latencies, and the names of their panels.
 const KINDS: [(&str, &str); 2] = [
     ("end_to_end", "end to end, messages"),
     ("network", "in the network, packets"),
@@ -62,7 +62,7 @@ pub(super) fn figures(runs: &[&RunSource]) -> Vec<Figure> {
     }]
 }
 
-/// A service level that carries one job alone would repeat it.
+/// A service level that carries one job alone is left out: it would repeat the job's curve.
 fn shown(run: &RunSource, one: &Distribution) -> bool {
     let count = |of: &Distribution| of.buckets.iter().map(|bucket| bucket.2).sum::<u64>();
     let jobs = run

@@ -1,4 +1,4 @@
-//! Where the energy of runs goes.
+//! The energy of runs, by the parts that draw it.
 
 use super::titled;
 use crate::figure::{Axis, Chart, Figure, Stack, Stacks, number};
@@ -47,7 +47,7 @@ fn parts(energy: &Value) -> Option<Vec<Stack>> {
     for (field, name) in LINKS {
         let joules = &energy[field]["energy_by_state_j"];
         let states = STATES.iter().map(|(state, _)| joules[*state].as_f64());
-        // Links draw nothing that is always the same.
+        // No power of links is constant.
         let states = states.chain([Some(0.0)]);
         stacks.push(stack(name, states.collect::<Option<Vec<f64>>>()?));
     }
@@ -70,7 +70,7 @@ fn of_run(run: &RunSource, stacks: Vec<Stack>) -> Figure {
     }
 }
 
-/// Runs below each other, by what draws energy.
+/// Runs below each other, with the energy of each part.
 fn side_by_side(runs: &[(&RunSource, Vec<Stack>)]) -> Figure {
     let names = LINKS.iter().chain(&DEVICES).map(|(_, name)| *name);
     let names: Vec<String> = names.map(str::to_owned).collect();
@@ -92,7 +92,7 @@ fn side_by_side(runs: &[(&RunSource, Vec<Stack>)]) -> Figure {
     }
 }
 
-/// Parts without anything are left out, in a unit in which the longest stack has few digits.
+/// Leaves out parts without energy. The unit is chosen so that the longest stack has few digits.
 fn chart(names: Vec<String>, mut stacks: Vec<Stack>) -> Chart {
     let longest = stacks.iter().map(|stack| stack.parts.iter().sum());
     let (factor, unit) = energy_unit(longest.fold(0.0, f64::max));

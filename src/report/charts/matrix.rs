@@ -1,4 +1,4 @@
-//! Which ranks send how much to which.
+//! The traffic from each group of ranks to each other group.
 
 use super::titled;
 use crate::figure::{Cell, Chart, Figure, Matrix};
@@ -62,7 +62,7 @@ fn of_job(run: &RunSource, job: &str, pairs: &[&Pair], measure: Measure) -> Figu
     }
 }
 
-/// Ranks of the job; at least those that sent or received.
+/// Ranks of the job; at least all that sent or received.
 fn ranks_of(run: &RunSource, job: &str, pairs: &[&Pair]) -> u64 {
     let jobs = run.result["jobs"].as_array().into_iter().flatten();
     let named = jobs.filter(|found| found["name"] == job);

@@ -198,7 +198,7 @@ fn each(sources: &[Source], of: impl Fn(&RunSource) -> Vec<Figure>) -> Vec<Figur
     details(sources).into_iter().flat_map(of).collect()
 }
 
-/// The runs that can be looked at closely: those given, and the slowest of each study.
+/// The runs with details: those given, and the slowest of each study.
 pub(super) fn details<'a>(sources: &'a [Source]) -> Vec<&'a RunSource> {
     let one = |source: &'a Source| match source {
         Source::Run(run) => Some(&**run),
@@ -225,7 +225,7 @@ pub(super) fn needs(kind: Kind, sources: &[Source]) -> (&'static str, String) {
     )
 }
 
-/// Why there is no figure of a kind.
+/// Explains why there is no figure of a kind.
 pub(super) fn missing(kind: Kind, sources: &[Source]) -> String {
     let dirs: Vec<String> = sources
         .iter()

@@ -1,4 +1,4 @@
-//! Time series: bandwidth of flows, data that wait, control levels of sources.
+//! Time series: bandwidth of flows, waiting data, control levels of sources.
 
 use super::titled;
 use crate::figure::Figure;

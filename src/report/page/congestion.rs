@@ -1,4 +1,4 @@
-//! Tables of static analyses: what was analysed, its figures, the hot cables, and predictions beside the flit level.
+//! Tables of static analyses: the settings, the figures, the hot cables, and predictions beside the flit level.
 
 use super::section::{Section, Table};
 use super::tables::texts;
@@ -10,7 +10,7 @@ use crate::run::Check;
 use crate::run::Prediction;
 use crate::units::human_count;
 
-/// Connections that a row of a cable names.
+/// The most connections that a row of a cable names.
 const MOST_FLOWS: usize = 8;
 const NONE: &str = "–";
 
@@ -38,7 +38,7 @@ pub(super) fn overview(analysis: &CongestionSource, section: &mut Section) {
     section.tables.push(side_by_side(analysis));
 }
 
-/// A property of a network in a row of the overview; `None` where no network has it.
+/// A property of a network in a row of the overview; `None` if no network has it.
 type Property<'a> = (&'a str, &'a dyn Fn(&AnalysedNetwork) -> Option<String>);
 
 fn side_by_side(analysis: &CongestionSource) -> Table {

@@ -59,7 +59,7 @@ impl Job<'_> {
         format!("{:.1} %", 100.0 * ps.as_f64().unwrap_or(0.0) / total)
     }
 
-    /// The whole path, and how much more each part is than in the baseline.
+    /// The whole path, and the difference of each part from the baseline.
     fn parts(&self) -> Table {
         let baseline = &self.job["against_baseline"];
         let with_baseline = baseline.is_object();
@@ -102,7 +102,7 @@ impl Job<'_> {
         }
     }
 
-    /// The parts of each entry of a list, those with the longest time first.
+    /// The parts of each entry of a list; the entries with the longest time come first.
     fn by(&self, key: &str, what: &str, name: impl Fn(&Value) -> String) -> Table {
         let whole = |of: &Value| -> f64 {
             let parts = Part::ALL.into_iter();

@@ -10,7 +10,7 @@ use serde::Serialize;
 const WIDE: u32 = 920;
 /// Width on a phone.
 const NARROW: u32 = 350;
-/// A drawing beyond this size is there once only; on a phone it scrolls.
+/// A drawing beyond this size is included only once; on a phone it scrolls.
 const LARGE: usize = 150_000;
 
 /// A section.
@@ -62,7 +62,7 @@ pub(super) fn of_kind(
     sources: &[Source],
 ) -> Option<Section> {
     let found = kinds.iter().flat_map(|kind| figures(*kind, sources));
-    // A single bar says no more than the overview.
+    // A single bar adds nothing to the overview.
     let found: Vec<Figure> = found.filter(|figure| !is_single_bar(figure)).collect();
     let tables = match kinds[0] {
         Kind::Bandwidth => congestion::figures(sources),

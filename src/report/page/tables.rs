@@ -35,9 +35,9 @@ fn of_bars(bars: &Bars) -> Content {
     let mut head = vec!["".to_owned()];
     let several = bars.series.len() > 1;
     if several {
-        head.extend(bars.series.iter().cloned())
+        head.extend(bars.series.iter().cloned());
     } else {
-        head.push(bars.axis.label())
+        head.push(bars.axis.label());
     }
     let mut rows = Vec::new();
     for panel in &bars.panels {
@@ -131,7 +131,7 @@ fn of_spans(spans: &Spans) -> Content {
     (head, spans.rows.iter().map(row).collect())
 }
 
-/// The most used links, numbered as in the drawing, and those that hold up packets.
+/// The most used links, numbered as in the drawing, and the links that hold up packets.
 pub(super) fn links(run: &RunSource) -> Vec<Table> {
     let percent = |part: f64| format!("{:.1} %", 100.0 * part);
     let row = |(number, link): (usize, &&LinkUse)| {

@@ -59,8 +59,8 @@ impl Source {
     }
 }
 
-/// Reads the directories. Each is called by the label given for it, or by the name of its experiment or study, or, where
-/// two would have the same, by the name of the directory.
+/// Reads the directories. The name of each is the label given for it, or the name of its experiment or study. If two
+/// would have the same name, it is the name of the directory.
 ///
 /// # Errors
 /// If one is given twice, cannot be read, or holds no result.
@@ -172,7 +172,7 @@ fn parsed<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, ReportErro
     })
 }
 
-/// The same as a type, so that an error names the line where something else stands.
+/// The same as a type, so that an error names the line of a wrong value.
 fn typed_document<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T, ReportError> {
     document(path, schema)?;
     parsed(path, &read(path)?)

@@ -104,9 +104,9 @@ pub struct Slice {
 pub struct Series {
     /// Its kind.
     pub kind: SeriesKind,
-    /// Its samples, by what they are of: the parts of the fabric that the table has, by number.
+    /// Its samples, by their keys: the parts of the fabric that the table has, by number.
     pub samples: BTreeMap<[u32; 3], Vec<Sample>>,
-    /// Time of the last sample in which something was.
+    /// End of the last sample that is not 0.
     pub end_ps: u64,
 }
 
@@ -270,13 +270,13 @@ fn series_columns(kind: SeriesKind) -> Vec<&'static str> {
     columns
 }
 
-/// The time between samples, which no file has as such.
+/// The time between samples, which no file states.
 #[derive(Default)]
 struct Interval {
-    /// That of flows: the time in which bytes make their bandwidth.
+    /// The interval of flows: the time in which bytes make their bandwidth.
     of_flows: Option<u64>,
-    /// The least time from one row to the next. It is the interval where a row follows each sample, as of power states;
-    /// rows in which nothing was are left out.
+    /// The least time from one row to the next. It is the interval if every sample has a row, as of power states; rows
+    /// of empty samples are left out.
     least_gap: Option<u64>,
 }
 
