@@ -1,4 +1,4 @@
-//! How messages fare alone in the fabric, and the one workload that explanations drive it with.
+//! Simulates messages alone in the fabric; and the one workload type that explanations drive the fabric with.
 
 use super::tracer::Tracer;
 use crate::fabric::engine::{Engine, RunEnd};
@@ -14,18 +14,18 @@ use std::rc::Rc;
 /// The times of a message that is alone in the fabric, in ticks after its creation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Alone {
-    /// Its sender hears that it has left.
+    /// Ticks until its sender learns that it has left.
     pub injected: Tick,
-    /// It arrives.
+    /// Ticks until it arrives.
     pub delivered: Tick,
-    /// By link of its path: when its last packet starts there.
+    /// By link of its path, ticks until its last packet starts there.
     pub starts: Vec<Tick>,
 }
 
 /// The job of each message in flight, by its token.
 pub(crate) type JobsOfTokens = Rc<RefCell<Vec<u32>>>;
 
-/// A replay, or one message. One type, so that the engine is made for it once.
+/// A replay, or one message. They are one type, so that the engine is compiled for it once.
 pub(crate) enum Load<'a, 'b> {
     /// A replay; it notes the jobs of messages.
     Replay(&'a mut Replay<'b>, JobsOfTokens),
@@ -117,7 +117,7 @@ impl References {
     /// As [`Engine::new`].
     pub fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
         let tracer = Tracer::new(spec, JobsOfTokens::default());
-        // Waiting for a link that goes up is no latency.
+        // A wait for a waking link is no latency.
         let always_up = spec.always_up();
         Ok(Self {
             engine: Engine::watched(&always_up, tracer)?,
@@ -125,7 +125,7 @@ impl References {
         })
     }
 
-    /// How `message` fares alone; `None` if it never arrives.
+    /// The times of `message` alone; `None` if it never arrives.
     pub fn of(&mut self, message: &Message) -> Option<Alone> {
         let kind = (message.src, message.dst, message.sl, message.bytes);
         if let Some(known) = self.known.get(&kind) {

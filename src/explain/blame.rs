@@ -8,22 +8,22 @@ use crate::fabric::spec::Tick;
 /// Ticks that a message waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wait {
-    /// How many.
+    /// The number of ticks.
     pub ticks: Tick,
-    /// For which link.
+    /// The link.
     pub output: OutputId,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// Why a message waited.
+/// The reason for which a message waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// The link carried packets of other messages.
     Link(Culprit),
     /// The link lacked credits.
     Credits,
-    /// The link was off, or on its way down or up.
+    /// The link was off, waking or going to sleep.
     Waking,
     /// Congestion control held it back.
     Throttled,
@@ -31,9 +31,8 @@ pub(crate) enum Reason {
     Inside,
 }
 
-/// How much later than alone the last packet of a message was at each link than at the one before: its
-/// hop and the ticks. They add up to what the message took longer, `late`. What a packet loses and
-/// makes up for later does not count.
+/// By hop, the ticks by which the last packet of a message fell further behind its times alone since the link before.
+/// They add up to the whole delay of the message, `late`. A delay that the packet makes up for later does not count.
 pub(super) fn delays(hops: &[Hop], created: Tick, alone: &Alone, late: Tick) -> Vec<(usize, Tick)> {
     let Some(last) = hops.len().checked_sub(1) else {
         return Vec::new();
@@ -42,8 +41,8 @@ pub(super) fn delays(hops: &[Hop], created: Tick, alone: &Alone, late: Tick) -> 
         let start = i128::from(hops[at].start) - i128::from(created);
         start - i128::from(alone.starts.get(at).copied().unwrap_or(0))
     };
-    // On another path than alone there is nothing to compare with behind the NIC: all goes to the link
-    // with the longest wait.
+    // On another path than alone there is no reference behind the NIC: the whole delay counts for the link with the
+    // longest wait.
     let same_path = alone.starts.len() == hops.len();
     let longest = (0..=last).max_by_key(|&at| hops[at].start.saturating_sub(hops[at].first));
     let (mut found, mut before, mut debt): (Vec<(usize, i128)>, i128, i128) = (Vec::new(), 0, 0);

@@ -43,16 +43,16 @@ pub struct Explanation {
     pub parts: Parts,
     /// Messages on the path.
     pub messages: u64,
-    /// Of these, how many the receiver waited for before they were sent, having nothing else to do.
+    /// The number of these that the receiver waited for before they were sent, having nothing else to do.
     pub late_partners: u64,
-    /// How long it waited so, in all. The sender spent this time on something that is on the path, so
-    /// it is within the parts.
+    /// The total length of these waits. The sender spent this time on something that is on the path, so it is within
+    /// the parts.
     pub late_partners_ps: u64,
     /// The senders of the packets behind which the messages of the path queued, longest first. Adds up to the queueing.
     pub culprits: Vec<CulpritShare>,
     /// The links at which they waited, longest first; at most [`LISTED`].
     pub links: Vec<LinkShare>,
-    /// By rank: what it computed, and the messages that it sent; ascending.
+    /// By rank, ascending: its computation, and the messages that it sent.
     pub ranks: Vec<RankShare>,
     /// By collective, longest first; at most [`LISTED`].
     pub collectives: Vec<CollectiveShare>,
@@ -80,16 +80,16 @@ pub struct LinkShare {
     pub queueing_ps: u64,
     /// While it lacked credits.
     pub credit_stalls_ps: u64,
-    /// While it was off, or on its way down or up.
+    /// While it was off, waking or going to sleep.
     pub waking_links_ps: u64,
     /// While congestion control held them back.
     pub throttling_ps: u64,
-    /// For the device in front of it.
+    /// In the device in front of it.
     pub inside_devices_ps: u64,
 }
 
 impl LinkShare {
-    /// All of it.
+    /// The sum of all waits.
     #[must_use]
     pub fn ps(&self) -> u64 {
         self.queueing_ps
@@ -137,12 +137,12 @@ struct Sums {
     ranks: BTreeMap<u32, Parts>,
     collectives: BTreeMap<String, Parts>,
     phases: Vec<Parts>,
-    /// Where the path has come to.
+    /// The end of the path so far.
     at: u64,
 }
 
-/// How the messages of a path fared, in the order of its legs: alone in the fabric, and what they
-/// waited for. `None` of other legs.
+/// The fates of the messages of a path, in the order of its legs: their times alone in the fabric, and their waits.
+/// `None` for other legs.
 pub(crate) type Fates<'a> = &'a [Option<(Alone, Vec<Wait>)>];
 
 impl Explanation {
@@ -223,7 +223,7 @@ fn collectives(all: BTreeMap<String, Parts>) -> Vec<CollectiveShare> {
 }
 
 impl Sums {
-    /// Adds a leg that is made of `pieces`, of a path that ends at `total_ps`.
+    /// Adds a leg that consists of `pieces`. Its path ends at `total_ps`.
     fn add(&mut self, leg: &Leg, pieces: &[Piece], total_ps: u64) {
         for piece in pieces {
             let &Piece { part, ps, at } = piece;
@@ -267,7 +267,7 @@ impl Sums {
     }
 }
 
-/// The phase that begins at `at` or holds it, and its end; `at` is before `total_ps`.
+/// The phase that contains `at` (its begin included), and its end; `at` is before `total_ps`.
 fn phase_of(at: u64, total_ps: u64) -> (usize, u64) {
     let end = |number: u64| phase_begin(number + 1, total_ps);
     let number = (0..PHASES - 1).find(|&number| at < end(number));

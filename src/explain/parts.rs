@@ -11,7 +11,7 @@ pub enum Part {
     Computing,
     /// A rank combined data of a reduction.
     Reduction,
-    /// A message went from rank to rank inside a node.
+    /// A message was passed between ranks inside a node.
     InsideNodes,
     /// The bytes of a message left its NIC, alone in the fabric.
     Serialisation,
@@ -21,7 +21,7 @@ pub enum Part {
     Queueing,
     /// A message waited for a link that lacked credits.
     CreditStalls,
-    /// A message waited for a link that was off, or on its way down or up.
+    /// A message waited for a link that was off, waking or going to sleep.
     WakingLinks,
     /// Congestion control held a message back.
     Throttling,
@@ -98,7 +98,7 @@ impl Parts {
         self.0[part as usize] += ps;
     }
 
-    /// All of it.
+    /// The sum of all parts.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()

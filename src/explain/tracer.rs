@@ -49,7 +49,7 @@ pub(crate) struct Mark {
     pub reported: Tick,
     /// Whether `reported` is the tick of its arrival.
     pub arrival: bool,
-    /// How it fares alone.
+    /// Its times alone in the fabric.
     pub alone: Alone,
 }
 
@@ -78,11 +78,11 @@ pub(super) struct Output {
     pub transfers: VecDeque<Transfer>,
     /// Ticks without credits: from, and until before.
     pub stalls: VecDeque<(Tick, Tick)>,
-    /// Ticks in which it was off, or on its way down or up: from, and until before.
+    /// Ticks in which it was off, waking or going to sleep: from, and until before.
     pub wakes: VecDeque<(Tick, Tick)>,
-    /// Messages that wait for it or have waited, and are on their way.
+    /// Messages in flight that wait or have waited for it.
     pub watchers: u32,
-    /// When the first of these came.
+    /// The tick in which the first of these arrived.
     pub since: Tick,
 }
 
@@ -90,7 +90,7 @@ pub(super) struct Output {
 #[derive(Debug)]
 struct Followed {
     mark: Mark,
-    /// Links that it has come to, and when.
+    /// Links that it has reached, and when.
     first: Vec<(OutputId, Tick)>,
     /// The path of the packet that arrived last.
     last: Vec<Hop>,
@@ -113,7 +113,7 @@ pub(crate) struct Tracer {
     at_nics: BTreeMap<NicId, VecDeque<usize>>,
     /// By number of a packet.
     owners: Vec<Option<Owner>>,
-    /// The ways of packets that are followed, by number.
+    /// The paths of packets that are followed, by number.
     ways: BTreeMap<u32, Vec<Hop>>,
     outputs: Vec<Output>,
 }
@@ -257,7 +257,7 @@ impl Tracer {
         watched.min(created)
     }
 
-    /// Message `number` is over: divides its time.
+    /// Ends message `number`: divides its time.
     fn finish(&mut self, number: usize) {
         let waits = self.waits_of(number);
         let followed = &mut self.followed[number];
@@ -269,11 +269,11 @@ impl Tracer {
             output.watchers = output.watchers.saturating_sub(1);
         }
         if let Some(numbers) = self.at_nics.get_mut(&src) {
-            // Most are over in the order of their creation.
+            // Most end in the order of their creation.
             if numbers.front() == Some(&number) {
-                drop(numbers.pop_front())
+                numbers.pop_front();
             } else {
-                numbers.retain(|&other| other != number)
+                numbers.retain(|&other| other != number);
             }
         }
     }
@@ -309,7 +309,7 @@ impl Tracer {
     }
 }
 
-/// Forgets what lies before `since`, but for the latest few.
+/// Drops the entries before `since`, except for the latest few.
 fn prune<T>(kept: &mut VecDeque<T>, since: Tick, end: impl Fn(&T) -> Tick) {
     while kept.len() > RECENT && kept.front().is_some_and(|oldest| end(oldest) <= since) {
         kept.pop_front();
