@@ -93,9 +93,9 @@ struct List {
 impl List {
     fn add(&mut self, pair: [HostId; 2]) {
         if self.first.len() < MOST_LISTED {
-            self.first.push(pair)
+            self.first.push(pair);
         } else {
-            self.more += 1
+            self.more += 1;
         }
     }
 
