@@ -56,9 +56,9 @@ impl Matrix {
             if self.cells.len() <= MOST_TOOLTIPS {
                 frame
                     .canvas
-                    .rect(box_, Paint::Shade(part), Some(&self.says(cell)))
+                    .rect(box_, Paint::Shade(part), Some(&self.says(cell)));
             } else {
-                shades[part].push(box_)
+                shades[part].push(box_);
             }
         }
         for (part, boxes) in shades.iter().enumerate() {
