@@ -140,7 +140,7 @@ impl<'a> Walker<'a> {
                 self.load[edge.index()] = 0;
             }
         } else {
-            self.load.fill(0)
+            self.load.fill(0);
         }
         self.routes.clear();
         self.ends.clear();

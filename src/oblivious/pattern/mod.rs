@@ -368,7 +368,7 @@ fn recursive_doubling(level: u32, n: u32, out: &mut Level) {
         let lower = (0..power).filter(|k| k >> level & 1 == 0);
         out.extend(lower.flat_map(|k| [(k, k + (1 << level)), (k + (1 << level), k)]));
     } else {
-        out.extend((0..n - power).map(|i| (i, i + power)))
+        out.extend((0..n - power).map(|i| (i, i + power)));
     }
 }
 
