@@ -111,10 +111,12 @@ fn paths(
         }
         return Ok(Paths::Minimal);
     };
-    let intermediate = raw.paths_intermediate.unwrap_or(match has_groups {
-        true if rule.is_adaptive() => Intermediate::Group,
-        _ => Intermediate::Nic,
-    });
+    let usual = if has_groups && rule.is_adaptive() {
+        Intermediate::Group
+    } else {
+        Intermediate::Nic
+    };
+    let intermediate = raw.paths_intermediate.unwrap_or(usual);
     if intermediate == Intermediate::Group && !has_groups {
         let problem = "only a dragonfly has groups to lead packets over; take \"nic\" or remove it";
         return refused("fabric.paths_intermediate", problem);
