@@ -1,4 +1,4 @@
-//! A trace given in place of an experiment: what to do with it.
+//! A trace given in place of an experiment: explains how to replay it.
 
 use super::CliError;
 use flitwise_formats::dumpi::Set;
@@ -6,11 +6,11 @@ use flitwise_formats::vef::Reader;
 use flitwise_formats::{Foreign, Source, goal, ti};
 use std::path::Path;
 
-/// NICs of the switch that an experiment has without a word about its fabric.
+/// NICs of the switch in an experiment that does not describe its fabric.
 const USUAL_NICS: u32 = 48;
 
-/// Says how to replay the file if it is a trace, or what it is if it is a trace that is not read;
-/// `None` if it is neither, or no file that can be read again.
+/// Explains how to replay the file if it is a trace, or names its format if that cannot be replayed; `None` if it is
+/// neither, or no file that can be read again.
 pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
     let (is_folder, is_dumpi) = (ti::is_folder(file), Set::is_directory(file));
     if !is_folder && !is_dumpi && !file.metadata().is_ok_and(|meta| meta.is_file()) {
@@ -31,10 +31,10 @@ pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
             }
         }
     };
-    // A text of JSON is one of TOML, too.
+    // A JSON text is a TOML text, too.
     let trace = serde_json::Value::from(file.display().to_string());
     let experiment = format!("job = [{{ trace = {trace} }}]");
-    // In single quotes a shell takes everything but these as it is.
+    // Within single quotes a shell takes every other character literally.
     let cure = if experiment.contains('\'') {
         format!("name it in one: {experiment}")
     } else {
@@ -46,7 +46,7 @@ pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
     )))
 }
 
-/// The ranks of a trace, 0 if it is broken; or what else the file is; `None` if it is no trace.
+/// The ranks of a trace, 0 if it is broken; or the kind of another file; `None` if it is no trace.
 fn ranks_of(file: &Path) -> Option<Result<u32, Foreign>> {
     let mut source = Source::open(file).ok()?;
     let head = source.head().ok()?;
@@ -81,7 +81,7 @@ fn room_for(ranks: u32) -> String {
     }
 }
 
-/// A name for the experiment, in the current directory, that no file has.
+/// An unused file name for the experiment, in the current directory.
 fn unused(file: &Path) -> String {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let stem: String = name

@@ -1,4 +1,4 @@
-//! Command lines, as a shell takes them.
+//! Command lines, quoted for a shell.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ pub(super) fn typed() -> String {
     text + "\n"
 }
 
-/// An argument as a shell takes it.
+/// An argument, quoted for a shell where necessary.
 pub(super) fn quoted(argument: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=,:+@%".contains(c);
     if !argument.is_empty() && argument.chars().all(plain) {

@@ -50,7 +50,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         None => None,
     };
     if let Some((_, other)) = &mut other {
-        // It takes the place of the baselines.
+        // The other result takes the place of the baselines.
         plan.baselines.clear();
         other.baselines.clear();
     }
@@ -87,7 +87,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     outcome_of(&result.status(&plan)).and(printed)
 }
 
-/// The plan of an experiment with jobs, which says why they take as long as they do.
+/// The plan of an experiment with jobs, with explanations switched on.
 fn load(file: &Path, sets: &[String]) -> Result<Plan, CliError> {
     let plan = config::load(file, sets).map_err(|e| {
         let trace = bare_trace::instead_of_experiment(file);
@@ -105,7 +105,7 @@ fn load(file: &Path, sets: &[String]) -> Result<Plan, CliError> {
     Ok(plan)
 }
 
-/// An explanation is to the picosecond, and a run that skips gaps is not.
+/// Refuses a run that skips gaps: an explanation is exact to the picosecond, and such a run is not.
 pub(super) fn no_gaps(plan: &Plan) -> Result<(), CliError> {
     if plan.explain && plan.experiment.background_gap_skip_ps.is_some() {
         return Err(CliError::BadInput(

@@ -93,7 +93,7 @@ enum Command {
     Man(shell::ManArgs),
 }
 
-/// Why a command failed; `main` turns it into an exit code.
+/// The reason why a command failed; `main` turns it into an exit code.
 #[derive(Debug, Error)]
 pub enum CliError {
     /// The user's input is at fault: exit code 2.
@@ -102,13 +102,13 @@ pub enum CliError {
     /// The run failed: exit code 1.
     #[error("{0}")]
     Failed(String),
-    /// A signal ended the run: the process dies by it.
+    /// A signal ended the run: the process ends itself with the same signal.
     #[error("{0}")]
     Interrupted(String),
 }
 
 impl CliError {
-    /// The exit code of the process; of a run that a signal ended it is the code that shells report.
+    /// The exit code of the process. If a signal ended the run, it is the code that shells report.
     fn exit_code(&self) -> u8 {
         match self {
             Self::Failed(_) | Self::Interrupted(_) => 1,
@@ -116,7 +116,7 @@ impl CliError {
         }
     }
 
-    /// Says why, and ends the process.
+    /// Prints the reason, and ends the process.
     pub fn end(&self) -> ExitCode {
         // Unless a signal ends it already.
         let _whole = signal::hold_off_abort();
@@ -172,7 +172,7 @@ fn no_result(e: &RunError, bad_config: impl FnOnce(&ConfigError) -> CliError) ->
     }
 }
 
-/// Threads that are asked for, or the processors there are.
+/// The number of threads that is asked for, or else of processors.
 fn threads(asked: Option<u16>) -> usize {
     let available = || std::thread::available_parallelism().map_or(1, usize::from);
     asked.map_or_else(available, usize::from)
@@ -194,7 +194,6 @@ fn tell(line: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Writes results to standard output; a reader that has gone away is no error.
 /// A document as JSON with indentation, and a newline.
 fn json_text(document: &impl Serialize) -> Result<String, CliError> {
     let text = serde_json::to_string_pretty(document).map_err(unwritable)?;
@@ -206,6 +205,7 @@ fn unwritable(error: serde_json::Error) -> CliError {
     CliError::Failed(format!("cannot write the results: {error}"))
 }
 
+/// Writes results to standard output; a closed pipe is no error.
 fn print(text: &str) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

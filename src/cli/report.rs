@@ -135,7 +135,7 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
     path.with_file_name(format!("{stem}-{number}.{extension}"))
 }
 
-/// Writes a file, which appears whole.
+/// Writes a file, which appears only when it is complete.
 fn write(path: &Path, content: &[u8]) -> Result<(), CliError> {
     let all = || -> anyhow::Result<()> {
         let mut sink = Sink::create(path)?;

@@ -173,7 +173,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     if let Some(warning) = fabric::warning(&plan.experiment.fabric, file, &args.sets) {
         tell(format_args!("warning: {warning}"));
     }
-    // From here on there are files to be removed.
+    // From here on there are files to remove after an error.
     let stop = signal::stop_on_signal();
     if args.estimate {
         let said = estimate(&plan, stop).map_err(|e| failed(&e, file, &sets))?;
@@ -212,7 +212,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     // Its overview is one of the files of the result.
     let drawn = timeline.map_or(Ok(()), timeline::finish);
     let written = part.map(write).transpose();
-    // Printed as well if the files could not be written: a long run is not for nothing.
+    // Printed even if the files could not be written, so that a long run is not lost.
     let printed = match (args.json, args.quiet) {
         (true, _) => print(&for_output(&json)?),
         (false, false) => print(&text),
@@ -224,7 +224,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     drawn?;
     args.timeline.say_written(quiet);
-    // A terminal that was closed takes no results.
+    // A closed terminal takes no results.
     outcome_of(&result.status(&plan)).and(printed)
 }
 
@@ -274,8 +274,7 @@ pub(super) fn write_result(
     write_distributions(dir, plan, &result.main)
 }
 
-/// `result.json` as it goes to standard output: for people with indentation, for programs on one
-/// line.
+/// `result.json` for standard output: indented on a terminal, on one line for programs.
 pub(super) fn for_output(json: &impl Serialize) -> Result<String, CliError> {
     if std::io::stdout().is_terminal() {
         return json_text(json);
@@ -314,7 +313,7 @@ pub(super) fn outcome_of(status: &Status) -> Result<(), CliError> {
     }
 }
 
-/// Tells what the replay of a trace left out.
+/// Reports what the replay of a trace left out.
 fn warn_of_what_is_missing(result: &RunResult) {
     for trace in &result.traces {
         if let Some(left_out) = &trace.left_out {
@@ -329,7 +328,7 @@ fn warn_of_what_is_missing(result: &RunResult) {
     }
 }
 
-/// Tells which keys of a job are for traces of other formats than its own.
+/// Reports keys of a job that are for traces of other formats.
 fn warn_of_unused_keys(experiment: &Experiment, result: &RunResult) {
     for (number, job) in experiment.jobs.iter().enumerate() {
         let trace = result.traces.iter().find(|trace| trace.trace == job.trace);
@@ -347,7 +346,7 @@ fn warn_of_unused_keys(experiment: &Experiment, result: &RunResult) {
     }
 }
 
-/// Tells how fast ranks are taken to compute whose traces count flops, where no job says it.
+/// Reports the assumed speed of ranks for traces that count flops, where no job sets it.
 fn tell_of_speeds(experiment: &Experiment, result: &RunResult) {
     for (number, job) in experiment.jobs.iter().enumerate() {
         let mut traces = result.traces.iter();
@@ -363,7 +362,7 @@ fn tell_of_speeds(experiment: &Experiment, result: &RunResult) {
     }
 }
 
-/// Tells which keys of `[power]` are for another policy than its own.
+/// Reports keys of `[power]` that are for another policy.
 fn warn_of_unused_power_keys(experiment: &Experiment) {
     let Some(power) = &experiment.power else {
         return;
@@ -376,13 +375,13 @@ fn warn_of_unused_power_keys(experiment: &Experiment) {
     }
 }
 
-/// The figure of a curve. A build without figures says so, and has no file for it.
+/// Writes the figure of a curve. A build without figures says so, and writes no file.
 fn curve_figure(plan: &Plan, result: &RunResult) -> Option<String> {
     let missing = |e: MissingFeature| tell(format_args!("warning: {e}"));
     curve_svg(plan, result).map_err(missing).ok()
 }
 
-/// The files of the time series, if there are any and `--out` says where to.
+/// The files of the time series, if there are any and `--out` names a directory for them.
 fn series_files<'a>(
     plan: &'a Plan,
     out: Option<&Path>,

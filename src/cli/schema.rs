@@ -1,4 +1,4 @@
-//! `flitwise schema`: what the JSON that this program writes and the TOML that it reads look like, for other programs.
+//! `flitwise schema`: the forms of the JSON that this program writes and of the TOML that it reads, for other programs.
 
 use super::{CliError, json_text, print};
 use clap::{Args, ValueEnum};
@@ -36,7 +36,7 @@ pub(super) fn run(args: &SchemaArgs) -> Result<(), CliError> {
     })?)
 }
 
-/// The schema with descriptions that say what an editor shows of a key: also its default, and how it is written.
+/// The schema with the descriptions that an editor shows of a key; they include its default, and how it is written.
 fn for_editors(mut schema: Value) -> Value {
     tell(&mut schema);
     schema
@@ -70,7 +70,7 @@ fn tell(schema: &mut Value) {
     }
 }
 
-/// A default that presets decide.
+/// A default that depends on presets.
 fn by_preset(presets: &Map<String, Value>) -> String {
     let each = presets
         .iter()
@@ -78,7 +78,7 @@ fn by_preset(presets: &Map<String, Value>) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The same text without the links between pages, which lead nowhere from an editor.
+/// The same text without the links between pages, which do not work in an editor.
 fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;

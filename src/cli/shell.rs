@@ -1,5 +1,4 @@
-//! `flitwise completions` and `flitwise man`: what a shell and `man` want to know of the command
-//! line.
+//! `flitwise completions` and `flitwise man`: the description of the command line for a shell and for `man`.
 
 use super::{Cli, CliError, print};
 use clap::builder::PossibleValuesParser;
@@ -32,7 +31,7 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
     print(&String::from_utf8_lossy(&script))
 }
 
-/// The same command, whose options `--set` and `--vary`, also of its subcommands, offer `keys`.
+/// The same command; its options `--set` and `--vary`, also of its subcommands, offer `keys`.
 fn with_keys(command: clap::Command, keys: &[ExperimentKey]) -> clap::Command {
     let command = command.mut_args(|arg| match arg.get_long() {
         Some("set" | "vary") => arg.value_parser(PossibleValuesParser::new(offered(keys))),

@@ -1,6 +1,6 @@
-//! Signals. SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run, which then reports its results so far; a
-//! second one ends it at once. A command that has no partial results ends at once with the first. Nothing
-//! unfinished is left, and the process dies by the signal, so that a shell ends its loop, too.
+//! Signals. SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run, which then reports its results so far; a second one ends it
+//! at once. A command without partial results ends at once with the first. No unfinished file is left. The process ends
+//! by the signal itself, so that a shell ends its loop, too.
 
 use super::out::{remove_empty, remove_part};
 use super::progress::terminal;
@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 static STOP: AtomicBool = AtomicBool::new(false);
 /// The number of the first signal, 0 before it.
 static FIRST: AtomicI32 = AtomicI32::new(0);
-/// When it came.
+/// The time at which it came.
 static SINCE: OnceLock<Instant> = OnceLock::new();
-/// Held by what an abort must not interrupt, and from the beginning of an abort on.
+/// Held by work that an abort must not interrupt, and from the beginning of an abort on.
 static GATE: Mutex<()> = Mutex::new(());
 /// The directories that exist only during a run, each with the directories above it that were created for it.
 static PARTS: Mutex<Vec<(PathBuf, Vec<PathBuf>)>> = Mutex::new(Vec::new());
@@ -56,7 +56,7 @@ pub(super) fn abort_on_signal() {
     listen(|signal| abort(signal));
 }
 
-/// The number of the first signal that came, if one did.
+/// The number of the first signal, if one came.
 pub(super) fn first() -> Option<i32> {
     match FIRST.load(Ordering::Relaxed) {
         0 => None,
@@ -69,17 +69,17 @@ pub(super) fn hold_off_abort() -> MutexGuard<'static, ()> {
     lock(&GATE)
 }
 
-/// Makes an abort remove the directory `part`, and the directories `above` it that are empty.
+/// Lets an abort remove the directory `part`, and the empty directories among `above`.
 pub(super) fn remove_if_aborted(part: &Path, above: &[PathBuf]) {
     lock(&PARTS).push((part.to_owned(), above.to_owned()));
 }
 
-/// Takes back [`remove_if_aborted`].
+/// Undoes [`remove_if_aborted`].
 pub(super) fn keep_if_aborted(part: &Path) {
     lock(&PARTS).retain(|(other, _)| other != part);
 }
 
-/// Removes what is unfinished and ends the process.
+/// Removes unfinished files and ends the process.
 fn abort(signal: i32) -> ! {
     let _gate = hold_off_abort();
     temporary::remove_all();
@@ -134,7 +134,7 @@ fn hangup_is_ignored() -> bool {
     ignored().is_some_and(|mask| mask & 1 == 1)
 }
 
-/// As on Unix, but the system has nothing but Ctrl-C.
+/// As on Unix, but the only signal of the system is Ctrl-C.
 #[cfg(not(unix))]
 fn listen(on_signal: fn(i32)) {
     const SIGINT: i32 = 2;

@@ -80,7 +80,7 @@ impl TimelineArgs {
         })
     }
 
-    /// Says that the file was written, if there is one, unless the user wants silence.
+    /// Reports that the file was written, if there is one, unless the user wants no messages.
     pub(super) fn say_written(&self, silent: bool) {
         if let (Some(path), false) = (&self.timeline, silent) {
             tell(format_args!("wrote {}", path.display()));

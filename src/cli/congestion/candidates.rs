@@ -10,7 +10,7 @@ use flitwise::oblivious::{
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// Seed of the draws on a network that is no experiment.
+/// Seed of the draws on a network from no experiment.
 const USUAL_SEED: u64 = 1;
 
 /// A network with the name that tables give it.
@@ -28,7 +28,7 @@ pub(super) struct Candidate {
 pub(super) struct Damage {
     pub lost_hosts: usize,
     pub lost_cables: usize,
-    /// Pairs with another route than before, or only one before or now.
+    /// Pairs with another route than before, or with a route only before or only now.
     pub routes_changed: Option<u64>,
     hosts_before: Vec<HostId>,
 }
@@ -192,8 +192,8 @@ fn short(paths: &[PathBuf]) -> Vec<String> {
 }
 
 impl Candidate {
-    /// The topology as an experiment describes it; `None` for a graph, a dump, or if switches have failed, so that the
-    /// others have new numbers.
+    /// The topology as an experiment describes it; `None` for a graph or a dump. Also `None` if switches have failed,
+    /// because then the others have new numbers.
     pub(super) fn topology(&self) -> Option<&Topology> {
         let topology = &self.loaded.fabric()?.topology;
         let graph = &self.network.graph;
@@ -217,7 +217,7 @@ impl Candidate {
         }
     }
 
-    /// An error of the input that is no error of a file.
+    /// An error of the input that belongs to no file.
     pub(super) fn bad(&self, problem: String) -> CliError {
         CliError::BadInput(format!("{}: {problem}", self.label))
     }
@@ -227,7 +227,7 @@ impl Candidate {
         self.loaded.fabric().is_some()
     }
 
-    /// The host that was this one before the failures; `None` if it is gone.
+    /// The number of this host before the failures; `None` if it is gone.
     pub(super) fn host_now(&self, before: HostId) -> Option<HostId> {
         match &self.damage {
             None => Some(before),

@@ -21,7 +21,7 @@ pub(super) fn of(
         let cure = "only an experiment says what its switches are; name the dump in one (docs/experiment.md, `ibnetdiscover`)";
         return Err(bad(cure.to_owned()));
     }
-    // The analysis alone does not ask whether the buffers fit.
+    // The analysis alone does not check whether the buffers fit.
     let path = args.fabric.as_deref();
     let fabric = load_fabric(path, &args.sets).map_err(|e| crate::cli::bad_config(path, &e))?;
     let lengths = Lengths {

@@ -8,7 +8,7 @@ use flitwise::results::document::{
     VirtualLanes, WorstPermutation,
 };
 
-/// Connections that are named of a cable; `flows.csv` has all.
+/// Most connections listed for a cable; `flows.csv` has all.
 const MOST_FLOWS: usize = 100;
 
 pub(super) fn of(results: &[Analysed]) -> serde_json::Result<CongestionDocument> {

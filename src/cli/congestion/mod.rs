@@ -1,4 +1,4 @@
-//! `flitwise congestion`: what the routes of a fabric do to traffic, without a simulation (`docs/congestion.md`).
+//! `flitwise congestion`: the effect of a fabric's routes on traffic, without a simulation (`docs/congestion.md`).
 
 mod candidates;
 mod check;
@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-/// Runs of the first batch where `--until-ci` asks for an interval.
+/// Runs of the first batch if `--until-ci` asks for an interval.
 const FIRST_BATCH: u64 = 32;
 
 /// Arguments of `flitwise congestion`.
@@ -112,7 +112,7 @@ fn table_formats() -> impl TypedValueParser<Value = TableFormat> {
     PossibleValuesParser::new(values).map(move |text| format(text).unwrap_or_default())
 }
 
-/// Tables of the input, or of a routing of ours.
+/// Tables of the input, or of one of our routings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Routing {
     Given,
@@ -246,7 +246,7 @@ fn analyse(
     })
 }
 
-/// As many runs as are asked for, or as the interval needs.
+/// Analyses as many runs as are asked for, or as the interval needs.
 fn runs(
     args: &CongestionArgs,
     network: &Network,

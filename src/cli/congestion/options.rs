@@ -120,7 +120,7 @@ impl From<PathName> for PathChoice {
     }
 }
 
-/// The second patterns that a network is analysed with, and what the results are called.
+/// The second patterns of the analyses, and the names of the results.
 pub(super) fn companions(
     requests: &[Request],
     network: &str,
@@ -184,7 +184,7 @@ impl Options {
         }
     }
 
-    /// An option that is given and has no key that a study could set.
+    /// A given option that has no key which a study could set.
     pub(super) fn without_key(&self) -> Option<&'static str> {
         let options = [
             ("--pairs", self.pairs.is_some()),

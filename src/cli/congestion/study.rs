@@ -35,7 +35,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
         return bad("--seeds and --vary vary the keys of an experiment; name its file".to_owned());
     };
     let wrong = |e| bad_config(Some(file), &e);
-    // Before anything is taken for an experiment that is none.
+    // Checked first, so that no other file is taken for an experiment.
     let loaded = load_network(Some(file), None, &[]).map_err(wrong)?;
     let NetworkSource::Experiment(only) = &loaded.source else {
         return bad(format!(
@@ -46,7 +46,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let typed = |e| bad_config(None, &e);
     let mut base = Base::of_file(file).map_err(wrong)?;
-    // As without these options.
+    // The same as without these options.
     base.for_analyses = true;
     let mut study = Study::of(&name, base);
     if only.congestion.is_none() {

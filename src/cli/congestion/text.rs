@@ -163,7 +163,7 @@ fn failed(damage: &Damage) -> String {
     text
 }
 
-/// Whether one VL can deadlock, the cycle, and how many VLs do not.
+/// Whether one VL can deadlock, the cycle, and the number of VLs that cannot.
 fn vls(deadlock: &Deadlock, network: &Network) -> String {
     let Some(cycle) = &deadlock.cycle else {
         return "1 is enough: no cable waits for itself".into();
@@ -182,7 +182,7 @@ fn vls(deadlock: &Deadlock, network: &Network) -> String {
     )
 }
 
-/// The figures that there are.
+/// The figures that exist.
 fn rows(one: &Analysed) -> Vec<SpreadRow> {
     one.spreads.rows(one.settings.pattern.has_bytes())
 }
@@ -329,7 +329,7 @@ fn worst(one: &Analysed) -> String {
     }
 }
 
-/// The cables that carry most.
+/// The cables with the largest loads.
 fn cables(out: &mut String, one: &Analysed, most: usize, named: bool) {
     let hottest = &one.hottest[..most.min(one.hottest.len())];
     if hottest.is_empty() {

@@ -35,8 +35,8 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), CliError> {
     }
 }
 
-/// The warning before a run: the fabric can deadlock, or is too large to tell in time.
-/// `file` and `sets` are the arguments of the run.
+/// The warning before a run: the fabric can deadlock, or is too large to check in time. `file` and `sets` are the
+/// arguments of the run.
 pub(in crate::cli) fn warning(spec: &FabricSpec, file: &Path, sets: &[String]) -> Option<String> {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let mut command = format!("flitwise fabric check {}", file.display());

@@ -88,7 +88,7 @@ fn network(args: &ExportArgs) -> Result<LoadedNetwork, CliError> {
     Ok(loaded)
 }
 
-/// The end of an output, which whoever reads it may cut short.
+/// Ends an output, whose reader may have closed it early.
 fn ended(written: io::Result<()>) -> Result<(), CliError> {
     match written {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {

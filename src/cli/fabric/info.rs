@@ -71,7 +71,7 @@ fn port_kinds(spec: &FabricSpec) -> BTreeMap<PortKinds, u64> {
     switches
 }
 
-/// The link that carries most under uniform traffic.
+/// The most loaded link under uniform traffic.
 struct BusyLink {
     from: SwitchPort,
     /// Flits per flit that each NIC offers.
@@ -177,7 +177,7 @@ impl Info<'_> {
         topology.switch_ids().flat_map(of_switch).sum()
     }
 
-    /// The link that carries most.
+    /// The most loaded link.
     fn busiest(&self, routes: &RouteAnalysis) -> Option<BusyLink> {
         let topology = &self.spec().topology;
         let (at, pairs) = routes.busiest_link()?;
@@ -236,7 +236,7 @@ impl Info<'_> {
         }
     }
 
-    /// Which tables decide, if there are any or could be.
+    /// The tables that decide routes or VLs, if there are any or could be.
     fn tables_text(&self) -> Option<String> {
         let Tables {
             forwarding, sl2vl, ..
@@ -361,7 +361,7 @@ impl Info<'_> {
     }
 }
 
-/// Which detours packets may take.
+/// The detours that packets may take.
 fn paths_text(detours: &Detours) -> String {
     let over = match detours.intermediate {
         Intermediate::Nic => "to the switch of a NIC drawn at random",

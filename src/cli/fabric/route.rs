@@ -47,7 +47,7 @@ fn packet(spec: &FabricSpec, args: &InfoArgs) -> Result<(usize, u32), CliError> 
 pub(super) struct Route<'a> {
     spec: &'a FabricSpec,
     pair: NicPair,
-    /// Of paths with two legs: the NIC at whose switch the first one ends.
+    /// The NIC at whose switch the first of two legs ends, on paths with two legs.
     via: Option<NicId>,
     sl: usize,
     payload: u32,
@@ -174,7 +174,7 @@ impl<'a> Route<'a> {
             _ => String::new(),
         };
         let (sc, vl) = step.channel;
-        // The line names the switch first, so its ports need only their numbers.
+        // The line begins with the switch, so its ports need only their numbers.
         let (switch, own): (String, Box<dyn Fn(PortId) -> String>) = match topology.names() {
             None => (
                 topology.switch_text(step.switch),
@@ -285,7 +285,7 @@ struct Injection {
     vl: u8,
 }
 
-/// A switch of a route; of `trunk` and `up_ports` the one that the routing chooses from.
+/// A switch of a route. `trunk` and `up_ports` list the ports from which the routing chooses.
 #[derive(Serialize)]
 struct StepDocument {
     switch: SwitchId,

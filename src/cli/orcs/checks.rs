@@ -25,7 +25,8 @@ fn says(network: &Network, [src, dst]: [HostId; 2], why: &Lost) -> String {
     }
 }
 
-/// Calls `see` with every ordered pair of hosts, those with themselves included, and its route; the pair counts from 1.
+/// Calls `see` with every ordered pair of hosts, pairs of a host with itself included, and its route; the pair counts
+/// from 1.
 fn each_pair(
     network: &Network,
     mut see: impl FnMut(u64, [HostId; 2], Result<&[EdgeId], Lost>) -> Result<(), CliError>,
@@ -66,7 +67,7 @@ pub(super) fn input_file(network: &Network) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Tells why pairs have no route, and lists them.
+/// Reports why pairs have no route, and lists them.
 pub(super) fn tell_lost(network: &Network) {
     let mut said = [false; 2];
     let mut list = List::default();
@@ -111,8 +112,8 @@ impl List {
     }
 }
 
-/// How many routes between all hosts share the fullest cable of each route, host links left out: least, most, mean and
-/// standard deviation.
+/// The number of routes between all hosts that share the fullest cable of each route, host links left out: least, most,
+/// mean and standard deviation.
 pub(super) fn quality(network: &Network) -> String {
     let mut load = vec![0u64; network.graph.edges().len()];
     let _ = each_pair(network, |_, _, found| {

@@ -1,4 +1,4 @@
-//! The graph of the input with a colour for what every cable carries (`get_cable_cong`).
+//! The graph of the input with a colour for the load of every cable (`get_cable_cong`).
 
 use flitwise::oblivious::{Cables, Network};
 use flitwise_formats::dot::{Dot, is_keyword};

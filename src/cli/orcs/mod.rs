@@ -78,7 +78,7 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
     })
 }
 
-/// The graph of a text. Graphviz, by which ORCS reads it, has the edges of a node in the order of their targets.
+/// The graph of a text. ORCS reads it by Graphviz, which has the edges of a node in the order of their targets.
 fn parse<'a>(file: &str, text: &'a str) -> Result<Dot<'a>, CliError> {
     let mut dot = Dot::parse(text).map_err(|e| {
         CliError::BadInput(format!(
@@ -157,7 +157,7 @@ fn settings(args: &OrcsArgs, pattern: Pattern, ranks: u32, network: &Network) ->
             shuffle: !args.do_not_shuffle,
         },
         seed: args.seed,
-        // The program takes all levels for this metric, whatever it is told.
+        // The program counts all levels for this metric, whatever the options say.
         level: u32::try_from(args.ptrn_level).ok().filter(|_| !delay),
         path: PathChoice::First,
         fair: false,

@@ -1,4 +1,4 @@
-//! Options of `flitwise orcs`: all that ORCS 2.0 has, and what the report of 2009 calls them.
+//! Options of `flitwise orcs`: all options of ORCS 2.0, and their names in the report of 2009.
 
 use clap::{Args, ValueEnum};
 use std::fmt;

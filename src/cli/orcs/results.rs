@@ -75,7 +75,7 @@ pub(super) fn pairs(network: &Network, hosts: &[HostId], level: &Level) -> Strin
     text + "=================\n"
 }
 
-/// The results of a metric; of `get_cable_cong` those for a file. `lost`: pairs without a route.
+/// The results of a metric; for `get_cable_cong` the results for a file. `lost`: pairs without a route.
 pub(super) fn of(args: &OrcsArgs, analysis: &Analysis, lost: u64) -> Result<String, CliError> {
     let histogram = matches!(args.metric, Metric::HistMaxCong | Metric::HistAccBand);
     if histogram && lost > 0 {
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(weights(&Histogram::default()), "BW: -1.000000\n");
     }
 
-    /// Multiples of 0.05 are in the bin that they end, as the bins are a little wider.
+    /// Multiples of 0.05 count for the lower bin, which ends there, as the bins are a little wider.
     #[test]
     fn bins_end_with_multiples_of_a_twentieth() {
         let text = bins(&[0.75, 0.5, 1.0, 1.0]);

@@ -4,7 +4,7 @@ use super::OrcsArgs;
 use crate::cli::CliError;
 use flitwise::oblivious::{Pattern, Versus};
 
-/// The names that ORCS has, in the order of its help; the three of the report beside `neighbor`.
+/// The names that ORCS has, in the order of its help; the three names of the report stand beside `neighbor`.
 const NAMES: [&str; 15] = [
     "rand",
     "null",
@@ -23,13 +23,13 @@ const NAMES: [&str; 15] = [
     "ptrnvsptrn",
 ];
 
-/// The pattern that was asked for, or two.
+/// The pattern that was asked for, or the two.
 pub(super) enum Traffic {
     One(Part),
     Two(Part, Part),
 }
 
-/// A pattern and what it is called.
+/// A pattern and its name.
 pub(super) struct Part {
     /// `tree`; `neighbor,2`.
     pub shown: String,

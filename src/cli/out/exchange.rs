@@ -1,16 +1,16 @@
-//! Gives a directory the place of another one.
+//! Puts a directory in the place of another one.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Other processes may create and remove `dir` meanwhile: that often it is tried again.
+/// The number of attempts, because other processes may create and remove `dir` meanwhile.
 const TRIES: u32 = 100;
 
-/// Gives the directory `part` the name `dir`. What had that name is called `part` then, or is
-/// called `aside` where the system cannot exchange two directories at once.
+/// Gives the directory `part` the name `dir`. The directory that had this name is called `part` afterwards, or `aside`
+/// if the system cannot exchange two directories at once.
 ///
 /// # Errors
-/// If the system refuses; both directories are what they were.
+/// If the system refuses; both directories are as before.
 pub(super) fn take_place(part: &Path, dir: &Path, aside: &Path) -> io::Result<()> {
     let mut last = io::Error::other("other processes change it all the time");
     for _ in 0..TRIES {

@@ -1,7 +1,7 @@
 //! `--out DIR`: a directory of results that appears whole or not at all (`docs/reliability.md`).
 //!
-//! [`Target`] judges what is in DIR before the run. [`Part`] is the hidden directory beside it into
-//! which the run writes; at the end it takes the place of DIR.
+//! [`Target`] checks the contents of DIR before the run. [`Part`] is the hidden directory beside it into which the run
+//! writes; at the end it takes the place of DIR.
 
 mod exchange;
 mod part;

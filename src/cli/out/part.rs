@@ -35,7 +35,7 @@ pub(in crate::cli) struct Part {
 }
 
 impl Part {
-    /// Creates the directory, and removes what killed runs into the same `target` left.
+    /// Creates the directory, and removes the directories that killed runs into the same `target` left.
     pub(super) fn begin(mut target: Target) -> Result<Self, CliError> {
         let bad = |e: io::Error| cannot_write(&target.shown, e);
         let parent = target.path.parent().unwrap_or(Path::new("/"));
@@ -84,7 +84,7 @@ impl Part {
         }
     }
 
-    /// Where the files go.
+    /// The directory for the files.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -98,7 +98,7 @@ impl Part {
         written.map_err(|e| self.failed(format_args!("cannot write `{name}`: {e}")))
     }
 
-    /// An error because of which DIR stays as it is.
+    /// An error that leaves DIR as it is.
     pub fn failed(&self, why: impl Display) -> CliError {
         let dir = self.target.shown.display();
         CliError::Failed(if self.target.path.exists() {
@@ -108,7 +108,7 @@ impl Part {
         })
     }
 
-    /// Gives the result the place of DIR, and returns the names of its files.
+    /// Puts the result in the place of DIR, and returns the names of its files.
     ///
     /// # Errors
     /// If the system refuses, or DIR meanwhile got a file that is no file of a result.
@@ -121,7 +121,7 @@ impl Part {
         match foreign_file(dir) {
             Ok(Some(name)) => return Err(self.elsewhere(format_args!("it holds `{name}` now"))),
             Ok(None) => {
-                // Whoever may read the old result may read the new one; nothing depends on it.
+                // Users with access to the old result have access to the new one; nothing depends on it.
                 let permissions = dir.metadata().map(|meta| meta.permissions());
                 let _ = permissions.and_then(|p| std::fs::set_permissions(&self.path, p));
             }
@@ -134,7 +134,7 @@ impl Part {
         };
         taken.map_err(|e| self.elsewhere(e))?;
         remove_files(&aside);
-        // The names are on the disk as well; a system that cannot say so does its best.
+        // Writes the new names to the disk as well, as far as the system can.
         if let Some(parent) = dir.parent() {
             let _ = File::open(parent).and_then(|parent| parent.sync_all());
         }
@@ -142,7 +142,7 @@ impl Part {
         Ok(names)
     }
 
-    /// Keeps the results beside DIR, and says why they are not there.
+    /// Keeps the results beside DIR, and explains why they are not in DIR.
     fn elsewhere(&self, why: impl Display) -> CliError {
         let mut name = self.target.path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}", temporary::unique()));
@@ -160,7 +160,7 @@ impl Part {
 }
 
 impl Drop for Part {
-    /// Removes the directory: the old result, or what a failed run wrote.
+    /// Removes the directory: the old result, or the files of a failed run.
     fn drop(&mut self) {
         signal::keep_if_aborted(&self.path);
         remove_files(&self.path);
@@ -170,7 +170,7 @@ impl Drop for Part {
 
 /// Removes a directory into which other threads may still write.
 pub(in crate::cli) fn remove_part(path: &Path) {
-    // They no longer find it.
+    // After the rename they no longer find it.
     let gone = path.with_extension("gone.part");
     match std::fs::rename(path, &gone) {
         Ok(()) => remove_files(&gone),
@@ -187,7 +187,7 @@ fn remove_files(path: &Path) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if is_result_file(&name) || temporary::is_temporary(&name) {
-            // Then the directory remains, too.
+            // If this fails, the directory remains as well.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -211,13 +211,13 @@ fn create_all(path: &Path) -> io::Result<Vec<PathBuf>> {
 /// Removes the directories that are empty.
 pub(in crate::cli) fn remove_empty(created: &[PathBuf]) {
     for path in created.iter().rev() {
-        // The result is in it.
+        // Fails for a directory with the result in it.
         let _ = std::fs::remove_dir(path);
     }
 }
 
-/// Creates and locks a directory. `None` if there is one already, or another run took this one for
-/// what a killed run left.
+/// Creates and locks a directory. `None` if there is one already, or another run removed this one as the rest of a
+/// killed run.
 fn create_locked(path: &Path) -> io::Result<Option<Option<File>>> {
     match std::fs::create_dir(path) {
         Ok(()) => {}
@@ -255,7 +255,7 @@ fn lock(path: &Path) -> Lock {
         Err(rustix::io::Errno::WOULDBLOCK) => return Lock::Theirs,
         Err(_) => return Lock::Unknown,
     }
-    // Another one may have removed it before it was locked.
+    // Another process may have removed it before it was locked.
     let id = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
     match (path.metadata().map(id), file.metadata().map(id)) {
         (Ok(there), Ok(here)) if there == here => Lock::Ours(file),
@@ -301,7 +301,7 @@ fn host() -> String {
     }
 }
 
-/// Removes what killed runs of this host left beside the directory `name` in `parent`. If one was
+/// Removes the directories that killed runs of this host left beside the directory `name` in `parent`. If a run was
 /// killed while it renamed directories in two steps, its old result gets its name back.
 fn clean(parent: &Path, name: &OsStr) {
     let Ok(entries) = std::fs::read_dir(parent) else {
@@ -355,7 +355,7 @@ fn sync_all(path: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(path)? {
         let entry = entry?;
-        // Some systems write out only what is open for writing.
+        // Some systems write out only files that are open for writing.
         File::options().write(true).open(entry.path())?.sync_all()?;
         names.push(entry.file_name().to_string_lossy().into_owned());
     }

@@ -10,18 +10,18 @@ use serde_json::Value;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// A directory that a result may take the place of.
+/// A directory that a result may replace.
 #[derive(Debug)]
 pub(in crate::cli) struct Target {
-    /// As the user wrote it.
+    /// The path as the user wrote it.
     pub shown: PathBuf,
     /// Absolute, and without symbolic links if it exists.
     pub path: PathBuf,
 }
 
 impl Target {
-    /// Looks at `dir` and changes nothing. `file` is the experiment's; with `force` the result of
-    /// another experiment may be replaced.
+    /// Checks `dir` and changes nothing. `file` is the experiment's; with `force` the result of another experiment may
+    /// be replaced.
     ///
     /// # Errors
     /// If the result of `plan` must not or cannot take the place of `dir`.
@@ -71,8 +71,8 @@ impl Target {
         Part::begin(self)
     }
 
-    /// Refuses what is not the result of the same experiment, as far as that is known before the run:
-    /// the contents of traces are not.
+    /// Refuses anything but the result of the same experiment, as far as that is known before the run: the contents of
+    /// traces are not.
     fn check_experiment(&self, plan: &Plan, file: &Path) -> Result<(), CliError> {
         let dir = self.shown.display();
         let empty = std::fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_none());
@@ -94,7 +94,7 @@ impl Target {
         if there["schema"] != SCHEMA {
             return broken(&format!("its result.json is not of the form {SCHEMA}"));
         }
-        // Written and read, as the other was, so that equal numbers are equal.
+        // Written and read, as the other document was, so that equal numbers are equal.
         let here = experiment_json(&plan.experiment).to_string();
         let here = serde_json::from_str(&here).unwrap_or_default();
         let Some(differs) = difference("", &there["experiment"], &here) else {
@@ -109,7 +109,7 @@ impl Target {
     }
 }
 
-/// Refuses places that nothing can take.
+/// Refuses places that no result can take.
 fn check_place(dir: &Path, path: &Path) -> Result<(), CliError> {
     let cannot = |what: &str| {
         let shown = dir.display();

@@ -1,4 +1,4 @@
-//! How long a run will take, from its first second.
+//! The estimated length of a run, from its first second.
 
 use super::text::{self, work};
 use flitwise::config::Plan;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Wall-clock time that the experiment runs for.
 const CALIBRATION: Duration = Duration::from_secs(1);
 
-/// Notes how far a run comes, and stops it after a time.
+/// Notes the progress of a run, and stops it after a time.
 struct Meter<'a> {
     stop: AtomicBool,
     /// The user asks to stop.

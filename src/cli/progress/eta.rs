@@ -7,18 +7,18 @@ use std::time::Duration;
 const SPAN: Duration = Duration::from_secs(60);
 /// Time between the samples that are kept.
 const STEP: Duration = Duration::from_secs(1);
-/// Nothing is said before this time has passed.
+/// The first estimate is shown after this time.
 const FIRST: Duration = Duration::from_secs(5);
 
 /// The work that was done, over time.
 #[derive(Debug, Default)]
 pub(super) struct Eta {
-    /// Time and all work until then; from the oldest that counts to the latest.
+    /// Time and all work until then, from the oldest that counts to the latest.
     samples: VecDeque<(Duration, f64)>,
 }
 
 impl Eta {
-    /// Notes how much work is done at a time, which does not go back.
+    /// Notes the work done so far at a time; it never decreases.
     pub fn note(&mut self, now: Duration, done: f64) {
         let kept = self
             .samples
@@ -34,7 +34,7 @@ impl Eta {
         }
     }
 
-    /// Time that so much work takes; `None` if there is no telling.
+    /// The time for this much work; `None` if there is no estimate.
     pub fn left(&self, work: f64) -> Option<Duration> {
         let ((from, before), (to, done)) = (self.samples.front()?, self.samples.back()?);
         let time = to.saturating_sub(*from);

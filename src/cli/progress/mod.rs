@@ -42,7 +42,7 @@ impl Shown {
         }
     }
 
-    /// Leaves nothing on a terminal.
+    /// Removes the bar from a terminal.
     pub fn finish(&self) {
         if let Self::Bar(bar) = self {
             bar.bar.finish_and_clear();
@@ -83,7 +83,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Notes how far a study is.
+    /// Notes the progress of a study.
     fn note_study(this: &mut Option<Self>, now: Duration, s: &StudySnapshot) -> Option<Duration> {
         let seen = this.get_or_insert_with(|| Self {
             run: Run::Experiment,
@@ -93,7 +93,7 @@ impl Seen {
         seen.eta.left((s.tasks - s.tasks_done) as f64)
     }
 
-    /// Notes a snapshot; another run begins anew.
+    /// Notes a snapshot. A snapshot of another run starts the estimate anew.
     fn note(this: &mut Option<Self>, now: Duration, s: &Snapshot) -> Option<Duration> {
         let seen = match this {
             Some(seen) if seen.run == s.run => seen,
@@ -108,7 +108,7 @@ impl Seen {
     }
 }
 
-/// A bar with what is simulated.
+/// A bar, labelled with the run that is simulated.
 pub(super) struct Bar {
     bar: ProgressBar,
     started: Instant,
@@ -159,7 +159,7 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
-/// A line whenever some time has passed.
+/// A line at intervals.
 pub(super) struct Lines<W> {
     every: Duration,
     started: Instant,

@@ -7,11 +7,11 @@ use flitwise::units::TickLength;
 use flitwise::units::{human_count, short_time};
 use std::time::Duration;
 
-/// Part of the records from which on they tell how long the jobs take: before, a few records of
-/// the beginning say nothing about the rest.
+/// The part of the records from which on they show how long the jobs take. Before it, the first few records are no
+/// measure of the rest.
 const TELLING: f64 = 0.01;
 
-/// How much of a run is done: simulated picoseconds of a run with jobs, loads of a measurement.
+/// The completed work of a run: simulated picoseconds of a run with jobs, loads of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Work {
     pub done: f64,
@@ -63,7 +63,7 @@ pub(super) fn work(s: &Snapshot) -> Work {
     }
 }
 
-/// The warning that a background flow falls ever further behind.
+/// The warning that the backlog of a background flow keeps growing.
 pub(super) fn saturated(seen: &SaturatedRun) -> String {
     let which = match seen.run {
         Run::Baseline(at) => format!("baseline {}: ", at + 1),

@@ -174,7 +174,7 @@ pub struct StudyRunArgs {
 /// Most seeds of a point, unless --max-seeds says otherwise.
 const MAX_SEEDS: u16 = 30;
 
-/// How a study is run and what is printed.
+/// The settings for running a study and printing its results.
 #[derive(Debug, Default)]
 pub(super) struct Options {
     /// Directory of records and tables; none: nothing is written.
@@ -186,9 +186,9 @@ pub(super) struct Options {
     pub json: bool,
     pub quiet: bool,
     pub stop_when_saturated: bool,
-    /// The command is for simulations alone.
+    /// The command is only for simulations.
     pub simulates: bool,
-    /// The command of an element, and what it asks of a cluster; none: this process does the tasks.
+    /// The command of an element, and its requests to a cluster; none: this process does the tasks.
     pub cluster: Option<(SlurmArgs, Vec<String>)>,
 }
 
@@ -319,7 +319,7 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     outcome_of(&studied).and(printed)
 }
 
-/// Prints the tables, and writes them if they have a directory. Returns what came of printing.
+/// Prints the tables, and writes them if they have a directory. Returns the result of printing.
 fn deliver(
     studied: &Studied,
     out: Option<&StudyDir>,
@@ -357,7 +357,7 @@ fn with_records(session: Session, options: &Options) -> Result<Session, CliError
     let Some(dir) = options.records.clone().or_else(in_out) else {
         return Ok(session);
     };
-    // A plan changes nothing.
+    // A dry plan changes nothing.
     if options.dry_run && !dir.is_dir() {
         return Ok(session);
     }

@@ -1,4 +1,4 @@
-//! The slowest run of a study, which reports show closely.
+//! The slowest run of a study, whose details reports show.
 
 use super::bad_run;
 use crate::cli::run::write_result;
@@ -27,7 +27,7 @@ pub(super) fn write(dir: &Path, studied: &Studied, session: &mut Session) -> Res
     plan.about.name = Some(format!("{name}, seed {seed}"));
     let result = session.run(&plan, &Control::default()).map_err(bad_run)?;
     let (mut json, text) = (result_json(&plan, &result), summary(&plan, &result, false));
-    // How fast it was differs from time to time, and nothing else in the directory of a study does.
+    // Its wall-clock time differs each time, and nothing else in the directory of a study does.
     json.engine.without_speed();
     let dir = dir.join(SLOWEST_RUN);
     let write_all = || -> anyhow::Result<()> {

@@ -40,7 +40,7 @@ pub(super) fn list(args: &ListArgs) -> Result<(), CliError> {
         let what = "interrupted while the runs were prepared: nothing is listed";
         return Err(CliError::Interrupted(what.to_owned()));
     }
-    // Where nothing has run there is nothing to look at, and a list changes nothing.
+    // Without records nothing has run, and listing must not create their directory.
     if out.join("records").is_dir() {
         session = with_records(session, &out)?;
     }
@@ -59,7 +59,7 @@ fn with_records(session: Session, out: &std::path::Path) -> Result<Session, CliE
     })
 }
 
-/// Does some tasks, each of which has a record then.
+/// Does some tasks; each has a record afterwards.
 pub(super) fn execute(args: &DoArgs) -> Result<(), CliError> {
     let parsed: Result<Vec<StudyTask>, CliError> = (args.tasks.iter())
         .map(|word| {

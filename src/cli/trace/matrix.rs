@@ -1,4 +1,4 @@
-//! The communication matrix of a trace: how much each rank sends to each other.
+//! The communication matrix of a trace: the traffic from each rank to each other rank.
 
 use crate::cli::CliError;
 use clap::ValueEnum;
@@ -6,9 +6,9 @@ use flitwise::results::write_table;
 use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::traffic::{Pair, Traffic};
 
-/// Most ranks whose matrix the summary shows.
+/// Most ranks of a matrix in the summary.
 pub(super) const SMALL: u32 = 8;
-/// Most ranks whose matrix is printed on request.
+/// Most ranks of a matrix that is printed on request.
 const LARGE: u32 = 64;
 
 /// How the whole matrix is printed.

@@ -1,4 +1,4 @@
-//! The trace that a command is given, whatever its format.
+//! The trace given to a command, whatever its format.
 
 use crate::cli::{CliError, bad_trace};
 use flitwise::replay::trace::{

@@ -104,8 +104,8 @@ fn is_read(input: &Path, parts: &[PathBuf], output: &Path) -> bool {
         || (parts.iter()).any(|part| canonical(part).as_ref() == Some(&output))
 }
 
-/// Why a conversion into the file at `output` failed; `None` if its reader has gone away. An output that can't be written
-/// is no fault of the input.
+/// Explains why a conversion into the file at `output` failed; `None` if the reader has closed it. An output that can't
+/// be written is no fault of the input.
 pub(super) fn failed_conversion(error: anyhow::Error, output: &Path) -> Option<CliError> {
     use flitwise_formats::{Error, goal::WriteError as Goal, ti::WriteError as Ti};
     let unwritten = |e: io::Error| or_gone(Err(e), output).err();
@@ -127,12 +127,12 @@ pub(super) fn failed_conversion(error: anyhow::Error, output: &Path) -> Option<C
     };
     Some(match error.downcast_ref::<Error>() {
         Some(e) => bad_trace(e),
-        // It names the file.
+        // The message names the file.
         None => CliError::BadInput(format!("{error:#}")),
     })
 }
 
-/// The result of a write; a reader that has gone away is no error.
+/// The result of a write; a closed pipe is no error.
 pub(super) fn or_gone(result: io::Result<()>, path: &Path) -> Result<(), CliError> {
     match result {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
@@ -151,7 +151,7 @@ pub(super) fn or_gone(result: io::Result<()>, path: &Path) -> Result<(), CliErro
     }
 }
 
-/// Says on standard error what is not as it was in the trace at `path`.
+/// Reports on standard error the differences from the trace at `path`.
 pub(super) fn warn_of(path: &Path, what: &str, losses: &[String]) {
     tell(format_args!("{} {what}", shown(path).display()));
     for loss in losses {
@@ -163,7 +163,7 @@ pub(super) fn warn_of(path: &Path, what: &str, losses: &[String]) {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Written {
     pub format: &'static str,
-    /// Of VEF.
+    /// The contents of VEF.
     pub ps_per_unit: Option<u64>,
     pub ranks: u32,
     /// Lines or operations.

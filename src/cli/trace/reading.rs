@@ -1,4 +1,4 @@
-//! How `convert` and `slice` read traces that do not say all that VEF does.
+//! Options by which `convert` and `slice` read traces with less information than VEF.
 
 use crate::cli::tell;
 use clap::{Args, ValueEnum};
@@ -61,8 +61,8 @@ impl ReadingArgs {
         }
     }
 
-    /// Says which options are for traces of other formats than `format`, the format of the trace at `path`. A speed concerns
-    /// every trace that becomes TI, too.
+    /// Reports the options that are for traces of other formats than `format`, the format of the trace at `path`. A
+    /// speed also concerns every trace that becomes TI.
     pub(super) fn warn_of_unused(&self, path: &Path, format: &str, becomes_ti: bool) {
         let options = [
             (
@@ -84,7 +84,7 @@ impl ReadingArgs {
         }
     }
 
-    /// Says how fast the ranks of the trace at `path` are taken to compute, if it counts flops and no option does.
+    /// Reports the assumed speed of the ranks of the trace at `path`, if it counts flops and no option sets the speed.
     pub(super) fn warn_of_speed(&self, path: &Path, format: &dyn TraceFormat) {
         if format.counts_flops() && self.host_speed.is_none() {
             let speed = Reading::default().host_speed;

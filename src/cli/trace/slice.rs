@@ -167,7 +167,7 @@ fn input_of(path: &Path, reading: &ReadingArgs) -> Result<Sliced, CliError> {
     })
 }
 
-/// The trace as VEF, and what is not as it was.
+/// The trace as VEF, and its differences from the original.
 fn as_vef(
     path: &Path,
     file: &dyn TraceFile,
@@ -201,7 +201,7 @@ fn uncut(path: &Path, check: &Check) -> CliError {
     ))
 }
 
-/// Why a slice of nothing is refused.
+/// Explains why an empty slice is refused.
 #[cold]
 fn nothing(args: &SliceArgs, span_ps: u64) -> CliError {
     let name = shown(&args.input).display();

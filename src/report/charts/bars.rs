@@ -251,7 +251,7 @@ fn of_runs(runs: &[&RunSource], measure: Measure) -> Grid {
     grid
 }
 
-/// Which axis is what in the figure.
+/// The roles of the axes in the figure.
 struct Roles {
     groups: Option<usize>,
     series: Option<usize>,
@@ -267,8 +267,8 @@ impl Grid {
         }
     }
 
-    /// The last axis of numbers, or the last one, goes from left to right; the last of the others has a colour
-    /// for each label; what is left makes panels. Axes with one label are no axes.
+    /// The last axis of numbers, or the last one, goes from left to right. The last of the others has a colour for each
+    /// label. The remaining axes make panels. Axes with one label are ignored.
     fn roles(&self) -> Roles {
         let varies = |at: &usize| self.axes[*at].1.len() > 1;
         let mut left: Vec<usize> = (0..self.axes.len()).filter(varies).collect();
@@ -346,7 +346,7 @@ impl Cut<'_> {
         panels
     }
 
-    /// The mean where these settings are, and axes with a single label.
+    /// The mean at these settings; axes with a single label are ignored.
     fn bar<'s>(&self, settings: impl Iterator<Item = &'s Setting>) -> Option<Estimate> {
         let axes = self.grid.axes.iter();
         let mut key: Vec<String> = axes

@@ -17,7 +17,7 @@ pub(super) struct Client;
 /// An array to submit.
 pub(super) struct Submission<'a> {
     pub name: &'a str,
-    /// Pattern of the files that get what elements print.
+    /// The pattern of the log files of elements.
     pub log: &'a Path,
     pub script: &'a Path,
     pub elements: usize,

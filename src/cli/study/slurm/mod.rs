@@ -1,7 +1,7 @@
 //! `--engine slurm`: the tasks of a study as job arrays of a Slurm cluster (`docs/cluster.md`).
 //!
-//! `rounds` keeps on disk what was submitted, `pack` divides tasks among the elements of an array,
-//! `client` calls Slurm's commands. Whether a task is done is decided by its record alone.
+//! `rounds` keeps the submitted arrays on disk, `pack` divides tasks among the elements of an array, `client` calls
+//! Slurm's commands. Only its record decides whether a task is done.
 
 mod client;
 mod pack;
@@ -22,12 +22,12 @@ use std::time::Duration;
 
 /// How often a task is submitted if its array elements end without a record.
 const TRIES: u32 = 3;
-/// Elements of an array where nothing asks for another number.
+/// Elements of an array, unless an option sets another number.
 const USUAL_ELEMENTS: usize = 256;
-/// From one look at the queue to the next: at first, and at most.
+/// Time between two queries of the queue: at first, and at most.
 const POLL: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(15)];
-/// Looks at which an element must be missing from the queue before its tasks count as lost: a record that was
-/// written on another node may appear later here.
+/// The number of queries in which an element must be missing from the queue before its tasks count as lost: a record
+/// that was written on another node may appear later here.
 const LOOKS: u32 = 3;
 
 /// What the elements ask of a cluster.
@@ -62,7 +62,7 @@ pub(in crate::cli) struct SlurmArgs {
 }
 
 impl SlurmArgs {
-    /// The first option that was given, which is for a cluster only.
+    /// The first given option that is only for a cluster.
     pub(super) fn given(&self) -> Option<&'static str> {
         let given = [
             ("--partition", self.partition.is_some()),
@@ -109,7 +109,7 @@ pub(super) struct Slurm<'a> {
 }
 
 impl<'a> Slurm<'a> {
-    /// For the study called `name` in the directory `dir`; `command` does tasks of it.
+    /// The cluster for the study called `name` in the directory `dir`; `command` does its tasks.
     pub(super) fn new(
         args: &'a SlurmArgs,
         dir: &Path,
@@ -179,15 +179,16 @@ struct Follow<'a> {
     runs: &'a [Prepared],
     open: Vec<StudyTask>,
     reasons: HashMap<TaskId, String>,
-    /// How often each task was submitted by this process, and at how many looks no element had it since.
+    /// How often each task was submitted by this process, and the number of queries since then in which no element had
+    /// it.
     tries: HashMap<TaskId, (u32, u32)>,
 }
 
 impl Follow<'_> {
-    /// Takes out the tasks that have a record.
+    /// Removes the tasks that have a record.
     fn collect(&mut self) {
         let session = self.session;
-        // A file that cannot be read as a record is one that is not there.
+        // A file that cannot be read as a record counts as missing.
         self.open
             .retain(|task| !session.has_record(task.id) || session.recorded(task.id).is_none());
     }
@@ -197,7 +198,7 @@ impl Follow<'_> {
         StudySnapshot::of(self.runs, &open, &self.reasons)
     }
 
-    /// The open tasks that no element has and that are to be submitted. Those that were often enough get a
+    /// The open tasks that no element has and that are to be submitted. Tasks that were submitted often enough get a
     /// reason, from their note or from `log`.
     fn without_element(
         &mut self,
@@ -306,7 +307,7 @@ impl Slurm<'_> {
         }
     }
 
-    /// Looks at the queue, and submits what no element has.
+    /// Queries the queue, and submits the tasks that no element has.
     fn step(&mut self, follow: &mut Follow<'_>) -> anyhow::Result<()> {
         let live = self.client.live(&self.rounds.prefix())?;
         // Records of elements that have ended since were written before.
@@ -347,7 +348,7 @@ fn pause(time: Duration) {
     }
 }
 
-/// A command of Slurm that is not there, or says no.
+/// The error of a Slurm command that is missing or fails.
 fn refused(command: &str, said: &str) -> anyhow::Error {
     match said.trim() {
         "" => anyhow!("{command} failed without a message"),

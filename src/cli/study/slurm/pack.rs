@@ -1,7 +1,7 @@
-//! Tasks among the elements of an array.
+//! Divides tasks among the elements of an array.
 
-/// Tasks of an element, and elements, for `tasks` tasks with `size` of them to an element, where an array has
-/// at most `most` elements: more tasks to an element then.
+/// The number of tasks per element, and of elements, for `tasks` tasks and `size` tasks per element. If an array would
+/// have more than `most` elements, an element gets more tasks.
 pub(super) fn elements(tasks: usize, size: usize, most: usize) -> (usize, usize) {
     let size = size.max(1).max(tasks.div_ceil(most.max(1)));
     (size, tasks.div_ceil(size))

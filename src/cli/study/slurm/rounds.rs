@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// All arrays of a study.
 pub(super) struct Rounds {
     dir: PathBuf,
-    /// Name of the study in names of arrays, and what tells it from others of that name.
+    /// Name of the study in names of arrays, with a suffix that distinguishes it from others of that name.
     id: String,
     all: Vec<Round>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Round {
     tasks: Vec<StudyTask>,
 }
 
-/// A file that appears whole.
+/// Writes a file, which appears only when it is complete.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let mut sink = Sink::create(path)?;
     sink.write_all(text.as_bytes())?;
@@ -41,7 +41,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 impl Rounds {
-    /// Those of the study called `name` in `dir`, the first time none.
+    /// The arrays of the study called `name` in `dir`; the first time none.
     pub(super) fn open(dir: &Path, name: &str) -> Result<Self, CliError> {
         let bad = |e: anyhow::Error| {
             CliError::BadInput(format!("--out: cannot write `{}`: {e:#}", dir.display()))
@@ -61,7 +61,7 @@ impl Rounds {
         Self::read(dir)
     }
 
-    /// Those of the study in `dir`.
+    /// The arrays of the study in `dir`.
     pub(super) fn existing(dir: &Path) -> Result<Self, CliError> {
         if dir.join("cluster").join("name").is_file() {
             Self::read(dir.join("cluster"))
@@ -93,7 +93,7 @@ impl Rounds {
         Ok(Self { dir, id, all })
     }
 
-    /// Makes whoever follows the study end.
+    /// Ends every process that follows the study.
     pub(super) fn cancel(&self) -> anyhow::Result<()> {
         write(&self.dir.join("cancelled"), "")
     }
@@ -103,12 +103,12 @@ impl Rounds {
         self.dir.join("cancelled").exists()
     }
 
-    /// How the names of all arrays of the study begin.
+    /// The prefix of the names of all arrays of the study.
     pub(super) fn prefix(&self) -> String {
         format!("{}.", self.id)
     }
 
-    /// Writes down an array with `size` of `tasks` to an element.
+    /// Records an array with `size` of `tasks` per element.
     pub(super) fn add(&mut self, tasks: &[StudyTask], size: usize) -> anyhow::Result<&Round> {
         let last = self.all.last().and_then(Round::number).unwrap_or(0);
         let mut round = Round::named(&self.dir, &self.id, last + 1);
@@ -163,7 +163,7 @@ impl Round {
         }
     }
 
-    /// An array that was written down; one whose list is missing was never submitted.
+    /// Reads a recorded array. An array without a list was never submitted.
     fn read(dir: &Path, id: &str, number: u32) -> Self {
         let mut round = Self::named(dir, id, number);
         let text = std::fs::read_to_string(round.list()).unwrap_or_default();
