@@ -28,7 +28,7 @@ pub struct Settings {
     pub seed: u64,
     /// Only this level.
     pub level: Option<u32>,
-    /// Which addresses are used where hosts have several.
+    /// The choice among several addresses of a host.
     pub path: PathChoice,
     /// Computes fair bandwidths too.
     pub fair: bool,
@@ -44,7 +44,7 @@ pub struct Settings {
 pub struct RunFigures {
     /// Sum over levels of the largest congestion of a pair (`sum_max_cong`): pairs, or bytes.
     pub sum_max_cong: u64,
-    /// Sum over levels of the largest load of a host link, in the same unit: what no routing can avoid.
+    /// Sum over levels of the largest load of a host link, in the same unit. No routing can avoid this load.
     pub sum_max_hosts: u64,
     /// Congestions of the pairs (`hist_max_cong`); empty for patterns with bytes.
     pub histogram: Histogram,
@@ -132,8 +132,8 @@ impl Settings {
 }
 
 impl Analysis {
-    /// Adds runs up to number `runs` on `threads` threads, and tells `progress` after every part of a run; it returns
-    /// false to stop, which leaves the runs that are complete from the first on.
+    /// Adds runs up to number `runs` on `threads` threads, and calls `progress` after every part of a run. If
+    /// `progress` returns false, the analysis stops and keeps the first runs that are complete.
     pub fn extend(
         &mut self,
         network: &Network,
@@ -277,7 +277,7 @@ struct Worker<'a> {
     delays: Delays,
     level: Level,
     hosts: Vec<HostId>,
-    /// The run that `hosts` are of.
+    /// The run to which `hosts` belong.
     drawn: Option<u64>,
     cables: Cables,
 }
@@ -339,7 +339,7 @@ impl<'a> Worker<'a> {
         part
     }
 
-    /// Adds what the pairs of a level experience.
+    /// Adds the experience of the pairs of a level.
     fn see(&mut self, level: &Level, part: &mut Part) {
         let mut most = 0;
         let most_hosts = self.busiest_host();

@@ -10,7 +10,7 @@ pub enum CableCounts {
     None,
     /// By the load of the edge, once per level, as the report has it.
     PerLevel,
-    /// As the program counts: it adds up the loads so far after every pair, so that the k-th of m pairs counts m − k + 1
+    /// As the program counts: it adds up the loads so far after every pair. So the k-th of m pairs counts m − k + 1
     /// times.
     AsOrcs,
 }
@@ -27,7 +27,7 @@ pub struct CableLoad {
 }
 
 impl CableLoad {
-    /// A level puts `load` on the edge.
+    /// Adds `load` of a level on the edge.
     #[inline]
     pub(super) fn add(&mut self, load: u64, at: (u64, u32)) {
         if load > self.peak || (load == self.peak && at < self.peak_at) {

@@ -1,4 +1,4 @@
-//! Figures of analyses: how a figure spreads over runs, and how congestions spread over connections. Histograms are
+//! Figures of analyses: the distribution of a figure over runs, and of congestions over connections. Histograms are
 //! drawn as outlines, so that one figure can compare several analyses (ORCS, Figures 3 and 4).
 
 use super::analysis::Analysis;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Bins of bandwidths, as many as ORCS has.
 pub const BANDWIDTH_BINS: usize = 20;
 
-/// How the figures of an analysis are distributed.
+/// The distributions of the figures of an analysis.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Distributions<'a> {
     /// Its name in legends.
@@ -155,7 +155,7 @@ fn figure(
     })
 }
 
-/// Most bins where every whole number could have one.
+/// Most bins of a chart with a bin for every whole number.
 const MOST_BINS: f64 = 100.0;
 
 /// Equal bins.
@@ -167,7 +167,7 @@ struct Bins {
 }
 
 impl Bins {
-    /// One for every whole number up to the largest value, or for several in a row; the number is in the middle.
+    /// A bin for every whole number up to the largest value, or for several in a row; the number is in the middle.
     fn of_whole_numbers(values: impl IntoIterator<Item = (f64, u64)>) -> Self {
         let most = values
             .into_iter()

@@ -1,4 +1,4 @@
-//! Which edges wait for which: cycles of a single VL, and the layers of VLs that break them.
+//! The waits between edges: cycles of a single VL, and the layers of VLs that break them.
 //!
 //! A packet on an edge waits for credits of the next edge of its route. Routes whose waits form no cycle cannot deadlock
 //! (Dally and Seitz, 1987). Layers follow Domke, Hoefler and Nagel (Deadlock-free oblivious routing for arbitrary
@@ -16,12 +16,12 @@ const MOST_STEPS: usize = 1 << 27;
 /// Waits between edges on one VL.
 #[derive(Debug, Clone)]
 pub struct Dependencies {
-    /// From every edge to those that a packet on it can wait for.
+    /// From every edge to the edges that a packet on it can wait for.
     waits: digraph::Graph,
 }
 
 impl Dependencies {
-    /// Of the routes between all hosts, to all their addresses.
+    /// The waits of the routes between all hosts, to all their addresses.
     #[must_use]
     pub fn of(network: &Network) -> Self {
         let graph = &network.graph;
@@ -33,7 +33,7 @@ impl Dependencies {
                 let column = network.tables.column(dst, path);
                 for src in HostId::all(graph.host_count()).filter(|&src| src != dst) {
                     let mut edge = graph.injection(src);
-                    // Once per switch and destination: from there on all routes are the same.
+                    // Once per switch and destination: all routes are the same from there.
                     loop {
                         let node = graph.edge(edge).to;
                         let Some(to) = network.tables.next(graph, node, column) else {
@@ -63,7 +63,7 @@ impl Dependencies {
         self.waits.edges()
     }
 
-    /// A short cycle: edges of which each waits for the next, and the last for the first. `None` if there is none.
+    /// A short cycle: each of its edges waits for the next, and the last for the first. `None` if there is none.
     #[must_use]
     pub fn cycle(&self) -> Option<Vec<EdgeId>> {
         let cycle = self.waits.cycle()?;
@@ -71,7 +71,7 @@ impl Dependencies {
     }
 }
 
-/// A depth-first search for one cycle after the other, while waits are taken away.
+/// A depth-first search for one cycle after the other, while waits are removed.
 struct Search {
     /// 0: not seen, 1: on the present path, 2: on no cycle.
     state: Vec<u8>,
@@ -181,7 +181,7 @@ struct Routes {
 }
 
 impl Routes {
-    /// A route from every switch with hosts to every host.
+    /// Collects a route from every switch with hosts to every host.
     fn of(network: &Network) -> Result<Self, String> {
         let graph = &network.graph;
         let mut first: BTreeMap<NodeId, HostId> = BTreeMap::new();
@@ -220,7 +220,7 @@ impl Routes {
         &self.edges[begin..self.ends[route]]
     }
 
-    /// Routes that stay in a layer without a cycle, and those that have to leave it, each ascending.
+    /// The routes that stay in a layer without a cycle, and the routes that have to leave it, each ascending.
     fn split(&self, network: &Network) -> (Vec<u32>, Vec<u32>) {
         // Routes behind every wait, by edge and next edge.
         let mut waits: Vec<Vec<(EdgeId, Vec<u32>)>> = vec![Vec::new(); network.graph.edges().len()];

@@ -1,6 +1,6 @@
 //! The longest path through the levels of a pattern, weighed by congestion (ORCS, section 2.5, `dep_max_delay`).
 
-/// Which paths through the levels count.
+/// The paths through the levels that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DelayPaths {
     /// None.
@@ -18,7 +18,8 @@ pub enum DelayPaths {
 #[derive(Debug, Clone, Default)]
 pub struct Delays {
     paths: DelayPaths,
-    /// By rank, after the levels so far; as ORCS has it, when its first message of the last level came.
+    /// By rank, its delay after the levels so far; in the mode of ORCS, the arrival of its first message of the last
+    /// level.
     done: Vec<u64>,
     next: Vec<(u32, u64)>,
     /// Ranks that have sent in the present level.
@@ -27,7 +28,7 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// Before the first level.
+    /// Resets the delays to the state before the first level.
     pub fn restart(&mut self, paths: DelayPaths, ranks: u32) {
         self.paths = paths;
         self.done.clear();
@@ -48,7 +49,7 @@ impl Delays {
         }
     }
 
-    /// A message of the present level takes `delay`.
+    /// Adds a message of the present level, which takes `delay`.
     pub fn message(&mut self, from: u32, to: u32, delay: u64) {
         let [sender, receiver] = [from, to].map(|rank| self.done[rank as usize]);
         let as_orcs = matches!(self.paths, DelayPaths::AsOrcs(_));
@@ -66,7 +67,7 @@ impl Delays {
         self.next.push((to, end));
     }
 
-    /// The present level ends.
+    /// Ends the present level.
     pub fn end_level(&mut self) {
         self.sent.fill(false);
         if matches!(self.paths, DelayPaths::AsOrcs(_)) {

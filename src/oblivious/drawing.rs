@@ -7,8 +7,8 @@ use flitwise_figure::wiring::{End, Measure, TAGGED, WiredLink, draw};
 use flitwise_figure::{Chart, Figure};
 use serde_json::{Value, json};
 
-/// The mean load of every direction of a cable. `topology` says where switches are; without it they are drawn by levels
-/// from the switches with hosts. `None` if cables were not counted.
+/// The mean load of every direction of a cable. `topology` gives the positions of switches; without it they are drawn
+/// by levels from the switches with hosts. `None` if cables were not counted.
 #[must_use]
 pub fn cables_figure(of: &Outcome<'_>, topology: Option<&Topology>) -> Option<Figure> {
     if of.analysis.cables.loads.is_empty() {

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 /// The last address of InfiniBand that is not of a multicast group.
 const LAST_LID: u32 = 0xbfff;
-/// The first GUIDs of adapters and switches. The port of an adapter has the GUID behind its own.
+/// The first GUIDs of adapters and switches. The GUID of an adapter's port follows the adapter's own.
 const ADAPTERS: u64 = 0x10_0000_0000;
 const SWITCHES: u64 = 0x20_0000_0000;
 
@@ -90,8 +90,8 @@ impl Network {
     }
 }
 
-/// The names by which ORCS tells hosts, which begin with `H`, from switches, which do not. Names that do so and can
-/// stand in a list stay as they are.
+/// The names by which ORCS distinguishes hosts, which begin with `H`, from switches, which do not. Names that follow
+/// this rule and can stand in a list stay as they are.
 fn orcs_names(graph: &Graph) -> Vec<String> {
     let mut taken = HashSet::new();
     let name = |node: &Node| {

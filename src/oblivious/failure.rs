@@ -83,13 +83,13 @@ impl Failure {
 pub struct Damaged {
     /// The graph that is left. Names and port numbers stay.
     pub graph: Graph,
-    /// Every edge of it as it was before.
+    /// By edge, its id before the failures.
     pub edges_before: Vec<EdgeId>,
-    /// Every host of it as it was before.
+    /// By host, its id before the failures.
     pub hosts_before: Vec<HostId>,
     /// Hosts that are gone.
     pub lost_hosts: Vec<HostId>,
-    /// One direction of every cable that is gone.
+    /// One direction of every lost cable.
     pub lost_cables: Vec<EdgeId>,
 }
 
@@ -148,7 +148,7 @@ impl Damaged {
         })
     }
 
-    /// The tables as they were, without the entries that lead over what is gone.
+    /// The old tables without the entries that lead over lost parts.
     ///
     /// # Errors
     /// If tables are too large.

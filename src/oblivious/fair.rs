@@ -1,5 +1,5 @@
-//! Max-min fair bandwidth: what connections get if none can have more without taking from one that has no more
-//! (Bertsekas and Gallager, Data Networks, section 6.5.2: progressive filling).
+//! Max-min fair bandwidth: the bandwidths of connections if none can get more without taking it from one that has no
+//! more (Bertsekas and Gallager, Data Networks, section 6.5.2: progressive filling).
 
 use super::graph::EdgeId;
 use super::network::Network;
@@ -81,7 +81,7 @@ impl FairShares {
         let mut settled = vec![false; routes.len()];
         while let Some(Reverse(offer)) = self.heap.pop() {
             let at = offer.edge.index();
-            // An offer from before other connections of the edge were settled.
+            // Skips a share that was computed before other connections of the edge were settled.
             if self.open[at] != offer.open || offer.open == 0 {
                 continue;
             }

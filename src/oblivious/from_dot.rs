@@ -8,7 +8,7 @@ use flitwise_formats::dot::{Dot, destinations};
 use flitwise_formats::quote::quoted;
 use hashbrown::{HashMap, HashSet};
 
-/// A network that was read, and what is worth knowing about the file.
+/// A network that was read, with notes on the file.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct FromDot {
@@ -85,7 +85,7 @@ impl Network {
                 continue;
             };
             let node = NodeId::new(given.from);
-            // Whatever the comment of its only edge says, a host sends by it.
+            // A host sends by its only edge, whatever the comment of the edge says.
             if graph.host_at(node).is_some() {
                 continue;
             }

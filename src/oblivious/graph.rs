@@ -73,9 +73,9 @@ pub struct Node {
 /// One direction of a cable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edge {
-    /// Where it begins.
+    /// The node where it begins.
     pub from: NodeId,
-    /// Where it ends.
+    /// The node where it ends.
     pub to: NodeId,
     /// The port of `from`, as its operators number it.
     pub port: u32,
@@ -197,7 +197,7 @@ impl Graph {
         &self.node(self.node_of(host)).name
     }
 
-    /// True for a switch.
+    /// Whether `node` is a switch.
     #[inline]
     #[must_use]
     pub fn is_switch(&self, node: NodeId) -> bool {
@@ -209,7 +209,7 @@ impl Graph {
         NodeId::all(self.nodes.len() as u32).filter(|&node| self.is_switch(node))
     }
 
-    /// True for an edge from a switch to a switch.
+    /// Whether the edge leads from a switch to a switch.
     #[inline]
     #[must_use]
     pub fn is_between_switches(&self, edge: EdgeId) -> bool {
@@ -278,8 +278,8 @@ impl GraphBuilder {
         NodeId::new(self.nodes.len() as u32 - 1)
     }
 
-    /// Adds one direction of a cable. Its other direction is the edge back that stands at the same position among
-    /// the edges between the two nodes. Without a number the ports of a node count from 1.
+    /// Adds one direction of a cable. Its other direction is the edge back with the same position among the edges
+    /// between the two nodes. Without a number the ports of a node count from 1.
     pub fn edge(&mut self, from: NodeId, to: NodeId, port: Option<u32>, line: u32) {
         self.edges.push(Given {
             from,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// Congestions below this are counted by index.
 const DENSE: u64 = 1 << 12;
 
-/// How many connections had which congestion.
+/// The number of connections with each congestion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Histogram {
     low: Vec<u64>,
@@ -40,7 +40,7 @@ impl Histogram {
         }
     }
 
-    /// Values that were counted, ascending, and how often.
+    /// The values that were counted, ascending, each with its count.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let low = (0..).zip(self.low.iter().copied());
         let high = self.high.iter().map(|(&value, &count)| (value, count));

@@ -12,11 +12,11 @@ use flitwise_fabric::topology::{Peer, Topology};
 pub struct Network {
     /// Hosts, switches, cables.
     pub graph: Graph,
-    /// Where packets go.
+    /// The forwarding tables.
     pub tables: Tables,
 }
 
-/// Why a pair has no route.
+/// The reason why a pair has no route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Lost {
@@ -153,7 +153,7 @@ impl Graph {
         builder.build()
     }
 
-    /// The node of a switch of the topology that this is the graph of.
+    /// The node of a switch of the topology from which this graph was made.
     pub fn switch_node(&self, switch: SwitchId) -> NodeId {
         NodeId::new(self.host_count() + switch.get())
     }

@@ -1,4 +1,4 @@
-//! An analysis beside what it is of: what its tables, its JSON and its drawing need.
+//! The results of an analysis with its network: everything that tables, JSON and drawing need.
 
 use super::analysis::{Analysis, Settings};
 use super::cables::CableLoad;
@@ -62,7 +62,7 @@ impl Outcome<'_> {
         load.sum as f64 / (levels * self.analysis.runs.len().max(1) as f64)
     }
 
-    /// Every direction of a cable: those with a load, the fullest first, then the others.
+    /// Every direction of a cable: loaded directions, the fullest first, then the others.
     #[must_use]
     pub fn all_cables(&self) -> Vec<(EdgeId, CableLoad)> {
         let mut all = self.analysis.cables.ranked();

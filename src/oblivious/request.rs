@@ -26,13 +26,13 @@ pub struct Request {
     pub level: Option<u32>,
     /// Number of ranks; `None`: one per host, or as many as given pairs have.
     pub ranks: Option<u32>,
-    /// Which hosts take part, unless `hosts` lists them.
+    /// The choice of the hosts that take part, unless `hosts` lists them.
     pub subset: Subset,
     /// The hosts that take part.
     pub hosts: Option<HostList>,
     /// Keeps the order of the hosts.
     pub in_order: bool,
-    /// Which addresses are used where hosts have several.
+    /// The choice among several addresses of a host.
     pub path: PathChoice,
     /// Computes fair bandwidths too.
     pub fair: bool,

@@ -1,4 +1,4 @@
-//! Forwarding tables that our routings make for the topology of an experiment, around what has failed.
+//! Forwarding tables that our routings compute for the topology of an experiment, around failed parts.
 
 use super::failure::{Damaged, Failure};
 use super::graph::{EdgeId, Graph, HostId};
@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rerouted {
-    /// The tables. A switch without a route, because all its links have failed, has entries all the same: no packet comes
-    /// to it.
+    /// The tables. A switch without a route, because all its links have failed, has entries all the same: no packet
+    /// reaches it.
     pub tables: ForwardingTables,
     /// The links that have failed.
     pub failed: Vec<Link>,

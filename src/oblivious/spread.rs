@@ -4,7 +4,7 @@ use super::analysis::{Analysis, RunFigures};
 use flitwise_figure::tables::interval_95;
 use serde::{Deserialize, Serialize};
 
-/// How a figure spreads over runs.
+/// The distribution of a figure over runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Spread {
@@ -80,7 +80,7 @@ pub struct Spreads {
 pub struct SpreadRow {
     /// Its name, with its unit.
     pub name: &'static str,
-    /// How it spreads.
+    /// Its distribution.
     pub spread: Spread,
     /// Factor to the unit.
     pub scale: f64,
@@ -106,7 +106,7 @@ impl SpreadRow {
 }
 
 impl Spreads {
-    /// The figures that there are; `bytes`: the loads of cables are bytes.
+    /// The figures that exist; `bytes`: the loads of cables are bytes.
     #[must_use]
     pub fn rows(&self, bytes: bool) -> Vec<SpreadRow> {
         let sum = if bytes {
@@ -144,7 +144,7 @@ impl Spreads {
 }
 
 impl Analysis {
-    /// How the figures spread over the runs; `None` without a run.
+    /// The spreads of the figures over the runs; `None` without a run.
     #[must_use]
     pub fn spreads(&self) -> Option<Spreads> {
         let all = |of: &dyn Fn(&RunFigures) -> Option<f64>| {

@@ -1,4 +1,5 @@
-//! All routes of a network at once: how long they are, which pairs have none and why, and how many cross each edge.
+//! All routes of a network at once: their lengths, the pairs without one and the reasons, and the number of routes over
+//! each edge.
 
 use super::graph::{EdgeId, HostId, NodeId};
 use super::network::{Lost, Network};
@@ -33,13 +34,13 @@ pub struct LostPair {
     pub src: HostId,
     /// The receiving host.
     pub dst: HostId,
-    /// To which of its addresses.
+    /// The address of the receiving host, by its number.
     pub path: u32,
     /// Where the route ends.
     pub why: Lost,
 }
 
-/// Switches that send what is for a destination in a circle.
+/// Switches that send packets for a destination in a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RoutingLoop {
@@ -103,7 +104,7 @@ impl Network {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     Unknown,
-    /// On the walk that is going on.
+    /// On the present walk.
     Walking,
     /// Edges to the destination.
     Edges(u32),
@@ -222,7 +223,7 @@ impl<'a> Walk<'a> {
         *count += pairs;
     }
 
-    /// Finds out about the route from `from`, and from all switches on it.
+    /// Determines the routes from `from` and from all switches on the walk.
     fn follow(&mut self, from: NodeId, dst: HostId, path: u32) {
         let Self { network, .. } = *self;
         let (graph, tables) = (&network.graph, &network.tables);

@@ -82,8 +82,8 @@ impl Tables {
         (within != NONE).then(|| EdgeId::new(graph.first_edge(node) + u32::from(within)))
     }
 
-    /// Sets the edge that packets for the destination of `column` take: an edge that leaves a switch. Other edges,
-    /// and those of hosts, change nothing.
+    /// Sets the edge that packets for the destination of `column` take. The edge must leave a switch: edges of hosts
+    /// change nothing.
     pub fn set(&mut self, graph: &Graph, edge: EdgeId, column: usize) {
         let node = graph.edge(edge).from;
         let row = self.row[node.index()];

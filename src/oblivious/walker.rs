@@ -1,4 +1,4 @@
-//! The routes of a level and what they share: every route is looked up once, and cables are counted by index.
+//! The routes of a level and their common edges: every route is looked up once, and cables are counted by index.
 
 use super::graph::{EdgeId, HostId};
 use super::network::Network;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PathChoice {
-    /// Always the first, as programs do that do not know of LMC.
+    /// Always the first, like programs that do not know of LMC.
     #[default]
     First,
     /// Source modulo number of paths.
@@ -43,7 +43,7 @@ pub struct Walker<'a> {
     routes: Vec<EdgeId>,
     /// End of the route of every pair in `routes`.
     ends: Vec<u32>,
-    /// Whether the level that was counted last has its routes in `routes`.
+    /// Whether `routes` has the routes of the level that was counted last.
     kept: bool,
     load: Vec<u64>,
     lost: u64,
@@ -97,7 +97,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Tells `see` what every pair of the level experiences, which must be the one that was counted.
+    /// Calls `see` with the experience of every pair of the level, which must be the one that was counted.
     pub fn each(&mut self, level: &Level, hosts: &[HostId], mut see: impl FnMut(Experience<'_>)) {
         let mut begin = 0;
         for (at, &pair) in level.pairs.iter().enumerate() {

@@ -11,16 +11,17 @@ use super::walker::PathChoice;
 
 /// Most edges for which the exact maximum is computed.
 const MOST_MATCHINGS: usize = 64;
-/// Most pairs over an edge for which it is.
+/// Most pairs over an edge for which the exact maximum is computed.
 const MOST_PAIRS: usize = 1 << 22;
 
-/// The worst that a permutation can do to a network.
+/// The worst permutation of a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorstCase {
     /// The edge between switches that the most connections of a permutation can cross.
     pub edge: Option<EdgeId>,
-    /// How many: no permutation has a larger congestion if `exact`, else at most `bound`.
+    /// The number of these connections: no permutation has a larger congestion if `exact`; otherwise the largest is at
+    /// most `bound`.
     pub congestion: u32,
     /// No permutation has a larger congestion than this.
     pub bound: u32,
@@ -33,7 +34,7 @@ impl WorstCase {
         self.congestion == self.bound
     }
 
-    /// Of the routes of `network`, with the address of each pair by `path`.
+    /// The worst case of the routes of `network`, with the address of each pair by `path`.
     #[must_use]
     pub fn of(network: &Network, path: PathChoice) -> Self {
         let bounds = bounds(network, path);
@@ -143,8 +144,8 @@ fn matching(pairs: &[Vec<u32>]) -> u32 {
     size
 }
 
-/// Finds a destination for `source`, and for the sources that it takes theirs from. Without recursion: a path can be as
-/// long as there are hosts.
+/// Finds a destination for `source`, and other destinations for the sources that lose theirs. It uses no recursion: a
+/// path can be as long as there are hosts.
 fn augment(
     pairs: &[Vec<u32>],
     source: u32,

@@ -7,10 +7,10 @@ use twox_hash::XxHash3_128;
 /// Most ranks that a file may name.
 const MOST_RANKS: u32 = 1 << 24;
 
-/// Pairs from a file, or what the ranks of a traced job send to each other.
+/// Pairs from a file, or the messages between the ranks of a traced job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Given {
-    /// Where the pairs are from.
+    /// The origin of the pairs.
     pub source: String,
     /// One more than the largest rank.
     pub ranks: u32,

@@ -73,7 +73,7 @@ pub struct Versus {
     pub ranks: u32,
 }
 
-/// Names of the patterns that need no more than a name, with what they are.
+/// Names and patterns, for all patterns that need only a name.
 const NAMED: &[(&str, Pattern)] = &[
     ("rand", Pattern::Random),
     ("derangement", Pattern::Derangement),

@@ -44,11 +44,11 @@ struct Tree<'a> {
     children: Vec<Vec<Vec<EdgeId>>>,
     divisors: Vec<u64>,
     leaves: Vec<NodeId>,
-    /// By node, which part of the graph it is in.
+    /// The connected part of the graph, by node.
     parts: Vec<NodeId>,
 }
 
-/// Ways to a switch with hosts.
+/// Routes to a switch with hosts.
 #[derive(Default)]
 struct Ways {
     /// By only going down.
@@ -82,7 +82,7 @@ impl<'a> Tree<'a> {
         })
     }
 
-    /// Finds the ways to `switch`.
+    /// Finds the routes to `switch`.
     fn find(&self, switch: NodeId, ways: &mut Ways) -> Result<(), NetworkError> {
         let level = |node: NodeId| self.levels[node.index()];
         let descends = |edge: EdgeId| {
@@ -127,7 +127,7 @@ impl<'a> Tree<'a> {
                 hops != FAR && hops < own
             })
         };
-        // The child is one level lower: its links up are those that lead down here.
+        // The child is one level lower, so its links up are the links down of this node.
         let group = pick(self.children[node.index()].iter().filter(nearer), by_switch)?;
         pick(group.iter(), by_switch).copied()
     }

@@ -93,7 +93,7 @@ pub(super) fn ejection(graph: &Graph, host: crate::graph::HostId) -> EdgeId {
     graph.edge(graph.injection(host)).reverse
 }
 
-/// Chooses edges so that each carries as many destinations as others that could.
+/// Balances destinations over edges that are equally good.
 #[derive(Debug)]
 pub(super) struct Balance {
     /// Destinations by edge.
@@ -112,15 +112,15 @@ impl Balance {
         }
     }
 
-    /// The destinations of the next switch begin.
+    /// Begins the destinations of the next switch.
     pub fn next_switch(&mut self) {
         self.turn += 1;
     }
 
-    /// The edge with the fewest destinations, at a switch that is `hops` away from the destination. Equal ones take turns:
-    /// another one is first for every switch of destinations, and another one at every distance. If the same were
-    /// first, a switch of the second level would use one up-port for all destinations that reach it, because the level
-    /// below sorts them by the same rule.
+    /// The edge with the fewest destinations, at a switch that is `hops` away from the destination. Equal edges take
+    /// turns: a different edge is first for every switch of destinations, and at every distance. If the same edge were
+    /// always first, a switch of the second level would use one up-port for all destinations that reach it, because the
+    /// level below sorts them by the same rule.
     pub fn choose(&mut self, hops: u32, edges: impl Iterator<Item = EdgeId>) -> Option<EdgeId> {
         self.choices.clear();
         self.choices.extend(edges);

@@ -20,7 +20,7 @@ pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
     }
 }
 
-/// The tables with these roots, and whether hosts have a route wherever there is a way.
+/// The tables with these roots, and whether hosts have a route wherever the graph connects them.
 fn with_roots(graph: &Graph, roots: &[NodeId]) -> Result<(Tables, bool), NetworkError> {
     let mut tables = Tables::empty(graph, 1)?;
     let ranks = ranks(graph, roots);
@@ -115,7 +115,7 @@ fn centre(graph: &Graph, switches: &[NodeId]) -> Option<NodeId> {
     let mut hops = Hops::default();
     let mut farthest = |from: NodeId| {
         hops.find(graph, [from], |_| true);
-        // A part that is cut off must not look near.
+        // A part that is cut off must not win by its small distances.
         let reached = hops.order.len();
         let last = hops.order.last().map_or(0, |node| hops.hops[node.index()]);
         (std::cmp::Reverse(reached), last, from)
