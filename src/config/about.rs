@@ -1,4 +1,4 @@
-//! `name`, `description` and `tags`: what a file says about itself.
+//! `name`, `description` and `tags`: the words of a file about itself.
 
 use crate::config::document::{ConfigError, check_name, refused};
 use flitwise_formats::quote::quoted;

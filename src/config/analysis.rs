@@ -1,4 +1,4 @@
-//! `[congestion]`: what a static analysis of the fabric is asked.
+//! `[congestion]`: the request for a static analysis of the fabric.
 
 use crate::config::document::{ConfigError, Names, given, read, refused};
 use crate::fabric::spec::FabricSpec;

@@ -1,4 +1,4 @@
-//! `[baseline]`: what is laid over an experiment for the run that it is compared with.
+//! `[baseline]`: the overrides of an experiment for the run that it is compared with.
 
 use crate::config::document::{ConfigError, Document, read};
 use schemars::JsonSchema;

@@ -19,11 +19,11 @@ use serde::Deserialize;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The inputs of the method, and what its tables print beside them.
+/// The inputs of the method, and the values that its tables print beside them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DTableInput {
-    /// Where they come from.
+    /// The kind of file that they are from.
     pub form: DTableForm,
     /// The inputs.
     pub parameters: DTableParameters,
@@ -99,7 +99,7 @@ pub fn dtable_preset(name: &str, sets: &[String]) -> Result<DTableInput, ConfigE
 /// Like [`load_dtable`], from a text called `name` in messages.
 ///
 /// # Errors
-/// As [`load_dtable`].
+/// Like [`load_dtable`].
 pub fn dtable_text(name: &str, text: &str, sets: &[String]) -> Result<DTableInput, ConfigError> {
     let mut texts = Texts::default();
     let main = texts.add(name, text);
@@ -231,7 +231,7 @@ fn specification(raw: RawSpecification) -> Result<DTableInput, ConfigError> {
 }
 
 impl DTableInput {
-    /// The key at which a table that cannot be built goes wrong.
+    /// The key that is to blame for a table that cannot be built.
     #[must_use]
     pub fn key_of(&self, error: &DTableError) -> &'static str {
         match (self.form, error) {

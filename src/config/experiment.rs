@@ -28,7 +28,7 @@ pub struct Experiment {
     pub seed: u64,
     /// The fabric, already validated; for a static analysis only as far as routes go.
     pub fabric: FabricSpec,
-    /// In what order jobs and synthetic flows that share a queue of a NIC are served.
+    /// The order in which jobs and synthetic flows that share a queue of a NIC are served.
     pub nic_queueing: NicQueueing,
     /// Name of the routing algorithm, for the record: it follows from the topology.
     pub routing: &'static str,

@@ -26,7 +26,7 @@ pub struct FabricOnly {
     pub congestion: Option<Request>,
 }
 
-/// Where tables of a fabric are from: a file as written, or "the experiment".
+/// The source of a fabric's tables: a file as written, or "the experiment".
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tables {
@@ -47,7 +47,7 @@ pub fn load_fabric(path: Option<&Path>, sets: &[String]) -> Result<FabricOnly, C
     fabric_of_text(path, text, sets, Needed::Buffers)
 }
 
-/// How much of a fabric has to be right.
+/// How far a fabric has to be valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needed {
     /// All but the datelines of rings.
@@ -56,7 +56,7 @@ pub(crate) enum Needed {
     Routes,
 }
 
-/// As [`load_fabric`], of the content of `path`.
+/// Like [`load_fabric`], but takes the content of `path`.
 pub(crate) fn fabric_of_text(
     path: Option<&Path>,
     text: String,

@@ -41,7 +41,7 @@ pub fn load(path: &Path, sets: &[String]) -> Result<Plan, ConfigError> {
 /// and baseline files are looked for first.
 ///
 /// # Errors
-/// As [`load`].
+/// Like [`load`].
 pub fn resolve_text(
     name: &str,
     text: &str,
@@ -57,7 +57,7 @@ pub fn resolve_text(
 /// place that it was taken from. Unlike [`load`], it takes an experiment that asks for a static analysis.
 ///
 /// # Errors
-/// As [`load`].
+/// Like [`load`].
 pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, ConfigError> {
     resolve(base, overrides, Done::Either)
 }
@@ -67,7 +67,7 @@ pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, Config
 enum Done {
     /// It is simulated.
     Simulated,
-    /// It is simulated or analysed, as it asks.
+    /// It is simulated or analysed, as the experiment asks.
     Either,
 }
 

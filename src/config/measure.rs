@@ -72,7 +72,7 @@ pub struct Measure {
     pub batch: Tick,
     /// Batches that must agree, at least 2; together at most `warm_up`.
     pub batches: u32,
-    /// How far apart batches that agree may be, relative to their mean.
+    /// The largest difference of batches that agree, relative to their mean.
     pub tolerance: Ratio,
     /// Ticks of the window, at least 1.
     #[serde(rename = "window_ticks")]
@@ -109,7 +109,7 @@ pub(crate) fn measure(
         None => latest,
         given => ticks("max_warm_up", given, 0, warm_up)?,
     };
-    // Where the file gives no batch, a shorter warm-up has shorter batches.
+    // If the file gives no batch, a shorter warm-up has shorter batches.
     let share = warm_up / Tick::from(batches);
     let default = Latency::Time(BATCH_PS).ticks(tick).min(share).max(1);
     let batch = match raw.batch {

@@ -270,7 +270,7 @@ fn discovery(
     Ok(loaded)
 }
 
-/// The graph; a cable whose speed is not told counts as the fastest.
+/// Makes the graph. A cable without a known speed counts as the fastest.
 fn graph(imported: &Imported) -> Result<Graph, NetworkError> {
     let topology = &imported.topology;
     let known: BTreeMap<SwitchPort, f64> = imported.speeds.known();

@@ -1,4 +1,5 @@
-//! From the keys to the experiment: each section in its turn, and what several sections say together.
+//! Makes the experiment from the keys: resolves each section in turn, and then the settings that combine several
+//! sections.
 
 use crate::config::congestion_control::keys::RawControlKind;
 use crate::config::document::{ConfigError, Document, error, refused};
@@ -197,7 +198,7 @@ fn gap_skip(raw: &RawExperiment, experiment: &Experiment) -> Result<(), ConfigEr
     refused(KEY, problem)
 }
 
-/// Algorithms for jobs all of which choose others.
+/// Refuses algorithms that no job uses because all jobs choose others.
 fn collectives(raw: &RawExperiment) -> Result<(), ConfigError> {
     let general = &raw.collectives;
     let used = |own: &Choices| own.or(general) != *own;

@@ -1,4 +1,4 @@
-//! `[series]`: its keys as written, and what they mean.
+//! `[series]`: its keys as written, and their meaning.
 
 use crate::config::document::{ConfigError, Names, refused};
 use crate::fabric::spec::congestion::{Marker, SourceControl};
@@ -44,7 +44,7 @@ pub(crate) struct RawSeries {
 pub struct Series {
     /// Ticks from one sample to the next, at least 1.
     pub interval: Tick,
-    /// Which, at least one, in the order of [`SeriesKind::ALL`].
+    /// The series to record, at least one, in the order of [`SeriesKind::ALL`].
     pub record: Vec<SeriesKind>,
     /// In which files.
     pub format: TableFormat,

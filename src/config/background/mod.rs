@@ -159,7 +159,7 @@ fn one_entry(
     Ok(())
 }
 
-/// A flow of a list; what it does not say is as in its entry.
+/// A flow of a list; keys that it leaves out are taken from its entry.
 fn one_pair(
     entry: &Background,
     pair: &RawFlow,

@@ -271,7 +271,7 @@ fn exponential(
     Ok(table)
 }
 
-/// A line per entry: multiplier and shift; empty lines and what follows a # do not count.
+/// A line per entry: multiplier and shift. Empty lines and text after a # are ignored.
 fn from_file(path: &Path) -> Result<Vec<CctEntry>, ConfigError> {
     let key = format!("{CCT}.file");
     let text = read(path).map_err(|e| ConfigError::new(key.as_str(), e.problem))?;

@@ -139,7 +139,7 @@ fn timer_restart(raw: &RawCongestionControl) -> Result<TimerRestart, ConfigError
     }
 }
 
-/// Settings of single ports; what they leave out is as for all ports of their kind.
+/// Settings of single ports; keys that they leave out are taken from the settings for all ports of their kind.
 pub(crate) fn exceptions(
     raw: &RawCongestionControl,
     control: &mut CongestionControl,

@@ -13,7 +13,7 @@ pub(crate) struct CongestionDefaults {
     pub ccti_min: u8,
     pub ccti_timer_ps: u64,
     pub trigger_threshold: u8,
-    /// How the table is made.
+    /// The construction of the table.
     pub cct: fn() -> RawCctTable,
     pub cnp: u64,
 }

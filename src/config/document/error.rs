@@ -1,4 +1,4 @@
-//! Errors in an experiment: where, why, and what would be right.
+//! Errors in an experiment: their place, their reason, and what would be right.
 
 use crate::fabric::spec::SpecError;
 use flitwise_formats::limits::MAX_QUOTE;
@@ -9,17 +9,17 @@ use thiserror::Error;
 /// Most characters of a name of a job, a service level or a vFabric: as many as a file name has.
 const MAX_NAME: usize = 255;
 
-/// How messages call an override of the command line.
+/// The name of a command-line override in messages.
 pub(crate) const SET: &str = "--set";
 
-/// How messages call an axis of the command line.
+/// The name of a command-line axis in messages.
 pub(crate) const VARY: &str = "--vary";
 
 /// One clear message about an experiment file or an override.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub struct ConfigError {
-    /// Where it stands; boxed because errors are rare and results are not.
+    /// Its place; boxed because errors are rare and results are not.
     pub location: Option<Box<Location>>,
     /// Key in the form used by `--set`, e.g. `job.0.sl`.
     pub key: String,
@@ -118,11 +118,11 @@ impl Location {
         let gutter = " ".repeat(number.len());
         let skipped = match self.text.chars().count() {
             0..=MAX_QUOTE => 0,
-            // As much before the place as after it.
+            // As much text before the place as after it.
             _ => self.column.saturating_sub(1 + MAX_QUOTE / 2),
         };
         let mut rest = self.text.chars().skip(skipped);
-        // One column for each character, so that the carets stand where they belong.
+        // One column for each character, so that the carets stand in the right place.
         let in_one_column = |c| if is_unprintable(c) { ' ' } else { c };
         let part: String = rest.by_ref().take(MAX_QUOTE).map(in_one_column).collect();
         let before = if skipped > 0 { "…" } else { "" };

@@ -27,10 +27,10 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// How serde's message of an unknown key begins.
+/// The beginning of serde's message of an unknown key.
 const UNKNOWN_KEY: &str = "unknown field `";
 
-/// How serde's message of an unknown value begins.
+/// The beginning of serde's message of an unknown value.
 const UNKNOWN_VALUE: &str = "unknown variant `";
 
 /// Most parts of a dotted key: bounds the recursion.
@@ -186,7 +186,7 @@ impl<'t> Document<'t> {
         self.put(path, key, value)
     }
 
-    /// As [`set`](Self::set); the last part of the path is written at `key`.
+    /// Like [`set`](Self::set), but the last part of the path is written at `key`.
     fn put(
         &mut self,
         path: &str,

@@ -16,7 +16,7 @@ struct Source {
     name: String,
     text: String,
     base: usize,
-    /// Where it was taken from, if that is what messages show.
+    /// The origin of the text, if messages show it.
     place: Option<Box<Location>>,
     /// Directory of the study file that it was taken from.
     dir: Option<PathBuf>,

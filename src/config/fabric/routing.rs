@@ -96,7 +96,7 @@ fn settings(
     })
 }
 
-/// Which detours packets may take, as yet without the bias.
+/// The detours that packets may take, without the bias, which is added later.
 fn paths(
     raw: &FabricKeys<impl Sized>,
     topology: &RawTopology,
@@ -171,7 +171,7 @@ fn family(topology: &RawTopology) -> (&'static str, &'static [RawRouting]) {
     }
 }
 
-/// Why the topology does not take this routing.
+/// The reason why the topology does not accept this routing.
 fn misfit(routing: RawRouting, topology: &RawTopology) -> Option<String> {
     use RawRouting::{DModK, Destro, Dor, HybridDor, Minimal};
     let (name, own) = family(topology);

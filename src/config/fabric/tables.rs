@@ -27,11 +27,11 @@ pub(crate) enum RawSl2Vl {
     File(String),
 }
 
-/// Where tables are from that stand in the experiment itself.
+/// The name of the source of tables that stand in the experiment itself.
 const HERE: &str = "the experiment";
 
 impl RawForwarding {
-    /// Where the tables are from.
+    /// The source of the tables.
     pub(crate) fn source(&self) -> String {
         match self {
             Self::Ports(_) => HERE.to_owned(),
@@ -41,7 +41,7 @@ impl RawForwarding {
 }
 
 impl RawSl2Vl {
-    /// Where the tables are from.
+    /// The source of the tables.
     pub(crate) fn source(&self) -> String {
         match self {
             Self::Tables(_) => HERE.to_owned(),

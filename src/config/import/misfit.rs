@@ -1,4 +1,4 @@
-//! Forwarding tables that do not fit the cables: what is wrong, and what to do.
+//! Forwarding tables that do not fit the cables: the problem, and the cure.
 
 use crate::fabric::ids::{NicId, PortId, SwitchId};
 use crate::fabric::topology::{Peer, Topology};
@@ -20,7 +20,7 @@ const DUMP_AGAIN: &str = "write both at the same time: `ibnetdiscover` and `dump
                           or opensm-lfts.dump right after a sweep";
 
 impl Misfit<'_> {
-    /// Refuses tables of which a switch has none.
+    /// Refuses tables if a switch has none.
     pub(crate) fn check_switches(&self) -> Result<(), String> {
         let with = &self.entries.tables;
         let without: Vec<u64> = {
@@ -50,7 +50,7 @@ impl Misfit<'_> {
         ))
     }
 
-    /// The port by which `switch` sends what is for `nic`, as in its table: numbered from 1.
+    /// The port by which `switch` sends packets for `nic`, as in its table: numbered from 1.
     pub(crate) fn port(
         &self,
         switch: SwitchId,

@@ -68,7 +68,7 @@ pub enum SendCompletion {
     },
 }
 
-/// How the job computes.
+/// The settings for computations of the job.
 pub(crate) fn compute(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Compute, ConfigError> {
     let factors = job.compute_factors.clone();
     if factors.as_ref().is_some_and(Vec::is_empty) {
@@ -93,7 +93,7 @@ pub(crate) fn compute(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Com
     })
 }
 
-/// How MPI calls send.
+/// The settings for the sends of MPI calls.
 pub(crate) fn calls(job: &RawJob) -> Calls {
     let default = Protocol::default();
     Calls {

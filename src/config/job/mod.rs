@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 /// (docs/replay.md has the sources).
 const INTRA_NODE_LATENCY_PS: u64 = 100_000;
 
-/// Intra-node bandwidth where none is given: 20 GB/s, what shared memory gives a pair of ranks.
+/// The default of the bandwidth within a node: 20 GB/s, which shared memory gives a pair of ranks.
 const INTRA_NODE_BANDWIDTH: u64 = 20_000_000_000;
 
 /// Largest eager message where none is given: 64 KiB.
@@ -45,9 +45,9 @@ pub struct Job {
     /// False: the job keeps its NICs but is not replayed (baselines do this, so
     /// that the placement of the others does not change).
     pub enabled: bool,
-    /// Trace as written in the file; this is what is recorded.
+    /// The trace as written in the file; results record this text.
     pub trace: String,
-    /// Where the trace was found.
+    /// The path at which the trace was found.
     // Not recorded: the same trace may lie elsewhere.
     #[serde(skip)]
     pub trace_path: PathBuf,
@@ -239,7 +239,7 @@ fn one_job(
     })
 }
 
-/// How fast a rank of the job computes.
+/// The speed at which a rank of the job computes.
 fn host_speed(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Ratio, ConfigError> {
     match job.host_speed.unwrap_or(HOST_SPEED) {
         Ratio::ZERO => refused(key("host_speed"), "is 0; a computation would never end"),

@@ -1,4 +1,4 @@
-//! `placement` of a job: what the ranks of a job are dealt out over, as a file says it and as a result does.
+//! `placement` of a job: the parts of a fabric over which ranks are dealt out, as written in files and in results.
 
 use crate::config::document::{Forms, form_schemas, read_forms};
 use crate::config::place::RawPlace;
@@ -97,7 +97,7 @@ fn named(name: &str) -> Option<Placement> {
     }
 }
 
-/// The name, and what belongs to it, as in a file.
+/// The name with its parameters, as in a file.
 impl Serialize for Placement {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let (name, seed) = match self {

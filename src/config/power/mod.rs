@@ -91,7 +91,7 @@ fn defaults(preset: Option<PowerPreset>) -> Defaults {
 /// Gives `fabric` the power states of its links, if `[power]` asks for some.
 pub(crate) fn states(raw: Option<&RawPower>, fabric: &mut FabricSpec) -> Result<(), ConfigError> {
     let Some(raw) = raw else { return Ok(()) };
-    // Those that nothing uses, because links are always on, are checked too.
+    // Keys that nothing uses, because links are always on, are checked too.
     let states = link_power(raw, &defaults(raw.preset), fabric)?;
     fabric.link_power = match raw.policy {
         None | Some(PowerPolicy::AlwaysOn) => None,
@@ -191,7 +191,7 @@ pub(crate) fn watts(raw: Option<&RawPower>) -> Result<Option<Power>, ConfigError
     let d = defaults(raw.preset);
     let given = |key: &'static str, given: Option<Watts>, default: f64| match given {
         Some(Watts(watts)) if !(0.0..=MAX_WATTS).contains(&watts) => {
-            // As written: a number in full would have up to 300 digits.
+            // Printed as written: the full decimal number would have up to 300 digits.
             let problem = format!("{watts:?} W; it must be from 0 to {MAX_WATTS} W");
             refused(format!("power.{key}"), problem)
         }

@@ -14,7 +14,7 @@ use flitwise_formats::quote::quoted;
 /// The input of the scheduler or the arbiters of a fabric.
 pub(crate) struct Scheduling<'a> {
     pub raw: &'a RawQos,
-    /// Of the preset of `[qos]`.
+    /// The defaults of the preset of `[qos]`.
     pub defaults: &'a QosDefaults,
     /// Scheduler of the preset of `[fabric]`.
     pub usual: RawScheduler,
@@ -176,7 +176,7 @@ pub(crate) fn in_credits(bytes: u64, key: &str) -> Result<u32, ConfigError> {
         .map_err(|_| ConfigError::new(key, "is too large: more than 2^32 credits of 64 B"))
 }
 
-/// Where to look for the cause of a table that cannot be built.
+/// A hint at the cause of a table that cannot be built.
 fn unbuilt(error: DTableError) -> ConfigError {
     let key = match error {
         DTableError::Parameter(_) => "qos.dtable",

@@ -1,9 +1,9 @@
-//! The experiment that a study varies, and what it lays over it.
+//! The experiment that a study varies, and the overrides of the study.
 
 use crate::config::document::{ConfigError, Location, read};
 use std::path::{Path, PathBuf};
 
-/// Where an experiment is written.
+/// The source of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Base {
@@ -13,9 +13,9 @@ pub struct Base {
     pub text: String,
     /// The table in the text that holds the experiment; `None`: the whole text does.
     pub key: Option<String>,
-    /// Where traces and baseline files are looked for first.
+    /// The directory in which traces and baseline files are looked for first.
     pub dir: PathBuf,
-    /// True: what it has for simulations alone, such as jobs, does not count.
+    /// Whether parts that only simulations use, such as jobs, are ignored.
     pub for_analyses: bool,
 }
 
@@ -49,9 +49,10 @@ impl Base {
 pub struct Override {
     /// In the form `a.b=c` of `--set`.
     pub text: String,
-    /// Where the value was written; `None`: as `--set` on the command line.
+    /// The place where the value was written; `None`: as `--set` on the command line.
     pub(crate) place: Option<Box<Location>>,
-    /// Where traces that it names are looked for first; `None`: where those of the experiment are.
+    /// The directory in which traces that it names are looked for first; `None`: the directory for traces of the
+    /// experiment.
     pub(crate) dir: Option<PathBuf>,
 }
 

@@ -69,7 +69,7 @@ enum RawBase {
     Inline(#[schemars(with = "BaseExperiment")] IgnoredAny),
 }
 
-/// An experiment of which a study may add what is missing.
+/// An experiment to which a study may add missing keys.
 struct BaseExperiment;
 
 impl JsonSchema for BaseExperiment {

@@ -1,4 +1,4 @@
-//! A study: a base experiment, and what varies.
+//! A study: a base experiment, and the properties that vary.
 
 pub(super) mod base;
 pub(super) mod file;
@@ -34,7 +34,7 @@ pub struct Axis {
     pub name: String,
     /// Its values or variants, at least one.
     pub settings: Vec<Setting>,
-    /// Index of the one that the others are compared with.
+    /// Index of the setting that the others are compared with.
     pub reference: usize,
 }
 
@@ -48,7 +48,7 @@ pub struct UntilCi {
     pub max_seeds: u64,
 }
 
-/// A base experiment, and what varies (`docs/study.md`).
+/// A base experiment, and the properties that vary (`docs/study.md`).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Study {
@@ -163,7 +163,7 @@ impl Study {
         })
     }
 
-    /// Adds an axis, if its names are unique. `key` is the one that it sets, if that is one.
+    /// Adds an axis, if its names are unique. `key` is the key that it sets, if it sets a single one.
     pub(crate) fn add(&mut self, axis: Axis, key: Option<&str>) -> Result<(), ConfigError> {
         let error = |problem: String| refused("", problem);
         if key == Some("seed") {
@@ -197,7 +197,7 @@ impl Study {
         }
     }
 
-    /// The axis with this name, or an error that suggests another one.
+    /// The axis with this name, or an error that suggests another name.
     pub(crate) fn axis_named(&self, name: &str) -> Result<usize, String> {
         let names: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
         (names.iter().position(|other| *other == name)).ok_or_else(|| {
@@ -211,7 +211,7 @@ impl Study {
 }
 
 impl Axis {
-    /// The setting with this label, or an error that suggests another one.
+    /// The setting with this label, or an error that suggests another label.
     pub(crate) fn labelled(&self, label: &str) -> Result<usize, String> {
         let labels: Vec<&str> = self.settings.iter().map(|s| s.label.as_str()).collect();
         labels
