@@ -115,7 +115,7 @@ pub trait TraceFile: Send + Sync {
         Ok(Some(Agreement::default()))
     }
 
-    /// Why a replay may not come to its end, as far as [`check_input`] has found out.
+    /// The reason why a replay may not complete, as far as [`check_input`] has found out.
     fn doubts(&self) -> Option<String> {
         None
     }
@@ -141,7 +141,7 @@ pub trait TraceFile: Send + Sync {
 pub struct Agreement {
     /// Points because of which a replay stalls or fails.
     pub errors: Problems,
-    /// How many of them are messages without their counterpart: if no rank waits for them, a replay completes.
+    /// The number of errors that are messages without their counterpart: if no rank waits for them, a replay completes.
     pub unmatched: u64,
     /// Points on which the replay takes each rank at its word.
     pub warnings: Problems,
@@ -195,7 +195,7 @@ impl Wording {
     }
 }
 
-/// A clock by which a trace says what its ranks compute.
+/// The clock by which a trace measures the computations of its ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComputeTime {
@@ -238,7 +238,7 @@ impl Default for Reading {
 /// Problems that a refusal quotes.
 const QUOTED: usize = 5;
 
-/// Why a trace with these problems is refused.
+/// The message that refuses a trace with these problems.
 #[cold]
 fn refusal(problems: &Problems) -> String {
     let mut lines: Vec<String> = (problems.first.iter().take(QUOTED))

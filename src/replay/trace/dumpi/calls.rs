@@ -134,7 +134,7 @@ impl Caller {
         }
     }
 
-    /// The rank ends; what it computed after its last call counts.
+    /// Ends the rank; its computation after its last call counts.
     pub fn end(&mut self) -> Result<(), Problem> {
         self.ended = true;
         self.does(Action::Marker)
@@ -384,7 +384,7 @@ impl Caller {
         self.wait_for(requests)
     }
 
-    /// Waits for what a call found complete: that it looked for it is progress, not computation.
+    /// Waits for the operations that a call found complete: the time of the search is progress, not computation.
     fn wait(&mut self, call: &Call<'_>) -> Result<(), Problem> {
         let mut requests = Vec::new();
         call.completed(&mut |request, _| {
@@ -454,7 +454,7 @@ impl Caller {
     }
 }
 
-/// How a call sends.
+/// The mode in which a call sends.
 fn mode(call: &Call<'_>) -> SendMode {
     match call {
         Call::Ssend(_) | Call::Issend(_) | Call::SsendInit(_) => SendMode::Synchronous,
@@ -476,7 +476,7 @@ fn peer(comm: &Resolved, peer: i32) -> Result<RankId, Problem> {
 /// Source and tag of the messages that a receive takes; `None` stands for any.
 type Pattern = (Option<RankId>, Option<Tag>);
 
-/// The messages that a receive takes, of which it is known what it got; `None` if it gets none.
+/// The messages that a receive takes, if it is known which message it got; `None` if it gets none.
 fn pattern(message: &Envelope, outcome: Option<Outcome>) -> Result<Option<Pattern>, Problem> {
     let (source, tag) = match outcome {
         None => (message.peer, message.tag),

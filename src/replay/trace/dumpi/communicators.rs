@@ -1,4 +1,5 @@
-//! Communicators, which each rank calls by numbers of its own: found by what their members did to make them.
+//! Communicators, for which each rank has numbers of its own: they are matched by the calls with which their members
+//! made them.
 //!
 //! The k-th constructor that a member calls on a communicator belongs to the k-th of every other member. So the histories of all
 //! ranks are walked side by side; a rank waits at a constructor until all members have come to it.
@@ -66,7 +67,7 @@ fn resolved(id: u32, members: Members) -> Arc<Resolved> {
     })
 }
 
-/// How the file of `rank` calls the communicator with this id.
+/// The number that the file of `rank` has for the communicator with this id.
 pub(super) fn name(made: &Constructed, rank: RankId, id: CommId) -> String {
     let ranks = made.len() as u32;
     match id.get() {
@@ -84,7 +85,7 @@ pub(super) fn name(made: &Constructed, rank: RankId, id: CommId) -> String {
 /// members are not known.
 pub(super) type Constructed = Vec<Box<[Option<(Comm, Arc<Resolved>)>]>>;
 
-/// Why ranks do not agree on a communicator, and what to do.
+/// The reason why ranks do not agree on a communicator, and the cure.
 const OTHER_RUN: &str = "the files are not of one run, or a function that is not recorded made communicators; give files of \
                          one run, or record it again without such functions";
 
@@ -100,7 +101,7 @@ pub(super) fn resolve(histories: Vec<Vec<Event>>) -> Result<Constructed, Box<Pro
     resolver.finish()
 }
 
-/// A rank on its way through its history.
+/// The progress of a rank through its history.
 struct Walker {
     next: usize,
     comms: HashMap<Comm, Arc<Resolved>>,
@@ -119,7 +120,7 @@ struct Side {
 struct Resolver {
     histories: Vec<Vec<Event>>,
     walkers: Vec<Walker>,
-    /// The members that have come to a constructor: the k-th on a communicator.
+    /// The members that have reached a constructor: the k-th on a communicator.
     meetings: HashMap<(CommId, u32), Vec<RankId>>,
     /// Sides that wait for the other one: by both leaders, ascending, the communicator between them and the tag.
     sides: HashMap<(RankId, RankId, CommId, i32), Side>,
@@ -217,7 +218,7 @@ impl Resolver {
         self.complete(parent, arrived)
     }
 
-    /// All members have come.
+    /// Called when all members have arrived.
     fn complete(
         &mut self,
         parent: Arc<Resolved>,
@@ -367,7 +368,7 @@ impl Resolver {
         Ok(())
     }
 
-    /// The members in their order, by what they were told of it.
+    /// The members in their order, found from the answers that they got.
     fn settled(&self, members: Vec<RankId>) -> Result<Members, Box<Problem>> {
         let said = |&rank: &RankId| self.event(rank).and_then(|event| event.rank_said);
         let said: Vec<Option<i32>> = members.iter().map(said).collect();
@@ -453,7 +454,7 @@ impl Walker {
     }
 }
 
-/// One communicator of both sides of another one.
+/// A communicator that is the same for both sides of another one.
 fn merge(parent: &Resolved, constructions: &[Construction]) -> Made {
     let Some(others) = &parent.others else {
         return Made::default();

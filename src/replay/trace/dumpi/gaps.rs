@@ -3,12 +3,12 @@
 use crate::trace::ComputeTime;
 use flitwise_formats::dumpi::Record;
 
-/// Which time before a poll is one of its loop, and no computation.
+/// The rule for which time before a poll belongs to its loop, and is no computation.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Loops {
     /// The longest one, in picoseconds.
     pub longest_ps: u64,
-    /// The recording leaves polls out that found nothing: one may have come before any poll.
+    /// Whether the recording leaves out unsuccessful polls: one may have come before any poll.
     pub hidden: bool,
 }
 
@@ -44,7 +44,7 @@ impl Gaps {
         let polled = std::mem::replace(&mut self.polled, record.call.found_nothing());
         let Some(span) = span else { return };
         if let Some(last) = self.last {
-            // A clock may go back.
+            // A clock may jump back.
             let gap = u64::try_from(span.start.saturating_sub(last)).unwrap_or(0);
             let loops = (polled || self.loops.hidden)
                 && record.call.is_poll()

@@ -8,24 +8,24 @@ use std::sync::Arc;
 /// Ranks of the job in an order.
 pub(super) type Members = Arc<[RankId]>;
 
-/// How a group is made from others.
+/// The operation that makes a group from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Making {
-    /// The members of a communicator, or those on its other side.
+    /// The members of a communicator, or of its other side.
     Of { comm: Comm, remote: bool },
     /// All of the first, then the members of the second that are not in it.
     Union([Group; 2]),
-    /// Those of the first that are in the second.
+    /// The members of the first that are in the second.
     Intersection([Group; 2]),
-    /// Those of the first that are not in the second.
+    /// The members of the first that are not in the second.
     Difference([Group; 2]),
     /// These, in this order.
     Incl(Group, Box<[i32]>),
     /// All but these.
     Excl(Group, Box<[i32]>),
-    /// Those from a first to a last in steps, in this order.
+    /// The members from a first to a last in steps, in this order.
     RangeIncl(Group, Box<[[i32; 3]]>),
-    /// All but those.
+    /// The members outside such ranges.
     RangeExcl(Group, Box<[[i32; 3]]>),
     /// By a function that says nothing of its members.
     Unknown,
@@ -98,7 +98,7 @@ fn kept(members: &Members, keep: impl Fn(RankId) -> bool) -> Members {
     members.iter().copied().filter(|&rank| keep(rank)).collect()
 }
 
-/// Those of `members` that `ranks` does not name.
+/// The entries of `members` that `ranks` does not name.
 fn without(members: &Members, ranks: &[i32]) -> Members {
     let named: HashSet<i32> = ranks.iter().copied().collect();
     let all = (0..).zip(members.iter().copied());
@@ -107,7 +107,7 @@ fn without(members: &Members, ranks: &[i32]) -> Members {
         .collect()
 }
 
-/// Those of `members` that `ranks` names; `None` if it names one that does not exist.
+/// The entries of `members` that `ranks` names; `None` if it names one that does not exist.
 fn picked(members: &Members, ranks: &[i32]) -> Option<Members> {
     let pick = |&rank: &i32| members.get(usize::try_from(rank).ok()?).copied();
     ranks.iter().map(pick).collect()

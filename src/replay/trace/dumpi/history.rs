@@ -31,7 +31,7 @@ pub(super) enum What {
     Free(Comm),
 }
 
-/// How a communicator is made.
+/// The construction of a communicator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Construction {
     Dup {
@@ -62,7 +62,7 @@ pub(super) enum Construction {
         nodes: i32,
     },
     Between(Between),
-    /// Both sides of a communicator between groups; ranks that say `high` come last.
+    /// Both sides of a communicator between groups. The side whose ranks say `high` comes last.
     Merge {
         of: Comm,
         high: bool,
@@ -192,7 +192,7 @@ fn group(call: &Call<'_>) -> Option<(Group, Making)> {
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub events: Vec<Event>,
-    /// The constructor of what a number means now.
+    /// The constructor of the communicator that a number means now.
     made_by: HashMap<Comm, usize>,
 }
 

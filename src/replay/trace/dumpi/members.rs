@@ -15,7 +15,7 @@ pub(super) struct New {
     pub dims: Option<Box<[i32]>>,
 }
 
-/// The communicators that come of one constructor, of which no rank is in two; none if their members are not known.
+/// The communicators that one constructor makes, of which no rank is in two; none if their members are not known.
 #[derive(Default)]
 pub(super) struct Made(pub Vec<New>);
 

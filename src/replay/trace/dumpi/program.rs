@@ -11,7 +11,7 @@ use anyhow::Context;
 use flitwise_formats::dumpi::{Problem, Reader, Set};
 use std::sync::Arc;
 
-/// How a trace is read.
+/// The settings for reading a trace.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
     /// The clock that computations are taken from; `None` if they take no time.
@@ -33,7 +33,7 @@ pub(super) struct DumpiProgram<'a> {
     stop: StopCheck<'a>,
 }
 
-/// How far a rank is.
+/// The progress of a rank.
 struct Rank {
     reader: Reader,
     caller: Caller,

@@ -32,8 +32,8 @@ impl<T, P> Default for Requests<T, P> {
 }
 
 impl<T, P> Requests<T, P> {
-    /// An operation starts that is not persistent. Returns those that must be complete, because their number is in use for
-    /// another one.
+    /// Starts an operation that is not persistent. Returns the operations that must be complete, because another
+    /// operation now uses their number.
     pub fn start(&mut self, request: Request, receives: bool, operation: T) -> Vec<T> {
         self.persistent.remove(&request);
         self.start_persistent(request, receives, operation)
@@ -108,7 +108,7 @@ mod tests {
         assert!(requests.start(shared, false, 2).is_empty());
         assert!(requests.start(own, true, 3).is_empty());
         assert_eq!(requests.take(shared), Some(1));
-        // A receive with a number in use: what had it is over.
+        // A receive takes a number in use, so the operation that had it is over.
         assert_eq!(requests.start(shared, true, 4), [2]);
         assert_eq!(requests.start(own, false, 5), [3]);
         assert_eq!(

@@ -26,7 +26,7 @@ pub(super) struct Known {
 pub(super) struct Survey {
     histories: Vec<Vec<Event>>,
     outcomes: Vec<Outcomes>,
-    /// Of the ranks before the one that is looked at.
+    /// The counts of the ranks before the present one.
     outcomes_before: usize,
     events_before: usize,
     rank: Rank,
@@ -41,7 +41,7 @@ pub(super) struct Survey {
 struct Rank {
     history: History,
     lookup: Lookup,
-    /// Communicators that recorded calls made; true for those between groups.
+    /// Communicators that recorded calls made; true for communicators between groups.
     comms: HashMap<Comm, bool>,
 }
 

@@ -2,16 +2,16 @@
 
 use flitwise_formats::dumpi::{Call, Comm, Problem};
 
-/// Why a call can't be replayed.
+/// The reason why a call can't be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// It reads or writes the memory of another process.
     OneSided,
     /// It starts or meets processes that are not in the trace.
     Dynamic,
-    /// Nobody knows the members of its communicator.
+    /// The members of its communicator are not known.
     UnknownComm,
-    /// It is a collective between two groups of which the recording says too little.
+    /// It is a collective between two groups, and the recording has too little information on it.
     BetweenGroups,
 }
 
@@ -28,7 +28,7 @@ const KINDS: [(Kind, &str); 4] = [
     ),
 ];
 
-/// How many of each kind there are, and where the first is.
+/// The number of calls of each kind, and the place of the first.
 #[derive(Debug, Default)]
 pub(super) struct Unsupported {
     found: [Option<(u64, Problem)>; KINDS.len()],

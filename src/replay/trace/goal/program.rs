@@ -18,7 +18,7 @@ pub struct GoalProgram {
     ranks: Vec<Option<Box<RankState>>>,
 }
 
-/// How far a rank is.
+/// The progress of a rank.
 struct RankState {
     block: Block,
     /// Unmet dependencies of the operations of which some are met.

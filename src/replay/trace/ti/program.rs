@@ -26,7 +26,7 @@ pub struct TiProgram {
     ranks: Vec<Rank>,
 }
 
-/// How fast ranks compute.
+/// The speed of the ranks.
 #[derive(Clone, Copy)]
 struct Speed {
     flops_per_s: f64,
@@ -34,7 +34,7 @@ struct Speed {
     name: &'static str,
 }
 
-/// How far a rank is.
+/// The progress of a rank.
 struct Rank {
     id: RankId,
     actions: Actions,
@@ -181,7 +181,7 @@ impl Rank {
 
     fn wait(&mut self, request: Request) -> Option<Call> {
         let found = self.requests.take(request);
-        // Traces name messages only: what names none is a collective.
+        // Traces name only messages: a request without a name is a collective.
         let found = found.or_else(|| self.collectives.pop_front())?;
         if self.taken_by_any == 0 || self.pending() > self.taken_by_any {
             return Some(wait(vec![RequestId(found)], Until::All));
@@ -287,7 +287,7 @@ fn wait(requests: Vec<RequestId>, until: Until) -> Call {
 }
 
 impl TiProgram {
-    /// A trace from its start, whose ranks compute as fast as `reading` says.
+    /// A trace from its start. Its ranks compute at the speed in `reading`.
     ///
     /// # Errors
     /// If the trace can't be read.

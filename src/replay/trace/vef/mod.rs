@@ -54,7 +54,7 @@ pub struct VefProgram<'a> {
     stop: StopCheck<'a>,
 }
 
-/// Where the records come from.
+/// The source of the records.
 #[derive(Debug)]
 enum Lines {
     File(Reader),
@@ -139,7 +139,7 @@ impl<'a> VefProgram<'a> {
         }
     }
 
-    /// Reads one more record, which goes into the window of its rank.
+    /// Reads one more record into the window of its rank.
     fn advance(&mut self) -> anyhow::Result<()> {
         self.stop.check()?;
         let Some((line, record)) = self.lines.next_record()? else {

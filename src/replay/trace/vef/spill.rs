@@ -14,7 +14,7 @@ const LINK: usize = 12;
 /// Bytes that are collected before they are written.
 const BUFFER: usize = 1 << 20;
 
-/// Where a chunk is. No chunk has length 0.
+/// The place of a chunk. No chunk has length 0.
 #[derive(Debug, Clone, Copy)]
 struct Chunk {
     offset: u64,

@@ -30,9 +30,9 @@ pub(super) struct Windows {
 /// The records of one rank that wait.
 #[derive(Debug, Default)]
 struct Window {
-    /// Those that were read last.
+    /// The records that were read last.
     recent: VecDeque<Queued>,
-    /// Those before.
+    /// The records before.
     spilled: Option<Box<Spilled>>,
 }
 
