@@ -1,8 +1,8 @@
 //! Explains why a job takes as long as it does: its critical path, and the use of the time on it (`docs/explain.md`).
 //!
-//! A run that is to be explained is simulated twice. The first time the replay keeps the [critical
-//! path](crate::replay::critical_path) of each job. The second time, which sees the same messages, a probe follows the
-//! messages of these paths and notes which packets delayed them.
+//! A run that is to be explained is simulated twice. The first time the replay keeps the
+//! [critical path](crate::replay::critical_path) of each job. The second time, which sees the same messages, a probe
+//! follows the messages of these paths and notes which packets delayed them.
 
 mod alone;
 mod blame;

@@ -15,8 +15,8 @@ use serde_json::{Map, Value as Json};
 use std::io::Write;
 use std::path::Path;
 
-/// The directory, within the one of a study, with the files of its slowest run: the same files as of `flitwise run
-/// --out`.
+/// The directory, within the one of a study, with the files of its slowest run: the files that
+/// `flitwise run --out` writes.
 pub const SLOWEST_RUN: &str = "slowest-run";
 
 /// The files of a study, beside its records.
