@@ -30,7 +30,7 @@ run *arguments:
 
 # Runs a benchmark in the profile that is quoted: `just bench fabric 1a`.
 bench program="fabric" filter="":
-    cargo bench --profile dist --bench {{ program }} -- {{ filter }}
+    cargo bench --bench {{ program }} -- {{ filter }}
 
 # Opens the documentation of all crates.
 doc:
