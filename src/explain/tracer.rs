@@ -28,7 +28,7 @@ pub struct Culprit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The job of this index in the experiment; in a [`Tracer`], the index counts replayed jobs only.
+    /// The job of this index in the experiment; in a `Tracer`, the index counts replayed jobs only.
     Job(u32),
     /// The background flow of this index.
     Background(u32),

@@ -51,7 +51,7 @@
 //!   (`smpi/host-speed`); dividing by the same speed gives seconds back. Consecutive `compute`s are normal: they add up.
 //! - **Ranks** are ranks of `MPI_COMM_WORLD`, in messages of other communicators too. **Communicators** are not in the
 //!   trace: all collectives are of all ranks. A program whose collectives are of fewer ranks has a trace that the
-//!   [check] refuses, as SimGrid does not replay it either.
+//!   [check](mod@check) refuses, as SimGrid does not replay it either.
 //! - **Matching** is by source and tag, with any source ([`None`]) and any tag. `sendRecv` has no tag in the trace: its
 //!   messages have tag 0.
 //! - **Requests** have no number. `wait` and `test` name the message; the oldest request of that message is meant. A
