@@ -5,7 +5,7 @@ mod cli;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use cli::{Cli, execute};
-use flitwise::formats::quote::cut;
+use flitwise::quote::cut;
 use std::io::{self, ErrorKind, Write};
 use std::process::{ExitCode, exit};
 

@@ -3,10 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use flitwise_base::place::Problem;
+use flitwise_base::stop::Stopped;
+
 use crate::dumpi;
 use crate::foreign::Foreign;
 use crate::line_error::LineError;
-use crate::place::Problem;
 use crate::vef::ParseError;
 
 /// A trace could not be read; the message names the file, the place and the cure.
@@ -92,6 +94,16 @@ pub enum ErrorKind {
     /// The content violates its format.
     #[error("{0}")]
     Broken(Problem),
+    /// The user stopped the reading.
+    #[error("{0}")]
+    Stopped(Stopped),
+}
+
+impl From<Stopped> for Error {
+    #[cold]
+    fn from(stopped: Stopped) -> Self {
+        Self(Box::new(ErrorKind::Stopped(stopped)))
+    }
 }
 
 impl Error {
@@ -99,6 +111,12 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> &ErrorKind {
         &self.0
+    }
+
+    /// True if the user stopped the reading.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        matches!(*self.0, ErrorKind::Stopped(_))
     }
 
     /// True if a file is not at fault but a disk that is full: a later try may succeed.

@@ -25,8 +25,7 @@ pub const MAX_COMM_MEMBERS: usize = 1 << 24;
 /// Most digits of a number: as many as the largest 64-bit number has.
 pub const MAX_DIGITS: usize = 20;
 
-/// Problems that a check keeps in full; it only counts further ones.
-pub const MAX_PROBLEMS: usize = 100;
+pub use flitwise_base::place::MAX_PROBLEMS;
 
 /// Most records that are kept while they wait for later lines: about half a gigabyte.
 /// Files in the order of the recording clock need a few thousand. A check refuses a file
@@ -56,9 +55,6 @@ pub const MAX_KEPT_UNPACKED: usize = 32 << 20;
 /// The pages of a memory-mapped file are released after this many bytes were read, so that
 /// the resident memory does not grow with the file.
 pub const MAP_WINDOW: usize = 32 << 20;
-
-/// Most characters of input that a message quotes.
-pub const MAX_QUOTE: usize = 200;
 
 /// Most nodes of a graph in the DOT language: far beyond any machine, and their index stays below 1 GB.
 pub const MAX_DOT_NODES: usize = 1 << 24;

@@ -13,10 +13,10 @@
 //! assert_eq!(place, "another one");
 //! ```
 
+use flitwise_base::place::Place;
 use hashbrown::HashMap;
 
 use crate::limits::MAX_UNMATCHED;
-use crate::place::Place;
 
 /// The messages of a trace that were seen so far, as far as their counterparts are missing. `P` is a place in the trace.
 #[derive(Debug)]

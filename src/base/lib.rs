@@ -1,5 +1,7 @@
 //! The ground that all crates of Flitwise stand on: [quantities](units) with their units, exact
-//! fractions, and the [random] streams from which every draw of a run comes.
+//! fractions, the [random] streams from which every draw of a run comes, [places](place) in files
+//! with the problems found there, [quotes](quote) of input in messages, and the token by which the
+//! user [stops](stop) long work.
 //!
 //! # Examples
 //! ```
@@ -15,7 +17,10 @@
 //! ```
 
 mod ids;
+pub mod place;
+pub mod quote;
 pub mod random;
+pub mod stop;
 pub mod units;
 
 // For the macro.

@@ -1,7 +1,7 @@
 //! `name`, `description` and `tags`: the words of a file about itself.
 
 use crate::config::document::{ConfigError, check_name, refused};
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use schemars::JsonSchema;
 use serde::Serialize;
 

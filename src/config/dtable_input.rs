@@ -14,7 +14,7 @@ use crate::config::resolve::{implied_preset, imply};
 use crate::fabric::qos::dtable_table::{DTableError, DTableParameters, DTableSl};
 use crate::fabric::spec::ServiceLevel;
 use crate::units::{Bytes, Ratio};
-use flitwise_formats::quote;
+use flitwise_base::quote;
 use serde::Deserialize;
 use std::fmt::Write;
 use std::path::Path;

@@ -18,7 +18,7 @@ use crate::oblivious::Request;
 use crate::replay::background::{NicQueueing, message_units};
 use crate::replay::placement::{self, FreeNics};
 use crate::units::Ratio;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 
 /// One experiment as interpreted. A baseline is another one.
 #[derive(Debug, Clone, PartialEq)]

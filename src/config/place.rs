@@ -4,7 +4,7 @@
 use crate::config::document::{Forms, forms, read_forms};
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::topology::{Names, Topology};
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use schemars::JsonSchema;
 use serde::de::Error;
 

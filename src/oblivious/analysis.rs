@@ -10,6 +10,7 @@ use super::network::Network;
 use super::pattern::{Level, Pattern};
 use super::walker::{PathChoice, Walker};
 use flitwise_base::random::{Purpose, Stream};
+use flitwise_base::stop::Stop;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -132,15 +133,15 @@ impl Settings {
 }
 
 impl Analysis {
-    /// Adds runs up to number `runs` on `threads` threads, and calls `progress` after every part of a run. If
-    /// `progress` returns false, the analysis stops and keeps the first runs that are complete.
+    /// Adds runs up to number `runs` on `threads` threads. When the user stops it, which it checks after
+    /// every part of a run, it keeps the first runs that are complete.
     pub fn extend(
         &mut self,
         network: &Network,
         settings: &Settings,
         runs: u64,
         threads: usize,
-        progress: &(dyn Fn() -> bool + Sync),
+        stop: Stop<'_>,
     ) {
         let done = self.runs.len() as u64;
         let units = units(settings, done..runs);
@@ -157,7 +158,7 @@ impl Analysis {
                 if let Ok(mut parts) = parts.lock() {
                     parts[at] = Some(part);
                 }
-                if !progress() {
+                if stop.is_set() {
                     next.store(units.len(), Ordering::Relaxed);
                 }
             }

@@ -4,8 +4,8 @@
 use super::graph::{Graph, GraphBuilder, HostId, NetworkError, Node, NodeId, NodeKind};
 use super::network::Network;
 use super::tables::Tables;
+use flitwise_base::quote::quoted;
 use flitwise_formats::dot::{Dot, destinations};
-use flitwise_formats::quote::quoted;
 use hashbrown::{HashMap, HashSet};
 
 /// A network that was read, with notes on the file.

@@ -237,6 +237,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flitwise_base::stop::Stop;
     use flitwise_fabric::spec::FabricSpec;
     use flitwise_fabric::topology::Topology;
 
@@ -283,7 +284,7 @@ mod tests {
         };
         let settings = request.settings(&network.graph, 1, None).unwrap();
         let mut analysis = Analysis::default();
-        analysis.extend(&network, &settings, 3, 1, &|| true);
+        analysis.extend(&network, &settings, 3, 1, Stop::never());
         let means = analysis.means(network.worst_of(&request).as_ref()).unwrap();
         assert_eq!((means.runs, means.connections, means.lost), (3, 3.0, 0.0));
         assert_eq!(means.sum_max_congestion, 3.0);

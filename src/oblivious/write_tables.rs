@@ -184,6 +184,7 @@ mod tests {
     use crate::{
         Analysis, CableCounts, DelayPaths, Mapping, PathChoice, Pattern, Settings, Subset,
     };
+    use flitwise_base::stop::Stop;
     use flitwise_fabric::spec::FabricSpec;
     use flitwise_fabric::topology::Topology;
 
@@ -206,7 +207,7 @@ mod tests {
             cables: CableCounts::PerLevel,
         };
         let mut analysis = Analysis::default();
-        analysis.extend(&network, &settings, 2, 1, &|| true);
+        analysis.extend(&network, &settings, 2, 1, Stop::never());
         let hottest = analysis.hottest(&network, &settings, 1);
         let outcome = Outcome {
             label: "a, \"b\"",

@@ -9,8 +9,10 @@ use super::collectives::Plan;
 use super::collectives::decide::Choices;
 use super::mpi::{Call, CommId, Communicator};
 use super::program::{
-    Action, CollectiveKind, Contribution, Place, Program, RankId, RootedBlocks, StreamId,
+    Action, CollectiveKind, Contribution, Place, Program, RankId, RootedBlocks, STOP_EVERY,
+    StreamId,
 };
+use flitwise_base::stop::Stop;
 use flitwise_formats::limits::{MAX_PROBLEMS, MAX_TRACKED_COLLECTIVES};
 use flitwise_formats::matching::{Matching, Unmatched};
 use std::collections::BTreeMap;
@@ -74,46 +76,35 @@ fn keep(list: &mut Vec<Disagreement>, rank: RankId, place: Option<Place>, messag
 /// # Examples
 /// ```
 /// use flitwise_replay::agreement::disagreements;
-/// use flitwise_replay::program::StopCheck;
+/// use flitwise_base::stop::Stop;
 /// use flitwise_replay::trace::{Reading, check_file};
 /// use std::path::Path;
 ///
 /// let recording = Path::new("../../traces/dumpi/nas_dt_WH_W-11");
-/// let file = check_file(recording, &mut || true)?.expect("nothing stops it");
-/// let mut program = file.open(&Reading::default(), StopCheck::never())?;
+/// let file = check_file(recording, Stop::never())?;
+/// let mut program = file.open(&Reading::default(), Stop::never())?;
 /// assert!(disagreements(&mut *program)?.errors.is_empty());
 /// # Ok::<(), anyhow::Error>(())
 /// ```
 pub fn disagreements(program: &mut dyn Program) -> anyhow::Result<Disagreements> {
-    Ok(compare(program, &mut || true)?.unwrap_or_default())
+    compare(program, Stop::never())
 }
 
-/// As [`disagreements`]; `None` as soon as `go_on`, called now and then, returns false.
-pub(super) fn compare(
-    program: &mut dyn Program,
-    go_on: &mut dyn FnMut() -> bool,
-) -> anyhow::Result<Option<Disagreements>> {
+/// As [`disagreements`], unless the user stops the comparison.
+pub(super) fn compare(program: &mut dyn Program, stop: Stop<'_>) -> anyhow::Result<Disagreements> {
     let mut checker = Checker::new(program);
     for rank in RankId::all(checker.program.ranks()) {
-        if !go_on() {
-            return Ok(None);
-        }
-        let mut operations = 0_u32;
+        stop.check()?;
+        let mut stop = stop.every(STOP_EVERY);
         while let Some(op) = checker.program.next(rank, StreamId::new(0))? {
-            operations = operations.wrapping_add(1);
-            if operations.is_multiple_of(ASK_EVERY) && !go_on() {
-                return Ok(None);
-            }
+            stop.check()?;
             if let Action::Mpi(call) = &op.action {
                 checker.call(rank, call, op.place);
             }
         }
     }
-    Ok(Some(checker.finish()))
+    Ok(checker.finish())
 }
-
-/// Operations between two checks whether the user stops the run.
-const ASK_EVERY: u32 = 1 << 14;
 
 /// The problem of files of ranks that do not fit together, and a remedy.
 const OTHER_RUN: &str = "the files are not of one run, or one is damaged: record the program again";

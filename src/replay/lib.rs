@@ -11,12 +11,12 @@
 //! ```
 //! use flitwise_fabric::engine::{Engine, RunEnd};
 //! use flitwise_fabric::{ids::NicId, spec::FabricSpec, topology::Topology};
-//! use flitwise_replay::program::StopCheck;
+//! use flitwise_base::stop::Stop;
 //! use flitwise_replay::trace::{Reading, check_file};
 //! use flitwise_replay::{JobSpec, Replay, ReplaySpec};
 //!
-//! let trace = check_file("../../traces/hpl-16.vef.gz".as_ref(), &mut || true)?.expect("not stopped");
-//! let program = trace.open(&Reading::default(), StopCheck::never())?;
+//! let trace = check_file("../../traces/hpl-16.vef.gz".as_ref(), Stop::never())?;
+//! let program = trace.open(&Reading::default(), Stop::never())?;
 //! let spec = FabricSpec::opa_gen1(Topology::k_ary_n_tree(4, 2, None)?)?;
 //! let job = JobSpec::new("HPL", program, NicId::all(16).collect());
 //! let mut replay = Replay::new(ReplaySpec::new(&spec, 1, vec![job]))?;

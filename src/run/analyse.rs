@@ -1,10 +1,10 @@
 //! The task of an experiment that asks for a static analysis: nothing is simulated.
 
-use super::simulate::Stopped;
 use super::{RunError, Simulation, Status};
 use crate::config::{ConfigError, Experiment};
 use crate::fabric::stats::FabricStats;
 use crate::oblivious::{Analysis, Network, Request};
+use crate::stop::Stop;
 use anyhow::anyhow;
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use std::time::Instant;
 pub(super) fn analyse(
     experiment: &Experiment,
     request: &Request,
-    stopped: Stopped<'_>,
+    stop: Stop<'_>,
 ) -> Result<Simulation, RunError> {
     let started = Instant::now();
     let fabric = &experiment.fabric;
@@ -24,7 +24,7 @@ pub(super) fn analyse(
         .map_err(bad)?;
     settings.check(graph).map_err(bad)?;
     let mut analysis = Analysis::default();
-    analysis.extend(&network, &settings, request.runs, 1, &|| !stopped());
+    analysis.extend(&network, &settings, request.runs, 1, stop);
     let whole = analysis.runs.len() as u64 == request.runs;
     if whole && analysis.lost() > 0 && !request.skip_lost {
         return Err(RunError::Failed(anyhow!(

@@ -1,6 +1,5 @@
 //! Explains a run that is over: simulates it once more, and follows the messages of its critical paths.
 
-use super::simulate::Stopped;
 use super::traces::Traces;
 use super::workload::replay_of;
 use super::{Network, RunError};
@@ -14,8 +13,8 @@ use crate::fabric::workload::Message;
 use crate::replay::Replay;
 use crate::replay::critical_path::{Leg, LegKind, OnTheWay};
 use crate::replay::outcome::JobOutcome;
+use crate::stop::Stop;
 use anyhow::anyhow;
-use std::ops::ControlFlow;
 use std::rc::Rc;
 
 /// The critical path of a job.
@@ -34,7 +33,7 @@ pub(super) fn explain(
     replay: &Replay<'_>,
     outcomes: &[Option<JobOutcome>],
     traces: &Traces,
-    stopped: Stopped<'_>,
+    stop: Stop<'_>,
 ) -> Result<Option<Vec<Explanation>>, RunError> {
     let replayed: Vec<usize> = (0..outcomes.len())
         .filter(|&job| outcomes[job].is_some())
@@ -50,10 +49,10 @@ pub(super) fn explain(
             legs: replay.critical_path(number),
         })
         .collect();
-    let Some(marks) = marks(experiment, &paths, stopped)? else {
+    let Some(marks) = marks(experiment, &paths, stop)? else {
         return Ok(None);
     };
-    let Some(mut waits) = follow(experiment, &marks, traces, stopped)? else {
+    let Some(mut waits) = follow(experiment, &marks, traces, stop)? else {
         return Ok(None);
     };
     let mut of_marks = marks.iter().zip(&mut waits).map(|(mark, waits)| {
@@ -92,7 +91,7 @@ fn crosses(leg: &Leg) -> Option<&OnTheWay> {
 fn marks(
     experiment: &Experiment,
     paths: &[Path],
-    stopped: Stopped<'_>,
+    stop: Stop<'_>,
 ) -> Result<Option<Vec<Mark>>, RunError> {
     let tick = experiment.fabric.units.tick;
     let mut references = References::new(&experiment.fabric).map_err(bad_fabric)?;
@@ -101,7 +100,7 @@ fn marks(
         let Some(on_the_way) = crosses(leg) else {
             continue;
         };
-        if marks.len() % LOOK == 0 && stopped() {
+        if marks.len() % LOOK == 0 && stop.is_set() {
             return Ok(None);
         }
         let &OnTheWay {
@@ -136,21 +135,15 @@ fn follow(
     experiment: &Experiment,
     marks: &[Mark],
     traces: &Traces,
-    stopped: Stopped<'_>,
+    stop: Stop<'_>,
 ) -> Result<Option<Vec<Vec<Wait>>>, RunError> {
     let jobs = JobsOfTokens::default();
     let mut tracer = Tracer::new(&experiment.fabric, Rc::clone(&jobs));
     let numbers = tracer.follow(marks);
-    let mut replay = replay_of(experiment, traces, None, Network::Fabric, stopped)?.0;
+    let mut replay = replay_of(experiment, traces, None, Network::Fabric, stop)?.0;
     let mut engine = Engine::watched(&experiment.fabric, tracer).map_err(bad_fabric)?;
     let mut load = Load::Replay(&mut replay, jobs);
-    let end = engine.run_controlled(&mut load, &mut |_, _| {
-        if stopped() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    });
+    let end = engine.run_controlled(&mut load, &mut |_, _| stop.control());
     if end != RunEnd::Finished {
         return Ok(None);
     }

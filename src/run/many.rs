@@ -23,7 +23,7 @@ impl Session {
     /// # Errors
     /// If one of them is broken, or the user stops it.
     pub fn prepare(&mut self, plan: &Plan, control: &Control<'_>) -> Result<(), RunError> {
-        self.traces.check(plan.experiments(), &|| control.stopped())
+        self.traces.check(plan.experiments(), control.stop)
     }
 
     /// The tasks of a plan whose traces are [prepared](Self::prepare), the experiment or its loads first.
@@ -91,11 +91,10 @@ impl Session {
                 "the plan has no such task"
             )));
         };
-        let stopped = || control.stopped();
         let watched = Watched {
             progress: &Silent,
             report_every: Duration::MAX,
-            stopped: &stopped,
+            stop: control.stop,
             stop_when_saturated: control.stop_when_saturated,
             timeline: None,
             explain: false,

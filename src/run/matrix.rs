@@ -1,12 +1,12 @@
 //! The communication matrix of a trace: the bytes that each rank sends to each other one, collectives included.
 
 use super::reference::replay_on_ideal_network;
-use super::simulate::Stopped;
 use super::traces::Traces;
 use super::{RunError, Status};
 use crate::config::{ConfigError, Plan, resolve_text};
 use crate::fabric::ids::NicId;
 use crate::oblivious::{Given, Pair};
+use crate::stop::Stop;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -17,12 +17,12 @@ const MOST_RANKS: u32 = 1 << 16;
 /// their bytes. Each rank has a NIC of its own, and collectives become the messages of their usual algorithms.
 ///
 /// # Errors
-/// If the trace cannot be replayed to its end, or `stopped` returns true before.
-pub fn communication_matrix(trace: &Path, stopped: Stopped<'_>) -> Result<Given, RunError> {
+/// If the trace cannot be replayed to its end, or the user stops it.
+pub fn communication_matrix(trace: &Path, stop: Stop<'_>) -> Result<Given, RunError> {
     let shown = trace.display().to_string();
     let mut traces = Traces::none();
     let small = plan(&shown, 2)?;
-    traces.check([&small.experiment], stopped)?;
+    traces.check([&small.experiment], stop)?;
     let ranks = match small.experiment.jobs.first() {
         Some(job) => traces.of(job)?.ranks(),
         None => 0,
@@ -35,7 +35,7 @@ pub fn communication_matrix(trace: &Path, stopped: Stopped<'_>) -> Result<Given,
     let levels = (2..5).find(|&levels| 8u32.pow(levels) >= ranks);
     let plan = plan(&shown, levels.unwrap_or(6))?;
     let mut sent: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-    let status = replay_on_ideal_network(&plan.experiment, &traces, stopped, &mut |message| {
+    let status = replay_on_ideal_network(&plan.experiment, &traces, stop, &mut |message| {
         let pair = (message.src.get(), message.dst.get());
         let bytes = sent.entry(pair).or_default();
         *bytes = bytes.saturating_add(message.bytes);
@@ -60,10 +60,10 @@ pub fn communication_matrix(trace: &Path, stopped: Stopped<'_>) -> Result<Given,
 ///
 /// # Errors
 /// If there is no such job, a trace cannot be read, or a job does not fit.
-pub fn job_nics(plan: &Plan, job: usize, stopped: Stopped<'_>) -> Result<Vec<NicId>, RunError> {
+pub fn job_nics(plan: &Plan, job: usize, stop: Stop<'_>) -> Result<Vec<NicId>, RunError> {
     let experiment = &plan.experiment;
     let mut traces = Traces::none();
-    traces.check([experiment], stopped)?;
+    traces.check([experiment], stop)?;
     let mut ranks = Vec::new();
     for job in &experiment.jobs {
         ranks.push(traces.of(job)?.ranks());
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn the_matrix_of_hpl_has_all_its_bytes_and_those_of_its_collectives() {
         let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/hpl-16.vef.gz");
-        let given = communication_matrix(&trace, &|| false).unwrap();
+        let given = communication_matrix(&trace, Stop::never()).unwrap();
         assert_eq!((given.ranks, given.levels.len()), (16, 1));
         let bytes: u64 = given.levels[0].weights.iter().sum();
         // 40,881,332 bytes from point to point; 21 small collectives.

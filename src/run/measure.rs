@@ -1,7 +1,7 @@
 //! Experiments without a job: for every load, simulates synthetic traffic until the fabric is steady, and then counts
 //! the traffic of a window (`docs/experiment.md`, `[measure]`).
 
-use super::simulate::{Stopped, engine_of, status_of};
+use super::simulate::{engine_of, status_of};
 use super::traces::Traces;
 use super::workload::replay_of;
 use super::{LoadsDone, Network, Recording, Run, RunError, Simulation, Snapshot};
@@ -13,9 +13,9 @@ use crate::fabric::spec::Tick;
 use crate::fabric::stats::SlStats;
 use crate::replay::Replay;
 use crate::replay::background::BackgroundOutcome;
+use crate::stop::Stop;
 use crate::units::Ratio;
 use serde::{Deserialize, Serialize};
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// The course of a measurement.
@@ -138,7 +138,7 @@ struct UnderLoad<'a> {
     engine: Engine,
     replay: Replay<'a>,
     experiment: &'a Experiment,
-    stopped: Stopped<'a>,
+    stop: Stop<'a>,
     report: &'a dyn Fn(&Snapshot),
     recording: Option<Recording<'a>>,
     /// The load and its phase.
@@ -156,11 +156,11 @@ impl UnderLoad<'_> {
 
     /// Simulates up to the end of tick `until`.
     fn advance(&mut self, until: Tick) -> RunEnd {
-        if (self.stopped)() {
+        if self.stop.is_set() {
             return RunEnd::Interrupted;
         }
         self.replay.go_on_until(until);
-        let (stopped, report) = (self.stopped, self.report);
+        let (stop, report) = (self.stop, self.report);
         let tick_length = self.experiment.fabric.units.tick;
         let (records_total, loads) = (self.end, self.loads);
         let mut control = |engine: &engine::Progress, _: &Replay| {
@@ -173,11 +173,7 @@ impl UnderLoad<'_> {
                 loads: Some(loads),
                 ..Snapshot::of(Run::Load(0), tick_length)
             });
-            if stopped() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            stop.control()
         };
         let sampling = self.recording.as_mut().map(Recording::sampling);
         self.engine
@@ -252,7 +248,7 @@ impl UnderLoad<'_> {
 pub(super) fn measure_load(
     experiment: &Experiment,
     measure: &Measure,
-    stopped: Stopped<'_>,
+    stop: Stop<'_>,
     report: &dyn Fn(&Snapshot),
     recording: Option<Recording<'_>>,
 ) -> Result<Simulation, RunError> {
@@ -263,9 +259,9 @@ pub(super) fn measure_load(
         .ok_or_else(|| ConfigError::new("measure.loads", format!("{load} has too many digits")))?;
     let mut run = UnderLoad {
         engine: engine_of(&scaled)?,
-        replay: replay_of(&scaled, &Traces::none(), None, Network::Fabric, stopped)?.0,
+        replay: replay_of(&scaled, &Traces::none(), None, Network::Fabric, stop)?.0,
         experiment: &scaled,
-        stopped,
+        stop,
         report,
         recording,
         loads: LoadsDone::new(0, 1, load, false),

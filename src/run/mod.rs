@@ -12,9 +12,10 @@ use crate::oblivious::MeanFigures;
 use crate::replay::GapsSkipped;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
+use crate::stop::Stop;
 use crate::units::{Ratio, TickLength};
 use serde::{Deserialize, Serialize};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -66,7 +67,7 @@ pub use workload::workload;
 #[non_exhaustive]
 pub struct Control<'a> {
     /// Set when the user asks to stop: the run ends with its results so far.
-    pub stop: &'a AtomicBool,
+    pub stop: Stop<'a>,
     /// Receives the progress of the experiment, then of its baselines, or of the loads.
     pub progress: &'a dyn Progress,
     /// Wall-clock time between two reports of progress, at least; 200 ms by default.
@@ -79,13 +80,10 @@ pub struct Control<'a> {
     pub stop_when_saturated: bool,
 }
 
-/// Nothing sets it.
-static NEVER: AtomicBool = AtomicBool::new(false);
-
 impl Default for Control<'_> {
     fn default() -> Self {
         Self {
-            stop: &NEVER,
+            stop: Stop::never(),
             progress: &Silent,
             report_every: Duration::from_millis(200),
             timeline: None,
@@ -99,6 +97,7 @@ impl<'a> Control<'a> {
     /// The same, but the runs end with their results so far when `stop` is set.
     #[must_use]
     pub fn stopped_by(self, stop: &'a AtomicBool) -> Self {
+        let stop = Stop::new(stop);
         Self { stop, ..self }
     }
 
@@ -145,7 +144,7 @@ impl<'a> Control<'a> {
     /// Whether the run should end early.
     #[must_use]
     pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.is_set()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Networks to compare a run with: in an ideal network every message arrives when it is sent, in an
 //! unloaded fabric it takes as long as if it were alone.
 
-use super::simulate::{Stopped, stall_of, stopped_by_error};
+use super::simulate::{stall_of, stopped_by_error};
 use super::traces::Traces;
 use super::workload::{outcomes_by_job, replay_of};
 use super::{Network, RunError, Simulation, Status};
@@ -11,6 +11,7 @@ use crate::fabric::stats::FabricStats;
 use crate::fabric::unloaded::{Times, Unloaded};
 use crate::fabric::workload::{Message, Workload};
 use crate::replay::Replay;
+use crate::stop::Stop;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Instant;
@@ -45,7 +46,7 @@ pub(super) fn run_reference(
     experiment: &Experiment,
     network: Network,
     traces: &Traces,
-    stopped: Stopped<'_>,
+    stop: Stop<'_>,
 ) -> Result<Simulation, RunError> {
     let started = Instant::now();
     let fabric = &experiment.fabric;
@@ -56,13 +57,13 @@ pub(super) fn run_reference(
         }
     };
     let mut run = Run {
-        replay: replay_of(experiment, traces, None, network, stopped)?.0,
+        replay: replay_of(experiment, traces, None, network, stop)?.0,
         fabric: unloaded,
         reports: BinaryHeap::new(),
         now: 0,
         stats: FabricStats::none(fabric.qos.service_levels.len()),
     };
-    let status = run.go_on(stopped, &mut |_| {});
+    let status = run.go_on(stop, &mut |_| {});
     let Run {
         mut replay,
         mut stats,
@@ -95,24 +96,24 @@ pub(super) fn run_reference(
 pub(super) fn replay_on_ideal_network(
     experiment: &Experiment,
     traces: &Traces,
-    stopped: Stopped<'_>,
+    stop: Stop<'_>,
     on_message: OnMessage<'_>,
 ) -> Result<Status, RunError> {
     let network = Network::Ideal;
     let mut run = Run {
-        replay: replay_of(experiment, traces, None, network, stopped)?.0,
+        replay: replay_of(experiment, traces, None, network, stop)?.0,
         fabric: None,
         reports: BinaryHeap::new(),
         now: 0,
         stats: FabricStats::none(experiment.fabric.qos.service_levels.len()),
     };
-    let status = run.go_on(stopped, on_message);
+    let status = run.go_on(stop, on_message);
     Ok(stopped_by_error(&mut run.replay)?.unwrap_or(status))
 }
 
 impl Run<'_> {
     /// Runs until the jobs have ended, nothing is left to do, or the user stops the run.
-    fn go_on(&mut self, stopped: Stopped<'_>, on_message: OnMessage<'_>) -> Status {
+    fn go_on(&mut self, stop: Stop<'_>, on_message: OnMessage<'_>) -> Status {
         let (mut messages, mut until_look) = (Vec::new(), STEPS);
         loop {
             if self.replay.finished() {
@@ -135,7 +136,7 @@ impl Run<'_> {
             until_look -= 1;
             if until_look == 0 {
                 until_look = STEPS;
-                if stopped() {
+                if stop.is_set() {
                     return Status::Interrupted;
                 }
             }

@@ -10,10 +10,11 @@ use super::{
     Snapshot, Status, measure, reference,
 };
 use crate::config::Plan;
+use crate::stop::Stop;
 use anyhow::anyhow;
 use std::cell::Cell;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Runs plans. It reads, checks and hashes each trace once, however many plans need it.
@@ -71,7 +72,7 @@ impl Session {
     pub fn run(&mut self, plan: &Plan, control: &Control<'_>) -> Result<RunResult, RunError> {
         let tasks = tasks(plan);
         let experiments = tasks.iter().map(|(_, task)| &task.experiment);
-        self.traces.check(experiments, &|| control.stopped())?;
+        self.traces.check(experiments, control.stop)?;
         let slots = self.slots(tasks, plan.explain, control);
         let outcomes = Work {
             slots: &slots,
@@ -79,7 +80,7 @@ impl Session {
             control,
             explain: plan.explain,
             next: AtomicUsize::new(0),
-            first_failed: AtomicUsize::new(usize::MAX),
+            abandoned: slots.iter().map(|_| AtomicBool::new(false)).collect(),
             done: slots
                 .iter()
                 .map(|slot| AtomicU64::new(if slot.is_missing() { 0 } else { WHOLE }))
@@ -151,14 +152,14 @@ impl Session {
             experiment,
             network,
         } = task;
-        let (traces, stopped) = (&self.traces, watched.stopped);
+        let (traces, stop) = (&self.traces, watched.stop);
         let simulation = match (network, &experiment.congestion, &experiment.measure) {
-            (Network::Fabric, Some(request), _) => analyse(experiment, request, stopped),
+            (Network::Fabric, Some(request), _) => analyse(experiment, request, stop),
             (Network::Unloaded | Network::Ideal, ..) => {
-                reference::run_reference(experiment, *network, traces, stopped)
+                reference::run_reference(experiment, *network, traces, stop)
             }
             (Network::Fabric, None, Some(measure)) => {
-                measure::measure_load(experiment, measure, stopped, report, recording)
+                measure::measure_load(experiment, measure, stop, report, recording)
             }
             (Network::Fabric, None, None) => {
                 run_experiment(experiment, run, traces, watched, recording)
@@ -232,8 +233,8 @@ struct Work<'a> {
     explain: bool,
     /// The next slot to be begun.
     next: AtomicUsize,
-    /// The first slot that failed or was stopped as saturated: later ones need not continue.
-    first_failed: AtomicUsize,
+    /// By slot: set when an earlier slot failed or was stopped as saturated, so that its task need not continue.
+    abandoned: Vec<AtomicBool>,
     /// By slot: thousandths done; of a run that is no load, all or nothing.
     done: Vec<AtomicU64>,
 }
@@ -296,33 +297,34 @@ impl Work<'_> {
                 continue;
             }
             // The first task has a result in any case.
-            if slot.same_as.is_some() || at > 0 && self.stopped(at) {
+            if slot.same_as.is_some() || at > 0 && self.stop(at).is_set() {
                 continue;
             }
             let outcome = self.simulate(at, slot);
             let saturated = |run: &Simulation| run.status == Status::Saturated;
             if outcome.as_ref().map_or(true, saturated) {
-                self.first_failed.fetch_min(at, Ordering::Relaxed);
+                for later in &self.abandoned[at + 1..] {
+                    later.store(true, Ordering::Relaxed);
+                }
             }
             self.done[at].store(WHOLE, Ordering::Relaxed);
             outcomes.push((at, outcome));
         }
     }
 
-    /// Whether the task of slot `at` need not continue.
-    fn stopped(&self, at: usize) -> bool {
-        self.control.stopped() || self.first_failed.load(Ordering::Relaxed) < at
+    /// The token that stops the task of slot `at`.
+    fn stop(&self, at: usize) -> Stop<'_> {
+        self.control.stop.part(&self.abandoned[at])
     }
 
     /// Runs a task, and keeps its record.
     fn simulate(&self, at: usize, slot: &Slot) -> Result<Simulation, RunError> {
-        let stopped = || self.stopped(at);
         let recorder = self.control.recorder;
         let recording = recorder.and_then(|recorder| recorder.begin(slot.run));
         let watched = Watched {
             progress: self,
             report_every: self.control.report_every,
-            stopped: &stopped,
+            stop: self.stop(at),
             stop_when_saturated: self.control.stop_when_saturated,
             timeline: (self.control.timeline).filter(|_| slot.run == Run::Experiment),
             explain: explains(self.explain, &slot.task),

@@ -15,21 +15,19 @@ use crate::fabric::series::LinkSampling;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkStats;
 use crate::fabric::topology::Topology;
+use crate::replay::Replay;
 use crate::replay::outcome::JobOutcome;
-use crate::replay::{Replay, program};
+use crate::stop::{Stop, Stopped};
 use anyhow::anyhow;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
-
-/// Called now and then: true ends the run.
-pub(super) type Stopped<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// The receivers of a run's reports, and the conditions that end it early.
 #[derive(Clone, Copy)]
 pub(super) struct Watched<'a> {
     pub progress: &'a dyn Progress,
     pub report_every: Duration,
-    pub stopped: Stopped<'a>,
+    pub stop: Stop<'a>,
     pub stop_when_saturated: bool,
     pub timeline: Option<&'a dyn Timeline>,
     /// The run explains why its jobs take as long as they do.
@@ -71,11 +69,10 @@ impl Lookout<'_> {
             });
             self.ended_saturated = self.watched.stop_when_saturated;
         }
-        if self.ended_saturated || (self.watched.stopped)() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
+        if self.ended_saturated {
+            return ControlFlow::Break(());
         }
+        self.watched.stop.control()
     }
 
     fn report(&self, engine: &engine::Progress, replay: &Replay) {
@@ -100,9 +97,9 @@ pub(super) fn run_experiment(
     watched: Watched<'_>,
     recording: Option<Recording<'_>>,
 ) -> Result<Simulation, RunError> {
-    let stopped = watched.stopped;
+    let stop = watched.stop;
     let started = Instant::now();
-    let (mut replay, records) = replay_of(experiment, traces, None, Network::Fabric, stopped)?;
+    let (mut replay, records) = replay_of(experiment, traces, None, Network::Fabric, stop)?;
     if let Some(timeline) = watched.timeline {
         replay.watched_by(timeline);
     }
@@ -142,7 +139,7 @@ pub(super) fn run_experiment(
     }
     let wall = started.elapsed();
     let explanation = if watched.explain && status == Status::Complete {
-        explain(experiment, &replay, &jobs, traces, stopped)?
+        explain(experiment, &replay, &jobs, traces, stop)?
     } else {
         None
     };
@@ -207,9 +204,15 @@ pub(super) fn engine_of(experiment: &Experiment) -> Result<Engine, ConfigError> 
 pub(super) fn stopped_by_error(replay: &mut Replay) -> Result<Option<Status>, RunError> {
     match replay.take_error() {
         None => Ok(None),
-        Some(error) if error.is::<program::Stopped>() => Ok(Some(Status::Interrupted)),
+        Some(error) if is_stopped(&error) => Ok(Some(Status::Interrupted)),
         Some(error) => Err(RunError::Trace(error)),
     }
+}
+
+/// Whether the error says that the user stopped the run.
+pub(super) fn is_stopped(error: &anyhow::Error) -> bool {
+    let of_trace = error.downcast_ref::<flitwise_formats::Error>();
+    error.is::<Stopped>() || of_trace.is_some_and(flitwise_formats::Error::is_stopped)
 }
 
 pub(super) fn status_of(

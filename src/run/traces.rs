@@ -1,10 +1,11 @@
 //! Reads and checks each trace once, however many runs need it.
 
 use super::RunError;
-use super::simulate::Stopped;
+use super::simulate::is_stopped;
 use crate::config::Experiment;
 use crate::config::experiment::Job;
 use crate::replay::trace::{TraceFile, check_input};
+use crate::stop::Stop;
 use anyhow::{Context, anyhow};
 use flitwise_formats::source::{Input, StreamId, stream_id};
 use serde::{Deserialize, Serialize};
@@ -58,7 +59,7 @@ impl Traces {
     pub(super) fn check<'a>(
         &mut self,
         experiments: impl IntoIterator<Item = &'a Experiment>,
-        stopped: Stopped<'_>,
+        stop: Stop<'_>,
     ) -> Result<(), RunError> {
         for job in experiments.into_iter().flat_map(|e| &e.jobs) {
             if self.position(job).is_some() {
@@ -70,11 +71,14 @@ impl Traces {
                 known.paths.push(job.trace_path.clone());
                 continue;
             }
-            let read = read(&job.trace_path, &mut || !stopped());
-            let Some((file, xxh3)) = read.map_err(RunError::Trace)? else {
-                let what = format!("trace `{}` was checked", job.trace);
-                return Err(RunError::Interrupted(what));
-            };
+            let read = read(&job.trace_path, stop);
+            let (file, xxh3) = read.map_err(|error| {
+                if is_stopped(&error) {
+                    RunError::Interrupted(format!("trace `{}` was checked", job.trace))
+                } else {
+                    RunError::Trace(error)
+                }
+            })?;
             self.checked.push(Checked {
                 paths: vec![job.trace_path.clone()],
                 stream,
@@ -132,31 +136,22 @@ fn left_out(file: &dyn TraceFile) -> Option<String> {
     (!kinds.is_empty()).then(|| kinds.join(", "))
 }
 
-/// Checks and hashes a trace; `None` if `go_on` returned false before the end.
-fn read(
-    path: &Path,
-    go_on: &mut dyn FnMut() -> bool,
-) -> anyhow::Result<Option<(Box<dyn TraceFile>, u128)>> {
-    let Some(input) = Input::repeatable(path, go_on)? else {
-        return Ok(None);
-    };
-    let Some(file) = check_input(&input, go_on)? else {
-        return Ok(None);
-    };
+/// Checks and hashes a trace.
+fn read(path: &Path, stop: Stop<'_>) -> anyhow::Result<(Box<dyn TraceFile>, u128)> {
+    let input = Input::repeatable(path, stop)?;
+    let file = check_input(&input, stop)?;
     let mut hash = XxHash3_128::new();
     let shown = || input.path().display().to_string();
     // A directory has no bytes of its own.
-    if !input.path().is_dir() && !add(&mut hash, input.bytes()?, go_on).with_context(shown)? {
-        return Ok(None);
+    if !input.path().is_dir() {
+        add(&mut hash, input.bytes()?, stop).with_context(shown)?;
     }
     for part in file.parts() {
         let shown = || part.display().to_string();
         let bytes = std::fs::File::open(&part).with_context(shown)?;
-        if !add(&mut hash, bytes, go_on).with_context(shown)? {
-            return Ok(None);
-        }
+        add(&mut hash, bytes, stop).with_context(shown)?;
     }
-    Ok(Some((file, hash.finish_128())))
+    Ok((file, hash.finish_128()))
 }
 
 /// Bytes read at once.
@@ -164,26 +159,16 @@ const BLOCK: usize = 1 << 20;
 /// Blocks between two checks whether the user stops the run.
 const LOOK: u32 = 64;
 
-/// Adds a file to a digest; false if `go_on` returned false before its end.
-fn add(
-    hash: &mut XxHash3_128,
-    mut file: impl Read,
-    go_on: &mut dyn FnMut() -> bool,
-) -> std::io::Result<bool> {
-    let (mut block, mut until_look) = (vec![0; BLOCK], LOOK);
+/// Adds a file to a digest.
+fn add(hash: &mut XxHash3_128, mut file: impl Read, stop: Stop<'_>) -> anyhow::Result<()> {
+    let (mut block, mut stop) = (vec![0; BLOCK], stop.every(LOOK));
     loop {
-        if until_look == 0 {
-            until_look = LOOK;
-            if !go_on() {
-                return Ok(false);
-            }
-        }
-        until_look -= 1;
+        stop.check()?;
         match file.read(&mut block) {
-            Ok(0) => return Ok(true),
+            Ok(0) => return Ok(()),
             Ok(n) => hash.write(&block[..n]),
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
+            Err(e) => return Err(e.into()),
         }
     }
 }
@@ -192,9 +177,9 @@ fn add(
 mod tests {
     use std::io::Read;
 
-    fn xxh3(file: impl Read) -> std::io::Result<u128> {
+    fn xxh3(file: impl Read) -> anyhow::Result<u128> {
         let mut hash = super::XxHash3_128::new();
-        super::add(&mut hash, file, &mut || true).map(|_| hash.finish_128())
+        super::add(&mut hash, file, super::Stop::never()).map(|_| hash.finish_128())
     }
 
     /// A file read in blocks has the digest of its bytes at once, and no bytes have XXH3's

@@ -1,6 +1,5 @@
 //! Makes the workload of an experiment: jobs with their traces, and background flows.
 
-use super::simulate::Stopped;
 use super::traces::Traces;
 use super::{Network, RunError};
 use crate::config::experiment::{self, Job};
@@ -10,9 +9,9 @@ use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::background::{BackgroundFlow, MessageSize, NicQueueing, Rate, message_units};
 use crate::replay::mpi::Protocol;
 use crate::replay::outcome::JobOutcome;
-use crate::replay::program::StopCheck;
 use crate::replay::trace::{Reading, TraceFile, Wording};
 use crate::replay::{ComputeModel, IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
+use crate::stop::Stop;
 use crate::units::{Ratio, TickLength};
 
 /// Whether a run on `network` replays `job`. Where messages do not meet, jobs that repeat until the others end are left
@@ -60,7 +59,7 @@ pub(super) fn replay_of<'a>(
     traces: &Traces,
     background_until: Option<Tick>,
     network: Network,
-    stopped: Stopped<'a>,
+    stop: Stop<'a>,
 ) -> Result<(Replay<'a>, u64), RunError> {
     let fabric = &experiment.fabric;
     let mut ranks = Vec::new();
@@ -79,7 +78,7 @@ pub(super) fn replay_of<'a>(
             Repeat::UntilOthersEnd => 0,
         };
         operations += trace.operations().saturating_mul(times);
-        jobs.push(job_spec(job, nics, trace, stopped)?);
+        jobs.push(job_spec(job, nics, trace, stop)?);
     }
     let replay = Replay::new(ReplaySpec {
         tick: match network {
@@ -114,7 +113,7 @@ fn job_spec<'a>(
     job: &Job,
     nics: Vec<NicId>,
     trace: &dyn TraceFile,
-    stopped: Stopped<'a>,
+    stop: Stop<'a>,
 ) -> Result<JobSpec<'a>, RunError> {
     let reading = Reading {
         host_speed: job.host_speed,
@@ -125,9 +124,7 @@ fn job_spec<'a>(
     };
     Ok(JobSpec {
         name: job.name.clone(),
-        program: trace
-            .open(&reading, StopCheck::new(stopped))
-            .map_err(RunError::Trace)?,
+        program: trace.open(&reading, stop).map_err(RunError::Trace)?,
         start_ps: job.start_ps,
         repeat: job.repeat,
         sl: job.sl,
@@ -221,7 +218,13 @@ pub fn workload(
     background_until: Option<Tick>,
 ) -> Result<Replay<'static>, RunError> {
     let (mut traces, network) = (Traces::none(), Network::Fabric);
-    traces.check([experiment], &|| false)?;
-    let (replay, _) = replay_of(experiment, &traces, background_until, network, &|| false)?;
+    traces.check([experiment], Stop::never())?;
+    let (replay, _) = replay_of(
+        experiment,
+        &traces,
+        background_until,
+        network,
+        Stop::never(),
+    )?;
     Ok(replay)
 }

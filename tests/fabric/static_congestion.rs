@@ -7,6 +7,7 @@ use flitwise::oblivious::{
     Analysis, CableCounts, DelayPaths, EdgeId, HostId, Level, Mapping, Network, PathChoice,
     Pattern, Settings, Subset, Versus, WorstCase,
 };
+use flitwise::stop::Stop;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -167,7 +168,7 @@ proptest! {
             return Ok(());
         }
         let mut analysis = Analysis::default();
-        analysis.extend(&network, &settings, 3, 2, &|| true);
+        analysis.extend(&network, &settings, 3, 2, Stop::never());
         let mut sums: BTreeMap<String, u64> = BTreeMap::new();
         for (at, run) in analysis.runs.iter().enumerate() {
             let expected = naive(&network, &settings, at as u64);
@@ -195,10 +196,10 @@ proptest! {
             return Ok(());
         }
         let mut one = Analysis::default();
-        one.extend(&network, &settings, 5, 1, &|| true);
+        one.extend(&network, &settings, 5, 1, Stop::never());
         let mut other = Analysis::default();
-        other.extend(&network, &settings, 2, 3, &|| true);
-        other.extend(&network, &settings, 5, 4, &|| true);
+        other.extend(&network, &settings, 2, 3, Stop::never());
+        other.extend(&network, &settings, 5, 4, Stop::never());
         prop_assert_eq!(one, other);
     }
 

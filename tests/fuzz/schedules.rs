@@ -2,6 +2,7 @@
 //! those of the others.
 #![allow(dead_code, reason = "each target uses one of them")]
 
+use flitwise_base::stop::Stop;
 use std::io::Write;
 use std::path::Path;
 
@@ -167,7 +168,7 @@ pub fn ti_trace(data: &[u8]) {
     let Some(trace) = open(&dir, data) else {
         return;
     };
-    let _ = ti::check(&trace, &mut || true).unwrap();
+    let _ = ti::check(&trace, Stop::never()).unwrap();
     let Ok(expected) = contents(&trace) else {
         return;
     };

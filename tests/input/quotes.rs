@@ -2,8 +2,8 @@
 //! a terminal obeys, and always the place.
 
 use flitwise::config::{dtable_text, load, resolve_text};
-use flitwise::formats::quote::is_unprintable;
 use flitwise::formats::vef::check_file;
+use flitwise::quote::is_unprintable;
 use std::path::Path;
 
 /// Characters of a message that quotes at most a key, a value and a line.

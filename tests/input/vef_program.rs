@@ -1,13 +1,12 @@
 //! Random valid traces as programs: every rank gets its own records, in order, whatever
 //! the order in which the ranks ask.
 
+use flitwise::stop::Stop;
 use std::io::Write;
 use std::sync::Arc;
 
 use crate::support;
-use flitwise::replay::program::{
-    Action, After, Event, Place, Program, RankId, StopCheck, StreamId,
-};
+use flitwise::replay::program::{Action, After, Event, Place, Program, RankId, StreamId};
 use flitwise::replay::trace::vef::VefProgram;
 use flitwise::replay::trace::{Reading, check_file};
 use flitwise_formats::vef::{DepId, DepKind, Record};
@@ -107,8 +106,8 @@ proptest! {
             trace.records.sort_by_key(Record::task);
         }
         let file = trace.file();
-        let kept = check_file(file.path(), &mut || true).unwrap().unwrap();
-        let mut kept = kept.open(&Reading::default(), StopCheck::never()).unwrap();
+        let kept = check_file(file.path(), Stop::never()).unwrap();
+        let mut kept = kept.open(&Reading::default(), Stop::never()).unwrap();
         let mut read = VefProgram::open(file.path()).unwrap().0.keeping(budget);
         for most in [first_run, usize::MAX] {
             let (mut taken, mut over) = (0, vec![false; tasks as usize]);

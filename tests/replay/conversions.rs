@@ -7,8 +7,8 @@ use crate::naive::{Case, Sent};
 use flitwise::convert::{Form, Written, convert};
 use flitwise::fabric::workload::Workload;
 use flitwise::replay::mpi::Protocol;
-use flitwise::replay::program::StopCheck;
 use flitwise::replay::trace::{Reading, check_file};
+use flitwise::stop::Stop;
 use flitwise::units::Ratio;
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -52,10 +52,9 @@ impl Played {
 
 #[track_caller]
 fn played(trace: &Path) -> Played {
-    let file = check_file(trace, &mut || true);
+    let file = check_file(trace, Stop::never());
     let file = file.unwrap_or_else(|e| panic!("{}: {e}", trace.display()));
-    let file = file.unwrap();
-    let program = file.open(&reading(), StopCheck::never()).unwrap();
+    let program = file.open(&reading(), Stop::never()).unwrap();
     let case = Case {
         protocol: Protocol {
             eager_threshold_bytes: u64::MAX,
@@ -78,7 +77,7 @@ fn played(trace: &Path) -> Played {
 /// Converts a trace into a file in `dir`.
 #[track_caller]
 fn converted(trace: &Path, form: Form, dir: &TempDir) -> (PathBuf, Written) {
-    let file = check_file(trace, &mut || true).unwrap().unwrap();
+    let file = check_file(trace, Stop::never()).unwrap();
     let number = std::fs::read_dir(dir.path()).unwrap().count();
     let path = dir.path().join(format!("{number}-{form:?}"));
     let mut out = BufWriter::new(File::create(&path).unwrap());
@@ -245,7 +244,7 @@ fn a_schedule_that_never_ends_is_refused() {
         format!("rank {me} {{\nr: recv 1b from {other}\ns: send 1b to {other}\ns requires r\n}}\n")
     };
     std::fs::write(&path, format!("num_ranks 2\n{}{}", rank(0), rank(1))).unwrap();
-    let file = check_file(&path, &mut || true).unwrap().unwrap();
+    let file = check_file(&path, Stop::never()).unwrap();
     let refused = convert(&*file, &path, &reading(), Form::Vef3, &mut Vec::new());
     let message = format!("{:#}", refused.unwrap_err());
     let name = path.display();

@@ -8,6 +8,7 @@ use data::data;
 use flitwise::config::resolve_text;
 use flitwise::replay::outcome::JobOutcome;
 use flitwise::run::{Control, Simulation, Status, run_plan};
+use flitwise::stop::Stop;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -129,7 +130,7 @@ fn broken_schedules_are_refused() {
     let path = dir.path().join("s.goal");
     let text = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\n}\n";
     std::fs::write(&path, text).unwrap();
-    let refused = flitwise::replay::trace::check_file(&path, &mut || true);
+    let refused = flitwise::replay::trace::check_file(&path, Stop::never());
     let message = refused.err().expect("it lacks a receive").to_string();
     assert!(
         message.contains("s.goal:3: rank 0 sends 1 more"),

@@ -13,8 +13,9 @@
 //! - what cannot start yet tries again when it might, and among equals who was ready first is first.
 
 use flitwise::replay::mpi::{Call, RequestId, Tag};
-use flitwise::replay::program::{Action, Program, RankId, StopCheck, StreamId};
+use flitwise::replay::program::{Action, Program, RankId, StreamId};
 use flitwise::replay::trace::{Reading, check_file};
+use flitwise::stop::Stop;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -292,8 +293,8 @@ impl Machine<'_> {
 
 /// The finishing time of a schedule in nanoseconds with the parameters of the table, and this threshold.
 fn finish(schedule: &Path, s: u64) -> u64 {
-    let file = check_file(schedule, &mut || true).unwrap().unwrap();
-    let program = file.open(&Reading::default(), StopCheck::never()).unwrap();
+    let file = check_file(schedule, Stop::never()).unwrap();
+    let program = file.open(&Reading::default(), Stop::never()).unwrap();
     let hosts = RankId::all(program.ranks()).map(|rank| Host {
         cpus: vec![0; program.streams(rank) as usize],
         ..Host::default()

@@ -8,10 +8,9 @@ use flitwise::fabric::workload::Workload;
 use flitwise::replay::mpi::Call;
 use flitwise::replay::mpi::{CommId, SendMode, Tag, Until};
 use flitwise::replay::outcome::JobOutcome;
-use flitwise::replay::program::{
-    Action, After, Event, Label, Op, Place, RankId, StopCheck, StreamId,
-};
+use flitwise::replay::program::{Action, After, Event, Label, Op, Place, RankId, StreamId};
 use flitwise::replay::trace::{Reading, TraceFile, check_file};
+use flitwise::stop::Stop;
 use flitwise::units::Ratio;
 use flitwise_formats::goal::{Kind, Schedule, Task};
 use std::path::{Path, PathBuf};
@@ -23,7 +22,7 @@ fn own(name: &str) -> PathBuf {
 }
 
 fn checked(trace: &Path) -> Box<dyn TraceFile> {
-    check_file(trace, &mut || true).unwrap().unwrap()
+    check_file(trace, Stop::never()).unwrap()
 }
 
 fn reading() -> Reading {
@@ -35,7 +34,7 @@ fn reading() -> Reading {
 
 /// The replay of a trace as its file is read.
 fn engine(case: &Case, file: &dyn TraceFile) -> (JobOutcome, Vec<Sent>) {
-    let program = file.open(&reading(), StopCheck::never()).unwrap();
+    let program = file.open(&reading(), Stop::never()).unwrap();
     let mut replay = replay_of(case, program);
     let log = play(&mut replay, false);
     assert!(replay.finished());
@@ -44,7 +43,7 @@ fn engine(case: &Case, file: &dyn TraceFile) -> (JobOutcome, Vec<Sent>) {
 
 /// All operations of a trace whose operations wait for those before them, or for events.
 fn operations(file: &dyn TraceFile) -> Vec<Vec<Vec<Op>>> {
-    let mut program = file.open(&reading(), StopCheck::never()).unwrap();
+    let mut program = file.open(&reading(), Stop::never()).unwrap();
     let mut ranks = Vec::new();
     for rank in RankId::all(file.ranks()) {
         let mut ops = Vec::new();

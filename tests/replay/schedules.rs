@@ -7,8 +7,8 @@ use crate::naive::Case;
 use crate::naive::fabric::{play, replay_of};
 use flitwise::fabric::workload::Workload;
 use flitwise::replay::IntraNode;
-use flitwise::replay::program::StopCheck;
 use flitwise::replay::trace::{Reading, check_file};
+use flitwise::stop::Stop;
 use flitwise::units::Ratio;
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -117,8 +117,8 @@ fn replayed(text: &str) -> u64 {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("s.goal");
     std::fs::write(&path, text).unwrap();
-    let file = check_file(&path, &mut || true).unwrap().unwrap();
-    let program = file.open(&Reading::default(), StopCheck::never()).unwrap();
+    let file = check_file(&path, Stop::never()).unwrap();
+    let program = file.open(&Reading::default(), Stop::never()).unwrap();
     let case = Case {
         nics: vec![0; RANKS],
         intra_node: IntraNode {

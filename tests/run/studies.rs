@@ -2,6 +2,7 @@
 
 use flitwise::config::{Base, Study};
 use flitwise::run::{Control, Session};
+use flitwise::stop::Stop;
 use flitwise::study::{
     Grid, Here, RowStatus, Studied, StudyProgress, StudySnapshot, Unwatched, estimate, write_tables,
 };
@@ -164,7 +165,7 @@ fn rows_of_analyses_are_what_the_analysis_says() {
     let network = Network::of_fabric(&plan.experiment.fabric).unwrap();
     let settings = request.settings(&network.graph, 3, None).unwrap();
     let mut analysis = Analysis::default();
-    analysis.extend(&network, &settings, request.runs, 2, &|| true);
+    analysis.extend(&network, &settings, request.runs, 2, Stop::never());
     let spreads = analysis.spreads().unwrap();
     assert_eq!(row.value("bandwidth"), Some(spreads.bandwidth.mean));
     assert_eq!(row.value("delay"), Some(spreads.delay.unwrap().mean));

@@ -1,7 +1,7 @@
 //! The words and signs of a DOT text.
 
 use crate::line_error::{LineError, error};
-use crate::quote::{cut, quoted};
+use flitwise_base::quote::{cut, quoted};
 use memchr::{memchr, memchr_iter, memchr2, memmem};
 use std::borrow::Cow;
 

@@ -10,7 +10,6 @@ use super::set::Set;
 use super::sizes::Types;
 use crate::error::Error;
 use crate::limits::MAX_REQUESTS;
-use crate::uninterrupted;
 
 /// Contents of a trace.
 ///
@@ -95,14 +94,6 @@ impl Info {
     /// # Errors
     /// If one of them can't be read or violates the format.
     pub fn read(set: &Set) -> Result<Self, Error> {
-        uninterrupted(|go_on| Self::read_while(set, go_on))
-    }
-
-    /// The same, as long as `go_on`, called for each rank, returns true. `None` if it returned false.
-    ///
-    /// # Errors
-    /// As [`Info::read`].
-    pub fn read_while(set: &Set, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
         let first = set.trailer(0)?;
         let mut info = Self {
             version: first.version,
@@ -113,9 +104,6 @@ impl Info {
         };
         let mut hosts = std::collections::BTreeSet::new();
         for rank in 0..set.ranks() {
-            if !go_on() {
-                return Ok(None);
-            }
             let mut tally = Tally::new(set.types(rank)?);
             let mut reader = set.reader(rank)?;
             hosts.insert(reader.trailer().hostname.clone());
@@ -133,7 +121,7 @@ impl Info {
             info.ranks.push(one);
         }
         info.hosts = hosts.len() as u64;
-        Ok(Some(info))
+        Ok(info)
     }
 
     fn count(&mut self, function: Function) {

@@ -1,9 +1,10 @@
 //! The metafile of a trace: lines `key=value` with its user, its number of ranks and the names of its files.
 
+use flitwise_base::quote::quoted;
+
 use super::layout::Version;
 use crate::limits::MAX_TASKS;
 use crate::line_error::{LineError, error};
-use crate::quote::quoted;
 
 /// The keys of a metafile. Missing ones are `None`, others than these are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

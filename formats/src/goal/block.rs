@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use flitwise_base::place::{Place, PlaceError};
+
 use super::layout::{NODE, NODE_LINE, Node, RANK_HEAD, indices, node, pair, u64_at};
 use super::record::Kind;
 use crate::error::Error;
-use crate::place::{Place, PlaceError};
 use crate::store::{Store, Window};
 
 /// The operations of one rank. Reads a few kilobytes of the file at a time; any number of them may read one

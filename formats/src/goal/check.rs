@@ -5,6 +5,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use flitwise_base::place::{Problem, Problems};
+use flitwise_base::stop::Stop;
+
 use super::block::Block;
 use super::info::Info;
 use super::layout::Node;
@@ -12,9 +15,7 @@ use super::record::{Kind, Task};
 use super::schedule::Schedule;
 use crate::error::Error;
 use crate::matching::{Matching, Unmatched};
-use crate::place::{Problem, Problems};
 use crate::source::Input;
-use crate::uninterrupted;
 
 /// Result of checking a schedule.
 #[derive(Debug, Clone)]
@@ -41,58 +42,50 @@ impl Check {
 /// If it can't be read. What is wrong with its content is in [`Check::errors`].
 pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
     let input = Input::new(path.as_ref());
-    uninterrupted(|go_on| check_input(&input, go_on)).map(|(check, _)| check)
+    check_input(&input, Stop::never()).map(|(check, _)| check)
 }
 
-/// Checks an input. Calls `go_on` now and then, and returns `None` as soon as it returns false. The schedule is
-/// there unless it does not parse.
+/// Checks an input. The schedule is there unless it does not parse.
 ///
 /// # Errors
-/// As [`check_file`].
-pub fn check_input(
-    input: &Input,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<(Check, Option<Schedule>)>, Error> {
-    let schedule = match Schedule::read(input, go_on) {
-        Ok(Some(schedule)) => schedule,
-        Ok(None) => return Ok(None),
+/// As [`check_file`], or if the user stops the check.
+pub fn check_input(input: &Input, stop: Stop<'_>) -> Result<(Check, Option<Schedule>), Error> {
+    let schedule = match Schedule::read(input, stop) {
+        Ok(schedule) => schedule,
         Err(e) => {
             let mut errors = Problems::default();
             let problem = e.into_problem()?;
             errors.add(|| problem);
             let info = Info::default();
-            return Ok(Some((Check { info, errors }, None)));
+            return Ok((Check { info, errors }, None));
         }
     };
-    let check = check(&schedule, go_on)?;
-    Ok(check.map(|check| (check, Some(schedule))))
+    Ok((check(&schedule, stop)?, Some(schedule)))
 }
 
 /// Checks a schedule that is open, as [`check_input`].
 ///
 /// # Errors
-/// If it can't be read.
-pub fn check(schedule: &Schedule, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Check>, Error> {
+/// If it can't be read, or the user stops the check.
+pub fn check(schedule: &Schedule, stop: Stop<'_>) -> Result<Check, Error> {
     let mut check = Check {
         info: Info::new(schedule),
         errors: Problems::default(),
     };
     let mut matching = Matching::new(schedule.ranks());
     for rank in 0..schedule.ranks() {
-        if !go_on() {
-            return Ok(None);
-        }
+        stop.check()?;
         if let Err(e) = check_rank(schedule, rank, &mut check, &mut matching) {
             let problem = e.into_problem()?;
             check.errors.add(|| problem);
             // The messages of the rank that were not read would be missed.
-            return Ok(Some(check));
+            return Ok(check);
         }
     }
     for unmatched in matching.finish() {
         check.errors.add(|| problem(schedule, unmatched));
     }
-    Ok(Some(check))
+    Ok(check)
 }
 
 fn problem(schedule: &Schedule, unmatched: Unmatched) -> Problem {

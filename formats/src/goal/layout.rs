@@ -2,10 +2,11 @@
 //!
 //! The form in which text is kept on disk has a node that is longer by its line; all else is the same.
 
+use flitwise_base::place::Place;
+
 use super::record::{Dependency, Kind, Op, Task};
 use crate::error::Error;
 use crate::limits::{BLOCK, MAX_GOAL_RANK_EDGES, MAX_GOAL_RANK_OPS};
-use crate::place::Place;
 use crate::store::StoreWriter;
 
 /// First bytes of a file.

@@ -1,5 +1,7 @@
 //! The streaming parser of the text. It opens no files: the caller feeds it bytes.
 
+use flitwise_base::place::PlaceError;
+use flitwise_base::quote::quoted_bytes;
 use memchr::{memchr, memmem};
 use nom::Parser as _;
 use nom::character::complete::char;
@@ -12,8 +14,6 @@ use super::record::{Dependency, Kind, Op};
 use super::words::{Parsed, after_blanks, blanks, expected, is_end, name, number, word};
 use crate::grammar::{self, expect, fault, run};
 use crate::limits::{MAX_GOAL_LINE, MAX_GOAL_RANK_OPS, MAX_TASKS};
-use crate::place::PlaceError;
-use crate::quote::quoted_bytes;
 
 /// The result of [`Parser::next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

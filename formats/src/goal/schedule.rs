@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use flitwise_base::place::{PlaceError, Problem};
+use flitwise_base::stop::Stop;
+
 use super::block::Block;
 use super::layout::{BASE, ENTRY, HEAD, MAGIC, RankBytes, u64_at};
 use super::parser::{Parser, Part, Step};
@@ -10,10 +13,8 @@ use super::record::{Dependency, Op};
 use crate::error::Error;
 use crate::foreign::Foreign;
 use crate::limits::MAX_TASKS;
-use crate::place::{PlaceError, Problem};
 use crate::source::{Encoding, Input, Source};
 use crate::store::{Store, StoreWriter};
-use crate::uninterrupted;
 
 /// How a schedule is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +73,7 @@ pub struct Schedule {
     lines: bool,
 }
 
-/// Operations, or blocks of a file, between two calls of `go_on`.
+/// Operations, or blocks of a file, between two checks whether the user stops the reading.
 const ASK_EVERY: u64 = 1 << 16;
 
 impl Schedule {
@@ -83,31 +84,31 @@ impl Schedule {
     /// a rank is said when that rank is read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let input = Input::new(path.as_ref());
-        uninterrupted(|go_on| Self::read(&input, go_on))
+        Self::read(&input, Stop::never())
     }
 
-    /// The same for an input. Calls `go_on` now and then, and returns `None` as soon as it returns false.
+    /// The same for an input.
     ///
     /// # Errors
-    /// As [`Schedule::open`].
-    pub fn read(input: &Input, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+    /// As [`Schedule::open`], or if the user stops the reading.
+    pub fn read(input: &Input, stop: Stop<'_>) -> Result<Self, Error> {
         let mut source = input.open()?;
         let binary = source.head()?.starts_with(&MAGIC);
         if binary && is_plain_file(input.path()) {
-            return Self::of_store(Store::open(input.path())?).map(Some);
+            return Self::of_store(Store::open(input.path())?);
         }
-        Self::of(source, go_on)
+        Self::of(source, stop)
     }
 
     /// The same for what is already open, from its start.
     ///
     /// # Errors
-    /// As [`Schedule::open`].
-    pub fn of(mut source: Source, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+    /// As [`Schedule::read`].
+    pub fn of(mut source: Source, stop: Stop<'_>) -> Result<Self, Error> {
         let head = source.head()?;
         if !head.starts_with(&MAGIC) {
             let foreign = Foreign::of(head).filter(|format| *format != Foreign::Goal);
-            return Self::of_text(source, foreign, go_on);
+            return Self::of_text(source, foreign, stop);
         }
         let mut writer = StoreWriter::new(source.path())?;
         loop {
@@ -117,22 +118,16 @@ impl Schedule {
             let last = eof && n == bytes.len();
             source.consume(n);
             if last {
-                return Self::of_store(writer.finish()?).map(Some);
+                return Self::of_store(writer.finish()?);
             }
-            if !go_on() {
-                return Ok(None);
-            }
+            stop.check()?;
             if source.buffer().0.is_empty() {
                 source.more()?;
             }
         }
     }
 
-    fn of_text(
-        source: Source,
-        foreign: Option<Foreign>,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Self>, Error> {
+    fn of_text(source: Source, foreign: Option<Foreign>, stop: Stop<'_>) -> Result<Self, Error> {
         let mut reader = TextReader {
             source,
             foreign,
@@ -143,8 +138,8 @@ impl Schedule {
         let mut parts = 0u64;
         while let Some(part) = reader.next()? {
             parts += 1;
-            if parts.is_multiple_of(ASK_EVERY) && !go_on() {
-                return Ok(None);
+            if parts.is_multiple_of(ASK_EVERY) {
+                stop.check()?;
             }
             if let Part::Ranks(ranks) = part {
                 builder = Some(Builder::new(&path, ranks)?);
@@ -165,7 +160,7 @@ impl Schedule {
             full.map_err(|e| Error::broken(PlaceError::line(line, e).of(&path)))?;
         }
         match builder {
-            Some(builder) => builder.finish().map(Some),
+            Some(builder) => builder.finish(),
             // The parser ends behind the last rank only.
             None => Err(Error::broken(Problem::whole(&path, "is no GOAL schedule"))),
         }

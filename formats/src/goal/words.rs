@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use flitwise_base::quote::quoted_bytes;
 use nom::Parser;
 use nom::bytes::complete::{tag, take_until, take_while, take_while1};
 use nom::character::complete::digit0;
@@ -10,7 +11,6 @@ use nom::multi::many0_count;
 use nom::sequence::{delimited, preceded};
 
 use crate::grammar::{self, decimal, fault, is_blank};
-use crate::quote::quoted_bytes;
 
 /// Where in a line something is wrong, and what.
 pub(super) type Fault<'a> = grammar::Fault<&'a [u8], String>;

@@ -5,6 +5,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use flitwise_base::stop::Stop;
+
 use super::spool::Spool;
 use super::{Bytes, Encoding, Source, is_stdin, shown, start_of};
 use crate::error::Error;
@@ -42,21 +44,21 @@ impl Input {
     }
 
     /// The same for a file or a stream, which can be opened any number of times: a stream is read
-    /// to its end first, into a file without a name in the directory for temporary files. Calls
-    /// `go_on` meanwhile, several times a second, and returns `None` as soon as it returns false.
+    /// to its end first, into a file without a name in the directory for temporary files.
+    /// Meanwhile it checks several times a second whether the user stops it.
     ///
     /// # Errors
-    /// If a stream can't be read, or the directory has no room for it.
-    pub fn repeatable(path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+    /// If a stream can't be read, the directory has no room for it, or the user stops the reading.
+    pub fn repeatable(path: &Path, stop: Stop<'_>) -> Result<Self, Error> {
         let stream = |meta: std::fs::Metadata| !meta.is_file() && !meta.is_dir();
         if !is_stdin(path) && !std::fs::metadata(path).is_ok_and(stream) {
-            return Ok(Some(Self::new(path)));
+            return Ok(Self::new(path));
         }
-        let spool = Spool::read(path, go_on)?;
-        Ok(spool.map(|spool| Self {
+        let spool = Spool::read(path, stop)?;
+        Ok(Self {
             path: path.to_owned(),
             content: Content::Spooled(Arc::new(spool)),
-        }))
+        })
     }
 
     /// All of `file`, which messages call `path` and to which nothing writes any more.
@@ -180,6 +182,8 @@ impl Input {
 mod tests {
     use super::super::tests::{all_of, gzip};
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
 
     fn all(input: &Input) -> Vec<u8> {
         all_of(input.open().unwrap()).unwrap()
@@ -226,7 +230,7 @@ mod tests {
         for bytes in [text.clone(), gzip(&text), b"ab".to_vec(), Vec::new()] {
             let dir = tempfile::tempdir().unwrap();
             let pipe = piped(dir.path(), bytes.clone());
-            let input = Input::repeatable(&pipe, &mut || true).unwrap().unwrap();
+            let input = Input::repeatable(&pipe, Stop::never()).unwrap();
             let unpacked = if bytes.len() > 2 { &text } else { &bytes };
             for _ in 0..2 {
                 assert!(all(&input) == *unpacked);
@@ -250,19 +254,22 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         // Nothing ever writes to it.
-        let mut looks = 0;
-        let input = Input::repeatable(&pipe, &mut || {
-            looks += 1;
-            looks < 3
+        let flag = AtomicBool::new(false);
+        let input = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(300));
+                flag.store(true, Ordering::Relaxed);
+            });
+            Input::repeatable(&pipe, Stop::new(&flag))
         });
-        assert!(input.unwrap().is_none());
+        assert!(input.unwrap_err().is_stopped());
     }
 
     #[test]
     fn a_regular_file_is_not_copied_and_errors_appear_when_it_is_opened() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "text").unwrap();
-        let open = |path: &Path| Input::repeatable(path, &mut || true).unwrap().unwrap();
+        let open = |path: &Path| Input::repeatable(path, Stop::never()).unwrap();
         let input = open(file.path());
         assert!(matches!(input.content, Content::File) && all(&input) == b"text");
         for wrong in ["/nowhere", "/"] {

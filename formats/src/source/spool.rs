@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use flitwise_base::stop::Stop;
+
 use super::{is_stdin, pump, shown};
 use crate::error::Error;
 use crate::limits::BLOCKS_IN_FLIGHT;
@@ -20,22 +22,22 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Spool(Mutex<File>);
 
 impl Spool {
-    /// Reads the stream at `path` to its end. `None` if `go_on` returned false before.
-    pub fn read(path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+    /// Reads the stream at `path` to its end, unless the user stops it.
+    pub fn read(path: &Path, stop: Stop<'_>) -> Result<Self, Error> {
         let dir = std::env::temp_dir();
         let no_room = |e| Error::no_room(shown(path), &dir, e);
         let mut file = tempfile::tempfile_in(&dir).map_err(no_room)?;
         let blocks = follow(path).map_err(|e| Error::io(shown(path), e))?;
-        while go_on() {
+        loop {
+            stop.check()?;
             match blocks.recv_timeout(LOOK_EVERY) {
                 Ok(Ok(block)) => file.write_all(&block).map_err(no_room)?,
                 Ok(Err(e)) => return Err(Error::io(shown(path), e)),
                 Err(RecvTimeoutError::Timeout) => {}
                 // The thread ended without an error: that was the last block.
-                Err(RecvTimeoutError::Disconnected) => return Ok(Some(Self(Mutex::new(file)))),
+                Err(RecvTimeoutError::Disconnected) => return Ok(Self(Mutex::new(file))),
             }
         }
-        Ok(None)
     }
 
     pub fn file(&self) -> MutexGuard<'_, File> {

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 
+use flitwise_base::stop::Stop;
 use tar::Archive;
 
 use super::list;
@@ -55,32 +56,26 @@ fn octal(digits: &[u8]) -> Option<usize> {
     }
 }
 
-/// The trace in the archive that `source` gives. `None` if `go_on` returned false.
-pub(super) fn read(
-    source: Source,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<Trace>, Error> {
+/// The trace in the archive that `source` gives.
+pub(super) fn read(source: Source, stop: Stop<'_>) -> Result<Trace, Error> {
     let path = source.path().to_owned();
     let mut set = Set::new(&path)?;
     let mut stream = TarStream::new(source);
-    let added = add_all(&mut set, &path, &mut stream, go_on);
+    let added = add_all(&mut set, &path, &mut stream, stop);
     // What the archive lacks because its own bytes could not be unpacked is not its fault.
     if let Some(error) = stream.failed {
         return Err(error);
     }
-    if added? {
-        set.finish().map(Some)
-    } else {
-        Ok(None)
-    }
+    added?;
+    set.finish()
 }
 
 fn add_all(
     set: &mut Set,
     path: &std::path::Path,
     stream: &mut TarStream,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<bool, Error> {
+    stop: Stop<'_>,
+) -> Result<(), Error> {
     let failed = |e| Error::compressed(path, "tar", e);
     let dir = std::env::temp_dir();
     let no_room = |e| Error::no_room(path, &dir, e);
@@ -96,9 +91,7 @@ fn add_all(
         let mut file = tempfile::tempfile_in(&dir).map_err(no_room)?;
         let mut size = 0;
         loop {
-            if !go_on() {
-                return Ok(false);
-            }
+            stop.check()?;
             let n = entry.read(&mut block).map_err(failed)?;
             if n == 0 {
                 break;
@@ -120,5 +113,5 @@ fn add_all(
             _ => set.add(name, member)?,
         }
     }
-    Ok(true)
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The arguments of an action.
 
+use flitwise_base::quote::quoted_bytes;
 use nom::Parser;
 use nom::multi::many0_count;
 
@@ -7,7 +8,6 @@ use super::action::Elements;
 use super::datatype::Datatype;
 use crate::grammar::{self, decimal, fault, word};
 use crate::limits::MAX_TI_COUNT;
-use crate::quote::quoted_bytes;
 
 /// The next argument that a line should have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -7,6 +7,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use flitwise_base::place::{Place, PlaceError, Problem, Problems};
+use flitwise_base::stop::Stop;
+
 use super::action::{Action, Collective, Request};
 use super::info::Info;
 use super::reader::Actions;
@@ -16,9 +19,7 @@ use super::trace::Trace;
 use crate::error::Error;
 use crate::limits::MAX_TRACKED_COLLECTIVES;
 use crate::matching::{Matching, Unmatched};
-use crate::place::{Place, PlaceError, Problem, Problems};
 use crate::source::Input;
-use crate::uninterrupted;
 
 /// Result of checking a trace.
 #[derive(Debug, Clone)]
@@ -58,37 +59,31 @@ impl Check {
 /// If a file can't be read. What is wrong with the content is in [`Check::errors`].
 pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
     let input = Input::new(path.as_ref());
-    uninterrupted(|go_on| check_input(&input, go_on)).map(|(check, _)| check)
+    check_input(&input, Stop::never()).map(|(check, _)| check)
 }
 
-/// Checks an input. Calls `go_on` now and then, and returns `None` as soon as it returns false. The trace is there unless
-/// it can't be opened.
+/// Checks an input. The trace is there unless it can't be opened.
 ///
 /// # Errors
-/// As [`check_file`].
-pub fn check_input(
-    input: &Input,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<(Check, Option<Trace>)>, Error> {
-    let trace = match Trace::read(input, go_on) {
-        Ok(Some(trace)) => trace,
-        Ok(None) => return Ok(None),
+/// As [`check_file`], or if the user stops the check.
+pub fn check_input(input: &Input, stop: Stop<'_>) -> Result<(Check, Option<Trace>), Error> {
+    let trace = match Trace::read(input, stop) {
+        Ok(trace) => trace,
         Err(e) => {
             let mut check = Check::new(0);
             let problem = e.into_problem()?;
             check.errors.add(|| problem);
-            return Ok(Some((check, None)));
+            return Ok((check, None));
         }
     };
-    let check = check(&trace, go_on)?;
-    Ok(check.map(|check| (check, Some(trace))))
+    Ok((check(&trace, stop)?, Some(trace)))
 }
 
 /// Checks a trace that is open, as [`check_input`].
 ///
 /// # Errors
-/// If it can't be read.
-pub fn check(trace: &Trace, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Check>, Error> {
+/// If it can't be read, or the user stops the check.
+pub fn check(trace: &Trace, stop: Stop<'_>) -> Result<Check, Error> {
     let mut checker = Checker {
         check: Check::new(trace.ranks()),
         matching: Matching::new(trace.ranks()),
@@ -98,14 +93,10 @@ pub fn check(trace: &Trace, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Ch
     let mut readable = true;
     for rank in 0..trace.ranks() {
         let mut actions = trace.rank(rank)?;
-        match checker.rank(rank, &mut actions, go_on) {
-            Ok(true) => {}
-            Ok(false) => return Ok(None),
-            Err(e) => {
-                let problem = e.into_problem()?;
-                checker.check.errors.add(|| problem);
-                readable = false;
-            }
+        if let Err(e) = checker.rank(rank, &mut actions, stop) {
+            let problem = e.into_problem()?;
+            checker.check.errors.add(|| problem);
+            readable = false;
         }
     }
     // Where all ranks call the same collectives, each has all its sizes.
@@ -135,7 +126,7 @@ pub fn check(trace: &Trace, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Ch
         );
         check.warnings.add(|| problem);
     }
-    Ok(Some(check))
+    Ok(check)
 }
 
 fn problem(trace: &Trace, unmatched: Unmatched) -> Problem {
@@ -196,23 +187,18 @@ struct Rank {
     finalized: bool,
 }
 
-/// Lines between two calls of `go_on`.
+/// Lines between two checks whether the user stops the work.
 const ASK_EVERY: u64 = 1 << 16;
 
 impl Checker {
-    /// Checks a rank; false if it was stopped.
-    fn rank(
-        &mut self,
-        number: u32,
-        actions: &mut Actions,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<bool, Error> {
+    /// Checks a rank.
+    fn rank(&mut self, number: u32, actions: &mut Actions, stop: Stop<'_>) -> Result<(), Error> {
         let mut rank = Rank::default();
         let (mut last, mut seen) = (0, 0u64);
         while let Some((line, action)) = actions.next_action()? {
             seen += 1;
-            if seen.is_multiple_of(ASK_EVERY) && !go_on() {
-                return Ok(false);
+            if seen.is_multiple_of(ASK_EVERY) {
+                stop.check()?;
             }
             last = line;
             if rank.finalized {
@@ -249,7 +235,7 @@ impl Checker {
             );
             self.check.errors.add(|| actions.problem(last, message));
         }
-        Ok(true)
+        Ok(())
     }
 
     fn action(&mut self, number: u32, rank: &mut Rank, line: u64, action: &Action, at: &Actions) {

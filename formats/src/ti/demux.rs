@@ -3,17 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use flitwise_base::place::{PlaceError, Problem};
+use flitwise_base::quote::cut;
+use flitwise_base::stop::Stop;
+
 use super::grammar;
 use super::lanes::LanesWriter;
 use super::parser::line;
 use crate::error::Error;
 use crate::limits::{BLOCK, MAX_TASKS};
-use crate::place::{PlaceError, Problem};
-use crate::quote::cut;
 use crate::source::Source;
 
-/// Blocks between two calls of `go_on`.
-const ASK_EVERY: u64 = 16;
+/// Blocks between two checks whether the user stops the reading.
+const ASK_EVERY: u32 = 16;
 
 /// Gives the bytes of something block by block: adds to its argument; false at the end.
 pub(super) type Blocks<'a> = dyn FnMut(&mut Vec<u8>) -> Result<bool, Error> + 'a;
@@ -43,11 +45,12 @@ pub(super) fn name_of(path: &Path) -> String {
 pub(super) fn demux(
     path: &Arc<Path>,
     blocks: &mut Blocks,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<LanesWriter>, Error> {
+    stop: Stop<'_>,
+) -> Result<LanesWriter, Error> {
     let mut writer = LanesWriter::new(path)?;
     let mut buf = Vec::new();
-    let (mut eof, mut number, mut asked) = (false, 0u64, 0u64);
+    let (mut eof, mut number) = (false, 0u64);
+    let mut stop = stop.every(ASK_EVERY);
     loop {
         let mut start = 0;
         while start < buf.len() {
@@ -68,15 +71,12 @@ pub(super) fn demux(
         if eof {
             break;
         }
-        asked += 1;
-        if asked.is_multiple_of(ASK_EVERY) && !go_on() {
-            return Ok(None);
-        }
+        stop.check()?;
         eof = !blocks(&mut buf)?;
     }
     if writer.len() == 0 {
         let message = "has no action in it; it is empty, or no TI trace";
         return Err(Error::broken(Problem::whole(path, message)));
     }
-    Ok(Some(writer))
+    Ok(writer)
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use flitwise_base::stop::Stop;
+
 use super::grammar;
 use super::list::Entry;
 use super::trace::{Form, Trace, probe};
@@ -48,14 +50,14 @@ pub fn is_folder(dir: &Path) -> bool {
 }
 
 /// The trace in a directory: its list of files; or its only file; or the files of all ranks, whose names end with
-/// `rank-` and a number, in the order of these. `None` if `go_on` returned false.
-pub(super) fn read(dir: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Trace>, Error> {
+/// `rank-` and a number, in the order of these.
+pub(super) fn read(dir: &Path, stop: Stop<'_>) -> Result<Trace, Error> {
     let found = Found::of(dir).map_err(|e| Error::io(dir, e))?;
     match (&found.lists[..], &found.actions[..]) {
-        ([list], _) => Trace::read(&Input::new(list), go_on),
+        ([list], _) => Trace::read(&Input::new(list), stop),
         ([], [only]) => {
-            let trace = Trace::read(&Input::new(only), go_on)?;
-            Ok(trace.map(|trace| trace.in_files(vec![only.clone()])))
+            let trace = Trace::read(&Input::new(only), stop)?;
+            Ok(trace.in_files(vec![only.clone()]))
         }
         ([], []) => Err(Error::set(
             dir,
@@ -68,7 +70,7 @@ pub(super) fn read(dir: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option
                 name: file.display().to_string(),
             };
             let entries: Vec<Entry> = files.iter().map(name).collect();
-            Trace::list(dir.into(), &entries, &files, go_on)
+            Trace::list(dir.into(), &entries, &files, stop)
         }
         (lists, _) => Err(Error::set(dir, several(lists))),
     }

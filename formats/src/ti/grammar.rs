@@ -1,5 +1,6 @@
 //! Parses a line.
 
+use flitwise_base::quote::quoted_bytes;
 use nom::Parser;
 
 use super::action::{Action, Elements, Mode, Request};
@@ -10,7 +11,6 @@ use super::args::{
 use super::collective::collective;
 use crate::grammar::{fault, run, word};
 use crate::limits::MAX_TASKS;
-use crate::quote::quoted_bytes;
 
 /// Longest name of an action.
 const MAX_NAME: usize = 16;

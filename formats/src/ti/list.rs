@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flitwise_base::place::{PlaceError, Problem};
+use flitwise_base::quote::quoted;
+
 use super::trace::Form;
 use crate::error::Error;
 use crate::foreign::Foreign;
 use crate::grammar::word;
 use crate::limits::{MAX_TASKS, MAX_TI_LIST};
-use crate::place::{PlaceError, Problem};
-use crate::quote::quoted;
 use crate::source::Source;
 
 /// A name in the list.

@@ -1,11 +1,12 @@
 //! The streaming parser. It opens no files: the caller feeds it bytes.
 
+use flitwise_base::place::PlaceError;
+
 use super::action::Action;
 use super::args::digits;
 use super::grammar;
 use crate::grammar::word;
 use crate::limits::{MAX_TI_LINE, MAX_TI_LINE_PER_RANK};
-use crate::place::PlaceError;
 
 /// The result of [`Parser::next`].
 #[derive(Debug, Clone, PartialEq)]

@@ -5,11 +5,12 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
+use flitwise_base::place::{PlaceError, Problem};
+
 use super::action::Action;
 use super::lanes::{LanePlace, Lanes};
 use super::parser::{Parser, Step};
 use crate::error::Error;
-use crate::place::{PlaceError, Problem};
 
 /// Bytes read at once.
 const BLOCK: usize = 16 * 1024;

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use flitwise_base::place::Problem;
+use flitwise_base::stop::Stop;
 use hashbrown::HashMap;
 
 use super::demux::{demux, source_blocks};
@@ -12,9 +14,7 @@ use super::reader::{RankBytes, RankFile};
 use super::trace::{Form, Trace};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{BLOCK, MAX_TASKS};
-use crate::place::Problem;
 use crate::source::Source;
-use crate::uninterrupted;
 
 /// Makes a trace from any number of named streams, in any order: the list of the files of a trace and these files, or
 /// one file with the lines of all ranks. They are kept in a file without a name in the directory for temporary files.
@@ -226,7 +226,7 @@ impl Set {
         let mut blocks = |out: &mut Vec<u8>| lanes.read(0, &mut place, BLOCK, out);
         let name = names.keys().next().map_or("", String::as_str);
         let member = Self::member(path, name);
-        let writer = uninterrupted(|go_on| demux(&member, &mut blocks, go_on))?;
+        let writer = demux(&member, &mut blocks, Stop::never())?;
         Trace::of_lanes(&member, writer)
     }
 }

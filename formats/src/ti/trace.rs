@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flitwise_base::place::{PlaceError, Problem};
+use flitwise_base::stop::Stop;
+
 use super::archive;
 use super::demux::{demux, name_of, source_blocks};
 use super::folder;
@@ -11,9 +14,7 @@ use super::list::{self, Entry};
 use super::reader::{Actions, RankBytes, RankFile};
 use crate::error::Error;
 use crate::foreign::Foreign;
-use crate::place::{PlaceError, Problem};
 use crate::source::{Encoding, Input, Source};
-use crate::uninterrupted;
 
 /// How a trace is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,21 +92,21 @@ impl Trace {
     /// is read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let input = Input::new(path.as_ref());
-        uninterrupted(|go_on| Self::read(&input, go_on))
+        Self::read(&input, Stop::never())
     }
 
-    /// The same for an input. Calls `go_on` now and then, and returns `None` as soon as it returns false.
+    /// The same for an input.
     ///
     /// # Errors
-    /// As [`Trace::open`].
-    pub fn read(input: &Input, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+    /// As [`Trace::open`], or if the user stops the reading.
+    pub fn read(input: &Input, stop: Stop<'_>) -> Result<Self, Error> {
         if input.path().is_dir() {
-            return folder::read(input.path(), go_on);
+            return folder::read(input.path(), stop);
         }
         let mut source = input.open()?;
         let head = source.head()?;
         if archive::probe(head) {
-            return archive::read(source, go_on);
+            return archive::read(source, stop);
         }
         let foreign = Foreign::of(head).filter(|format| *format != Foreign::Ti);
         if let Some(format) = foreign {
@@ -114,30 +115,23 @@ impl Trace {
         let form = list::form(head);
         let path: Arc<Path> = source.path().into();
         match form {
-            Form::OneFile | Form::Archive => Self::one_file(&path, source, go_on),
+            Form::OneFile | Form::Archive => Self::one_file(&path, source, stop),
             Form::List => {
                 let entries = list::read(source)?;
                 let places = list::resolve(&path, &entries)?;
                 match &places[..] {
                     [only] => {
-                        let trace = Self::one_file(&(**only).into(), Source::open(only)?, go_on)?;
-                        Ok(trace.map(|trace| trace.in_files(places)))
+                        let trace = Self::one_file(&(**only).into(), Source::open(only)?, stop)?;
+                        Ok(trace.in_files(places))
                     }
-                    _ => Self::list(path, &entries, &places, go_on),
+                    _ => Self::list(path, &entries, &places, stop),
                 }
             }
         }
     }
 
-    fn one_file(
-        path: &Arc<Path>,
-        source: Source,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Self>, Error> {
-        let writer = demux(path, &mut source_blocks(source), go_on)?;
-        writer
-            .map(|writer| Self::of_lanes(path, writer))
-            .transpose()
+    fn one_file(path: &Arc<Path>, source: Source, stop: Stop<'_>) -> Result<Self, Error> {
+        Self::of_lanes(path, demux(path, &mut source_blocks(source), stop)?)
     }
 
     pub(super) fn of_lanes(path: &Arc<Path>, writer: LanesWriter) -> Result<Self, Error> {
@@ -190,12 +184,12 @@ impl Trace {
         path: Arc<Path>,
         entries: &[Entry],
         places: &[PathBuf],
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Self>, Error> {
+        stop: Stop<'_>,
+    ) -> Result<Self, Error> {
         let mut packed = Vec::new();
         for (rank, place) in places.iter().enumerate() {
-            if rank % 1024 == 0 && !go_on() {
-                return Ok(None);
+            if rank % 1024 == 0 {
+                stop.check()?;
             }
             // Says as well that a file can't be read.
             let plain = is_plain(place).map_err(|e| {
@@ -217,9 +211,7 @@ impl Trace {
             let mut blocks = source_blocks(Source::open(place)?);
             let mut buf = Vec::new();
             loop {
-                if !go_on() {
-                    return Ok(None);
-                }
+                stop.check()?;
                 buf.clear();
                 if !blocks(&mut buf)? {
                     break;
@@ -237,7 +229,7 @@ impl Trace {
             },
         });
         let trace = Self::of_files(Arc::clone(&path), files.collect());
-        Ok(Some(trace.in_files(places.to_vec())))
+        Ok(trace.in_files(places.to_vec()))
     }
 
     /// The path of the list of files, or of the only file.

@@ -66,7 +66,7 @@ impl Exchange {
             CollectiveKind::Alltoall { blocks } => {
                 let n = blocks.len() as u32;
                 let reaches: Vec<u64> = blocks.iter().map(|row| row.reach(n).into()).collect();
-                let full = reaches.iter().all(|&reach| reach == n.into());
+                let full = reaches.iter().all(|&reach| reach == u64::from(n));
                 Self::listed(Self::All, full, comm, &reaches, |p, reach| {
                     (reach as u32, p)
                 })
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn empty_parts_make_nobody_wait() {
-        let none = [vec![], vec![], vec![]];
+        let none: [Vec<u32>; 3] = [vec![], vec![], vec![]];
         let root = 1;
         for kind in [
             CollectiveKind::Bcast { root, bytes: 0 },

@@ -30,9 +30,7 @@ mod sized;
 pub mod slice;
 pub mod write;
 
-pub use check::{
-    Awaited, Check, Checker, Observer, Problem, check_file, check_file_while, observe,
-};
+pub use check::{Awaited, Check, Checker, Observer, Problem, check_file, observe};
 pub use clock::Clock;
 pub use collective::{Gathering, Op, Resolved};
 pub use comms::Positions;

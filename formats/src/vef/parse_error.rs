@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::quote::quoted_bytes;
+use flitwise_base::quote::quoted_bytes;
 
 /// Text that is not VEF: where, what was expected, what was seen, and the cure.
 #[derive(Debug, Clone, PartialEq, Eq)]

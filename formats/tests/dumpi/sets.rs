@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use flitwise_base::stop::Stop;
 use flitwise_formats::dumpi::{Check, Info, Set, check};
+use flitwise_formats::source::Input;
 
 use crate::write::{File, list, status, text};
 
@@ -238,7 +240,9 @@ fn an_archive_may_come_from_a_pipe() {
     }
     // The user stops it.
     let path = put(&dir, "a.tar.gz", &gzip(&tar(&files)));
-    assert!(Set::open_while(&path, &mut || false).unwrap().is_none());
+    let flag = std::sync::atomic::AtomicBool::new(true);
+    let stopped = Set::of_input(&Input::new(&path), Stop::new(&flag));
+    assert!(stopped.unwrap_err().is_stopped());
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod tick;
 pub use ratio::Ratio;
 pub use tick::TickLength;
 
-use flitwise_formats::quote::quoted;
+use crate::quote::quoted;
 use std::fmt;
 use thiserror::Error;
 

@@ -2,7 +2,7 @@
 //! `decimal = digits ["." digits]`.
 
 use super::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio, UnitError};
-use flitwise_formats::quote::quoted;
+use crate::quote::quoted;
 use nom::bytes::complete::{tag, take_while1};
 use nom::character::complete::{digit1, multispace0};
 use nom::combinator::{all_consuming, opt};

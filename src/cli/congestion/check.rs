@@ -7,6 +7,7 @@ use flitwise::config::load_fabric;
 use flitwise::oblivious::{Settings, Spread};
 use flitwise::results::write_table;
 use flitwise::run::{Check, CheckError, Completion, Lengths, Prediction, static_check};
+use flitwise::stop::Stop;
 use std::fmt::Write;
 
 /// Predicts and simulates the first runs.
@@ -14,7 +15,7 @@ pub(super) fn of(
     args: &CongestionArgs,
     candidate: &Candidate,
     settings: &Settings,
-    stopped: &(dyn Fn() -> bool + Sync),
+    stop: Stop<'_>,
 ) -> Result<Check, CliError> {
     let bad = |problem: String| CliError::BadInput(format!("--check: {problem}"));
     if !candidate.is_experiment() {
@@ -36,7 +37,7 @@ pub(super) fn of(
         settings,
         lengths,
         (args.check_runs, threads(args.threads)),
-        &|| stopped(),
+        stop,
     );
     check.map_err(|e| match e {
         CheckError::Interrupted => CliError::Interrupted(e.to_string()),

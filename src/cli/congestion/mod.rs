@@ -18,11 +18,11 @@ use flitwise::oblivious::{
 };
 use flitwise::results::TableFormat;
 use flitwise::run::Check;
+use flitwise::stop::Stop;
 use flitwise::units::Bytes;
 use options::{Options, companions};
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 
 /// Runs of the first batch if `--until-ci` asks for an interval.
 const FIRST_BATCH: u64 = 32;
@@ -181,8 +181,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     let requests = args.options.requests(file.unwrap_or_default())?;
     for candidate in candidates.into_iter().map(Rc::new) {
         for (label, request) in companions(&requests, &candidate.label, several) {
-            let stopped = || stop.load(Ordering::Relaxed);
-            results.push(analyse(args, &candidate, label, &request, &stopped)?);
+            results.push(analyse(args, &candidate, label, &request, Stop::new(stop))?);
         }
     }
     if let Some(dir) = &args.out {
@@ -212,17 +211,17 @@ fn analyse(
     candidate: &Rc<Candidate>,
     label: String,
     request: &Request,
-    stopped: &(dyn Fn() -> bool + Sync),
+    stop: Stop<'_>,
 ) -> Result<Analysed, CliError> {
     candidate.refuse_lost(request.skip_lost)?;
     let network = &candidate.network;
     let counted = args.cables > 0 || args.out.is_some();
     let settings = args
         .options
-        .settings(args, candidate, request.clone(), counted, stopped)?;
+        .settings(args, candidate, request.clone(), counted, stop)?;
     let fits = settings.check(&network.graph);
     fits.map_err(|problem| candidate.bad(problem))?;
-    let (analysis, spreads) = runs(args, network, &settings, request.runs, stopped)?;
+    let (analysis, spreads) = runs(args, network, &settings, request.runs, stop)?;
     let listed = match args.out {
         Some(_) => args.cables.max(files::CABLES_WITH_FLOWS),
         None => args.cables,
@@ -230,7 +229,7 @@ fn analyse(
     let hottest = analysis.hottest(network, &settings, listed);
     let worst = network.worst_of(request);
     let check = if args.check {
-        Some(check::of(args, candidate, &settings, stopped)?)
+        Some(check::of(args, candidate, &settings, stop)?)
     } else {
         None
     };
@@ -252,7 +251,7 @@ fn runs(
     network: &Network,
     settings: &Settings,
     asked: u64,
-    stopped: &(dyn Fn() -> bool + Sync),
+    stop: Stop<'_>,
 ) -> Result<(Analysis, Spreads), CliError> {
     let mut analysis = Analysis::default();
     let mut runs = match args.until_ci {
@@ -261,7 +260,7 @@ fn runs(
     };
     let threads = threads(args.threads);
     loop {
-        analysis.extend(network, settings, runs, threads, &|| !stopped());
+        analysis.extend(network, settings, runs, threads, stop);
         let Some(spreads) = analysis.spreads() else {
             return Err(CliError::Interrupted(
                 "stopped before the first run ended".into(),
@@ -269,7 +268,7 @@ fn runs(
         };
         let width = spreads.bandwidth.relative_half_width();
         let wide = (args.until_ci).is_some_and(|wanted| width.is_some_and(|width| width > wanted));
-        if !wide || stopped() {
+        if !wide || stop.is_set() {
             return Ok((analysis, spreads));
         }
         if runs >= Request::MOST_RUNS {

@@ -10,6 +10,7 @@ use flitwise::oblivious::{
     CableCounts, Given, HostId, HostList, PathChoice, Pattern, Request, Settings, Subset,
 };
 use flitwise::run::{communication_matrix, job_nics};
+use flitwise::stop::Stop;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -250,10 +251,9 @@ impl Options {
         candidate: &Candidate,
         mut request: Request,
         count_cables: bool,
-        stopped: &(dyn Fn() -> bool + Sync),
+        stop: Stop<'_>,
     ) -> Result<Settings, CliError> {
-        let (given, job_hosts) =
-            self.given(args.fabric.as_deref(), &args.sets, candidate, stopped)?;
+        let (given, job_hosts) = self.given(args.fabric.as_deref(), &args.sets, candidate, stop)?;
         if let Some(given) = given {
             request.pattern = Pattern::Given(Arc::new(given));
         }
@@ -275,12 +275,12 @@ impl Options {
         fabric: Option<&Path>,
         sets: &[String],
         candidate: &Candidate,
-        stopped: &(dyn Fn() -> bool + Sync),
+        stop: Stop<'_>,
     ) -> Result<(Option<Given>, Option<Vec<HostId>>), CliError> {
         let failed = |e| no_result(&e, |e| bad_config(None, e));
         if let Some(trace) = &self.trace {
             return Ok((
-                Some(communication_matrix(trace, stopped).map_err(failed)?),
+                Some(communication_matrix(trace, stop).map_err(failed)?),
                 None,
             ));
         }
@@ -293,13 +293,13 @@ impl Options {
             ));
         };
         let plan = config::load(file, sets).map_err(|e| bad_config(Some(file), &e))?;
-        let nics = job_nics(&plan, job, stopped).map_err(failed)?;
+        let nics = job_nics(&plan, job, stop).map_err(failed)?;
         let trace = plan
             .experiment
             .jobs
             .get(job)
             .map(|job| job.trace_path.clone());
-        let given = communication_matrix(&trace.unwrap_or_default(), stopped).map_err(failed)?;
+        let given = communication_matrix(&trace.unwrap_or_default(), stop).map_err(failed)?;
         // Hosts of a fabric's network are its NICs.
         let host = |nic: NicId| {
             let host = candidate.host_now(HostId::new(nic.get()));

@@ -3,7 +3,7 @@
 use super::CliError;
 use flitwise::fabric::ids::NicId;
 use flitwise::fabric::topology::Topology;
-use flitwise_formats::quote::cut;
+use flitwise_base::quote::cut;
 
 /// The NIC that `text` names: by its number, or by the name that its operators use.
 pub(super) fn find(topology: &Topology, option: &str, text: &str) -> Result<NicId, CliError> {

@@ -4,7 +4,7 @@ use super::{CliError, InfoArgs, names};
 use flitwise::fabric::analysis::path::{Path, Step, path, path_via};
 use flitwise::fabric::ids::{NicId, NicPair, PortId, SwitchId};
 use flitwise::fabric::spec::{FabricSpec, Tick, UpPorts};
-use flitwise_formats::quote::cut;
+use flitwise_base::quote::cut;
 use serde::Serialize;
 use std::fmt::{self, Write};
 

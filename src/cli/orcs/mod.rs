@@ -12,6 +12,7 @@ use flitwise::oblivious::{
     Analysis, CableCounts, DelayPaths, HostId, Level, Mapping, Network, PathChoice, Pattern,
     Settings, Subset,
 };
+use flitwise::stop::Stop;
 use flitwise_formats::dot::Dot;
 use flitwise_formats::sink::Sink;
 use flitwise_formats::source::shown;
@@ -20,7 +21,6 @@ use options::{Metric, SubsetName};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use traffic::Traffic;
 
 /// Fewest hosts and ranks that ORCS accepts.
@@ -58,7 +58,7 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
         return print(&checks::quality(&network));
     }
     print(&traffic.corrections(ranks, args.part_commsize))?;
-    let analysis = simulate(args, &settings, &network, &|| stop.load(Ordering::Relaxed))?;
+    let analysis = simulate(args, &settings, &network, Stop::new(stop))?;
     let lost = analysis.lost();
     if lost > 0 {
         checks::tell_lost(&network);
@@ -214,7 +214,7 @@ fn simulate(
     args: &OrcsArgs,
     settings: &Settings,
     network: &Network,
-    stopped: &(dyn Fn() -> bool + Sync),
+    stop: Stop<'_>,
 ) -> Result<Analysis, CliError> {
     let mut analysis = Analysis::default();
     let pool = settings.mapping.pool(&network.graph, settings.seed);
@@ -225,10 +225,8 @@ fn simulate(
     let mut done = 0;
     while done < args.num_runs {
         let until = if talks { done + 1 } else { args.num_runs };
-        analysis.extend(network, settings, until, threads(args.threads), &|| {
-            !stopped()
-        });
-        if stopped() {
+        analysis.extend(network, settings, until, threads(args.threads), stop);
+        if stop.is_set() {
             return Err(CliError::Interrupted(format!(
                 "stopped after {} of {} runs",
                 analysis.runs.len(),

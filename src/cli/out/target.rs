@@ -5,7 +5,7 @@ use super::{cannot_write, refuse};
 use crate::cli::CliError;
 use flitwise::config::{Plan, experiment_json};
 use flitwise::results::{SCHEMA, is_result_file};
-use flitwise_formats::quote::cut;
+use flitwise_base::quote::cut;
 use serde_json::Value;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use crate::cli::CliError;
 use flitwise::study::{SLOWEST_RUN, TABLE_FILES};
-use flitwise_formats::quote::cut;
+use flitwise_base::quote::cut;
 use flitwise_formats::temporary;
 use std::fmt::Display;
 use std::fs::File;

@@ -63,8 +63,7 @@ fn with_records(session: Session, out: &std::path::Path) -> Result<Session, CliE
 pub(super) fn execute(args: &DoArgs) -> Result<(), CliError> {
     let parsed: Result<Vec<StudyTask>, CliError> = (args.tasks.iter())
         .map(|word| {
-            let bad =
-                |e| CliError::BadInput(format!("`{}`: {e}", flitwise_formats::quote::cut(word)));
+            let bad = |e| CliError::BadInput(format!("`{}`: {e}", flitwise_base::quote::cut(word)));
             word.parse().map_err(bad)
         })
         .collect();

@@ -4,7 +4,7 @@ use super::opened::{open, refused};
 use crate::cli::{CliError, print};
 use flitwise::replay::trace::verdict::{Count, Verdict};
 use flitwise::units::{human_bytes, human_count};
-use flitwise_formats::place::Place;
+use flitwise_formats::Place;
 use flitwise_formats::source::shown;
 use flitwise_formats::{Problem, Problems};
 use serde_json::{Map, Value, json};

@@ -4,8 +4,9 @@ use crate::cli::{CliError, bad_trace};
 use flitwise::replay::trace::{
     TraceFile, TraceFormat, check_input, format_of_directory, format_of_file,
 };
+use flitwise::stop::Stop;
+use flitwise_formats::Source;
 use flitwise_formats::source::{Input, is_stdin, stream_id};
-use flitwise_formats::{Source, uninterrupted};
 use std::path::Path;
 
 /// A trace, before its records.
@@ -61,7 +62,7 @@ impl Opened<'_> {
 
 /// Checks a trace that is to be replayed or converted.
 pub(super) fn checked(input: &Input) -> Result<Box<dyn TraceFile>, CliError> {
-    let file = uninterrupted(|go_on| check_input(input, go_on)).map_err(|e| refused(&e))?;
+    let file = check_input(input, Stop::never()).map_err(|e| refused(&e))?;
     // Its replay would not come to an end, so the conversion would be refused.
     match file.doubts() {
         Some(doubts) => Err(CliError::BadInput(doubts)),

@@ -8,7 +8,7 @@ use crate::fabric::spec::congestion::{
     CctEntry, MAX_CCT_ENTRIES, MAX_CCT_MULTIPLIER, MAX_CCT_SHIFT, MIN_CCT_ENTRIES,
 };
 use crate::units::Ratio;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use std::path::Path;
 
 const CCT: &str = "congestion_control.CCT";

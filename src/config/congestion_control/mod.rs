@@ -18,7 +18,7 @@ use crate::fabric::spec::congestion::{
 use crate::fabric::spec::{CongestionControl, FabricSpec, Notification, Qos, ServiceLevel};
 use crate::fabric::topology::Topology;
 use crate::units::TickLength;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::de::DeValue;

@@ -1,8 +1,8 @@
 //! Errors in an experiment: their place, their reason, and what would be right.
 
 use crate::fabric::spec::SpecError;
-use flitwise_formats::limits::MAX_QUOTE;
-use flitwise_formats::quote::{cut, is_unprintable, quoted};
+use flitwise_base::quote::MAX_QUOTE;
+use flitwise_base::quote::{cut, is_unprintable, quoted};
 use std::fmt;
 use thiserror::Error;
 

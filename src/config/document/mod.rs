@@ -19,7 +19,7 @@ pub(crate) use values::{TypeName, value_at};
 
 use self::tagged::{explain_foreign_key, wrap_kinds};
 use self::values::child;
-use flitwise_formats::quote::{cut, quoted};
+use flitwise_base::quote::{cut, quoted};
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::ops::Range;

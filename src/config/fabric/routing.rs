@@ -5,7 +5,7 @@ use crate::config::fabric::keys::{FabricKeys, RawPaths, RawRouting};
 use crate::config::fabric::topology::RawTopology;
 use crate::fabric::spec::{Detours, Intermediate, Paths, Routing, UpPorts};
 use crate::oblivious::RoutingEngine;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use serde::Deserialize;
 use serde::de::value::StrDeserializer;
 use toml::de::{DeTable, DeValue};

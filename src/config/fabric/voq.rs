@@ -18,7 +18,7 @@ use crate::fabric::spec::LinkSpeed;
 use crate::fabric::switch::voq::{Acks, AllocationRule, InputQueues, VlArb, VlWeight};
 use crate::fabric::topology::{Peer, Topology};
 use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use schemars::{JsonSchema, json_schema};
 use serde::Deserialize;
 use serde::de::{Error, IntoDeserializer};

@@ -4,8 +4,8 @@ use crate::config::document::ConfigError;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::LinkSpeed;
 use crate::units::Ratio;
+use flitwise_base::quote::quoted;
 use flitwise_formats::infiniband::{Discovery, Port};
-use flitwise_formats::quote::quoted;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

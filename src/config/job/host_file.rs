@@ -3,7 +3,7 @@
 use crate::config::place::RawPlace;
 use crate::fabric::ids::NicId;
 use crate::fabric::topology::Topology;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use std::path::Path;
 
 /// Most ranks of a host file.

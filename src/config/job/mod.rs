@@ -20,7 +20,7 @@ use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::Bcast;
 use crate::replay::trace::{HOST_SPEED, is_trace_directory};
 use crate::units::Ratio;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use flitwise_formats::source::{STDIN, directory};
 use serde::Serialize;
 use std::path::{Path, PathBuf};

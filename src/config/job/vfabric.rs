@@ -6,7 +6,7 @@ use crate::config::place::RawPlace;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Qos;
 use crate::fabric::topology::Topology;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -11,7 +11,7 @@ use crate::config::qos::presets::QosDefaults;
 use crate::fabric::parameters::Parameters;
 use crate::fabric::spec::validate::MAX_LEVELS;
 use crate::fabric::spec::{Qos, QueueingScheme, ServiceLevel, SlToVl, VlPolicy};
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 
 /// SL of MPI traffic in the five-level preset (Hiperion, Table 8).
 const HPC_SL: &str = "CL";

@@ -9,7 +9,7 @@ use crate::fabric::qos::dtable_table::{
 use crate::fabric::spec::ServiceLevel;
 use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, Scheduler};
 use crate::units::Ratio;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 
 /// The input of the scheduler or the arbiters of a fabric.
 pub(crate) struct Scheduling<'a> {

@@ -6,7 +6,7 @@ use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{distinct, range, seeds};
 use crate::config::study::{Axis, MAX_SEEDS, Setting, Study, UntilCi, label, part};
 use crate::results::TableFormat;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::IgnoredAny;

@@ -8,7 +8,7 @@ use crate::config::document::{ConfigError, Texts, VARY, refused, suggestion};
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{seeds, values_of};
 use crate::results::TableFormat;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 
 /// Most combinations of the values of all axes.
 pub(crate) const MAX_POINTS: usize = 1_000_000;

@@ -1,7 +1,7 @@
 //! Lists and ranges of values and seeds.
 
 use crate::units::Ratio;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use std::ops::Range;
 
 /// Most values of one range.

@@ -1,8 +1,8 @@
 //! Link speeds by name.
 
 use crate::spec::SpecError;
+use flitwise_base::quote::quoted;
 use flitwise_base::units::{PS_PER_S, Ratio, TickLength};
-use flitwise_formats::quote::quoted;
 use std::fmt;
 use std::str::FromStr;
 

@@ -3,7 +3,7 @@
 use super::{Place, SwitchOrder, TOO_LARGE, Topology, invalid};
 use crate::ids::SwitchId;
 use crate::spec::SpecError;
-use flitwise_formats::quote::cut;
+use flitwise_base::quote::cut;
 
 /// The switches of a lattice, with the same number of NIC ports each. Dimension 0 varies fastest in switch ids.
 #[derive(Debug, Clone, PartialEq, Eq)]

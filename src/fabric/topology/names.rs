@@ -3,7 +3,7 @@
 
 use crate::ids::{NicId, SwitchId, SwitchPort};
 use crate::stats::LinkEnd;
-use flitwise_formats::quote::quoted;
+use flitwise_base::quote::quoted;
 use std::collections::BTreeMap;
 
 /// A switch.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::ids::{PortId, SwitchId};
 use crate::spec::{RingTie, SpecError};
-use flitwise_formats::quote::cut;
+use flitwise_base::quote::cut;
 use serde_json::{Value, json};
 use std::ops::Range;
 

@@ -14,9 +14,9 @@ mod to_goal;
 mod to_ti;
 mod to_vef;
 
-use crate::program::StopCheck;
 use crate::trace::{Reading, TraceFile};
 use anyhow::{Context, anyhow, ensure};
+use flitwise_base::stop::Stop;
 use flitwise_formats::{Place, Problem, goal};
 use graph::{Graph, Losses, Task};
 use hashbrown::HashSet;
@@ -80,7 +80,7 @@ const MOST_STALLED: usize = 20;
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("pair.goal");
 /// std::fs::write(&path, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n")?;
-/// let file = check_file(&path, &mut || true)?.expect("not stopped");
+/// let file = check_file(&path, Stop::never())?;
 /// let mut vef = Vec::new();
 /// let written = convert(&*file, &path, &Reading::default(), Form::Vef3, &mut vef)?;
 /// assert_eq!((written.messages, written.bytes), (1, 64));
@@ -104,7 +104,7 @@ pub fn convert(
     let graph = match file.schedule() {
         Some(schedule) => from_goal::graph(schedule, &mut losses)?,
         None => {
-            let mut program = file.open(reading, StopCheck::never())?;
+            let mut program = file.open(reading, Stop::never())?;
             from_program::graph(&mut *program, name, &mut losses)?
         }
     };

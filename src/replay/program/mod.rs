@@ -2,10 +2,8 @@
 //! dependencies.
 
 mod collective;
-mod stop;
 
 pub use collective::{AlltoallBlocks, Collective, CollectiveKind, Contribution, RootedBlocks};
-pub use stop::{StopCheck, Stopped};
 
 use super::mpi::{Call, CommId, RequestId};
 use flitwise_base::define_ids;
@@ -19,6 +17,9 @@ define_ids! {
     /// A stream of operations of one rank.
     StreamId;
 }
+
+/// Pieces of work between two checks whether the user stops the run: some milliseconds.
+pub(crate) const STOP_EVERY: u32 = 1 << 14;
 
 /// One operation of a stream. It starts `compute_ps` after both the previous
 /// operation of the stream is done and all events in `after` have happened.
@@ -185,7 +186,7 @@ pub trait Program {
     /// The next operation of a stream of `rank` in program order; `None` at its end.
     ///
     /// # Errors
-    /// If the trace is broken at a place not read before; [`Stopped`] if the user stops the run
+    /// If the trace is broken at a place not read before; [`Stopped`](flitwise_base::stop::Stopped) if the user stops the run
     /// before it is found.
     fn next(&mut self, rank: RankId, stream: StreamId) -> anyhow::Result<Option<Op>>;
 

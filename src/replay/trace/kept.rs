@@ -2,7 +2,8 @@
 //! number of replays.
 
 use super::{Reading, TraceFile};
-use crate::program::{Op, Program, RankId, StopCheck, StreamId};
+use crate::program::{Op, Program, RankId, StreamId};
+use flitwise_base::stop::Stop;
 use std::sync::Arc;
 
 /// All operations of a trace.
@@ -48,7 +49,7 @@ impl TraceFile for Kept {
         self.ideal_ps
     }
 
-    fn open<'a>(&self, _: &Reading, _: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
+    fn open<'a>(&self, _: &Reading, _: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
         let of_rank = |streams: &Ops| vec![0; streams.len()];
         Ok(Box::new(KeptProgram {
             next: self.ranks.iter().map(of_rank).collect(),

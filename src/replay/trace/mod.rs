@@ -14,7 +14,8 @@ pub mod verdict;
 pub use summary::Summary;
 pub use verdict::Verdict;
 
-use super::program::{Program, RankId, StopCheck};
+use super::program::{Program, RankId};
+use flitwise_base::stop::Stop;
 use flitwise_base::units::Ratio;
 use flitwise_formats::goal::Schedule;
 use flitwise_formats::source::Input;
@@ -36,17 +37,12 @@ pub trait TraceFormat: Sync {
         false
     }
 
-    /// Reads and checks all of `input`. Calls `go_on` now and then, and returns `None` as soon as it
-    /// returns false.
+    /// Reads and checks all of `input`.
     ///
     /// # Errors
     /// If the file can't be read or the trace is broken: the message names the file and the
-    /// lines or the offsets.
-    fn check(
-        &self,
-        input: &Input,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> anyhow::Result<Option<Box<dyn TraceFile>>>;
+    /// lines or the offsets. If the user stops the check.
+    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>>;
 
     /// Summarises the trace, whether or not its ranks agree.
     ///
@@ -106,13 +102,13 @@ pub trait TraceFile: Send + Sync {
     }
 
     /// Compares the ranks, where the [check](TraceFormat::check) of the format reads each rank by itself.
-    /// Calls that can't be replayed are left out. `None` as soon as `go_on` returns false.
+    /// Calls that can't be replayed are left out.
     ///
     /// # Errors
-    /// If the file can't be read.
-    fn agreement(&self, go_on: &mut dyn FnMut() -> bool) -> anyhow::Result<Option<Agreement>> {
-        let _ = go_on;
-        Ok(Some(Agreement::default()))
+    /// If the file can't be read, or the user stops the comparison.
+    fn agreement(&self, stop: Stop<'_>) -> anyhow::Result<Agreement> {
+        let _ = stop;
+        Ok(Agreement::default())
     }
 
     /// The reason why a replay may not complete, as far as [`check_input`] has found out.
@@ -129,11 +125,7 @@ pub trait TraceFile: Send + Sync {
     ///
     /// # Errors
     /// If the file can't be read or is not the one that was checked.
-    fn open<'a>(
-        &self,
-        reading: &Reading,
-        stop: StopCheck<'a>,
-    ) -> anyhow::Result<Box<dyn Program + 'a>>;
+    fn open<'a>(&self, reading: &Reading, stop: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>>;
 }
 
 /// The points on which the ranks of a trace disagree.
@@ -265,7 +257,8 @@ const MAX_KEPT: u64 = 500_000;
 ///
 /// # Examples
 /// ```
-/// use flitwise_replay::program::{RankId, StopCheck, StreamId};
+/// use flitwise_base::stop::Stop;
+/// use flitwise_replay::program::{RankId, StreamId};
 /// use flitwise_replay::trace::{Reading, check_file};
 ///
 /// let dir = tempfile::tempdir()?;
@@ -274,39 +267,26 @@ const MAX_KEPT: u64 = 500_000;
 /// let trace = "VEF3 2 2 1 0 0 0 1000\nC0 0 1\n0 0 1 64 4 10 -1\n1 1 1 0 2 0 0\n";
 /// std::fs::write(&path, trace)?;
 ///
-/// let file = check_file(&path, &mut || true)?.expect("not stopped");
+/// let file = check_file(&path, Stop::never())?;
 /// assert_eq!((file.ranks(), file.operations()), (2, 2));
-/// let mut program = file.open(&Reading::default(), StopCheck::never())?;
+/// let mut program = file.open(&Reading::default(), Stop::never())?;
 /// let op = program.next(RankId::new(0), StreamId::new(0))?.expect("one operation");
 /// assert_eq!(op.compute_ps, 10_000);
 /// # Ok::<(), anyhow::Error>(())
 /// ```
-pub fn check_file(
-    path: &Path,
-    go_on: &mut dyn FnMut() -> bool,
-) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
-    match Input::repeatable(path, go_on)? {
-        Some(input) => check_input(&input, go_on),
-        None => Ok(None),
-    }
+pub fn check_file(path: &Path, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+    check_input(&Input::repeatable(path, stop)?, stop)
 }
 
 /// Checks a trace, in the format that its content says, and that its ranks agree.
 ///
 /// # Errors
 /// As [`TraceFormat::check`], or if they do not; messages without their counterpart are [doubts](TraceFile::doubts).
-pub fn check_input(
-    input: &Input,
-    go_on: &mut dyn FnMut() -> bool,
-) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
-    let Some(file) = format_of(input)?.check(input, go_on)? else {
-        return Ok(None);
-    };
-    let Some(found) = file.agreement(go_on)? else {
-        return Ok(None);
-    };
+pub fn check_input(input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+    let file = format_of(input)?.check(input, stop)?;
+    let found = file.agreement(stop)?;
     if found.errors.total == found.unmatched {
-        return Ok(Some(file));
+        return Ok(file);
     }
     let mut message = refusal(&found.errors);
     let left_out = file.unsupported();

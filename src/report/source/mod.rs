@@ -12,7 +12,7 @@ pub use run::{Distribution, LinkUse, Pair, RunSource, Series, Slice};
 pub use study::{StudyRow, StudySource};
 
 use super::ReportError;
-use flitwise_formats::quote::cut;
+use flitwise_base::quote::cut;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

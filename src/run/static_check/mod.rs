@@ -19,10 +19,10 @@ use crate::fabric::engine::{Deadlock, Engine, RunEnd};
 use crate::fabric::spec::{FabricSpec, SpecError, Tick};
 use crate::fabric::workload::Workload;
 use crate::oblivious::{HostId, Level, Network, Settings, Spread};
+use crate::stop::Stop;
 use connections::connections_of;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
@@ -169,18 +169,18 @@ pub enum CheckError {
 }
 
 /// Predicts and simulates the levels of the first `runs` runs on up to `threads` threads. `network` must be
-/// [`Network::of_fabric`] of `spec`; `stopped` is asked several times a second.
+/// [`Network::of_fabric`] of `spec`; `stop` is checked several times a second.
 ///
 /// # Errors
 /// If the settings do not fit the network, the pattern has bytes or no connection, a length is 0, the fabric cannot be
-/// built or deadlocks, or `stopped` returns true.
+/// built or deadlocks, or the user stops the simulation.
 pub fn static_check(
     spec: &FabricSpec,
     network: &Network,
     settings: &Settings,
     lengths: Lengths,
     (runs, threads): (u64, usize),
-    stopped: &(dyn Fn() -> bool + Sync),
+    stop: Stop<'_>,
 ) -> Result<Check, CheckError> {
     let refuse = |problem: &str| Err(CheckError::Settings(problem.to_owned()));
     let fits = settings.check(&network.graph);
@@ -197,7 +197,7 @@ pub fn static_check(
         settings,
         pool: settings.mapping.pool(&network.graph, settings.seed),
         lengths,
-        stopped,
+        stop,
     };
     let levels = simulation.runs(runs, threads)?;
     let all = || levels.iter().flat_map(|level| &level.connections);
@@ -259,7 +259,7 @@ struct Simulated<'a> {
     /// The hosts that ranks are drawn from.
     pool: Vec<HostId>,
     lengths: Lengths,
-    stopped: &'a (dyn Fn() -> bool + Sync),
+    stop: Stop<'a>,
 }
 
 impl Simulated<'_> {
@@ -373,13 +373,7 @@ impl Simulated<'_> {
     /// Runs `workload` to its end on an idle fabric.
     fn simulate<W: Workload>(&self, level: u32, workload: &mut W) -> Result<(), CheckError> {
         let mut engine = Engine::new(self.spec)?;
-        let mut control = |_: &_, _: &W| {
-            if (self.stopped)() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        };
+        let mut control = |_: &_, _: &W| self.stop.control();
         match engine.run_sampled(workload, &mut control, None) {
             RunEnd::Finished => match engine.find_deadlock() {
                 Some(deadlock) => Err(self.deadlock(level, &deadlock)),

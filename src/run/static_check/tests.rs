@@ -37,7 +37,7 @@ fn check_runs(
         &settings,
         Lengths::default(),
         runs_and_threads,
-        &|| false,
+        Stop::never(),
     )
 }
 

@@ -3,8 +3,8 @@
 use super::write::{File, Value, list};
 use super::{barrier, checked, directory, rank};
 use flitwise::replay::agreement::{Disagreements, disagreements};
-use flitwise::replay::program::StopCheck;
 use flitwise::replay::trace::{Reading, check_file};
+use flitwise::stop::Stop;
 
 /// `MPI_COMM_WORLD`, the number of `MPI_INT`, and any source.
 const WORLD: i64 = 2;
@@ -14,7 +14,7 @@ const ANY: i64 = -1;
 fn found(files: &[File]) -> Disagreements {
     let dir = directory(files);
     let file = checked(dir.path());
-    let mut program = file.open(&Reading::default(), StopCheck::never()).unwrap();
+    let mut program = file.open(&Reading::default(), Stop::never()).unwrap();
     disagreements(&mut *program).unwrap()
 }
 
@@ -58,12 +58,12 @@ fn bcast(count: i64, root: i64) -> impl Fn(&mut File) {
 #[test]
 fn ranks_that_do_not_agree_are_refused_or_doubted() {
     let dir = directory(&[rank(bcast(3, 0)), rank(bcast(3, 1))]);
-    let refused = check_file(dir.path(), &mut || true).err().unwrap();
+    let refused = check_file(dir.path(), Stop::never()).err().unwrap();
     let message = format!("{refused:#}");
     assert!(message.contains("0001.bin"), "{message}");
     assert!(message.contains("bcast with root 1"), "{message}");
     let dir = directory(&[rank(send(1, 7, WORLD)), rank(|_: &mut File| {})]);
-    let file = check_file(dir.path(), &mut || true).unwrap().unwrap();
+    let file = check_file(dir.path(), Stop::never()).unwrap();
     let doubts = file.doubts().unwrap();
     assert!(doubts.contains("0000.bin"), "{doubts}");
     assert!(

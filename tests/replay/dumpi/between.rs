@@ -4,8 +4,9 @@ use super::write::File;
 use super::{barrier, calls, checked, directory, operations_of, rank};
 use crate::naive::{Case, End, compare};
 use flitwise::replay::mpi::Call;
-use flitwise::replay::program::{CollectiveKind, Contribution, StopCheck};
+use flitwise::replay::program::{CollectiveKind, Contribution};
 use flitwise::replay::trace::Reading;
+use flitwise::stop::Stop;
 
 const WORLD: i64 = 2;
 const SIDE: i64 = 4;
@@ -94,7 +95,7 @@ fn those_with_a_root_are_refused() {
         let bcast = [1, INT, root, BETWEEN].map(Into::into);
         file.call("MPI_Bcast", &bcast);
     });
-    let refused = checked(dir.path()).open(&Reading::default(), StopCheck::never());
+    let refused = checked(dir.path()).open(&Reading::default(), Stop::never());
     let refused = refused.err().expect("it is not opened").to_string();
     let counted = "has 5 calls that are collectives between two groups with a root";
     assert!(refused.contains(counted), "{refused}");

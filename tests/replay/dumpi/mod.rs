@@ -13,8 +13,9 @@ mod write;
 
 use crate::formats::data::data;
 use flitwise::replay::mpi::Call;
-use flitwise::replay::program::{Action, Op, Program, RankId, StopCheck, StreamId};
+use flitwise::replay::program::{Action, Op, Program, RankId, StreamId};
 use flitwise::replay::trace::{Reading, TraceFile, format_of};
+use flitwise::stop::Stop;
 use flitwise_formats::source::Input;
 use std::path::{Path, PathBuf};
 use write::{File, Value};
@@ -34,9 +35,8 @@ const SETS: [&str; 8] = [
 /// A trace that checks clean rank by rank; the ranks need not agree.
 fn checked(path: &Path) -> Box<dyn TraceFile> {
     let input = Input::new(path);
-    let checked = format_of(&input).unwrap().check(&input, &mut || true);
-    let checked = checked.unwrap_or_else(|e| panic!("{}: {e:#}", path.display()));
-    checked.expect("nothing stops it")
+    let checked = format_of(&input).unwrap().check(&input, Stop::never());
+    checked.unwrap_or_else(|e| panic!("{}: {e:#}", path.display()))
 }
 
 /// All operations of a program, by rank: what they are does not depend on when they are asked for.
@@ -54,7 +54,7 @@ fn operations(program: &mut dyn Program) -> Vec<Vec<Op>> {
 
 fn operations_of(path: &Path, reading: &Reading) -> Vec<Vec<Op>> {
     let file = checked(path);
-    let mut program = file.open(reading, StopCheck::never()).unwrap();
+    let mut program = file.open(reading, Stop::never()).unwrap();
     operations(&mut *program)
 }
 

@@ -7,9 +7,9 @@ use flitwise::config::resolve_text;
 use flitwise::fabric::workload::Workload;
 use flitwise::replay::mpi::Call;
 use flitwise::replay::outcome::JobOutcome;
-use flitwise::replay::program::StopCheck;
 use flitwise::replay::trace::{ComputeTime, Reading};
 use flitwise::run::{Control, Status, run_plan};
+use flitwise::stop::Stop;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,9 +52,7 @@ fn ideal_ps(trace: &Path, reading: &Reading) -> u64 {
     let mut case = Case::of(ranks.into_iter().map(|ops| vec![ops]).collect());
     case.nics.fill(0);
     case.intra_node.latency_ps = 0;
-    let program = super::checked(trace)
-        .open(reading, StopCheck::never())
-        .unwrap();
+    let program = super::checked(trace).open(reading, Stop::never()).unwrap();
     let mut replay = replay_of(&case, program);
     play(&mut replay, false);
     assert!(

@@ -5,21 +5,21 @@ use super::{barrier, calls, checked, directory, operations_of, rank};
 use flitwise::config::resolve_text;
 use flitwise::convert::{Form, convert};
 use flitwise::replay::mpi::Call;
-use flitwise::replay::program::StopCheck;
 use flitwise::replay::trace::{ComputeTime, Reading, Wording, check_file};
 use flitwise::results::result_json;
 use flitwise::run::{Control, run_plan};
+use flitwise::stop::Stop;
 use std::path::Path;
 
 fn refusal(dir: &Path) -> String {
-    match check_file(dir, &mut || true) {
+    match check_file(dir, Stop::never()) {
         Ok(_) => panic!("it is refused"),
         Err(e) => format!("{e:#}"),
     }
 }
 
 fn not_opened(dir: &Path, reading: &Reading) -> String {
-    match checked(dir).open(reading, StopCheck::never()) {
+    match checked(dir).open(reading, Stop::never()) {
         Ok(_) => panic!("it is not opened"),
         Err(e) => format!("{e:#}"),
     }
@@ -203,7 +203,7 @@ fn a_clock_that_was_not_recorded_is_asked_for_in_vain() {
     );
     assert!(
         checked(dir.path())
-            .open(&by(ComputeTime::Wall), StopCheck::never())
+            .open(&by(ComputeTime::Wall), Stop::never())
             .is_ok()
     );
 }

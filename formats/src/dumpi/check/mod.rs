@@ -8,14 +8,15 @@ mod rank;
 
 use std::fmt;
 
+use flitwise_base::place::{self, Place};
+use flitwise_base::stop::Stop;
+
 use self::rank::RankCheck;
 use super::parse_error::ParseError;
 use super::record::Record;
 use super::set::Set;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_PROBLEMS;
-use crate::place::{self, Place};
-use crate::uninterrupted;
 
 /// Something wrong or odd in a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,8 +112,8 @@ impl Check {
     }
 }
 
-/// Records between two calls of `go_on` in [`check_while`].
-pub const ASK_EVERY: u64 = 1 << 16;
+/// Records between two checks whether the user stops the work.
+const ASK_EVERY: u64 = 1 << 16;
 
 /// Checks all files of a trace.
 ///
@@ -130,26 +131,18 @@ pub const ASK_EVERY: u64 = 1 << 16;
 /// # Ok::<(), flitwise_formats::Error>(())
 /// ```
 pub fn check(set: &Set) -> Result<Check, Error> {
-    uninterrupted(|go_on| check_while(set, go_on))
-}
-
-/// The same, as long as `go_on`, called every [`ASK_EVERY`] records, returns true. `None` if it returned false.
-///
-/// # Errors
-/// As [`check`].
-pub fn check_while(set: &Set, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Check>, Error> {
-    check_seen(set, &mut |_, _| {}, go_on)
+    check_seen(set, &mut |_, _| {}, Stop::never())
 }
 
 /// The same, which shows `see` every call with its rank, rank after rank and in the order of the files.
 ///
 /// # Errors
-/// As [`check`].
+/// As [`check`], or if the user stops the check.
 pub fn check_seen(
     set: &Set,
     see: &mut dyn FnMut(u32, &Record<'_>),
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<Check>, Error> {
+    stop: Stop<'_>,
+) -> Result<Check, Error> {
     let mut check = Check {
         errors: Vec::new(),
         error_total: 0,
@@ -158,27 +151,25 @@ pub fn check_seen(
         wrong_size: None,
     };
     for rank in 0..set.ranks() {
-        match file(set, rank, &mut check, see, go_on) {
-            Ok(true) => {}
-            Ok(false) => return Ok(None),
-            Err(e) => match e.kind() {
+        if let Err(e) = file(set, rank, &mut check, see, stop) {
+            match e.kind() {
                 ErrorKind::Binary { error, .. } => check.error(Problem::of_error(rank, error)),
                 _ => return Err(e),
-            },
+            }
         }
         check.calls.resize(rank as usize + 1, 0);
     }
-    Ok(Some(check))
+    Ok(check)
 }
 
-/// Checks the file of a rank. False if `go_on` returned false.
+/// Checks the file of a rank.
 fn file(
     set: &Set,
     rank: u32,
     check: &mut Check,
     see: &mut dyn FnMut(u32, &Record<'_>),
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<bool, Error> {
+    stop: Stop<'_>,
+) -> Result<(), Error> {
     let mut judge = RankCheck::new(rank, set.ranks(), set.types(rank)?);
     let mut reader = set.reader(rank)?;
     check.calls.push(0);
@@ -191,11 +182,11 @@ fn file(
     {
         if let Some(calls) = check.calls.last_mut() {
             *calls += 1;
-            if calls.is_multiple_of(ASK_EVERY) && !go_on() {
-                return Ok(false);
+            if calls.is_multiple_of(ASK_EVERY) {
+                stop.check()?;
             }
         }
     }
     judge.finish(reader.trailer(), check);
-    Ok(go_on())
+    Ok(stop.check()?)
 }

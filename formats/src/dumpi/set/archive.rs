@@ -8,6 +8,8 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use flitwise_base::quote::cut;
+use flitwise_base::stop::Stop;
 use tar::{Archive, Entry};
 
 use super::collection::{Collection, metafile_stem, rank_file};
@@ -16,19 +18,13 @@ use super::metafile;
 use crate::dumpi::metafile::Metafile;
 use crate::error::Error;
 use crate::limits::{MAX_METAFILE, RANK_BLOCK};
-use crate::quote::cut;
 use crate::source::{Encoding, Source, Spool, TarNames, TarStream, shown, start_of};
 
-/// Finds the files in the archive at `path`, of which `source` gives the unpacked bytes. `None` if `go_on` returned
-/// false.
-pub fn read(
-    path: &Path,
-    source: Source,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<Collection>, Error> {
+/// Finds the files in the archive at `path`, of which `source` gives the unpacked bytes.
+pub fn read(path: &Path, source: Source, stop: Stop<'_>) -> Result<Collection, Error> {
     match in_place(path)? {
-        Some(file) => plain(path, file, go_on),
-        None => spooled(source, go_on),
+        Some(file) => plain(path, file, stop),
+        None => spooled(source, stop),
     }
 }
 
@@ -46,11 +42,7 @@ fn in_place(path: &Path) -> Result<Option<File>, Error> {
     open().map_err(|e| Error::io(path, e))
 }
 
-fn plain(
-    path: &Path,
-    file: File,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<Collection>, Error> {
+fn plain(path: &Path, file: File, stop: Stop<'_>) -> Result<Collection, Error> {
     let failed = |e| Error::compressed(path, "tar", e);
     let len = file.metadata().map_err(|e| Error::io(path, e))?.len();
     let again = File::open(path).map_err(|e| Error::io(path, e))?;
@@ -58,9 +50,7 @@ fn plain(
     let mut archive = Archive::new(file);
     let mut walk = Walk::new(path);
     for entry in archive.entries_with_seek().map_err(failed)?.raw(true) {
-        if !go_on() {
-            return Ok(None);
-        }
+        stop.check()?;
         let mut entry = entry.map_err(failed)?;
         let start = entry.raw_file_position();
         let end = start.saturating_add(entry.size());
@@ -75,13 +65,13 @@ fn plain(
             Of::Rank => walk.rank(&name, &spool, start, end)?,
         }
     }
-    Ok(Some(walk.found))
+    Ok(walk.found)
 }
 
-fn spooled(source: Source, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Collection>, Error> {
+fn spooled(source: Source, stop: Stop<'_>) -> Result<Collection, Error> {
     let path = source.path().to_owned();
     let mut stream = TarStream::new(source);
-    let copied = copy(&path, &mut stream, go_on);
+    let copied = copy(&path, &mut stream, stop);
     // What the archive lacks because its own bytes could not be unpacked is not its fault.
     match stream.failed {
         Some(error) => Err(error),
@@ -89,11 +79,7 @@ fn spooled(source: Source, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Col
     }
 }
 
-fn copy(
-    path: &Path,
-    stream: &mut TarStream,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<Collection>, Error> {
+fn copy(path: &Path, stream: &mut TarStream, stop: Stop<'_>) -> Result<Collection, Error> {
     let failed = |e| Error::compressed(path, "tar", e);
     let dir = std::env::temp_dir();
     let no_room = |e| Error::no_room(path, &dir, e);
@@ -104,9 +90,7 @@ fn copy(
     let mut end = 0;
     let mut block = vec![0; RANK_BLOCK];
     for entry in archive.entries().map_err(failed)?.raw(true) {
-        if !go_on() {
-            return Ok(None);
-        }
+        stop.check()?;
         let mut entry = entry.map_err(failed)?;
         let Some((name, of)) = walk.file(&mut entry).map_err(failed)? else {
             continue;
@@ -122,9 +106,7 @@ fn copy(
             if n == 0 {
                 break;
             }
-            if !go_on() {
-                return Ok(None);
-            }
+            stop.check()?;
             file.write_all(bytes).map_err(no_room)?;
             end += n as u64;
         }
@@ -133,7 +115,7 @@ fn copy(
         }
         walk.rank(&name, &spool, start, end)?;
     }
-    Ok(Some(walk.found))
+    Ok(walk.found)
 }
 
 /// The kind of a file in the archive.

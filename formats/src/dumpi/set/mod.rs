@@ -9,6 +9,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use flitwise_base::stop::Stop;
+
 use self::collection::{Collection, rank_file};
 use self::member::{Member, Open};
 use super::metafile::Metafile;
@@ -19,7 +21,6 @@ use crate::error::Error;
 use crate::foreign::Foreign;
 use crate::limits::MAX_METAFILE;
 use crate::source::{Input, Source, shown};
-use crate::uninterrupted;
 
 /// The files of a trace.
 ///
@@ -68,48 +69,25 @@ impl Set {
     /// # Errors
     /// If there is no DUMPI trace or more than one, or the file of a rank is missing.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        uninterrupted(|go_on| Self::open_while(path.as_ref(), go_on))
+        Self::of_input(&Input::new(path.as_ref()), Stop::never())
     }
 
-    /// The same, as long as `go_on`, called now and then, returns true. `None` if it returned false.
+    /// The same of an input that may be a stream, which is an archive then.
     ///
     /// # Errors
-    /// As [`Set::open`].
-    pub fn open_while(path: &Path, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
+    /// As [`Set::open`], or if the user stops the reading.
+    pub fn of_input(input: &Input, stop: Stop<'_>) -> Result<Self, Error> {
+        let path = input.path();
         if path.is_dir() {
-            Self::of(path, Collection::directory(path, None)?).map(Some)
-        } else {
-            Self::of_source(path, Source::open(path)?, go_on)
+            return Self::of(path, Collection::directory(path, None)?);
         }
-    }
-
-    /// The same of an input that may be a stream, which is an archive then. `None` if `go_on` returned false.
-    ///
-    /// # Errors
-    /// As [`Set::open`].
-    pub fn of_input(input: &Input, go_on: &mut dyn FnMut() -> bool) -> Result<Option<Self>, Error> {
-        if input.path().is_dir() {
-            Self::open_while(input.path(), go_on)
-        } else {
-            Self::of_source(input.path(), input.open()?, go_on)
-        }
-    }
-
-    /// The same of what `source` has, which is at `path`.
-    fn of_source(
-        path: &Path,
-        mut source: Source,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Self>, Error> {
+        let mut source = input.open()?;
         let collection = match content(&mut source)? {
             Content::Rank(prefix) => Collection::around(path, &prefix)?,
             Content::Metafile => Collection::beside(path, read_metafile(source)?)?,
-            Content::Tar => match archive::read(path, source, go_on)? {
-                Some(collection) => collection,
-                None => return Ok(None),
-            },
+            Content::Tar => archive::read(path, source, stop)?,
         };
-        Self::of(path, collection).map(Some)
+        Self::of(path, collection)
     }
 
     fn of(path: &Path, collection: Collection) -> Result<Self, Error> {

@@ -16,6 +16,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use flitwise_base::stop::Stop;
 use hashbrown::HashMap;
 
 use self::dependency::Reference;
@@ -30,7 +31,6 @@ use super::reader::Reader;
 use super::record::{Comm, Header, Member, Message, Record, Version};
 use crate::error::{Error, ErrorKind};
 use crate::limits::{MAX_PROBLEMS, MAX_WAITING};
-use crate::uninterrupted;
 
 /// Something wrong or odd in a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,53 +114,39 @@ impl Check {
 /// If the file can't be read, or its header and communicators are not VEF. Errors after
 /// these are in [`Check::errors`].
 pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
-    uninterrupted(|go_on| check_file_while(path.as_ref(), go_on))
+    observe(&mut Reader::open(path)?, (), Stop::never()).map(|(check, ())| check)
 }
 
-/// Checks a file as long as `go_on`, called every [`ASK_EVERY`] lines, returns true.
-/// `None` if it returned false.
+/// Checks the rest of `reader` and tells `observer` what happens.
 ///
 /// # Errors
-/// As [`check_file`].
-pub fn check_file_while(
-    path: impl AsRef<Path>,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<Check>, Error> {
-    let checked = observe(&mut Reader::open(path)?, (), go_on)?;
-    Ok(checked.map(|(check, ())| check))
-}
-
-/// Checks the rest of `reader` and tells `observer` what happens; `go_on` as in
-/// [`check_file_while`].
-///
-/// # Errors
-/// If the file can't be read.
+/// If the file can't be read, or the user stops the check.
 pub fn observe<O: Observer>(
     reader: &mut Reader,
     observer: O,
-    go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<(Check, O)>, Error> {
+    stop: Stop<'_>,
+) -> Result<(Check, O), Error> {
     let mut checker = Checker::new(reader.header().clone(), reader.comms().to_vec(), observer);
     loop {
         match reader.next_record() {
             Ok(Some((line, record))) => {
-                if line.is_multiple_of(ASK_EVERY) && !go_on() {
-                    return Ok(None);
+                if line.is_multiple_of(ASK_EVERY) {
+                    stop.check()?;
                 }
                 if !checker.record(line, &record) {
-                    return Ok(Some(checker.stop()));
+                    return Ok(checker.stop());
                 }
             }
-            Ok(None) => return Ok(Some(checker.finish(reader.ignored_traffic()))),
+            Ok(None) => return Ok(checker.finish(reader.ignored_traffic())),
             Err(e) => match e.kind() {
-                ErrorKind::Parse { error, .. } => return Ok(Some(checker.unreadable(error))),
+                ErrorKind::Parse { error, .. } => return Ok(checker.unreadable(error)),
                 _ => return Err(e),
             },
         }
     }
 }
 
-/// Lines between two calls of `go_on` in [`check_file_while`].
+/// Lines between two checks whether the user stops [`observe`].
 pub const ASK_EVERY: u64 = 1 << 16;
 
 const TOO_MANY_WAITING: &str = "too many records wait for later lines: sort the lines by the \

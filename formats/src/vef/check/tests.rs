@@ -2,6 +2,7 @@
 
 use super::*;
 use std::io::Write;
+use std::sync::atomic::AtomicBool;
 
 fn file(text: &str) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -29,15 +30,14 @@ fn a_check_can_be_stopped() {
     let mut text = format!("VEF3 1 {ASK_EVERY} 1 0 0 0 1000\nC0 0\n");
     (0..ASK_EVERY).for_each(|id| text.push_str(&format!("{id} 0 0 0 0 1 -1\n")));
     let file = file(&text);
-    let mut asked = 0;
-    let mut ask = |go_on| {
-        check_file_while(file.path(), &mut || {
-            asked += 1;
-            go_on
-        })
-        .unwrap()
-        .is_some()
+    let check = |stopped| {
+        let flag = AtomicBool::new(stopped);
+        observe(
+            &mut Reader::open(file.path()).unwrap(),
+            (),
+            Stop::new(&flag),
+        )
     };
-    assert!(!ask(false) && ask(true));
-    assert_eq!(asked, 2);
+    assert!(check(true).unwrap_err().is_stopped());
+    assert!(check(false).is_ok());
 }

@@ -12,6 +12,7 @@ mod select;
 use std::io::{self, Write};
 use std::path::Path;
 
+use flitwise_base::stop::Stop;
 use hashbrown::HashMap;
 
 use self::ids::Ids;
@@ -22,7 +23,6 @@ use super::write::Writer;
 use crate::collective::CollectiveKind;
 use crate::error::Error;
 use crate::source::Input;
-use crate::uninterrupted;
 
 /// The part to cut out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,7 +192,7 @@ impl Plan {
     /// If the trace can't be read or is broken, if it has no such ranks, or if nothing
     /// remains.
     pub fn make(path: &Path, cut: &Cut) -> Result<Self, SliceError> {
-        Self::of(uninterrupted(|go_on| Input::repeatable(path, go_on))?, cut)
+        Self::of(Input::repeatable(path, Stop::never())?, cut)
     }
 
     /// The same for an input that can be opened any number of times.
@@ -205,7 +205,7 @@ impl Plan {
         let all = reader.comms().to_vec();
         let part = Part::new(cut, &input, &all)?;
         let selection = select::Selection::new(&part, &all);
-        let (check, selection) = completed(&mut reader, selection)?;
+        let (check, selection) = observe(&mut reader, selection, Stop::never())?;
         if !check.is_clean() {
             return Err(SliceError::Broken(Box::new(check)));
         }
@@ -287,7 +287,7 @@ impl Plan {
         let writer = Writer::new(out, &self.header, &self.comms)?;
         let all = reader.comms().to_vec();
         let rewriting = rewrite::Rewriting::new(self, &all, writer);
-        let (check, rewriting) = completed(&mut reader, rewriting)?;
+        let (check, rewriting) = observe(&mut reader, rewriting, Stop::never())?;
         let writer = rewriting.finish()?;
         if !check.is_clean() {
             return Err(changed());
@@ -302,12 +302,4 @@ impl Plan {
 #[cold]
 fn changed() -> SliceError {
     SliceError::Refused("the trace changed while it was cut; do it again".into())
-}
-
-fn completed<O: super::check::Observer>(
-    reader: &mut Reader,
-    observer: O,
-) -> Result<(Check, O), SliceError> {
-    // `go_on` never stops it.
-    observe(reader, observer, &mut || true)?.ok_or_else(changed)
 }

@@ -16,13 +16,14 @@ mod unsupported;
 mod verdict;
 
 use crate::agreement::{Disagreement, compare};
-use crate::program::{Program, RankId, StopCheck};
+use crate::program::{Program, RankId};
 use crate::trace::{
     self, Agreement, ComputeTime, Reading, Summary, TraceFile, TraceFormat, Verdict,
 };
 use anyhow::{Context, bail};
+use flitwise_base::stop::Stop;
+use flitwise_formats::Place;
 use flitwise_formats::dumpi::{Record, Set, check_seen};
-use flitwise_formats::place::Place;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
 use gaps::Loops;
@@ -47,14 +48,8 @@ impl TraceFormat for Dumpi {
         Set::is_directory(dir)
     }
 
-    fn check(
-        &self,
-        input: &Input,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
-        let Some(set) = Set::of_input(input, go_on)? else {
-            return Ok(None);
-        };
+    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+        let set = Set::of_input(input, stop)?;
         let path = || set.path().display().to_string();
         let mut survey = Survey::default();
         let mut full = false;
@@ -64,9 +59,7 @@ impl TraceFormat for Dumpi {
                 survey.see(rank, record);
             }
         };
-        let Some(check) = check_seen(&set, &mut see, go_on)? else {
-            return Ok(None);
-        };
+        let check = check_seen(&set, &mut see, stop)?;
         if !check.is_clean() {
             let errors = verdict::located(&set, &check.errors, check.error_total);
             bail!(trace::refusal(&errors));
@@ -79,12 +72,12 @@ impl TraceFormat for Dumpi {
         }
         let known = survey.finish(set.ranks());
         let known = known.map_err(|problem| anyhow::Error::new(problem.of(&set)))?;
-        Ok(Some(Box::new(DumpiFile {
+        Ok(Box::new(DumpiFile {
             given: input.path().to_owned(),
             set: Arc::new(set),
             known: Arc::new(known),
             doubts: OnceLock::new(),
-        })))
+        }))
     }
 
     fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
@@ -150,15 +143,13 @@ impl TraceFile for DumpiFile {
         self.set.file(rank.get())
     }
 
-    fn agreement(&self, go_on: &mut dyn FnMut() -> bool) -> anyhow::Result<Option<Agreement>> {
+    fn agreement(&self, stop: Stop<'_>) -> anyhow::Result<Agreement> {
         let reading = Reading {
             skip_unsupported: true,
             ..Reading::default()
         };
-        let mut program = self.open(&reading, StopCheck::never())?;
-        let Some(found) = compare(&mut *program, go_on)? else {
-            return Ok(None);
-        };
+        let mut program = self.open(&reading, Stop::never())?;
+        let found = compare(&mut *program, stop)?;
         let problem = |one: Disagreement| Problem {
             path: self
                 .set
@@ -181,7 +172,7 @@ impl TraceFile for DumpiFile {
             self.doubts
                 .get_or_init(|| trace::refusal(&agreement.errors));
         }
-        Ok(Some(agreement))
+        Ok(agreement)
     }
 
     fn doubts(&self) -> Option<String> {
@@ -193,11 +184,7 @@ impl TraceFile for DumpiFile {
         files.map(PathBuf::from).collect()
     }
 
-    fn open<'a>(
-        &self,
-        reading: &Reading,
-        stop: StopCheck<'a>,
-    ) -> anyhow::Result<Box<dyn Program + 'a>> {
+    fn open<'a>(&self, reading: &Reading, stop: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
         let shown = || self.set.path().display().to_string();
         let unsupported = self.unsupported();
         if !unsupported.is_empty() && !reading.skip_unsupported {

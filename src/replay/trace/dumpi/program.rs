@@ -5,9 +5,10 @@ use super::communicators::name;
 use super::gaps::Loops;
 use super::survey::Known;
 use crate::mpi::CommId;
-use crate::program::{Op, Program, RankId, StopCheck, StreamId};
+use crate::program::{Op, Program, RankId, STOP_EVERY, StreamId};
 use crate::trace::{ComputeTime, Wording};
 use anyhow::Context;
+use flitwise_base::stop::{Stop, StopEvery};
 use flitwise_formats::dumpi::{Problem, Reader, Set};
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ pub(super) struct DumpiProgram<'a> {
     known: Arc<Known>,
     settings: Settings,
     ranks: Vec<Rank>,
-    stop: StopCheck<'a>,
+    stop: StopEvery<'a>,
 }
 
 /// The progress of a rank.
@@ -62,7 +63,7 @@ impl Rank {
     }
 
     /// The next operation.
-    fn next(&mut self, set: &Set, stop: &mut StopCheck<'_>) -> anyhow::Result<Option<Op>> {
+    fn next(&mut self, set: &Set, stop: &mut StopEvery<'_>) -> anyhow::Result<Option<Op>> {
         loop {
             if let Some(op) = self.caller.ready.pop_front() {
                 return Ok(Some(op));
@@ -100,7 +101,7 @@ impl<'a> DumpiProgram<'a> {
         set: Arc<Set>,
         known: Arc<Known>,
         settings: Settings,
-        stop: StopCheck<'a>,
+        stop: Stop<'a>,
     ) -> anyhow::Result<Self> {
         let ranks = (0..set.ranks()).map(|id| Rank::new(&set, &known, settings, id));
         Ok(Self {
@@ -108,7 +109,7 @@ impl<'a> DumpiProgram<'a> {
             set,
             known,
             settings,
-            stop,
+            stop: stop.every(STOP_EVERY),
         })
     }
 }

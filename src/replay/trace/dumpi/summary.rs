@@ -2,22 +2,22 @@
 
 use super::Dumpi;
 use crate::mpi::Call;
-use crate::program::{Action, RankId, StopCheck, StreamId};
+use crate::program::{Action, RankId, StreamId};
 use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages};
 use crate::trace::{ComputeTime, Reading, TraceFile, TraceFormat};
+use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_count, human_time};
 use flitwise_formats::dumpi::info::RankInfo;
 use flitwise_formats::dumpi::{Info, Set};
 use flitwise_formats::source::Input;
 use flitwise_formats::traffic::{Tally, Traffic};
-use flitwise_formats::uninterrupted;
 use serde_json::{Map, Value, json};
 
 pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
-    let set = uninterrupted(|go_on| Set::of_input(input, go_on))?;
+    let set = Set::of_input(input, Stop::never())?;
     let info = Info::read(&set)?;
     // The ranks need not agree.
-    let file = uninterrupted(|go_on| Dumpi.check(input, go_on))?;
+    let file = Dumpi.check(input, Stop::never())?;
     let (traffic, _) = sent(&*file, None)?;
     let clocks = [ComputeTime::Wall, ComputeTime::Cpu];
     let by_clock = clocks.map(|clock| Some(sent(&*file, Some(clock)).ok()?.1));
@@ -42,7 +42,7 @@ pub(super) fn sent(
         skip_unsupported: true,
         ..Reading::default()
     };
-    let mut program = file.open(&reading, StopCheck::never())?;
+    let mut program = file.open(&reading, Stop::never())?;
     let mut tally = Tally::default();
     let mut computation = Computation::new(program.ranks());
     for rank in RankId::all(program.ranks()) {

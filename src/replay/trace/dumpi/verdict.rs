@@ -3,18 +3,17 @@
 
 use super::Dumpi;
 use super::summary::sent;
-use crate::program::StopCheck;
 use crate::trace::verdict::{Count, Verdict, whole};
 use crate::trace::{Reading, TraceFormat};
+use flitwise_base::stop::Stop;
 use flitwise_base::units::human_count;
 use flitwise_formats::dumpi::{self, Set, check_seen};
 use flitwise_formats::source::Input;
-use flitwise_formats::uninterrupted;
 use flitwise_formats::{Error, Problem, Problems};
 
 pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
-    let set = uninterrupted(|go_on| Set::of_input(input, go_on))?;
-    let found = uninterrupted(|go_on| check_seen(&set, &mut |_, _| {}, go_on))?;
+    let set = Set::of_input(input, Stop::never())?;
+    let found = check_seen(&set, &mut |_, _| {}, Stop::never())?;
     let mut verdict = Verdict {
         errors: located(&set, &found.errors, found.error_total),
         warnings: located(&set, &found.warnings, found.warnings.len() as u64),
@@ -25,14 +24,14 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
         Count::new("calls", found.calls.iter().sum()),
     ];
     if verdict.errors.is_empty() {
-        match uninterrupted(|go_on| Dumpi.check(input, go_on)) {
+        match Dumpi.check(input, Stop::never()) {
             Ok(file) => {
                 // Calls that can't be replayed are no fault of the trace.
-                if let Err(e) = file.open(&Reading::default(), StopCheck::never()) {
+                if let Err(e) = file.open(&Reading::default(), Stop::never()) {
                     let problem = whole(set.path(), &format!("{e:#}"));
                     verdict.warnings.extend(one(problem));
                 }
-                let agreement = file.agreement(&mut || true)?.unwrap_or_default();
+                let agreement = file.agreement(Stop::never())?;
                 verdict.errors.extend(agreement.errors);
                 verdict.warnings.extend(agreement.warnings);
                 if let Some(left_out) = polls_left_out(&set)? {

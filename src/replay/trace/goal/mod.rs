@@ -9,9 +9,10 @@ mod summary;
 pub use program::GoalProgram;
 
 use super::refusal;
-use crate::program::{Program, StopCheck};
+use crate::program::Program;
 use crate::trace::{Reading, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
+use flitwise_base::stop::Stop;
 use flitwise_formats::goal::{Schedule, check_input, probe};
 use flitwise_formats::source::Input;
 use std::path::Path;
@@ -28,23 +29,17 @@ impl TraceFormat for Goal {
         probe(head).is_some()
     }
 
-    fn check(
-        &self,
-        input: &Input,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
-        let Some((check, schedule)) = check_input(input, go_on)? else {
-            return Ok(None);
-        };
+    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+        let (check, schedule) = check_input(input, stop)?;
         let (Some(schedule), true) = (schedule, check.is_clean()) else {
             bail!(refusal(&check.errors));
         };
         let info = check.info;
-        Ok(Some(Box::new(GoalFile {
+        Ok(Box::new(GoalFile {
             schedule,
             cpus: info.cpus,
             operations: info.sends + info.recvs + info.calcs,
-        })))
+        }))
     }
 
     fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
@@ -80,7 +75,7 @@ impl TraceFile for GoalFile {
         Some(&self.schedule)
     }
 
-    fn open<'a>(&self, _: &Reading, _: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
+    fn open<'a>(&self, _: &Reading, _: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
         Ok(Box::new(GoalProgram::new(self.schedule.clone(), self.cpus)))
     }
 }

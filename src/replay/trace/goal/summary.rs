@@ -2,16 +2,16 @@
 
 use crate::trace::summary::{Computation, Summary, bytes, keys, messages};
 use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict};
+use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_count, human_time};
 use flitwise_formats::goal::{Form, Info, Schedule, Task, check_input};
 use flitwise_formats::source::Input;
 use flitwise_formats::traffic::Tally;
-use flitwise_formats::uninterrupted;
 use flitwise_formats::{Error, Problems};
 use serde_json::json;
 
 pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
-    let schedule = uninterrupted(|go_on| Schedule::read(input, go_on))?;
+    let schedule = Schedule::read(input, Stop::never())?;
     let info = Info::read(&schedule)?;
     let mut tally = Tally::default();
     let mut computation = Computation::new(info.ranks);
@@ -97,7 +97,7 @@ pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
 }
 
 pub(super) fn verdict(input: &Input) -> Result<Verdict, Error> {
-    let (check, _) = uninterrupted(|go_on| check_input(input, go_on))?;
+    let (check, _) = check_input(input, Stop::never())?;
     let info = check.info;
     Ok(Verdict {
         errors: check.errors,

@@ -7,9 +7,10 @@ mod summary;
 pub use program::TiProgram;
 
 use super::refusal;
-use crate::program::{Program, RankId, StopCheck};
+use crate::program::{Program, RankId};
 use crate::trace::{Reading, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
+use flitwise_base::stop::Stop;
 use flitwise_formats::source::Input;
 use flitwise_formats::ti::{Trace, check_input, is_folder, probe};
 use std::path::{Path, PathBuf};
@@ -30,22 +31,16 @@ impl TraceFormat for Ti {
         is_folder(dir)
     }
 
-    fn check(
-        &self,
-        input: &Input,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
-        let Some((check, trace)) = check_input(input, go_on)? else {
-            return Ok(None);
-        };
+    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+        let (check, trace) = check_input(input, stop)?;
         let (Some(trace), true) = (trace, check.is_clean()) else {
             bail!(refusal(&check.errors));
         };
-        Ok(Some(Box::new(TiFile {
+        Ok(Box::new(TiFile {
             trace,
             given: input.path().to_owned(),
             operations: check.info.actions,
-        })))
+        }))
     }
 
     fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
@@ -94,11 +89,7 @@ impl TraceFile for TiFile {
         Some(self.trace.path_of(rank.get()))
     }
 
-    fn open<'a>(
-        &self,
-        reading: &Reading,
-        _: StopCheck<'a>,
-    ) -> anyhow::Result<Box<dyn Program + 'a>> {
+    fn open<'a>(&self, reading: &Reading, _: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
         let program = TiProgram::new(self.trace.clone(), reading)?;
         Ok(Box::new(program))
     }

@@ -2,16 +2,16 @@
 
 use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages};
 use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict};
+use flitwise_base::stop::Stop;
 use flitwise_base::units::human_count;
 use flitwise_formats::Error;
 use flitwise_formats::source::Input;
 use flitwise_formats::ti::{Action, Info, Trace, check_input};
 use flitwise_formats::traffic::Tally;
-use flitwise_formats::uninterrupted;
 use serde_json::json;
 
 pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
-    let trace = uninterrupted(|go_on| Trace::read(input, go_on))?;
+    let trace = Trace::read(input, Stop::never())?;
     let info = Info::read(&trace)?;
     let mut tally = Tally::default();
     for rank in 0..info.ranks {
@@ -85,7 +85,7 @@ pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
 }
 
 pub(super) fn verdict(input: &Input) -> Result<Verdict, Error> {
-    let (check, _) = uninterrupted(|go_on| check_input(input, go_on))?;
+    let (check, _) = check_input(input, Stop::never())?;
     let info = check.info;
     let bytes = info.send_bytes.saturating_add(info.sendrecv_bytes);
     Ok(Verdict {

@@ -1,12 +1,12 @@
 //! VEF files: recognised, checked, and opened for replay.
 
 use super::{Lines, VefProgram, summary};
-use crate::program::{Program, StopCheck};
+use crate::program::Program;
 use crate::trace::kept::Kept;
 use crate::trace::{MAX_KEPT, Reading, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
+use flitwise_base::stop::Stop;
 use flitwise_formats::source::Input;
-use flitwise_formats::uninterrupted;
 use flitwise_formats::vef::{Check, Clock, Observer, Reader, Record, Resolved, observe};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -26,21 +26,14 @@ impl TraceFormat for Vef {
         head.starts_with(b"VEF")
     }
 
-    fn check(
-        &self,
-        input: &Input,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> anyhow::Result<Option<Box<dyn TraceFile>>> {
+    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
         let mut reader = Reader::of(input.open()?)?;
         let comms = reader.comms().to_vec();
         let header = reader.header();
         let ps_per_unit = header.ps_per_unit;
         let announced = header.messages.saturating_add(header.members);
         let keep = Keep::new(announced, Clock::new(&comms));
-        let observed = observe(&mut reader, keep, go_on)?;
-        let Some((check, Keep { records, clock })) = observed else {
-            return Ok(None);
-        };
+        let (check, Keep { records, clock }) = observe(&mut reader, keep, stop)?;
         let is_known = clock.failure().is_none();
         let ideal_ps = is_known
             .then(|| clock.end().checked_mul(ps_per_unit))
@@ -50,19 +43,16 @@ impl TraceFormat for Vef {
         }
         let Some(records) = records else {
             let input = input.clone();
-            return Ok(Some(Box::new(VefFile {
+            return Ok(Box::new(VefFile {
                 input,
                 check,
                 ideal_ps,
-            })));
+            }));
         };
         let lines = Lines::Read(records.into_iter());
-        let program = VefProgram::over(input, &check, comms, lines, StopCheck::never());
-        Ok(Some(Box::new(Kept::of(
-            Vef.name(),
-            program.operations()?,
-            ideal_ps,
-        ))))
+        let program = VefProgram::over(input, &check, comms, lines, Stop::never());
+        let operations = program.operations()?;
+        Ok(Box::new(Kept::of(Vef.name(), operations, ideal_ps)))
     }
 
     fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
@@ -102,7 +92,7 @@ impl TraceFile for VefFile {
         self.ideal_ps
     }
 
-    fn open<'a>(&self, _: &Reading, stop: StopCheck<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
+    fn open<'a>(&self, _: &Reading, stop: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
         let program = VefProgram::resume(&self.input, &self.check, stop)?;
         Ok(Box::new(program))
     }
@@ -135,13 +125,13 @@ impl VefProgram<'_> {
     /// # Ok::<(), anyhow::Error>(())
     /// ```
     pub fn open(path: impl AsRef<Path>) -> anyhow::Result<(Self, Check)> {
-        let input = uninterrupted(|go_on| Input::repeatable(path.as_ref(), go_on))?;
+        let input = Input::repeatable(path.as_ref(), Stop::never())?;
         let mut reader = Reader::of(input.open()?)?;
-        let (check, ()) = uninterrupted(|go_on| observe(&mut reader, (), go_on))?;
+        let (check, ()) = observe(&mut reader, (), Stop::never())?;
         if !check.is_clean() {
             bail!(refusal(input.path(), &check));
         }
-        Ok((Self::resume(&input, &check, StopCheck::never())?, check))
+        Ok((Self::resume(&input, &check, Stop::never())?, check))
     }
 }
 
@@ -221,12 +211,12 @@ mod tests {
     #[test]
     fn a_trace_in_memory_is_the_trace_of_the_file() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/hpl-16.vef.gz");
-        let file = check_file(&path, &mut || true).unwrap().unwrap();
+        let file = check_file(&path, Stop::never()).unwrap();
         let (mut read, check) = VefProgram::open(&path).unwrap();
         assert_eq!(file.operations(), check.records.iter().sum::<u64>());
         let info = flitwise_formats::vef::Info::read(&path).unwrap();
         assert_eq!(file.ideal_ps(), info.ideal.map(|ideal| ideal.span_ps));
-        let mut kept = file.open(&Reading::default(), StopCheck::never()).unwrap();
+        let mut kept = file.open(&Reading::default(), Stop::never()).unwrap();
         let ops = all(&mut *kept);
         assert_eq!(ops, all(&mut read));
         assert!(

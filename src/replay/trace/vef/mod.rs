@@ -8,6 +8,7 @@ mod windows;
 
 pub use file::Vef;
 
+use flitwise_base::stop::{Stop, StopEvery};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use hashbrown::HashMap;
 use self::queued::{Part, Queued, queued};
 use self::windows::{MAX_IN_MEMORY, Windows};
 use crate::program::{
-    Action, After, Collective, Event, Op, Place, Program, RankId, StopCheck, StreamId,
+    Action, After, Collective, Event, Op, Place, Program, RankId, STOP_EVERY, StreamId,
 };
 
 /// A VEF trace that checked clean, read lazily and once.
@@ -51,7 +52,7 @@ pub struct VefProgram<'a> {
     awaited: Arc<Awaited>,
     /// Of the messages that several records wait for, the ones of which one was asked for.
     waited: IdSet,
-    stop: StopCheck<'a>,
+    stop: StopEvery<'a>,
 }
 
 /// The source of the records.
@@ -72,11 +73,11 @@ impl Lines {
 }
 
 impl<'a> VefProgram<'a> {
-    /// Opens a trace that was checked before. It is read until `stop` says so.
+    /// Opens a trace that was checked before. Its operations end with an error when the user stops the run.
     ///
     /// # Errors
     /// If the file can't be read or is not the one that was checked.
-    pub fn resume(input: &Input, check: &Check, stop: StopCheck<'a>) -> anyhow::Result<Self> {
+    pub fn resume(input: &Input, check: &Check, stop: Stop<'a>) -> anyhow::Result<Self> {
         let reader = Reader::of(input.open()?)?;
         if !check.is_clean() || *reader.header() != check.header {
             return Err(changed(input.path()));
@@ -86,13 +87,7 @@ impl<'a> VefProgram<'a> {
     }
 
     /// The program of a trace with records from `lines`.
-    fn over(
-        input: &Input,
-        check: &Check,
-        comms: Vec<Comm>,
-        lines: Lines,
-        stop: StopCheck<'a>,
-    ) -> Self {
+    fn over(input: &Input, check: &Check, comms: Vec<Comm>, lines: Lines, stop: Stop<'a>) -> Self {
         let header = check.header.clone();
         let mut records = check.records.clone();
         // At most `MAX_TASKS`, which the parser checks.
@@ -111,7 +106,7 @@ impl<'a> VefProgram<'a> {
             whole: HashMap::new(),
             awaited: Arc::clone(&check.awaited),
             waited: IdSet::default(),
-            stop,
+            stop: stop.every(STOP_EVERY),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use crate::trace::summary::{Summary, bytes, keys, messages};
 use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict};
+use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_bytes, human_count, human_time};
 use flitwise_formats::error::ErrorKind;
 use flitwise_formats::source::Input;
-use flitwise_formats::uninterrupted;
 use flitwise_formats::vef::{self, Check, Collectives, Info, Op, Reader, observe};
 use flitwise_formats::{Error, Place, Problem, Problems};
 use serde_json::json;
@@ -182,8 +182,8 @@ pub(super) fn verdict(input: &Input) -> Result<Verdict, Error> {
         first: (first.into_iter().map(|p| problem(p.line, p.message))).collect(),
         total,
     };
-    let check = Reader::of(input.open()?)
-        .and_then(|mut reader| uninterrupted(|go_on| observe(&mut reader, (), go_on)));
+    let check =
+        Reader::of(input.open()?).and_then(|mut reader| observe(&mut reader, (), Stop::never()));
     let mut verdict = Verdict {
         cure: RECORD_AGAIN,
         is_one_text: true,

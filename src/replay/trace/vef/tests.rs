@@ -1,10 +1,11 @@
 //! Tests traces as programs, also when ranks lie far apart in time.
 
 use super::*;
-use crate::program::{AlltoallBlocks, CollectiveKind, Stopped};
+use crate::program::{AlltoallBlocks, CollectiveKind};
+use flitwise_base::stop::{Stop, Stopped};
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicBool;
 
 fn file(text: &str) -> tempfile::NamedTempFile {
     let mut f = tempfile::NamedTempFile::new().unwrap();
@@ -115,8 +116,7 @@ fn a_file_that_changed_after_its_check_is_an_error() {
     let f = file(text);
     let (_, check) = VefProgram::open(f.path()).unwrap();
     let shorter = file(&text[..text.len() - 15]);
-    let mut p =
-        VefProgram::resume(&Input::new(shorter.path()), &check, StopCheck::never()).unwrap();
+    let mut p = VefProgram::resume(&Input::new(shorter.path()), &check, Stop::never()).unwrap();
     assert!(next(&mut p, 1).unwrap_err().to_string().contains("changed"));
 }
 
@@ -264,11 +264,9 @@ fn a_long_stretch_ends_when_the_user_stops_the_run() {
     text.push_str("100000 1 1 0 0 1 -1\n");
     let f = file(&text);
     let (all, check) = VefProgram::open(f.path()).unwrap();
-    let looks = AtomicU32::new(0);
-    let third = || looks.fetch_add(1, Ordering::Relaxed) == 2;
-    let stop = StopCheck::new(&third);
-    let mut p = VefProgram::resume(all.input(), &check, stop).unwrap();
+    let flag = AtomicBool::new(true);
+    let mut p = VefProgram::resume(all.input(), &check, Stop::new(&flag)).unwrap();
     let error = next(&mut p, 1).unwrap_err();
     assert!(error.is::<Stopped>(), "{error}");
-    assert!((40_000..60_000).contains(&p.windows.waiting()));
+    assert!((10_000..20_000).contains(&p.windows.waiting()));
 }

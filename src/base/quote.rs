@@ -3,7 +3,8 @@
 
 use std::fmt::{self, Write};
 
-use crate::limits::MAX_QUOTE;
+/// Most characters of input that a message quotes.
+pub const MAX_QUOTE: usize = 200;
 
 /// `text` in backticks, with [`cut`]'s rules.
 #[must_use]
@@ -15,7 +16,7 @@ pub fn quoted(text: &str) -> Quoted<'_> {
 /// longer text the start, an ellipsis, and how many characters it has.
 ///
 /// ```
-/// use flitwise_formats::quote::{cut, quoted};
+/// use flitwise_base::quote::{cut, quoted};
 ///
 /// assert_eq!(quoted("CL\u{1b}[2J").to_string(), r"`CL\u{1b}[2J`");
 /// let long = "x".repeat(1000);
@@ -67,7 +68,8 @@ pub fn is_unprintable(c: char) -> bool {
 
 /// A field of a line of which `text` is all, or, where `whole` is false, the part that is read: as
 /// [`quoted`], with every byte that is not ASCII escaped.
-pub(crate) fn quoted_bytes(text: &[u8], whole: bool) -> String {
+#[must_use]
+pub fn quoted_bytes(text: &[u8], whole: bool) -> String {
     let mut shown = String::new();
     for &byte in text {
         let escaped = std::ascii::escape_default(byte);

@@ -4,6 +4,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Problems that a check keeps in full; it only counts further ones.
+pub const MAX_PROBLEMS: usize = 100;
+
 /// A place in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
@@ -32,15 +35,19 @@ pub struct PlaceError {
 }
 
 impl PlaceError {
+    /// A problem of a line, from 1.
     #[cold]
-    pub(crate) fn line(line: u64, message: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn line(line: u64, message: impl Into<String>) -> Self {
         let message = message.into();
         let place = Place::Line(line);
         Self { place, message }
     }
 
+    /// A problem at the offset of a byte, from 0.
     #[cold]
-    pub(crate) fn byte(offset: u64, message: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn byte(offset: u64, message: impl Into<String>) -> Self {
         let message = message.into();
         let place = Place::Byte(offset);
         Self { place, message }
@@ -77,8 +84,10 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// A problem of all of the file at `path`.
     #[cold]
-    pub(crate) fn whole(path: &Arc<Path>, message: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn whole(path: &Arc<Path>, message: impl Into<String>) -> Self {
         Self {
             path: Arc::clone(path),
             place: None,
@@ -103,7 +112,7 @@ impl std::error::Error for Problem {}
 /// The first problems of a file, and how many there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Problems {
-    /// The first [`MAX_PROBLEMS`](crate::limits::MAX_PROBLEMS), in order of discovery.
+    /// The first [`MAX_PROBLEMS`], in order of discovery.
     pub first: Vec<Problem>,
     /// Number of problems.
     pub total: u64,
@@ -111,9 +120,9 @@ pub struct Problems {
 
 impl Problems {
     /// Adds one; builds its message only if it is kept.
-    pub(crate) fn add(&mut self, problem: impl FnOnce() -> Problem) {
+    pub fn add(&mut self, problem: impl FnOnce() -> Problem) {
         self.total += 1;
-        if self.first.len() < crate::limits::MAX_PROBLEMS {
+        if self.first.len() < MAX_PROBLEMS {
             self.first.push(problem());
         }
     }
@@ -152,6 +161,6 @@ mod tests {
             problems.add(|| Problem::whole(&path, "no"));
         }
         let kept = problems.first.len();
-        assert_eq!((kept, problems.total), (crate::limits::MAX_PROBLEMS, 1000));
+        assert_eq!((kept, problems.total), (MAX_PROBLEMS, 1000));
     }
 }
