@@ -82,6 +82,3 @@ pub fn destinations(comment: &str) -> impl Iterator<Item = &str> {
 pub fn is_destination(name: &str) -> bool {
     !name.is_empty() && name != "*" && !name.contains(SEPARATORS)
 }
-
-#[cfg(test)]
-mod tests;

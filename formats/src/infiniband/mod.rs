@@ -134,45 +134,9 @@ impl Discovery {
         let mut current: Option<Node> = None;
         for (number, line) in (1..).zip(text.lines()) {
             if line.starts_with("Switch") || line.starts_with("Ca") {
-                let Ok((rest, (switch, guid))) = node(line) else {
-                    return error(number, "a node without its \"S-GUID\" or \"H-GUID\"");
-                };
-                if switch != line.starts_with("Switch") {
-                    return error(
-                        number,
-                        "a switch is called \"S-GUID\", an adapter \"H-GUID\"",
-                    );
-                }
-                let ports = line.split_whitespace().nth(1);
-                let ports = ports.and_then(|ports| ports.parse().ok());
-                let Some(ports) = ports.filter(|&ports: &u8| ports > 0) else {
-                    return error(
-                        number,
-                        "a node without its number of ports, 1 to 255, as in `Switch 36 \"S-GUID\"`; \
-                         leave out a node of 0 ports, nothing can be connected to it",
-                    );
-                };
-                let (rest, name) = quoted(rest).unwrap_or(("", ""));
-                let name = name.to_owned();
-                if let Some(lid) = after(rest, "lid").and_then(|lid| lid.parse().ok()) {
-                    found.switch_lids.insert(guid, lid);
-                }
-                let (nodes, others) = if switch {
-                    (&mut found.switches, &found.adapters)
-                } else {
-                    (&mut found.adapters, &found.switches)
-                };
-                // Cables and tables name nodes by GUID only, whatever their kind.
-                if nodes.insert(guid, name).is_some() || others.contains_key(&guid) {
-                    return error(number, format!("node {guid:#x} stands in the file twice"));
-                }
+                let node = found.add_node(number, line)?;
                 found.check_connected(current)?;
-                current = Some(Node {
-                    line: number,
-                    switch,
-                    guid,
-                    ports,
-                });
+                current = Some(node);
             } else if line.starts_with('[') {
                 let Some(node) = current else {
                     return error(number, "a port before the first node");
@@ -197,6 +161,48 @@ impl Discovery {
             );
         }
         Ok(found)
+    }
+
+    /// Adds the node that a line describes.
+    fn add_node(&mut self, number: usize, line: &str) -> Result<Node, LineError> {
+        let Ok((rest, (switch, guid))) = node(line) else {
+            return error(number, "a node without its \"S-GUID\" or \"H-GUID\"");
+        };
+        if switch != line.starts_with("Switch") {
+            return error(
+                number,
+                "a switch is called \"S-GUID\", an adapter \"H-GUID\"",
+            );
+        }
+        let ports = line.split_whitespace().nth(1);
+        let ports = ports.and_then(|ports| ports.parse().ok());
+        let Some(ports) = ports.filter(|&ports: &u8| ports > 0) else {
+            return error(
+                number,
+                "a node without its number of ports, 1 to 255, as in `Switch 36 \"S-GUID\"`; \
+                 leave out a node of 0 ports, nothing can be connected to it",
+            );
+        };
+        let (rest, name) = quoted(rest).unwrap_or(("", ""));
+        let name = name.to_owned();
+        if let Some(lid) = after(rest, "lid").and_then(|lid| lid.parse().ok()) {
+            self.switch_lids.insert(guid, lid);
+        }
+        let (nodes, others) = if switch {
+            (&mut self.switches, &self.adapters)
+        } else {
+            (&mut self.adapters, &self.switches)
+        };
+        // Cables and tables name nodes by GUID only, whatever their kind.
+        if nodes.insert(guid, name).is_some() || others.contains_key(&guid) {
+            return error(number, format!("node {guid:#x} stands in the file twice"));
+        }
+        Ok(Node {
+            line: number,
+            switch,
+            guid,
+            ports,
+        })
     }
 
     /// Refuses a switch of which no port is listed: no packet gets there, or out of it.
@@ -266,64 +272,5 @@ impl Discovery {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CABLES: &str = r#"# Topology file
-switchguid=0x20(20)
-Switch	8 "S-0000000000000020"		# "leaf" base port 0 lid 6 lmc 0
-[1]	"H-0000000000000010"[1](11) 		# "host" lid 19 4xSDR
-[5]	"S-0000000000000021"[4]		# "spine" lid 7 4xSDR
-
-Switch	8 "S-0000000000000021"		# "spine" base port 0 lid 7 lmc 0
-[4]	"S-0000000000000020"[5]		# "leaf" lid 6 4xSDR
-
-Ca	1 "H-0000000000000010"		# "host"
-[1](11) 	"S-0000000000000020"[1]		# lid 19 lmc 0 "leaf" lid 6 4xSDR
-"#;
-
-    #[test]
-    fn cables_are_read() {
-        let found = Discovery::parse(CABLES).unwrap();
-        assert_eq!(found.switches[&0x21], "spine");
-        assert_eq!(found.adapters[&0x10], "host");
-        let port = |node, port| Port { node, port };
-        assert_eq!(found.cables[&port(0x20, 5)].to, port(0x21, 4));
-        assert_eq!(found.cables[&port(0x10, 1)].to, port(0x20, 1));
-        assert_eq!(found.lids[&port(0x10, 1)], 19);
-        assert_eq!(found.switch_lids[&0x21], 7);
-        assert_eq!(found.speeds[&port(0x20, 5)], "4xSDR");
-        assert_eq!(found.speeds.len(), found.cables.len());
-        // Names are no speeds, and old tools print none.
-        let without = Discovery::parse(&CABLES.replace(" 4xSDR", "")).unwrap();
-        assert!(without.speeds.is_empty());
-        for (from, to, line) in [
-            ("Ca	1 \"H-", "Ca	1 \"X-", 10),
-            ("Switch	8 ", "Switch	0 ", 3),
-            ("Switch	8 ", "Switch	256 ", 3),
-            ("Switch	8 ", "Switch	", 3),
-            ("Switch	8 ", "Switch	4 ", 5),
-            ("Ca	1 ", "Ca	0 ", 10),
-            ("[5]	\"S-0000000000000021\"[4]", "[5]", 5),
-            ("[4]	", "[0]	", 8),
-            ("lid 19 lmc", "lid 0 lmc", 11),
-            ("lid 19 lmc", "lmc", 11),
-            (
-                "Switch	8 \"S-0000000000000021",
-                "Switch	8 \"S-0000000000000020",
-                7,
-            ),
-            ("Ca	1 \"H-0000000000000010", "Ca	1 \"H-0000000000000020", 10),
-        ] {
-            assert!(CABLES.contains(from));
-            let e = Discovery::parse(&CABLES.replace(from, to)).unwrap_err();
-            assert_eq!(e.line, line, "{to}: {e}");
-        }
-        assert!(Discovery::parse("").is_err());
-        assert!(Discovery::parse("[1] \"S-1\"[2]").is_err());
     }
 }

@@ -80,31 +80,3 @@ fn row(line: &str) -> Parsed<'_, (u8, u8, [u8; SERVICE_LEVELS])> {
     let (rest, _) = all_consuming(table).parse(rest)?;
     Ok((rest, (input, output, vls)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sl_to_vl_tables_are_read() {
-        let row = "0 1 2 3 4 5 6 7 0 1 2 3 4 5 6 7";
-        let text = format!(
-            "Switch 0x20, base LID 2, \"leaf\"\n#in out : 0 1\n#----\n1   5   : {row} \n\n\
-             Channel Adapter 0x11, base LID 22, \"host\"\n0   0   : {row} \n"
-        );
-        let tables = VlTables::parse(&text).unwrap();
-        assert_eq!(tables.switches[&(0x20, 1, 5)][7], 7);
-        assert_eq!(tables.adapters[&22][15], 7);
-        for (from, to, line) in [
-            (" 7 \n\n", " \n\n", 4),
-            ("1   5   :", "1 :", 4),
-            ("LID 22", "LID x", 6),
-            ("Switch 0x20", "Switch y", 1),
-        ] {
-            assert!(text.contains(from));
-            let e = VlTables::parse(&text.replacen(from, to, 1)).unwrap_err();
-            assert_eq!(e.line, line, "{to}: {e}");
-        }
-        assert!(VlTables::parse("").is_err());
-    }
-}

@@ -29,18 +29,7 @@ pub(super) fn collective<'a>(
                 root,
             })
             .parse(args),
-        b"reduce" => (
-            count(COUNT),
-            amount(FLOPS),
-            |args| root(args, ranks),
-            datatype(TYPE),
-        )
-            .map(|(count, flops, root, datatype)| Collective::Reduce {
-                elements: elements(count, datatype),
-                flops,
-                root,
-            })
-            .parse(args),
+        b"reduce" => reduce(args, ranks),
         b"allreduce" => vector
             .map(|(elements, flops)| Collective::Allreduce { elements, flops })
             .parse(args),
@@ -56,14 +45,12 @@ pub(super) fn collective<'a>(
         b"allgather" => unrooted
             .map(|(send, recv)| Collective::Allgather { send, recv })
             .parse(args),
-        b"gather" => rooted(args, ranks).map(|(rest, (send, recv, root))| {
-            let gather = Collective::Gather { send, recv, root };
-            (rest, gather)
-        }),
-        b"scatter" => rooted(args, ranks).map(|(rest, (send, recv, root))| {
-            let scatter = Collective::Scatter { send, recv, root };
-            (rest, scatter)
-        }),
+        b"gather" => (|args| rooted(args, ranks))
+            .map(|(send, recv, root)| Collective::Gather { send, recv, root })
+            .parse(args),
+        b"scatter" => (|args| rooted(args, ranks))
+            .map(|(send, recv, root)| Collective::Scatter { send, recv, root })
+            .parse(args),
         b"gatherv" => gatherv(args, ranks),
         b"scatterv" => scatterv(args, ranks),
         b"allgatherv" => allgatherv(args, ranks),
@@ -87,6 +74,18 @@ fn types(args: &[u8]) -> Parsed<'_, (Datatype, Datatype)> {
 
 fn elements(count: u64, datatype: Datatype) -> Elements {
     Elements { count, datatype }
+}
+
+/// `COUNT FLOPS [ROOT [TYPE]]`.
+fn reduce(args: &[u8], ranks: u32) -> Parsed<'_, Collective> {
+    let root = |args| root(args, ranks);
+    (count(COUNT), amount(FLOPS), root, datatype(TYPE))
+        .map(|(count, flops, root, datatype)| Collective::Reduce {
+            elements: elements(count, datatype),
+            flops,
+            root,
+        })
+        .parse(args)
 }
 
 /// `COUNT FLOPS [TYPE]`.

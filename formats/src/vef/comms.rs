@@ -57,22 +57,3 @@ impl Index {
         Self::Sorted(pairs)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_of_members_and_strangers() {
-        let comm = |members: &[u32]| Comm {
-            members: members.into(),
-        };
-        let p = Positions::new(&[comm(&[0, 1, 2]), comm(&[2, 0]), comm(&[1, 2, 1])]);
-        assert_eq!((p.of(0, 2), p.of(0, 3)), (Some(2), None));
-        assert_eq!(
-            (p.of(1, 2), p.of(1, 0), p.of(1, 1)),
-            (Some(0), Some(1), None)
-        );
-        assert_eq!((p.of(3, 0), p.twice(0), p.twice(2)), (None, None, Some(1)));
-    }
-}

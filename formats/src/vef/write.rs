@@ -153,26 +153,3 @@ impl Line {
         &self.0
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_header_that_announces_something_else_is_refused() {
-        let header = Header {
-            version: Version::Vef3,
-            tasks: 1,
-            messages: 1,
-            comms: 0,
-            collectives: 0,
-            members: 0,
-            only_send_deps: false,
-            ps_per_unit: 1000,
-        };
-        let writer = Writer::new(Vec::new(), &header, &[]).unwrap();
-        let error = writer.finish().unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-        assert!(error.to_string().contains("announces 1 messages, but 0"));
-    }
-}

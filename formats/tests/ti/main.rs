@@ -4,6 +4,7 @@
 mod data;
 
 mod broken;
+mod datatypes;
 mod files;
 mod given;
 mod properties;

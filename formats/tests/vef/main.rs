@@ -5,6 +5,8 @@ mod data;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod check;
+mod collectives;
 mod convert;
 mod order;
 mod properties;

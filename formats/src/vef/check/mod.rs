@@ -439,6 +439,3 @@ fn range(tasks: u32) -> String {
         _ => format!("the tasks are 0 to {}", tasks - 1),
     }
 }
-
-#[cfg(test)]
-mod tests;

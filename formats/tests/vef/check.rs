@@ -1,6 +1,9 @@
-//! The check by itself: versions, and stopping.
+//! The check: versions, and stopping; and headers that announce something else.
 
-use super::*;
+use flitwise_base::stop::Stop;
+use flitwise_formats::vef::check::ASK_EVERY;
+use flitwise_formats::vef::{Header, Reader, Version, Writer, check_file, observe};
+use std::io;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
@@ -40,4 +43,22 @@ fn a_check_can_be_stopped() {
     };
     assert!(check(true).unwrap_err().is_stopped());
     assert!(check(false).is_ok());
+}
+
+#[test]
+fn a_header_that_announces_something_else_is_refused() {
+    let header = Header {
+        version: Version::Vef3,
+        tasks: 1,
+        messages: 1,
+        comms: 0,
+        collectives: 0,
+        members: 0,
+        only_send_deps: false,
+        ps_per_unit: 1000,
+    };
+    let writer = Writer::new(Vec::new(), &header, &[]).unwrap();
+    let error = writer.finish().unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    assert!(error.to_string().contains("announces 1 messages, but 0"));
 }

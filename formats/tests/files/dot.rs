@@ -1,7 +1,8 @@
 //! Graphs as the ORCS report prints them, odd ones, and broken ones.
 
-use super::*;
+use flitwise_formats::dot::{Dot, Edge, Node, destinations};
 use proptest::prelude::*;
+use std::borrow::Cow;
 
 /// Listing 1 of the report.
 const LISTING_1: &str = r#"digraph network {
