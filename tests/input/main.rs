@@ -20,6 +20,7 @@ mod network_files;
 mod network_routing;
 mod operators;
 mod placements;
+mod places;
 mod quotes;
 mod schemas;
 mod subnet;

@@ -3,7 +3,7 @@
 
 use flitwise::config::{dtable_text, load, resolve_text};
 use flitwise::formats::vef::check_file;
-use flitwise::quote::is_unprintable;
+use flitwise::quote::{MAX_QUOTE, cut, is_unprintable, quoted, quoted_bytes};
 use std::path::Path;
 
 /// Characters of a message that quotes at most a key, a value and a line.
@@ -201,4 +201,37 @@ fn causes_are_named_once() {
     let chain = format!("{:#}", anyhow::Error::from(error));
     assert_eq!(chain.matches("damaged").count(), 1, "{chain}");
     assert_eq!(chain.matches("incomplete").count(), 1, "{chain}");
+}
+
+#[test]
+fn short_texts_are_shown_whole_and_long_ones_by_their_start() {
+    assert_eq!(quoted("").to_string(), "``");
+    let most = "é".repeat(MAX_QUOTE);
+    assert_eq!(cut(&most).to_string(), most);
+    let more = format!("{most}é");
+    assert_eq!(
+        quoted(&more).to_string(),
+        format!("`{most}…` ({} characters)", MAX_QUOTE + 1)
+    );
+}
+
+#[test]
+fn nothing_that_a_terminal_obeys_is_shown() {
+    let all: String = ('\0'..='\u{ffff}').collect();
+    for text in all.split_inclusive('a') {
+        assert!(!cut(text).to_string().chars().any(is_unprintable));
+    }
+    let escapes = "\u{1b}".repeat(1 << 20);
+    let shown = cut(&escapes).to_string();
+    assert!(shown.starts_with(r"\u{1b}\u{1b}"), "{shown}");
+    assert!(shown.chars().count() < MAX_QUOTE + 40, "{shown}");
+    assert!(shown.ends_with("… (1048576 characters)"), "{shown}");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_escaped() {
+    assert_eq!(quoted_bytes(b"12\xff\x1b", true), r"`12\xff\x1b`");
+    let long = quoted_bytes(&[b'7'; 1 << 20], false);
+    assert!(long.ends_with("7…` (more than 1048576 bytes)"), "{long}");
+    assert!(long.len() < MAX_QUOTE + 40, "{long}");
 }

@@ -87,28 +87,3 @@ impl TickLength {
         PS_PER_S as f64 / self.0.to_f64()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_tick_lasts_a_picosecond_at_least() {
-        assert!(TickLength::new(Ratio::new(999, 1000).unwrap()).is_none());
-        assert!(TickLength::new(Ratio::ONE).is_some());
-        assert_eq!(TickLength::whole(0).length_ps(), Ratio::ONE);
-    }
-
-    proptest! {
-        #[test]
-        fn times_come_back_to_their_tick(num in 1_u64..1 << 20, den in 1_u64..1 << 20, tick in 0_u64..1 << 40) {
-            let Some(length) = TickLength::new(Ratio::new(num, den).unwrap()) else {
-                return Ok(());
-            };
-            let ps = length.ps(tick);
-            prop_assert_eq!(length.ticks(ps), tick);
-            prop_assert!(length.ticks(ps + 1) >= tick);
-        }
-    }
-}
