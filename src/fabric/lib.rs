@@ -54,6 +54,7 @@
 pub mod analysis;
 #[cfg(feature = "engine")]
 pub mod engine;
+mod error;
 #[cfg(feature = "engine")]
 pub mod held_up;
 pub mod ids;
@@ -66,6 +67,7 @@ pub mod qos;
 mod routing;
 #[cfg(feature = "engine")]
 pub mod series;
+mod sizes;
 pub mod spec;
 pub mod stats;
 pub mod switch;

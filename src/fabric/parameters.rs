@@ -3,14 +3,15 @@
 //! A preset is a set of such [`Parameters`]; an experiment file changes some of them.
 //! [`Parameters::spec`] converts them into a [`FabricSpec`], in ticks, flits and credits.
 
-pub use super::switch::SwitchParameters;
 pub use super::switch::hierarchical::HierarchicalParameters;
 pub use super::switch::voq::{HcaRate, VoqParameters};
 
-use super::spec::validate::error;
+use super::error::error;
+use super::sizes::small;
 use super::spec::{self, FabricSpec, LinkLatency, Qos, Routing, SpecError, Units};
+use super::switch::{PortVls, Switch, hierarchical, voq};
 use super::topology::Topology;
-use flitwise_base::units::{BufferPart, Latency, TickLength};
+use flitwise_base::units::{Latency, TickLength};
 
 /// A cable of 5 m in picoseconds, at the 5 ns/m of NVIDIA's *DGX SuperPOD Cabling Data Centers
 /// Design Guide* ("Additional Cable Latency").
@@ -90,6 +91,44 @@ pub struct BufferBytes {
     pub nic_sink: u64,
 }
 
+/// A kind of switch in bytes, rates and times.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SwitchParameters {
+    /// MPorts and central buffers.
+    Hierarchical(HierarchicalParameters),
+    /// InfiniBand.
+    Voq(VoqParameters),
+}
+
+impl SwitchParameters {
+    /// Length of a tick; a flit has `flit` bytes.
+    fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
+        match self {
+            Self::Hierarchical(switch) => switch.tick(flit),
+            Self::Voq(switch) => switch.tick(flit),
+        }
+    }
+
+    /// The switch in ticks, flits and credits; `all` are the parameters of its fabric.
+    fn build(&self, all: &Parameters, units: Units, qos: &Qos) -> Result<Switch, SpecError> {
+        Ok(match self {
+            Self::Hierarchical(switch) => {
+                Switch::Hierarchical(Box::new(switch.build(all, units, qos)?))
+            }
+            Self::Voq(switch) => Switch::Voq(Box::new(switch.build(all, units, qos)?)),
+        })
+    }
+
+    /// The VLs that a port can have.
+    #[must_use]
+    pub fn port_vls(&self) -> PortVls {
+        match self {
+            Self::Hierarchical(_) => hierarchical::PORT_VLS,
+            Self::Voq(switch) => voq::port_vls(switch.port_standard),
+        }
+    }
+}
+
 impl Parameters {
     /// The fabric of `topology`. It has no congestion control, and is not validated.
     ///
@@ -156,52 +195,5 @@ impl Parameters {
         let spec = self.spec(topology, Routing::default(), qos)?;
         spec.validate()?;
         Ok(spec)
-    }
-}
-
-pub(super) fn small(value: u64, key: &'static str) -> Result<u32, SpecError> {
-    u32::try_from(value).or_else(|_| error(key, "is larger than 4 GiB".into()))
-}
-
-/// The quantities from which sizes of buffers and quotas are computed.
-pub(super) struct Sizes {
-    pub units: Units,
-    /// Credits of the largest data packet of all.
-    pub packet: u32,
-}
-
-impl Sizes {
-    pub fn new(units: Units, qos: &Qos) -> Self {
-        let packets = (0..qos.vls).map(|vl| qos.data_credits_on_vl(units, vl));
-        let packet = packets.max().unwrap_or(1);
-        Self { units, packet }
-    }
-
-    /// Credits of the whole buffer `key` of `bytes` bytes.
-    pub fn total(&self, bytes: u64, key: &'static str) -> Result<u32, SpecError> {
-        let credit = self.credit_bytes();
-        if bytes < credit || !bytes.is_multiple_of(credit) {
-            return error(
-                key,
-                format!("{bytes} B must be a whole number of credits of {credit} B"),
-            );
-        }
-        small(bytes / credit, key)
-    }
-
-    fn credit_bytes(&self) -> u64 {
-        u64::from(self.units.flit_bytes) * u64::from(self.units.flits_per_credit)
-    }
-
-    /// Credits that `part` is of a buffer of `total` credits, `packet` being the credits of a
-    /// packet.
-    pub fn credits(&self, part: BufferPart, total: u32, packet: u32) -> u32 {
-        let credits = match part {
-            BufferPart::Packets(n) => n.saturating_mul(packet.into()),
-            BufferPart::Credits(n) => n,
-            BufferPart::Bytes(n) => n / self.credit_bytes().max(1),
-            BufferPart::Share(share) => share.mul_floor(total.into()),
-        };
-        u32::try_from(credits).unwrap_or(u32::MAX)
     }
 }

@@ -8,20 +8,11 @@ use super::{
 };
 use crate::ids::SwitchPort;
 use crate::topology::Link;
-use flitwise_base::units::{Ratio, TickLength};
+use flitwise_base::units::Ratio;
 use serde::Serialize;
 use serde::ser::Serializer;
 use std::collections::BTreeMap;
 use std::fmt::Display;
-
-/// The length in picoseconds: a whole number as such, any other as the nearest floating-point number.
-pub(super) fn tick_ps<S: Serializer>(tick: &TickLength, s: S) -> Result<S::Ok, S::Error> {
-    let ps = tick.length_ps();
-    match ps.den() {
-        1 => s.serialize_u64(ps.num()),
-        _ => s.serialize_f64(ps.to_f64()),
-    }
-}
 
 /// A list in one text.
 fn joined<T: Display>(list: &[T]) -> String {

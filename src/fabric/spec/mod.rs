@@ -25,10 +25,11 @@ pub use self::paths::{DetourRule, Detours, Intermediate, Paths};
 pub use self::power::{DownState, LinkPower, LowState, ManagedLinks};
 pub use self::qos::{Qos, ServiceLevel};
 pub use self::queueing::{Along, Detail, Mix, QueueingScheme, SchemeKind};
-pub use self::routing::{ForwardingTables, RingTie, Routing, TrunkSelection, UpPorts};
+pub use self::routing::{ForwardingTables, Routing, TrunkSelection, UpPorts};
 pub use self::speed::{LinkSpeed, flits_per_tick};
-pub use self::units::{Stages, Units};
+pub use self::units::{Stages, Tick, Units};
 pub use self::vls::{Channel, Hop, LegAt, SlToVl, VlPolicy};
+pub use super::error::SpecError;
 pub use super::switch::Switch;
 #[cfg(feature = "engine")]
 pub use super::switch::SwitchKind;
@@ -36,16 +37,13 @@ pub use super::switch::SwitchKind;
 pub(crate) use super::switch::hierarchical::Classes;
 pub use super::switch::hierarchical::{self, Hierarchical};
 pub use super::switch::voq::{self, Voq};
+pub use super::topology::RingTie;
 
 use super::ids::{PortId, SwitchId, SwitchPort};
 use super::topology::Topology;
 use super::workload::Queueing;
 use flitwise_base::units::Ratio;
 use serde::Serialize;
-use thiserror::Error;
-
-/// Simulated time in ticks ([`Units::tick`]).
-pub type Tick = u64;
 
 /// A complete, resolved fabric. It serialises as `experiment.fabric` in `docs/result.md`, with ticks,
 /// flits and credits in its keys. Service levels and congestion control, which have parts of their own
@@ -85,16 +83,6 @@ pub struct LinkLatency {
     /// INJ: flight over a link between NIC and switch, in both directions.
     #[serde(rename = "host_link_ticks")]
     pub host: Tick,
-}
-
-/// A fabric that cannot be built, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{key}: {problem}")]
-pub struct SpecError {
-    /// Experiment-file key that the problem belongs to.
-    pub key: &'static str,
-    /// The problem, and the values that would be right.
-    pub problem: String,
 }
 
 impl FabricSpec {

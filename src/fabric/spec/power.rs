@@ -5,8 +5,8 @@
 //! The fabric does not know the watts of the states.
 
 use super::{FabricSpec, SpecError, Tick};
+use crate::error::error;
 use crate::ids::{PortId, SwitchId};
-use crate::spec::validate::error;
 use flitwise_base::units::Ratio;
 use serde::Serialize;
 

@@ -3,6 +3,9 @@
 use super::{SlToVl, Units, VlPolicy};
 use serde::Serialize;
 
+/// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
+pub const MAX_LEVELS: usize = 32;
+
 /// Quality of service: SL → SC → VL (Hiperion, section 2.1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Qos {

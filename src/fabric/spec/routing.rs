@@ -10,7 +10,7 @@
 
 use super::{FabricSpec, Paths, json};
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
-use crate::topology::{Link, Peer, Ports, Topology};
+use crate::topology::{Link, Peer, Ports, RingTie, Topology};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -25,16 +25,6 @@ pub enum TrunkSelection {
     /// The link whose output buffer has the fewest credits reserved; ties go
     /// to the lowest index.
     LeastQueued,
-}
-
-/// Direction taken when both directions round an even ring are equally long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RingTie {
-    /// Always the positive direction.
-    Positive,
-    /// Positive from even coordinates, negative from odd ones.
-    SourceParity,
 }
 
 /// Which up-port a packet takes on its way up a tree.

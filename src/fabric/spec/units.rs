@@ -1,14 +1,17 @@
 //! The units of time and data.
 
-use super::{Tick, json};
 use flitwise_base::units::TickLength;
 use serde::Serialize;
+use serde::ser::Serializer;
+
+/// Simulated time in ticks ([`Units::tick`]).
+pub type Tick = u64;
 
 /// Units of time and data, and the headers of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Units {
     /// Length of one tick, a period of the switch clock (640 ps for 8-byte flits at 12.5 GB/s).
-    #[serde(rename = "tick_ps", serialize_with = "json::tick_ps")]
+    #[serde(rename = "tick_ps", serialize_with = "tick_ps")]
     pub tick: TickLength,
     /// Bytes in one flit, at least 1.
     pub flit_bytes: u32,
@@ -16,6 +19,15 @@ pub struct Units {
     pub flits_per_credit: u32,
     /// Header bytes added to the payload of every data packet (0 for Omni-Path).
     pub header_bytes: u32,
+}
+
+/// The length in picoseconds: a whole number as such, any other as the nearest floating-point number.
+fn tick_ps<S: Serializer>(tick: &TickLength, s: S) -> Result<S::Ok, S::Error> {
+    let ps = tick.length_ps();
+    match ps.den() {
+        1 => s.serialize_u64(ps.num()),
+        _ => s.serialize_f64(ps.to_f64()),
+    }
 }
 
 impl Units {

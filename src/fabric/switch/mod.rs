@@ -6,14 +6,12 @@
 pub mod hierarchical;
 pub mod voq;
 
-use self::hierarchical::{Hierarchical, HierarchicalParameters};
-use self::voq::{Voq, VoqParameters};
+use self::hierarchical::Hierarchical;
+use self::voq::Voq;
 use super::ids::{NicId, PortId};
-use super::parameters::Parameters;
-use super::spec::{FabricSpec, Hop, LinkRates, Qos, SpecError, Stages, Tick, Units};
+use super::spec::{FabricSpec, Hop, LinkRates, SpecError, Stages, Tick};
 use super::stats::LinkStats;
 use super::topology::Topology;
-use flitwise_base::units::TickLength;
 use serde::{Deserialize, Serialize};
 
 /// A kind of switch.
@@ -26,15 +24,6 @@ pub enum Switch {
     Voq(Box<Voq>),
 }
 
-/// A kind of switch in bytes, rates and times.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SwitchParameters {
-    /// MPorts and central buffers.
-    Hierarchical(HierarchicalParameters),
-    /// InfiniBand.
-    Voq(VoqParameters),
-}
-
 impl Switch {
     /// The answers of its kind.
     #[must_use]
@@ -43,40 +32,6 @@ impl Switch {
         match self {
             Self::Hierarchical(switch) => &**switch,
             Self::Voq(switch) => &**switch,
-        }
-    }
-}
-
-impl SwitchParameters {
-    /// Length of a tick; a flit has `flit` bytes.
-    pub(super) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
-        match self {
-            Self::Hierarchical(switch) => switch.tick(flit),
-            Self::Voq(switch) => switch.tick(flit),
-        }
-    }
-
-    /// The switch in ticks, flits and credits; `all` are the parameters of its fabric.
-    pub(super) fn build(
-        &self,
-        all: &Parameters,
-        units: Units,
-        qos: &Qos,
-    ) -> Result<Switch, SpecError> {
-        Ok(match self {
-            Self::Hierarchical(switch) => {
-                Switch::Hierarchical(Box::new(switch.build(all, units, qos)?))
-            }
-            Self::Voq(switch) => Switch::Voq(Box::new(switch.build(all, units, qos)?)),
-        })
-    }
-
-    /// The VLs that a port can have.
-    #[must_use]
-    pub fn port_vls(&self) -> PortVls {
-        match self {
-            Self::Hierarchical(_) => hierarchical::PORT_VLS,
-            Self::Voq(switch) => voq::port_vls(switch.port_standard),
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use super::lattice::Lattice;
 use super::{
-    ClosedForm, Destination, Family, Place, Ports, Shape, SwitchOrder, Topology, host_count,
+    ClosedForm, Destination, Family, Place, Ports, RingTie, Shape, SwitchOrder, Topology,
+    host_count,
 };
+use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
-use crate::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 use std::cmp::Ordering;
 

@@ -5,11 +5,11 @@
 use super::global_links::GlobalLinks;
 use super::text::groups_text;
 use super::{
-    Arrangement, ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, SwitchOrder,
-    Topology, host_count, invalid, port_of,
+    Arrangement, ClosedForm, Destination, Drawing, Family, Place, Ports, RingTie, Shape,
+    SwitchOrder, Topology, host_count, invalid, port_of,
 };
+use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
-use crate::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 
 /// Sizes of a dragonfly as written.

@@ -3,9 +3,19 @@
 
 use super::{Ports, Topology};
 use crate::ids::{NicId, PortId, SwitchId};
-use crate::spec::RingTie;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::Range;
+
+/// Direction taken when both directions round an even ring are equally long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RingTie {
+    /// Always the positive direction.
+    Positive,
+    /// Positive from even coordinates, negative from odd ones.
+    SourceParity,
+}
 
 /// The destination of a packet: a NIC, and the switch that it is connected to.
 #[derive(Debug, Clone, Copy)]

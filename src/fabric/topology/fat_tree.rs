@@ -2,7 +2,7 @@
 //! leaf switches are oversubscribed. They are generalised fat trees: see [`Xgft`](super::Xgft).
 
 use super::Topology;
-use crate::spec::SpecError;
+use crate::error::SpecError;
 
 /// Sizes of a fat tree as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

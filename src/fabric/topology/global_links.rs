@@ -1,8 +1,8 @@
 //! The links between the groups of dragonflies and megaflies.
 
 use super::Topology;
+use crate::error::SpecError;
 use crate::ids::SwitchPort;
-use crate::spec::SpecError;
 use serde::Deserialize;
 
 /// Which group a global port leads to (`docs/model.md`, section 7). The names are from

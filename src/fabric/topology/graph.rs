@@ -1,8 +1,8 @@
 //! Explicit graphs: switches and links as an experiment lists them.
 
-use super::{Destination, Family, Peer, Ports, Shape, Topology, invalid};
+use super::{Destination, Family, Peer, Ports, RingTie, Shape, Topology, invalid};
+use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
-use crate::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 

@@ -4,11 +4,11 @@
 
 use super::lattice::Lattice;
 use super::{
-    ClosedForm, Destination, Family, Place, Ports, Shape, SwitchOrder, Topology, host_count,
-    port_of,
+    ClosedForm, Destination, Family, Place, Ports, RingTie, Shape, SwitchOrder, Topology,
+    host_count, port_of,
 };
+use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
-use crate::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 
 /// Parameters of a HyperX. Dimension 0 varies fastest in switch ids. The ports of a switch: first the NICs, then

@@ -3,11 +3,11 @@
 //! n-direct s-indirect family of topologies for large-scale interconnection networks, 2016). We could not read the publication.
 
 use super::{
-    Destination, Drawing, Family, Place, Ports, Shape, SwitchOrder, TOO_LARGE, Topology,
+    Destination, Drawing, Family, Place, Ports, RingTie, Shape, SwitchOrder, TOO_LARGE, Topology,
     host_count, invalid, port_of,
 };
+use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
-use crate::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 
 /// Sizes of a KNS as written.

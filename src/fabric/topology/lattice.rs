@@ -1,8 +1,8 @@
 //! Switches on a lattice, as tori, meshes and HyperX have them.
 
 use super::{Place, SwitchOrder, TOO_LARGE, Topology, invalid};
+use crate::error::SpecError;
 use crate::ids::SwitchId;
-use crate::spec::SpecError;
 use flitwise_base::quote::cut;
 
 /// The switches of a lattice, with the same number of NIC ports each. Dimension 0 varies fastest in switch ids.

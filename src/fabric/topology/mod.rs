@@ -35,7 +35,7 @@ mod xgft;
 pub use classes::VlClasses;
 pub use cube::{Cube, CubeLink, Direction};
 pub use dragonfly::{Dragonfly, DragonflySize};
-pub use family::{ClosedForm, Destination, Drawing, Family, Place, SwitchOrder};
+pub use family::{ClosedForm, Destination, Drawing, Family, Place, RingTie, SwitchOrder};
 pub use fat_tree::FatTreeSize;
 pub use global_links::Arrangement;
 pub use graph::{Graph, Link};
@@ -49,8 +49,8 @@ pub use slim_fly::SlimFly;
 pub use tree::Tree;
 pub use xgft::Xgft;
 
+use super::error::SpecError;
 use super::ids::{NicId, PortId, SwitchId, SwitchPort};
-use super::spec::{RingTie, SpecError};
 use serde::Serialize;
 use serde::ser::Serializer;
 

@@ -1,8 +1,8 @@
 //! One switch.
 
-use super::{Destination, Family, Ports, Shape, Topology, invalid, port_of};
+use super::{Destination, Family, Ports, RingTie, Shape, Topology, invalid, port_of};
+use crate::error::SpecError;
 use crate::ids::SwitchId;
-use crate::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 
 /// One switch with all NICs; NIC i at port i.

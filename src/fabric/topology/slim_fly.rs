@@ -3,10 +3,11 @@
 
 use super::galois::Field;
 use super::{
-    Destination, Drawing, Family, Place, Ports, Shape, SwitchOrder, Topology, host_count, port_of,
+    Destination, Drawing, Family, Place, Ports, RingTie, Shape, SwitchOrder, Topology, host_count,
+    port_of,
 };
+use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
-use crate::spec::{RingTie, SpecError};
 use serde_json::{Value, json};
 
 /// Parameters of a slim fly. Switch (0, x, y) is `x q + y`, switch (1, m, c) is `q^2 + m q + c`. Its ports: first

@@ -2,11 +2,11 @@
 //! below the top, `k` ports up.
 
 use super::{
-    ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, TOO_LARGE, Topology, host_count,
-    invalid, port_of,
+    ClosedForm, Destination, Drawing, Family, Place, Ports, RingTie, Shape, TOO_LARGE, Topology,
+    host_count, invalid, port_of,
 };
+use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
-use crate::spec::{RingTie, SpecError};
 use flitwise_base::units::article;
 use serde_json::{Value, json};
 

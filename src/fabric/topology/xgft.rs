@@ -4,11 +4,11 @@
 //! permutations on real life fat trees, 2010).
 
 use super::{
-    ClosedForm, Destination, Drawing, Family, Place, Ports, Shape, TOO_LARGE, Topology, host_count,
-    invalid, port_of,
+    ClosedForm, Destination, Drawing, Family, Place, Ports, RingTie, Shape, TOO_LARGE, Topology,
+    host_count, invalid, port_of,
 };
+use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
-use crate::spec::{RingTie, SpecError};
 use flitwise_base::quote::cut;
 use serde_json::{Value, json};
 use std::ops::Range;

@@ -11,7 +11,7 @@ use super::state::OutputVl;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::probe::{Obstacle, Watcher};
 use crate::spec::Tick;
-use crate::spec::validate::MAX_LEVELS;
+use crate::spec::qos::MAX_LEVELS;
 
 /// Whether an in-port may accept while outputs still grant.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
 use crate::ids::NicId;
 use crate::spec::Tick;
-use crate::spec::validate::MAX_LEVELS;
+use crate::spec::qos::MAX_LEVELS;
 use crate::workload::{AppQueue, Workload};
 
 /// The conditions on which the send engine may fetch again the packets that it could not fetch.

@@ -6,14 +6,14 @@ mod queueing;
 mod routing;
 mod vls;
 
+pub use super::qos::MAX_LEVELS;
 pub use crate::switch::voq::MAX_DATA_VLS;
 
 use super::{FabricSpec, Notification, SpecError, Stages, Tick};
+use crate::error::error;
 use crate::switch::Acks;
 use flitwise_base::units::TickLength;
 
-/// Most SLs, SCs, VLs and traffic classes (Hiperion, section 2.1).
-pub const MAX_LEVELS: usize = 32;
 /// Most pairs of VL classes, times the queues of a class: a turn of the analysis has a bit for each.
 pub const MAX_CLASS_TURNS: u32 = u32::BITS;
 /// Longest latency of one pipeline stage or link in ticks: far beyond any fabric
@@ -24,10 +24,6 @@ pub const MAX_LATENCY_TICKS: u64 = 1 << 18;
 pub const MAX_DTABLE_WEIGHT: u32 = 1 << 30;
 /// Service channel reserved for fabric management (Hiperion, section 2.1).
 pub const MANAGEMENT_SC: u8 = 15;
-
-pub(crate) fn error<T>(key: &'static str, problem: String) -> Result<T, SpecError> {
-    Err(SpecError { key, problem })
-}
 
 /// Checks latencies of `tick` each: (key, ticks, least ticks).
 fn check_latencies(

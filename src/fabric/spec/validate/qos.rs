@@ -1,6 +1,7 @@
 //! Checks that service levels, service channels and VLs agree with each other.
 
-use super::{MANAGEMENT_SC, MAX_LEVELS, error};
+use super::{MANAGEMENT_SC, MAX_LEVELS};
+use crate::error::error;
 use crate::spec::{FabricSpec, Qos, SpecError};
 
 impl FabricSpec {

@@ -1,6 +1,6 @@
 //! Checks that a queueing scheme fits the fabric (`docs/queueing.md`).
 
-use super::error;
+use crate::error::error;
 use crate::spec::{FabricSpec, QueueingScheme, SchemeKind, SpecError};
 use crate::topology::Shape;
 

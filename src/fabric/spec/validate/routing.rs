@@ -1,6 +1,6 @@
 //! Checks that forwarding tables lead from every switch to every NIC.
 
-use super::error;
+use crate::error::error;
 use crate::ids::SwitchPort;
 use crate::spec::{DetourRule, FabricSpec, ForwardingTables, Intermediate, SpecError, UpPorts};
 use crate::topology::{Peer, Shape, Topology};

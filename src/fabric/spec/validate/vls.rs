@@ -1,6 +1,7 @@
 //! Checks that the VL policy fits the service levels and the fabric.
 
-use super::{MAX_CLASS_TURNS, error};
+use super::MAX_CLASS_TURNS;
+use crate::error::error;
 use crate::spec::{FabricSpec, Hop, SchemeKind, SlToVl, SpecError, VlPolicy};
 
 impl FabricSpec {

@@ -12,7 +12,7 @@ pub use self::parameters::HierarchicalParameters;
 use self::zero_load::Header;
 use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
 use crate::ids::{NicId, PortId};
-use crate::spec::validate::MAX_LEVELS;
+use crate::spec::qos::MAX_LEVELS;
 use crate::spec::{FabricSpec, SpecError, Stages, Tick};
 use crate::stats::LinkStats;
 use crate::topology::{Peer, Topology};
@@ -20,7 +20,7 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 /// The data VLs of a port.
-pub(super) const PORT_VLS: PortVls = PortVls {
+pub(crate) const PORT_VLS: PortVls = PortVls {
     port: "a port",
     most: MAX_LEVELS as u8,
 };

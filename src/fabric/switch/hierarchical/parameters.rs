@@ -3,8 +3,9 @@
 use super::{
     Buffers, CentralQueues, Hierarchical, Pool, Quota, Scheduler, Timing, VirtualAllocation,
 };
-use crate::parameters::{Parameters, Sizes};
-use crate::spec::validate::error;
+use crate::error::error;
+use crate::parameters::Parameters;
+use crate::sizes::Sizes;
 use crate::spec::{Qos, SpecError, Units};
 use flitwise_base::units::{BufferPart, Latency, PS_PER_S, Ratio, TickLength};
 
@@ -40,7 +41,7 @@ pub struct HierarchicalParameters {
 
 impl HierarchicalParameters {
     /// One tick moves one flit of `flit` bytes: flit / rate.
-    pub(in crate::switch) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
+    pub(crate) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
         const KEY: &str = "fabric.link_rate";
         let rate = self.link_rate;
         if rate.is_zero() {
@@ -63,7 +64,7 @@ impl HierarchicalParameters {
         )
     }
 
-    pub(in crate::switch) fn build(
+    pub(crate) fn build(
         &self,
         all: &Parameters,
         units: Units,

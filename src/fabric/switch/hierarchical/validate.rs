@@ -2,7 +2,8 @@
 //! `docs/model.md` requires in sections 2 and 3.
 
 use super::{Classes, DTABLE_UNIT_BYTES, DTableEntry, Hierarchical, Pool, Scheduler, Timing};
-use crate::spec::validate::{MAX_DTABLE_WEIGHT, error};
+use crate::error::error;
+use crate::spec::validate::MAX_DTABLE_WEIGHT;
 use crate::spec::{FabricSpec, SpecError};
 
 impl FabricSpec {

@@ -1,8 +1,8 @@
 //! The isolation of the flows that congest an input buffer (`docs/model-infiniband.md` §15), as plain data.
 
 use super::{InputQueues, Voq};
-use crate::parameters::Sizes;
-use crate::spec::validate::error;
+use crate::error::error;
+use crate::sizes::Sizes;
 use crate::spec::{FabricSpec, SpecError};
 use flitwise_base::units::{BufferPart, Ratio};
 use serde::Serialize;

@@ -15,7 +15,7 @@ pub use crate::spec::LinkRates;
 use self::zero_load::FlitSchedule;
 use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
 use crate::ids::NicId;
-use crate::spec::validate::MAX_LEVELS;
+use crate::spec::qos::MAX_LEVELS;
 use crate::spec::{FabricSpec, SpecError, Stages};
 use crate::stats::LinkStats;
 use crate::topology::Topology;
@@ -24,7 +24,7 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 /// The data VLs of a port.
-pub(super) const fn port_vls(standard: PortStandard) -> PortVls {
+pub(crate) const fn port_vls(standard: PortStandard) -> PortVls {
     match standard {
         PortStandard::InfiniBand => PortVls {
             port: "an InfiniBand port",

@@ -5,9 +5,10 @@ use super::{
     Acks, Allocator, Buffers, Hca, InputQueues, IsolationParameters, LinkRates, PortStandard,
     StaticPool, VlArb, Voq,
 };
+use crate::error::error;
 use crate::ids::SwitchPort;
-use crate::parameters::{Parameters, Sizes, small};
-use crate::spec::validate::error;
+use crate::parameters::Parameters;
+use crate::sizes::{Sizes, small};
 use crate::spec::{Qos, SpecError, Units, flits_per_tick};
 use flitwise_base::units::{BufferPart, PS_PER_S, Picoseconds, Rate, Ratio, TickLength};
 use std::collections::BTreeMap;
@@ -70,7 +71,7 @@ const TICKS_PER_FLIT: u64 = 8;
 impl VoqParameters {
     /// Length of a tick: as given, or an eighth of the time of a flit of `flit` bytes on the
     /// fastest link.
-    pub(in crate::switch) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
+    pub(crate) fn tick(&self, flit: u64) -> Result<TickLength, SpecError> {
         if let Some(tick) = self.tick {
             let length = TickLength::new(Ratio::whole(tick.0));
             let problem = "is 0; a tick lasts at least 1 ps";
@@ -98,7 +99,7 @@ impl VoqParameters {
         )
     }
 
-    pub(in crate::switch) fn build(
+    pub(crate) fn build(
         &self,
         all: &Parameters,
         units: Units,

@@ -1,8 +1,9 @@
 //! Checks that an InfiniBand fabric can be built and can move every packet.
 
 use super::{PortStandard, StaticPool, VlArb, Voq, port_vls};
+use crate::error::error;
 use crate::ids::SwitchPort;
-use crate::spec::validate::{MAX_LATENCY_TICKS, error};
+use crate::spec::validate::MAX_LATENCY_TICKS;
 use crate::spec::{FabricSpec, SpecError};
 use crate::switch::PortVls;
 use crate::topology::Peer;
