@@ -98,7 +98,7 @@ pub(crate) fn fabric_of(
     let (topology, imported) = graph.resolve(dir)?;
     let imported = imported.as_ref();
     let seed = raw.seed.unwrap_or(DEFAULT_SEED);
-    let chosen = routing::routing(&raw.fabric, graph, seed)?;
+    let chosen = routing::routing(&raw.fabric, &topology, seed)?;
     let (routing_name, mut routing) = (chosen.name, chosen.routing);
     routing.forwarding = tables::forwarding(raw.fabric.forwarding.as_ref(), imported, dir)?;
     let failed = raw.fabric.failure.as_deref().unwrap_or_default();
@@ -160,7 +160,7 @@ pub(crate) fn unused(
     experiment: &Experiment,
 ) -> Result<(), ConfigError> {
     let fabric = &raw.fabric;
-    fabric::unused(fabric)?;
+    fabric::unused(fabric, &experiment.fabric.topology)?;
     let usual = |of_preset| fabric::usual_scheduler(fabric, of_preset);
     qos::unused(&raw.qos, fabric.sl2vl.is_some(), usual)?;
     congestion_control::unused(&raw.congestion_control, document, &experiment.fabric.qos)?;

@@ -1,7 +1,6 @@
 //! The keys of `[fabric]` that all kinds of switch have. Each kind adds its own, in its file.
 
 use crate::fabric::spec::DetourRule;
-use crate::oblivious::RoutingEngine;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -21,7 +20,8 @@ macro_rules! with_common_keys {
                 /// forwarding tables that Flitwise computes: `"min-hop"`, `"updn"`, `"ftree"`, `"dfsssp"`
                 /// ([routing-engines.md](routing-engines.md)).
                 #[schemars(extend("x-default" = "`\"dor\"` on torus, mesh and hyperx, `\"hybrid-dor\"` on kns, `\"minimal\"` on dragonflies, slim flies and megaflies, `\"min-hop\"` in graphs, `\"d-mod-k\"` on `xgft` and `fat-tree`, else `\"destro\"`"))]
-                routing: $crate::config::fabric::keys::RawRouting,
+                #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::topology::RoutingName>>")]
+                routing: $crate::fabric::topology::RoutingName,
                 /// Failed links and switches: `[[fabric.failure]]`, see [below](#failures).
                 failure: Vec<$crate::config::fabric::failure::RawFailure>,
                 /// Decides which links and switches fail, where they are drawn at random.
@@ -209,20 +209,6 @@ pub(crate) enum FabricPreset {
     Sauron,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum RawRouting {
-    Dor,
-    HybridDor,
-    Destro,
-    DModK,
-    Minimal,
-    MinHop,
-    Updn,
-    Ftree,
-    Dfsssp,
-}
-
 /// `fabric.paths`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -243,33 +229,6 @@ impl RawPaths {
             Self::UgalL => Some(DetourRule::UgalL),
             Self::UgalG => Some(DetourRule::UgalG),
             Self::Par => Some(DetourRule::Par),
-        }
-    }
-}
-
-impl RawRouting {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Dor => "dor",
-            Self::HybridDor => "hybrid-dor",
-            Self::Destro => "destro",
-            Self::DModK => "d-mod-k",
-            Self::Minimal => "minimal",
-            Self::MinHop => RoutingEngine::MinHop.name(),
-            Self::Updn => RoutingEngine::UpDown.name(),
-            Self::Ftree => RoutingEngine::FatTree.name(),
-            Self::Dfsssp => RoutingEngine::Dfsssp.name(),
-        }
-    }
-
-    /// The engine that computes its tables, on any topology.
-    pub(crate) fn engine(self) -> Option<RoutingEngine> {
-        match self {
-            Self::Dor | Self::HybridDor | Self::Destro | Self::DModK | Self::Minimal => None,
-            Self::MinHop => Some(RoutingEngine::MinHop),
-            Self::Updn => Some(RoutingEngine::UpDown),
-            Self::Ftree => Some(RoutingEngine::FatTree),
-            Self::Dfsssp => Some(RoutingEngine::Dfsssp),
         }
     }
 }

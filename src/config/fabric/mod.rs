@@ -22,7 +22,7 @@ use crate::fabric::parameters::{Parameters, SwitchParameters};
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::switch::Switch;
 use crate::fabric::switch::voq::PortStandard;
-use crate::fabric::topology::Topology;
+use crate::fabric::topology::{RoutingName, Topology, kinds_with_trunks};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::Deserializer;
@@ -306,19 +306,12 @@ pub(crate) fn parameters(
 }
 
 /// Refuses the first key that nothing uses.
-pub(crate) fn unused(raw: &RawFabric) -> Result<(), ConfigError> {
-    let topology = raw.topology.as_ref();
-    let ring = matches!(topology, Some(RawTopology::Torus(_)));
-    let trunks = ring
-        || matches!(
-            topology,
-            Some(RawTopology::Mesh(_) | RawTopology::Hyperx(_))
-        );
-    if raw.ring_tie.is_some() && !ring {
+pub(crate) fn unused(raw: &RawFabric, topology: &Topology) -> Result<(), ConfigError> {
+    if raw.ring_tie.is_some() && !topology.family().has_rings() {
         return refused("fabric.ring_tie", "only a torus has rings; remove it");
     }
-    if raw.trunk_selection.is_some() && !trunks {
-        let problem = "only a torus, mesh or hyperx has trunks; remove it";
+    if raw.trunk_selection.is_some() && !topology.shape().info().trunks {
+        let problem = format!("only a {} has trunks; remove it", kinds_with_trunks());
         return refused("fabric.trunk_selection", problem);
     }
     if raw.forwarding.is_some()
@@ -328,9 +321,7 @@ pub(crate) fn unused(raw: &RawFabric) -> Result<(), ConfigError> {
                        remove one of the two";
         return refused(format!("fabric.{key}"), problem);
     }
-    let is_computed = raw
-        .routing
-        .is_some_and(|routing| routing.engine().is_some());
+    let is_computed = raw.routing.is_some_and(RoutingName::is_computed);
     if is_computed && let Some(key) = given!(raw, ring_tie, trunk_selection).next() {
         let problem =
             "this routing (fabric.routing) names every port and wins; remove one of the two";

@@ -6,7 +6,6 @@ use crate::config::document::{
 use crate::config::fabric::keys::{of_kind, replace, with_common_keys};
 use crate::config::fabric::topology::RawTopology;
 use crate::config::fabric::topology::graphs::{RawGraph, RawNics};
-use crate::config::fabric::topology::trees::RawXgft;
 use crate::config::import::Imported;
 use crate::config::place;
 use crate::config::place::RawPlace;
@@ -16,7 +15,7 @@ use crate::fabric::ids::SwitchPort;
 use crate::fabric::parameters::{HcaRate, VoqParameters};
 use crate::fabric::spec::LinkSpeed;
 use crate::fabric::switch::voq::{Acks, AllocationRule, InputQueues, VlArb, VlWeight};
-use crate::fabric::topology::{Peer, Topology};
+use crate::fabric::topology::{Peer, Topology, XgftKeys};
 use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
 use flitwise_base::quote::quoted;
 use schemars::{JsonSchema, json_schema};
@@ -265,7 +264,7 @@ pub(crate) fn schedule(p: &mut VoqParameters, by: &Scheduling<'_>) -> Result<(),
 
 /// A three-stage Clos network: 36 switches of the first stage with 18 hosts each, 18 above.
 pub(crate) fn clos_of_648() -> RawTopology {
-    RawTopology::Xgft(RawXgft {
+    RawTopology::Xgft(XgftKeys {
         down: Some(vec![18, 36]),
         up: Some(vec![1, 18]),
         parallel: None,

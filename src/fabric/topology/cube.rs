@@ -2,8 +2,8 @@
 
 use super::lattice::Lattice;
 use super::{
-    ClosedForm, Destination, Family, Place, Ports, RingTie, Shape, SwitchOrder, Topology,
-    host_count,
+    Advice, ClosedForm, Destination, Family, FamilyInfo, Place, Ports, RingTie, RoutingName, Shape,
+    SwitchOrder, Topology, host_count,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
@@ -78,6 +78,21 @@ impl Topology {
 }
 
 impl Cube {
+    /// The names of the family and its routings.
+    pub(super) const INFO: FamilyInfo = {
+        use RoutingName::Dor;
+        FamilyInfo {
+            trunks: true,
+            advice: Advice::Elsewhere,
+            ..FamilyInfo::new(
+                &["torus", "mesh"],
+                "a torus or mesh",
+                &["tori", "meshes"],
+                &[Dor],
+            )
+        }
+    };
+
     /// Switches along each dimension.
     #[must_use]
     pub fn dimensions(&self) -> &[u32] {
@@ -175,6 +190,14 @@ impl Family for Cube {
             let direction = self.direction(tie, size, here, there);
             Ports::range(self.port(dimension, direction, 0), self.trunk())
         })
+    }
+
+    fn coordinate(&self, switch: SwitchId, dimension: u32) -> u32 {
+        self.lattice.coordinate(switch, dimension as usize)
+    }
+
+    fn has_rings(&self) -> bool {
+        self.wrap
     }
 
     fn name(&self) -> String {

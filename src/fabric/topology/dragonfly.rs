@@ -3,14 +3,38 @@
 //! 2008).
 
 use super::global_links::GlobalLinks;
-use super::text::groups_text;
 use super::{
-    Arrangement, ClosedForm, Destination, Drawing, Family, Place, Ports, RingTie, Shape,
-    SwitchOrder, Topology, host_count, invalid, port_of,
+    Arrangement, ClosedForm, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie,
+    RoutingName, Shape, SwitchOrder, Topology, host_count, invalid, need, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The keys of a dragonfly.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["p", "a", "h"]))]
+#[schemars(description = "")]
+pub struct DragonflyKeys {
+    /// NICs per switch.
+    pub p: Option<u32>,
+    /// Switches per group.
+    pub a: Option<u32>,
+    /// Global ports per switch.
+    pub h: Option<u32>,
+    /// Number of groups.
+    #[schemars(extend("x-default" = "a h + 1"))]
+    pub groups: Option<u32>,
+    /// Which global port leads to which group.
+    #[schemars(extend("default" = "palm-tree"))]
+    pub arrangement: Option<Arrangement>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
+    pub hosts: Option<u32>,
+}
 
 /// Sizes of a dragonfly as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +57,24 @@ pub struct Dragonfly {
     p: u32,
     a: u32,
     global: GlobalLinks,
+}
+
+impl DragonflyKeys {
+    /// The topology.
+    ///
+    /// # Errors
+    /// If a key is missing, or the sizes do not fit together.
+    pub fn topology(&self) -> Result<Topology, SpecError> {
+        let need = |value, name, meaning| need(value, "dragonfly", name, meaning);
+        let size = DragonflySize {
+            p: need(self.p, "p", ", the NICs per switch")?,
+            a: need(self.a, "a", ", the switches per group")?,
+            h: need(self.h, "h", ", the global ports per switch")?,
+            groups: self.groups,
+        };
+        let arrangement = self.arrangement.unwrap_or_default();
+        Topology::dragonfly(size, arrangement, self.hosts)
+    }
 }
 
 impl Topology {
@@ -74,6 +116,12 @@ impl Topology {
 }
 
 impl Dragonfly {
+    /// The names of the family and its routings.
+    pub(super) const INFO: FamilyInfo = {
+        use RoutingName::Minimal;
+        FamilyInfo::new(&["dragonfly"], "a dragonfly", &["dragonflies"], &[Minimal])
+    };
+
     /// NICs per switch.
     #[must_use]
     pub fn p(&self) -> u32 {
@@ -169,26 +217,11 @@ impl Family for Dragonfly {
     }
 
     fn name(&self) -> String {
-        format!(
-            "dragonfly, p {}, a {}, h {}, {}, {}",
-            self.p,
-            self.a,
-            self.h(),
-            groups_text(self.groups()),
-            self.arrangement().name()
-        )
+        self.global.name("dragonfly", self.p, "a")
     }
 
     fn parameters(&self, _: &Topology) -> Value {
-        let Self { p, a, global } = self;
-        json!({
-            "kind": "dragonfly",
-            "p": p,
-            "a": a,
-            "h": global.ports,
-            "groups": global.groups,
-            "arrangement": global.arrangement.name(),
-        })
+        self.global.parameters("dragonfly", self.p, "a")
     }
 
     fn place(&self, switch: SwitchId) -> Place {

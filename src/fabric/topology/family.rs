@@ -157,6 +157,26 @@ pub trait Family {
         Drawing::Plain
     }
 
+    /// Coordinate of a switch with NICs in a dimension; 0 if the family has none.
+    fn coordinate(&self, _switch: SwitchId, _dimension: u32) -> u32 {
+        0
+    }
+
+    /// Whether links close rings, round which a packet may go in either direction.
+    fn has_rings(&self) -> bool {
+        false
+    }
+
+    /// Whether routing may choose among up-ports.
+    fn has_up_ports(&self) -> bool {
+        false
+    }
+
+    /// Whether a detour that begins at a switch without NICs can turn back on itself and deadlock.
+    fn can_turn_back(&self) -> bool {
+        false
+    }
+
     /// Parallel links between neighbours, which routing may choose from.
     fn trunk(&self) -> u32 {
         1

@@ -1,8 +1,31 @@
 //! Fat trees of switches with a given radix, described by what a buyer knows: the number of nodes, levels and ports, and how much the
 //! leaf switches are oversubscribed. They are generalised fat trees: see [`Xgft`](super::Xgft).
 
-use super::Topology;
+use super::{Topology, need};
 use crate::error::SpecError;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The keys of a fat tree of switches of one radix.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["levels", "radix"]))]
+#[schemars(description = "")]
+pub struct FatTreeKeys {
+    /// Number of NICs: a multiple of what one subtree below the top holds.
+    #[schemars(extend("x-default" = "as many as fit"))]
+    pub nodes: Option<u32>,
+    /// Levels of switches.
+    pub levels: Option<u32>,
+    /// Ports of a switch.
+    pub radix: Option<u32>,
+    /// NICs of a switch of the lowest level over its up-ports.
+    #[schemars(extend("default" = 1))]
+    pub oversubscription: Option<u32>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
+    pub hosts: Option<u32>,
+}
 
 /// Sizes of a fat tree as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +38,23 @@ pub struct FatTreeSize {
     pub radix: u32,
     /// Ports down for each port up of a leaf switch.
     pub oversubscription: u32,
+}
+
+impl FatTreeKeys {
+    /// The topology.
+    ///
+    /// # Errors
+    /// If a key is missing, or the sizes do not fit together.
+    pub fn topology(&self) -> Result<Topology, SpecError> {
+        let need = |value, name, meaning| need(value, "fat-tree", name, meaning);
+        let size = FatTreeSize {
+            nodes: self.nodes,
+            levels: need(self.levels, "levels", ", the levels of switches")?,
+            radix: need(self.radix, "radix", ", the ports of a switch")?,
+            oversubscription: self.oversubscription.unwrap_or(1),
+        };
+        Topology::fat_tree(size, self.hosts)
+    }
 }
 
 fn misfit<T>(key: &'static str, problem: String) -> Result<T, SpecError> {

@@ -1,9 +1,13 @@
 //! The links between the groups of dragonflies and megaflies.
 
 use super::Topology;
+use super::text::groups_text;
 use crate::error::SpecError;
 use crate::ids::SwitchPort;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Which group a global port leads to (`docs/model.md`, section 7). The names are from
 /// Camarero, Vallejo, Beivide: Topological characterization of Hamming and dragonfly networks
@@ -22,6 +26,19 @@ pub enum Arrangement {
     /// To the groups after the switch's own group, the nearest first: the mirror image of the palm
     /// tree.
     Relative,
+}
+
+impl JsonSchema for Arrangement {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Arrangement".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names = ["palm-tree", "consecutive", "absolute", "relative"];
+        json_schema!({ "type": "string", "enum": names })
+    }
 }
 
 impl Arrangement {
@@ -85,6 +102,30 @@ impl GlobalLinks {
             arrangement,
         };
         Ok((links, groups))
+    }
+
+    /// "dragonfly, p 1, a 2, h 1, 3 groups, palm-tree", for the `kind` "dragonfly", `p` NICs per switch and the parameter
+    /// `letter` that counts the switches with global ports.
+    pub(super) fn name(&self, kind: &str, p: u32, letter: &str) -> String {
+        format!(
+            "{kind}, p {p}, {letter} {}, h {}, {}, {}",
+            self.switches,
+            self.ports,
+            groups_text(self.groups),
+            self.arrangement.name()
+        )
+    }
+
+    /// The parameters as JSON, for the same.
+    pub(super) fn parameters(&self, kind: &str, p: u32, letter: &str) -> Value {
+        json!({
+            "kind": kind,
+            "p": p,
+            letter: self.switches,
+            "h": self.ports,
+            "groups": self.groups,
+            "arrangement": self.arrangement.name(),
+        })
     }
 
     /// Links between every two groups; the global ports that are left over stay free.

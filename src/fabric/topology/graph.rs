@@ -1,6 +1,8 @@
 //! Explicit graphs: switches and links as an experiment lists them.
 
-use super::{Destination, Family, Peer, Ports, RingTie, Shape, Topology, invalid};
+use super::{
+    Destination, Family, FamilyInfo, Peer, Ports, RingTie, RoutingName, Shape, Topology, invalid,
+};
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use serde_json::{Value, json};
@@ -78,6 +80,12 @@ impl Topology {
 }
 
 impl Graph {
+    /// The names of the family and its routings.
+    pub(super) const INFO: FamilyInfo = {
+        use RoutingName::MinHop;
+        FamilyInfo::new(&["graph"], "a graph", &[], &[MinHop])
+    };
+
     /// Destinations one after the other: at every switch the port, among those that lead
     /// one hop nearer, which has the fewest destinations so far; ties to the lowest.
     fn route(topology: &Topology) -> Result<Self, SpecError> {

@@ -4,8 +4,8 @@
 
 use super::lattice::Lattice;
 use super::{
-    ClosedForm, Destination, Family, Place, Ports, RingTie, Shape, SwitchOrder, Topology,
-    host_count, port_of,
+    ClosedForm, Destination, Family, FamilyInfo, Place, Ports, RingTie, RoutingName, Shape,
+    SwitchOrder, Topology, host_count, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
@@ -49,6 +49,15 @@ impl Topology {
 }
 
 impl HyperX {
+    /// The names of the family and its routings.
+    pub(super) const INFO: FamilyInfo = {
+        use RoutingName::Dor;
+        FamilyInfo {
+            trunks: true,
+            ..FamilyInfo::new(&["hyperx"], "a hyperx", &[], &[Dor])
+        }
+    };
+
     /// Connects `switch` with the switches of its lines that have higher coordinates.
     fn connect_upwards(&self, switch: u32, topology: &mut Topology) {
         let mut below = 1;
@@ -107,6 +116,10 @@ impl Family for HyperX {
             let first = PortId::new(self.port(dimension, here, there));
             Ports::range(first, self.trunk())
         })
+    }
+
+    fn coordinate(&self, switch: SwitchId, dimension: u32) -> u32 {
+        self.lattice.coordinate(switch, dimension as usize)
     }
 
     fn name(&self) -> String {

@@ -3,12 +3,35 @@
 //! n-direct s-indirect family of topologies for large-scale interconnection networks, 2016). We could not read the publication.
 
 use super::{
-    Destination, Drawing, Family, Place, Ports, RingTie, Shape, SwitchOrder, TOO_LARGE, Topology,
-    host_count, invalid, port_of,
+    Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie, RoutingName, Shape,
+    SwitchOrder, TOO_LARGE, Topology, host_count, invalid, need, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
+
+/// The keys of a KNS.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["k", "n"]))]
+#[schemars(description = "")]
+pub struct KnsKeys {
+    /// Routers on a line.
+    pub k: Option<u32>,
+    /// Dimensions.
+    pub n: Option<u32>,
+    /// Stages of the tree that joins the routers of a line.
+    #[schemars(extend("default" = 1))]
+    pub s: Option<u32>,
+    /// NICs per router.
+    #[schemars(extend("default" = 1))]
+    pub concentration: Option<u32>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
+    pub hosts: Option<u32>,
+}
 
 /// Sizes of a KNS as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +72,24 @@ struct OnLine {
     level: u32,
     /// Position in the stage of the line, whose digits in base `arity` say which parts of the tree it is in.
     position: u32,
+}
+
+impl KnsKeys {
+    /// The topology.
+    ///
+    /// # Errors
+    /// If a key is missing, or the sizes do not fit together.
+    pub fn topology(&self) -> Result<Topology, SpecError> {
+        let k = need(self.k, "kns", "k", ", the routers on a line")?;
+        let n = need(self.n, "kns", "n", ", the dimensions")?;
+        let size = KnsSize {
+            k,
+            n,
+            s: self.s.unwrap_or(1),
+            concentration: self.concentration.unwrap_or(1),
+        };
+        Topology::kns(size, self.hosts)
+    }
 }
 
 impl Topology {
@@ -105,10 +146,16 @@ impl Topology {
 }
 
 impl Kns {
+    /// The names of the family and its routings.
+    pub(super) const INFO: FamilyInfo = {
+        use RoutingName::{Dor, HybridDor};
+        FamilyInfo::new(&["kns"], "a kns", &["kns"], &[HybridDor, Dor])
+    };
+
     /// Links between all routers and the first stages of their lines in `dimension`.
     fn connect_routers(&self, dimension: u32, topology: &mut Topology) {
         for router in 0..self.routers() {
-            let coordinate = self.coordinate(router, dimension);
+            let coordinate = self.coordinate_of(router, dimension);
             let first = self.switch(OnLine {
                 dimension,
                 line: self.line(router, dimension),
@@ -179,7 +226,7 @@ impl Kns {
     }
 
     /// Coordinate of a router.
-    pub(super) fn coordinate(&self, router: u32, dimension: u32) -> u32 {
+    fn coordinate_of(&self, router: u32, dimension: u32) -> u32 {
         router / self.k.pow(dimension) % self.k
     }
 
@@ -259,12 +306,25 @@ fn arity(k: u32, s: u32) -> Result<u32, SpecError> {
 impl Family for Kns {
     fn candidates(&self, _: RingTie, switch: SwitchId, to: Destination) -> Ports {
         let (at, home) = (switch.get(), to.switch.get());
-        let differ = |&d: &u32| self.coordinate(at, d) != self.coordinate(home, d);
+        let differ = |&d: &u32| self.coordinate_of(at, d) != self.coordinate_of(home, d);
         let port = match self.on_line(at) {
-            Some(line) => Some(self.port_along(line, self.coordinate(home, line.dimension))),
+            Some(line) => Some(self.port_along(line, self.coordinate_of(home, line.dimension))),
             None => (0..self.n).find(differ).map(|d| self.concentration + d),
         };
         port.map_or(Ports::NONE, |port| Ports::one(PortId::new(port)))
+    }
+
+    fn coordinate(&self, switch: SwitchId, dimension: u32) -> u32 {
+        self.coordinate_of(switch.get(), dimension)
+    }
+
+    /// The trees of lines have up-ports if they have more than one stage.
+    fn has_up_ports(&self) -> bool {
+        self.s > 1
+    }
+
+    fn can_turn_back(&self) -> bool {
+        true
     }
 
     fn name(&self) -> String {
@@ -306,7 +366,7 @@ impl Family for Kns {
             },
             None => Place::Coordinates(
                 (0..self.n)
-                    .map(|d| self.coordinate(switch.get(), d))
+                    .map(|d| self.coordinate_of(switch.get(), d))
                     .collect(),
             ),
         }
@@ -315,7 +375,7 @@ impl Family for Kns {
     /// The planes, or lines, that follow one another in the last dimension.
     fn group(&self, switch: SwitchId) -> Option<u32> {
         let last = self.n.checked_sub(1)?;
-        (switch.get() < self.routers()).then(|| self.coordinate(switch.get(), last))
+        (switch.get() < self.routers()).then(|| self.coordinate_of(switch.get(), last))
     }
 
     /// Above the routers the switches of the lines, a level for each stage of each dimension.
@@ -357,7 +417,7 @@ impl Kns {
     /// The coordinate of a router, or of all routers of a line, in `dimension`; k for lines along it.
     fn position_along(&self, switch: u32, dimension: u32) -> u32 {
         let Some(own) = self.on_line(switch) else {
-            return self.coordinate(switch, dimension);
+            return self.coordinate_of(switch, dimension);
         };
         match own.dimension.cmp(&dimension) {
             std::cmp::Ordering::Equal => self.k,

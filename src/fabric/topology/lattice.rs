@@ -1,9 +1,30 @@
 //! Switches on a lattice, as tori, meshes and HyperX have them.
 
-use super::{Place, SwitchOrder, TOO_LARGE, Topology, invalid};
+use super::{Place, SwitchOrder, TOO_LARGE, Topology, invalid, need};
 use crate::error::SpecError;
 use crate::ids::SwitchId;
 use flitwise_base::quote::cut;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The keys of a torus, mesh or HyperX.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["dimensions"]))]
+#[schemars(description = "")]
+pub struct LatticeKeys {
+    /// Switches in each dimension, as in `[4, 4]`.
+    pub dimensions: Option<Vec<u32>>,
+    /// NICs per switch.
+    #[schemars(extend("default" = 1))]
+    pub concentration: Option<u32>,
+    /// Parallel links between two switches.
+    #[schemars(extend("default" = 1))]
+    pub trunk: Option<u32>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
+    pub hosts: Option<u32>,
+}
 
 /// The switches of a lattice, with the same number of NIC ports each. Dimension 0 varies fastest in switch ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +35,48 @@ pub(super) struct Lattice {
     pub concentration: u32,
     /// Parallel links between neighbours.
     pub trunk: u32,
+}
+
+impl LatticeKeys {
+    /// The torus of these keys.
+    ///
+    /// # Errors
+    /// If a key is missing, or the sizes do not fit together.
+    pub fn torus(&self) -> Result<Topology, SpecError> {
+        self.build("torus", |d, c, t, hosts| {
+            Topology::cube(d, true, c, t, hosts)
+        })
+    }
+
+    /// The mesh of these keys.
+    ///
+    /// # Errors
+    /// As [`torus`](Self::torus).
+    pub fn mesh(&self) -> Result<Topology, SpecError> {
+        self.build("mesh", |d, c, t, hosts| {
+            Topology::cube(d, false, c, t, hosts)
+        })
+    }
+
+    /// The HyperX of these keys.
+    ///
+    /// # Errors
+    /// As [`torus`](Self::torus).
+    pub fn hyperx(&self) -> Result<Topology, SpecError> {
+        self.build("hyperx", Topology::hyperx)
+    }
+
+    /// Builds a topology of this `kind` from dimensions, concentration, trunk and number of NICs.
+    fn build(
+        &self,
+        kind: &str,
+        build: impl Fn(&[u32], u32, u32, Option<u32>) -> Result<Topology, SpecError>,
+    ) -> Result<Topology, SpecError> {
+        let dimensions = self.dimensions.as_ref();
+        let dimensions = need(dimensions, kind, "dimensions", ", e.g. [4, 4]")?;
+        let (concentration, trunk) = (self.concentration.unwrap_or(1), self.trunk.unwrap_or(1));
+        build(dimensions, concentration, trunk, self.hosts)
+    }
 }
 
 impl Lattice {

@@ -3,14 +3,38 @@
 //! Megafly: a topology for exascale systems, 2018).
 
 use super::global_links::GlobalLinks;
-use super::text::groups_text;
 use super::{
-    Arrangement, Destination, Drawing, Family, Place, Ports, RingTie, Shape, SwitchOrder, Topology,
-    host_count, invalid, port_of,
+    Arrangement, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie, RoutingName,
+    Shape, SwitchOrder, Topology, host_count, invalid, need, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The keys of a megafly.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["p", "s", "h"]))]
+#[schemars(description = "")]
+pub struct MegaflyKeys {
+    /// NICs per leaf switch.
+    pub p: Option<u32>,
+    /// Leaf and spine switches per group.
+    pub s: Option<u32>,
+    /// Global ports per spine switch.
+    pub h: Option<u32>,
+    /// Number of groups.
+    #[schemars(extend("x-default" = "s h + 1"))]
+    pub groups: Option<u32>,
+    /// Which global port leads to which group.
+    #[schemars(extend("default" = "palm-tree"))]
+    pub arrangement: Option<Arrangement>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
+    pub hosts: Option<u32>,
+}
 
 /// Sizes of a megafly as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +57,24 @@ pub struct Megafly {
     p: u32,
     s: u32,
     global: GlobalLinks,
+}
+
+impl MegaflyKeys {
+    /// The topology.
+    ///
+    /// # Errors
+    /// If a key is missing, or the sizes do not fit together.
+    pub fn topology(&self) -> Result<Topology, SpecError> {
+        let need = |value, name, meaning| need(value, "megafly", name, meaning);
+        let size = MegaflySize {
+            p: need(self.p, "p", ", the NICs per leaf switch")?,
+            s: need(self.s, "s", ", the leaf and the spine switches per group")?,
+            h: need(self.h, "h", ", the global ports per spine switch")?,
+            groups: self.groups,
+        };
+        let arrangement = self.arrangement.unwrap_or_default();
+        Topology::megafly(size, arrangement, self.hosts)
+    }
 }
 
 impl Topology {
@@ -71,6 +113,17 @@ impl Topology {
 }
 
 impl Megafly {
+    /// The names of the family and its routings.
+    pub(super) const INFO: FamilyInfo = {
+        use RoutingName::Minimal;
+        FamilyInfo::new(
+            &["megafly"],
+            "a slim fly or megafly",
+            &["megaflies"],
+            &[Minimal],
+        )
+    };
+
     fn connect(&self, topology: &mut Topology) {
         let s = self.s;
         for group in 0..self.groups() {
@@ -163,27 +216,16 @@ impl Family for Megafly {
         Some(switch.get() / (2 * self.s))
     }
 
+    fn can_turn_back(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> String {
-        format!(
-            "megafly, p {}, s {}, h {}, {}, {}",
-            self.p,
-            self.s,
-            self.h(),
-            groups_text(self.groups()),
-            self.arrangement().name()
-        )
+        self.global.name("megafly", self.p, "s")
     }
 
     fn parameters(&self, _: &Topology) -> Value {
-        let Self { p, s, global } = self;
-        json!({
-            "kind": "megafly",
-            "p": p,
-            "s": s,
-            "h": global.ports,
-            "groups": global.groups,
-            "arrangement": global.arrangement.name(),
-        })
+        self.global.parameters("megafly", self.p, "s")
     }
 
     fn place(&self, switch: SwitchId) -> Place {

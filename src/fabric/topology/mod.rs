@@ -5,12 +5,11 @@
 //! dragonflies), in explicit graphs as listed. The radix is rounded up to a multiple of 4
 //! and is at least 8; the surplus ports stay unconnected. Port `p` belongs to MPort `p / 4`.
 //!
-//! A new family touches: its own file, which implements [`Family`]; this file, for its variant of
-//! [`Shape`] and its constructor; `config/fabric/topology/`, for its keys;
-//! `config/fabric/routing.rs`, for the routing that it takes; section 7 of
-//! `docs/model.md` and the table of `docs/experiment.md`; `tests/oracles/src/families/`, which
-//! connects and routes it independently; and `tests/common/random_topology.rs`, with which the tests of both
-//! engines try it.
+//! A new family touches six files: its own, which has its keys, names, routings and constructor and implements
+//! [`Family`]; this one, which lists it; `config/fabric/topology/mod.rs`, for its `kind`; its own file in
+//! `tests/oracles/src/families/`, which connects and routes it independently, and the list in `mod.rs` there; and
+//! `tests/common/random_topology.rs`, with which the tests of both engines try it. Section 7 of `docs/model.md`
+//! defines it. The tables of the other pages and the schemas follow.
 
 mod classes;
 mod cube;
@@ -21,6 +20,7 @@ mod galois;
 mod global_links;
 mod graph;
 mod hyperx;
+mod info;
 mod kns;
 mod lattice;
 mod megafly;
@@ -34,20 +34,22 @@ mod xgft;
 
 pub use classes::VlClasses;
 pub use cube::{Cube, CubeLink, Direction};
-pub use dragonfly::{Dragonfly, DragonflySize};
+pub use dragonfly::{Dragonfly, DragonflyKeys, DragonflySize};
 pub use family::{ClosedForm, Destination, Drawing, Family, Place, RingTie, SwitchOrder};
-pub use fat_tree::FatTreeSize;
+pub use fat_tree::{FatTreeKeys, FatTreeSize};
 pub use global_links::Arrangement;
 pub use graph::{Graph, Link};
 pub use hyperx::HyperX;
-pub use kns::{Kns, KnsSize};
-pub use megafly::{Megafly, MegaflySize};
+pub use info::{Advice, FamilyInfo, RoutingName, kinds, kinds_with_trunks, listed};
+pub use kns::{Kns, KnsKeys, KnsSize};
+pub use lattice::LatticeKeys;
+pub use megafly::{Megafly, MegaflyKeys, MegaflySize};
 pub use names::{Names, NicName, SwitchName};
 pub use ports::Ports;
 pub use single::Single;
-pub use slim_fly::SlimFly;
-pub use tree::Tree;
-pub use xgft::Xgft;
+pub use slim_fly::{SlimFly, SlimFlyKeys};
+pub use tree::{Tree, TreeKeys};
+pub use xgft::{Xgft, XgftKeys};
 
 use super::error::SpecError;
 use super::ids::{NicId, PortId, SwitchId, SwitchPort};
@@ -70,47 +72,65 @@ pub enum Peer {
     },
 }
 
-/// The family a topology belongs to, with its parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shape {
-    /// One switch with all NICs.
-    Single(Single),
-    /// Torus or mesh.
-    Cube(Cube),
-    /// k-ary n-tree.
-    Tree(Tree),
-    /// Generalised fat tree.
-    Xgft(Xgft),
-    /// Dragonfly.
-    Dragonfly(Dragonfly),
-    /// Full meshes along the lines of a lattice; flattened butterfly.
-    HyperX(HyperX),
-    /// McKay-Miller-Širáň graph.
-    SlimFly(SlimFly),
-    /// Dragonfly whose groups are bipartite graphs; Dragonfly+.
-    Megafly(Megafly),
-    /// k-ary n-direct s-indirect.
-    Kns(Kns),
-    /// Explicit graph.
-    Graph(Graph),
+/// Defines [`Shape`] and what is known of all families, from a list of the families.
+macro_rules! families {
+    ($($(#[$doc:meta])* $family:ident,)*) => {
+        /// The family a topology belongs to, with its parameters.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Shape {
+            $($(#[$doc])* $family($family),)*
+        }
+
+        impl Shape {
+            /// The family.
+            fn family(&self) -> &dyn Family {
+                match self {
+                    $(Self::$family(family) => family,)*
+                }
+            }
+
+            /// The names of the family and the routings that it accepts.
+            #[must_use]
+            pub fn info(&self) -> &'static FamilyInfo {
+                match self {
+                    $(Self::$family(_) => &$family::INFO,)*
+                }
+            }
+
+            /// The candidates of the family, without dynamic dispatch.
+            fn candidates(&self, tie: RingTie, switch: SwitchId, to: Destination) -> Ports {
+                match self {
+                    $(Self::$family(family) => family.candidates(tie, switch, to),)*
+                }
+            }
+        }
+
+        /// All families.
+        const FAMILIES: &[FamilyInfo] = &[$($family::INFO,)*];
+    };
 }
 
-/// Asks the family of a shape without dynamic dispatch.
-macro_rules! ask {
-    ($shape:expr, $family:ident => $answer:expr) => {
-        match $shape {
-            Shape::Single($family) => $answer,
-            Shape::Cube($family) => $answer,
-            Shape::Tree($family) => $answer,
-            Shape::Xgft($family) => $answer,
-            Shape::Dragonfly($family) => $answer,
-            Shape::HyperX($family) => $answer,
-            Shape::SlimFly($family) => $answer,
-            Shape::Megafly($family) => $answer,
-            Shape::Kns($family) => $answer,
-            Shape::Graph($family) => $answer,
-        }
-    };
+families! {
+    /// One switch with all NICs.
+    Single,
+    /// Torus or mesh.
+    Cube,
+    /// k-ary n-tree.
+    Tree,
+    /// Generalised fat tree.
+    Xgft,
+    /// Dragonfly.
+    Dragonfly,
+    /// Full meshes along the lines of a lattice; flattened butterfly.
+    HyperX,
+    /// McKay-Miller-Širáň graph.
+    SlimFly,
+    /// Dragonfly whose groups are bipartite graphs; Dragonfly+.
+    Megafly,
+    /// k-ary n-direct s-indirect.
+    Kns,
+    /// Explicit graph.
+    Graph,
 }
 
 /// A fabric's graph. NICs are `0..nics`, switches `0..switches`.
@@ -159,7 +179,7 @@ impl Topology {
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn family(&self) -> &dyn Family {
-        ask!(&self.shape, family => family)
+        self.shape.family()
     }
 
     /// The out-ports that a packet for NIC `dst` may take at `switch`: the port of the NIC, or
@@ -176,7 +196,7 @@ impl Topology {
             nic: dst,
             switch: home.switch,
         };
-        ask!(&self.shape, family => family.candidates(tie, switch, to))
+        self.shape.candidates(tie, switch, to)
     }
 
     /// VL class behind `out_port` of a packet whose leg begins at `switch`, if the leg has the class 0 there.
@@ -324,12 +344,7 @@ impl Topology {
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn coordinate(&self, switch: SwitchId, dimension: u32) -> u32 {
-        match self.shape() {
-            Shape::Cube(cube) => cube.coordinate(switch, dimension as usize),
-            Shape::HyperX(lattice) => lattice.coordinate(switch, dimension as usize),
-            Shape::Kns(kns) => kns.coordinate(switch.get(), dimension),
-            _ => 0,
-        }
+        self.family().coordinate(switch, dimension)
     }
 
     /// Directed switch-to-switch links.
@@ -440,6 +455,14 @@ fn host_count(slots: u64, hosts: Option<u32>) -> Result<u64, SpecError> {
 /// The port with these numbers: how the families, which compute with numbers, name one.
 const fn port_of(switch: u32, port: u32) -> SwitchPort {
     SwitchPort::new(SwitchId::new(switch), PortId::new(port))
+}
+
+/// The value of the key `name`, without which there is no topology of this `kind`; `example` completes the error.
+///
+/// # Errors
+/// If there is no value.
+pub fn need<T>(value: Option<T>, kind: &str, name: &str, example: &str) -> Result<T, SpecError> {
+    value.ok_or_else(|| invalid(format!("kind \"{kind}\" needs `{name}`{example}")))
 }
 
 fn invalid(problem: String) -> SpecError {

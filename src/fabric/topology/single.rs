@@ -1,6 +1,9 @@
 //! One switch.
 
-use super::{Destination, Family, Ports, RingTie, Shape, Topology, invalid, port_of};
+use super::{
+    Advice, Destination, Family, FamilyInfo, Ports, RingTie, RoutingName, Shape, Topology, invalid,
+    port_of,
+};
 use crate::error::SpecError;
 use crate::ids::SwitchId;
 use serde_json::{Value, json};
@@ -25,6 +28,17 @@ impl Topology {
         }
         Ok(topology)
     }
+}
+
+impl Single {
+    /// The names of the family and its routings.
+    pub(super) const INFO: FamilyInfo = {
+        use RoutingName::{DModK, Destro};
+        FamilyInfo {
+            advice: Advice::Remove,
+            ..FamilyInfo::new(&["single"], "a single switch", &[], &[Destro, DModK])
+        }
+    };
 }
 
 impl Family for Single {

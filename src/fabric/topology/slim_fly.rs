@@ -3,12 +3,30 @@
 
 use super::galois::Field;
 use super::{
-    Destination, Drawing, Family, Place, Ports, RingTie, Shape, SwitchOrder, Topology, host_count,
-    port_of,
+    Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie, RoutingName, Shape,
+    SwitchOrder, Topology, host_count, need, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
+
+/// The keys of a slim fly.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["q"]))]
+#[schemars(description = "")]
+pub struct SlimFlyKeys {
+    /// A power of a prime from 3 to 49.
+    pub q: Option<u32>,
+    /// NICs per switch.
+    #[schemars(extend("x-default" = "half of the links to switches, rounded up"))]
+    pub p: Option<u32>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
+    pub hosts: Option<u32>,
+}
 
 /// Parameters of a slim fly. Switch (0, x, y) is `x q + y`, switch (1, m, c) is `q^2 + m q + c`. Its ports: first
 /// the NICs, then one to each neighbour in the order of their ids.
@@ -22,6 +40,17 @@ pub struct SlimFly {
 
 /// The largest q: switches then have 73 links, and with as many NICs as usual 110 of at most 120 ports.
 const LARGEST: u32 = 49;
+
+impl SlimFlyKeys {
+    /// The topology.
+    ///
+    /// # Errors
+    /// If a key is missing, or the sizes do not fit together.
+    pub fn topology(&self) -> Result<Topology, SpecError> {
+        let q = need(self.q, "slim-fly", "q", ", a power of a prime")?;
+        Topology::slim_fly(q, self.p, self.hosts)
+    }
+}
 
 impl Topology {
     /// A slim fly over GF(`q`) with `p` NICs per switch, by default half of its links to switches, rounded up. `hosts`
@@ -69,6 +98,17 @@ impl Topology {
 }
 
 impl SlimFly {
+    /// The names of the family and its routings.
+    pub(super) const INFO: FamilyInfo = {
+        use RoutingName::Minimal;
+        FamilyInfo::new(
+            &["slim-fly"],
+            "a slim fly or megafly",
+            &["slim flies"],
+            &[Minimal],
+        )
+    };
+
     /// The q of GF(q).
     #[must_use]
     pub fn q(&self) -> u32 {

@@ -2,13 +2,30 @@
 //! below the top, `k` ports up.
 
 use super::{
-    ClosedForm, Destination, Drawing, Family, Place, Ports, RingTie, Shape, TOO_LARGE, Topology,
-    host_count, invalid, port_of,
+    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie,
+    RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, need, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use flitwise_base::units::article;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
+
+/// The keys of a k-ary n-tree.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["k", "n"]))]
+#[schemars(description = "")]
+pub struct TreeKeys {
+    /// Down-ports of a switch.
+    pub k: Option<u32>,
+    /// Levels of switches.
+    pub n: Option<u32>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
+    pub hosts: Option<u32>,
+}
 
 /// Parameters of a k-ary n-tree. Switch `level * k^(n-1) + w`, level 0 at the
 /// NICs; `w` has the base-`k` digits `w[0] .. w[n-2]`. Ports `0..k` lead down,
@@ -17,6 +34,18 @@ use serde_json::{Value, json};
 pub struct Tree {
     k: u32,
     n: u32,
+}
+
+impl TreeKeys {
+    /// The topology.
+    ///
+    /// # Errors
+    /// If a key is missing, or the sizes do not fit together.
+    pub fn topology(&self) -> Result<Topology, SpecError> {
+        let need = |value, name| need(value, "k-ary-n-tree", name, "");
+        let (k, n) = (need(self.k, "k")?, need(self.n, "n")?);
+        Topology::k_ary_n_tree(k, n, self.hosts)
+    }
 }
 
 impl Topology {
@@ -59,6 +88,15 @@ impl Topology {
 }
 
 impl Tree {
+    /// The names of the family and its routings.
+    pub(super) const INFO: FamilyInfo = {
+        use RoutingName::{DModK, Destro};
+        FamilyInfo {
+            advice: Advice::Elsewhere,
+            ..FamilyInfo::new(&["k-ary-n-tree"], "a tree", &["trees"], &[Destro, DModK])
+        }
+    };
+
     /// Ports down (and up) per switch.
     #[must_use]
     pub fn k(&self) -> u32 {
@@ -132,6 +170,10 @@ impl Family for Tree {
         } else {
             Ports::NONE
         }
+    }
+
+    fn has_up_ports(&self) -> bool {
+        true
     }
 
     fn name(&self) -> String {

@@ -4,14 +4,34 @@
 //! permutations on real life fat trees, 2010).
 
 use super::{
-    ClosedForm, Destination, Drawing, Family, Place, Ports, RingTie, Shape, TOO_LARGE, Topology,
-    host_count, invalid, port_of,
+    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie,
+    RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, need, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
 use flitwise_base::quote::cut;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ops::Range;
+
+/// The keys of a generalised fat tree.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("required" = ["down", "up"]))]
+#[schemars(description = "")]
+pub struct XgftKeys {
+    /// Children of a switch of each level, the level next to the NICs first.
+    pub down: Option<Vec<u32>>,
+    /// Parents of a node below each level; begins with 1.
+    pub up: Option<Vec<u32>>,
+    /// Parallel links to each parent; begins with 1.
+    #[schemars(extend("x-default" = "1 everywhere"))]
+    pub parallel: Option<Vec<u32>>,
+    /// Number of NICs: the first ones stay.
+    #[schemars(extend("x-default" = "all"))]
+    pub hosts: Option<u32>,
+}
 
 /// Parameters of an XGFT. Levels count from 1 at the hosts' switches; a switch of level
 /// l has `down[l-1]` children and `up[l]` parents, `parallel[l-1]` and `parallel[l]`
@@ -62,6 +82,20 @@ fn check_lists(down: &[u32], up: &[u32], parallel: &[u32]) -> Result<(), SpecErr
         }
     }
     Ok(())
+}
+
+impl XgftKeys {
+    /// The topology.
+    ///
+    /// # Errors
+    /// If a key is missing, or the sizes do not fit together.
+    pub fn topology(&self) -> Result<Topology, SpecError> {
+        let down = need(self.down.as_ref(), "xgft", "down", ", e.g. [18, 36]")?;
+        let up = need(self.up.as_ref(), "xgft", "up", ", e.g. [1, 18]")?;
+        let single = vec![1; down.len()];
+        let parallel = self.parallel.as_ref().unwrap_or(&single);
+        Topology::xgft(down, up, parallel, self.hosts)
+    }
 }
 
 impl Topology {
@@ -116,6 +150,15 @@ impl Topology {
 }
 
 impl Xgft {
+    /// The names of the family and its routings.
+    pub(super) const INFO: FamilyInfo = {
+        use RoutingName::{DModK, Destro};
+        FamilyInfo {
+            advice: Advice::Elsewhere,
+            ..FamilyInfo::new(&["xgft"], "a tree", &["trees"], &[DModK, Destro])
+        }
+    };
+
     /// `None` if a product needs more than 32 bits.
     fn new(down: &[u32], up: &[u32], parallel: &[u32]) -> Option<Self> {
         let products = |list: &[u32]| {
@@ -244,6 +287,10 @@ impl Family for Xgft {
             PortId::new(self.down_ports(level) as u32),
             self.up_ports_of(level) as u32,
         )
+    }
+
+    fn has_up_ports(&self) -> bool {
+        true
     }
 
     fn name(&self) -> String {

@@ -1,14 +1,15 @@
 //! A single switch, graphs that list their links, and graphs that `ibnetdiscover` found.
 
 use crate::config::document::{ConfigError, Forms, forms, read_forms, refused};
-use crate::config::fabric::topology::needed::{NICS_KEY, need};
 use crate::config::import::Imported;
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::topology::Topology;
+use crate::fabric::topology::{Topology, need};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{Error, SeqAccess};
 use std::path::Path;
+
+const NICS_KEY: &str = "fabric.topology.nics";
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

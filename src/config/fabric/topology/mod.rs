@@ -1,18 +1,15 @@
-//! `[fabric.topology]` as written. Its `kind` decides which keys it has: see `tagged`.
+//! `[fabric.topology]` as written. Its `kind` decides which keys it has: see `tagged`. Each family declares its keys in
+//! its own file in `fabric/topology/`, but for those whose keys have several forms.
 
-pub(super) mod cubes;
-pub(super) mod dragonflies;
 pub(super) mod graphs;
-mod needed;
-pub(super) mod trees;
 
 use crate::config::document::ConfigError;
-use crate::config::fabric::topology::cubes::{RawCube, RawKns};
-use crate::config::fabric::topology::dragonflies::{RawDragonfly, RawMegafly, RawSlimFly};
 use crate::config::fabric::topology::graphs::{RawDiscovery, RawGraph, RawSingle};
-use crate::config::fabric::topology::trees::{RawFatTree, RawTree, RawXgft};
 use crate::config::import::Imported;
-use crate::fabric::topology::Topology;
+use crate::fabric::topology::{
+    DragonflyKeys, FatTreeKeys, KnsKeys, LatticeKeys, MegaflyKeys, SlimFlyKeys, Topology, TreeKeys,
+    XgftKeys,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::Path;
@@ -22,16 +19,16 @@ use std::path::Path;
 #[schemars(tag = "kind")]
 pub(crate) enum RawTopology {
     Single(RawSingle),
-    Torus(RawCube),
-    Mesh(RawCube),
-    KAryNTree(RawTree),
-    Xgft(RawXgft),
-    Dragonfly(RawDragonfly),
-    Hyperx(RawCube),
-    SlimFly(RawSlimFly),
-    Megafly(RawMegafly),
-    FatTree(RawFatTree),
-    Kns(RawKns),
+    Torus(LatticeKeys),
+    Mesh(LatticeKeys),
+    KAryNTree(TreeKeys),
+    Xgft(XgftKeys),
+    Dragonfly(DragonflyKeys),
+    Hyperx(LatticeKeys),
+    SlimFly(SlimFlyKeys),
+    Megafly(MegaflyKeys),
+    FatTree(FatTreeKeys),
+    Kns(KnsKeys),
     Graph(RawGraph),
     Ibnetdiscover(RawDiscovery),
 }
@@ -40,20 +37,20 @@ impl RawTopology {
     /// Builds the graph. If a file in `dir` describes it, also returns what else the file says.
     pub(crate) fn resolve(&self, dir: &Path) -> Result<(Topology, Option<Imported>), ConfigError> {
         let built = match self {
-            Self::Single(raw) => raw.resolve(),
-            Self::Torus(raw) => raw.resolve("torus", true),
-            Self::Mesh(raw) => raw.resolve("mesh", false),
-            Self::KAryNTree(raw) => raw.resolve(),
-            Self::Xgft(raw) => raw.resolve(),
-            Self::Dragonfly(raw) => raw.resolve(),
-            Self::Hyperx(raw) => raw.resolve_hyperx(),
-            Self::SlimFly(raw) => raw.resolve(),
-            Self::Megafly(raw) => raw.resolve(),
-            Self::FatTree(raw) => raw.resolve(),
-            Self::Kns(raw) => raw.resolve(),
-            Self::Graph(raw) => raw.resolve(),
-            Self::Ibnetdiscover(raw) => {
-                let imported = raw.resolve(dir)?;
+            Self::Single(keys) => return Ok((keys.resolve()?, None)),
+            Self::Torus(keys) => keys.torus(),
+            Self::Mesh(keys) => keys.mesh(),
+            Self::KAryNTree(keys) => keys.topology(),
+            Self::Xgft(keys) => keys.topology(),
+            Self::Dragonfly(keys) => keys.topology(),
+            Self::Hyperx(keys) => keys.hyperx(),
+            Self::SlimFly(keys) => keys.topology(),
+            Self::Megafly(keys) => keys.topology(),
+            Self::FatTree(keys) => keys.topology(),
+            Self::Kns(keys) => keys.topology(),
+            Self::Graph(keys) => return Ok((keys.resolve()?, None)),
+            Self::Ibnetdiscover(keys) => {
+                let imported = keys.resolve(dir)?;
                 return Ok((imported.topology.clone(), Some(imported)));
             }
         };

@@ -3,7 +3,7 @@
 use crate::error::error;
 use crate::ids::SwitchPort;
 use crate::spec::{DetourRule, FabricSpec, ForwardingTables, Intermediate, SpecError, UpPorts};
-use crate::topology::{Peer, Shape, Topology};
+use crate::topology::{Peer, Topology};
 use std::collections::BTreeSet;
 
 impl FabricSpec {
@@ -24,7 +24,7 @@ impl FabricSpec {
             return error("fabric.paths_intermediate", problem.into());
         }
         let asks_again = detours.is_some_and(|d| d.rule == DetourRule::Par);
-        if asks_again && matches!(self.topology.shape(), Shape::Megafly(_) | Shape::Kns(_)) {
+        if asks_again && family.can_turn_back() {
             let problem = "\"par\" also asks at switches without NICs, and a detour from there can turn back on \
                            itself and deadlock; take \"ugal-l\"";
             return error("fabric.paths", problem.into());

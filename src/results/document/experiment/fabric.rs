@@ -1,6 +1,7 @@
 //! `experiment.fabric`: the graph and the switches.
 
 use super::Either;
+use crate::fabric::topology::{kinds, listed};
 use crate::results::document::schema::Nullable;
 use schemars::JsonSchema;
 
@@ -48,13 +49,17 @@ pub(super) struct Fabric {
     paths_bias_credits: Option<u64>,
 }
 
+/// The description of the key that names the family of the graph.
+fn families() -> String {
+    let kinds: Vec<String> = kinds().iter().map(|kind| format!("`{kind}`")).collect();
+    format!("{}, each with its own parameters.", listed(&kinds, "or"))
+}
+
 /// The graph.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Topology {
-    /// `single`, `torus`, `mesh`, `k-ary-n-tree`, `xgft`, `dragonfly`, `hyperx`, `slim-fly`, `megafly`, `kns`
-    /// or `graph`, each with its own parameters.
-    #[schemars(extend("enum" = ["single", "torus", "mesh", "k-ary-n-tree", "xgft", "dragonfly", "hyperx", "slim-fly", "megafly", "kns", "graph"]))]
+    #[schemars(description = families(), extend("enum" = kinds()))]
     kind: String,
     /// `graph`: a text per switch, `port:nNIC` or `port:sSWITCH.PORT` for every port in use.
     ports: Option<Vec<String>>,

@@ -1,0 +1,216 @@
+//! The facts about a family of topologies that do not depend on its parameters: its names, and the routings that it
+//! accepts.
+
+use super::FAMILIES;
+use serde::Deserialize;
+
+/// A routing by its name in an experiment file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoutingName {
+    /// Dimension order.
+    Dor,
+    /// Dimension order, and DESTRO along each line.
+    HybridDor,
+    /// The up-port that the destination selects.
+    Destro,
+    /// The same as DESTRO.
+    DModK,
+    /// Minimal paths of dragonflies and the like.
+    Minimal,
+    /// Minimal hops, balanced over the ports.
+    MinHop,
+    /// Up to a root's tree and down again.
+    Updn,
+    /// Up and down a fat tree.
+    Ftree,
+    /// Deadlock-free single-source shortest paths.
+    Dfsssp,
+}
+
+impl RoutingName {
+    /// The name in experiment files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dor => "dor",
+            Self::HybridDor => "hybrid-dor",
+            Self::Destro => "destro",
+            Self::DModK => "d-mod-k",
+            Self::Minimal => "minimal",
+            Self::MinHop => "min-hop",
+            Self::Updn => "updn",
+            Self::Ftree => "ftree",
+            Self::Dfsssp => "dfsssp",
+        }
+    }
+
+    /// The name in quotes.
+    fn quoted(self) -> String {
+        format!("\"{}\"", self.name())
+    }
+
+    /// Whether a routing engine computes it as forwarding tables, which it can on all topologies of several switches.
+    #[must_use]
+    pub fn is_computed(self) -> bool {
+        matches!(self, Self::MinHop | Self::Updn | Self::Ftree | Self::Dfsssp)
+    }
+}
+
+/// A family of topologies: its names, and the routings that it accepts.
+#[derive(Debug, Clone, Copy)]
+pub struct FamilyInfo {
+    /// The values of `kind` in results.
+    pub kinds: &'static [&'static str],
+    /// The name of one of its topologies in messages: "a torus or mesh".
+    pub one: &'static str,
+    /// The names of its topologies where a message says which topologies a routing is for: "tori", "meshes".
+    pub many: &'static [&'static str],
+    /// The routings of its own, the default first.
+    pub routings: &'static [RoutingName],
+    /// Whether neighbours have parallel links among which packets choose.
+    pub trunks: bool,
+    /// The advice to a file that names a routing of other families.
+    pub advice: Advice,
+}
+
+/// The advice to a file that names a routing which the family does not accept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// Remove the key: there is nothing to route.
+    Remove,
+    /// The topologies that the routing is for, and the family's own routing.
+    Elsewhere,
+    /// All routings that the family accepts.
+    Accepted,
+}
+
+impl FamilyInfo {
+    /// A family that accepts `routings`, the default first, and all routing engines.
+    pub(super) const fn new(
+        kinds: &'static [&'static str],
+        one: &'static str,
+        many: &'static [&'static str],
+        routings: &'static [RoutingName],
+    ) -> Self {
+        Self {
+            kinds,
+            one,
+            many,
+            routings,
+            trunks: false,
+            advice: Advice::Accepted,
+        }
+    }
+
+    /// The routing that the family has if a file names none.
+    #[must_use]
+    pub fn default_routing(&self) -> RoutingName {
+        // Every family lists a routing.
+        self.routings
+            .first()
+            .copied()
+            .unwrap_or(RoutingName::MinHop)
+    }
+
+    /// Returns why the family does not accept `routing`; `None` if it does.
+    #[must_use]
+    pub fn refusal(&self, routing: RoutingName) -> Option<String> {
+        use RoutingName::{DModK, Destro, HybridDor, Minimal};
+        let is_engine = routing.is_computed() && self.advice != Advice::Remove;
+        if is_engine || self.routings.contains(&routing) {
+            return None;
+        }
+        let (name, topologies) = (routing.quoted(), topologies_of(routing));
+        Some(match (self.advice, routing) {
+            (Advice::Remove, _) => format!("{} leaves nothing to route; remove the key", self.one),
+            (_, HybridDor) | (Advice::Elsewhere, Minimal) => format!(
+                "{name} routes {topologies}; remove it, the topology has a routing of its own"
+            ),
+            (Advice::Elsewhere, Destro | DModK) => format!(
+                "{} and {} route {topologies}; {} takes {}",
+                Destro.quoted(),
+                DModK.quoted(),
+                self.one,
+                self.own_routing()
+            ),
+            (Advice::Elsewhere, _) => {
+                format!(
+                    "{name} routes {topologies}; {} takes {}",
+                    self.one,
+                    self.own_routing()
+                )
+            }
+            (Advice::Accepted, _) => self.accepted(),
+        })
+    }
+
+    /// The family's own routing, with the name that means the same.
+    fn own_routing(&self) -> String {
+        let own = self.routings;
+        if own.contains(&RoutingName::Destro) {
+            let [one, same] = [RoutingName::Destro, RoutingName::DModK].map(RoutingName::quoted);
+            format!("{one} (the same as {same})")
+        } else {
+            self.default_routing().quoted()
+        }
+    }
+
+    /// The routings that the family accepts: its own, and the engines that route any topology. Up and down a fat tree
+    /// leads nowhere in most families.
+    fn accepted(&self) -> String {
+        use RoutingName::{Dfsssp, Ftree, MinHop, Updn};
+        let is_graph = self.routings.contains(&MinHop);
+        let mut names: Vec<String> = Vec::new();
+        for routing in [self.default_routing(), MinHop, Updn, Ftree, Dfsssp] {
+            let quoted = routing.quoted();
+            if !names.contains(&quoted) && (routing != Ftree || is_graph) {
+                names.push(quoted);
+            }
+        }
+        if let Some(same) = self.routings.get(1) {
+            names[0] += &format!(" (also {})", same.quoted());
+        }
+        let tables = if is_graph {
+            ", or forwarding tables (fabric.forwarding)"
+        } else {
+            ""
+        };
+        format!("{} takes {}{tables}", self.one, listed(&names, "or"))
+    }
+}
+
+/// The topologies that have `routing` by default, or under its other name.
+fn topologies_of(routing: RoutingName) -> String {
+    let has = |family: &&FamilyInfo| family.default_routing() == routing;
+    let names = FAMILIES.iter().filter(has).flat_map(|family| family.many);
+    listed(&names.collect::<Vec<_>>(), "and")
+}
+
+/// The topologies whose neighbours have parallel links: "torus, mesh or hyperx".
+#[must_use]
+pub fn kinds_with_trunks() -> String {
+    let with_trunks = FAMILIES.iter().filter(|family| family.trunks);
+    let kinds = with_trunks.flat_map(|family| family.kinds);
+    listed(&kinds.collect::<Vec<_>>(), "or")
+}
+
+/// The values of `kind` of all families.
+#[must_use]
+pub fn kinds() -> Vec<&'static str> {
+    let kinds = FAMILIES.iter().flat_map(|family| family.kinds);
+    kinds.copied().collect()
+}
+
+/// Lists names: "a, b and c".
+#[must_use]
+pub fn listed(names: &[impl AsRef<str>], and: &str) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.as_ref().to_owned(),
+        [all @ .., last] => {
+            let all: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
+            format!("{} {and} {}", all.join(", "), last.as_ref())
+        }
+    }
+}
