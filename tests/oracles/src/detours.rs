@@ -1,6 +1,6 @@
 //! Detours (`docs/model.md` §7): the next leg of the path of a packet, and the costs by which paths are compared.
 
-use super::families::{cube, dragonfly, graph, hyperx, kns, megafly, slim_fly, tree, xgft};
+use super::families;
 use super::routing::Leg;
 use super::wiring::{End, Wiring};
 use flitwise_base::random::{Purpose, Stream};
@@ -79,28 +79,6 @@ pub fn draw(
     Some(allowed[stream.below(allowed.len() as u64) as usize])
 }
 
-/// The port of `switch` towards NIC `dst` that the destination alone chooses.
-fn port_of_destination(spec: &FabricSpec, wiring: &Wiring, switch: u32, dst: u32) -> usize {
-    let home = wiring.switch_of(dst);
-    match spec.topology.shape() {
-        Shape::Cube(cube) => {
-            let step = cube::route(cube, spec.routing.ring_tie, switch, home);
-            step.first_port + (dst % cube.trunk()) as usize
-        }
-        Shape::Dragonfly(fly) => dragonfly::route(fly, switch, home, dst),
-        Shape::Tree(of) => tree::route(*of, switch, dst),
-        Shape::Xgft(of) => xgft::route(of, switch, dst).0,
-        Shape::HyperX(lattice) => {
-            hyperx::route(lattice, switch, home) + (dst % lattice.trunk()) as usize
-        }
-        Shape::SlimFly(fly) => slim_fly::route(fly, switch, home, dst),
-        Shape::Megafly(fly) => megafly::route(fly, switch, home, dst),
-        Shape::Kns(kns) => kns::route(kns, switch, home).0,
-        Shape::Graph(_) => graph::routes(wiring, switch)[dst as usize],
-        Shape::Single(_) => unreachable!("every NIC is at the only switch"),
-    }
-}
-
 /// Queue times hops of the path from `switch` to NIC `dst`, over the NIC `via` if there is one. `here(nic)`: the port that a
 /// packet to this NIC would take at `switch` now.
 pub fn cost(
@@ -128,7 +106,7 @@ pub fn cost(
         let port = if links.is_empty() {
             here(target)
         } else {
-            port_of_destination(spec, wiring, at, target)
+            families::step(spec, wiring, (at, wiring.switch_of(target), target)).0
         };
         let Some(End::Port { switch: next, .. }) = wiring.ports[at as usize][port] else {
             panic!("port {port} of switch {at} leads to no switch");

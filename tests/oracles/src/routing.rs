@@ -1,7 +1,7 @@
 //! Next hops and VL classes (`docs/model.md` §7).
 
 use super::detours::{self, QueueOf, Streams};
-use super::families::{cube, dragonfly, graph, hyperx, kns, megafly, slim_fly, tree, xgft};
+use super::families::{self, Among, cube, dragonfly, graph};
 use super::vls;
 use super::wiring::{End, Wiring};
 use flitwise_fabric::spec::{DetourRule, FabricSpec, TrunkSelection, UpPorts};
@@ -69,7 +69,7 @@ pub struct Router<'s> {
     spec: &'s FabricSpec,
     wiring: &'s Wiring,
     switch: u32,
-    /// Next link of the trunk in each direction (two per dimension).
+    /// Next link of the trunk that begins at each port.
     next_link: Vec<usize>,
     /// Port for every NIC, in explicit graphs.
     table: Vec<usize>,
@@ -79,12 +79,6 @@ pub struct Router<'s> {
 
 impl<'s> Router<'s> {
     pub fn new(spec: &'s FabricSpec, wiring: &'s Wiring, switch: u32) -> Self {
-        let directions = match spec.topology.shape() {
-            Shape::Cube(cube) => 2 * cube.dimensions().len(),
-            // A trunk by its first port.
-            Shape::HyperX(_) => wiring.radix(),
-            _ => 0,
-        };
         let table = match spec.topology.shape() {
             Shape::Graph(_) => graph::routes(wiring, switch),
             _ => Vec::new(),
@@ -93,7 +87,7 @@ impl<'s> Router<'s> {
             spec,
             wiring,
             switch,
-            next_link: vec![0; directions],
+            next_link: vec![0; wiring.radix()],
             table,
             streams: detours::streams(spec, wiring, switch),
         }
@@ -139,60 +133,26 @@ impl<'s> Router<'s> {
         if home == switch {
             return self.wiring.homes[dst as usize].1;
         }
-        let upwards = |own: usize, first: usize, count: usize| {
-            if own < first || spec.routing.up_ports == UpPorts::Destination {
-                return own;
-            }
-            let around = (0..count).map(|step| first + (own - first + step) % count);
-            around
-                .min_by_key(|&port| load.of(switch, switch, port))
-                .expect("there is an up-port")
-        };
-        match spec.topology.shape() {
-            Shape::Dragonfly(fly) => dragonfly::route(fly, switch, home, dst),
-            Shape::Cube(cube) => {
-                let step = cube::route(cube, spec.routing.ring_tie, switch, home);
-                let (trunk, first) = (cube.trunk() as usize, step.first_port);
-                first + self.link_of_trunk(step.side, trunk, first, dst, load)
-            }
-            Shape::Tree(tree) => {
-                let k = tree.k() as usize;
-                upwards(tree::route(*tree, switch, dst), k, k)
-            }
-            Shape::Xgft(tree) => {
-                let (own, first, count) = xgft::route(tree, switch, dst);
-                upwards(own, first, count)
-            }
-            Shape::HyperX(lattice) => {
-                let first = hyperx::route(lattice, switch, home);
-                first + self.link_of_trunk(first, lattice.trunk() as usize, first, dst, load)
-            }
-            Shape::SlimFly(fly) => slim_fly::route(fly, switch, home, dst),
-            Shape::Megafly(fly) => megafly::route(fly, switch, home, dst),
-            Shape::Kns(kns) => {
-                let (own, first, count) = kns::route(kns, switch, home);
-                upwards(own, first, count)
-            }
-            Shape::Graph(_) => self.table[dst as usize],
-            Shape::Single(_) => unreachable!("every NIC is at the only switch"),
+        if let Some(&port) = self.table.get(dst as usize) {
+            return port;
         }
-    }
-
-    /// Which of the `trunk` links from port `first` on a packet takes. `side`: the trunk's entry in `next_link`.
-    fn link_of_trunk(
-        &self,
-        side: usize,
-        trunk: usize,
-        first: usize,
-        dst: u32,
-        load: &Load<'_>,
-    ) -> usize {
-        match self.spec.routing.trunk {
-            TrunkSelection::Destination => dst as usize % trunk,
-            TrunkSelection::RoundRobin => self.next_link[side],
-            TrunkSelection::LeastQueued => (0..trunk)
-                .min_by_key(|link| (load.queued)(first + link))
-                .expect("a trunk has links"),
+        match families::step(spec, self.wiring, (switch, home, dst)) {
+            (own, Among::Trunk { first, count }) => match spec.routing.trunk {
+                TrunkSelection::Destination => own,
+                TrunkSelection::RoundRobin => first + self.next_link[first],
+                TrunkSelection::LeastQueued => (first..first + count)
+                    .min_by_key(|&port| (load.queued)(port))
+                    .expect("a trunk has links"),
+            },
+            (own, Among::Up { first, count })
+                if own >= first && spec.routing.up_ports == UpPorts::LeastQueued =>
+            {
+                let around = (0..count).map(|step| first + (own - first + step) % count);
+                around
+                    .min_by_key(|&port| load.of(switch, switch, port))
+                    .expect("there is an up-port")
+            }
+            (own, _) => own,
         }
     }
 
@@ -215,19 +175,21 @@ impl<'s> Router<'s> {
         };
         let home = self.wiring.switch_of(dst);
         let output = self.port_now(dst, load);
+        if spec.routing.trunk == TrunkSelection::RoundRobin
+            && home != self.switch
+            && self.table.is_empty()
+            && let (_, Among::Trunk { first, count }) =
+                families::step(spec, self.wiring, (self.switch, home, dst))
+        {
+            let next = &mut self.next_link[first];
+            *next = (*next + 1) % count;
+        }
         let class = match spec.topology.shape() {
             Shape::Dragonfly(fly) => {
                 let global = output >= dragonfly::first_global(fly) as usize;
                 if global { 1 } else { class }
             }
             Shape::Cube(cube) if home != self.switch => self.cross_cube(cube, home, input, class),
-            Shape::HyperX(lattice) if home != self.switch => {
-                if spec.routing.trunk == TrunkSelection::RoundRobin {
-                    let next = &mut self.next_link[hyperx::route(lattice, self.switch, home)];
-                    *next = (*next + 1) % lattice.trunk() as usize;
-                }
-                0
-            }
             // Classes number the hops of a leg.
             Shape::SlimFly(_) if home != self.switch => {
                 let ports = &self.wiring.ports[self.switch as usize];
@@ -248,12 +210,8 @@ impl<'s> Router<'s> {
 
     /// A packet takes a link towards the switch `home` in dimension order. Its class there, if it is `kept` as long as the
     /// packet stays in the dimension.
-    fn cross_cube(&mut self, cube: &Cube, home: u32, input: usize, kept: usize) -> usize {
+    fn cross_cube(&self, cube: &Cube, home: u32, input: usize, kept: usize) -> usize {
         let step = cube::route(cube, self.spec.routing.ring_tie, self.switch, home);
-        if self.spec.routing.trunk == TrunkSelection::RoundRobin {
-            let next = &mut self.next_link[step.side];
-            *next = (*next + 1) % cube.trunk() as usize;
-        }
         let stays = cube::dimension_of(cube, input) == Some(step.dimension);
         match (step.closes_ring, stays) {
             (true, _) => 1,

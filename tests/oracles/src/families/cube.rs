@@ -46,8 +46,6 @@ pub fn plan(cube: &Cube, nics: u32) -> Plan {
 /// The trunk that a packet takes next.
 pub struct Step {
     pub dimension: usize,
-    /// Number of the trunk among the trunks of the switch.
-    pub side: usize,
     pub first_port: usize,
     /// The link closes a ring.
     pub closes_ring: bool,
@@ -77,7 +75,6 @@ pub fn route(cube: &Cube, tie: RingTie, switch: u32, home: u32) -> Step {
     };
     Step {
         dimension,
-        side: 2 * dimension + usize::from(!plus),
         first_port: first_port(cube, dimension, plus) as usize,
         closes_ring: cube.wraps() && if plus { at + 1 == size } else { at == 0 },
     }

@@ -11,6 +11,8 @@ pub mod slim_fly;
 pub mod tree;
 pub mod xgft;
 
+use super::wiring::Wiring;
+use flitwise_fabric::spec::FabricSpec;
 use flitwise_fabric::topology::{Shape, Topology};
 
 /// A switch and one of its ports.
@@ -46,6 +48,52 @@ pub fn plan(topology: &Topology) -> Plan {
         Shape::Megafly(fly) => megafly::plan(fly, nics),
         Shape::Kns(kns) => kns::plan(kns, nics),
         Shape::Graph(_) => graph::plan(topology),
+    }
+}
+
+/// The ports of a switch among which a packet chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Among {
+    /// Only the one of its destination.
+    One,
+    /// The links of a trunk.
+    Trunk { first: usize, count: usize },
+    /// The up-ports, if it goes up.
+    Up { first: usize, count: usize },
+}
+
+/// The port of `switch` towards NIC `dst`, which is at the switch `home`, that the destination alone chooses, and the
+/// ports that are as good.
+pub fn step(
+    spec: &FabricSpec,
+    wiring: &Wiring,
+    (switch, home, dst): (u32, u32, u32),
+) -> (usize, Among) {
+    let trunk = |first: usize, count: u32| {
+        let among = Among::Trunk {
+            first,
+            count: count as usize,
+        };
+        (first + (dst % count) as usize, among)
+    };
+    let up = |(own, first, count): (usize, usize, usize)| (own, Among::Up { first, count });
+    match spec.topology.shape() {
+        Shape::Cube(cube) => {
+            let step = cube::route(cube, spec.routing.ring_tie, switch, home);
+            trunk(step.first_port, cube.trunk())
+        }
+        Shape::HyperX(lattice) => trunk(hyperx::route(lattice, switch, home), lattice.trunk()),
+        Shape::Tree(of) => {
+            let k = of.k() as usize;
+            up((tree::route(*of, switch, dst), k, k))
+        }
+        Shape::Xgft(of) => up(xgft::route(of, switch, dst)),
+        Shape::Kns(of) => up(kns::route(of, switch, home)),
+        Shape::Dragonfly(fly) => (dragonfly::route(fly, switch, home, dst), Among::One),
+        Shape::SlimFly(fly) => (slim_fly::route(fly, switch, home, dst), Among::One),
+        Shape::Megafly(fly) => (megafly::route(fly, switch, home, dst), Among::One),
+        Shape::Graph(_) => (graph::routes(wiring, switch)[dst as usize], Among::One),
+        Shape::Single(_) => unreachable!("every NIC is at the only switch"),
     }
 }
 
