@@ -198,7 +198,3 @@ fn cost(old: u32, new: u32) -> u64 {
         |from: u32, to: u32| u64::from(to.div_ceil(from.max(1)).max(1).next_power_of_two().ilog2());
     (doublings(old, new) << 16) + doublings(new, old)
 }
-
-#[cfg(test)]
-#[path = "dtable_proposal_tests.rs"]
-mod tests;

@@ -459,5 +459,40 @@ fn weight_of(entries: &[DTableEntry], sl: u8) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "dtable_table_tests.rs"]
-pub(super) mod tests;
+mod tests {
+    use super::*;
+
+    /// Table 6 of the publication.
+    #[test]
+    fn table_6_entry_by_entry() {
+        let sls = [2, 4, 4].map(|distance| DTableSl {
+            name: String::new(),
+            distance,
+            mtu: 1,
+            share: Ratio::ONE,
+        });
+        let layout = lay_out(8, &sls).unwrap();
+        assert_eq!(layout, [0, 1, 0, 2, 0, 1, 0, 2]);
+        let weights = [4, 2, 4, 3, 4, 2, 4, 3];
+        let mut entries: Vec<_> = layout
+            .iter()
+            .zip(weights)
+            .map(|(&sl, weight)| DTableEntry { sl, weight })
+            .collect();
+        for (sl, change) in [(0, -3), (1, 1), (2, 2)] {
+            assert_eq!(correct(&mut entries, sl, change, 1), 0);
+        }
+        let corrected: Vec<u32> = entries.iter().map(|e| e.weight).collect();
+        assert_eq!(corrected, [4, 2, 3, 4, 3, 3, 3, 4]);
+    }
+
+    #[test]
+    fn correction_stops_at_the_mtu() {
+        let mut entries = vec![
+            DTableEntry { sl: 0, weight: 5 },
+            DTableEntry { sl: 0, weight: 4 },
+        ];
+        assert_eq!(correct(&mut entries, 0, -4, 4), -3);
+        assert_eq!(entries, [DTableEntry { sl: 0, weight: 4 }; 2]);
+    }
+}

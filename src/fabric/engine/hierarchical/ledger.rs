@@ -104,13 +104,5 @@ impl<const USED: usize> Ledger<USED> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ledgers_fill_cache_lines() {
-        assert_eq!(size_of::<Ledger<8>>(), 64);
-        assert_eq!(size_of::<Ledger<64>>(), 192);
-    }
-}
+// Ledgers fill cache lines.
+const _: () = assert!(size_of::<Ledger<8>>() == 64 && size_of::<Ledger<64>>() == 192);

@@ -221,15 +221,6 @@ impl Ports {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_one_cache_line_each() {
-        assert_eq!(size_of::<Input>(), 64);
-        assert_eq!(size_of::<Central>(), 64);
-        assert_eq!(size_of::<Output>(), 64);
-        assert_eq!(size_of::<Sender>(), 64);
-    }
-}
+// Parts are one cache line each.
+const _: () = assert!(size_of::<Input>() == 64 && size_of::<Central>() == 64);
+const _: () = assert!(size_of::<Output>() == 64 && size_of::<Sender>() == 64);
