@@ -51,18 +51,17 @@ pub(super) fn layout(topology: &Value, wires: &Wires) -> Layout {
                 _ => levels(wires, false),
             }
         }
-        Some("dragonfly") => match number("a").and_then(|a| u32::try_from(a).ok()) {
-            Some(a) => groups(a, wires),
-            None => circle(wires),
-        },
-        Some("slim-fly") => match number("q").and_then(|q| u32::try_from(q).ok()) {
-            Some(q) => groups(q, wires),
-            None => circle(wires),
-        },
-        Some("megafly") => match number("s").and_then(|s| u32::try_from(2 * s).ok()) {
-            Some(size) => groups(size, wires),
-            None => circle(wires),
-        },
+        Some(kind @ ("dragonfly" | "slim-fly" | "megafly")) => {
+            let size = match kind {
+                "dragonfly" => number("a"),
+                "slim-fly" => number("q"),
+                _ => number("s").and_then(|s| s.checked_mul(2)),
+            };
+            match size.and_then(|size| u32::try_from(size).ok()) {
+                Some(size) => groups(size, wires),
+                None => circle(wires),
+            }
+        }
         Some("graph") => levels(wires, true),
         _ => levels(wires, false),
     }
