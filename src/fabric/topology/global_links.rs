@@ -36,7 +36,7 @@ impl JsonSchema for Arrangement {
         "Arrangement".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names = ["palm-tree", "consecutive", "absolute", "relative"];
+        let names = ["palm-tree", "absolute", "consecutive", "relative"];
         json_schema!({ "type": "string", "enum": names })
     }
 }
