@@ -1,10 +1,10 @@
-//! QueueingScheme schemes: in which queue of a VL class a packet waits (`docs/queueing.md`). A queue is a
+//! Queueing schemes: in which queue of a VL class a packet waits (`docs/queueing.md`). A queue is a
 //! VL, so a scheme is a VL policy. How an input buffer serves its queues is a choice of the switch.
 //!
-//! A new scheme touches: this file; `validate/queueing.rs`, for what it needs of a fabric;
-//! `src/fabric/engine/queueing.rs`, if it is neither path-constant nor local;
-//! `src/config/qos/vls.rs`, for its name and its usual number of queues; and
-//! `tests/oracles/src/queueing.rs`, which implements it independently.
+//! A new scheme by destination, or a local one, touches five files: this one; `src/config/qos/keys.rs` and `vls.rs`,
+//! for its name and its usual number of queues; `tests/oracles/src/queueing.rs`, which implements it independently; and
+//! `tests/common/random_queueing.rs`. One that needs something of the fabric also touches `validate/queueing.rs`, and
+//! one by source `src/fabric/engine/queueing.rs`.
 
 use super::FabricSpec;
 use crate::ids::{NicId, PortId, SwitchId};
