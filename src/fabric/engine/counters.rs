@@ -8,9 +8,7 @@ use super::recorder::Recorder;
 use crate::series::FlowSample;
 use crate::spec::congestion::SourceControl;
 use crate::spec::{FabricSpec, Tick};
-use crate::stats::{
-    CctStats, CongestionStats, FabricStats, Latency, LinkStats, SlStats, TurnStats,
-};
+use crate::stats::{CctStats, CongestionStats, FabricStats, LinkStats, SlStats, TurnStats};
 use crate::workload::{PacketReport, Workload};
 
 /// A data packet whose tail has reached its destination.
@@ -40,29 +38,12 @@ pub(super) struct LinkCounts {
 /// Counters kept while running.
 #[derive(Debug)]
 pub(super) struct Counters {
-    /// First tick that is counted.
-    start: Tick,
-    /// Flits in flight at the beginning of that tick.
+    /// The counts. [`Counters::stats`] adds the last tick, the flits in flight, links and turns.
+    pub counts: FabricStats,
+    /// Flits in flight at the beginning of the first tick that is counted.
     in_flight_at_start: u64,
-    /// Messages created.
-    pub messages: u64,
-    pub messages_delivered: u64,
-    /// Data packets that have left their source.
-    pub packets: u64,
-    pub flits_injected: u64,
-    pub flits_delivered: u64,
-    /// Flits that crossed links between switches.
-    pub flit_hops: u64,
-    /// Flits that crossed links of NICs.
-    pub host_flit_hops: u64,
-    /// Events of the engine.
-    pub events: u64,
-    /// With congestion control only.
-    pub congestion: Option<CongestionStats>,
     /// While a time series is taken.
     series: Option<Box<Recorder>>,
-    /// Per SL.
-    service_levels: Vec<SlStats>,
 }
 
 impl Counters {
@@ -72,35 +53,13 @@ impl Counters {
             cct: matches!(control.source, SourceControl::Cct(_)).then(CctStats::default),
             ..CongestionStats::default()
         });
-        Self::zero(spec.qos.service_levels.len(), congestion)
-    }
-
-    /// With `sls` SLs. `congestion`: zeros, if there is congestion control.
-    fn zero(sls: usize, congestion: Option<CongestionStats>) -> Self {
         Self {
-            start: 0,
+            counts: FabricStats {
+                congestion,
+                ..FabricStats::none(spec.qos.service_levels.len())
+            },
             in_flight_at_start: 0,
-            messages: 0,
-            messages_delivered: 0,
-            packets: 0,
-            flits_injected: 0,
-            flits_delivered: 0,
-            flit_hops: 0,
-            host_flit_hops: 0,
-            events: 0,
-            congestion,
             series: None,
-            service_levels: (0..sls)
-                .map(|_| SlStats {
-                    messages: 0,
-                    packets: 0,
-                    flits: 0,
-                    units: 0,
-                    bytes: 0,
-                    end_to_end: Latency::default(),
-                    network: Latency::default(),
-                })
-                .collect(),
         }
     }
 
@@ -122,8 +81,8 @@ impl Counters {
             injected: packet.injected,
             delivered: now,
         });
-        self.flits_delivered += u64::from(packet.flits);
-        let sl = &mut self.service_levels[usize::from(message.sl)];
+        self.counts.flits_delivered += u64::from(packet.flits);
+        let sl = &mut self.counts.service_levels[usize::from(message.sl)];
         sl.packets += 1;
         sl.flits += u64::from(packet.flits);
         sl.units += u64::from(packet.units);
@@ -133,7 +92,7 @@ impl Counters {
         }
         message.undelivered -= 1;
         if message.undelivered == 0 {
-            self.messages_delivered += 1;
+            self.counts.messages_delivered += 1;
             sl.messages += 1;
             sl.bytes += message.bytes;
             sl.end_to_end.record(now - message.created);
@@ -146,7 +105,7 @@ impl Counters {
     /// Lets `add` count an event of congestion control.
     #[inline]
     pub(super) fn count(&mut self, add: impl Fn(&mut CongestionStats)) {
-        if let Some(counts) = &mut self.congestion {
+        if let Some(counts) = &mut self.counts.congestion {
             add(counts);
         }
     }
@@ -187,32 +146,30 @@ impl Counters {
 
     /// Counts anew from the tick after `now` on.
     pub(super) fn restart(&mut self, now: Tick) {
-        let in_flight = self.in_flight();
-        let series = self.series.take();
-        let congestion = self.congestion.map(|counts| CongestionStats {
+        self.in_flight_at_start = self.in_flight();
+        let congestion = self.counts.congestion.map(|counts| CongestionStats {
             cct: counts.cct.map(|_| CctStats::default()),
             ..CongestionStats::default()
         });
-        *self = Self {
-            series,
-            start: now + 1,
-            in_flight_at_start: in_flight,
-            events: self.events,
-            ..Self::zero(self.service_levels.len(), congestion)
+        self.counts = FabricStats {
+            start_tick: now + 1,
+            events: self.counts.events,
+            congestion,
+            ..FabricStats::none(self.counts.service_levels.len())
         };
     }
 
     /// Flits of packets that have left their source and have not been delivered.
     fn in_flight(&self) -> u64 {
-        self.in_flight_at_start + self.flits_injected - self.flits_delivered
+        self.in_flight_at_start + self.counts.flits_injected - self.counts.flits_delivered
     }
 
     /// Flits and packets delivered, and the sum of the network latencies of these packets in
     /// ticks.
     pub(super) fn delivered(&self) -> (u64, u64, u128) {
-        let levels = || self.service_levels.iter();
+        let levels = || self.counts.service_levels.iter();
         (
-            self.flits_delivered,
+            self.counts.flits_delivered,
             levels().map(|sl| sl.packets).sum(),
             levels().map(|sl| sl.network.sum()).sum(),
         )
@@ -220,7 +177,7 @@ impl Counters {
 
     /// The statistics of the service levels.
     pub(super) fn service_levels(&self) -> &[SlStats] {
-        &self.service_levels
+        &self.counts.service_levels
     }
 
     /// All statistics up to the end of tick `now`, with the statistics of `links` and of `turns`.
@@ -231,21 +188,11 @@ impl Counters {
         turns: Vec<TurnStats>,
     ) -> FabricStats {
         FabricStats {
-            start_tick: self.start,
             end_tick: now,
-            messages: self.messages,
-            messages_delivered: self.messages_delivered,
-            packets: self.packets,
-            flits_injected: self.flits_injected,
-            flits_delivered: self.flits_delivered,
             flits_in_flight: self.in_flight(),
-            flit_hops: self.flit_hops,
-            host_flit_hops: self.host_flit_hops,
-            events: self.events,
-            service_levels: self.service_levels.clone(),
             links,
             turns,
-            congestion: self.congestion,
+            ..self.counts.clone()
         }
     }
 }

@@ -150,7 +150,7 @@ pub(super) fn tick(
 fn take_events<M: SwitchModel>(model: &mut M, due: &mut Vec<u32>, workload: &mut dyn Workload) {
     let kernel = model.kernel_mut();
     kernel.wheel.take(kernel.now, due);
-    kernel.observers.counters.events += due.len() as u64;
+    kernel.observers.counters.counts.events += due.len() as u64;
     for (i, &event) in due.iter().enumerate() {
         model.prefetch(due, i);
         model.event(M::Event::unpack(event), workload);

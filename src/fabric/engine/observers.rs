@@ -43,9 +43,9 @@ impl<P: Watcher> Observers<P> {
         link.flits += flits;
         link.queue_wait += transfer.waited;
         if transfer.of_nic {
-            self.counters.host_flit_hops += flits
+            self.counters.counts.host_flit_hops += flits
         } else {
-            self.counters.flit_hops += flits
+            self.counters.counts.flit_hops += flits
         }
         if P::WATCHES {
             let Transfer {
@@ -70,8 +70,8 @@ impl<P: Watcher> Observers<P> {
         token: impl FnOnce() -> u64,
         seen: impl FnOnce() -> PacketSeen,
     ) {
-        self.counters.packets += 1;
-        self.counters.flits_injected += u64::from(flits);
+        self.counters.counts.packets += 1;
+        self.counters.counts.flits_injected += u64::from(flits);
         self.watcher
             .tell(|probe| probe.injected(now, seen(), src, Some(token())));
     }

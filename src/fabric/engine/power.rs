@@ -118,22 +118,29 @@ pub(super) struct LinkPowers {
 }
 
 impl LinkPowers {
-    /// All links up at tick 0. `outputs`: whether each output is a NIC, and whether the other end
-    /// of its link is; `None` without a link.
+    /// All links up at tick 0. `ends`: the far end of the link of each output; outputs of NICs are from number
+    /// `ports` on.
     pub(super) fn new(
         spec: &FabricSpec,
-        outputs: impl Iterator<Item = Option<OutputKind>>,
-    ) -> Option<Self> {
+        ports: usize,
+        ends: impl Iterator<Item = FarEnd>,
+    ) -> Option<Box<Self>> {
         let power = spec.link_power.as_deref()?.clone();
-        let link = |kind: OutputKind| {
-            let is_host = kind.of_nic || kind.to_nic;
+        let link = |(at, to): (usize, FarEnd)| {
+            let of_nic = at >= ports;
+            let is_host = of_nic || to.is_nic();
             let is_managed = power.links == ManagedLinks::All || !is_host;
-            is_managed.then(|| Link::new(kind.threshold(&power), is_host))
+            let threshold = match power.low() {
+                None => 0,
+                Some(low) if of_nic => low.nic_threshold_bytes,
+                Some(low) => low.switch_threshold_bytes,
+            };
+            (to.is_connected() && is_managed).then(|| Link::new(threshold, is_host))
         };
-        Some(Self {
-            links: outputs.map(|kind| kind.and_then(link)).collect(),
+        Some(Box::new(Self {
+            links: ends.enumerate().map(link).collect(),
             power,
-        })
+        }))
     }
 
     /// The settings of the links.
@@ -261,31 +268,6 @@ impl LinkPowers {
             *sum += difference(counted.counted, before);
         }
         sample
-    }
-}
-
-/// The sending end of a link of some output.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct OutputKind {
-    /// It is a NIC.
-    pub of_nic: bool,
-    /// The other end of its link is a NIC.
-    pub to_nic: bool,
-}
-
-impl OutputKind {
-    /// Of an output with a link to `to`; `None` without one.
-    pub(super) fn of(of_nic: bool, to: FarEnd) -> Option<Self> {
-        let to_nic = to.is_nic();
-        to.is_connected().then_some(Self { of_nic, to_nic })
-    }
-
-    fn threshold(self, power: &LinkPower) -> u64 {
-        match power.low() {
-            None => 0,
-            Some(low) if self.of_nic => low.nic_threshold_bytes,
-            Some(low) => low.switch_threshold_bytes,
-        }
     }
 }
 

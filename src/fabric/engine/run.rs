@@ -24,8 +24,8 @@ pub(super) fn progress(model: &impl SwitchModel) -> Progress {
     let counters = &model.kernel().observers.counters;
     Progress {
         tick: model.kernel().now,
-        messages: counters.messages_delivered,
-        flit_hops: counters.flit_hops,
+        messages: counters.counts.messages_delivered,
+        flit_hops: counters.counts.flit_hops,
     }
 }
 
@@ -176,7 +176,7 @@ pub(super) fn drive<M: SwitchModel>(
 ) -> RunEnd {
     samplers.start(model);
     let (mut due, mut until_control) = (Vec::new(), CONTROL_TICKS);
-    let mut events_at_control = model.kernel().observers.counters.events + CONTROL_EVENTS;
+    let mut events_at_control = model.kernel().observers.counters.counts.events + CONTROL_EVENTS;
     while !driven.finished() {
         let wanted = driven.next_tick();
         if wanted.is_none() && kernel::is_idle(model) {
@@ -207,9 +207,11 @@ pub(super) fn drive<M: SwitchModel>(
             return RunEnd::Exhausted;
         }
         until_control -= 1;
-        if until_control == 0 || model.kernel().observers.counters.events >= events_at_control {
+        if until_control == 0
+            || model.kernel().observers.counters.counts.events >= events_at_control
+        {
             until_control = CONTROL_TICKS;
-            events_at_control = model.kernel().observers.counters.events + CONTROL_EVENTS;
+            events_at_control = model.kernel().observers.counters.counts.events + CONTROL_EVENTS;
             if driven.control(&progress(model)).is_break() {
                 return RunEnd::Interrupted;
             }

@@ -63,7 +63,7 @@ use super::kernel::{Kernel, SwitchModel};
 use super::next_hop::NextHops;
 use super::nic::Answering;
 use super::pool::{MessageId, PacketId};
-use super::power::{LinkPowers, OutputKind};
+use super::power::LinkPowers;
 use super::probe::Watcher;
 use super::turns::Turns;
 use super::vls::Vls;
@@ -199,9 +199,8 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let central = |c: u32| Central::new(c % (radix / 2));
         let far_words = queues.count().div_ceil(64).saturating_sub(1);
         let mut kernel = Kernel::new(spec, layout::event_horizon(spec, timing), watcher);
-        let kinds = (0..).zip(&senders);
-        let kinds = kinds.map(|(at, sender)| OutputKind::of(at >= ports, sender.to));
-        kernel.power = LinkPowers::new(spec, kinds).map(Box::new);
+        let ends = senders.iter().map(|sending| sending.to);
+        kernel.power = LinkPowers::new(spec, ports, ends);
         Ok(Self {
             control,
             kernel,

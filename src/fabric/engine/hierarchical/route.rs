@@ -27,7 +27,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         } else {
             for line in 0..2 {
                 while let Some((port, id)) = self.input_ready[line].pop(self.kernel.now) {
-                    self.kernel.observers.counters.events += 1;
+                    self.kernel.observers.counters.counts.events += 1;
                     if self.prefetching {
                         self.prefetch_input(line);
                     }
@@ -37,7 +37,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             }
         }
         while let Some((central, queue, id)) = self.central_ready.pop(self.kernel.now) {
-            self.kernel.observers.counters.events += 1;
+            self.kernel.observers.counters.counts.events += 1;
             if self.prefetching {
                 self.prefetch_central(id);
             }
@@ -53,7 +53,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             self.touch_central(central);
         }
         while let Some((output, id)) = self.output_ready.pop(self.kernel.now) {
-            self.kernel.observers.counters.events += 1;
+            self.kernel.observers.counters.counts.events += 1;
             if self.prefetching {
                 self.prefetch_output();
             }
@@ -76,7 +76,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
                 arrivals.push(arrival);
             }
         }
-        self.kernel.observers.counters.events += arrivals.len() as u64;
+        self.kernel.observers.counters.counts.events += arrivals.len() as u64;
         arrivals.sort_unstable();
         for &(port, id) in &arrivals {
             let vl = self.route(port, id);

@@ -95,7 +95,7 @@ impl Messages {
             return None;
         }
         let mtu = self.largest[usize::from(message.sl)].payload;
-        counters.messages += 1;
+        counters.counts.messages += 1;
         Some(self.pool.insert(InFlight::new(message, mtu)))
     }
 

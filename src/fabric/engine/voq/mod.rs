@@ -61,7 +61,7 @@ use super::ids::{InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, PairId, QueuePairs};
 use super::pool::PacketId;
-use super::power::{LinkPowers, OutputKind};
+use super::power::LinkPowers;
 use super::probe::Watcher;
 use crate::ids::NicId;
 use crate::prefetch::PREFETCH_PORTS;
@@ -218,9 +218,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             Congestion::new(spec, control, byte_rates(spec, voq, host_rates)).map(Box::new)
         });
         let mut kernel = Kernel::new(spec, reach.min(MOST_BUCKETS), watcher);
-        let kinds = (0..).zip(&outputs);
-        let kinds = kinds.map(|(at, output)| OutputKind::of(at >= ports, output.to));
-        kernel.power = LinkPowers::new(spec, kinds).map(Box::new);
+        let ends = outputs.iter().map(|sending| sending.to);
+        kernel.power = LinkPowers::new(spec, ports, ends);
         Ok(Self {
             kernel,
             radix,

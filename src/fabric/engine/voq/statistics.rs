@@ -71,8 +71,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             queue.counts = TurnCounts::default();
         }
         (
-            self.kernel.observers.counters.flit_hops,
-            self.kernel.observers.counters.host_flit_hops,
+            self.kernel.observers.counters.counts.flit_hops,
+            self.kernel.observers.counters.counts.host_flit_hops,
         ) = (hops, host_hops);
         let ids = OutputId::all(self.outputs.len() as u32);
         for (id, output) in ids.zip(&mut self.outputs) {
