@@ -3,14 +3,14 @@
 //! `docs/qos-dtable.md` describes every key.
 
 use crate::config::document::{
-    ConfigError, Document, Keys, SET, Texts, check_name, error, read, refused,
+    ConfigError, Document, Keys, Texts, check_name, error, read, refused,
 };
 use crate::config::fabric;
 use crate::config::fabric::FabricDefaults;
 use crate::config::keys::RawExperiment;
 use crate::config::qos::keys::{RawQos, RawScheduler};
 use crate::config::qos::{self, presets, scheduler};
-use crate::config::resolve::{implied_preset, imply};
+use crate::config::resolve::{imply, with_sets};
 use crate::fabric::qos::dtable_table::{DTableError, DTableParameters, DTableSl};
 use crate::fabric::spec::ServiceLevel;
 use crate::units::{Bytes, Ratio};
@@ -103,15 +103,8 @@ pub fn dtable_preset(name: &str, sets: &[String]) -> Result<DTableInput, ConfigE
 pub fn dtable_text(name: &str, text: &str, sets: &[String]) -> Result<DTableInput, ConfigError> {
     let mut texts = Texts::default();
     let main = texts.add(name, text);
-    let sets: Vec<usize> = sets
-        .iter()
-        .map(|set| texts.add(SET, set.as_str()))
-        .collect();
-    let mut document = Document::parse(&texts, main)?;
-    let implied = implied_preset(&document);
-    for set in sets {
-        document.set_from_text(set)?;
-    }
+    let sets = texts.add_sets(sets);
+    let (mut document, implied) = with_sets(Document::parse(&texts, main)?, &sets)?;
     let input = if document.get("dtable").is_some() {
         specification(document.read()?)
     } else if document.get("qos").is_some() || document.get("fabric").is_some() {

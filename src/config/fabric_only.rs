@@ -1,10 +1,10 @@
 //! Reads only `[fabric]` and `[qos]` of an experiment file, for the `fabric` commands.
 
 use crate::config::analysis;
-use crate::config::document::{ConfigError, Document, SET, Texts, read};
+use crate::config::document::{ConfigError, Document, Texts, read};
 use crate::config::fabric::tables::{RawForwarding, RawSl2Vl};
 use crate::config::keys::{DEFAULT_SEED, RawExperiment};
-use crate::config::resolve::{fabric_of, implied_preset, imply};
+use crate::config::resolve::{fabric_of, imply, with_sets};
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::Request;
 use std::path::Path;
@@ -68,15 +68,8 @@ pub(crate) fn fabric_of_text(
         Some(path) => texts.add(path.display().to_string(), text),
         None => texts.add("no experiment file", text),
     };
-    let sets: Vec<usize> = sets
-        .iter()
-        .map(|set| texts.add(SET, set.as_str()))
-        .collect();
-    let mut document = Document::parse(&texts, main)?;
-    let implied = implied_preset(&document);
-    for set in sets {
-        document.set_from_text(set)?;
-    }
+    let sets = texts.add_sets(sets);
+    let (mut document, implied) = with_sets(Document::parse(&texts, main)?, &sets)?;
     imply(&mut document, implied)?;
     let raw: RawExperiment = document.read()?;
     let resolve = || -> Result<FabricOnly, ConfigError> {

@@ -6,7 +6,7 @@ use crate::config::document::{ConfigError, Document, SET, Texts, read, refused};
 use crate::config::experiment::{Baseline, Experiment, Plan};
 use crate::config::job::Job;
 use crate::config::keys::{RawExperiment, read_experiment};
-use crate::config::resolve::{experiment_of, implied_preset, imply};
+use crate::config::resolve::{experiment_of, imply, with_sets};
 use crate::config::study::base::{Base, Override};
 use crate::config::{keys, resolve, series};
 use crate::replay::Repeat;
@@ -174,11 +174,7 @@ fn document<'t>(
         let keys = keys::FOR_SIMULATIONS;
         keys.iter().for_each(|key| document.remove(key));
     }
-    let implied = implied_preset(&document);
-    for &set in sets {
-        document.set_from_text(set)?;
-    }
-    Ok((document, implied))
+    with_sets(document, sets)
 }
 
 /// Checks that there is a job to replay, which ends, or something to measure.

@@ -20,11 +20,23 @@ use toml::de::DeValue;
 
 /// The QoS preset that the file itself implies, so that an override of another key
 /// does not change it: with a `[qos]` table `opa-5sl`, without one `single`.
-pub(crate) fn implied_preset(file: &Document<'_>) -> &'static str {
+fn implied_preset(file: &Document<'_>) -> &'static str {
     match file.get("qos") {
         Some(_) => "opa-5sl",
         None => "single",
     }
+}
+
+/// Applies the `--set` texts `sets` in order. Returns the document, and the QoS preset that it implies without them.
+pub(crate) fn with_sets<'t>(
+    mut document: Document<'t>,
+    sets: &[usize],
+) -> Result<(Document<'t>, &'static str), ConfigError> {
+    let implied = implied_preset(&document);
+    for &set in sets {
+        document.set_from_text(set)?;
+    }
+    Ok((document, implied))
 }
 
 /// Writes the implied preset into a document that, with all that was laid over it,

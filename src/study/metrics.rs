@@ -113,19 +113,32 @@ impl Difference {
     }
 }
 
-const fn percent(column: &'static str, title: &'static str) -> Difference {
-    Difference {
-        column,
-        title,
-        relative: true,
+impl Measure {
+    /// The measure, compared in percent under these names.
+    const fn in_percent(self, column: &'static str, title: &'static str) -> Self {
+        self.compared(column, title, true)
     }
-}
 
-const fn points(column: &'static str, title: &'static str) -> Difference {
-    Difference {
-        column,
-        title,
-        relative: false,
+    /// The measure, compared in percentage points under these names.
+    const fn in_points(self, column: &'static str, title: &'static str) -> Self {
+        self.compared(column, title, false)
+    }
+
+    const fn compared(self, column: &'static str, title: &'static str, relative: bool) -> Self {
+        let difference = Difference {
+            column,
+            title,
+            relative,
+        };
+        Self { difference, ..self }
+    }
+
+    /// The measure, left out of tables for people where no run has it.
+    const fn optional(self) -> Self {
+        Self {
+            optional: true,
+            ..self
+        }
     }
 }
 
@@ -137,56 +150,43 @@ const fn plain(column: &'static str, title: &'static str, decimals: usize) -> Me
         factor: 1.0,
         title,
         decimals,
-        difference: percent(column, title),
+        difference: Difference {
+            column,
+            title,
+            relative: true,
+        },
         optional: false,
     }
 }
 
 static TIME: Measure = Measure {
-    column: "execution_time_ps",
     of_points: "execution_time_us",
     factor: 1e-6,
-    title: "time (us)",
-    decimals: 3,
-    difference: percent("execution_time_percent", "time (%)"),
-    optional: false,
-};
-static SLOWDOWN: Measure = Measure {
-    difference: points("slowdown_percentage_points", "slowdown (percentage points)"),
-    ..plain("slowdown_ratio", "slowdown", 4)
-};
-static LATENCY: Measure = Measure {
-    difference: percent("latency_percent", "latency (%)"),
-    ..plain("latency_mean_ns", "latency (ns)", 1)
-};
+    ..plain("execution_time_ps", "time (us)", 3)
+}
+.in_percent("execution_time_percent", "time (%)");
+static SLOWDOWN: Measure = plain("slowdown_ratio", "slowdown", 4)
+    .in_points("slowdown_percentage_points", "slowdown (percentage points)");
+static LATENCY: Measure =
+    plain("latency_mean_ns", "latency (ns)", 1).in_percent("latency_percent", "latency (%)");
 static LATENCY_P99: Measure = plain("latency_p99_ns", "99 % latency (ns)", 1);
-static THROUGHPUT: Measure = Measure {
-    difference: percent("throughput_percent", "throughput (%)"),
-    ..plain("throughput_gbit_per_s_per_nic", "throughput (Gb/s/NIC)", 3)
-};
-static PACKET_LATENCY: Measure = Measure {
-    difference: percent("packet_latency_percent", "packet latency (%)"),
-    ..plain("packet_latency_mean_ns", "packet latency (ns)", 1)
-};
+static THROUGHPUT: Measure = plain("throughput_gbit_per_s_per_nic", "throughput (Gb/s/NIC)", 3)
+    .in_percent("throughput_percent", "throughput (%)");
+static PACKET_LATENCY: Measure = plain("packet_latency_mean_ns", "packet latency (ns)", 1)
+    .in_percent("packet_latency_percent", "packet latency (%)");
 static IDLE_SHARE: Measure = plain("link_idle_share", "idle share of links", 4);
-static ENERGY: Measure = Measure {
-    difference: percent("energy_percent", "energy (%)"),
-    optional: true,
-    ..plain("energy_j", "energy (J)", 4)
-};
-static PER_BIT: Measure = Measure {
-    difference: percent("energy_per_bit_percent", "energy per bit (%)"),
-    optional: true,
-    ..plain("energy_pj_per_bit", "energy (pJ/bit)", 1)
-};
-static SAVED: Measure = Measure {
-    difference: points(
+static ENERGY: Measure = plain("energy_j", "energy (J)", 4)
+    .in_percent("energy_percent", "energy (%)")
+    .optional();
+static PER_BIT: Measure = plain("energy_pj_per_bit", "energy (pJ/bit)", 1)
+    .in_percent("energy_per_bit_percent", "energy per bit (%)")
+    .optional();
+static SAVED: Measure = plain("link_energy_saved", "link energy saved", 4)
+    .in_points(
         "link_energy_saved_percentage_points",
         "link energy saved (percentage points)",
-    ),
-    optional: true,
-    ..plain("link_energy_saved", "link energy saved", 4)
-};
+    )
+    .optional();
 
 /// Simulated runs.
 pub(super) static SIMULATED: Metrics = Metrics {
@@ -228,29 +228,19 @@ pub(super) static SIMULATED: Metrics = Metrics {
     },
 };
 
-static BANDWIDTH: Measure = Measure {
-    difference: percent("bandwidth_percent", "bandwidth (%)"),
-    ..plain("bandwidth", "bandwidth", 4)
-};
-static FAIR: Measure = Measure {
-    difference: percent("fair_bandwidth_percent", "fair bandwidth (%)"),
-    optional: true,
-    ..plain("fair_bandwidth", "fair bandwidth", 4)
-};
-static SLOWEST: Measure = Measure {
-    difference: percent("slowest_fair_bandwidth_percent", "slowest (%)"),
-    optional: true,
-    ..plain("slowest_fair_bandwidth", "slowest", 4)
-};
-static SUM_MAX: Measure = Measure {
-    difference: percent("sum_max_congestion_percent", "sum of congestions (%)"),
-    ..plain("sum_max_congestion", "sum of congestions", 2)
-};
-static DELAY: Measure = Measure {
-    difference: percent("delay_percent", "delay (%)"),
-    optional: true,
-    ..plain("delay", "delay", 2)
-};
+static BANDWIDTH: Measure =
+    plain("bandwidth", "bandwidth", 4).in_percent("bandwidth_percent", "bandwidth (%)");
+static FAIR: Measure = plain("fair_bandwidth", "fair bandwidth", 4)
+    .in_percent("fair_bandwidth_percent", "fair bandwidth (%)")
+    .optional();
+static SLOWEST: Measure = plain("slowest_fair_bandwidth", "slowest", 4)
+    .in_percent("slowest_fair_bandwidth_percent", "slowest (%)")
+    .optional();
+static SUM_MAX: Measure = plain("sum_max_congestion", "sum of congestions", 2)
+    .in_percent("sum_max_congestion_percent", "sum of congestions (%)");
+static DELAY: Measure = plain("delay", "delay", 2)
+    .in_percent("delay_percent", "delay (%)")
+    .optional();
 static CONNECTIONS: Measure = plain("connections", "connections", 1);
 static LOST: Measure = plain("lost", "lost", 1);
 

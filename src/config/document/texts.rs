@@ -1,6 +1,6 @@
 //! The texts that a document is made of, and the places in them.
 
-use crate::config::document::error::Location;
+use crate::config::document::error::{Location, SET};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -46,6 +46,11 @@ impl Texts {
             dir,
         });
         self.sources.len() - 1
+    }
+
+    /// Adds the texts of `--set` and returns their indices.
+    pub fn add_sets(&mut self, sets: &[String]) -> Vec<usize> {
+        sets.iter().map(|set| self.add(SET, set.as_str())).collect()
     }
 
     pub fn text(&self, index: usize) -> &str {

@@ -1,6 +1,6 @@
 //! The files of a static analysis, read from its directory (`docs/congestion.md`).
 
-use super::table::{Row, rows};
+use super::table::{Row, read_rows};
 use super::{ReportError, command, name_of, typed_document};
 use crate::oblivious::{CONGESTION_SCHEMA, Distributions};
 use crate::results::document::{AnalysedNetwork, CongestionDocument};
@@ -107,31 +107,26 @@ fn cables(path: &Path) -> Result<Vec<CableRow>, ReportError> {
         "to_switch",
         "mean",
     ];
-    let mut cables = Vec::new();
-    rows(path, &columns, |row| {
-        let (Some((from, from_name)), Some((to, to_name))) = (end(row, 1), end(row, 5)) else {
-            return;
-        };
-        cables.push(CableRow {
+    read_rows(path, &columns, |row| {
+        let ((from, from_name), (to, to_name)) = (end(row, 1)?, end(row, 5)?);
+        Some(CableRow {
             network: row.text(0).to_owned(),
             from,
             to,
             names: [from_name, to_name],
             mean: row.real(9).max(0.0),
-        });
-    })?;
-    Ok(cables)
+        })
+    })
 }
 
 /// An end and its name, from four columns: name, port, host, switch.
 fn end(row: &Row<'_>, first: usize) -> Option<(End, String)> {
-    let number = |at| row.integer(at).and_then(|n| u32::try_from(n).ok());
     let name = row.text(first);
-    match number(first + 2) {
+    match row.integer(first + 2) {
         Some(host) => Some((End::Nic(host), name.to_owned())),
         None => {
-            let port = number(first + 1)?;
-            let end = End::Switch(number(first + 3)?, port);
+            let port = row.integer(first + 1)?;
+            let end = End::Switch(row.integer(first + 3)?, port);
             Some((end, format!("{name} port {port}")))
         }
     }

@@ -1,6 +1,6 @@
 //! The files of a run, read from its directory.
 
-use super::table::{Row, rows};
+use super::table::{Row, read_rows, rows};
 use super::{ReportError, command, document, name_of};
 use crate::config::experiment::SeriesKind;
 use crate::figure::tables::{Key, NONE};
@@ -172,30 +172,25 @@ fn links(path: &Path) -> Result<Vec<LinkUse>, ReportError> {
         "from_name",
         "to_name",
     ];
-    let mut links = Vec::new();
-    rows(path, &columns, |row| {
+    read_rows(path, &columns, |row| {
         let end = |at: usize| {
-            let number = |at| row.integer(at).and_then(|n| u32::try_from(n).ok());
-            let nic = number(at).map(End::Nic);
-            nic.or_else(|| Some(End::Switch(number(at + 1)?, number(at + 2)?)))
+            let nic = row.integer(at).map(End::Nic);
+            nic.or_else(|| Some(End::Switch(row.integer(at + 1)?, row.integer(at + 2)?)))
         };
-        let (Some(from), Some(to)) = (end(0), end(3)) else {
-            return;
-        };
+        let (from, to) = (end(0)?, end(3)?);
         let name = |end: End, at: usize| match row.text(at) {
             "" => end.name(),
             name => name.to_owned(),
         };
-        links.push(LinkUse {
+        Some(LinkUse {
             from,
             to,
             names: [name(from, 9), name(to, 10)],
             used: row.real(6).clamp(0.0, 1.0),
             held_up: row.real(7),
             credit_wait_ns: row.real(8),
-        });
-    })?;
-    Ok(links)
+        })
+    })
 }
 
 fn latencies(path: &Path) -> Result<Vec<Distribution>, ReportError> {
@@ -226,33 +221,29 @@ fn pairs(path: &Path) -> Result<Vec<Pair>, ReportError> {
         "messages",
         "bytes",
     ];
-    let mut pairs = Vec::new();
-    rows(path, &columns, |row| {
+    read_rows(path, &columns, |row| {
         let number = |at| row.integer(at).unwrap_or(0);
-        pairs.push(Pair {
+        Some(Pair {
             job: row.text(0).to_owned(),
             from: [number(1), number(2)],
             to: [number(3), number(4)],
             messages: number(5),
             bytes: number(6),
-        });
-    })?;
-    Ok(pairs)
+        })
+    })
 }
 
 fn slices(path: &Path) -> Result<Vec<Slice>, ReportError> {
     let columns = ["job", "rank", "last_rank", "from_ps", "to_ps", "doing"];
-    let mut slices = Vec::new();
-    rows(path, &columns, |row| {
+    read_rows(path, &columns, |row| {
         let number = |at| row.integer(at).unwrap_or(0);
-        slices.push(Slice {
+        Some(Slice {
             job: row.text(0).to_owned(),
             ranks: [number(1), number(2)],
             ps: [number(3), number(4)],
             doing: row.text(5).to_owned(),
-        });
-    })?;
-    Ok(slices)
+        })
+    })
 }
 
 /// The columns of a series that are read: when, how much, and the three parts of its key.
@@ -298,10 +289,7 @@ impl Interval {
 
 /// The key of a sampled row, as recorded series have it. `levels` are the service levels known so far.
 fn key_of(kind: SeriesKind, row: &Row<'_>, levels: &mut Vec<String>) -> Key {
-    let number = |at| {
-        let number = row.integer(at).and_then(|n| u32::try_from(n).ok());
-        number.unwrap_or(NONE)
-    };
+    let number = |at| row.integer(at).unwrap_or(NONE);
     let one_of = |names: &[&str], at| {
         let place = names.iter().position(|name| *name == row.text(at));
         place.unwrap_or(0) as u32

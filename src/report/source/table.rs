@@ -3,6 +3,7 @@
 use super::ReportError;
 use std::fs::File;
 use std::path::Path;
+use std::str::FromStr;
 
 /// A row: its cells by the place of the column that was asked for.
 pub(super) struct Row<'a> {
@@ -17,7 +18,7 @@ impl Row<'_> {
         place.and_then(|place| self.record.get(place)).unwrap_or("")
     }
 
-    pub(super) fn integer(&self, column: usize) -> Option<u64> {
+    pub(super) fn integer<N: FromStr>(&self, column: usize) -> Option<N> {
         self.text(column).parse().ok()
     }
 
@@ -25,6 +26,17 @@ impl Row<'_> {
         let value: f64 = self.text(column).parse().unwrap_or(0.0);
         if value.is_finite() { value } else { 0.0 }
     }
+}
+
+/// Returns the items that `of` makes of the rows of a CSV file, with the columns of these names.
+pub(super) fn read_rows<T>(
+    path: &Path,
+    columns: &[&str],
+    of: impl Fn(&Row<'_>) -> Option<T>,
+) -> Result<Vec<T>, ReportError> {
+    let mut items = Vec::new();
+    rows(path, columns, |row| items.extend(of(row)))?;
+    Ok(items)
 }
 
 /// Hands every row of a CSV file to `see`, with the columns of these names. A file that is not there has no rows.

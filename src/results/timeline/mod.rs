@@ -94,21 +94,29 @@ struct Link {
     shown_up: f64,
 }
 
-/// Writes events. Times are in picoseconds and never decrease.
+/// Writes events. Times are in picoseconds and never decrease. Unless an output shows messages and links, it ignores them.
 trait Output: Send {
     /// A rank appears: a track for each of its streams. Tracks are numbered from 0 in this order.
     fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()>;
     /// The activity of a track ends, or another one begins, or both.
     fn change(&mut self, ps: u64, change: &Change) -> anyhow::Result<()>;
     /// A message leaves.
-    fn sent(&mut self, ps: u64, message: &Message) -> anyhow::Result<()>;
+    fn sent(&mut self, _ps: u64, _message: &Message) -> anyhow::Result<()> {
+        Ok(())
+    }
     /// A message arrives.
-    fn delivered(&mut self, ps: u64, message: &Message) -> anyhow::Result<()>;
+    fn delivered(&mut self, _ps: u64, _message: &Message) -> anyhow::Result<()> {
+        Ok(())
+    }
     /// A link appears. Links are numbered from 0 in this order.
-    fn link(&mut self, name: &str) -> anyhow::Result<()>;
+    fn link(&mut self, _name: &str) -> anyhow::Result<()> {
+        Ok(())
+    }
     /// A link was used for a part of the time between two times, which differs from the part before.
     /// Called when no event before the second time is missing.
-    fn used(&mut self, span: [u64; 2], link: usize, part: f64) -> anyhow::Result<()>;
+    fn used(&mut self, _span: [u64; 2], _link: usize, _part: f64) -> anyhow::Result<()> {
+        Ok(())
+    }
     /// Completes the file, at the end of the run.
     fn finish(self: Box<Self>, ps: u64) -> anyhow::Result<()>;
 }

@@ -192,22 +192,6 @@ impl Output for Overview {
         Ok(())
     }
 
-    fn sent(&mut self, _: u64, _: &Message) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn delivered(&mut self, _: u64, _: &Message) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn link(&mut self, _: &str) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn used(&mut self, _: [u64; 2], _: usize, _: f64) -> anyhow::Result<()> {
-        Ok(())
-    }
-
     fn finish(mut self: Box<Self>, end_ps: u64) -> anyhow::Result<()> {
         for group in &self.groups {
             for (slice, times) in group.times.iter().enumerate() {

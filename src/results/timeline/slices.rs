@@ -1,6 +1,6 @@
 //! The activities of the ranks, as rows.
 
-use super::{Change, Message, Output, Track};
+use super::{Change, Output, Track};
 use crate::replay::Doing;
 use flitwise_formats::sink::Sink;
 
@@ -55,22 +55,6 @@ impl Output for Slices {
             Some((since, doing)) => self.row(change.track, doing, [since, ps]),
             None => Ok(()),
         }
-    }
-
-    fn sent(&mut self, _: u64, _: &Message) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn delivered(&mut self, _: u64, _: &Message) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn link(&mut self, _: &str) -> anyhow::Result<()> {
-        Ok(())
-    }
-
-    fn used(&mut self, _: [u64; 2], _: usize, _: f64) -> anyhow::Result<()> {
-        Ok(())
     }
 
     fn finish(self: Box<Self>, _: u64) -> anyhow::Result<()> {
