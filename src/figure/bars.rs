@@ -4,7 +4,8 @@ use super::canvas::{Anchor, Paint, Stroke, Style};
 use super::frame::{Frame, Swatch, TEXT, room_for};
 use super::scale::Scale;
 use super::text::{broken, fitted, width_of};
-use super::{Axis, Estimate, number};
+use super::{Axis, Estimate};
+use flitwise_base::units::number;
 
 /// Bars.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -51,7 +51,6 @@ pub use curves::{CurvePanel, CurvePoint, Curves, Line, SeriesStyle};
 pub use file::{EncodeError, FileFormat, encoded};
 pub use matrix::{Cell, Matrix};
 pub use network::{Link, Network, Node};
-pub use scale::{number, time_unit};
 pub use spans::{Row, Span, Spans};
 pub use stacks::{Stack, Stacks};
 

@@ -2,8 +2,8 @@
 
 use super::canvas::{Anchor, Paint, STEPS, Stroke, Style};
 use super::frame::{Frame, MARGIN, TEXT};
-use super::number;
 use super::text::width_of;
+use flitwise_base::units::number;
 
 /// A matrix.
 #[derive(Debug, Clone, Default, PartialEq)]

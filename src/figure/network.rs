@@ -2,8 +2,8 @@
 
 use super::canvas::{Anchor, Paint, STEPS, Stroke, Style};
 use super::frame::{Frame, MARGIN, TEXT};
-use super::number;
 use super::text::fitted;
+use flitwise_base::units::number;
 
 /// A network.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,5 +1,7 @@
 //! Axes: which numbers they show, and where.
 
+use flitwise_base::units::number;
+
 /// Numbers onto pixels.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
@@ -122,38 +124,6 @@ fn step(low: f64, high: f64, from: f64, to: f64) -> f64 {
     fits.unwrap_or(10.0 * power)
 }
 
-/// A number for people: up to four significant digits, large and small ones with a power of ten.
-#[must_use]
-pub fn number(value: f64) -> String {
-    let size = value.abs();
-    if value == 0.0 || !value.is_finite() {
-        return "0".to_owned();
-    }
-    if !(1e-4..1e7).contains(&size) {
-        let text = format!("{value:.1e}");
-        return text.replace(".0e", "e");
-    }
-    let exponent = size.log10().floor() as i32;
-    let decimals = (3 - exponent).clamp(0, 8) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
-/// Returns the unit in which `ps` picoseconds have few digits, with the factor to it.
-#[must_use]
-pub fn time_unit(ps: f64) -> (f64, &'static str) {
-    match ps {
-        ps if ps >= 10e12 => (1e-12, "s"),
-        ps if ps >= 10e9 => (1e-9, "ms"),
-        ps if ps >= 10e6 => (1e-6, "µs"),
-        _ => (1e-3, "ns"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,19 +156,5 @@ mod tests {
             labels(Scale::exact([0.0, f64::NAN], pixels)),
             "0.0 0.2 0.4 0.6 0.8 1.0"
         );
-    }
-
-    #[test]
-    fn numbers_are_short() {
-        for (value, text) in [
-            (0.0, "0"),
-            (0.1 + 0.2, "0.3"),
-            (1234.5, "1234"),
-            (0.00002, "2e-5"),
-            (12_345_678.0, "1.2e7"),
-            (-1.5, "-1.5"),
-        ] {
-            assert_eq!(number(value), text);
-        }
     }
 }

@@ -1,10 +1,11 @@
 //! Lying bars made of parts: where something goes.
 
+use super::Axis;
 use super::canvas::{Anchor, Paint, Stroke, Style};
 use super::frame::{Frame, MARGIN, Swatch, TEXT};
 use super::scale::Scale;
 use super::text::{fitted, width_of};
-use super::{Axis, number};
+use flitwise_base::units::number;
 
 /// Bars made of parts.
 #[derive(Debug, Clone, Default, PartialEq)]

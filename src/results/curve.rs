@@ -1,12 +1,12 @@
 //! The curve of an experiment without a job: latency and throughput over load, a point per run.
 
 use super::document::Status;
-use super::nic_rate::{NicRate, short};
+use super::nic_rate::NicRate;
 use super::{Interval, Latency, latency, load, per_slot, saturated, throughput, units_delivered};
 use crate::config::{Experiment, Plan};
 use crate::figure::tables::{Cell, Column, ColumnKind, CsvTable, batch_means};
 use crate::run::{LevelBatch, Measured, RunResult, Simulation};
-use crate::units::TickLength;
+use crate::units::{TickLength, four_digits, percent};
 
 /// The result of one run.
 pub(super) struct Point<'a> {
@@ -214,8 +214,8 @@ pub(super) fn curve_rows(plan: &Plan, result: &RunResult) -> Vec<Vec<String>> {
                     point.measured.load.to_string(),
                     rate(point.offered),
                     rate(point.accepted) + if point.saturated { " *" } else { "  " },
-                    short(nic.gbit_per_s(point.accepted)),
-                    short(nic.gbyte_per_s(point.accepted)),
+                    four_digits(nic.gbit_per_s(point.accepted)),
+                    four_digits(nic.gbyte_per_s(point.accepted)),
                 ],
                 _ => vec![String::new(); 5],
             };
@@ -223,7 +223,7 @@ pub(super) fn curve_rows(plan: &Plan, result: &RunResult) -> Vec<Vec<String>> {
                 level.name.to_owned(),
                 rate(level.offered),
                 rate(level.accepted),
-                format!("{:.1} %", 100.0 * level.share),
+                percent(level.share),
                 ns(level.end_to_end, |l| l.mean),
                 ns(level.end_to_end, |l| l.p50),
                 ns(level.end_to_end, |l| l.p99),

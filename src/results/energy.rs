@@ -6,6 +6,7 @@ use crate::config::Experiment;
 use crate::config::experiment::Power;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
 use crate::run::Simulation;
+use crate::units::percent;
 
 /// Shares below this one come from rounding.
 const ROUNDING: f64 = 1e-12;
@@ -166,7 +167,7 @@ impl Energy {
 /// `45.0 % less than always up` of links that save this share.
 pub(crate) fn against_always_up(saved: f64) -> String {
     let than = if saved < 0.0 { "more" } else { "less" };
-    format!("{:.1} % {than} than always up", 100.0 * saved.abs())
+    format!("{} {than} than always up", percent(saved.abs()))
 }
 
 /// Mean share of the time in which the links of a run carry nothing.

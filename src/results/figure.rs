@@ -1,11 +1,12 @@
 //! Throughput and latency over the offered load, as `curve.svg` and the pages of reports draw them.
 
 use super::document;
-use super::nic_rate::{NicRate, short};
+use super::nic_rate::NicRate;
 use super::titled;
 use crate::config::Plan;
 use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
 use crate::run::RunResult;
+use crate::units::four_digits;
 use serde_json::{Value, json};
 
 /// The title of the panel over all service levels.
@@ -41,8 +42,8 @@ pub(super) fn curve_figure(plan: &Plan, result: &RunResult) -> Figure {
     let mut note = format!(
         "{} NICs; 1 flit/cycle/NIC is {} Gb/s or {} GB/s per NIC. {MARKS}",
         plan.experiment.fabric.topology.nics(),
-        short(nic.gbit_per_s(1.0)),
-        short(nic.gbyte_per_s(1.0)),
+        four_digits(nic.gbit_per_s(1.0)),
+        four_digits(nic.gbyte_per_s(1.0)),
     );
     if points.iter().any(|point| point["steady"] == false) {
         note += " Crosses: not steady.";

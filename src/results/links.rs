@@ -5,7 +5,7 @@ use super::{link_end_named, utilisation};
 use crate::config::Plan;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
 use crate::figure::tables::{Cell, Column, ColumnKind, TableFiles, TableFormat};
-use crate::units::human_time;
+use crate::units::{human_time, percent};
 use std::cmp::Reverse;
 use std::fmt;
 use std::path::Path;
@@ -51,7 +51,6 @@ pub(super) fn write_links(
     let ticks = stats.ticks().max(1) as f64;
     let end = |end| link_end_named(&plan.experiment.fabric.topology, end);
     let name = |link: &LinkStats| format!("{} -> {}", end(link.from), end(link.to));
-    let percent = |part: f64| format!("{:.1} %", 100.0 * part);
     let used = |link: &LinkStats| percent(utilisation(&plan.experiment, stats, link));
     let stalled = |link: &LinkStats| percent(link.credit_wait_ticks as f64 / ticks);
     let queueing = |link: &LinkStats| {

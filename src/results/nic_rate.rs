@@ -1,6 +1,7 @@
 //! Loads as rates: converts flits per cycle and NIC to Gb/s and GB/s.
 
 use crate::config::Experiment;
+use crate::units::four_digits;
 
 /// The rate of the fastest link, at which it carries one flit per cycle.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,25 +35,14 @@ impl NicRate {
 
     /// A load with its unit, as in `"0.5000 flits/cycle/NIC (50.00 Gb/s, 6.250 GB/s)"`.
     pub(crate) fn text(self, load: f64) -> String {
-        let [bits, bytes] = [self.gbit_per_s(load), self.gbyte_per_s(load)].map(short);
+        let [bits, bytes] = [self.gbit_per_s(load), self.gbyte_per_s(load)].map(four_digits);
         format!("{load:.4} flits/cycle/NIC ({bits} Gb/s, {bytes} GB/s)")
     }
 }
 
-/// Four digits, at most four of them decimals.
-pub(crate) fn short(value: f64) -> String {
-    let decimals = match value {
-        100.0.. => 1,
-        10.0.. => 2,
-        1.0.. => 3,
-        _ => 4,
-    };
-    format!("{value:.decimals$}")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{NicRate, short};
+    use super::NicRate;
     use crate::config::resolve_text;
     use std::path::Path;
 
@@ -80,17 +70,5 @@ mod tests {
         }
         let text = rate("preset = \"opa-gen1\"").text(0.5);
         assert_eq!(text, "0.5000 flits/cycle/NIC (50.00 Gb/s, 6.250 GB/s)");
-    }
-
-    #[test]
-    fn rates_have_four_digits() {
-        for (value, text) in [
-            (0.0, "0.0000"),
-            (1.25, "1.250"),
-            (99.5, "99.50"),
-            (400.0, "400.0"),
-        ] {
-            assert_eq!(short(value), text);
-        }
     }
 }

@@ -2,12 +2,17 @@
 //! into exact integers and fractions. This module never rounds: a text that is not a
 //! whole number of bytes or picoseconds is an error.
 
+mod human;
 mod parse;
 mod ratio;
 mod schema;
 mod serde_impls;
 mod tick;
 
+pub use human::{
+    article, four_digits, human_bytes, human_count, human_time, number, percent, short_time,
+    time_unit,
+};
 pub use ratio::Ratio;
 pub use tick::TickLength;
 
@@ -84,84 +89,4 @@ impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}B/s", self.0)
     }
-}
-
-/// Picoseconds as a human would write them: `"1.250 us"`.
-#[must_use]
-pub fn human_time(ps: u64) -> String {
-    const UNITS: [(u64, &str); 4] = [
-        (PS_PER_S, "s"),
-        (1_000_000_000, "ms"),
-        (1_000_000, "us"),
-        (1_000, "ns"),
-    ];
-    for (size, unit) in UNITS {
-        if ps >= size {
-            return format!("{:.3} {unit}", ps as f64 / size as f64);
-        }
-    }
-    format!("{ps} ps")
-}
-
-/// Picoseconds with three significant digits: `"1.25 us"`.
-#[must_use]
-pub fn short_time(ps: u64) -> String {
-    let text = human_time(ps);
-    let Some((number, unit)) = text.split_once(' ') else {
-        return text;
-    };
-    match number.split_once('.') {
-        Some((whole, part)) => {
-            let digits = 3_usize.saturating_sub(whole.len());
-            match digits {
-                0 => format!("{whole} {unit}"),
-                _ => format!("{whole}.{} {unit}", &part[..digits.min(part.len())]),
-            }
-        }
-        None => text,
-    }
-}
-
-/// Bytes as a human would write them: `"1.5 MiB"`.
-#[must_use]
-pub fn human_bytes(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 4] = [
-        (1 << 40, "TiB"),
-        (1 << 30, "GiB"),
-        (1 << 20, "MiB"),
-        (1 << 10, "KiB"),
-    ];
-    for (size, unit) in UNITS {
-        if bytes >= size {
-            return format!("{:.1} {unit}", bytes as f64 / size as f64);
-        }
-    }
-    format!("{bytes} B")
-}
-
-/// The indefinite article of a spoken number: "an" 8, 11, 18, 80 to 89, 800, 11,000; else "a".
-#[must_use]
-pub fn article(number: u64) -> &'static str {
-    let mut leading = number;
-    while leading >= 1000 {
-        leading /= 1000;
-    }
-    match leading {
-        8 | 11 | 18 | 80..=89 | 800..=899 => "an",
-        _ => "a",
-    }
-}
-
-/// A count with thin groups of three digits: `"12,345,678"`.
-#[must_use]
-pub fn human_count(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() * 4 / 3);
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
 }

@@ -2,7 +2,8 @@
 
 use super::layout::{Layout, Nics, Wires, layout};
 use super::{End, Measure, WiredLink};
-use crate::{Link, Network, Node, number};
+use crate::{Link, Network, Node};
+use flitwise_base::units::number;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

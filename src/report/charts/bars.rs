@@ -1,9 +1,10 @@
 //! Slowdowns, execution times, energy and more: a bar for each point of a study, or for each job of a run.
 
-use super::{time_unit, titled};
+use super::titled;
 use crate::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure};
 use crate::report::source::{RunSource, Source, StudySource};
 use crate::results::interval_95;
+use crate::units::time_unit;
 use std::collections::BTreeMap;
 
 /// The quantity that bars show.

@@ -1,9 +1,10 @@
 //! The energy of runs, by the parts that draw it.
 
 use super::titled;
-use crate::figure::{Axis, Chart, Figure, Stack, Stacks, number};
+use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
 use crate::report::source::{RunSource, Source};
 use crate::results::energy::against_always_up;
+use crate::units::number;
 use serde_json::Value;
 
 /// States of links, as fields and as people call them.

@@ -1,9 +1,10 @@
 //! The use of the time on the critical path: of the whole, and of ten slices.
 
-use super::{time_unit, titled};
+use super::titled;
 use crate::explain::Part;
 use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
 use crate::report::source::RunSource;
+use crate::units::time_unit;
 use serde_json::Value;
 
 pub(super) fn figures(run: &RunSource) -> Vec<Figure> {
@@ -25,7 +26,7 @@ fn figure(run: &RunSource, job: &Value) -> Figure {
     let (factor, unit) = time_unit(phases.iter().map(slice).fold(0.0, f64::max));
     let (whole, whole_unit) = time_unit(job["total_ps"].as_f64().unwrap_or(0.0));
     let stack = |phase: &Value| {
-        let end = |key: &str| crate::figure::number(phase[key].as_f64().unwrap_or(0.0) * whole);
+        let end = |key: &str| crate::units::number(phase[key].as_f64().unwrap_or(0.0) * whole);
         Stack {
             name: format!("{}–{} {whole_unit}", end("from_ps"), end("to_ps")),
             parts: parts

@@ -16,7 +16,7 @@ pub(super) use congestion::analyses;
 pub(super) use links::hottest;
 
 use super::source::{RunSource, Source};
-use crate::figure::{Figure, time_unit};
+use crate::figure::Figure;
 
 /// The subject of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

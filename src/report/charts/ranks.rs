@@ -1,8 +1,9 @@
 //! The activities of ranks over time.
 
-use super::{time_unit, titled};
+use super::titled;
 use crate::figure::{Axis, Chart, Figure, Row, Span, Spans};
 use crate::report::source::{RunSource, Slice};
+use crate::units::time_unit;
 
 /// The first entries of the legend, so that they have the same colours in all figures.
 const FIRST: [&str; 4] = ["compute", "receive", "send", "wait"];

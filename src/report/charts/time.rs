@@ -1,8 +1,9 @@
 //! Where the time goes.
 
-use super::{time_unit, titled};
+use super::titled;
 use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
 use crate::report::source::{RunSource, Source, StudySource};
+use crate::units::time_unit;
 use serde_json::Value;
 
 /// The parts of the time, as fields and as people call them.

@@ -189,7 +189,7 @@ pub(super) fn hot_cables(sources: &[Source]) -> Vec<Table> {
         let row = |(number, cable): (usize, &RankedCable)| {
             vec![
                 format!("{number}: {} → {}", cable.from, cable.to),
-                crate::figure::number(cable.mean),
+                crate::units::number(cable.mean),
                 human_count(cable.most),
                 format!("{}, {}", cable.most_in_run, cable.most_in_level),
                 crossed_by(cable),

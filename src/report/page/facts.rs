@@ -2,10 +2,9 @@
 
 use super::congestion;
 use super::section::{Section, Table, Text};
-use crate::figure::number;
 use crate::report::charts::details;
 use crate::report::source::{RunSource, Source, StudySource};
-use crate::units::human_time;
+use crate::units::{human_time, number};
 use serde_json::Value;
 
 /// Longest configuration that is shown as a whole.

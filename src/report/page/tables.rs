@@ -1,9 +1,10 @@
 //! Tables beside the figures.
 
 use super::section::Table;
-use crate::figure::{Bars, Chart, Curves, Figure, Matrix, Spans, Stacks, number};
+use crate::figure::{Bars, Chart, Curves, Figure, Matrix, Spans, Stacks};
 use crate::report::charts::hottest;
 use crate::report::source::{Distribution, LinkUse, RunSource};
+use crate::units::{number, percent};
 
 /// Most rows of a table of links, culprits or pairs.
 pub(super) const ROWS: usize = 10;
@@ -133,7 +134,6 @@ fn of_spans(spans: &Spans) -> Content {
 
 /// The most used links, numbered as in the drawing, and the links that hold up packets.
 pub(super) fn links(run: &RunSource) -> Vec<Table> {
-    let percent = |part: f64| format!("{:.1} %", 100.0 * part);
     let row = |(number, link): (usize, &&LinkUse)| {
         vec![
             format!("{number}: {} → {}", link.names[0], link.names[1]),

@@ -6,7 +6,7 @@ use super::labels::{Labels, name};
 use crate::config::experiment::SeriesKind;
 use crate::figure::tables::Key;
 use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line, SeriesStyle};
-use crate::figure::{number, time_unit};
+use crate::units::{number, time_unit};
 use std::collections::BTreeMap;
 use std::io;
 
