@@ -10,14 +10,14 @@ use flitwise_formats::sink::Sink;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What is reported on.
+/// The results to report on.
 #[derive(Debug, Args)]
 struct Subjects {
     /// Directories of runs (`flitwise run --out DIR`), of studies and of static analyses (`flitwise congestion --out DIR`);
     /// curves and bars of several are overlaid.
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
-    /// What figures call the directories, once for each in their order, instead of the names of experiments and studies.
+    /// The name of a directory in figures, once for each in their order, instead of the names of experiments and studies.
     #[arg(long, value_name = "NAME")]
     label: Vec<String>,
     /// Title, instead of these names.
@@ -50,7 +50,7 @@ pub struct ReportArgs {
 pub struct PlotArgs {
     #[command(flatten)]
     subjects: Subjects,
-    /// What is drawn.
+    /// The kind of figure.
     #[arg(long, value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::name)))]
     kind: String,
     /// The figure; .svg, .pdf or .png says its format. Where there are several, the others have -2, -3 and so on

@@ -10,7 +10,7 @@ const MAX_DESCRIPTION: usize = 4096;
 
 const MAX_TAGS: usize = 64;
 
-/// What an experiment file says about itself, in words.
+/// Name, description and tags of an experiment, as its file gives them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]

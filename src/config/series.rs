@@ -24,8 +24,8 @@ pub(crate) struct RawSeries {
     pub interval: Latency,
     /// Any of `"flows"` (payload delivered per sender, receiver and service level), `"port_vls"` (data waiting and
     /// packets marked per switch output and VL), `"sources"` (control level and delay per flow, or per service level
-    /// of a NIC) and `"power"` (links in each power state, and what they draw).
-    #[schemars(extend("x-default" = "what there is: `\"port_vls\"` on hierarchical switches only with a `marker` of congestion control, `\"sources\"` only with a `source`, `\"power\"` only with a `policy` of `[power]` other than `\"always-on\"`"))]
+    /// of a NIC) and `"power"` (links in each power state, and their power).
+    #[schemars(extend("x-default" = "all series that the fabric has: `\"port_vls\"` on hierarchical switches only with a `marker` of congestion control, `\"sources\"` only with a `source`, `\"power\"` only with a `policy` of `[power]` other than `\"always-on\"`"))]
     pub record: Option<Vec<SeriesKind>>,
     /// Files of the samples.
     #[schemars(extend("default" = "csv"), with = "Option<Names<TableFormat>>")]

@@ -174,6 +174,3 @@ impl Chart {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -32,6 +32,3 @@ pub fn figures(kind: Kind, sources: &[Source]) -> Result<Vec<Figure>, ReportErro
         Ok(figures)
     }
 }
-
-#[cfg(test)]
-mod tests;

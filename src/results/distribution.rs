@@ -146,38 +146,3 @@ fn write_matrix(dir: &Path, run: &Simulation) -> anyhow::Result<()> {
     }
     table.finish()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn buckets_hold_all_observations() {
-        let mut latency = stats::Latency::default();
-        for ticks in [0, 1, 15, 16, 17, 1000, 1001, 1023, 5000, 70_000] {
-            latency.record(ticks);
-        }
-        let buckets = buckets(&latency, TickLength::whole(1000));
-        let found: Vec<_> = buckets
-            .iter()
-            .map(|b| (b.from_ns, b.to_ns, b.count))
-            .collect();
-        assert_eq!(
-            found,
-            [
-                (0.0, 1.0, 1),
-                (1.0, 2.0, 1),
-                (15.0, 16.0, 1),
-                (16.0, 18.0, 2),
-                (960.0, 1024.0, 3),
-                (4608.0, 5120.0, 1),
-                (65536.0, 73728.0, 1),
-            ]
-        );
-    }
-
-    #[test]
-    fn the_last_bucket_ends() {
-        assert_eq!(bounds(Tick::MAX)[1], Tick::MAX);
-    }
-}

@@ -406,5 +406,16 @@ fn cells<const N: usize>(cells: [&str; N]) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[path = "dtable_tests.rs"]
-mod tests;
+mod tests {
+    use super::argument;
+
+    #[test]
+    fn settings_are_quoted_for_the_shell() {
+        assert_eq!(argument("dtable.w=8"), "--set dtable.w=8");
+        assert_eq!(argument("a={ x = 1 }"), "--set 'a={ x = 1 }'");
+        assert_eq!(
+            argument("a={ \"it's\" = 1 }"),
+            "--set 'a={ \"it'\\''s\" = 1 }'"
+        );
+    }
+}

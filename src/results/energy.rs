@@ -209,15 +209,4 @@ mod tests {
         assert_eq!(saved(0.0, 0.0), 0.0);
         assert_eq!(saved(1.0, 4.0), 0.75);
     }
-
-    #[test]
-    fn links_that_draw_more_are_said_to() {
-        for (saved, words) in [
-            (0.0, "0.0 % less than always up"),
-            (0.45, "45.0 % less than always up"),
-            (-1.177, "117.7 % more than always up"),
-        ] {
-            assert_eq!(against_always_up(saved), words);
-        }
-    }
 }

@@ -46,22 +46,3 @@ pub fn latency(ticks: &stats::Latency, tick: TickLength) -> Option<Latency> {
         max: ns(ticks.max()),
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ticks_become_nanoseconds() {
-        let mut ticks = stats::Latency::default();
-        for value in [100, 200, 300, 400] {
-            ticks.record(value);
-        }
-        let l = latency(&ticks, TickLength::whole(640)).unwrap();
-        assert_eq!((l.count, l.mean, l.p50, l.max), (4, 160.0, 128.0, 256.0));
-        assert_eq!(
-            latency(&stats::Latency::default(), TickLength::whole(640)),
-            None
-        );
-    }
-}

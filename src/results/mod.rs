@@ -7,8 +7,6 @@ mod dtable;
 pub mod energy;
 mod explain;
 pub(crate) mod figure;
-#[cfg(test)]
-mod form_tests;
 mod latency;
 mod links;
 pub(crate) mod nic_rate;

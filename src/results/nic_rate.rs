@@ -39,36 +39,3 @@ impl NicRate {
         format!("{load:.4} flits/cycle/NIC ({bits} Gb/s, {bytes} GB/s)")
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::NicRate;
-    use crate::config::resolve_text;
-    use std::path::Path;
-
-    fn rate(fabric: &str) -> NicRate {
-        let text = format!(
-            "background = [{{ rate = 0.1 }}]\n[fabric]\n{fabric}\n\
-             topology = {{ kind = \"single\", nics = 4 }}\n"
-        );
-        let plan = resolve_text("test.toml", &text, Path::new(""), &[]).unwrap();
-        NicRate::of(&plan.experiment)
-    }
-
-    #[test]
-    fn a_flit_per_cycle_is_the_rate_of_the_link() {
-        // 4 × 25 Gb/s; 4 × 8 Gb/s and 4 × 25 Gb/s with a tick that is an eighth of a flit.
-        for (fabric, gbit) in [
-            ("preset = \"opa-gen1\"", 100.0),
-            ("preset = \"ib-qdr\"", 32.0),
-            ("preset = \"ib-edr\"", 100.0),
-        ] {
-            let rate = rate(fabric);
-            let found = rate.gbit_per_s(1.0);
-            assert!((found - gbit).abs() < 1e-3, "{fabric}: {found}");
-            assert_eq!(rate.gbyte_per_s(0.5), rate.gbit_per_s(0.5) / 8.0);
-        }
-        let text = rate("preset = \"opa-gen1\"").text(0.5);
-        assert_eq!(text, "0.5000 flits/cycle/NIC (50.00 Gb/s, 6.250 GB/s)");
-    }
-}

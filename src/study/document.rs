@@ -27,7 +27,7 @@ pub(super) struct Document<'a> {
     tags: &'a [String],
     /// Keys that hold for all runs, each as `--set` takes it.
     sets: Vec<&'a str>,
-    /// What varies, in the order of the file.
+    /// The axes, in the order of the file.
     axes: Vec<Axis<'a>>,
     /// Combinations of settings.
     #[schemars(extend("unit" = "points"))]

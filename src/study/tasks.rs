@@ -157,28 +157,3 @@ fn foreign(task: StudyTask) -> RunError {
          listed, list them again"
     ))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_task_is_a_word() {
-        let word = "0123456789abcdef0123456789abcdef.7.42";
-        let task: StudyTask = word.parse().unwrap();
-        assert_eq!((task.point, task.seed), (6, 42));
-        assert_eq!(task.to_string(), word);
-        for broken in [
-            "",
-            "7.42",
-            "0123456789abcdef0123456789abcdef",
-            "0123456789abcdef0123456789abcdef.0.1",
-            "0123456789abcdef0123456789abcdef.1.x",
-            "0123456789abcdef0123456789abcdeg.1.1",
-            "+123456789abcdef0123456789abcdef.1.1",
-            "123.1.1",
-        ] {
-            assert!(broken.parse::<StudyTask>().is_err(), "{broken}");
-        }
-    }
-}

@@ -6,6 +6,7 @@ mod common;
 #[path = "../../formats/tests/support/mod.rs"]
 mod support;
 
+mod config_analysis;
 mod config_congestion;
 mod config_congestion_parts;
 mod config_corpus;

@@ -4,7 +4,8 @@ use flitwise::config::{Base, Study};
 use flitwise::run::{Control, Session};
 use flitwise::stop::Stop;
 use flitwise::study::{
-    Grid, Here, RowStatus, Studied, StudyProgress, StudySnapshot, Unwatched, estimate, write_tables,
+    Grid, Here, RowStatus, Studied, StudyProgress, StudySnapshot, StudyTask, Unwatched, estimate,
+    write_tables,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -359,4 +360,24 @@ fn background_flows_have_rows_of_their_own() {
             .starts_with("1,1,0,1,0.5,1,default,"),
         "{csv}"
     );
+}
+
+#[test]
+fn a_task_is_a_word() {
+    let word = "0123456789abcdef0123456789abcdef.7.42";
+    let task: StudyTask = word.parse().unwrap();
+    assert_eq!((task.point, task.seed), (6, 42));
+    assert_eq!(task.to_string(), word);
+    for broken in [
+        "",
+        "7.42",
+        "0123456789abcdef0123456789abcdef",
+        "0123456789abcdef0123456789abcdef.0.1",
+        "0123456789abcdef0123456789abcdef.1.x",
+        "0123456789abcdef0123456789abcdeg.1.1",
+        "+123456789abcdef0123456789abcdef.1.1",
+        "123.1.1",
+    ] {
+        assert!(broken.parse::<StudyTask>().is_err(), "{broken}");
+    }
 }

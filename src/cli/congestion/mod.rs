@@ -51,7 +51,7 @@ pub struct CongestionArgs {
     /// times, the routings are compared.
     #[arg(long, value_name = "NAME", value_parser = Routing::parse)]
     routing: Vec<Routing>,
-    /// What has failed: `L003` (a switch), `L003 port 5`, `L003 - S001` (all cables between them), `L003 - S001 #2`,
+    /// A part that has failed: `L003` (a switch), `L003 port 5`, `L003 - S001` (all cables between them), `L003 - S001 #2`,
     /// `random:3 links`, `random:1 switches`. Without --routing the tables stay as they were.
     #[arg(long, value_name = "WHAT", value_parser = Failure::parse)]
     fail: Vec<Failure>,
@@ -97,7 +97,7 @@ pub struct CongestionArgs {
     /// makes a page; also cables.dot, coloured by load.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What the tables of --out are written as.
+    /// The file format of the tables of --out.
     #[arg(long, value_parser = table_formats(), default_value = "csv", requires = "out")]
     format: TableFormat,
 }

@@ -92,7 +92,7 @@ pub struct ExportArgs {
     /// ibdiagnet.fdbs.
     #[arg(long, value_name = "FILE")]
     tables: Option<PathBuf>,
-    /// What to write.
+    /// The format to write.
     #[arg(long, value_enum)]
     format: Format,
     /// json: adds the forwarding table of every switch.

@@ -73,7 +73,7 @@ pub struct OrcsArgs {
     /// Which hosts take part where there are more than ranks.
     #[arg(long, value_name = "STRING", value_enum, default_value_t = SubsetName::Rand)]
     pub subset: SubsetName,
-    /// What is measured.
+    /// The quantity to measure.
     #[arg(long, value_name = "STRING", value_enum, default_value_t = Metric::HistMaxCong)]
     pub metric: Metric,
     /// Only this level of the pattern, counted from 0; -1: all.
@@ -114,7 +114,7 @@ pub enum SubsetName {
     GuidOrderDesc,
 }
 
-/// What is measured.
+/// A quantity that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Metric {
@@ -126,7 +126,7 @@ pub enum Metric {
     HistAccBand,
     /// Longest path through the levels.
     DepMaxDelay,
-    /// What every cable carries.
+    /// The load of every cable.
     #[value(alias = "get_cong_map")]
     GetCableCong,
 }

@@ -47,10 +47,11 @@ macro_rules! with_common_keys {
                 /// drawn at random ([model.md](model.md#7-routing-sc-and-vl)): `"valiant"`, `"ugal-l"`, `"ugal-g"`,
                 /// `"par"`.
                 ///
-                /// `"valiant"`: every packet takes a detour. `"ugal-l"`: a packet takes one at the switch of its
-                /// source if the queue there towards it, times its hops, is shorter than that of the minimal path.
-                /// `"ugal-g"`: the same by the queues of global links, wherever they are: an ideal that no switch can
-                /// know. `"par"`: as `"ugal-l"`, asked again at every switch of the source's group. Detours need more
+                /// `"valiant"`: every packet takes a detour. `"ugal-l"`: the switch of the source compares its queue
+                /// towards the detour, times the hops of the detour, with its queue on the minimal path, times the
+                /// hops of that path, and takes the smaller. `"ugal-g"`: compares the queues of global links, wherever
+                /// they are: an ideal that no switch can know. `"par"`: as `"ugal-l"`, and every further switch of the
+                /// source's group compares again. Detours need more
                 /// VL classes: 4 SCs per service level on a torus, dragonfly or slim fly (6 with `"par"`), 3 on a
                 /// dragonfly over groups (4), else 2 (3). Packets of a flow can overtake each other.
                 #[schemars(extend("default" = "minimal"))]

@@ -62,15 +62,15 @@ with_common_keys! {
         /// Rate of the crossbar, from an input to an output buffer, over the rate of the fastest link.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": 2, "sauron": 1}))]
         crossbar_speedup: u32,
-        /// Which pointers of the crossbar's arbiters move: `"islip"`, those of accepted grants; `"round-robin"`,
-        /// those of all grants.
+        /// The rule by which the crossbar's arbiters move their round-robin pointers: `"islip"` moves them only for
+        /// accepted grants, `"round-robin"` for every grant.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "islip", "sauron": "islip"}))]
         #[schemars(with = "Option<Names<AllocationRule>>")]
         allocator: AllocationRule,
         /// Rounds of grants and acceptances in a tick.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": 1, "sauron": 1}))]
         allocator_iterations: u32,
-        /// How an input buffer organises the packets of a VL, whatever the `vl_policy`: `"virtual-output"`, `"fifo"`,
+        /// The organisation of the packets of a VL in an input buffer, whatever the `vl_policy`: `"virtual-output"`, `"fifo"`,
         /// `"per-flow"` or `"isolating"`.
         ///
         /// `"virtual-output"`: in virtual output queues, so that packets for different out-ports do not block each
@@ -84,14 +84,14 @@ with_common_keys! {
         /// With `input_queues = "isolating"`: queues for hot flows of each input buffer and VL, at most 64.
         #[schemars(extend("x-default" = "4"))]
         isolation_queues: u32,
-        /// How much of the VL the normal FIFO holds when the flow of its head is isolated: part of the VL, or
-        /// credits, packets or bytes.
+        /// The fill of the normal FIFO at which the flow of its head is isolated: part of the VL, or credits,
+        /// packets or bytes.
         #[schemars(extend("x-default" = "`\"1/4\"`"))]
         isolation_detect: BufferPart,
-        /// How much a queue for a hot flow holds when the sender is told to stop the flow.
+        /// The fill of a queue for a hot flow at which the switch tells the sender to stop the flow.
         #[schemars(extend("x-default" = "`\"3/16\"`"))]
         isolation_stop: BufferPart,
-        /// How much such a queue holds when the flow may go on.
+        /// The fill of such a queue at which the switch tells the sender to resume the flow.
         #[schemars(extend("x-default" = "`\"1/8\"`"))]
         isolation_go: BufferPart,
         /// Instead of equal parts of `input_buffer`, the sizes for VL 0, 1, …: `["8 packets", "4KiB"]`.

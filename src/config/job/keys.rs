@@ -95,9 +95,9 @@ pub(crate) struct RawJob {
     /// experiment for each rank; last of all. Baselines, the unloaded fabric and the ideal network draw the same.
     #[schemars(extend("default" = 0))]
     pub compute_noise: Option<Ratio>,
-    /// True: calls of a DUMPI trace that have no counterpart in a replay, as those of one-sided communication, are
-    /// left out, and the run and its result say how many; otherwise a trace that has some is refused, with how many
-    /// and where the first is.
+    /// True: leaves out calls of a DUMPI trace that have no counterpart in a replay, such as one-sided communication;
+    /// the run and its result report their number. False: refuses a trace with such calls, and reports their number
+    /// and the place of the first.
     #[schemars(extend("default" = false))]
     pub skip_unsupported: Option<bool>,
     /// Time that a rank is busy before each message that it sends by an MPI call (LogP's o of a sender); it counts as

@@ -108,7 +108,7 @@ pub(crate) enum PowerPreset {
     EeeFastWake,
 }
 
-/// What draws `link_watts`.
+/// The part of the fabric that draws `link_watts`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum WattsPer {

@@ -84,34 +84,3 @@ fn correlation(values: &[f64]) -> f64 {
         0.0
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn intervals_are_students() {
-        // Mean 2, deviation 1: 4.303 / √3.
-        let of = interval_95(&[1.0, 2.0, 3.0]).unwrap();
-        assert_eq!((of.mean, of.values), (2.0, 3));
-        assert!((of.half_width - 4.303 / 3f64.sqrt()).abs() < 1e-12);
-        assert_eq!(interval_95(&[1.0]), None);
-        assert_eq!(interval_95(&[5.0; 40]).unwrap().half_width, 0.0);
-    }
-
-    #[test]
-    fn correlated_batches_are_merged() {
-        let alternating: Vec<f64> = (0..32).map(|i| f64::from(i % 2)).collect();
-        assert_eq!(batch_means(&alternating).unwrap().values, 32);
-        // Correlated in pairs: independent once merged.
-        let of = |i: i32| f64::from(i / 2 % 2);
-        let pairs: Vec<f64> = (0..32).map(of).collect();
-        assert!(correlation(&pairs).abs() < 0.1);
-        let of = |i: i32| f64::from(i / 4 % 2);
-        let fours: Vec<f64> = (0..32).map(of).collect();
-        assert_eq!(batch_means(&fours).unwrap().values, 16);
-        let growing: Vec<f64> = (0..32).map(f64::from).collect();
-        assert_eq!(batch_means(&growing), None);
-        assert_eq!(batch_means(&[1.0; 4]), None);
-    }
-}

@@ -108,28 +108,3 @@ impl Row {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_pushed_can_be_read_twice_and_disappears() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut spool = Spool::create(&dir.path().join("a")).unwrap();
-        let row = |ticks| Row {
-            ticks,
-            key: [1, NONE, 1 << 31],
-            values: [u64::MAX, ticks << 40],
-        };
-        (1..=5000).for_each(|ticks| spool.push(&row(ticks)).unwrap());
-        spool.close().unwrap();
-        assert!(spool.push(&row(1)).is_err());
-        for _ in 0..2 {
-            let rows: Vec<Row> = spool.rows().unwrap().map(Result::unwrap).collect();
-            assert_eq!(rows, (1..=5000).map(row).collect::<Vec<_>>());
-        }
-        drop(spool);
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-    }
-}

@@ -6,8 +6,6 @@ mod study;
 mod table;
 
 pub use congestion::CongestionSource;
-#[cfg(test)]
-pub(super) use run::Sample;
 pub use run::{Distribution, LinkUse, Pair, RunSource, Series, Slice};
 pub use study::{StudyRow, StudySource};
 

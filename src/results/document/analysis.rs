@@ -56,7 +56,7 @@ pub struct AnalysedNetwork {
     pub check: Option<Check>,
 }
 
-/// What `--fail` did.
+/// The effect of `--fail`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "what failed")]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
@@ -66,7 +66,7 @@ pub struct Failed {
     pub routes_changed: Option<u64>,
 }
 
-/// What `--vls` found.
+/// The result of `--vls`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "VLs")]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
@@ -95,7 +95,7 @@ pub struct Delayed {
     pub runs: u64,
 }
 
-/// What `--worst` found.
+/// The result of `--worst`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "a permutation")]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
@@ -105,7 +105,7 @@ pub struct WorstPermutation {
     pub at: Option<String>,
 }
 
-/// A cable, and who crosses it.
+/// A cable and the connections that cross it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "a cable")]
 #[allow(missing_docs, reason = "docs/congestion.md describes the fields")]

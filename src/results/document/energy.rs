@@ -9,7 +9,7 @@ use crate::run::{Simulation, Status};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a run cost.
+/// The energy of a run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "Energy")]
 #[non_exhaustive]
@@ -49,7 +49,7 @@ pub struct EnergyUse {
     pub host_links: LinkEnergyUse,
 }
 
-/// What some links cost.
+/// The energy of some links.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "LinkEnergy")]
 #[non_exhaustive]

@@ -78,7 +78,7 @@ pub struct ByState {
 }
 
 impl ByState {
-    /// What `of` makes of the time in each state.
+    /// Returns the time in each state, converted by `of`.
     pub(super) fn of(ticks: LinkStateTicks, of: impl Fn(Tick) -> f64) -> Self {
         Self {
             up: of(ticks.up),

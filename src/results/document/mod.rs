@@ -68,7 +68,7 @@ pub struct Document {
     pub status: Status,
     /// When stalled: which parts wait for which; of several loads, the first that stalled.
     pub stall: Option<String>,
-    /// What the file says about itself; null if it says nothing.
+    /// Name, description and tags of the file; null if it has none.
     pub about: Option<About>,
     /// The configuration as interpreted, see below.
     pub experiment: InterpretedExperiment,
@@ -114,9 +114,9 @@ pub struct Document {
     pub latency_ns: Named<LevelLatency>,
     /// The service levels, in their order.
     pub service_levels: Vec<ServiceLevel>,
-    /// What congestion control did; null without it.
+    /// The counters of congestion control; null without it.
     pub congestion: Option<Congestion>,
-    /// What the run cost, with `[power]`; null without it ([energy.md](energy.md)).
+    /// The energy of the run, with `[power]`; null without it ([energy.md](energy.md)).
     pub energy: Option<EnergyUse>,
     /// The 20 directed links that hold up packets longest, worst first ([Links](#links)); of links that hold up as long, those
     /// with the longest credit wait. Links that hold up none are left out.
@@ -140,7 +140,7 @@ pub struct Document {
     /// As `unloaded`, on a network where messages arrive when they are sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ideal: Option<Reference>,
-    /// What `background_gap_skip` left out of the experiment ([gap-skip.md](gap-skip.md)).
+    /// The gaps that `background_gap_skip` left out ([gap-skip.md](gap-skip.md)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gaps_skipped: Option<GapsSkipped>,
 }

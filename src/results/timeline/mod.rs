@@ -346,23 +346,3 @@ impl Timeline for TimelineFile<'_> {
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_of_the_file_says_the_format() {
-        let format = |name: &str| TimelineFormat::of_name(Path::new(name));
-        for name in ["a.pftrace", "a.b.perfetto-trace", "a.PFTRACE.gz"] {
-            assert_eq!(format(name), Some(TimelineFormat::Perfetto), "{name}");
-        }
-        for name in ["a.paje", "x/a.trace.zst"] {
-            assert_eq!(format(name), Some(TimelineFormat::Paje), "{name}");
-        }
-        assert_eq!(format("a.csv"), Some(TimelineFormat::Csv));
-        for name in ["a", "a.gz", "a.json", "a.csv.xz", ".gz", ""] {
-            assert_eq!(format(name), None, "{name}");
-        }
-    }
-}

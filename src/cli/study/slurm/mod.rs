@@ -30,7 +30,7 @@ const POLL: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(15)];
 /// that was written on another node may appear later here.
 const LOOKS: u32 = 3;
 
-/// What the elements ask of a cluster.
+/// The resources that the elements request from a cluster.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Slurm")]
 pub(in crate::cli) struct SlurmArgs {

@@ -1,15 +1,17 @@
 //! `result.json` and the summary, from hand-made counters.
 
-use crate::config::{Plan, resolve_text};
-use crate::fabric::ids::{NicId, PortId, SwitchId};
-use crate::fabric::stats::{
+use crate::common::result_json;
+use flitwise::config::{Plan, resolve_text};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
+use flitwise::fabric::stats::{
     CctStats, CongestionStats, FabricStats, Latency, LinkEnd, LinkStats, SlStats,
 };
-use crate::replay::PairCounts;
-use crate::replay::background::BackgroundOutcome;
-use crate::replay::outcome::JobOutcome;
-use crate::results::{self, SCHEMA, execution_time_ps, summary};
-use crate::run::{RunResult, Simulation, Status, TraceDigest};
+use flitwise::replay::PairCounts;
+use flitwise::replay::background::BackgroundOutcome;
+use flitwise::replay::outcome::JobOutcome;
+use flitwise::results::{SCHEMA, execution_time_ps, latency, summary, write_distributions};
+use flitwise::run::{Control, RunResult, Simulation, Status, run_plan};
+use flitwise::units::TickLength;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,6 +20,11 @@ fn plan() -> Plan {
     let text =
         "[fabric]\ntopology = { kind = \"single\", nics = 4 }\n[[job]]\ntrace = \"tiny.vef\"\n";
     resolve_text("test.toml", text, &dir, &[]).unwrap()
+}
+
+/// A result of the plan, whose counters the tests replace.
+fn simulated() -> RunResult {
+    run_plan(&plan(), &Control::default(), 1).unwrap()
 }
 
 fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
@@ -48,85 +55,71 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         held_up_ticks: 50,
         states: None,
     };
-    Simulation {
-        status,
-        stats: FabricStats {
-            start_tick: 0,
-            end_tick: 1999,
-            messages: 2,
-            messages_delivered: 2,
-            packets: 2,
-            flits_injected: 256,
-            flits_delivered: 256,
-            flits_in_flight: 0,
-            flit_hops: 0,
-            host_flit_hops: 512,
-            events: 99,
-            service_levels: vec![sl],
-            links: vec![
-                LinkStats {
-                    credit_wait_ticks: 0,
-                    waited_ticks: 0,
-                    held_up_ticks: 0,
-                    ..link
-                },
-                link,
-            ],
-            turns: Vec::new(),
-            congestion: None,
-        },
-        jobs: vec![Some(JobOutcome {
-            name: "tiny".into(),
-            ranks: 2,
-            nics: vec![NicId::new(0), NicId::new(1)],
-            complete: true,
-            endless: false,
-            repetitions_ps: vec![execution_ps],
-            end_ps: execution_ps,
-            execution_ps,
-            compute_ps: execution_ps / 4,
-            network_ps: execution_ps - execution_ps / 4,
-            point_to_point: 2,
-            point_to_point_bytes: 2048,
-            collectives: 0,
-            messages: 2,
-            bytes: 2048,
-            intra_node_messages: 0,
-            latency: latency.clone(),
-            pairs: PairCounts::new(2),
-        })],
-        background: vec![BackgroundOutcome {
-            sl: 0,
-            messages: 100,
-            units: 12_800,
-            messages_delivered: 98,
-            units_delivered: 98 * 128,
-        }],
+    let mut run = simulated().main;
+    run.status = status;
+    run.stats = FabricStats {
+        start_tick: 0,
+        end_tick: 1999,
         messages: 2,
-        backlog: 0,
-        measured: None,
+        messages_delivered: 2,
+        packets: 2,
+        flits_injected: 256,
+        flits_delivered: 256,
+        flits_in_flight: 0,
+        flit_hops: 0,
+        host_flit_hops: 512,
+        events: 99,
+        service_levels: vec![sl],
+        links: vec![
+            LinkStats {
+                credit_wait_ticks: 0,
+                waited_ticks: 0,
+                held_up_ticks: 0,
+                ..link
+            },
+            link,
+        ],
+        turns: Vec::new(),
         congestion: None,
-        saturation: None,
-        skipped: None,
-        reached: None,
-        explanation: None,
-        wall: Duration::from_millis(wall_ms),
-    }
+    };
+    run.jobs = vec![Some(JobOutcome {
+        name: "tiny".into(),
+        ranks: 2,
+        nics: vec![NicId::new(0), NicId::new(1)],
+        complete: true,
+        endless: false,
+        repetitions_ps: vec![execution_ps],
+        end_ps: execution_ps,
+        execution_ps,
+        compute_ps: execution_ps / 4,
+        network_ps: execution_ps - execution_ps / 4,
+        point_to_point: 2,
+        point_to_point_bytes: 2048,
+        collectives: 0,
+        messages: 2,
+        bytes: 2048,
+        intra_node_messages: 0,
+        latency: latency.clone(),
+        pairs: PairCounts::new(2),
+    })];
+    run.background = vec![BackgroundOutcome {
+        sl: 0,
+        messages: 100,
+        units: 12_800,
+        messages_delivered: 98,
+        units_delivered: 98 * 128,
+    }];
+    run.messages = 2;
+    run.wall = Duration::from_millis(wall_ms);
+    run
 }
 
 fn result(wall_ms: u64) -> RunResult {
-    RunResult {
-        unloaded: None,
-        ideal: None,
-        main: simulation(1_280_000, Status::Complete, wall_ms),
-        baselines: vec![simulation(1_000_000, Status::Complete, wall_ms)],
-        curve: Vec::new(),
-        traces: Vec::new(),
-    }
-}
-
-fn result_json(plan: &Plan, result: &RunResult) -> serde_json::Value {
-    serde_json::to_value(results::result_json(plan, result)).unwrap()
+    let mut result = simulated();
+    result.main = simulation(1_280_000, Status::Complete, wall_ms);
+    result.baselines = vec![simulation(1_000_000, Status::Complete, wall_ms)];
+    result.traces = Vec::new();
+    result
 }
 
 #[test]
@@ -299,15 +292,10 @@ fn another_trace_under_the_same_name_has_another_hash() {
     let mut result = result(5);
     let hash = |result: &RunResult| result_json(&plan(), result)["experiment_hash"].clone();
     let unread = hash(&result);
+    let read = simulated().traces;
     let mut trace = |xxh3| {
-        let trace = "tiny.vef".to_owned();
-        result.traces = vec![TraceDigest {
-            trace,
-            xxh3,
-            format: "VEF".to_owned(),
-            left_out: None,
-            doubts: None,
-        }];
+        result.traces = read.clone();
+        result.traces[0].xxh3 = xxh3;
         hash(&result)
     };
     let (one, two) = (trace(1), trace(2));
@@ -328,4 +316,76 @@ fn ticks_are_counted_from_the_first_to_the_last() {
     assert_eq!(ticks(641, 1280), 640);
     // Restarted after tick 640, and nothing simulated since.
     assert_eq!(ticks(641, 640), 0);
+}
+
+#[test]
+fn ticks_become_nanoseconds() {
+    let mut ticks = Latency::default();
+    for value in [100, 200, 300, 400] {
+        ticks.record(value);
+    }
+    let l = latency(&ticks, TickLength::whole(640)).unwrap();
+    assert_eq!((l.count, l.mean, l.p50, l.max), (4, 160.0, 128.0, 256.0));
+    assert_eq!(latency(&Latency::default(), TickLength::whole(640)), None);
+}
+
+/// 4 × 25 Gb/s; 4 × 8 Gb/s and 4 × 25 Gb/s with a tick that is an eighth of a flit.
+#[test]
+fn a_flit_per_cycle_is_the_rate_of_the_link() {
+    for (fabric, gbit) in [("opa-gen1", 100.0), ("ib-qdr", 32.0), ("ib-edr", 100.0)] {
+        let text = format!(
+            "background = [{{ rate = 0.1 }}]\n[fabric]\npreset = \"{fabric}\"\n\
+             topology = {{ kind = \"single\", nics = 4 }}\n"
+        );
+        let plan = resolve_text("test.toml", &text, Path::new(""), &[]).unwrap();
+        let mut result = result(5);
+        result.main.jobs = Vec::new();
+        let json = result_json(&plan, &result);
+        let rate = |unit: &str| json[format!("throughput_{unit}_per_nic")].as_f64().unwrap();
+        let found = rate("gbit_per_s") / rate("flits_per_cycle");
+        assert!((found - gbit).abs() < 1e-3, "{fabric}: {found}");
+        assert_eq!(rate("gbyte_per_s"), rate("gbit_per_s") / 8.0);
+    }
+    let mut result = result(5);
+    result.main.stats.service_levels[0].units = 4000;
+    let text = summary(&plan(), &result, false);
+    let line = "throughput      0.5000 flits/cycle/NIC (50.00 Gb/s, 6.250 GB/s)\n";
+    assert!(text.contains(line), "{text}");
+}
+
+/// The last bucket ends with the largest number of ticks, of 640 ps.
+#[test]
+fn buckets_hold_all_observations() {
+    let mut run = simulation(1_280_000, Status::Complete, 5);
+    let job = run.jobs[0].as_mut().unwrap();
+    job.latency = Latency::default();
+    for ticks in [0, 1, 15, 16, 17, 1000, 1001, 1023, 5000, 70_000, u64::MAX] {
+        job.latency.record(ticks);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    write_distributions(dir.path(), &plan(), &run).unwrap();
+    let text = std::fs::read_to_string(dir.path().join("latencies.csv")).unwrap();
+    let rows = text.lines().filter(|row| row.starts_with("job tiny,"));
+    let found: Vec<[f64; 3]> = rows
+        .map(|row| {
+            let cells = row.split(',').skip(2).map(|cell| cell.parse().unwrap());
+            cells.collect::<Vec<f64>>().try_into().unwrap()
+        })
+        .collect();
+    let ns = |ticks: f64| ticks * 640.0 / 1000.0;
+    let (last, others) = found.split_last().unwrap();
+    assert_eq!((last[1], last[2]), (ns(u64::MAX as f64), 1.0));
+    let expected = [
+        (0.0, 1.0, 1.0),
+        (1.0, 2.0, 1.0),
+        (15.0, 16.0, 1.0),
+        (16.0, 18.0, 2.0),
+        (960.0, 1024.0, 3.0),
+        (4608.0, 5120.0, 1.0),
+        (65536.0, 73728.0, 1.0),
+    ];
+    assert_eq!(
+        others,
+        expected.map(|(from, to, count)| [ns(from), ns(to), count])
+    );
 }

@@ -1,7 +1,8 @@
 //! Compares JSON and text with the publication's tables, digit by digit.
 
-use super::*;
-use crate::config::{dtable_preset, dtable_text};
+use flitwise::config::{dtable_preset, dtable_text};
+use flitwise::results::DTableReport;
+use serde_json::{Value, json};
 
 const TABLE_5: &str = include_str!("../../configs/dtable-example.toml");
 
@@ -240,14 +241,4 @@ fn without_a_proposal_the_range_that_was_searched_is_told() {
     assert_eq!(report.json()["proposals"], json!([]));
     assert!(report.text().contains("no proposal: "), "{}", report.text());
     assert!(report.text().contains("from 1 to 4096"));
-}
-
-#[test]
-fn settings_are_quoted_for_the_shell() {
-    assert_eq!(argument("dtable.w=8"), "--set dtable.w=8");
-    assert_eq!(argument("a={ x = 1 }"), "--set 'a={ x = 1 }'");
-    assert_eq!(
-        argument("a={ \"it's\" = 1 }"),
-        "--set 'a={ \"it'\\''s\" = 1 }'"
-    );
 }

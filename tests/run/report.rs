@@ -1,27 +1,24 @@
-//! The page, from sources made by hand.
+//! The page and the figures of reports, from the files of results made by hand.
 
-use super::source::{
-    CongestionSource, Distribution, LinkUse, Pair, RunSource, Slice, StudyRow, StudySource,
-};
-use super::{Kind, Source, figures, page};
-use crate::figure::Chart;
-use crate::wiring::End;
-use serde_json::json;
-use std::path::PathBuf;
+use flitwise::figure::Chart;
+use flitwise::report::{Kind, Source, figures, open, page};
+use flitwise::{results, study};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-fn link(from: End, to: End, used: f64) -> LinkUse {
-    LinkUse {
-        from,
-        to,
-        names: [from.name(), to.name()],
-        used,
-        held_up: used / 2.0,
-        credit_wait_ns: 0.0,
+/// A directory with these files.
+fn directory(path: &Path, files: &[(&str, &str)]) {
+    fs::create_dir_all(path).unwrap();
+    for (name, text) in files {
+        fs::write(path.join(name), text).unwrap();
     }
 }
 
-fn run() -> RunSource {
-    let result = json!({
+fn result() -> Value {
+    json!({
+        "schema": results::SCHEMA,
+        "about": { "name": "a & <b> \"c\"" },
         "status": "complete",
         "seed": 1,
         "slowdown": 1.5,
@@ -33,39 +30,48 @@ fn run() -> RunSource {
                 "credit_stalls_ps": 0 } },
             { "name": "b</script>", "ranks": 2, "slowdown": 1.1, "execution_time_ps": 1_000_000 },
         ],
-    });
-    let (nic, port) = (End::Nic(0), End::Switch(0, 0));
-    RunSource {
-        label: "a & <b> \"c\"".into(),
-        dir: PathBuf::from("there"),
-        topology: result["experiment"]["fabric"]["topology"].clone(),
-        result,
-        command: Some("flitwise run x.toml --out there".into()),
-        links: vec![link(nic, port, 0.5), link(port, nic, 0.2)],
-        latencies: vec![Distribution {
-            of: "job a".into(),
-            kind: "end_to_end".into(),
-            buckets: vec![(100.0, 110.0, 3), (200.0, 220.0, 1)],
-        }],
-        pairs: vec![Pair {
-            job: "a".into(),
-            from: [0, 0],
-            to: [1, 1],
-            messages: 3,
-            bytes: 4096,
-        }],
-        slices: vec![Slice {
-            job: "a".into(),
-            ranks: [0, 0],
-            ps: [0, 1000],
-            doing: "compute".into(),
-        }],
-        ..RunSource::default()
-    }
+    })
+}
+
+/// Writes a run into `dir`.
+fn write_run(dir: &Path, result: &Value) {
+    let result = result.to_string();
+    let files = [
+        ("result.json", result.as_str()),
+        ("command.txt", "flitwise run x.toml --out there\n"),
+        (
+            "links.csv",
+            "from_nic,from_switch,from_port,to_nic,to_switch,to_port,utilisation,held_up_share,credit_wait_ns\n\
+             0,,,,0,0,0.5,0.25,0\n,0,0,0,,,0.2,0.1,0\n",
+        ),
+        (
+            "latencies.csv",
+            "of,kind,from_ns,to_ns,count\njob a,end_to_end,100,110,3\njob a,end_to_end,200,220,1\n",
+        ),
+        (
+            "matrix.csv",
+            "job,from_rank,from_last_rank,to_rank,to_last_rank,messages,bytes\na,0,0,1,1,3,4096\n",
+        ),
+        (
+            "ranks.csv",
+            "job,rank,last_rank,from_ps,to_ps,doing\na,0,0,0,1000,compute\n",
+        ),
+    ];
+    directory(dir, &files);
+}
+
+fn sources_of(dirs: &[PathBuf]) -> Vec<Source> {
+    open(dirs, &[]).unwrap()
+}
+
+fn run_of(result: &Value) -> Vec<Source> {
+    let dir = tempfile::tempdir().unwrap();
+    write_run(dir.path(), result);
+    sources_of(&[dir.path().to_owned()])
 }
 
 fn sources() -> Vec<Source> {
-    vec![Source::Run(Box::new(run()))]
+    run_of(&result())
 }
 
 /// Elements that have no end.
@@ -125,10 +131,15 @@ fn the_page_is_the_same_each_time() {
 
 #[test]
 fn what_is_missing_has_its_command() {
-    let page = page(&sources(), None).unwrap();
+    let sources = sources();
+    let page = page(&sources, None).unwrap();
     assert!(page.contains("<code>flitwise run x.toml --explain --out DIR</code>"));
-    let error = figures(Kind::Latency, &sources()).unwrap_err().to_string();
-    assert!(error.starts_with("`there` has no curves"), "{error}");
+    let error = figures(Kind::Latency, &sources).unwrap_err().to_string();
+    let dir = sources[0].dir().display().to_string();
+    assert!(
+        error.starts_with(&format!("`{dir}` has no curves")),
+        "{error}"
+    );
     assert!(
         error.contains("; there is --kind slowdown, time, split,"),
         "{error}"
@@ -137,7 +148,10 @@ fn what_is_missing_has_its_command() {
 
 #[test]
 fn every_figure_of_an_empty_run_is_missing() {
-    let empty = vec![Source::Run(Box::default())];
+    let dir = tempfile::tempdir().unwrap();
+    let nothing = json!({ "schema": results::SCHEMA }).to_string();
+    directory(dir.path(), &[("result.json", &nothing)]);
+    let empty = sources_of(&[dir.path().to_owned()]);
     for kind in Kind::ALL {
         assert!(figures(kind, &empty).is_err(), "{kind:?}");
     }
@@ -145,14 +159,14 @@ fn every_figure_of_an_empty_run_is_missing() {
 }
 
 /// A path of 10 us, by parts in ps.
-fn parts(computing: u64, queueing: i64) -> serde_json::Value {
+fn parts(computing: u64, queueing: i64) -> Value {
     json!({ "computing_ps": computing, "queueing_ps": queueing })
 }
 
 #[test]
 fn an_explanation_has_tables_of_all_that_it_says() {
-    let mut run = run();
-    run.result["explanation"] = json!([{
+    let mut result = result();
+    result["explanation"] = json!([{
         "job": "a",
         "total_ps": 10_000_000,
         "parts": parts(7_500_000, 2_500_000),
@@ -168,7 +182,7 @@ fn an_explanation_has_tables_of_all_that_it_says() {
         "phases": [],
         "against_baseline": { "total_ps": 2_000_000, "parts": parts(0, 2_000_000) },
     }]);
-    let page = page(&[Source::Run(Box::new(run))], None).unwrap();
+    let page = page(&run_of(&result), None).unwrap();
     assert_well_formed(&page);
     // Cells in the order of their rows; ranks by their time.
     let cells = |row: &[&str]| -> String {
@@ -194,8 +208,8 @@ fn an_explanation_has_tables_of_all_that_it_says() {
     assert!(at(&cells(&["1", "8.000"])) < at(&cells(&["0", "2.000"])));
 }
 
-/// Two candidates, the second without much.
-fn analysis() -> CongestionSource {
+/// Writes an analysis into `dir`: two candidates, the second without much.
+fn write_analysis(dir: &Path) {
     let spread = json!({ "mean": 0.8, "half_width": 0.01, "least": 0.5, "p05": 0.6, "median": 0.8, "p95": 0.9, "most": 1.0 });
     let network = |label: &str| {
         json!({
@@ -215,16 +229,15 @@ fn analysis() -> CongestionSource {
         "schema": "flitwise-congestion-1", "pattern": "bisect", "ranks": 2, "levels": 1, "level": null, "runs": 3,
         "seed": 1, "networks": [network("x & y"), network("z")],
     });
-    CongestionSource {
-        label: "here".into(),
-        document: serde_json::from_value(document).unwrap(),
-        ..CongestionSource::default()
-    }
+    directory(dir, &[("congestion.json", &document.to_string())]);
 }
 
 #[test]
 fn an_analysis_has_candidates_side_by_side_and_its_hot_cables() {
-    let sources = vec![Source::Congestion(Box::new(analysis()))];
+    let dir = tempfile::tempdir().unwrap();
+    let here = dir.path().join("here");
+    write_analysis(&here);
+    let sources = sources_of(&[here]);
     let page = page(&sources, None).unwrap();
     assert_well_formed(&page);
     for part in [
@@ -249,55 +262,62 @@ fn an_analysis_has_candidates_side_by_side_and_its_hot_cables() {
 
 #[test]
 fn an_analysis_beside_a_run_leaves_out_neither() {
-    let mut both = sources();
-    both.push(Source::Congestion(Box::new(analysis())));
-    let page = page(&both, None).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let both = ["run", "analysis"].map(|name| dir.path().join(name));
+    write_run(&both[0], &result());
+    write_analysis(&both[1]);
+    let page = page(&sources_of(&both), None).unwrap();
     assert_well_formed(&page);
     for head in ["Slowdown", "Hot cables", "Configuration"] {
         assert!(page.contains(&format!("-title\">{head}</h2>")), "{head}");
     }
 }
 
-/// Two topologies, two schemes and two policies at one load, two seeds each: value by its digits, topology first.
-fn one_load() -> StudySource {
-    let labels = |digits: [usize; 3]| {
-        let names = [["torus", "tree"], ["1q", "dbbm"], ["always-on", "on-off"]];
-        let of = |(names, digit): (&[&str; 2], usize)| names[digit].to_owned();
-        names.iter().zip(digits).map(of).collect::<Vec<_>>()
-    };
+/// Two topologies, two schemes and two policies at each of these loads, two seeds each: value by its digits, topology first.
+fn study_rows(loads: &[&str]) -> Vec<Value> {
     let mut rows = Vec::new();
-    for (point, seed) in (0..8).flat_map(|point| [(point, -1.0), (point, 1.0)]) {
-        let digits = [point / 4, point / 2 % 2, point % 2];
-        let value = (100 * (digits[0] + 1) + 10 * (digits[1] + 1) + digits[2] + 1) as f64 + seed;
-        rows.push(StudyRow {
-            run: rows.len() as u64,
-            point: point as u64,
-            labels: labels(digits),
-            load: Some("0.4".into()),
-            cells: json!({
+    for (load, at) in loads.iter().zip(1..) {
+        for (point, seed) in (0..8).flat_map(|point| [(point, -1.0), (point, 1.0)]) {
+            let digits = [point / 4, point / 2 % 2, point % 2];
+            let value =
+                f64::from(100 * (digits[0] + 1) + 10 * (digits[1] + 1) + digits[2] + 1) + seed;
+            let axes = [["torus", "tree"], ["1q", "dbbm"], ["always-on", "on-off"]];
+            let names = [0, 1, 2].map(|axis| axes[axis][digits[axis] as usize]);
+            rows.push(json!({
+                "run": rows.len(),
+                "point": point,
+                "topology": names[0],
+                "scheme": names[1],
+                "policy": names[2],
+                "load": load,
                 "energy_pj_per_bit": value,
                 "throughput_gbit_per_s_per_nic": value / 10.0,
                 "packet_latency_mean_ns": value * 1000.0,
-                "link_energy_saved": value / 1000.0,
-            }),
-        });
+                "link_energy_saved": value / 1000.0 / f64::from(at),
+            }));
+        }
     }
-    StudySource {
-        label: "power".into(),
-        dir: PathBuf::from("there"),
-        study: json!({}),
-        command: None,
-        axes: ["topology", "scheme", "policy"].map(str::to_owned).into(),
-        rows,
-        detail: None,
-    }
+    rows
+}
+
+fn study_of(rows: &[Value]) -> Vec<Source> {
+    let axes = ["topology", "scheme", "policy"].map(|axis| json!({ "name": axis, "column": axis }));
+    let document = json!({ "schema": study::SCHEMA, "name": "power", "axes": axes });
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let files = [("study.json", document.to_string()), ("runs.jsonl", lines)];
+    directory(
+        dir.path(),
+        &files.each_ref().map(|(name, text)| (*name, text.as_str())),
+    );
+    sources_of(&[dir.path().to_owned()])
 }
 
 /// Figs 1 to 3 of 003: a panel for each topology, schemes from left to right or by colour, and policies the other way; means
 /// of the seeds with their intervals.
 #[test]
 fn a_study_of_one_load_has_bars_of_throughput_latency_and_energy() {
-    let sources = vec![Source::Study(Box::new(one_load()))];
+    let sources = study_of(&study_rows(&["0.4"]));
     // The interval of two values that lie 2 apart.
     let half = |factor: f64| 12.706 * factor;
     for (kind, factor, unit) in [
@@ -344,17 +364,10 @@ fn a_study_of_one_load_has_bars_of_throughput_latency_and_energy() {
 /// Loads are no seeds: bars have them as an axis, and their means and intervals are over the seeds alone.
 #[test]
 fn bars_do_not_average_loads() {
-    let mut study = one_load();
-    let mut further = study.rows.clone();
-    for row in &mut further {
-        row.load = Some("0.8".into());
-        let saved = row.cells["link_energy_saved"].as_f64().unwrap();
-        row.cells["link_energy_saved"] = json!(saved / 2.0);
-    }
-    study.rows.extend(further);
+    let mut rows = study_rows(&["0.4", "0.8"]);
     // One scheme and one policy.
-    study.rows.retain(|row| row.labels[1..] == ["1q", "on-off"]);
-    let found = figures(Kind::Energy, &[Source::Study(Box::new(study))]).unwrap();
+    rows.retain(|row| row["scheme"] == "1q" && row["policy"] == "on-off");
+    let found = figures(Kind::Energy, &study_of(&rows)).unwrap();
     let [per_bit, saved] = &found[..] else {
         panic!("{found:?}");
     };
@@ -387,15 +400,15 @@ fn bars_do_not_average_loads() {
 #[test]
 fn a_run_shows_what_draws_its_energy() {
     let links = |up: f64, down: f64| json!({ "energy_by_state_j": { "up": up, "down": down, "waking": 0.0, "sleeping": 0.0 } });
-    let mut run = run();
-    run.result["energy"] = json!({
+    let mut result = result();
+    result["energy"] = json!({
         "policy": "on-off", "total_j": 0.01, "switches_j": 0.004, "nics_j": 0.0, "links_saved": 0.45, "pj_per_bit": 25.0,
         "switch_links": links(0.003, 0.001), "host_links": links(0.002, 0.0),
     });
-    let mut other = run.clone();
-    other.label = "other".into();
-    let one = Source::Run(Box::new(run));
-    let found = figures(Kind::Energy, std::slice::from_ref(&one)).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let both = ["one", "other"].map(|name| dir.path().join(name));
+    both.iter().for_each(|dir| write_run(dir, &result));
+    let found = figures(Kind::Energy, &sources_of(&both[..1])).unwrap();
     let [figure] = &found[..] else {
         panic!("{found:?}");
     };
@@ -418,10 +431,74 @@ fn a_run_shows_what_draws_its_energy() {
         ["links between switches", "links of NICs", "switches"]
     );
     assert_eq!(stacks.stacks[0].parts, [3.0, 1.0, 0.0]);
-    let both = [one, Source::Run(Box::new(other))];
-    let titles: Vec<String> = (figures(Kind::Energy, &both).unwrap().iter())
+    let titles: Vec<String> = (figures(Kind::Energy, &sources_of(&both)).unwrap().iter())
         .map(|figure| figure.title.clone())
         .collect();
     assert_eq!(titles.len(), 3, "{titles:?}");
     assert_eq!(titles[0], "Energy");
+}
+
+#[test]
+fn links_that_draw_more_are_said_to() {
+    for (saved, words) in [
+        (0.0, "0.0 % less than always up"),
+        (-1.177, "117.7 % more than always up"),
+    ] {
+        let mut result = result();
+        result["energy"] = json!({ "policy": "on-off", "total_j": 0.01, "switches_j": 0.01, "links_saved": saved });
+        let found = figures(Kind::Energy, &run_of(&result)).unwrap();
+        assert!(found[0].note.contains(words), "{}", found[0].note);
+    }
+}
+
+/// The points of the figure of a series whose rows these are, each its time in ns and its value.
+fn points_of(name: &str, rows: &[(u64, f64)]) -> Vec<(f64, f64)> {
+    let columns = match name {
+        "flows" => "gbit_per_s,from_nic,to_nic,sl,bytes",
+        _ => "control_level,nic,sl,to_nic",
+    };
+    let mut text = format!("run,load,time_ps,{columns}\n");
+    for &(ns, value) in rows {
+        // The bytes of a sample of 10 ns.
+        let bytes = match name {
+            "flows" => format!(",{}", value * 1.25),
+            _ => String::new(),
+        };
+        text += &format!("experiment,,{},{value},0,1,BE{bytes}\n", 1000 * ns);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let result = result().to_string();
+    directory(
+        dir.path(),
+        &[("result.json", &result), (&format!("{name}.csv"), &text)],
+    );
+    let figures = figures(Kind::Series, &sources_of(&[dir.path().to_owned()])).unwrap();
+    let Chart::Curves(curves) = &figures[0].chart else {
+        panic!("no curves");
+    };
+    let points = curves.panels[0].lines[0].points.iter();
+    points.map(|point| (point.x, point.y)).collect()
+}
+
+#[test]
+fn a_sample_is_drawn_in_the_middle_of_its_interval() {
+    let points = points_of("flows", &[(10, 3.0), (30, 2.0)]);
+    assert_eq!(points, [(5.0, 3.0), (15.0, 0.0), (25.0, 2.0)]);
+}
+
+/// 1199 samples are 399 points of three and one of two. A flow of one sample in three has a third of its bandwidth.
+#[test]
+fn points_are_means_over_all_their_samples() {
+    let mut rows: Vec<(u64, f64)> = (0..400).map(|at| (30 * at + 10, 6.0)).collect();
+    rows.push((11_990, 0.0));
+    let points = points_of("flows", &rows);
+    assert_eq!(points.len(), 400);
+    assert!(points[..399].iter().all(|(_, y)| *y == 2.0), "{points:?}");
+    assert_eq!(points[399].1, 3.0);
+}
+
+#[test]
+fn a_source_begins_where_it_first_sent() {
+    let points = points_of("sources", &[(20, 0.0), (30, 4.0)]);
+    assert_eq!(points, [(15.0, 0.0), (25.0, 4.0)]);
 }

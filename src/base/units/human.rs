@@ -1,0 +1,199 @@
+//! Numbers, times and sizes as people read them, in tables, figures and messages.
+
+use super::PS_PER_S;
+
+/// Picoseconds as a human would write them: `"1.250 us"`.
+#[must_use]
+pub fn human_time(ps: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [
+        (PS_PER_S, "s"),
+        (1_000_000_000, "ms"),
+        (1_000_000, "us"),
+        (1_000, "ns"),
+    ];
+    for (size, unit) in UNITS {
+        if ps >= size {
+            return format!("{:.3} {unit}", ps as f64 / size as f64);
+        }
+    }
+    format!("{ps} ps")
+}
+
+/// Picoseconds with three significant digits: `"1.25 us"`.
+#[must_use]
+pub fn short_time(ps: u64) -> String {
+    let text = human_time(ps);
+    let Some((number, unit)) = text.split_once(' ') else {
+        return text;
+    };
+    match number.split_once('.') {
+        Some((whole, part)) => {
+            let digits = 3_usize.saturating_sub(whole.len());
+            match digits {
+                0 => format!("{whole} {unit}"),
+                _ => format!("{whole}.{} {unit}", &part[..digits.min(part.len())]),
+            }
+        }
+        None => text,
+    }
+}
+
+/// Bytes as a human would write them: `"1.5 MiB"`.
+#[must_use]
+pub fn human_bytes(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [
+        (1 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+    ];
+    for (size, unit) in UNITS {
+        if bytes >= size {
+            return format!("{:.1} {unit}", bytes as f64 / size as f64);
+        }
+    }
+    format!("{bytes} B")
+}
+
+/// The indefinite article of a spoken number: "an" 8, 11, 18, 80 to 89, 800, 11,000; else "a".
+#[must_use]
+pub fn article(number: u64) -> &'static str {
+    let mut leading = number;
+    while leading >= 1000 {
+        leading /= 1000;
+    }
+    match leading {
+        8 | 11 | 18 | 80..=89 | 800..=899 => "an",
+        _ => "a",
+    }
+}
+
+/// A count with thin groups of three digits: `"12,345,678"`.
+#[must_use]
+pub fn human_count(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() * 4 / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A number for people: up to four significant digits, large and small ones with a power of ten.
+#[must_use]
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_owned();
+    }
+    if !(1e-4..1e7).contains(&size) {
+        let text = format!("{value:.1e}");
+        return text.replace(".0e", "e");
+    }
+    let exponent = size.log10().floor() as i32;
+    let decimals = (3 - exponent).clamp(0, 8) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// Returns the unit in which `ps` picoseconds have few digits, with the factor to it.
+#[must_use]
+pub fn time_unit(ps: f64) -> (f64, &'static str) {
+    match ps {
+        ps if ps >= 10e12 => (1e-12, "s"),
+        ps if ps >= 10e9 => (1e-9, "ms"),
+        ps if ps >= 10e6 => (1e-6, "µs"),
+        _ => (1e-3, "ns"),
+    }
+}
+
+/// A number with four digits, at most four of them decimals: `"6.250"`.
+#[must_use]
+pub fn four_digits(value: f64) -> String {
+    let decimals = match value {
+        100.0.. => 1,
+        10.0.. => 2,
+        1.0.. => 3,
+        _ => 4,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// A share of 1 in percent, to a tenth: `"45.0 %"`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_times_have_three_digits() {
+        for (ps, text) in [
+            (0, "0 ps"),
+            (999, "999 ps"),
+            (1_000, "1.00 ns"),
+            (83_812_345_678, "83.8 ms"),
+            (162_900_000_000_000, "162 s"),
+            (100_000_000_000_000_000, "100000 s"),
+        ] {
+            assert_eq!(short_time(ps), text);
+        }
+    }
+
+    #[test]
+    fn articles_are_as_spoken() {
+        for number in [8, 11, 18, 80, 85, 89, 800, 8_000, 11_500, 18_000, 8_000_000] {
+            assert_eq!(article(number), "an", "{number}");
+        }
+        for number in [
+            0, 1, 2, 7, 9, 10, 12, 79, 90, 100, 110, 118, 180, 1_000, 1_800, 110_000,
+        ] {
+            assert_eq!(article(number), "a", "{number}");
+        }
+    }
+
+    #[test]
+    fn human_forms() {
+        assert_eq!(human_time(0), "0 ps");
+        assert_eq!(human_time(1_250_000), "1.250 us");
+        assert_eq!(human_bytes(1536), "1.5 KiB");
+        assert_eq!(human_count(1_234_567), "1,234,567");
+        assert_eq!(human_count(12), "12");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.1 + 0.2, "0.3"),
+            (1234.5, "1234"),
+            (0.00002, "2e-5"),
+            (12_345_678.0, "1.2e7"),
+            (-1.5, "-1.5"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
+
+    #[test]
+    fn numbers_have_four_digits() {
+        for (value, text) in [
+            (0.0, "0.0000"),
+            (1.25, "1.250"),
+            (99.5, "99.50"),
+            (400.0, "400.0"),
+        ] {
+            assert_eq!(four_digits(value), text);
+        }
+    }
+}
