@@ -200,9 +200,9 @@ fn rows(plan: &Plan, key: &str) -> Result<String> {
                 .steady
                 .map_or_else(String::new, |steady| steady.to_string()),
             point.saturated.to_string(),
-            json(point.offered_flits_per_cycle_per_nic),
-            json(point.accepted_flits_per_cycle_per_nic),
-            or_empty(point.accepted_interval.map(|of| of.half_width)),
+            json(point.loads.offered_flits_per_cycle_per_nic),
+            json(point.loads.accepted_flits_per_cycle_per_nic),
+            or_empty(point.loads.accepted_interval.map(|of| of.half_width)),
             json(sl.accepted_flits_per_cycle_per_nic),
             json(sl.share),
             or_empty(sl.end_to_end_ns.map(|of| of.mean)),

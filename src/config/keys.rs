@@ -35,7 +35,7 @@ pub(crate) struct RawExperiment {
     /// Words to find the experiment by, each once.
     pub tags: Option<Vec<String>>,
     /// Seed of every random stream; `--seed N` overrides it.
-    #[schemars(extend("default" = 1))]
+    #[schemars(extend("default" = DEFAULT_SEED))]
     pub seed: Option<u64>,
     /// The switches, their links and NICs, and the routes through them.
     #[serde(default)]

@@ -45,7 +45,7 @@ pub(crate) struct RawMeasure {
     #[schemars(extend("x-default" = "`\"5us\"`, or a `batches`-th of `warm_up` if that is less"))]
     pub batch: Option<Latency>,
     /// How many batches must agree, at least 2; together no longer than `warm_up`.
-    #[schemars(extend("default" = 4))]
+    #[schemars(extend("default" = BATCHES))]
     pub batches: Option<u32>,
     /// How far apart batches may be.
     #[schemars(extend("default" = "5%"))]

@@ -34,7 +34,7 @@ pub(crate) struct RawSeries {
     #[schemars(extend("default" = false))]
     pub baselines: Option<bool>,
     /// Most lines of a figure, 0 to 16; 0: no figures.
-    #[schemars(extend("default" = 8))]
+    #[schemars(extend("default" = LINES))]
     pub figure_lines: Option<u32>,
 }
 

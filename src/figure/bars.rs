@@ -1,10 +1,10 @@
 //! Upright bars with intervals: panels of groups, in each group a bar for each series.
 
+use super::axis::{Axis, Estimate};
 use super::canvas::{Anchor, Paint, Stroke, Style};
 use super::frame::{Frame, Swatch, TEXT, room_for};
 use super::scale::Scale;
 use super::text::{broken, fitted, width_of};
-use super::{Axis, Estimate};
 use flitwise_base::units::number;
 
 /// Bars.

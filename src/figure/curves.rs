@@ -1,6 +1,6 @@
 //! Curves: measures over loads, distributions, time series.
 
-use super::Axis;
+use super::axis::Axis;
 use super::canvas::{COLOURS, DASHES, Paint, Stroke};
 use super::frame::{Frame, room_beyond, room_for};
 use super::scale::Scale;

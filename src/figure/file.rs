@@ -1,6 +1,8 @@
 //! Figures as files: SVG, PDF and PNG.
 
-use super::{Figure, Theme, svg};
+use super::canvas::Theme;
+use super::chart::Figure;
+use super::svg;
 use std::path::Path;
 use thiserror::Error;
 

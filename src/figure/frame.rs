@@ -1,9 +1,9 @@
 //! The surroundings of a chart: title, note, legend, and the axes of a panel.
 
-use super::canvas::{Anchor, COLOURS, Canvas, Paint, Sheet, Stroke, Style};
+use super::axis::Axis;
+use super::canvas::{Anchor, COLOURS, Canvas, Paint, Sheet, Stroke, Style, Theme};
 use super::scale::Scale;
 use super::text::{broken, fitted, width_of};
-use super::{Axis, Figure, Theme};
 
 /// Size of most text.
 pub(super) const TEXT: f64 = 12.0;
@@ -37,15 +37,15 @@ pub(super) struct Panels {
 }
 
 impl Frame {
-    pub(super) fn begin(figure: &Figure, width: f64, theme: Theme) -> Self {
+    pub(super) fn begin([title, note]: [&str; 2], width: f64, theme: Theme) -> Self {
         let mut frame = Self {
             canvas: Canvas::default(),
             width,
             y: MARGIN,
         };
         if theme == Theme::File {
-            frame.lines(&figure.title, Style::new(15.0, Paint::Ink).bold());
-            frame.lines(&figure.note, Style::new(TEXT, Paint::Muted));
+            frame.lines(title, Style::new(15.0, Paint::Ink).bold());
+            frame.lines(note, Style::new(TEXT, Paint::Muted));
         }
         frame
     }
@@ -282,11 +282,11 @@ impl Frame {
         self.y += TEXT + 12.0;
     }
 
-    pub(super) fn finish(self, figure: &Figure) -> Sheet {
+    pub(super) fn finish(self, title: &str) -> Sheet {
         Sheet {
             width: self.width.ceil(),
             height: (self.y + MARGIN).ceil(),
-            label: figure.title.clone(),
+            label: title.to_owned(),
             shapes: self.canvas.0,
         }
     }

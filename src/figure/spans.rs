@@ -1,6 +1,6 @@
 //! The activities of rows over time.
 
-use super::Axis;
+use super::axis::Axis;
 use super::canvas::{Anchor, Paint, Style};
 use super::frame::{Frame, MARGIN, Swatch, TEXT};
 use super::scale::Scale;

@@ -1,6 +1,6 @@
 //! Lying bars made of parts: where something goes.
 
-use super::Axis;
+use super::axis::Axis;
 use super::canvas::{Anchor, Paint, Stroke, Style};
 use super::frame::{Frame, MARGIN, Swatch, TEXT};
 use super::scale::Scale;

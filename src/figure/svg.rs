@@ -1,7 +1,6 @@
 //! Writes SVG.
 
-use super::Theme;
-use super::canvas::{Anchor, Path, Segment, Shape, Sheet, Stroke, Style, tenths};
+use super::canvas::{Anchor, Path, Segment, Shape, Sheet, Stroke, Style, Theme, tenths};
 use std::fmt::Write;
 
 /// The whole element.

@@ -4,21 +4,16 @@
 //! `charts` makes [figures](crate::figure) of them, one file per kind. `page` combines everything in one HTML document.
 
 mod charts;
+mod error;
 mod page;
 mod source;
 
 pub use charts::Kind;
+pub use error::ReportError;
 pub use page::page;
 pub use source::{Source, open};
 
 use crate::figure::Figure;
-use thiserror::Error;
-
-/// The reason why there is no report or figure: a directory holds no result, or nothing of the kind that is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0}")]
-#[non_exhaustive]
-pub struct ReportError(pub String);
 
 /// The figures of a kind, at least one: several where each run has one of its own.
 ///

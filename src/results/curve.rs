@@ -1,10 +1,11 @@
 //! The curve of an experiment without a job: latency and throughput over load, a point per run.
 
-use super::document::Status;
+use super::document::status::Status;
+use super::latency::{Latency, latency};
+use super::measures::{load, per_slot, saturated, throughput, units_delivered};
 use super::nic_rate::NicRate;
-use super::{Interval, Latency, latency, load, per_slot, saturated, throughput, units_delivered};
 use crate::config::{Experiment, Plan};
-use crate::figure::tables::{Cell, Column, ColumnKind, CsvTable, batch_means};
+use crate::figure::tables::{Cell, Column, ColumnKind, CsvTable, Interval, batch_means};
 use crate::run::{LevelBatch, Measured, RunResult, Simulation};
 use crate::units::{TickLength, four_digits, percent};
 

@@ -1,7 +1,7 @@
 //! The energy of a run (`docs/energy.md`), from the time that links spent in each power state and the watts of the
 //! experiment.
 
-use super::utilisation;
+use super::measures::utilisation;
 use crate::config::Experiment;
 use crate::config::experiment::Power;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};

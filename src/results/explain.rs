@@ -1,8 +1,8 @@
 //! Why jobs take as long as they do, as data and in words.
 
+use super::link_ends::link_end;
 use super::split::last_job;
 use super::table::write_table;
-use super::{link_end, percent_of};
 use crate::config::{Experiment, Plan};
 use crate::explain::{Culprit, Explanation, LinkShare, Part, Parts, Source, phase_begin};
 use crate::run::{RunResult, Simulation};
@@ -96,6 +96,11 @@ pub(super) fn far_end(run: &Simulation, share: &LinkShare) -> Option<String> {
     let mut links = run.stats.links.iter();
     let link = links.find(|link| link.from == share.from)?;
     Some(link_end(link.to))
+}
+
+/// `part` of `whole` in percent, to a tenth.
+fn percent_of(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
 fn link_name(run: &Simulation, share: &LinkShare) -> String {

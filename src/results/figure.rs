@@ -2,12 +2,31 @@
 
 use super::document;
 use super::nic_rate::NicRate;
-use super::titled;
-use crate::config::Plan;
+use crate::config::{About, Plan};
 use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
 use crate::run::RunResult;
 use crate::units::four_digits;
 use serde_json::{Value, json};
+
+/// The width of the figures beside a result, in pixels.
+pub(super) const WIDTH: u32 = 1000;
+
+/// Most characters of a title, which a figure of 1000 pixels has room for.
+const MAX_TITLE: usize = 120;
+
+/// The title of a figure: the name of the experiment, if it has one, and what is drawn.
+pub(super) fn titled(about: &About, what: &str) -> String {
+    let Some(name) = &about.name else {
+        return what.to_owned();
+    };
+    let room = MAX_TITLE.saturating_sub(what.chars().count() + 2);
+    if name.chars().count() <= room {
+        format!("{name}: {what}")
+    } else {
+        let cut: String = name.chars().take(room.saturating_sub(1)).collect();
+        format!("{}…: {what}", cut.trim_end())
+    }
+}
 
 /// The title of the panel over all service levels.
 pub(crate) const ALL: &str = "all service levels";

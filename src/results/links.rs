@@ -1,7 +1,8 @@
 //! The links of a run: the links that hold up packets, and the busy links.
 
+use super::link_ends::link_end_named;
+use super::measures::utilisation;
 use super::table::write_table;
-use super::{link_end_named, utilisation};
 use crate::config::Plan;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
 use crate::figure::tables::{Cell, Column, ColumnKind, TableFiles, TableFormat};

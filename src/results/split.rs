@@ -1,6 +1,6 @@
 //! Where the time of a job goes, found by replaying it on an unloaded fabric and on an ideal network.
 
-use super::execution_time_ps;
+use super::measures::execution_time_ps;
 use crate::config::{Experiment, Plan};
 use crate::fabric::held_up;
 use crate::fabric::spec::FabricSpec;

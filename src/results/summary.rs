@@ -1,15 +1,16 @@
 //! The summary that a run prints: the results and their main causes.
 
 use super::energy::{Energy, against_always_up};
+use super::latency::latency;
 use super::links::write_links;
+use super::measures::{
+    baseline_time_ps, execution_time_ps, job_baseline, per_slot, quotient, saturated, throughput,
+};
 use super::nic_rate::NicRate;
 use super::split::{TimeSplit, last_job, reference_ps, time_split};
 use super::stopped::{saturation_line, stopped_jobs, stopped_loads};
 use super::table::write_table;
-use super::{
-    baseline_time_ps, curve, execution_time_ps, explain, job_baseline, latency, per_slot, quotient,
-    saturated, throughput,
-};
+use super::{curve, explain};
 use crate::config::Plan;
 use crate::fabric::stats::{Latency, LinkStateTicks};
 use crate::replay::Repeat;

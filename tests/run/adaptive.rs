@@ -27,7 +27,7 @@ fn measure(paths: &str, pattern: &str, load_factor: &str) -> Point {
     let curve = result_json(&plan, &result).curve;
     let (_, level) = &curve[0].service_levels.0[0];
     let point = Point {
-        accepted: curve[0].accepted_flits_per_cycle_per_nic,
+        accepted: curve[0].loads.accepted_flits_per_cycle_per_nic,
         network_ns: level.network_ns.unwrap().mean,
     };
     let Point {

@@ -1,6 +1,6 @@
 //! Slowdowns, execution times, energy and more: a bar for each point of a study, or for each job of a run.
 
-use super::titled;
+use super::title::titled;
 use crate::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure};
 use crate::report::source::{RunSource, Source, StudySource};
 use crate::results::interval_95;

@@ -1,5 +1,6 @@
 //! The distributions of latencies: the part of messages or packets that is not slower than a time.
 
+use super::title::titled;
 use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
 use crate::report::source::{Distribution, RunSource};
 
@@ -49,7 +50,7 @@ pub(super) fn figures(runs: &[&RunSource]) -> Vec<Figure> {
         ""
     };
     vec![Figure {
-        title: super::titled("Latencies", label),
+        title: titled("Latencies", label),
         note: "The part that took no longer. Buckets of an eighth of a power of two; time in logarithmic steps.".to_owned(),
         chart: Chart::Curves(Curves {
             x: Axis::new("latency", "ns"),

@@ -1,6 +1,6 @@
 //! The energy of runs, by the parts that draw it.
 
-use super::titled;
+use super::title::titled;
 use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
 use crate::report::source::{RunSource, Source};
 use crate::results::energy::against_always_up;

@@ -1,6 +1,6 @@
 //! The use of the time on the critical path: of the whole, and of ten slices.
 
-use super::titled;
+use super::title::titled;
 use crate::explain::Part;
 use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
 use crate::report::source::RunSource;

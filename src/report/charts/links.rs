@@ -1,6 +1,6 @@
 //! How much links are used, drawn on the topology.
 
-use super::titled;
+use super::title::titled;
 use crate::figure::{Chart, Figure};
 use crate::report::source::{LinkUse, RunSource};
 use crate::wiring::{Measure, TAGGED, WiredLink, draw};

@@ -1,6 +1,6 @@
 //! The traffic from each group of ranks to each other group.
 
-use super::titled;
+use super::title::titled;
 use crate::figure::{Cell, Chart, Figure, Matrix};
 use crate::report::source::{Pair, RunSource};
 

@@ -11,6 +11,7 @@ mod matrix;
 mod ranks;
 mod series;
 mod time;
+mod title;
 
 pub(super) use congestion::analyses;
 pub(super) use links::hottest;
@@ -244,13 +245,4 @@ pub(super) fn missing(kind: Kind, sources: &[Source]) -> String {
         format!("; there is --kind {}", others.join(", "))
     };
     format!("{} {has} no {what}: `{command}`{there}", dirs.join(", "))
-}
-
-/// `TITLE: LABEL`, or the title alone where there is one run.
-pub(super) fn titled(what: &str, label: &str) -> String {
-    if label.is_empty() {
-        what.to_owned()
-    } else {
-        format!("{what}: {label}")
-    }
 }

@@ -1,6 +1,6 @@
 //! The activities of ranks over time.
 
-use super::titled;
+use super::title::titled;
 use crate::figure::{Axis, Chart, Figure, Row, Span, Spans};
 use crate::report::source::{RunSource, Slice};
 use crate::units::time_unit;

@@ -1,6 +1,6 @@
 //! Time series: bandwidth of flows, waiting data, control levels of sources.
 
-use super::titled;
+use super::title::titled;
 use crate::figure::Figure;
 use crate::figure::tables::Key;
 use crate::report::source::{RunSource, Series};

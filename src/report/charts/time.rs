@@ -1,6 +1,6 @@
 //! Where the time goes.
 
-use super::titled;
+use super::title::titled;
 use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
 use crate::report::source::{RunSource, Source, StudySource};
 use crate::units::time_unit;

@@ -6,9 +6,10 @@ mod facts;
 mod section;
 mod tables;
 
+use super::charts;
 use super::charts::Kind;
+use super::error::ReportError;
 use super::source::Source;
-use super::{ReportError, charts};
 use crate::figure::PALETTE_CSS;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};

@@ -1,8 +1,9 @@
 //! The files of a static analysis, read from its directory (`docs/congestion.md`).
 
 use super::table::{Row, read_rows};
-use super::{ReportError, command, name_of, typed_document};
+use super::{command, name_of, typed_document};
 use crate::oblivious::{CONGESTION_SCHEMA, Distributions};
+use crate::report::error::ReportError;
 use crate::results::document::{AnalysedNetwork, CongestionDocument};
 use crate::wiring::{End, WiredLink};
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ pub use congestion::CongestionSource;
 pub use run::{Distribution, LinkUse, Pair, RunSource, Series, Slice};
 pub use study::{StudyRow, StudySource};
 
-use super::ReportError;
+use crate::report::error::ReportError;
 use flitwise_base::quote::cut;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -1,9 +1,10 @@
 //! The files of a run, read from its directory.
 
 use super::table::{Row, read_rows, rows};
-use super::{ReportError, command, document, name_of};
+use super::{command, document, name_of};
 use crate::config::experiment::SeriesKind;
 use crate::figure::tables::{Key, NONE};
+use crate::report::error::ReportError;
 use crate::results::series::{LINKS, STATES};
 use crate::results::{OVERVIEW_FILE, SCHEMA};
 use crate::wiring::End;

@@ -1,7 +1,8 @@
 //! The files of a study, read from its directory.
 
 use super::run::RunSource;
-use super::{ReportError, command, document};
+use super::{command, document};
+use crate::report::error::ReportError;
 use crate::study::SLOWEST_RUN;
 use serde_json::Value;
 use std::collections::BTreeMap;

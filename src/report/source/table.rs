@@ -1,6 +1,6 @@
 //! Tables of results, row by row.
 
-use super::ReportError;
+use crate::report::error::ReportError;
 use std::fs::File;
 use std::path::Path;
 use std::str::FromStr;

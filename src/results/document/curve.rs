@@ -1,12 +1,13 @@
 //! `curve` of `result.json`: an entry for each load.
 
-use super::Status;
 use super::schema::{Named, by_sl, in_unit};
+use super::status::Status;
 use super::traffic::Congestion;
 use crate::config::Plan;
+use crate::figure::tables::Interval;
 use crate::results::curve::{Level, Point, points};
+use crate::results::latency::Latency;
 use crate::results::nic_rate::NicRate;
-use crate::results::{Interval, Latency};
 use crate::run::RunResult;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,6 +28,25 @@ pub struct LoadPoint {
     pub steady: Option<bool>,
     /// The counted time.
     pub window_ticks: u64,
+    /// The loads of all service levels.
+    #[serde(flatten)]
+    pub loads: Loads,
+    /// As `saturated`.
+    pub saturated: bool,
+    /// Messages created since the start and not delivered at the end of the window.
+    pub backlog_messages: u64,
+    /// As `congestion`.
+    pub congestion: Option<Congestion>,
+    /// The loads and latencies of each service level.
+    #[schemars(transform = by_sl)]
+    pub service_levels: Named<LevelPoint>,
+}
+
+/// The offered and the accepted load.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Loads {
     /// Flits of the messages created, over all NICs.
     pub offered_flits_per_cycle_per_nic: f64,
     /// The same as a rate on the link, as `throughput_gbit_per_s_per_nic`.
@@ -42,15 +62,20 @@ pub struct LoadPoint {
     /// The 95 % confidence interval of the accepted load by batch means ([experiment.md](experiment.md#measure)); null if the batches of the window are too few or correlated.
     #[schemars(transform = in_unit("flits/cycle/NIC"))]
     pub accepted_interval: Option<Interval>,
-    /// As `saturated`.
-    pub saturated: bool,
-    /// Messages created since the start and not delivered at the end of the window.
-    pub backlog_messages: u64,
-    /// As `congestion`.
-    pub congestion: Option<Congestion>,
-    /// The loads and latencies of each service level.
-    #[schemars(transform = by_sl)]
-    pub service_levels: Named<LevelPoint>,
+}
+
+impl Loads {
+    fn of(offered: f64, accepted: f64, interval: Option<Interval>, nic: NicRate) -> Self {
+        Self {
+            offered_flits_per_cycle_per_nic: offered,
+            offered_gbit_per_s_per_nic: nic.gbit_per_s(offered),
+            offered_gbyte_per_s_per_nic: nic.gbyte_per_s(offered),
+            accepted_flits_per_cycle_per_nic: accepted,
+            accepted_gbit_per_s_per_nic: nic.gbit_per_s(accepted),
+            accepted_gbyte_per_s_per_nic: nic.gbyte_per_s(accepted),
+            accepted_interval: interval,
+        }
+    }
 }
 
 /// The result of a service level at one load.
@@ -58,21 +83,9 @@ pub struct LoadPoint {
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct LevelPoint {
-    /// As `curve[].offered_flits_per_cycle_per_nic`.
-    pub offered_flits_per_cycle_per_nic: f64,
-    /// As `curve[].offered_gbit_per_s_per_nic`.
-    pub offered_gbit_per_s_per_nic: f64,
-    /// As `curve[].offered_gbyte_per_s_per_nic`.
-    pub offered_gbyte_per_s_per_nic: f64,
-    /// As `curve[].accepted_flits_per_cycle_per_nic`.
-    pub accepted_flits_per_cycle_per_nic: f64,
-    /// As `curve[].accepted_gbit_per_s_per_nic`.
-    pub accepted_gbit_per_s_per_nic: f64,
-    /// As `curve[].accepted_gbyte_per_s_per_nic`.
-    pub accepted_gbyte_per_s_per_nic: f64,
-    /// As `curve[].accepted_interval`.
-    #[schemars(transform = in_unit("flits/cycle/NIC"))]
-    pub accepted_interval: Option<Interval>,
+    /// Its loads.
+    #[serde(flatten)]
+    pub loads: Loads,
     /// The part of the flits delivered.
     pub share: f64,
     /// The time from the creation of a message to its delivery, for messages delivered in the window; null without any.
@@ -88,7 +101,7 @@ pub struct LevelPoint {
 }
 
 /// The points in the order of the loads.
-pub(in crate::results) fn curve(plan: &Plan, result: &RunResult) -> Vec<LoadPoint> {
+pub(crate) fn curve(plan: &Plan, result: &RunResult) -> Vec<LoadPoint> {
     let nic = NicRate::of(&plan.experiment);
     let points = points(plan, result);
     points.iter().map(|point| of_load(point, nic)).collect()
@@ -103,13 +116,7 @@ fn of_load(point: &Point<'_>, nic: NicRate) -> LoadPoint {
         warm_up_ticks: point.measured.warm_up,
         steady: point.measured.steady,
         window_ticks: point.run.stats.ticks(),
-        offered_flits_per_cycle_per_nic: point.offered,
-        offered_gbit_per_s_per_nic: nic.gbit_per_s(point.offered),
-        offered_gbyte_per_s_per_nic: nic.gbyte_per_s(point.offered),
-        accepted_flits_per_cycle_per_nic: point.accepted,
-        accepted_gbit_per_s_per_nic: nic.gbit_per_s(point.accepted),
-        accepted_gbyte_per_s_per_nic: nic.gbyte_per_s(point.accepted),
-        accepted_interval: point.accepted_interval,
+        loads: Loads::of(point.offered, point.accepted, point.accepted_interval, nic),
         saturated: point.saturated,
         backlog_messages: point.run.backlog,
         congestion: point.run.stats.congestion.as_ref().map(Congestion::of),
@@ -119,13 +126,7 @@ fn of_load(point: &Point<'_>, nic: NicRate) -> LoadPoint {
 
 fn of_level(level: &Level<'_>, nic: NicRate) -> LevelPoint {
     LevelPoint {
-        offered_flits_per_cycle_per_nic: level.offered,
-        offered_gbit_per_s_per_nic: nic.gbit_per_s(level.offered),
-        offered_gbyte_per_s_per_nic: nic.gbyte_per_s(level.offered),
-        accepted_flits_per_cycle_per_nic: level.accepted,
-        accepted_gbit_per_s_per_nic: nic.gbit_per_s(level.accepted),
-        accepted_gbyte_per_s_per_nic: nic.gbyte_per_s(level.accepted),
-        accepted_interval: level.accepted_interval,
+        loads: Loads::of(level.offered, level.accepted, level.accepted_interval, nic),
         share: level.share,
         end_to_end_ns: level.end_to_end,
         end_to_end_interval_ns: level.end_to_end_interval,

@@ -4,7 +4,7 @@ use super::link::ByState;
 use super::schema::in_unit;
 use crate::config::Experiment;
 use crate::results::energy::{Energy, LinkEnergy};
-use crate::results::execution_time_ps;
+use crate::results::measures::execution_time_ps;
 use crate::run::{Simulation, Status};
 use schemars::JsonSchema;
 use serde::Serialize;

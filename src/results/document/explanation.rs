@@ -3,7 +3,7 @@
 use crate::config::{Experiment, Plan};
 use crate::explain::{self, CulpritShare, LinkShare, Part, phase_begin};
 use crate::results::explain::{Before, culprits_more, far_end, in_baseline, names};
-use crate::results::link_end;
+use crate::results::link_ends::link_end;
 use crate::run::{RunResult, Simulation};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -4,8 +4,9 @@ use super::schema::{Nullable, in_unit};
 use crate::config::Plan;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkEnd, LinkStateTicks, LinkStats};
+use crate::results::link_ends::link_end;
 use crate::results::links::held_up_share;
-use crate::results::{link_end, utilisation};
+use crate::results::measures::utilisation;
 use schemars::JsonSchema;
 use serde::Serialize;
 

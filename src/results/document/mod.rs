@@ -14,6 +14,7 @@ mod job;
 mod link;
 mod runs;
 mod schema;
+pub(super) mod status;
 mod traffic;
 
 pub use self::analysis::{
@@ -21,7 +22,7 @@ pub use self::analysis::{
     VirtualLanes, WorstPermutation,
 };
 pub(super) use self::curve::curve;
-pub use self::curve::{LevelPoint, LoadPoint};
+pub use self::curve::{LevelPoint, LoadPoint, Loads};
 pub use self::energy::{EnergyUse, LinkEnergyUse};
 pub use self::experiment::InterpretedExperiment;
 pub use self::explanation::{
@@ -31,6 +32,7 @@ pub use self::job::Job;
 pub use self::link::{ByState, Link};
 pub use self::runs::{Baseline, Engine, Reference, ReferenceJob};
 pub use self::schema::{Named, schema_of};
+pub use self::status::Status;
 pub use self::traffic::{
     Background, Congestion, CongestionTable, GapsSkipped, LevelLatency, Saturation, ServiceLevel,
     Traffic,
@@ -38,8 +40,8 @@ pub use self::traffic::{
 
 use self::schema::{Nullable, by_sl};
 use super::links::{busiest, culprits};
+use super::measures::{baseline_time_ps, execution_time_ps, quotient, saturated, throughput};
 use super::nic_rate::NicRate;
-use super::{baseline_time_ps, execution_time_ps, quotient, saturated, throughput};
 use crate::config::experiment::Job as JobSpec;
 use crate::config::{About, Baseline as BaselinePlan, Experiment, Plan, experiment_hash_with};
 use crate::fabric::topology::Topology;
@@ -143,45 +145,6 @@ pub struct Document {
     /// The gaps that `background_gap_skip` left out ([gap-skip.md](gap-skip.md)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gaps_skipped: Option<GapsSkipped>,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(inline)]
-pub enum Status {
-    /// All that it consists of is complete.
-    Complete,
-    /// The user stopped it.
-    Interrupted,
-    /// Nothing could move.
-    Stalled,
-    /// A background flow fell ever further behind, and the run was to stop then.
-    Saturated,
-}
-
-impl Status {
-    /// Its name in documents.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Interrupted => "interrupted",
-            Self::Stalled => "stalled",
-            Self::Saturated => "saturated",
-        }
-    }
-}
-
-impl From<&run::Status> for Status {
-    fn from(status: &run::Status) -> Self {
-        match status {
-            run::Status::Complete => Self::Complete,
-            run::Status::Interrupted => Self::Interrupted,
-            run::Status::Saturated => Self::Saturated,
-            run::Status::Stalled(_) => Self::Stalled,
-        }
-    }
 }
 
 /// The size of a fabric.

@@ -1,13 +1,13 @@
 //! The runs that a result compares with, and what the program needed.
 
-use super::Status;
 use super::energy::EnergyUse;
 use super::experiment::InterpretedExperiment;
+use super::status::Status;
 use crate::config::Experiment;
 use crate::config::experiment::Job;
 use crate::replay::outcome::JobOutcome;
+use crate::results::measures::{execution_time_ps, quotient};
 use crate::results::split::reference_ps;
-use crate::results::{execution_time_ps, peak_rss_bytes, quotient};
 use crate::run::{RunResult, Simulation};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -147,4 +147,18 @@ impl Engine {
         self.peak_rss_bytes = None;
         self.flit_hops_per_s = None;
     }
+}
+
+/// Peak resident memory of this process in bytes; 0 where it is unknown.
+fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kib = status.lines().find_map(|line| {
+        line.strip_prefix("VmHWM:")?
+            .trim()
+            .strip_suffix("kB")?
+            .trim()
+            .parse::<u64>()
+            .ok()
+    });
+    kib.unwrap_or(0) * 1024
 }

@@ -24,7 +24,7 @@ use crate::fabric::ids::NicId;
 use crate::fabric::series::Sample;
 use crate::figure::tables::{Key, MissingFeature, NONE, Row, Spool, TableFiles};
 use crate::figure::{Figure, Theme};
-use crate::results::{FIGURE_WIDTH, titled};
+use crate::results::figure::{WIDTH, titled};
 use crate::run::{Recorder, Recording, Run, RunResult};
 use anyhow::{Context, anyhow};
 use flitwise_formats::sink::Sink;
@@ -229,7 +229,7 @@ impl<'a> SeriesFiles<'a> {
             figure.title += &format!(", load {load}");
         }
         figure.title = titled(self.about, &figure.title);
-        let svg = figure.draw(FIGURE_WIDTH, Theme::File);
+        let svg = figure.draw(WIDTH, Theme::File);
         sink.write_all(svg.as_bytes())?;
         Ok(sink.finish()?)
     }

@@ -4,6 +4,7 @@
 //! each event at once, so memory is bounded by the activities and messages at one time. `overview` keeps a bounded
 //! summary of the activities of the ranks, for reports.
 
+mod output;
 mod overview;
 mod paje;
 #[cfg(feature = "perfetto")]
@@ -13,7 +14,7 @@ mod tracker;
 
 #[cfg(not(feature = "perfetto"))]
 use super::MissingFeature;
-use super::link_end_named;
+use super::link_ends::link_end_named;
 use crate::config::Experiment;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
@@ -22,6 +23,7 @@ use crate::replay::{Doing, Observer, Sent, StreamOf};
 use crate::run::Timeline;
 use anyhow::anyhow;
 use flitwise_formats::sink::Sink;
+use output::Output;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tracker::Tracker;
@@ -92,66 +94,6 @@ struct Link {
     /// Ticks for which it was up, and the part of the time that was shown last.
     up: Tick,
     shown_up: f64,
-}
-
-/// Writes events. Times are in picoseconds and never decrease. Unless an output shows messages and links, it ignores them.
-trait Output: Send {
-    /// A rank appears: a track for each of its streams. Tracks are numbered from 0 in this order.
-    fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()>;
-    /// The activity of a track ends, or another one begins, or both.
-    fn change(&mut self, ps: u64, change: &Change) -> anyhow::Result<()>;
-    /// A message leaves.
-    fn sent(&mut self, _ps: u64, _message: &Message) -> anyhow::Result<()> {
-        Ok(())
-    }
-    /// A message arrives.
-    fn delivered(&mut self, _ps: u64, _message: &Message) -> anyhow::Result<()> {
-        Ok(())
-    }
-    /// A link appears. Links are numbered from 0 in this order.
-    fn link(&mut self, _name: &str) -> anyhow::Result<()> {
-        Ok(())
-    }
-    /// A link was used for a part of the time between two times, which differs from the part before.
-    /// Called when no event before the second time is missing.
-    fn used(&mut self, _span: [u64; 2], _link: usize, _part: f64) -> anyhow::Result<()> {
-        Ok(())
-    }
-    /// Completes the file, at the end of the run.
-    fn finish(self: Box<Self>, ps: u64) -> anyhow::Result<()>;
-}
-
-/// A stream of a rank.
-struct Track<'a> {
-    of: StreamOf,
-    job: &'a str,
-    nic: NicId,
-    /// The operators' name of the NIC.
-    nic_name: Option<&'a str>,
-}
-
-/// A track does something else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Change {
-    track: usize,
-    /// The activity that ended, and since when it lasted.
-    from: Option<(u64, Doing)>,
-    to: Option<Doing>,
-}
-
-/// A message in flight.
-#[cfg_attr(
-    not(feature = "perfetto"),
-    allow(dead_code, reason = "Perfetto alone shows the latency")
-)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Message {
-    /// Its number, from 0.
-    number: u64,
-    sent: Sent,
-    sent_ps: u64,
-    /// Tracks of the first streams of sender and receiver.
-    tracks: [usize; 2],
 }
 
 impl<'a> TimelineFile<'a> {

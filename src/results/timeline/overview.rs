@@ -5,7 +5,7 @@
 //! The length of the run is not known before its end, so slices begin short; whenever there are too many, each two
 //! become one.
 
-use super::{Change, Message, Output, Track};
+use super::output::{Change, Message, Output, Track};
 use crate::replay::Doing;
 use flitwise_formats::sink::Sink;
 

@@ -3,7 +3,7 @@
 //! Events have to come in the order of time. So the value of a variable for an interval is written at the end of the
 //! interval, when it is known.
 
-use super::{Change, Message, Output, Track};
+use super::output::{Change, Message, Output, Track};
 use crate::replay::Doing;
 use flitwise_formats::sink::Sink;
 use std::fmt::Display;

@@ -3,7 +3,7 @@
 //! A packet per event; no packet is kept. Readers sort packets by time, so a counter has its value from the beginning
 //! of the interval that the value describes.
 
-use super::{Change, Message as Seen, Output, Track};
+use super::output::{Change, Message as Seen, Output, Track};
 use crate::replay::Doing;
 use flitwise_formats::sink::Sink;
 use prost::Message;

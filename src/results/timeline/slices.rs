@@ -1,6 +1,6 @@
 //! The activities of the ranks, as rows.
 
-use super::{Change, Output, Track};
+use super::output::{Change, Output, Track};
 use crate::replay::Doing;
 use flitwise_formats::sink::Sink;
 

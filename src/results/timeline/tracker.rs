@@ -3,7 +3,7 @@
 //! Only the state of a track at the end of a moment counts: a change is passed on when time advances, so that no
 //! activity has length zero.
 
-use super::{Change, Message, Output, Track};
+use super::output::{Change, Message, Output, Track};
 use crate::fabric::ids::NicId;
 use crate::fabric::topology::Names;
 use crate::replay::program::{RankId, StreamId};

@@ -83,27 +83,8 @@ struct PortCongestion {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Port {
-    /// A weight.
-    #[schemars(rename = "Threshold")]
-    threshold: u64,
-    /// A mask.
-    #[schemars(rename = "Victim_Mask")]
-    victim_mask: bool,
-    /// As in the file.
-    #[schemars(rename = "Packet_Size", extend("unit" = "64 B"))]
-    packet_size: u64,
-    /// As in the file.
-    #[schemars(rename = "Marking_Rate", extend("unit" = "packets"))]
-    marking_rate: u64,
-    /// A mask.
-    #[schemars(rename = "Credit_Mask")]
-    credit_mask: bool,
-    /// A weight.
-    #[schemars(rename = "CS_Threshold")]
-    cs_threshold: u64,
-    /// The delay as shift:multiplier.
-    #[schemars(rename = "CS_ReturnDelay")]
-    cs_return_delay: String,
+    #[schemars(flatten)]
+    settings: PortCongestion,
     /// The switch.
     switch: u64,
     /// Its port.

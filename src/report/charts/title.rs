@@ -1,0 +1,10 @@
+//! The titles of figures.
+
+/// `TITLE: LABEL`, or the title alone where there is one run.
+pub(super) fn titled(what: &str, label: &str) -> String {
+    if label.is_empty() {
+        what.to_owned()
+    } else {
+        format!("{what}: {label}")
+    }
+}

@@ -1,0 +1,23 @@
+//! The names of the ends of links.
+
+use crate::fabric::stats::LinkEnd;
+use crate::fabric::topology::Topology;
+
+/// `nic 3` or `switch 2 port 7`.
+#[must_use]
+pub fn link_end(end: LinkEnd) -> String {
+    match end {
+        LinkEnd::Nic(nic) => format!("nic {nic}"),
+        LinkEnd::Port { switch, port } => format!("switch {switch} port {port}"),
+    }
+}
+
+/// An end of a link as the operators of `topology` call it, `L003 port 5`, where that is known; else as
+/// [`link_end`].
+#[must_use]
+pub fn link_end_named(topology: &Topology, end: LinkEnd) -> String {
+    match topology.names() {
+        Some(names) => names.end_label(end),
+        None => link_end(end),
+    }
+}
