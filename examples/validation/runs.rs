@@ -203,7 +203,7 @@ fn rows(plan: &Plan, key: &str) -> Result<String> {
             json(point.loads.offered_flits_per_cycle_per_nic),
             json(point.loads.accepted_flits_per_cycle_per_nic),
             or_empty(point.loads.accepted_interval.map(|of| of.half_width)),
-            json(sl.accepted_flits_per_cycle_per_nic),
+            json(sl.loads.accepted_flits_per_cycle_per_nic),
             json(sl.share),
             or_empty(sl.end_to_end_ns.map(|of| of.mean)),
             or_empty(sl.network_ns.map(|of| of.mean)),
