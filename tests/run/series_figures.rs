@@ -1,9 +1,9 @@
 //! The figures of time series, beside a result and in reports.
 
 use crate::series::{JOB, TINY, names, plan, rows, run};
-use flitwise::figure::Theme;
+use flitwise::figure::{Chart, Theme};
 use flitwise::report::Kind;
-use flitwise::results::{result_json, write_link_files};
+use flitwise::results::{SCHEMA, result_json, write_link_files};
 use std::fs;
 
 #[test]
@@ -95,4 +95,55 @@ fn figures_show_the_largest_and_say_so() {
             "{src} {dst}"
         );
     }
+}
+
+/// The points of the figure of a series whose rows these are, each its time in ns and its value.
+fn points_of(name: &str, rows: &[(u64, f64)]) -> Vec<(f64, f64)> {
+    let columns = match name {
+        "flows" => "gbit_per_s,from_nic,to_nic,sl,bytes",
+        _ => "control_level,nic,sl,to_nic",
+    };
+    let mut text = format!("run,load,time_ps,{columns}\n");
+    for &(ns, value) in rows {
+        // The bytes of a sample of 10 ns.
+        let bytes = match name {
+            "flows" => format!(",{}", value * 1.25),
+            _ => String::new(),
+        };
+        text += &format!("experiment,,{},{value},0,1,BE{bytes}\n", 1000 * ns);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let result = serde_json::json!({ "schema": SCHEMA }).to_string();
+    fs::write(dir.path().join("result.json"), result).unwrap();
+    fs::write(dir.path().join(format!("{name}.csv")), text).unwrap();
+    let sources = flitwise::report::open(&[dir.path().to_owned()], &[]).unwrap();
+    let figures = flitwise::report::figures(Kind::Series, &sources).unwrap();
+    let Chart::Curves(curves) = &figures[0].chart else {
+        panic!("no curves");
+    };
+    let points = curves.panels[0].lines[0].points.iter();
+    points.map(|point| (point.x, point.y)).collect()
+}
+
+#[test]
+fn a_sample_is_drawn_in_the_middle_of_its_interval() {
+    let points = points_of("flows", &[(10, 3.0), (30, 2.0)]);
+    assert_eq!(points, [(5.0, 3.0), (15.0, 0.0), (25.0, 2.0)]);
+}
+
+/// 1199 samples are 399 points of three and one of two. A flow of one sample in three has a third of its bandwidth.
+#[test]
+fn points_are_means_over_all_their_samples() {
+    let mut rows: Vec<(u64, f64)> = (0..400).map(|at| (30 * at + 10, 6.0)).collect();
+    rows.push((11_990, 0.0));
+    let points = points_of("flows", &rows);
+    assert_eq!(points.len(), 400);
+    assert!(points[..399].iter().all(|(_, y)| *y == 2.0), "{points:?}");
+    assert_eq!(points[399].1, 3.0);
+}
+
+#[test]
+fn a_source_begins_where_it_first_sent() {
+    let points = points_of("sources", &[(20, 0.0), (30, 4.0)]);
+    assert_eq!(points, [(15.0, 0.0), (25.0, 4.0)]);
 }
