@@ -157,20 +157,3 @@ impl JobSpec<'_> {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn copies_round_up() {
-        let node = IntraNode {
-            latency_ps: 0,
-            bytes_per_s: Ratio::whole(3_000_000_000),
-        };
-        assert_eq!(node.copy_ps(0), Some(0));
-        assert_eq!(node.copy_ps(1), Some(334));
-        assert_eq!(node.copy_ps(3), Some(1000));
-        assert_eq!(node.copy_ps(u64::MAX), None);
-    }
-}

@@ -52,8 +52,6 @@ mod queue;
 mod rank;
 mod stall;
 mod standing;
-#[cfg(test)]
-mod tests;
 pub mod trace;
 
 pub use compute::ComputeModel;

@@ -2,14 +2,20 @@
 //! ones, and the naive replay by itself.
 
 mod alone;
+mod background;
 mod by_hand;
 mod conversions;
 mod critical_path;
 mod dumpi;
 mod everything;
 mod formats;
+mod jobs;
 mod loggp;
 mod naive;
+mod operations;
+mod placements;
+mod plans;
 mod random;
 mod recorded;
 mod schedules;
+mod vef;

@@ -121,6 +121,23 @@ fn even(pairs: impl IntoIterator<Item = (u32, u32)>, each: u64) -> BTreeMap<(u32
 }
 
 #[test]
+fn balanced_grids() {
+    for (ranks, dimensions, grid) in [
+        (64, 2, "8x8"),
+        (512, 2, "32x16"),
+        (27, 3, "3x3x3"),
+        (24, 3, "4x3x2"),
+        (7, 2, "7x1"),
+        (1, 3, "1x1x1"),
+    ] {
+        assert_eq!(Grid::balanced(ranks, dimensions).to_string(), grid);
+    }
+    for bad in ["", "4x", "0x4", "4 x 4", "ax2", "99999999999"] {
+        assert!(bad.parse::<Grid>().is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn ring() {
     for n in [2, 5] {
         let g = generate(&spec(Kernel::Ring, n));

@@ -204,3 +204,61 @@ impl Background {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BackgroundFlow, Injection, MessageSize, Rate, Sender, Target};
+    use super::*;
+    use flitwise_fabric::ids::NicId;
+    use flitwise_fabric::workload::Queueing;
+
+    /// A fabric that has taken the first message of each queue, at tick 20,000.
+    fn behind(target: impl Fn(NicId) -> Target) -> (Background, Vec<AppQueue>) {
+        let sender = |nic| Sender {
+            nic,
+            target: target(nic),
+        };
+        let flow = BackgroundFlow {
+            sl: 0,
+            sizes: vec![MessageSize {
+                bytes: 32,
+                units: 4,
+                weight: 1,
+            }],
+            rate: Rate { units: 1, ticks: 4 },
+            injection: Injection::Cbr,
+            start: 0,
+            stop: Tick::MAX,
+            senders: NicId::all(8).skip(1).map(sender).collect(),
+        };
+        let mut background = Background::new(&[flow], 8, 1, Queueing::PerPair).unwrap();
+        let mut taken = Vec::new();
+        (0..20_000).for_each(|now| background.act(now, &mut taken));
+        let queues = taken.iter().map(|m| Queueing::PerPair.queue_of(m));
+        (background, queues.collect())
+    }
+
+    /// The number of entries stored for waiting messages.
+    fn kept(background: &Background) -> usize {
+        let queues = background.queues.iter();
+        queues
+            .map(|queue| queue.drawn.len() + queue.held.len())
+            .sum()
+    }
+
+    #[test]
+    fn a_backlog_takes_no_memory() {
+        let (fixed, taken) = behind(|_| Target::Nic(NicId::new(0)));
+        assert_eq!(taken.len(), 7);
+        assert_eq!(fixed.waiting(19_999), 7 * 1_249);
+        assert_eq!(kept(&fixed), 0);
+        let (mut uniform, taken) = behind(|_| Target::Uniform);
+        assert_eq!(taken.len(), 7 * 7);
+        assert_eq!(uniform.waiting(19_999), 7 * 1_250 - 7 * 7);
+        assert_eq!(kept(&uniform), 7 * 7);
+        for queue in taken {
+            while uniform.replenish(19_999, queue).is_some() {}
+        }
+        assert_eq!(kept(&uniform), 0);
+    }
+}

@@ -12,13 +12,7 @@
 //! next where flows take turns.
 
 mod agenda;
-#[cfg(test)]
-mod backlog_tests;
-#[cfg(test)]
-mod flow_tests;
 mod gap;
-#[cfg(test)]
-mod gap_tests;
 mod group_shift;
 mod hand_over;
 mod injection;
@@ -26,8 +20,6 @@ mod pattern;
 mod queues;
 mod source;
 mod turns;
-#[cfg(test)]
-mod turns_tests;
 
 use self::agenda::Agenda;
 pub use self::injection::{Injection, Rate};

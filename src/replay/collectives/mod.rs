@@ -20,8 +20,6 @@ mod reduce_scatter;
 mod scan;
 mod scatter;
 mod step;
-#[cfg(test)]
-mod tests;
 
 pub use decide::Choices;
 pub use step::{Part, Sink, Step};

@@ -98,36 +98,3 @@ impl FromStr for Grid {
             .ok_or_else(|| "is no grid; write ranks per dimension such as \"4x8\"".into())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn balanced_grids() {
-        for (ranks, dimensions, grid) in [
-            (64, 2, "8x8"),
-            (512, 2, "32x16"),
-            (27, 3, "3x3x3"),
-            (24, 3, "4x3x2"),
-            (7, 2, "7x1"),
-            (1, 3, "1x1x1"),
-        ] {
-            assert_eq!(Grid::balanced(ranks, dimensions).to_string(), grid);
-        }
-    }
-
-    #[test]
-    fn neighbours_and_lines() {
-        let grid: Grid = "2x3".parse().unwrap();
-        assert_eq!(grid.lines(1), [[0, 1, 2], [3, 4, 5]]);
-        assert_eq!(grid.lines(0), [[0, 3], [1, 4], [2, 5]]);
-        assert_eq!(grid.neighbour(2, 1, true, false), Some(0));
-        assert_eq!(grid.neighbour(2, 1, true, true), None);
-        assert_eq!(grid.neighbour(2, 1, false, true), Some(1));
-        assert_eq!(grid.neighbour(5, 0, true, false), Some(2));
-        for bad in ["", "4x", "0x4", "4 x 4", "ax2", "99999999999"] {
-            assert!(bad.parse::<Grid>().is_err(), "{bad}");
-        }
-    }
-}

@@ -3,10 +3,11 @@
 use super::case::Case;
 use super::outcome::Sent;
 use flitwise::fabric::ids::NicId;
-use flitwise::fabric::workload::{Queueing, Workload};
+use flitwise::fabric::workload::{Message, Queueing, Workload};
 use flitwise::replay::background::NicQueueing;
 use flitwise::replay::program::{Op, Program, RankId, StreamId};
-use flitwise::replay::{ComputeModel, JobSpec, Repeat, Replay, ReplaySpec};
+use flitwise::replay::{JobSpec, Repeat, Replay, ReplaySpec};
+use flitwise::units::TickLength;
 use std::collections::BTreeMap;
 
 /// NICs of the fabric.
@@ -25,38 +26,52 @@ pub fn replay(case: &Case) -> Replay<'static> {
 
 /// The replay of a program as the job of a case.
 pub fn replay_of(case: &Case, program: Box<dyn Program>) -> Replay<'static> {
+    let nics = case.nics.iter().copied().map(NicId::new).collect();
     let job = JobSpec {
-        name: String::from("job"),
-        program,
         start_ps: case.start_ps,
         repeat: Repeat::Times(case.repeat),
-        sl: 0,
-        nics: case.nics.iter().copied().map(NicId::new).collect(),
         send_completion: case.send_completion,
         protocol: case.protocol,
         compute_scale: case.compute_scale,
-        compute: ComputeModel::default(),
         intra_node: case.intra_node,
         reduction_ps_per_byte: case.reduction_ps_per_byte,
         collectives: case.collectives,
+        ..JobSpec::new("job", program, nics)
     };
-    let spec = ReplaySpec {
-        tick: case.tick,
+    let spec = spec(case.tick, vec![job]);
+    Replay::new(spec).expect("the case makes sense")
+}
+
+/// Jobs alone on the fabric.
+pub fn spec(tick: TickLength, jobs: Vec<JobSpec<'static>>) -> ReplaySpec<'static> {
+    ReplaySpec {
+        tick,
         nics: NICS,
         queueing: Queueing::PerLevel,
         nic_queueing: NicQueueing::Fifo,
         seed: 1,
-        jobs: vec![job],
+        jobs,
         background: Vec::new(),
         background_until: None,
         gap_skip: None,
-    };
-    Replay::new(spec).expect("the case makes sense")
+    }
 }
 
 /// Plays a workload until nothing happens any more. `backwards` reverses the order of the reports
 /// of a tick, which must not matter.
 pub fn play(workload: &mut dyn Workload, backwards: bool) -> Vec<Sent> {
+    let sent = |(tick, message): (u64, Message)| Sent {
+        tick,
+        src: message.src.get(),
+        dst: message.dst.get(),
+        bytes: message.bytes,
+    };
+    let log = play_messages(workload, backwards);
+    log.into_iter().map(sent).collect()
+}
+
+/// Plays as [`play`] does; returns every message with the tick in which it was created.
+pub fn play_messages(workload: &mut dyn Workload, backwards: bool) -> Vec<(u64, Message)> {
     let mut log = Vec::new();
     // By tick: token, and whether it has arrived.
     let mut on_the_way: BTreeMap<u64, Vec<(u64, bool)>> = BTreeMap::new();
@@ -83,6 +98,13 @@ pub fn play(workload: &mut dyn Workload, backwards: bool) -> Vec<Sent> {
         }
         let mut out = Vec::new();
         workload.act(now, &mut out);
+        // Every application queue is empty at once.
+        let mut at = 0;
+        while let Some(message) = out.get(at) {
+            let queue = Queueing::PerLevel.queue_of(message);
+            out.extend(workload.replenish(now, queue));
+            at += 1;
+        }
         for message in out {
             assert_ne!(message.src, message.dst);
             assert_eq!(message.created, now);
@@ -92,12 +114,7 @@ pub fn play(workload: &mut dyn Workload, backwards: bool) -> Vec<Sent> {
             if message.report_injection {
                 on_the_way.entry(injected).or_default().push((token, false));
             }
-            log.push(Sent {
-                tick: now,
-                src: message.src.get(),
-                dst: message.dst.get(),
-                bytes: message.bytes,
-            });
+            log.push((now, message));
         }
     }
     log

@@ -192,39 +192,3 @@ fn refusal(path: &Path, check: &Check) -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::program::{Op, RankId, StreamId};
-    use crate::trace::check_file;
-
-    fn all(program: &mut dyn Program) -> Vec<Vec<Op>> {
-        let ranks = RankId::all(program.ranks());
-        let rank = |rank| {
-            let mut next = || program.next(rank, StreamId::new(0)).unwrap();
-            std::iter::from_fn(&mut next).collect()
-        };
-        ranks.map(rank).collect()
-    }
-
-    #[test]
-    fn a_trace_in_memory_is_the_trace_of_the_file() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/hpl-16.vef.gz");
-        let file = check_file(&path, Stop::never()).unwrap();
-        let (mut read, check) = VefProgram::open(&path).unwrap();
-        assert_eq!(file.operations(), check.records.iter().sum::<u64>());
-        let info = flitwise_formats::vef::Info::read(&path).unwrap();
-        assert_eq!(file.ideal_ps(), info.ideal.map(|ideal| ideal.span_ps));
-        let mut kept = file.open(&Reading::default(), Stop::never()).unwrap();
-        let ops = all(&mut *kept);
-        assert_eq!(ops, all(&mut read));
-        assert!(
-            kept.next(RankId::new(3), StreamId::new(0))
-                .unwrap()
-                .is_none()
-        );
-        kept.restart().unwrap();
-        assert_eq!(all(&mut *kept), ops);
-    }
-}

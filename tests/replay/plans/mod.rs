@@ -1,17 +1,19 @@
 //! Runs every algorithm abstractly. In the end every member must have the data that MPI
 //! requires, with the number and volume of messages that the textbook gives.
 
+mod contribution;
+mod decision;
 mod formulas;
 mod model;
 
-use super::decide::{
+use flitwise::random::{Purpose, Stream};
+use flitwise::replay::collectives::decide::{
     Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce, ReduceScatter, Rooted,
 };
-use super::*;
-use crate::program::AlltoallBlocks;
-use flitwise_base::random::{Purpose, Stream};
-use flitwise_base::units::Bytes;
-use model::{Origins, PREFIX, blocks_of, carry_out};
+use flitwise::replay::collectives::{Choices, Plan, PlanError, Step};
+use flitwise::replay::program::{AlltoallBlocks, CollectiveKind};
+use flitwise::units::Bytes;
+use model::{Origins, PREFIX, carry_out};
 
 /// Segment of chains in these tests, in bytes.
 const SEGMENT: u64 = 1000;
@@ -25,7 +27,9 @@ fn check(kind: &CollectiveKind, n: u32, choices: &Choices) {
     };
     let plan = Plan::new(kind, n as usize, choices).unwrap();
     let place = || format!("{:?}, {kind:?}, {n} members", plan.algorithm());
-    let (blocks, filled) = blocks_of(&plan);
+    let sizes = formulas::blocks(kind, n, plan.algorithm(), SEGMENT);
+    let blocks = sizes.len() as u64;
+    let filled: Vec<u64> = (0..blocks).filter(|&b| sizes[b as usize] > 0).collect();
     let pairs = u64::from(n);
     let starts_with = |me: u32, block: u64| match kind {
         CollectiveKind::Bcast { root, .. } | CollectiveKind::Scatter { root, .. } => me == *root,
@@ -46,7 +50,7 @@ fn check(kind: &CollectiveKind, n: u32, choices: &Choices) {
         }
         data
     });
-    let outcome = carry_out(&plan, blocks, start.collect());
+    let outcome = carry_out(&plan, &sizes, start.collect());
 
     let all: Origins = (0..n).collect();
     let one = |origin: u32| Some(Origins::from([origin]));
@@ -240,4 +244,58 @@ fn senseless_collectives_are_refused() {
         plan(&scattered, 3),
         Err(PlanError::Blocks { blocks: 2, n: 3 })
     );
+}
+
+/// The steps of member `me` in round `k` among 2^32 - 1 members.
+fn steps_of_many(kind: &CollectiveKind, choices: &Choices, me: u32, k: u32) -> Vec<Step> {
+    let plan = Plan::new(kind, u32::MAX as usize, choices).unwrap();
+    let mut steps = Vec::new();
+    plan.round(me, k, &mut steps);
+    steps
+}
+
+#[test]
+fn large_groups_and_vectors_do_not_overflow() {
+    let n = u32::MAX;
+    let rounds = |kind: &CollectiveKind, choices: &Choices| {
+        Plan::new(kind, n as usize, choices).unwrap().rounds(0)
+    };
+    let doubling = Choices {
+        allreduce: Some(Allreduce::RecursiveDoubling),
+        ..Choices::default()
+    };
+    // The largest power of two is 2^31; two more rounds are for the other members.
+    let allreduce = CollectiveKind::Allreduce { bytes: 1 };
+    assert_eq!(rounds(&allreduce, &doubling), 31 + 2);
+    assert_eq!(rounds(&CollectiveKind::Barrier, &Choices::default()), 32);
+    let bcast = |algorithm, bytes| {
+        let choices = Choices {
+            bcast: Some(algorithm),
+            ..Choices::default()
+        };
+        let root = n - 1;
+        steps_of_many(&CollectiveKind::Bcast { root, bytes }, &choices, root, 0)
+    };
+    assert_eq!(bcast(Bcast::Binomial, 1).len(), 32);
+    // Each member has a byte; the first child is 2^31 members after the root.
+    let first = Step::Send {
+        to: (1 << 31) - 1,
+        bytes: (1 << 31) - 1,
+        tag: 0,
+    };
+    assert_eq!(bcast(Bcast::ScatterAllgather, n.into())[0], first);
+    // A vector of 2^64 - 1 bytes that two members of three share.
+    let halving = Choices {
+        reduce: Some(Reduce::ReduceScatterGather),
+        ..Choices::default()
+    };
+    let bytes = u64::MAX;
+    let plan = Plan::new(&CollectiveKind::Reduce { root: 0, bytes }, 3, &halving).unwrap();
+    let mut steps = Vec::new();
+    (0..3).for_each(|me| plan.round(me, 0, &mut steps));
+    let sent = steps.iter().filter_map(|step| match step {
+        Step::Send { bytes, .. } => Some(*bytes),
+        Step::Recv { .. } | Step::Compute { .. } => None,
+    });
+    assert_eq!(sent.collect::<Vec<_>>(), [u64::MAX]);
 }

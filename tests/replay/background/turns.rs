@@ -1,8 +1,11 @@
 //! Compares the order of flows that take turns with a literal transcription of its definition.
 
-use super::flow_tests::{flow, run, sender};
-use super::*;
-use flitwise_fabric::workload::Message;
+use super::flows::{flow, run, sender};
+use flitwise::fabric::ids::NicId;
+use flitwise::fabric::spec::Tick;
+use flitwise::fabric::workload::Message;
+use flitwise::fabric::workload::Queueing;
+use flitwise::replay::background::*;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 

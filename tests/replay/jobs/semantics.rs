@@ -1,11 +1,11 @@
 //! The waits of operations, and when they are done.
 
 use super::harness::*;
-use crate::program::{Action, After, Event, Label, Op, RankId};
-use crate::{IntraNode, JobSpec, SendCompletion};
-use flitwise_base::units::Ratio;
-use flitwise_fabric::ids::NicId;
-use flitwise_fabric::workload::{Message, Workload};
+use flitwise::fabric::ids::NicId;
+use flitwise::fabric::workload::{Message, Workload};
+use flitwise::replay::program::{Action, After, Event, Label, Op, RankId};
+use flitwise::replay::{IntraNode, JobSpec, PairCounts, SendCompletion};
+use flitwise::units::Ratio;
 
 /// A message of 80 bytes takes 110 ticks.
 const FLIGHT_PS: u64 = 110 * TICK_PS;
@@ -181,6 +181,18 @@ fn messages_to_oneself_stay_inside_the_node() {
 }
 
 #[test]
+fn copies_round_up() {
+    let node = IntraNode {
+        latency_ps: 0,
+        bytes_per_s: Ratio::whole(3_000_000_000),
+    };
+    assert_eq!(node.copy_ps(0), Some(0));
+    assert_eq!(node.copy_ps(1), Some(334));
+    assert_eq!(node.copy_ps(3), Some(1000));
+    assert_eq!(node.copy_ps(u64::MAX), None);
+}
+
+#[test]
 fn ranks_of_one_node_do_not_use_the_fabric() {
     let spread = |send_completion| {
         let make = || JobSpec {
@@ -220,18 +232,6 @@ fn ranks_of_one_node_do_not_use_the_fabric() {
 }
 
 #[test]
-fn computation_is_scaled_exactly() {
-    let (end, _) = run(|| JobSpec {
-        compute_scale: Ratio::new(1, 3).unwrap(),
-        ..job(vec![vec![
-            marker(After::Previous, 3_000),
-            marker(After::Previous, 10),
-        ]])
-    });
-    assert_eq!(end, 1_003);
-}
-
-#[test]
 fn equal_times_go_by_rank_and_record() {
     // All ranks send at the same time; rank 2 after a wait that ends then.
     let (_, log) = run(|| {
@@ -265,4 +265,34 @@ fn the_time_of_the_last_rank_is_divided() {
         (outcome.point_to_point, outcome.point_to_point_bytes),
         (1, 80)
     );
+}
+
+/// The sends of a job, as counted by pairs of ranks.
+fn pairs(ranks: u32, sends: &[(u32, u32)]) -> PairCounts {
+    let of = |rank| {
+        let own = (0..).zip(sends).filter(|(_, pair)| pair.0 == rank);
+        own.map(|(id, pair)| send(0, id, pair.1, 100)).collect()
+    };
+    let mut replay = replay(vec![JobSpec {
+        nics: (0..ranks).map(|rank| NicId::new(rank % 64)).collect(),
+        ..job((0..ranks).map(of).collect())
+    }]);
+    play(&mut replay, false);
+    replay.outcomes().remove(0).pairs
+}
+
+#[test]
+fn pairs_of_many_ranks_are_counted_in_groups() {
+    let found = |pairs: &PairCounts| -> Vec<_> {
+        let pairs = pairs.iter();
+        pairs.map(|p| (p.from, p.to, p.messages, p.bytes)).collect()
+    };
+    // Groups of three, the last of one.
+    let groups = pairs(130, &[(0, 2), (1, 129), (2, 129)]);
+    let expected = [([0, 2], [0, 2], 1, 100), ([0, 2], [129, 129], 2, 200)];
+    assert_eq!(found(&groups), expected);
+    let text = serde_json::to_string(&groups).unwrap();
+    assert_eq!(serde_json::from_str::<PairCounts>(&text).unwrap(), groups);
+    assert_eq!(found(&pairs(3, &[(2, 0)])), [([2, 2], [0, 0], 1, 100)]);
+    assert_eq!(PairCounts::new(0).iter().count(), 0);
 }

@@ -1,7 +1,7 @@
 //! Message passing without time, following the data: a member may send only what
 //! it has, and no contribution may be combined twice.
 
-use super::super::*;
+use flitwise::replay::collectives::{Part, Plan, Sink};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Contributions in a block: the members whose data it holds.
@@ -58,9 +58,9 @@ struct Carried {
 }
 
 struct World<'a> {
-    plan: &'a Plan,
     n: u32,
-    blocks: u64,
+    /// By block, in bytes.
+    sizes: &'a [u64],
     /// By member.
     data: Vec<Data>,
     /// Members that each member knows to have entered.
@@ -76,25 +76,24 @@ struct World<'a> {
 
 impl World<'_> {
     fn range(&self, part: Part) -> Vec<u64> {
+        let blocks = self.sizes.len() as u64;
         let all: Vec<u64> = match part {
             Part::Token => Vec::new(),
             Part::Partial => vec![0],
-            Part::Bruck { sender, round } => {
-                super::alltoall::bruck(self.n, sender, round).collect()
-            }
+            Part::Bruck { sender, round } => bruck(self.n.into(), sender.into(), round),
             Part::Blocks { first, count } => {
-                assert!(first < self.blocks && count <= self.blocks);
+                assert!(first < blocks && count <= blocks);
                 let range = first..first + count;
-                range.map(|block| block % self.blocks).collect()
+                range.map(|block| block % blocks).collect()
             }
         };
-        let filled = |block: &u64| self.plan.blocks.bytes(*block, 1) > 0;
+        let filled = |block: &u64| self.sizes[*block as usize] > 0;
         all.into_iter().filter(filled).collect()
     }
 
     fn size(&self, part: Part) -> u64 {
-        let sizes = self.range(part).into_iter();
-        sizes.map(|block| self.plan.blocks.bytes(block, 1)).sum()
+        let range = self.range(part).into_iter();
+        range.map(|block| self.sizes[block as usize]).sum()
     }
 
     fn send(&mut self, me: u32, to: u32, bytes: u64, tag: u32, part: Part) {
@@ -176,9 +175,20 @@ pub struct Outcome {
     pub depth: u64,
 }
 
-/// Carries out `plan` with the given data at the start, members in turn.
-pub fn carry_out(plan: &Plan, blocks: u64, data: Vec<Data>) -> Outcome {
-    let n = plan.group.n;
+/// Blocks that member `sender` of `n` sends in round `k` of Bruck's algorithm: every distance with
+/// bit k set, after the block has travelled the lower bits of its distance.
+fn bruck(n: u64, sender: u64, k: u32) -> Vec<u64> {
+    let set = (1..n).filter(|distance| distance >> k & 1 == 1);
+    let block = set.map(|distance| {
+        let from = (sender + n - distance % (1 << k)) % n;
+        from * n + (from + distance) % n
+    });
+    block.collect()
+}
+
+/// Carries out `plan` on blocks of these sizes with the given data at the start, members in turn.
+pub fn carry_out(plan: &Plan, sizes: &[u64], data: Vec<Data>) -> Outcome {
+    let n = data.len() as u32;
     let mut moves: Vec<VecDeque<Move>> = (0..n)
         .map(|me| {
             let mut recorder = Recorder(VecDeque::new());
@@ -187,9 +197,8 @@ pub fn carry_out(plan: &Plan, blocks: u64, data: Vec<Data>) -> Outcome {
         })
         .collect();
     let mut world = World {
-        plan,
         n,
-        blocks,
+        sizes,
         data,
         reached: (0..n).map(|me| Origins::from([me])).collect(),
         depth: vec![0; n as usize],
@@ -227,16 +236,4 @@ pub fn carry_out(plan: &Plan, blocks: u64, data: Vec<Data>) -> Outcome {
         combined: world.combined,
         depth: world.depth.into_iter().max().unwrap_or(0),
     }
-}
-
-/// Blocks of `plan`, and the blocks that hold data.
-pub fn blocks_of(plan: &Plan) -> (u64, Vec<u64>) {
-    let blocks = match &plan.blocks {
-        Blocks::Even { parts, .. } => *parts,
-        Blocks::Listed(before) => before.len() as u64 - 1,
-        Blocks::Pairs(rows) => (rows.len() * rows.len()) as u64,
-        Blocks::Own(_) | Blocks::Cross { .. } => unreachable!("the model knows all sizes"),
-    };
-    let filled = (0..blocks).filter(|&b| plan.blocks.bytes(b, 1) > 0);
-    (blocks, filled.collect())
 }

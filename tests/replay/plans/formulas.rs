@@ -1,8 +1,10 @@
 //! The textbooks' closed forms for every algorithm: the table of docs/replay.md.
 
-use super::super::*;
-use crate::program::{AlltoallBlocks, CollectiveKind};
-use group::ceil_log2;
+use flitwise::replay::collectives::Algorithm;
+use flitwise::replay::collectives::decide::{
+    Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce, ReduceScatter, Rooted,
+};
+use flitwise::replay::program::{AlltoallBlocks, CollectiveKind};
 
 /// Totals of an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,19 +40,9 @@ fn pair(rows: &[AlltoallBlocks], i: u64, j: u64) -> u64 {
     rows[i as usize].to(j as u32)
 }
 
-/// The totals of `algorithm` for `kind` among `members`.
-pub fn totals(kind: &CollectiveKind, members: u32, algorithm: Algorithm, segment: u64) -> Totals {
-    let n = u64::from(members);
-    let others = n - 1;
-    // Largest power of two, its logarithm, and the number of remaining members.
-    let p = 1_u64 << members.ilog2();
-    let log = u64::from(members.ilog2());
-    let f = n - p;
-    let folds = 2 * u64::from(f > 0);
-    let rounds = u64::from(ceil_log2(members));
-    let deepest_leaf = (0..n).map(ones).max().unwrap_or(0);
-    let set_bits = weighted(n, |_| 1);
-    let vector = match kind {
+/// Bytes of the vector that all members have, or of all blocks; 0 if pairs have their own.
+fn vector(kind: &CollectiveKind) -> u64 {
+    match kind {
         CollectiveKind::Bcast { bytes, .. }
         | CollectiveKind::Reduce { bytes, .. }
         | CollectiveKind::Allreduce { bytes }
@@ -61,7 +53,47 @@ pub fn totals(kind: &CollectiveKind, members: u32, algorithm: Algorithm, segment
         | CollectiveKind::Allgather { blocks }
         | CollectiveKind::ReduceScatter { blocks } => blocks.iter().sum(),
         CollectiveKind::Alltoall { .. } | CollectiveKind::Barrier => 0,
+    }
+}
+
+/// Sizes of the blocks that `algorithm` moves.
+pub fn blocks(kind: &CollectiveKind, n: u32, algorithm: Algorithm, segment: u64) -> Vec<u64> {
+    let vector = vector(kind);
+    let parts = match algorithm {
+        Algorithm::Bcast(Bcast::ScatterAllgather) | Algorithm::Allreduce(Allreduce::Ring) => {
+            n.into()
+        }
+        Algorithm::Bcast(Bcast::Chain) => vector.div_ceil(segment).max(1),
+        Algorithm::Reduce(Reduce::ReduceScatterGather)
+        | Algorithm::Allreduce(Allreduce::Rabenseifner) => 1 << n.ilog2(),
+        _ => 1,
     };
+    match kind {
+        CollectiveKind::Gather { blocks, .. }
+        | CollectiveKind::Scatter { blocks, .. }
+        | CollectiveKind::Allgather { blocks }
+        | CollectiveKind::ReduceScatter { blocks } => blocks.clone(),
+        CollectiveKind::Alltoall { blocks } => {
+            let row = |row: &AlltoallBlocks| (0..n).map(|to| row.to(to)).collect::<Vec<_>>();
+            blocks.iter().flat_map(row).collect()
+        }
+        _ => (0..parts).map(|at| part(vector, parts, at)).collect(),
+    }
+}
+
+/// The totals of `algorithm` for `kind` among `members`.
+pub fn totals(kind: &CollectiveKind, members: u32, algorithm: Algorithm, segment: u64) -> Totals {
+    let n = u64::from(members);
+    let others = n - 1;
+    // Largest power of two, its logarithm, and the number of remaining members.
+    let p = 1_u64 << members.ilog2();
+    let log = u64::from(members.ilog2());
+    let f = n - p;
+    let folds = 2 * u64::from(f > 0);
+    let rounds = u64::from(members.next_power_of_two().ilog2());
+    let deepest_leaf = (0..n).map(ones).max().unwrap_or(0);
+    let set_bits = weighted(n, |_| 1);
+    let vector = vector(kind);
     let chained = |messages, bytes, combined, depth, deepest| Totals {
         messages,
         bytes,

@@ -1,18 +1,21 @@
 //! Compares the messages of flows with their definition, on a fabric that takes every
-//! message at once. [`backlog_tests`](super::backlog_tests) use a fabric that does not.
+//! message at once. [`backlog`](super::backlog) use a fabric that does not.
 
-use super::*;
-use flitwise_fabric::workload::Message;
+use flitwise::fabric::ids::{NicId, NicPair};
+use flitwise::fabric::spec::Tick;
+use flitwise::fabric::workload::Message;
+use flitwise::fabric::workload::Queueing;
+use flitwise::replay::background::*;
 
 /// A sender to one NIC, by their numbers.
-pub(super) fn sender(from: u32, to: u32) -> Sender {
+pub fn sender(from: u32, to: u32) -> Sender {
     Sender {
         nic: NicId::new(from),
         target: Target::Nic(NicId::new(to)),
     }
 }
 
-pub(super) fn flow(sl: u8, units: u64, per_tick: (u64, u64), nics: u32) -> BackgroundFlow {
+pub fn flow(sl: u8, units: u64, per_tick: (u64, u64), nics: u32) -> BackgroundFlow {
     BackgroundFlow {
         sl,
         sizes: vec![MessageSize {
@@ -38,7 +41,7 @@ pub(super) fn flow(sl: u8, units: u64, per_tick: (u64, u64), nics: u32) -> Backg
 
 /// The messages of `flows` before tick `until`, with a fabric that takes each in the tick of
 /// its creation. Asserts that both kinds of queueing give the same messages.
-pub(super) fn run(flows: &[BackgroundFlow], nics: u32, until: Tick) -> Vec<Message> {
+pub fn run(flows: &[BackgroundFlow], nics: u32, until: Tick) -> Vec<Message> {
     let all = run_queueing(Queueing::PerLevel, flows, nics, until);
     let mut others = run_queueing(Queueing::PerPair, flows, nics, until);
     let key = |m: &Message| (m.created, m.src, m.sl, std::cmp::Reverse(m.token), m.dst);
@@ -64,6 +67,7 @@ fn run_queueing(
             break;
         }
         background.act(tick, &mut out);
+        let before = all.len();
         for message in out.drain(..) {
             let queue = queueing.queue_of(&message);
             all.push(message);
@@ -71,7 +75,7 @@ fn run_queueing(
                 all.push(next);
             }
         }
-        assert!(all.iter().all(|m| m.created <= tick));
+        assert!(all[before..].iter().all(|m| m.created <= tick));
     }
     assert_eq!(background.waiting(until - 1), 0);
     all

@@ -1,12 +1,12 @@
 //! Gaps that are skipped, on an ideal fabric: jobs take the same time with and without.
 
 use super::harness::*;
-use crate::background::BACKGROUND_TOKEN;
-use crate::outcome::JobOutcome;
-use crate::program::{CollectiveKind, Op};
-use crate::{GapsSkipped, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
-use flitwise_fabric::ids::NicId;
-use flitwise_fabric::workload::Workload;
+use flitwise::fabric::ids::NicId;
+use flitwise::fabric::workload::Workload;
+use flitwise::replay::background::BACKGROUND_TOKEN;
+use flitwise::replay::outcome::JobOutcome;
+use flitwise::replay::program::{CollectiveKind, Op};
+use flitwise::replay::{GapsSkipped, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 
 fn beside_background(jobs: Vec<JobSpec<'static>>, gap_skip: Option<u64>) -> Replay<'static> {
     Replay::new(ReplaySpec {
@@ -33,7 +33,7 @@ fn skipping(
     assert_eq!(replay.stall_report(), whole.stall_report());
     assert_eq!(replay.outcomes(), whole.outcomes());
     let skipped = replay.gaps_skipped().unwrap();
-    let background = |log: &[(u64, flitwise_fabric::workload::Message)]| {
+    let background = |log: &[(u64, flitwise::fabric::workload::Message)]| {
         let of_flow = log.iter().filter(|(_, m)| m.token == BACKGROUND_TOKEN);
         of_flow.count() as u64
     };

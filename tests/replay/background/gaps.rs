@@ -1,9 +1,12 @@
 //! Compares sources that pass over a gap with the list of all that they would create.
 
-use super::backlog_tests::{Drain, by_queue, mixture};
-use super::flow_tests::{flow, run, sender};
-use super::*;
-use flitwise_fabric::workload::{AppQueue, Message};
+use super::backlog::{Drain, by_queue, mixture};
+use super::flows::{flow, run, sender};
+use flitwise::fabric::ids::NicId;
+use flitwise::fabric::spec::Tick;
+use flitwise::fabric::workload::Queueing;
+use flitwise::fabric::workload::{AppQueue, Message};
+use flitwise::replay::background::*;
 use proptest::prelude::*;
 
 type ByQueue = Vec<(AppQueue, Vec<Message>)>;

@@ -1,10 +1,10 @@
 //! Collectives inside a replay.
 
 use super::harness::*;
-use crate::program::{After, AlltoallBlocks, CollectiveKind, Op};
-use crate::{JobSpec, SendCompletion};
-use flitwise_base::units::Ratio;
-use flitwise_fabric::ids::NicId;
+use flitwise::fabric::ids::NicId;
+use flitwise::replay::program::{After, AlltoallBlocks, CollectiveKind, Op};
+use flitwise::replay::{JobSpec, SendCompletion};
+use flitwise::units::Ratio;
 use proptest::prelude::*;
 
 const WORLD: [u32; 4] = [0, 1, 2, 3];

@@ -1,22 +1,24 @@
-//! Tests that messages that the fabric cannot take yet keep their ticks and their order, and take
-//! no memory.
+//! Messages that the fabric cannot take yet keep their ticks and their order.
 
-use super::flow_tests::{flow, run, sender};
-use super::*;
-use flitwise_fabric::workload::{AppQueue, Message};
+use super::flows::{flow, run, sender};
+use flitwise::fabric::ids::NicId;
+use flitwise::fabric::spec::Tick;
+use flitwise::fabric::workload::Queueing;
+use flitwise::fabric::workload::{AppQueue, Message};
+use flitwise::replay::background::*;
 use proptest::prelude::*;
 
 /// A fabric that takes a few messages of some queues at a time.
-pub(super) struct Drain {
-    pub(super) background: Background,
+pub struct Drain {
+    pub background: Background,
     queueing: Queueing,
-    pub(super) taken: Vec<Message>,
+    pub taken: Vec<Message>,
     /// Queues of which the fabric has a message.
     busy: Vec<AppQueue>,
 }
 
 impl Drain {
-    pub(super) fn new(flows: &[BackgroundFlow], nics: u32, queueing: Queueing) -> Self {
+    pub fn new(flows: &[BackgroundFlow], nics: u32, queueing: Queueing) -> Self {
         Self {
             background: Background::new(flows, nics, 1, queueing).unwrap(),
             queueing,
@@ -25,7 +27,7 @@ impl Drain {
         }
     }
 
-    pub(super) fn act(&mut self, now: Tick) {
+    pub fn act(&mut self, now: Tick) {
         let before = self.taken.len();
         self.background.act(now, &mut self.taken);
         let new = self.taken[before..].iter();
@@ -33,7 +35,7 @@ impl Drain {
     }
 
     /// Takes up to `times` further messages of every busy queue for which `wanted` is true.
-    pub(super) fn replenish(&mut self, now: Tick, times: usize, wanted: impl Fn(AppQueue) -> bool) {
+    pub fn replenish(&mut self, now: Tick, times: usize, wanted: impl Fn(AppQueue) -> bool) {
         for queue in std::mem::take(&mut self.busy) {
             let times = if wanted(queue) { times } else { 0 };
             let next = (0..times).map_while(|_| self.background.replenish(now, queue));
@@ -44,17 +46,9 @@ impl Drain {
             self.taken.extend(next);
         }
     }
-
-    /// Number of entries stored for waiting messages.
-    fn kept(&self) -> usize {
-        let queues = self.background.queues.iter();
-        queues
-            .map(|queue| queue.drawn.len() + queue.held.len())
-            .sum()
-    }
 }
 
-pub(super) fn by_queue(list: &[Message], queueing: Queueing) -> Vec<(AppQueue, Vec<Message>)> {
+pub fn by_queue(list: &[Message], queueing: Queueing) -> Vec<(AppQueue, Vec<Message>)> {
     let mut queues: Vec<(AppQueue, Vec<Message>)> = Vec::new();
     for message in list {
         let queue = queueing.queue_of(message);
@@ -68,7 +62,7 @@ pub(super) fn by_queue(list: &[Message], queueing: Queueing) -> Vec<(AppQueue, V
 }
 
 /// Flows of all kinds on shared service levels.
-pub(super) fn mixture() -> Vec<BackgroundFlow> {
+pub fn mixture() -> Vec<BackgroundFlow> {
     let bernoulli = BackgroundFlow {
         injection: Injection::Bernoulli,
         ..flow(1, 3, (1, 7), 5)
@@ -124,30 +118,8 @@ proptest! {
             drain.act(now);
             drain.replenish(now, usize::MAX, |_| true);
             prop_assert_eq!(drain.background.waiting(now), 0);
-            prop_assert_eq!(drain.kept(), 0);
             let expected = by_queue(&at_once, queueing);
             prop_assert_eq!(by_queue(&drain.taken, queueing), expected);
         }
     }
-}
-
-#[test]
-fn a_backlog_takes_no_memory() {
-    let all_to_one = BackgroundFlow {
-        senders: (1..8).map(|nic| sender(nic, 0)).collect(),
-        ..flow(0, 4, (1, 4), 8)
-    };
-    let mut fixed = Drain::new(&[all_to_one], 8, Queueing::PerPair);
-    let mut uniform = Drain::new(&[flow(0, 4, (1, 4), 8)], 8, Queueing::PerPair);
-    for now in 0..20_000 {
-        fixed.act(now);
-        uniform.act(now);
-    }
-    // The fabric has the first message of each queue.
-    assert_eq!(fixed.taken.len(), 7);
-    assert_eq!(fixed.background.waiting(19_999), 7 * 1_249);
-    assert_eq!(fixed.kept(), 0);
-    assert_eq!(uniform.taken.len(), 8 * 7);
-    assert_eq!(uniform.background.waiting(19_999), 8 * 1_250 - 8 * 7);
-    assert_eq!(uniform.kept(), 8 * 7);
 }

@@ -1,11 +1,11 @@
 //! Jobs that run more than once.
 
 use super::harness::*;
-use crate::outcome::JobOutcome;
-use crate::program::{After, CollectiveKind, Op};
-use crate::{JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
-use flitwise_fabric::ids::NicId;
-use flitwise_fabric::workload::Workload;
+use flitwise::fabric::ids::NicId;
+use flitwise::fabric::workload::Workload;
+use flitwise::replay::outcome::JobOutcome;
+use flitwise::replay::program::{After, CollectiveKind, Op};
+use flitwise::replay::{JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 
 /// 80 bytes after `compute_ps`; they take 110 ticks. The receiver then computes `after_ps`.
 fn ping(compute_ps: u64, after_ps: u64) -> Vec<Vec<Op>> {

@@ -1,11 +1,11 @@
 //! Several jobs, background traffic, and replays that fail.
 
 use super::harness::*;
-use crate::background::BACKGROUND_TOKEN;
-use crate::program::{After, CollectiveKind, Event, Label, Op, Place};
-use crate::{JobSpec, Replay, ReplaySpec, SendCompletion};
-use flitwise_fabric::ids::NicId;
-use flitwise_fabric::workload::Workload;
+use flitwise::fabric::ids::NicId;
+use flitwise::fabric::workload::Workload;
+use flitwise::replay::background::BACKGROUND_TOKEN;
+use flitwise::replay::program::{After, CollectiveKind, Event, Label, Op, Place};
+use flitwise::replay::{JobSpec, Replay, ReplaySpec, SendCompletion};
 
 fn ping(compute_ps: u64) -> Vec<Vec<Op>> {
     vec![
