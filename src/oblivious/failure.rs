@@ -306,6 +306,3 @@ fn find(graph: &Graph, name: &str) -> Result<NodeId, String> {
     });
     Err(format!("the network has no `{name}`{example}"))
 }
-
-#[cfg(test)]
-mod tests;

@@ -77,24 +77,3 @@ impl Histogram {
         sum / connections as f64
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Listing 3.
-    #[test]
-    fn bandwidth_is_that_of_listing_3() {
-        let mut histogram = Histogram::default();
-        for (value, count) in [(1, 14), (2, 44), (3, 6)] {
-            histogram.add_many(value, count);
-        }
-        assert_eq!(format!("{:.6}", histogram.bandwidth()), "0.593750");
-        histogram.add(0);
-        histogram.add(1 << 40);
-        assert_eq!(
-            (histogram.connections(), histogram.largest()),
-            (65, 1 << 40)
-        );
-    }
-}

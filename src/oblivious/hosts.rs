@@ -131,33 +131,3 @@ fn expand(text: &str) -> Result<Vec<String>, String> {
     }
     Ok(names)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_are_expanded_as_slurm_does() {
-        let expanded = |text: &str| -> Vec<String> {
-            let parts = split_outside_brackets(text);
-            parts
-                .iter()
-                .flat_map(|part| expand(part).unwrap())
-                .collect()
-        };
-        assert_eq!(
-            expanded("node[01-03,07],login1"),
-            ["node01", "node02", "node03", "node07", "login1"]
-        );
-        assert_eq!(expanded("r[1-2]n[8-10]").len(), 6);
-        assert_eq!(expanded("n[09-11]")[2], "n11");
-        for (wrong, part) in [
-            ("n[1", "not closed"),
-            ("n[3-1]", "no hosts"),
-            ("n[a]", "no number"),
-            ("n[]", "no number"),
-        ] {
-            assert!(expand(wrong).unwrap_err().contains(part), "{wrong}");
-        }
-    }
-}

@@ -163,19 +163,3 @@ impl Analysis {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quantiles_are_values_that_occur() {
-        let values: Vec<f64> = (1..=100).rev().map(f64::from).collect();
-        let spread = Spread::of(&values).unwrap();
-        assert_eq!((spread.p05, spread.median, spread.p95), (5.0, 50.0, 95.0));
-        assert_eq!((spread.least, spread.most, spread.mean), (1.0, 100.0, 50.5));
-        assert_eq!(Spread::of(&[]), None);
-        let one = Spread::of(&[3.0]).unwrap();
-        assert_eq!((one.p05, one.p95, one.half_width), (3.0, 3.0, None));
-    }
-}

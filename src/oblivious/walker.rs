@@ -154,22 +154,3 @@ impl<'a> Walker<'a> {
         self.network.route(src, dst, path, &mut self.routes).is_ok()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pairs_choose_among_the_addresses_of_a_host() {
-        let path = |choice: PathChoice, src, dst, paths| {
-            choice.of(HostId::new(src), HostId::new(dst), paths)
-        };
-        assert_eq!(path(PathChoice::First, 5, 6, 4), 0);
-        assert_eq!(path(PathChoice::BySource, 5, 6, 4), 1);
-        assert_eq!(path(PathChoice::ByPair, 5, 6, 4), 3);
-        assert_eq!(path(PathChoice::ByPair, u32::MAX, 1, 4), 0);
-        for choice in [PathChoice::BySource, PathChoice::ByPair] {
-            assert_eq!(path(choice, 7, 9, 1), 0);
-        }
-    }
-}

@@ -175,15 +175,3 @@ fn augment(
     }
     false
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_matching_takes_partners_away_from_each_other() {
-        let pairs = [vec![0, 1], vec![0], vec![1, 2], vec![]];
-        assert_eq!(matching(&pairs), 3);
-        assert_eq!(matching(&[vec![0], vec![0]]), 1);
-    }
-}

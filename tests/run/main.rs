@@ -20,6 +20,7 @@ mod ideal_clock;
 mod infiniband_testbed;
 mod jobs;
 mod memory;
+mod oblivious;
 mod operators;
 mod perfetto;
 mod progress;

@@ -371,6 +371,3 @@ fn recursive_doubling(level: u32, n: u32, out: &mut Level) {
         out.extend((0..n - power).map(|i| (i, i + power)));
     }
 }
-
-#[cfg(test)]
-mod tests;

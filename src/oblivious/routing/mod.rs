@@ -83,6 +83,3 @@ impl FromStr for RoutingEngine {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,7 @@
-use super::*;
-use flitwise_base::random::Purpose;
+//! The pairs of patterns.
+
+use flitwise::oblivious::{Given, Level, Pattern, Versus};
+use flitwise::random::{Purpose, Stream};
 
 fn stream() -> Stream {
     Stream::new(1, Purpose::Pattern, [0, 0])

@@ -1,8 +1,10 @@
-use super::*;
-use crate::{Dependencies, Network};
-use flitwise_fabric::ids::{PortId, SwitchId, SwitchPort};
-use flitwise_fabric::spec::FabricSpec;
-use flitwise_fabric::topology::Topology;
+//! The engines that compute forwarding tables.
+
+use flitwise::oblivious::{Dependencies, HostId, Network, NodeId, RoutingEngine};
+use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
+use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::topology::Topology;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn routed(topology: Topology, engine: RoutingEngine) -> Network {
     let spec = FabricSpec::opa_gen1(Topology::single(2).unwrap()).unwrap();
@@ -24,13 +26,14 @@ fn fat_trees_are_balanced() {
         let network = routed(topology, RoutingEngine::FatTree);
         let survey = network.survey();
         assert_eq!(survey.connected(), survey.pairs);
-        let mut by_ends = std::collections::BTreeMap::new();
-        let levels = super::hops::leaves(&network.graph);
+        let mut by_ends = BTreeMap::new();
+        let hosts = HostId::all(network.graph.host_count());
+        let leaves: BTreeSet<NodeId> = hosts.map(|host| network.graph.switch_of(host)).collect();
         for (edge, &routes) in network.graph.edges().iter().zip(&survey.routes_on) {
             let hosts = [edge.from, edge.to].map(|node| network.graph.host_at(node).is_some());
             if hosts == [false, false] {
                 // A leaf at the lower end or not, and the direction.
-                let ends = [edge.from, edge.to].map(|node| levels.contains(&node));
+                let ends = [edge.from, edge.to].map(|node| leaves.contains(&node));
                 by_ends
                     .entry((ends, edge.from < edge.to))
                     .or_insert_with(Vec::new)

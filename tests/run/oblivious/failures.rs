@@ -1,24 +1,19 @@
-use super::*;
-use crate::RoutingEngine;
-use flitwise_fabric::spec::FabricSpec;
-use flitwise_fabric::topology::Topology;
+//! Networks that have lost switches and cables.
 
-fn tree() -> Network {
-    let tree = Topology::k_ary_n_tree(4, 2, None).unwrap();
-    Network::of_fabric(&FabricSpec::opa_gen1(tree).unwrap()).unwrap()
-}
+use super::tree;
+use flitwise::oblivious::{Damaged, Failure, HostId, Network, RoutingEngine};
 
 fn damaged(failures: &[&str]) -> Result<Damaged, String> {
     let failures: Vec<Failure> = failures
         .iter()
         .map(|text| Failure::parse(text).unwrap())
         .collect();
-    Damaged::of(&tree().graph, &failures, 7)
+    Damaged::of(&tree(4).graph, &failures, 7)
 }
 
 #[test]
 fn what_is_gone_loses_its_routes_until_others_are_found() {
-    let before = tree();
+    let before = tree(4);
     // The switches of the upper level come after the leaves.
     for failure in ["s4", "random:1 switches", "random:2 links", "s0 - s5"] {
         let damaged = damaged(&[failure]).unwrap();
@@ -51,7 +46,7 @@ fn hosts_go_with_their_switch_or_cable() {
     let gone = damaged(&["n3 - s0"]).unwrap();
     assert_eq!(gone.lost_hosts, [HostId::new(3)]);
     // Without a failure nothing changes.
-    let before = tree();
+    let before = tree(4);
     let same = Damaged::of(&before.graph, &[], 1).unwrap();
     assert_eq!(same.graph.host_count(), 16);
     let tables = same.tables_before(&before).unwrap();
