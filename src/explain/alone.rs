@@ -34,6 +34,13 @@ pub(crate) enum Load<'a, 'b> {
 }
 
 impl Load<'_, '_> {
+    fn workload(&mut self) -> &mut dyn Workload {
+        match self {
+            Self::Replay(replay, _) => *replay,
+            Self::Lone(lone) => lone,
+        }
+    }
+
     fn note_job(&mut self, message: &Message) {
         let Self::Replay(replay, jobs) = self else {
             return;
@@ -50,28 +57,19 @@ impl Load<'_, '_> {
 
 impl Workload for Load<'_, '_> {
     fn next_tick(&mut self) -> Option<Tick> {
-        match self {
-            Self::Replay(replay, _) => replay.next_tick(),
-            Self::Lone(lone) => lone.next_tick(),
-        }
+        self.workload().next_tick()
     }
 
     fn act(&mut self, now: Tick, out: &mut Vec<Message>) {
         let before = out.len();
-        match self {
-            Self::Replay(replay, _) => replay.act(now, out),
-            Self::Lone(lone) => lone.act(now, out),
-        }
+        self.workload().act(now, out);
         for message in &out[before..] {
             self.note_job(message);
         }
     }
 
     fn replenish(&mut self, now: Tick, queue: AppQueue) -> Option<Message> {
-        let message = match self {
-            Self::Replay(replay, _) => replay.replenish(now, queue),
-            Self::Lone(lone) => lone.replenish(now, queue),
-        };
+        let message = self.workload().replenish(now, queue);
         if let Some(message) = &message {
             self.note_job(message);
         }
@@ -79,17 +77,11 @@ impl Workload for Load<'_, '_> {
     }
 
     fn delivered(&mut self, now: Tick, token: u64) {
-        match self {
-            Self::Replay(replay, _) => replay.delivered(now, token),
-            Self::Lone(lone) => lone.delivered(now, token),
-        }
+        self.workload().delivered(now, token);
     }
 
     fn injected(&mut self, now: Tick, token: u64) {
-        match self {
-            Self::Replay(replay, _) => replay.injected(now, token),
-            Self::Lone(lone) => lone.injected(now, token),
-        }
+        self.workload().injected(now, token);
     }
 
     fn finished(&self) -> bool {

@@ -133,7 +133,7 @@ struct Piece {
 struct Sums {
     parts: Parts,
     culprits: BTreeMap<Culprit, u64>,
-    links: BTreeMap<OutputId, [u64; 5]>,
+    links: BTreeMap<OutputId, Parts>,
     ranks: BTreeMap<u32, Parts>,
     collectives: BTreeMap<String, Parts>,
     phases: Vec<Parts>,
@@ -197,14 +197,14 @@ fn culprits(all: &BTreeMap<Culprit, u64>) -> Vec<CulpritShare> {
     culprits
 }
 
-fn links(all: &BTreeMap<OutputId, [u64; 5]>, topology: &Topology) -> Vec<LinkShare> {
-    let share = |(&output, ps): (&OutputId, &[u64; 5])| LinkShare {
+fn links(all: &BTreeMap<OutputId, Parts>, topology: &Topology) -> Vec<LinkShare> {
+    let share = |(&output, parts): (&OutputId, &Parts)| LinkShare {
         from: output.end(topology),
-        queueing_ps: ps[0],
-        credit_stalls_ps: ps[1],
-        waking_links_ps: ps[2],
-        throttling_ps: ps[3],
-        inside_devices_ps: ps[4],
+        queueing_ps: parts.of(Part::Queueing),
+        credit_stalls_ps: parts.of(Part::CreditStalls),
+        waking_links_ps: parts.of(Part::WakingLinks),
+        throttling_ps: parts.of(Part::Throttling),
+        inside_devices_ps: parts.of(Part::InsideDevices),
     };
     let mut links: Vec<_> = all.iter().map(share).collect();
     links.sort_by_key(|link| Reverse(link.ps()));
@@ -240,14 +240,7 @@ impl Sums {
                 }
             }
             if let Some((output, culprit)) = at {
-                let link = self.links.entry(output).or_default();
-                match part {
-                    Part::Queueing => link[0] += ps,
-                    Part::CreditStalls => link[1] += ps,
-                    Part::WakingLinks => link[2] += ps,
-                    Part::Throttling => link[3] += ps,
-                    _ => link[4] += ps,
-                }
+                self.links.entry(output).or_default().add(part, ps);
                 if let Some(culprit) = culprit {
                     *self.culprits.entry(culprit).or_default() += ps;
                 }
@@ -294,22 +287,13 @@ fn pieces(leg: &Leg, fate: Option<&(Alone, Vec<Wait>)>, tick: TickLength) -> Vec
         (LegKind::Start, _) => all(Part::Start),
         (LegKind::Computing { .. }, _) => all(Part::Computing),
         (LegKind::Reduction, _) => all(Part::Reduction),
-        (LegKind::Arrival(message), Some((alone, waits))) => in_fabric(
-            leg,
-            message.created,
-            alone.injected,
-            alone.delivered,
-            waits,
-            tick,
-        ),
-        (LegKind::Injection(message), Some((alone, waits))) => in_fabric(
-            leg,
-            message.created,
-            alone.injected,
-            alone.injected,
-            waits,
-            tick,
-        ),
+        (LegKind::Arrival(message), Some((alone, waits))) => {
+            let ticks = [alone.injected, alone.delivered];
+            in_fabric(leg, message.created, ticks, waits, tick)
+        }
+        (LegKind::Injection(message), Some((alone, waits))) => {
+            in_fabric(leg, message.created, [alone.injected; 2], waits, tick)
+        }
         (LegKind::Arrival(_) | LegKind::Injection(_), None) => all(Part::InsideNodes),
     }
 }
@@ -319,8 +303,7 @@ fn pieces(leg: &Leg, fate: Option<&(Alone, Vec<Wait>)>, tick: TickLength) -> Vec
 fn in_fabric(
     leg: &Leg,
     created: Tick,
-    leaves: Tick,
-    ends: Tick,
+    [leaves, ends]: [Tick; 2],
     waits: &[Wait],
     tick: TickLength,
 ) -> Vec<Piece> {

@@ -45,40 +45,31 @@ impl Part {
         Self::InsideDevices,
     ];
 
+    /// Their names as keys, and for people, by number.
+    const NAMES: [(&'static str, &'static str); Self::ALL.len()] = [
+        ("start_ps", "before the start"),
+        ("computing_ps", "computing"),
+        ("reduction_ps", "reductions"),
+        ("inside_nodes_ps", "inside nodes"),
+        ("serialisation_ps", "serialisation"),
+        ("latency_ps", "latency"),
+        ("queueing_ps", "queueing"),
+        ("credit_stalls_ps", "credit stalls"),
+        ("waking_links_ps", "waking links"),
+        ("throttling_ps", "throttling"),
+        ("inside_devices_ps", "inside switches and NICs"),
+    ];
+
     /// Its name as a key: picoseconds.
     #[must_use]
     pub fn key(self) -> &'static str {
-        match self {
-            Self::Start => "start_ps",
-            Self::Computing => "computing_ps",
-            Self::Reduction => "reduction_ps",
-            Self::InsideNodes => "inside_nodes_ps",
-            Self::Serialisation => "serialisation_ps",
-            Self::Latency => "latency_ps",
-            Self::Queueing => "queueing_ps",
-            Self::CreditStalls => "credit_stalls_ps",
-            Self::WakingLinks => "waking_links_ps",
-            Self::Throttling => "throttling_ps",
-            Self::InsideDevices => "inside_devices_ps",
-        }
+        Self::NAMES[self as usize].0
     }
 
     /// Its name for people.
     #[must_use]
     pub fn words(self) -> &'static str {
-        match self {
-            Self::Start => "before the start",
-            Self::Computing => "computing",
-            Self::Reduction => "reductions",
-            Self::InsideNodes => "inside nodes",
-            Self::Serialisation => "serialisation",
-            Self::Latency => "latency",
-            Self::Queueing => "queueing",
-            Self::CreditStalls => "credit stalls",
-            Self::WakingLinks => "waking links",
-            Self::Throttling => "throttling",
-            Self::InsideDevices => "inside switches and NICs",
-        }
+        Self::NAMES[self as usize].1
     }
 }
 
