@@ -28,10 +28,10 @@ impl Dependencies {
         // By edge, the edges that a packet on it can wait for, ascending.
         let mut next: Vec<Vec<EdgeId>> = vec![Vec::new(); graph.edges().len()];
         let mut seen = vec![usize::MAX; graph.nodes().len()];
-        for dst in HostId::all(graph.host_count()) {
+        for dst in graph.host_ids() {
             for path in 0..network.tables.paths() {
                 let column = network.tables.column(dst, path);
-                for src in HostId::all(graph.host_count()).filter(|&src| src != dst) {
+                for src in graph.host_ids().filter(|&src| src != dst) {
                     let mut edge = graph.injection(src);
                     // Once per switch and destination: all routes are the same from there.
                     loop {
@@ -185,7 +185,7 @@ impl Routes {
     fn of(network: &Network) -> Result<Self, String> {
         let graph = &network.graph;
         let mut first: BTreeMap<NodeId, HostId> = BTreeMap::new();
-        for host in HostId::all(graph.host_count()) {
+        for host in graph.host_ids() {
             first.entry(graph.switch_of(host)).or_insert(host);
         }
         let mut all = Self {
@@ -195,7 +195,7 @@ impl Routes {
         };
         let mut route = Vec::new();
         for (&switch, &src) in &first {
-            for dst in HostId::all(graph.host_count()) {
+            for dst in graph.host_ids() {
                 route.clear();
                 // Routes within a switch wait for nothing; host links are on no cycle.
                 if graph.switch_of(dst) == switch || network.route(src, dst, 0, &mut route).is_err()

@@ -57,7 +57,7 @@ impl Network {
             writer.node(name)?;
         }
         let mut lists: Vec<String> = Vec::new();
-        for node in NodeId::all(graph.nodes().len() as u32) {
+        for node in graph.node_ids() {
             let edges = graph.edges_of(node);
             lists.iter_mut().for_each(String::clear);
             lists.resize(lists.len().max(edges.len()), String::new());
@@ -153,7 +153,7 @@ impl Graph {
             Ok(Port { node, port })
         };
         let mut found = Discovery::default();
-        for (node, lid) in NodeId::all(self.nodes().len() as u32).zip(1..) {
+        for (node, lid) in self.node_ids().zip(1..) {
             let (guid, name) = (self.guid(node), self.node(node).name.clone());
             match self.host_at(node) {
                 Some(_) => {

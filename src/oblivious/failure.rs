@@ -111,7 +111,7 @@ impl Damaged {
         };
         let mut builder = GraphBuilder::default();
         let mut new = vec![None; graph.nodes().len()];
-        for node in NodeId::all(graph.nodes().len() as u32).filter(|&node| stays(node)) {
+        for node in graph.node_ids().filter(|&node| stays(node)) {
             new[node.index()] = Some(builder.node(graph.node(node).clone()));
         }
         let mut added = Vec::new();
@@ -133,7 +133,7 @@ impl Damaged {
         for (new, old) in left.edges_as_given().iter().zip(added) {
             edges_before[new.index()] = old;
         }
-        let all = || HostId::all(graph.host_count());
+        let all = || graph.host_ids();
         let (kept, lost): (Vec<_>, Vec<_>) =
             all().partition(|&h| new[graph.node_of(h).index()].is_some());
         let dead = |id: &EdgeId| *id < graph.edge(*id).reverse && !gone.leaves(graph, *id);
@@ -142,9 +142,7 @@ impl Damaged {
             edges_before,
             hosts_before: kept,
             lost_hosts: lost,
-            lost_cables: EdgeId::all(graph.edges().len() as u32)
-                .filter(dead)
-                .collect(),
+            lost_cables: graph.edge_ids().filter(dead).collect(),
         })
     }
 
@@ -230,7 +228,7 @@ impl Gone {
                         && id < graph.edge(id).reverse
                         && self.leaves(graph, id)
                 };
-                let links = EdgeId::all(graph.edges().len() as u32).filter(stays);
+                let links = graph.edge_ids().filter(stays);
                 for edge in draw(links.collect(), *count, "cables between switches", stream)? {
                     self.cut(graph, edge);
                 }
@@ -296,8 +294,9 @@ fn draw<T>(
 }
 
 fn find(graph: &Graph, name: &str) -> Result<NodeId, String> {
-    let mut named =
-        NodeId::all(graph.nodes().len() as u32).filter(|&node| graph.node(node).name == name);
+    let mut named = graph
+        .node_ids()
+        .filter(|&node| graph.node(node).name == name);
     if let Some(node) = named.next() {
         return Ok(node);
     }

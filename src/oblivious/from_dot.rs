@@ -97,7 +97,7 @@ impl Network {
             };
             for destination in destinations(comment) {
                 if destination == "*" {
-                    HostId::all(graph.host_count()).for_each(&mut take);
+                    graph.host_ids().for_each(&mut take);
                     continue;
                 }
                 match hosts.get(destination) {

@@ -126,6 +126,21 @@ impl Graph {
         &self.hosts
     }
 
+    /// The ids of all nodes.
+    pub fn node_ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + Clone + use<> {
+        NodeId::all(self.nodes.len() as u32)
+    }
+
+    /// The ids of all edges.
+    pub fn edge_ids(&self) -> impl DoubleEndedIterator<Item = EdgeId> + Clone + use<> {
+        EdgeId::all(self.edges.len() as u32)
+    }
+
+    /// All hosts.
+    pub fn host_ids(&self) -> impl DoubleEndedIterator<Item = HostId> + Clone + use<> {
+        HostId::all(self.host_count())
+    }
+
     /// Number of hosts.
     #[must_use]
     pub fn host_count(&self) -> u32 {
@@ -206,7 +221,7 @@ impl Graph {
 
     /// All switches, by id.
     pub fn switches(&self) -> impl DoubleEndedIterator<Item = NodeId> + Clone + '_ {
-        NodeId::all(self.nodes.len() as u32).filter(|&node| self.is_switch(node))
+        self.node_ids().filter(|&node| self.is_switch(node))
     }
 
     /// Whether the edge leads from a switch to a switch.

@@ -19,7 +19,7 @@ impl<'a> HostNames<'a> {
     #[must_use]
     pub fn new(graph: &'a Graph) -> Self {
         let mut by_name = BTreeMap::new();
-        let hosts = || HostId::all(graph.host_count());
+        let hosts = || graph.host_ids();
         let name = |host| graph.host_name(host);
         for host in hosts() {
             let first = name(host).split_whitespace().next().unwrap_or("");

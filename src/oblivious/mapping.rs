@@ -1,6 +1,6 @@
 //! Which hosts take part, and which rank runs where (ORCS, section 4).
 
-use super::graph::{Graph, HostId, NodeId};
+use super::graph::{Graph, HostId};
 use flitwise_base::random::{Purpose, Stream};
 use std::collections::VecDeque;
 
@@ -50,7 +50,7 @@ impl Mapping {
     /// The hosts that all runs draw from.
     #[must_use]
     pub fn pool(&self, graph: &Graph, seed: u64) -> Vec<HostId> {
-        let all = || HostId::all(graph.host_count());
+        let all = || graph.host_ids();
         let mut pool: Vec<HostId> = match &self.subset {
             Subset::Random => {
                 let mut pool: Vec<_> = all().collect();
@@ -83,7 +83,7 @@ fn breadth_first(graph: &Graph) -> Vec<HostId> {
     let mut found = Vec::with_capacity(graph.hosts().len());
     let mut seen = vec![false; graph.nodes().len()];
     let mut queue = VecDeque::new();
-    for begin in NodeId::all(graph.nodes().len() as u32) {
+    for begin in graph.node_ids() {
         if std::mem::replace(&mut seen[begin.index()], true) {
             continue;
         }

@@ -66,7 +66,7 @@ impl Outcome<'_> {
     #[must_use]
     pub fn all_cables(&self) -> Vec<(EdgeId, CableLoad)> {
         let mut all = self.analysis.cables.ranked();
-        let ids = EdgeId::all(self.network.graph.edges().len() as u32);
+        let ids = self.network.graph.edge_ids();
         let loads = &self.analysis.cables.loads;
         let idle = |edge: &EdgeId| loads.get(edge.index()).is_none_or(|load| load.peak == 0);
         all.extend(ids.filter(idle).map(|edge| (edge, CableLoad::default())));

@@ -1,7 +1,7 @@
 //! Forwarding tables that our routings compute for the topology of an experiment, around failed parts.
 
 use super::failure::{Damaged, Failure};
-use super::graph::{EdgeId, Graph, HostId};
+use super::graph::{EdgeId, Graph};
 use super::network::counted_from;
 use super::routing::RoutingEngine;
 use flitwise_fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
@@ -58,7 +58,7 @@ impl RoutingEngine {
         let mut ports: Vec<Vec<Option<PortId>>> =
             vec![vec![None; topology.nics() as usize]; topology.switches() as usize];
         for node in left.graph.switches() {
-            for host in HostId::all(left.graph.host_count()) {
+            for host in left.graph.host_ids() {
                 let column = tables.column(host, 0);
                 if let Some(edge) = tables.next(&left.graph, node, column) {
                     let before = left.edges_before[edge.index()];

@@ -64,8 +64,9 @@ impl Survey {
     #[must_use]
     pub fn between_switches(&self, network: &Network) -> Option<(u64, u64, usize)> {
         let graph = &network.graph;
-        let inner =
-            EdgeId::all(graph.edges().len() as u32).filter(|&edge| graph.is_between_switches(edge));
+        let inner = graph
+            .edge_ids()
+            .filter(|&edge| graph.is_between_switches(edge));
         let routes = inner.map(|edge| self.routes_on[edge.index()]);
         let used = routes.clone().filter(|&routes| routes > 0).count();
         Some((routes.clone().min()?, routes.max()?, used))
@@ -80,7 +81,7 @@ impl Network {
         let hosts = u64::from(graph.host_count());
         let paths = u64::from(self.tables.paths());
         let mut walk = Walk::new(self);
-        for dst in HostId::all(graph.host_count()) {
+        for dst in graph.host_ids() {
             for path in 0..self.tables.paths() {
                 walk.to(dst, path);
             }
@@ -91,7 +92,7 @@ impl Network {
             own,
             ..
         } = walk;
-        for (host, own) in HostId::all(graph.host_count()).zip(own) {
+        for (host, own) in graph.host_ids().zip(own) {
             let injected = reached[graph.switch_of(host).index()] - own;
             found.routes_on[graph.injection(host).index()] = injected;
         }
@@ -134,7 +135,7 @@ impl<'a> Walk<'a> {
         let graph = &network.graph;
         let nodes = graph.nodes().len();
         let mut hosts_of: Vec<Vec<HostId>> = vec![Vec::new(); nodes];
-        for host in HostId::all(graph.host_count()) {
+        for host in graph.host_ids() {
             hosts_of[graph.switch_of(host).index()].push(host);
         }
         let leaves = NodeId::all(nodes as u32).zip(hosts_of);

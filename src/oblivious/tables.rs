@@ -39,7 +39,8 @@ impl Tables {
             return Err(NetworkError::at(0, problem));
         }
         let mut rows = 0;
-        let row = NodeId::all(graph.nodes().len() as u32)
+        let row = graph
+            .node_ids()
             .map(|node| match graph.host_at(node) {
                 Some(_) => u32::MAX,
                 None => {

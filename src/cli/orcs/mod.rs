@@ -176,7 +176,8 @@ fn settings(args: &OrcsArgs, pattern: Pattern, ranks: u32, network: &Network) ->
 fn subset(name: SubsetName, network: &Network) -> Subset {
     let graph = &network.graph;
     let by_guid = || {
-        let mut hosts: Vec<(u64, HostId)> = HostId::all(graph.host_count())
+        let mut hosts: Vec<(u64, HostId)> = graph
+            .host_ids()
             .map(|host| (guid(graph.host_name(host)), host))
             .collect();
         hosts.sort_unstable();

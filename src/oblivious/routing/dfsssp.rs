@@ -3,7 +3,7 @@
 //! form spreads the routes over VLs (Domke, Hoefler and Nagel, 2011; [`Layers`](crate::Layers)).
 
 use super::hops::{Hops, ejection};
-use crate::graph::{EdgeId, Graph, HostId, NetworkError};
+use crate::graph::{EdgeId, Graph, NetworkError};
 use crate::tables::Tables;
 
 /// Destinations one after the other. Every switch takes the edge, among those that lead nearer, with the least weight of
@@ -14,13 +14,13 @@ pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
     let nodes = graph.nodes().len();
     let mut weight = vec![0u64; graph.edges().len()];
     let mut hosts_at = vec![0u64; nodes];
-    for host in HostId::all(graph.host_count()) {
+    for host in graph.host_ids() {
         hosts_at[graph.switch_of(host).index()] += 1;
     }
     let (mut rest, mut behind) = (vec![0u64; nodes], vec![0u64; nodes]);
     let mut next: Vec<Option<EdgeId>> = vec![None; nodes];
     let (mut hops, mut home) = (Hops::default(), None);
-    for host in HostId::all(graph.host_count()) {
+    for host in graph.host_ids() {
         let switch = graph.switch_of(host);
         if home.replace(switch) != Some(switch) {
             hops.find(graph, [switch], |_| true);

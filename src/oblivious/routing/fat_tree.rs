@@ -13,7 +13,7 @@ use crate::tables::Tables;
 pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
     let tree = Tree::of(graph)?;
     let mut tables = Tables::empty(graph, 1)?;
-    let mut hosts: Vec<HostId> = HostId::all(graph.host_count()).collect();
+    let mut hosts: Vec<HostId> = graph.host_ids().collect();
     hosts.sort_by_key(|&host| (graph.switch_of(host), ejection(graph, host)));
     let (mut ways, mut home) = (Ways::default(), None);
     for (d, &host) in (0u64..).zip(&hosts) {

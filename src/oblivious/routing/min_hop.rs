@@ -2,14 +2,14 @@
 //! with the fewest destinations so far among those that lead nearer.
 
 use super::hops::{Balance, Hops, ejection};
-use crate::graph::{Graph, HostId, NetworkError};
+use crate::graph::{Graph, NetworkError};
 use crate::tables::Tables;
 
 pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
     let mut tables = Tables::empty(graph, 1)?;
     let mut balance = Balance::new(graph);
     let (mut hops, mut home) = (Hops::default(), None);
-    for host in HostId::all(graph.host_count()) {
+    for host in graph.host_ids() {
         let switch = graph.switch_of(host);
         if home.replace(switch) != Some(switch) {
             hops.find(graph, [switch], |_| true);

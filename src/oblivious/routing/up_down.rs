@@ -7,7 +7,7 @@
 //! switch.
 
 use super::hops::{Balance, FAR, Hops, ejection, leaves, parts};
-use crate::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
+use crate::graph::{EdgeId, Graph, NetworkError, NodeId};
 use crate::tables::Tables;
 
 pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
@@ -39,7 +39,7 @@ fn with_roots(graph: &Graph, roots: &[NodeId]) -> Result<(Tables, bool), Network
     // Hops to the destination: by only going down where that is possible, because a route that has gone down must not
     // go up again.
     let mut length = vec![FAR; graph.nodes().len()];
-    for host in HostId::all(graph.host_count()) {
+    for host in graph.host_ids() {
         let switch = graph.switch_of(host);
         if home.replace(switch) != Some(switch) {
             balance.next_switch();
@@ -99,7 +99,7 @@ fn ranks(graph: &Graph, roots: &[NodeId]) -> Vec<u32> {
     hops.find(graph, roots.iter().copied(), |_| true);
     let mut ranks = hops.hops;
     let mut part = Hops::default();
-    for node in NodeId::all(graph.nodes().len() as u32) {
+    for node in graph.node_ids() {
         if ranks[node.index()] == FAR && graph.is_switch(node) {
             part.find(graph, [node], |_| true);
             for &node in &part.order {

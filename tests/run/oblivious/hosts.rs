@@ -14,7 +14,9 @@ fn lists_are_expanded_as_slurm_does() {
     let hosts = HostNames::new(&graph);
     let expanded = |text: &str| -> Vec<String> {
         let listed = hosts.list(text).unwrap().into_iter();
-        listed.map(|host| graph.host_name(host).to_owned()).collect()
+        listed
+            .map(|host| graph.host_name(host).to_owned())
+            .collect()
     };
     assert_eq!(
         expanded("Hnode[01-03,07],Hlogin1"),
@@ -73,18 +75,17 @@ fn a_search_from_a_host_fills_its_leaf_first() {
         shuffle: false,
     }
     .pool(&tree(4).graph, 1)
-        .iter()
-        .map(|host| host.get())
-        .collect();
+    .iter()
+    .map(|host| host.get())
+    .collect();
     assert_eq!(first[..4], [0, 1, 2, 3]);
     assert_eq!(first.len(), 16);
 }
 
 #[test]
 fn pairs_choose_among_the_addresses_of_a_host() {
-    let path = |choice: PathChoice, src, dst, paths| {
-        choice.of(HostId::new(src), HostId::new(dst), paths)
-    };
+    let path =
+        |choice: PathChoice, src, dst, paths| choice.of(HostId::new(src), HostId::new(dst), paths);
     assert_eq!(path(PathChoice::First, 5, 6, 4), 0);
     assert_eq!(path(PathChoice::BySource, 5, 6, 4), 1);
     assert_eq!(path(PathChoice::ByPair, 5, 6, 4), 3);

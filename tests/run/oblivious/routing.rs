@@ -1,9 +1,9 @@
 //! The engines that compute forwarding tables.
 
-use flitwise::oblivious::{Dependencies, HostId, Network, NodeId, RoutingEngine};
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::topology::Topology;
+use flitwise::oblivious::{Dependencies, HostId, Network, NodeId, RoutingEngine};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn routed(topology: Topology, engine: RoutingEngine) -> Network {

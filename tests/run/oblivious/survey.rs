@@ -56,8 +56,7 @@ fn pairs_without_a_route_are_counted_by_reason() {
         (8, 3, 1)
     );
     let graph = &network.graph;
-    let [a, b, c] =
-        [HostId::new(0), HostId::new(2), HostId::new(3)].map(|h| graph.switch_of(h));
+    let [a, b, c] = [HostId::new(0), HostId::new(2), HostId::new(3)].map(|h| graph.switch_of(h));
     let found = survey.routing_loop.clone().unwrap();
     assert_eq!((found.dst, found.switches), (HostId::new(3), vec![a, b]));
     assert_eq!(survey.examples[0].why, Lost::NoEntry(c));
