@@ -4,17 +4,13 @@ use flitwise_formats::vef::Op;
 
 use super::builder::Builder;
 use super::grid::Grid;
-use super::{Form, GenerateError, Spec};
+use super::{Form, GenerateError};
 
-pub(super) fn run(
-    spec: &Spec,
-    b: &mut Builder,
-    gaps: &[u64],
-    form: Form,
-) -> Result<(), GenerateError> {
+pub(super) fn run(b: &mut Builder, form: Form) -> Result<(), GenerateError> {
+    let spec = b.spec;
     let world = [(0..spec.ranks).collect()];
     for _ in 0..spec.iterations {
-        b.compute_all(gaps)?;
+        b.compute_all()?;
         match form {
             Form::Messages => exchange(b, &world, spec.size)?,
             Form::Collective => b.collective(0, Op::Alltoall, spec.size, 0)?,
@@ -23,19 +19,14 @@ pub(super) fn run(
     Ok(())
 }
 
-pub(super) fn fft(
-    spec: &Spec,
-    b: &mut Builder,
-    gaps: &[u64],
-    grid: &Grid,
-    form: Form,
-) -> Result<(), GenerateError> {
+pub(super) fn fft(b: &mut Builder, grid: &Grid, form: Form) -> Result<(), GenerateError> {
+    let spec = b.spec;
     // Rows lie along the second dimension.
     let lines = [grid.lines(1), grid.lines(0)];
     for _ in 0..spec.iterations {
         let mut comm = 1;
         for lines in &lines {
-            b.compute_all(gaps)?;
+            b.compute_all()?;
             let alone = lines.iter().all(|line| line.len() == 1);
             match form {
                 _ if alone => {}

@@ -4,12 +4,15 @@ use std::io;
 
 use flitwise_formats::vef::{Comm, Dep, DepId, Member, Message, Op, Record};
 
-use super::GenerateError;
+use super::{GenerateError, Spec};
 
 /// Receives the records in the order of the file.
 type Take<'a> = &'a mut dyn FnMut(&Record) -> io::Result<()>;
 
 pub(super) struct Builder<'a> {
+    pub spec: &'a Spec,
+    /// Computation of every rank per iteration, in nanoseconds.
+    pub gaps: &'a [u64],
     comms: &'a [Comm],
     take: Take<'a>,
     ranks: Vec<Rank>,
@@ -45,7 +48,7 @@ struct Rank {
 const MAX_TOTAL_NS: u64 = u64::MAX / 1000;
 
 impl<'a> Builder<'a> {
-    pub fn new(ranks: u32, comms: &'a [Comm], take: Take<'a>) -> Self {
+    pub fn new(spec: &'a Spec, gaps: &'a [u64], comms: &'a [Comm], take: Take<'a>) -> Self {
         let rank = || Rank {
             dep: 0,
             after: DepId::None,
@@ -53,9 +56,11 @@ impl<'a> Builder<'a> {
             total: 0,
         };
         Self {
+            spec,
+            gaps,
             comms,
             take,
-            ranks: (0..ranks).map(|_| rank()).collect(),
+            ranks: (0..spec.ranks).map(|_| rank()).collect(),
             counts: Counts::default(),
         }
     }
@@ -76,9 +81,9 @@ impl<'a> Builder<'a> {
     }
 
     /// Every rank computes for its entry of `gaps`.
-    pub fn compute_all(&mut self, gaps: &[u64]) -> Result<(), GenerateError> {
+    pub fn compute_all(&mut self) -> Result<(), GenerateError> {
         (0..)
-            .zip(gaps)
+            .zip(self.gaps)
             .try_for_each(|(rank, &ns)| self.compute(rank, ns))
     }
 

@@ -1,16 +1,11 @@
 //! Halo exchange: compute, send to both neighbours along every dimension, wait for theirs.
 
+use super::GenerateError;
 use super::builder::Builder;
 use super::grid::Grid;
-use super::{GenerateError, Spec};
 
-pub(super) fn run(
-    spec: &Spec,
-    b: &mut Builder,
-    gaps: &[u64],
-    grid: &Grid,
-    open: bool,
-) -> Result<(), GenerateError> {
+pub(super) fn run(b: &mut Builder, grid: &Grid, open: bool) -> Result<(), GenerateError> {
+    let spec = b.spec;
     let n = spec.ranks;
     let faces: Vec<(usize, bool)> = (0..grid.dimensions())
         .flat_map(|dimension| [(dimension, false), (dimension, true)])
@@ -19,7 +14,7 @@ pub(super) fn run(
     let mut sent = vec![0; faces.len() * n as usize];
     let at = |face: usize, rank: u32| face * n as usize + rank as usize;
     for _ in 0..spec.iterations {
-        b.compute_all(gaps)?;
+        b.compute_all()?;
         for (face, &(dimension, up)) in faces.iter().enumerate() {
             for rank in 0..n {
                 if let Some(to) = grid.neighbour(rank, dimension, up, open) {

@@ -3,16 +3,12 @@
 //! from neighbour to neighbour; then all ranks update the rest of the matrix. The size of messages
 //! shrinks in proportion to the rest, the computation with its square.
 
+use super::GenerateError;
 use super::builder::Builder;
 use super::grid::Grid;
-use super::{GenerateError, Spec};
 
-pub(super) fn run(
-    spec: &Spec,
-    b: &mut Builder,
-    gaps: &[u64],
-    grid: &Grid,
-) -> Result<(), GenerateError> {
+pub(super) fn run(b: &mut Builder, grid: &Grid) -> Result<(), GenerateError> {
+    let spec = b.spec;
     let n = u128::from(spec.iterations);
     let lines = [grid.lines(1), grid.lines(0)];
     for k in 0..spec.iterations {
@@ -22,7 +18,7 @@ pub(super) fn run(
         for lines in &lines {
             pass_on(b, lines, k, size)?;
         }
-        for (rank, &gap) in (0..).zip(gaps) {
+        for (rank, &gap) in (0..).zip(b.gaps) {
             let once = u128::from(gap) * left / n;
             b.compute(rank, (once * left / n) as u64)?;
         }

@@ -5,10 +5,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::GenerateError;
 use super::builder::Builder;
-use super::{GenerateError, Spec};
 
-pub(super) fn run(spec: &Spec, b: &mut Builder, gaps: &[u64]) -> Result<(), GenerateError> {
+pub(super) fn run(b: &mut Builder) -> Result<(), GenerateError> {
+    let spec = b.spec;
     let workers = spec.ranks - 1;
     let tasks = spec.iterations.checked_mul(workers.into());
     let mut left = tasks.ok_or_else(|| GenerateError::Spec("2^64 tasks or more".into()))?;
@@ -19,7 +20,7 @@ pub(super) fn run(spec: &Spec, b: &mut Builder, gaps: &[u64]) -> Result<(), Gene
             left -= 1;
             let task = b.send(0, worker, spec.size)?;
             b.wait(worker, task)?;
-            let gap = gaps[worker as usize];
+            let gap = b.gaps[worker as usize];
             b.compute(worker, gap)?;
             let result = b.send(worker, 0, spec.size)?;
             // `compute` refuses times that could overflow.

@@ -146,7 +146,7 @@ impl Spec {
         };
         let mut writer = Writer::new(out, &header, &comms)?;
         let mut write = |record: &Record| writer.record(record);
-        let counts = self.run(Builder::new(self.ranks, &comms, &mut write), &gaps)?;
+        let counts = Builder::new(self, &gaps, &comms, &mut write).run()?;
         Ok((counts, writer.finish()?))
     }
 
@@ -157,7 +157,7 @@ impl Spec {
             ..self.clone()
         };
         let mut count = |_: &Record| Ok(());
-        let one = one.run(Builder::new(self.ranks, comms, &mut count), gaps)?;
+        let one = Builder::new(&one, gaps, comms, &mut count).run()?;
         let all = |n: u64| n.checked_mul(self.iterations);
         // Every rank ends once, with a marker.
         let ends = u64::from(self.ranks);
@@ -173,21 +173,6 @@ impl Spec {
                 "the trace has 2^64 lines or more: choose fewer iterations".into(),
             )),
         }
-    }
-
-    fn run(&self, mut b: Builder, gaps: &[u64]) -> Result<Counts, GenerateError> {
-        match &self.kernel {
-            Kernel::Ring => ring::run(self, &mut b, gaps)?,
-            Kernel::Halo { grid, open } => halo::run(self, &mut b, gaps, grid, *open)?,
-            Kernel::AllToAll(form) => alltoall::run(self, &mut b, gaps, *form)?,
-            Kernel::Fft { grid, form } => alltoall::fft(self, &mut b, gaps, grid, *form)?,
-            Kernel::MasterWorker => master_worker::run(self, &mut b, gaps)?,
-            Kernel::Hpl { grid } => hpl::run(self, &mut b, gaps, grid)?,
-            Kernel::RandomAccess { messages } => {
-                random_access::run(self, &mut b, gaps, *messages)?;
-            }
-        }
-        b.finish()
     }
 
     fn validate(&self) -> Result<(), GenerateError> {
@@ -262,5 +247,22 @@ impl Spec {
             }
         }
         comms
+    }
+}
+
+impl Builder<'_> {
+    /// Writes the whole trace.
+    fn run(mut self) -> Result<Counts, GenerateError> {
+        let b = &mut self;
+        match &b.spec.kernel {
+            Kernel::Ring => ring::run(b)?,
+            Kernel::Halo { grid, open } => halo::run(b, grid, *open)?,
+            Kernel::AllToAll(form) => alltoall::run(b, *form)?,
+            Kernel::Fft { grid, form } => alltoall::fft(b, grid, *form)?,
+            Kernel::MasterWorker => master_worker::run(b)?,
+            Kernel::Hpl { grid } => hpl::run(b, grid)?,
+            Kernel::RandomAccess { messages } => random_access::run(b, *messages)?,
+        }
+        self.finish()
     }
 }

@@ -1,22 +1,18 @@
 //! Random access: compute, send a few messages to random other ranks, wait for the messages
 //! received in this iteration.
 
+use super::GenerateError;
 use super::builder::Builder;
-use super::{GenerateError, Spec};
 use flitwise_base::random::{Purpose, Stream};
 
-pub(super) fn run(
-    spec: &Spec,
-    b: &mut Builder,
-    gaps: &[u64],
-    messages: u32,
-) -> Result<(), GenerateError> {
+pub(super) fn run(b: &mut Builder, messages: u32) -> Result<(), GenerateError> {
+    let spec = b.spec;
     let n = spec.ranks;
     let stream = |rank: u32| Stream::new(spec.seed, Purpose::Peers, [rank.into(), 0]);
     let mut streams: Vec<Stream> = (0..n).map(stream).collect();
     let mut inbox: Vec<Vec<u64>> = vec![Vec::new(); n as usize];
     for _ in 0..spec.iterations {
-        b.compute_all(gaps)?;
+        b.compute_all()?;
         for _ in 0..messages {
             for (src, stream) in (0..n).zip(&mut streams) {
                 // Any other rank, all equally likely.

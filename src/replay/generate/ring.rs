@@ -1,12 +1,13 @@
 //! Ring: compute, send to the next rank, wait for the previous one.
 
+use super::GenerateError;
 use super::builder::Builder;
-use super::{GenerateError, Spec};
 
-pub(super) fn run(spec: &Spec, b: &mut Builder, gaps: &[u64]) -> Result<(), GenerateError> {
+pub(super) fn run(b: &mut Builder) -> Result<(), GenerateError> {
+    let spec = b.spec;
     let n = spec.ranks;
     for _ in 0..spec.iterations {
-        b.compute_all(gaps)?;
+        b.compute_all()?;
         let first = b.next_id();
         for rank in 0..n {
             b.send(rank, (rank + 1) % n, spec.size)?;
