@@ -31,12 +31,6 @@ pub enum Blocks {
 }
 
 impl Blocks {
-    /// The vector in one piece.
-    #[must_use]
-    pub fn whole(total: u64) -> Self {
-        Self::Even { total, parts: 1 }
-    }
-
     /// Blocks of the given sizes; `None` if their sum exceeds 64 bits.
     #[must_use]
     pub fn listed(sizes: &[u64]) -> Option<Self> {

@@ -3,7 +3,7 @@
 use super::blocks::Blocks;
 use super::decide::{Alltoall, Choices, Rooted};
 use super::group::Group;
-use super::{Algorithm, Plan, PlanError, alltoall, gather};
+use super::{Algorithm, Plan, PlanError, alltoall, fits, gather};
 use crate::program::{Contribution, RootedBlocks};
 
 impl Plan {
@@ -59,14 +59,6 @@ impl Plan {
                 ))
             }
         }
-    }
-}
-
-fn fits(blocks: usize, n: u32) -> Result<(), PlanError> {
-    if blocks == n as usize {
-        Ok(())
-    } else {
-        Err(PlanError::Blocks { blocks, n })
     }
 }
 

@@ -1,9 +1,8 @@
 //! Which algorithm a collective uses: the decision table.
 //!
-//! [`decide`] follows the table in `docs/replay.md` row by row. That page names the sources.
+//! The methods of [`Choices`] follow the table in `docs/replay.md` row by row. That page names the sources.
 
-use super::Algorithm;
-use crate::program::{AlltoallBlocks, CollectiveKind};
+use crate::program::AlltoallBlocks;
 use flitwise_base::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -170,83 +169,69 @@ impl Choices {
     pub fn segment(&self) -> Option<u64> {
         self.chain_segment.map(|bytes| bytes.0)
     }
+
+    /// The algorithm of a broadcast of `bytes` bytes among `n` members.
+    pub(super) fn of_bcast(&self, bytes: u64, n: u32) -> Bcast {
+        self.bcast.unwrap_or(if n < 8 || bytes < 12 * KIB {
+            Bcast::Binomial
+        } else {
+            Bcast::ScatterAllgather
+        })
+    }
+
+    /// The algorithm of a reduction of `bytes` bytes among `n` members.
+    pub(super) fn of_reduce(&self, bytes: u64, n: u32) -> Reduce {
+        self.reduce.unwrap_or(if short(bytes, n) {
+            Reduce::Binomial
+        } else {
+            Reduce::ReduceScatterGather
+        })
+    }
+
+    /// The algorithm of a reduction of `bytes` bytes to all of `n` members.
+    pub(super) fn of_allreduce(&self, bytes: u64, n: u32) -> Allreduce {
+        self.allreduce.unwrap_or(if short(bytes, n) {
+            Allreduce::RecursiveDoubling
+        } else {
+            Allreduce::Rabenseifner
+        })
+    }
+
+    /// The algorithm of a gather to all of `n` members.
+    pub(super) fn of_allgather(&self, blocks: &[u64], n: u32) -> Allgather {
+        self.allgather.unwrap_or(match total(blocks) {
+            bytes if n.is_power_of_two() && bytes < 512 * KIB => Allgather::RecursiveDoubling,
+            bytes if bytes < 80 * KIB => Allgather::Bruck,
+            _ => Allgather::Ring,
+        })
+    }
+
+    /// The algorithm of an all-to-all among `n` members.
+    pub(super) fn of_alltoall(&self, blocks: &[AlltoallBlocks], n: u32) -> Alltoall {
+        let equal = blocks.windows(2).all(|pair| pair[0] == pair[1])
+            && matches!(blocks.first(), Some(AlltoallBlocks::Each(_)));
+        let longest = blocks.iter().map(|row| row.to(0)).max();
+        self.alltoall.unwrap_or(match longest {
+            Some(..=256) if equal && n >= 8 => Alltoall::Bruck,
+            Some(bytes) if bytes > 32 * KIB => Alltoall::Pairwise,
+            _ => Alltoall::Linear,
+        })
+    }
+
+    /// The algorithm of a reduction whose result is scattered.
+    pub(super) fn of_reduce_scatter(&self, blocks: &[u64]) -> ReduceScatter {
+        self.reduce_scatter.unwrap_or(if total(blocks) < 512 * KIB {
+            ReduceScatter::RecursiveHalving
+        } else {
+            ReduceScatter::Ring
+        })
+    }
 }
 
 const KIB: u64 = 1024;
 
-/// The algorithm for `kind` among `n` members.
-#[must_use]
-pub fn decide(kind: &CollectiveKind, n: u32, choices: &Choices) -> Algorithm {
-    match kind {
-        CollectiveKind::Bcast { bytes, .. } => {
-            Algorithm::Bcast(choices.bcast.unwrap_or(match (*bytes, n) {
-                (_, ..8) => Bcast::Binomial,
-                (bytes, _) if bytes < 12 * KIB => Bcast::Binomial,
-                _ => Bcast::ScatterAllgather,
-            }))
-        }
-        CollectiveKind::Reduce { bytes, .. } => {
-            Algorithm::Reduce(choices.reduce.unwrap_or(if short(*bytes, n) {
-                Reduce::Binomial
-            } else {
-                Reduce::ReduceScatterGather
-            }))
-        }
-        CollectiveKind::Allreduce { bytes } => {
-            Algorithm::Allreduce(choices.allreduce.unwrap_or(if short(*bytes, n) {
-                Allreduce::RecursiveDoubling
-            } else {
-                Allreduce::Rabenseifner
-            }))
-        }
-        CollectiveKind::Gather { blocks, .. } => {
-            Algorithm::Gather(choices.gather.unwrap_or_else(|| rooted(blocks)))
-        }
-        CollectiveKind::Scatter { blocks, .. } => {
-            Algorithm::Scatter(choices.scatter.unwrap_or_else(|| rooted(blocks)))
-        }
-        CollectiveKind::Allgather { blocks } => {
-            Algorithm::Allgather(choices.allgather.unwrap_or(match total(blocks) {
-                bytes if n.is_power_of_two() && bytes < 512 * KIB => Allgather::RecursiveDoubling,
-                bytes if bytes < 80 * KIB => Allgather::Bruck,
-                _ => Allgather::Ring,
-            }))
-        }
-        CollectiveKind::Alltoall { blocks } => {
-            Algorithm::Alltoall(choices.alltoall.unwrap_or_else(|| alltoall(blocks, n)))
-        }
-        CollectiveKind::Barrier => {
-            Algorithm::Barrier(choices.barrier.unwrap_or(Barrier::Dissemination))
-        }
-        CollectiveKind::ReduceScatter { blocks } => {
-            let short = total(blocks) < 512 * KIB;
-            Algorithm::ReduceScatter(choices.reduce_scatter.unwrap_or(if short {
-                ReduceScatter::RecursiveHalving
-            } else {
-                ReduceScatter::Ring
-            }))
-        }
-        CollectiveKind::Scan { .. } => {
-            Algorithm::Scan(choices.scan.unwrap_or(Scan::RecursiveDoubling))
-        }
-        CollectiveKind::Exscan { .. } => {
-            Algorithm::Exscan(choices.exscan.unwrap_or(Scan::RecursiveDoubling))
-        }
-    }
-}
-
 fn total(blocks: &[u64]) -> u64 {
     blocks.iter().fold(0, |sum, &b| sum.saturating_add(b))
-}
-
-fn alltoall(blocks: &[AlltoallBlocks], n: u32) -> Alltoall {
-    let equal = blocks.windows(2).all(|pair| pair[0] == pair[1])
-        && matches!(blocks.first(), Some(AlltoallBlocks::Each(_)));
-    match blocks.iter().map(|row| row.to(0)).max() {
-        Some(..=256) if equal && n >= 8 => Alltoall::Bruck,
-        Some(bytes) if bytes > 32 * KIB => Alltoall::Pairwise,
-        _ => Alltoall::Linear,
-    }
 }
 
 /// Whether it is better not to cut a vector into parts.
@@ -254,7 +239,8 @@ fn short(bytes: u64, n: u32) -> bool {
     bytes <= 2 * KIB || bytes < u64::from(n)
 }
 
-fn rooted(blocks: &[u64]) -> Rooted {
+/// The algorithm of a gather or scatter of these blocks, unless chosen.
+pub(super) fn rooted(blocks: &[u64]) -> Rooted {
     if blocks.windows(2).all(|pair| pair[0] == pair[1]) {
         Rooted::Binomial
     } else {

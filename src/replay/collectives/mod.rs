@@ -133,7 +133,7 @@ pub struct Plan {
 
 impl Plan {
     /// Plans `kind` among `members` members. `choices` gives the algorithm, or else the
-    /// table in [`decide`].
+    /// table in [`decide`](mod@decide).
     ///
     /// # Errors
     /// If the root or the sizes do not fit the communicator.
@@ -146,55 +146,82 @@ impl Plan {
         if n == 0 {
             return Err(PlanError::Members(members));
         }
-        let algorithm = decide::decide(kind, n, choices);
-        let even = |total: u64, (parts, rounds)| (Blocks::Even { total, parts }, rounds);
-        let listed = |sizes: &[u64], rounds| match sizes.len() {
-            len if len == members => Ok((Blocks::listed(sizes).ok_or(PlanError::Size)?, rounds)),
-            blocks => Err(PlanError::Blocks { blocks, n }),
-        };
-        let (root, (blocks, rounds)) = match (algorithm, kind) {
-            (Algorithm::Bcast(a), CollectiveKind::Bcast { root, bytes }) => (
-                *root,
-                even(*bytes, bcast::shape(a, n, *bytes, choices.segment())),
-            ),
-            (Algorithm::Reduce(a), CollectiveKind::Reduce { root, bytes }) => {
-                (*root, even(*bytes, reduce::shape(a, n)))
-            }
-            (Algorithm::Allreduce(a), CollectiveKind::Allreduce { bytes }) => {
-                (0, even(*bytes, allreduce::shape(a, n)))
-            }
-            (Algorithm::Gather(a), CollectiveKind::Gather { root, blocks }) => {
-                (*root, listed(blocks, gather::rounds(a, n))?)
-            }
-            (Algorithm::Scatter(_), CollectiveKind::Scatter { root, blocks }) => {
-                (*root, listed(blocks, 1)?)
-            }
-            (Algorithm::Allgather(a), CollectiveKind::Allgather { blocks }) => {
-                (0, listed(blocks, allgather::rounds(a, n))?)
-            }
-            (Algorithm::Alltoall(a), CollectiveKind::Alltoall { blocks }) => {
-                let given = blocks.len();
-                if given != members {
-                    return Err(PlanError::Blocks { blocks: given, n });
-                }
-                let blocks = Blocks::pairs(blocks).ok_or(PlanError::Size)?;
-                (0, (blocks, alltoall::rounds(a, n)))
-            }
-            (Algorithm::Barrier(a), _) => (0, (Blocks::whole(0), barrier::rounds(a, n))),
-            (Algorithm::ReduceScatter(a), CollectiveKind::ReduceScatter { blocks }) => {
-                (0, listed(blocks, reduce_scatter::rounds(a, n))?)
-            }
-            (
-                Algorithm::Scan(Scan::RecursiveDoubling)
-                | Algorithm::Exscan(Scan::RecursiveDoubling),
-                CollectiveKind::Scan { bytes } | CollectiveKind::Exscan { bytes },
-            ) => (0, even(*bytes, (1, scan::rounds(n)))),
-            _ => unreachable!("decide gives an algorithm of the operation"),
-        };
+        let (root, algorithm, blocks, rounds) = Self::shape(kind, n, choices)?;
         if root >= n {
             return Err(PlanError::Root { root, n });
         }
         Ok(Self::of(algorithm, Group { n, root }, blocks, rounds))
+    }
+
+    /// The root, algorithm, blocks and number of rounds of `kind` among `n` members.
+    fn shape(
+        kind: &CollectiveKind,
+        n: u32,
+        choices: &Choices,
+    ) -> Result<(u32, Algorithm, Blocks, u32), PlanError> {
+        let even = |total: u64, (parts, rounds)| Ok((Blocks::Even { total, parts }, rounds));
+        let listed = |sizes: &[u64], rounds| {
+            fits(sizes.len(), n)?;
+            Ok((Blocks::listed(sizes).ok_or(PlanError::Size)?, rounds))
+        };
+        let (root, algorithm, shape) = match kind {
+            CollectiveKind::Bcast { root, bytes } => {
+                let a = choices.of_bcast(*bytes, n);
+                let shape = bcast::shape(a, n, *bytes, choices.segment());
+                (*root, Algorithm::Bcast(a), even(*bytes, shape))
+            }
+            CollectiveKind::Reduce { root, bytes } => {
+                let a = choices.of_reduce(*bytes, n);
+                let shape = even(*bytes, reduce::shape(a, n));
+                (*root, Algorithm::Reduce(a), shape)
+            }
+            CollectiveKind::Allreduce { bytes } => {
+                let a = choices.of_allreduce(*bytes, n);
+                let shape = even(*bytes, allreduce::shape(a, n));
+                (0, Algorithm::Allreduce(a), shape)
+            }
+            CollectiveKind::Gather { root, blocks } => {
+                let a = choices.gather.unwrap_or_else(|| decide::rooted(blocks));
+                let shape = listed(blocks, gather::rounds(a, n));
+                (*root, Algorithm::Gather(a), shape)
+            }
+            CollectiveKind::Scatter { root, blocks } => {
+                let a = choices.scatter.unwrap_or_else(|| decide::rooted(blocks));
+                (*root, Algorithm::Scatter(a), listed(blocks, 1))
+            }
+            CollectiveKind::Allgather { blocks } => {
+                let a = choices.of_allgather(blocks, n);
+                let shape = listed(blocks, allgather::rounds(a, n));
+                (0, Algorithm::Allgather(a), shape)
+            }
+            CollectiveKind::Alltoall { blocks } => {
+                let a = choices.of_alltoall(blocks, n);
+                fits(blocks.len(), n)?;
+                let pairs = Blocks::pairs(blocks).ok_or(PlanError::Size);
+                let shape = pairs.map(|pairs| (pairs, alltoall::rounds(a, n)));
+                (0, Algorithm::Alltoall(a), shape)
+            }
+            CollectiveKind::Barrier => {
+                let a = choices.barrier.unwrap_or(Barrier::Dissemination);
+                let shape = even(0, (1, barrier::rounds(a, n)));
+                (0, Algorithm::Barrier(a), shape)
+            }
+            CollectiveKind::ReduceScatter { blocks } => {
+                let a = choices.of_reduce_scatter(blocks);
+                let rounds = reduce_scatter::rounds(a, n);
+                (0, Algorithm::ReduceScatter(a), listed(blocks, rounds))
+            }
+            CollectiveKind::Scan { bytes } => {
+                let a = choices.scan.unwrap_or(Scan::RecursiveDoubling);
+                (0, Algorithm::Scan(a), even(*bytes, (1, scan::rounds(n))))
+            }
+            CollectiveKind::Exscan { bytes } => {
+                let a = choices.exscan.unwrap_or(Scan::RecursiveDoubling);
+                (0, Algorithm::Exscan(a), even(*bytes, (1, scan::rounds(n))))
+            }
+        };
+        let (blocks, rounds) = shape?;
+        Ok((root, algorithm, blocks, rounds))
     }
 
     /// The plan of an operation whose root and sizes fit.
@@ -239,5 +266,14 @@ impl Plan {
             Algorithm::Scan(Scan::RecursiveDoubling) => scan::round(true, group, me, k, round),
             Algorithm::Exscan(Scan::RecursiveDoubling) => scan::round(false, group, me, k, round),
         }
+    }
+}
+
+/// Checks that there is a size for each of `n` members.
+fn fits(blocks: usize, n: u32) -> Result<(), PlanError> {
+    if blocks == n as usize {
+        Ok(())
+    } else {
+        Err(PlanError::Blocks { blocks, n })
     }
 }

@@ -1,13 +1,17 @@
 //! The choice of an algorithm: the decision table of `docs/replay.md`, and choices by hand.
 
 use flitwise::replay::collectives::decide::{
-    Allgather, Allreduce, Alltoall, Bcast, Reduce, ReduceScatter, Rooted, Scan, decide,
+    Allgather, Allreduce, Alltoall, Bcast, Reduce, ReduceScatter, Rooted, Scan,
 };
-use flitwise::replay::collectives::{Algorithm, Choices};
+use flitwise::replay::collectives::{Algorithm, Choices, Plan};
 use flitwise::replay::program::{AlltoallBlocks, CollectiveKind};
 use flitwise::units::Bytes;
 
 const KIB: u64 = 1024;
+
+fn decide(kind: &CollectiveKind, n: u32, choices: &Choices) -> Algorithm {
+    Plan::new(kind, n as usize, choices).unwrap().algorithm()
+}
 
 /// The table of docs/replay.md, at both sides of every boundary.
 #[test]
