@@ -110,14 +110,15 @@ impl<'a> Replay<'a> {
             spec.jobs.is_empty() || !spec.jobs.iter().all(endless),
             "every job repeats until the others end, so none would"
         );
-        let (flows, nics) = (&spec.background[..], spec.nics);
-        let background = match spec.nic_queueing {
-            NicQueueing::Fifo => Background::new(flows, nics, spec.seed, spec.queueing),
-            NicQueueing::PerFlow => {
-                let levels: Vec<u8> = spec.jobs.iter().map(|job| job.sl).collect();
-                Background::taking_turns(flows, nics, spec.seed, spec.queueing, &levels)
-            }
-        }
+        let levels: Vec<u8> = spec.jobs.iter().map(|job| job.sl).collect();
+        let background = Background::with(
+            &spec.background,
+            spec.nics,
+            spec.seed,
+            spec.queueing,
+            spec.nic_queueing,
+            &levels,
+        )
         .context("background traffic")?;
         let mut queue = Queue::new(spec.jobs.len());
         let mut messages = Messages::new(spec.jobs.len());

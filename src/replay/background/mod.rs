@@ -216,22 +216,12 @@ impl Background {
         Self::with(flows, nics, seed, queueing, NicQueueing::Fifo, &[])
     }
 
-    /// The same, but in every application queue the flows take turns
-    /// ([`NicQueueing::PerFlow`]). Jobs send on the service levels `levels`.
+    /// The same with an order in which flows are served. Jobs send on the service levels `shared`; in a FIFO these do
+    /// not matter.
     ///
     /// # Errors
     /// As [`Background::new`].
-    pub fn taking_turns(
-        flows: &[BackgroundFlow],
-        nics: u32,
-        seed: u64,
-        queueing: Queueing,
-        levels: &[u8],
-    ) -> Result<Self, BackgroundError> {
-        Self::with(flows, nics, seed, queueing, NicQueueing::PerFlow, levels)
-    }
-
-    fn with(
+    pub fn with(
         flows: &[BackgroundFlow],
         nics: u32,
         seed: u64,
@@ -239,6 +229,10 @@ impl Background {
         nic_queueing: NicQueueing,
         shared: &[u8],
     ) -> Result<Self, BackgroundError> {
+        let shared = match nic_queueing {
+            NicQueueing::Fifo => &[],
+            NicQueueing::PerFlow => shared,
+        };
         if !flows.is_empty() && nics < 2 {
             return Err(BackgroundError::TooFewNics(nics));
         }

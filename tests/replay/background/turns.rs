@@ -55,6 +55,11 @@ impl Naive {
     }
 }
 
+/// Flows on a fabric of two NICs, on which jobs send on these service levels.
+fn taking_turns(flows: &[BackgroundFlow], queueing: Queueing, levels: &[u8]) -> Background {
+    Background::with(flows, 2, 1, queueing, NicQueueing::PerFlow, levels).unwrap()
+}
+
 fn background_of(kind: u8) -> Vec<BackgroundFlow> {
     let fixed = BackgroundFlow {
         senders: vec![sender(0, 1)],
@@ -89,7 +94,7 @@ proptest! {
         for queueing in [Queueing::PerLevel, Queueing::PerPair] {
             let mut naive = Naive::new(&jobs, &flows, takes.len() as Tick);
             let mut background =
-                Background::taking_turns(&flows, 2, 1, queueing, &[3, 3, 1]).unwrap();
+                taking_turns(&flows, queueing, &[3, 3, 1]);
             let queue = queueing.queue_of(&of_job(0, 0));
             for (now, &times) in (0..).zip(&takes) {
                 let mut out = Vec::new();
@@ -115,7 +120,7 @@ proptest! {
 fn a_job_waits_for_one_message_of_each_other_flow() {
     for queueing in [Queueing::PerLevel, Queueing::PerPair] {
         let flows = [flow(3, 4, (1, 2), 2), flow(3, 4, (1, 2), 2)];
-        let mut background = Background::taking_turns(&flows, 2, 1, queueing, &[3]).unwrap();
+        let mut background = taking_turns(&flows, queueing, &[3]);
         let (mut out, queue) = (Vec::new(), queueing.queue_of(&of_job(0, 0)));
         (0..10_000).for_each(|now| background.act(now, &mut out));
         assert!(background.replenish(9_999, queue).is_some());
