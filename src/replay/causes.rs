@@ -10,10 +10,10 @@
 //! far, and a few events per rank.
 
 use super::critical_path::{Leg, LegKind, OnTheWay};
-use super::members::Key;
+use super::key::Key;
 use super::messages::RankPair;
 use super::program::{RankId, StreamId};
-use super::queue::{Event, What};
+use super::queue::{Act, Event, What};
 use std::fmt;
 
 /// The cause of the first events.
@@ -176,19 +176,13 @@ impl Causes {
 
     /// Begins to carry out an act.
     pub(super) fn begin_act(&mut self, event: &Event, collective: Option<Named>) {
-        let &Event {
-            job,
-            rank,
-            ps,
-            record,
-            ..
-        } = event;
-        self.jobs[job as usize].acted[rank.index()] = ps;
+        let Act { job, rank, .. } = event.act;
+        self.jobs[job as usize].acted[rank.index()] = event.ps;
         let what = match event.what {
-            What::Stream(stream) => Happened::Stream(rank, stream, record),
+            What::Stream(stream) => Happened::Stream(rank, stream, event.act.record),
             _ => Happened::Member(rank, collective),
         };
-        self.begin(event.cause, ps, what);
+        self.begin(event.cause, event.ps, what);
     }
 
     /// Begins to carry out the report of the message in `slot`.
@@ -316,7 +310,7 @@ impl Posted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::{Act, Queue};
+    use crate::queue::Queue;
 
     /// Two ranks act in turns; each act causes the next one of its rank, and only the acts of the first rank
     /// continue.
@@ -339,7 +333,7 @@ mod tests {
             queue.causes.as_mut().unwrap().begin_act(&event, None);
             queue.causes.as_mut().unwrap().is_last(0);
             // Rank 0 causes its own events and wakes rank 1, whose events cause nothing.
-            if event.rank == RankId::new(0) {
+            if event.act.rank == RankId::new(0) {
                 queue.act(event.ps + 5, act(0), What::Progress);
                 queue.act(event.ps + 7, act(1), What::Progress);
             }

@@ -255,7 +255,7 @@ impl<'a> Replay<'a> {
             return self.note(event.what, event.ps, out);
         }
         if let Some(causes) = &mut self.queue.causes {
-            let rank = &self.jobs[event.job as usize].ranks[event.rank.index()];
+            let rank = &self.jobs[event.act.job as usize].ranks[event.act.rank.index()];
             let named = match event.what {
                 What::Member(number) => rank.members.named(number),
                 _ => None,
@@ -270,14 +270,15 @@ impl<'a> Replay<'a> {
             ps: event.ps,
             observer: self.observer,
         };
-        let job = &mut self.jobs[event.job as usize];
+        let rank = event.act.rank;
+        let job = &mut self.jobs[event.act.job as usize];
         match event.what {
-            What::Stream(stream) => job.resume(event.rank, stream, context)?,
-            What::Member(number) => job.proceed(event.rank, number, context)?,
-            What::Progress => job.progress(event.rank, context)?,
+            What::Stream(stream) => job.resume(rank, stream, context)?,
+            What::Member(number) => job.proceed(rank, number, context)?,
+            What::Progress => job.progress(rank, context)?,
             What::Injected(_) | What::Delivered(_) => {}
         }
-        note_last(job, &[event.rank], context);
+        note_last(job, &[rank], context);
         job.repeat_if_complete(context)?;
         context.queue.carried_out();
         Ok(())

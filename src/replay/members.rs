@@ -1,15 +1,16 @@
 //! The collectives that a rank has entered: it carries out the steps of its plans.
 
 use super::causes::Named;
-use super::collectives::{Algorithm, Plan, Step};
+use super::collectives::{Plan, Step};
+use super::key::Key;
 use super::link::{Link, ReplayContext, TOO_LATE};
 use super::messages::{Purpose, RankPair, Release};
-use super::mpi::{CommId, Owner};
-use super::program::{Place, RankId, StreamId};
-use super::queue::{Act, Actor, What};
+use super::mpi::Owner;
+use super::observer::Doing;
+use super::program::{Event, Place, RankId};
+use super::queue::{Act, What};
 use flitwise_base::units::Ratio;
 use hashbrown::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 /// The collectives of one rank that are under way.
@@ -23,31 +24,6 @@ pub(super) struct Members {
     next: u32,
 }
 
-/// Tells apart the collectives of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    /// The collective with this id.
-    Id(u64),
-    /// A call of MPI.
-    Call {
-        /// Communicator.
-        comm: CommId,
-        /// Number among the collectives that each member calls on it.
-        number: u32,
-    },
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Id(id) => write!(f, "collective {id}"),
-            Self::Call { comm, number } => {
-                write!(f, "collective {number} of communicator {comm}")
-            }
-        }
-    }
-}
-
 /// A message of a collective that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Arrival {
@@ -59,6 +35,7 @@ pub(super) struct Arrival {
 }
 
 /// A collective that a rank enters.
+#[derive(Debug)]
 pub(super) struct Entry {
     /// The collective.
     pub key: Key,
@@ -67,9 +44,8 @@ pub(super) struct Entry {
     /// Position of this rank.
     pub me: u32,
     pub plan: Arc<Plan>,
-    pub stream: StreamId,
-    /// Operation of the stream, for the order of events.
-    pub record: u64,
+    /// The rank and its operation, for the order of events.
+    pub act: Act,
     pub place: Place,
     /// The owner that its completion completes; an event if there is none.
     pub owner: Option<Owner>,
@@ -78,12 +54,7 @@ pub(super) struct Entry {
 /// The part of this rank in one collective.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// The collective.
-    pub key: Key,
-    pub ranks: Arc<[RankId]>,
-    /// Position of this rank.
-    me: u32,
-    plan: Arc<Plan>,
+    pub entry: Entry,
     pub phase: Phase,
     round: u32,
     /// Next step of the round.
@@ -92,10 +63,6 @@ pub(super) struct Member {
     sends: u32,
     /// Tells apart the open collectives of the rank.
     number: u32,
-    stream: StreamId,
-    record: u64,
-    pub place: Place,
-    pub owner: Option<Owner>,
 }
 
 /// The phase of a member.
@@ -122,24 +89,11 @@ pub(super) struct Carrier<'a, 'b> {
 }
 
 impl Member {
-    fn rank(&self) -> RankId {
-        self.ranks[self.me as usize]
-    }
-
     /// The collective, and its operation.
     fn named(&self) -> Named {
         Named {
-            key: self.key,
-            operation: self.plan.algorithm().operation(),
-        }
-    }
-
-    fn act(&self, job: u32) -> Act {
-        Act {
-            job,
-            rank: self.rank(),
-            actor: Actor::Stream(self.stream),
-            record: self.record,
+            key: self.entry.key,
+            operation: self.entry.plan.algorithm().operation(),
         }
     }
 
@@ -152,10 +106,10 @@ impl Member {
         carrier: &mut Carrier<'_, '_>,
     ) -> Result<(), Problem> {
         let ranks = RankPair {
-            from: self.rank(),
-            to: self.ranks[to as usize],
+            from: self.entry.act.rank,
+            to: self.entry.ranks[to as usize],
         };
-        let (key, from) = (self.key, self.me);
+        let (key, from) = (self.entry.key, self.entry.me);
         let purpose = Purpose::Collective { key, from, tag };
         let link = &mut *carrier.link;
         // The messages of a call are eager, whatever their size.
@@ -179,8 +133,11 @@ impl Member {
         let time = carrier.reduction_ps_per_byte.mul_round(bytes);
         let end = time.and_then(|time| carrier.context.ps.checked_add(time));
         let queue = &mut carrier.context.queue;
-        let act = self.act(carrier.link.job);
-        queue.act(end.ok_or(TOO_LATE)?, act, What::Member(self.number));
+        queue.act(
+            end.ok_or(TOO_LATE)?,
+            self.entry.act,
+            What::Member(self.number),
+        );
         self.phase = Phase::Busy;
         Ok(true)
     }
@@ -191,14 +148,15 @@ impl Member {
         early: &mut HashSet<Arrival>,
         carrier: &mut Carrier<'_, '_>,
     ) -> Result<bool, Problem> {
-        while self.round < self.plan.rounds(self.me) {
+        while self.round < self.entry.plan.rounds(self.entry.me) {
             carrier.steps.clear();
-            self.plan.round(self.me, self.round, carrier.steps);
+            let Entry { plan, me, .. } = &self.entry;
+            plan.round(*me, self.round, carrier.steps);
             while let Some(&step) = carrier.steps.get(self.step as usize) {
                 match step {
                     Step::Send { to, bytes, tag } => self.send(to, bytes, tag, carrier)?,
                     Step::Recv { from, tag } => {
-                        let key = self.key;
+                        let key = self.entry.key;
                         if !early.remove(&Arrival { key, from, tag }) {
                             self.phase = Phase::Waiting { from, tag };
                             return Ok(false);
@@ -222,12 +180,10 @@ impl Member {
         Ok(self.sends == 0)
     }
 
-    fn wake(&mut self, job: u32, context: &mut ReplayContext<'_>) {
+    fn wake(&mut self, context: &mut ReplayContext<'_>) {
         self.phase = Phase::Busy;
-        let act = self.act(job);
-        context
-            .queue
-            .act(context.ps, act, What::Member(self.number));
+        let what = What::Member(self.number);
+        context.queue.act(context.ps, self.entry.act, what);
     }
 }
 
@@ -243,15 +199,27 @@ impl Members {
         member.map(Member::named)
     }
 
-    /// Whether the rank has entered this collective and not completed it.
-    pub(super) fn is_open(&self, key: Key) -> bool {
-        self.open.iter().any(|member| member.key == key)
+    fn of_key(&self, key: Key) -> Option<&Member> {
+        self.open.iter().find(|member| member.entry.key == key)
     }
 
-    /// The algorithm of the rank in this collective, if it is in it.
-    pub(super) fn algorithm(&self, key: Key) -> Option<Algorithm> {
-        let member = self.open.iter().find(|member| member.key == key);
-        member.map(|member| member.plan.algorithm())
+    /// Whether the rank has entered this collective and not completed it.
+    pub(super) fn is_open(&self, key: Key) -> bool {
+        self.of_key(key).is_some()
+    }
+
+    /// The activity of a stream of the rank that waits for these events.
+    pub(super) fn awaiting(&self, events: &[Event]) -> Doing {
+        let collective = |event: &Event| match *event {
+            Event::Completed(id) => self.of_key(Key::Id(id)),
+            Event::Received(_) | Event::Started(_) | Event::Done(_) => None,
+        };
+        let received = |event: &Event| matches!(event, Event::Received(_));
+        match events.iter().find_map(collective) {
+            Some(member) => Doing::Collective(member.entry.plan.algorithm().operation()),
+            None if events.iter().any(received) => Doing::Receiving,
+            None => Doing::Waiting,
+        }
     }
 
     /// Enters a collective. Returns its number, under which it now has to
@@ -264,19 +232,12 @@ impl Members {
         let number = self.next;
         self.next = self.next.wrapping_add(1);
         self.open.push(Member {
-            key,
-            ranks: entry.ranks,
-            me: entry.me,
-            plan: entry.plan,
+            entry,
             phase: Phase::Busy,
             round: 0,
             step: 0,
             sends: 0,
             number,
-            stream: entry.stream,
-            record: entry.record,
-            place: entry.place,
-            owner: entry.owner,
         });
         Ok(number)
     }
@@ -298,17 +259,17 @@ impl Members {
         match member.proceed(&mut self.early, carrier) {
             Ok(true) => Ok(Some(self.open.remove(at))),
             Ok(false) => Ok(None),
-            Err(problem) => Err((member.place, problem)),
+            Err(problem) => Err((member.entry.place, problem)),
         }
     }
 
     /// Handles a message that arrived.
-    pub(super) fn arrived(&mut self, arrival: Arrival, job: u32, context: &mut ReplayContext<'_>) {
+    pub(super) fn arrived(&mut self, arrival: Arrival, context: &mut ReplayContext<'_>) {
         let Arrival { key, from, tag } = arrival;
-        match self.open.iter_mut().find(|member| member.key == key) {
+        match self.open.iter_mut().find(|member| member.entry.key == key) {
             Some(member) if member.phase == (Phase::Waiting { from, tag }) => {
                 member.step += 1;
-                member.wake(job, context);
+                member.wake(context);
             }
             _ => {
                 self.early.insert(arrival);
@@ -317,13 +278,13 @@ impl Members {
     }
 
     /// Handles a send of the collective that is complete.
-    pub(super) fn released(&mut self, key: Key, job: u32, context: &mut ReplayContext<'_>) {
-        let Some(member) = self.open.iter_mut().find(|member| member.key == key) else {
+    pub(super) fn released(&mut self, key: Key, context: &mut ReplayContext<'_>) {
+        let Some(member) = self.open.iter_mut().find(|member| member.entry.key == key) else {
             return;
         };
         member.sends = member.sends.saturating_sub(1);
         if member.phase == Phase::Sending && member.sends == 0 {
-            member.wake(job, context);
+            member.wake(context);
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The messages in flight. A token is the index of a slot, and slots are reused,
 //! so only messages in flight take memory.
 
-use super::members::Key;
+use super::key::Key;
 use super::mpi::Packet;
 use super::program::RankId;
+use super::slots::Slots;
 use flitwise_fabric::spec::Tick;
 use flitwise_fabric::stats::Latency;
 
@@ -72,8 +73,7 @@ pub(super) enum Release {
 /// All messages in flight, by slot.
 #[derive(Debug)]
 pub(super) struct Messages {
-    slots: Vec<Option<InFlight>>,
-    free: Vec<u32>,
+    slots: Slots<InFlight>,
     /// Messages in flight, by job.
     of_job: Vec<u64>,
     /// Ticks from creation to delivery of the messages that the fabric carried, by job.
@@ -84,8 +84,7 @@ impl Messages {
     /// No message of any of `jobs` jobs is in flight.
     pub(super) fn new(jobs: usize) -> Self {
         Self {
-            slots: Vec::new(),
-            free: Vec::new(),
+            slots: Slots::default(),
             of_job: vec![0; jobs],
             latencies: vec![Latency::default(); jobs],
         }
@@ -110,33 +109,21 @@ impl Messages {
             injection_due: release == Release::Injected,
             delivery_due: true,
         };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = Some(message);
-                slot
-            }
-            None => {
-                let slot = u32::try_from(self.slots.len()).ok()?;
-                self.slots.push(Some(message));
-                slot
-            }
-        };
+        let slot = self.slots.insert(message)?;
         self.of_job[job as usize] += 1;
         Some(slot)
     }
 
     /// The job that a message in flight belongs to, by its token.
     pub(super) fn job_of(&self, token: u64) -> u32 {
-        let slot = usize::try_from(token)
-            .ok()
-            .and_then(|at| self.slots.get(at));
-        slot.and_then(Option::as_ref)
-            .map_or(0, |message| message.job)
+        let slot = u32::try_from(token).ok();
+        let message = slot.and_then(|slot| self.slots.get(slot));
+        message.map_or(0, |message| message.job)
     }
 
     /// The fabric delivers the message in `slot` in tick `now`.
     pub(super) fn arrives(&mut self, slot: u32, now: Tick) {
-        if let Some(Some(message)) = self.slots.get(slot as usize) {
+        if let Some(message) = self.slots.get(slot) {
             let latency = now.saturating_sub(message.created);
             self.latencies[message.job as usize].record(latency);
         }
@@ -164,15 +151,13 @@ impl Messages {
         slot: u32,
         due: impl FnOnce(&mut InFlight) -> &mut bool,
     ) -> Option<InFlight> {
-        let entry = self.slots.get_mut(slot as usize)?;
-        let message = entry.as_mut()?;
+        let message = self.slots.get_mut(slot)?;
         if !std::mem::take(due(message)) {
             return None;
         }
         let reported = *message;
         if !message.injection_due && !message.delivery_due {
-            *entry = None;
-            self.free.push(slot);
+            self.slots.remove(slot);
             self.of_job[reported.job as usize] -= 1;
         }
         Some(reported)
@@ -182,7 +167,7 @@ impl Messages {
     pub(super) fn in_flight(&self, job: u32) -> impl Iterator<Item = &InFlight> {
         let delivered = |message: &&InFlight| message.delivery_due;
         let of_job = move |message: &&InFlight| message.job == job;
-        self.slots.iter().flatten().filter(of_job).filter(delivered)
+        self.slots.iter().filter(of_job).filter(delivered)
     }
 
     /// Messages of `job` in flight.

@@ -1,9 +1,8 @@
 //! Observes a replay while it runs: the activities of streams, and the messages of jobs.
 //! Watching changes nothing.
 
-use super::members::{Key, Members};
 use super::mpi::Call;
-use super::program::{Action, Event, RankId, StreamId};
+use super::program::{Action, RankId, StreamId};
 use flitwise_fabric::ids::NicId;
 
 /// Sees a replay. Calls come in the order of time; times are in picoseconds. The hooks take `&self`
@@ -75,20 +74,6 @@ impl Doing {
             Self::Collective(name) => name,
             Self::Waiting => "wait",
             Self::Ended => "ended",
-        }
-    }
-
-    /// Waiting for these events, of a rank that is in these collectives.
-    pub(super) fn awaiting(events: &[Event], members: &Members) -> Self {
-        let collective = |event: &Event| match *event {
-            Event::Completed(id) => members.algorithm(Key::Id(id)),
-            Event::Received(_) | Event::Started(_) | Event::Done(_) => None,
-        };
-        let received = |event: &Event| matches!(event, Event::Received(_));
-        match events.iter().find_map(collective) {
-            Some(algorithm) => Self::Collective(algorithm.operation()),
-            None if events.iter().any(received) => Self::Receiving,
-            None => Self::Waiting,
         }
     }
 

@@ -2,7 +2,8 @@
 //! this changes what a rank does: a plan follows from the trace alone.
 
 use super::collectives::{Choices, Plan};
-use super::members::{Key, Problem};
+use super::key::Key;
+use super::members::Problem;
 use super::program::{Collective, Contribution, RankId};
 use hashbrown::HashMap;
 use std::sync::Arc;

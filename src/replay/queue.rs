@@ -1,6 +1,7 @@
 //! The agenda of a replay: its events in the order of their picoseconds.
 
 use super::causes::Causes;
+use super::observer::StreamOf;
 use super::program::{RankId, StreamId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,14 +15,8 @@ pub(super) struct Event {
     pub ps: u64,
     /// Notes come before acts.
     class: Class,
-    /// Index of the job.
-    pub job: u32,
-    /// Rank that acts.
-    pub rank: RankId,
-    /// Which part of the rank acts.
-    actor: Actor,
-    /// Operation of the stream, counted from 0.
-    pub record: u64,
+    /// The part of a job that acts; of a note the default.
+    pub act: Act,
     /// The action of the event.
     pub what: What,
     /// The event that caused it, if causes are kept. It decides no order: what differs in
@@ -36,20 +31,23 @@ enum Class {
 }
 
 /// The part of a rank that acts, in the order of acts at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) enum Actor {
     /// It takes up the MPI messages that have arrived.
+    #[default]
     Endpoint,
     /// A stream resumes.
     Stream(StreamId),
 }
 
 /// The actor of an event, and its operation.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Act {
     /// Index of the job.
     pub job: u32,
+    /// Rank that acts.
     pub rank: RankId,
+    /// Which part of the rank acts.
     pub actor: Actor,
     /// Operation of the stream, counted from 0.
     pub record: u64,
@@ -80,6 +78,18 @@ pub(super) struct Queue {
     pub causes: Option<Box<Causes>>,
 }
 
+impl Act {
+    /// A stream resumes for its operation `record`.
+    pub(super) fn of_stream(stream: StreamOf, record: u64) -> Self {
+        Self {
+            job: stream.job,
+            rank: stream.rank,
+            actor: Actor::Stream(stream.stream),
+            record,
+        }
+    }
+}
+
 impl Queue {
     /// An empty agenda of `jobs` jobs.
     pub(super) fn new(jobs: usize) -> Self {
@@ -100,10 +110,7 @@ impl Queue {
         self.heap.push(Reverse(Event {
             ps,
             class: Class::Note,
-            job: 0,
-            rank: RankId::default(),
-            actor: Actor::Endpoint,
-            record: 0,
+            act: Act::default(),
             what,
             cause: 0,
         }));
@@ -111,21 +118,12 @@ impl Queue {
 
     /// Adds an act at `ps`.
     pub(super) fn act(&mut self, ps: u64, act: Act, what: What) {
-        let Act {
-            job,
-            rank,
-            actor,
-            record,
-        } = act;
-        self.acts[job as usize] += 1;
+        self.acts[act.job as usize] += 1;
         let cause = self.causes.as_mut().map_or(0, |causes| causes.hold());
         self.heap.push(Reverse(Event {
             ps,
             class: Class::Act,
-            job,
-            rank,
-            actor,
-            record,
+            act,
             what,
             cause,
         }));
@@ -148,7 +146,7 @@ impl Queue {
         self.next_ps().filter(|&ps| ps <= limit)?;
         let event = self.heap.pop()?.0;
         if event.class == Class::Act {
-            self.acts[event.job as usize] -= 1;
+            self.acts[event.act.job as usize] -= 1;
         }
         Some(event)
     }
@@ -184,12 +182,13 @@ mod tests {
         queue.act(8, act(0, 0, stream(0), 0), What::Progress);
         let mut order = Vec::new();
         while let Some(event) = queue.pop_until(7) {
+            let Act { job, rank, .. } = event.act;
             order.push((
                 event.what,
-                event.job,
-                event.rank.get(),
-                event.actor,
-                event.record,
+                job,
+                rank.get(),
+                event.act.actor,
+                event.act.record,
             ));
         }
         let expected = [

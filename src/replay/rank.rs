@@ -2,7 +2,8 @@
 //! rank.
 
 use super::arrived::Arrived;
-use super::members::{Key, Members};
+use super::key::Key;
+use super::members::Members;
 use super::mpi::Endpoint;
 use super::program::{After, Event, Label, Op, RankId, StreamId};
 use flitwise_formats::IdSet;

@@ -1,12 +1,14 @@
 //! Reports what each rank waits for when no job can continue.
 
-use super::members::{Key, Member, Phase};
+use super::key::Key;
+use super::members::{Member, Phase};
 use super::messages::{InFlight, Messages, Purpose};
 use super::mpi::{Call, Owner};
 use super::player::Player;
 use super::program::{Action, Event, Op, RankId, StreamId};
 use super::rank::{Rank, State};
 use hashbrown::HashSet;
+use std::fmt::Display;
 
 /// Most lines of a report.
 const MOST_LINES: usize = 20;
@@ -85,7 +87,7 @@ impl Lines {
 
     fn add_member(&mut self, waiting: &Waiting<'_>, rank: &Rank, member: &Member) {
         let (name, id) = (&waiting.job.name, rank.id);
-        let (key, place) = (waiting.named(id, member.key), member.place);
+        let (key, place) = (waiting.named(id, member.entry.key), member.entry.place);
         let awaited = match member.phase {
             Phase::Waiting { from, .. } => waiting.partner(member, from),
             Phase::Sending => String::from("the end of its sends"),
@@ -190,7 +192,7 @@ impl Waiting<'_> {
 
     /// The member of a collective from which `member` waits for a message.
     fn partner(&self, member: &Member, from: u32) -> String {
-        let rank = member.ranks[from as usize];
+        let rank = member.entry.ranks[from as usize];
         if !self.is_gone(member, rank) {
             return format!("rank {rank}");
         }
@@ -204,14 +206,14 @@ impl Waiting<'_> {
     /// Whether `member` waits for a rank from which nothing will come.
     fn misses(&self, member: &Member) -> bool {
         match member.phase {
-            Phase::Waiting { from, .. } => self.is_gone(member, member.ranks[from as usize]),
+            Phase::Waiting { from, .. } => self.is_gone(member, member.entry.ranks[from as usize]),
             Phase::Sending | Phase::Busy => false,
         }
     }
 
     /// Whether `rank` is not in the collective of `member`, and nothing of it is on its way.
     fn is_gone(&self, member: &Member, rank: RankId) -> bool {
-        let key = member.key;
+        let key = member.entry.key;
         let state = self.job.ranks.get(rank.index());
         let open = state.is_some_and(|state| state.members.is_open(key));
         !open && !self.of_collectives.contains(&(rank, key))
@@ -219,7 +221,7 @@ impl Waiting<'_> {
 
     /// Whether `rank`, which is not in the collective of `member`, was in it.
     fn has_left(&self, member: &Member, rank: RankId) -> bool {
-        let Key::Call { comm, number } = member.key else {
+        let Key::Call { comm, number } = member.entry.key else {
             return false;
         };
         let state = self.job.ranks.get(rank.index());
@@ -231,7 +233,7 @@ impl Waiting<'_> {
     fn is_in_collective(&self, rank: &Rank, stream: StreamId) -> bool {
         let mut open = rank.members.open().iter();
         open.any(|member| {
-            member.owner == Some(Owner::Stream(stream)) && !matches!(member.phase, Phase::Busy)
+            member.entry.owner == Some(Owner::Stream(stream)) && member.phase != Phase::Busy
         })
     }
 
@@ -249,10 +251,8 @@ impl Waiting<'_> {
                     Owner::Stream(_) | Owner::None => None,
                 };
                 let place = place.map_or_else(String::new, |place| format!(" ({place})"));
-                let (from, tag) = (pattern.from, pattern.tag.map(|tag| tag.0.cast_unsigned()));
-                let from = from.map_or_else(|| "any rank".into(), |from| format!("rank {from}"));
-                let tag = tag.map_or_else(|| "any tag".into(), |tag| format!("tag {tag}"));
-                format!("a message from {from} ({tag}){place}")
+                let tag = pattern.tag.map(|tag| tag.0.cast_unsigned());
+                format!("{}{place}", message(pattern.from, tag))
             }
             None => "the end of its sends".into(),
         }
@@ -280,20 +280,17 @@ impl Waiting<'_> {
                 } else {
                     ", whose payload did not reach it"
                 };
-                let from = from.map_or_else(|| "any rank".into(), |from| format!("rank {from}"));
-                let tag = tag.map_or_else(|| "any tag".into(), |tag| format!("tag {}", tag.0));
-                format!("a message from {from} ({tag}){matched}")
+                format!("{}{matched}", message(*from, tag.map(|tag| tag.0)))
             }
             Call::Probe { from, tag, .. } => {
-                let from = from.map_or_else(|| "any rank".into(), |from| format!("rank {from}"));
-                let tag = tag.map_or_else(|| "any tag".into(), |tag| format!("tag {}", tag.0));
-                format!("a message from {from} ({tag}), which it looks for")
+                let looked_for = message(*from, tag.map(|tag| tag.0));
+                format!("{looked_for}, which it looks for")
             }
             Call::Free { .. } => String::from("its operation"),
             Call::Collective { comm, .. } => {
                 let mut open = rank.members.open().iter();
-                match open.find(|member| member.owner == Some(Owner::Stream(stream))) {
-                    Some(member) => self.collective(rank.id, member.key),
+                match open.find(|member| member.entry.owner == Some(Owner::Stream(stream))) {
+                    Some(member) => self.collective(rank.id, member.entry.key),
                     None => format!(
                         "a collective of {}",
                         self.job.communicator(rank.id, comm.id)
@@ -310,4 +307,11 @@ impl Waiting<'_> {
             }
         }
     }
+}
+
+/// A text for a message from a rank with a tag, or from any rank with any tag.
+fn message(from: Option<RankId>, tag: Option<impl Display>) -> String {
+    let from = from.map_or_else(|| "any rank".into(), |from| format!("rank {from}"));
+    let tag = tag.map_or_else(|| "any tag".into(), |tag| format!("tag {tag}"));
+    format!("a message from {from} ({tag})")
 }

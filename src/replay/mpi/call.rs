@@ -1,6 +1,7 @@
 //! The calls of MPI that a program makes.
 
-use crate::program::{Contribution, RankId};
+use crate::ids::RankId;
+use crate::program::collective::Contribution;
 use flitwise_base::define_ids;
 use std::sync::Arc;
 

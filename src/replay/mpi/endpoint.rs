@@ -3,7 +3,8 @@
 use super::call::{CommId, RequestId, Until};
 use super::matching::{Envelope, MatchQueues, Pattern};
 use super::order::{Order, Peer};
-use crate::program::{RankId, StreamId};
+use crate::ids::{RankId, StreamId};
+use crate::slots::Slots;
 use hashbrown::HashMap;
 
 /// The owner of an operation, which its completion completes.
@@ -211,47 +212,6 @@ impl Endpoint {
     pub fn posted_by(&self, owner: Owner) -> Option<Pattern> {
         let mut of_owner = self.queues.posted().filter(|(_, _, o)| **o == owner);
         of_owner.next().map(|(pattern, ..)| *pattern)
-    }
-}
-
-/// A table whose free slots are used again.
-#[derive(Debug)]
-pub struct Slots<T> {
-    slots: Vec<Option<T>>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Slots<T> {
-    fn default() -> Self {
-        Self {
-            slots: Vec::new(),
-            free: Vec::new(),
-        }
-    }
-}
-
-impl<T> Slots<T> {
-    /// Adds an entry and returns its slot; `None` if 2³² are in use.
-    pub fn insert(&mut self, entry: T) -> Option<u32> {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = Some(entry);
-            return Some(slot);
-        }
-        let slot = u32::try_from(self.slots.len()).ok()?;
-        self.slots.push(Some(entry));
-        Some(slot)
-    }
-
-    /// The entry of a slot.
-    pub fn get(&self, slot: u32) -> Option<&T> {
-        self.slots.get(slot as usize)?.as_ref()
-    }
-
-    /// Takes the entry of a slot.
-    pub fn remove(&mut self, slot: u32) -> Option<T> {
-        let entry = self.slots.get_mut(slot as usize)?.take()?;
-        self.free.push(slot);
-        Some(entry)
     }
 }
 

@@ -4,7 +4,7 @@
 //! values and their wildcards, so a long queue costs no more than a short one.
 
 use super::call::{CommId, Tag};
-use crate::program::RankId;
+use crate::ids::RankId;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 

@@ -2,7 +2,7 @@
 
 use super::call::CommId;
 use super::matching::Envelope;
-use crate::program::RankId;
+use crate::ids::RankId;
 use hashbrown::HashMap;
 use std::collections::BTreeMap;
 

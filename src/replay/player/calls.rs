@@ -1,14 +1,16 @@
 //! The MPI calls of a job: the messages that its ranks send for them, and the operations that these complete.
 
 use super::Player;
+use crate::key::Key;
 use crate::link::ReplayContext;
-use crate::members::{Entry, Key};
+use crate::members::Entry;
 use crate::messages::{Purpose, RankPair, Release};
 use crate::mpi::{
-    Call, Cleared, CommId, Communicator, Envelope, Owner, Packet, Pattern, RequestId, SendMode,
-    Sending, Tag, Transfer, WaitOutcome,
+    Call, Cleared, Communicator, Envelope, Owner, Packet, Pattern, RequestId, SendMode, Sending,
+    Transfer, WaitOutcome,
 };
-use crate::program::{Contribution, Place, RankId, StreamId};
+use crate::observer::StreamOf;
+use crate::program::{Contribution, Place, RankId};
 use crate::queue::{Act, Actor, What};
 use crate::rank::State;
 
@@ -17,115 +19,41 @@ type Problem = String;
 
 const TOO_MANY: &str = "more than 2^32 messages are under way";
 
-/// A call that a rank makes at a time.
-#[derive(Clone, Copy)]
-pub(super) struct Calling {
-    pub rank: RankId,
-    pub stream: StreamId,
-    place: Place,
-}
-
-/// A send that a rank calls.
-#[derive(Clone, Copy)]
-struct Outgoing {
-    to: RankId,
-    comm: CommId,
-    tag: Tag,
-    bytes: u64,
-    mode: SendMode,
-}
-
 impl Player<'_> {
     /// Makes a call. Returns the next state of its stream.
     pub(super) fn call(
         &mut self,
-        rank: RankId,
-        stream: StreamId,
+        at: StreamOf,
         call: &Call,
         place: Place,
         context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<State> {
-        let calling = Calling {
-            rank,
-            stream,
-            place,
-        };
-        let (request, complete) = match *call {
+        let (request, started) = match *call {
             Call::Wait {
                 ref requests,
                 until,
             } => {
-                return Ok(
-                    match self.ranks[rank.index()]
-                        .endpoint()
-                        .try_wait(requests, until)
-                    {
-                        WaitOutcome::Pending => State::InWait,
-                        WaitOutcome::Complete(received) => {
-                            self.received(rank, stream, received);
-                            State::Between
-                        }
-                    },
-                );
+                let endpoint = self.ranks[at.rank.index()].endpoint();
+                return Ok(match endpoint.try_wait(requests, until) {
+                    WaitOutcome::Pending => State::InWait,
+                    WaitOutcome::Complete(received) => {
+                        self.received(at, received);
+                        State::Between
+                    }
+                });
             }
             Call::Probe { from, comm, tag } => {
                 let pattern = Pattern { comm, from, tag };
-                return Ok(self.probe(calling, pattern));
+                return Ok(self.probe(at, pattern));
             }
             Call::Free { ref requests } => {
                 for &request in requests {
-                    self.ranks[rank.index()].endpoint().forget(request);
-                    self.retry_waits(rank, request, context);
+                    self.ranks[at.rank.index()].endpoint().forget(request);
+                    self.retry_waits(at.rank, request, context);
                 }
                 return Ok(State::Between);
             }
-            Call::Send { request, .. }
-            | Call::Receive { request, .. }
-            | Call::Collective { request, .. } => (request, self.start(calling, call, context)?),
-        };
-        if request.is_none() && complete && matches!(call, Call::Receive { .. }) {
-            self.received(rank, stream, 1);
-        }
-        match (request, complete) {
-            (Some(request), true) => {
-                self.complete_request(rank, request, context)?;
-                Ok(State::Between)
-            }
-            (Some(_), false) | (None, true) => Ok(State::Between),
-            (None, false) => Ok(State::Blocked),
-        }
-    }
-
-    /// Starts the operation of a call other than a wait. Returns whether it is complete at once.
-    fn start(
-        &mut self,
-        calling: Calling,
-        call: &Call,
-        context: &mut ReplayContext<'_>,
-    ) -> anyhow::Result<bool> {
-        let Calling { rank, place, .. } = calling;
-        let error = |player: &Self, problem: Problem| player.error(rank, place, &problem);
-        match *call {
-            Call::Send {
-                to,
-                comm,
-                tag,
-                bytes,
-                mode,
-                request,
-            } => {
-                let outgoing = Outgoing {
-                    to,
-                    comm,
-                    tag,
-                    bytes,
-                    mode,
-                };
-                let owner = self.owner(calling, request, false);
-                let sent =
-                    owner.and_then(|owner| self.send_call(calling, outgoing, owner, context));
-                sent.map_err(|problem| error(self, problem))
-            }
+            Call::Send { request, .. } => (request, self.send_call(at, call, context)),
             Call::Receive {
                 from,
                 comm,
@@ -133,33 +61,48 @@ impl Player<'_> {
                 request,
             } => {
                 let pattern = Pattern { comm, from, tag };
-                let owner = self.owner(calling, request, true);
-                let posted = owner.and_then(|owner| self.receive(calling, pattern, owner, context));
-                posted.map_err(|problem| error(self, problem))
+                (request, self.receive(at, pattern, request, context))
             }
             Call::Collective {
                 ref comm,
                 ref contribution,
                 request,
-            } => self.collective(calling, comm, contribution, request, context),
-            Call::Wait { .. } | Call::Probe { .. } | Call::Free { .. } => Ok(true),
+            } => {
+                let owner = self.owner(at, request, false);
+                let entered = owner.and_then(|owner| {
+                    self.collective(at, comm, contribution, (owner, place), context)
+                });
+                (request, entered)
+            }
+        };
+        let complete = started.map_err(|problem| self.error(at.rank, place, &problem))?;
+        if request.is_none() && complete && matches!(call, Call::Receive { .. }) {
+            self.received(at, 1);
+        }
+        match (request, complete) {
+            (Some(request), true) => {
+                self.complete_request(at.rank, request, context)?;
+                Ok(State::Between)
+            }
+            (Some(_), false) | (None, true) => Ok(State::Between),
+            (None, false) => Ok(State::Blocked),
         }
     }
 
     /// Returns the owner of a call: its request, which becomes active if waits may name it, or its stream.
     fn owner(
         &mut self,
-        calling: Calling,
+        at: StreamOf,
         request: Option<RequestId>,
         receives: bool,
     ) -> Result<Owner, Problem> {
         let Some(request) = request else {
-            return Ok(Owner::Stream(calling.stream));
+            return Ok(Owner::Stream(at.stream));
         };
         if self.follows_requests {
             return Ok(Owner::Request(request));
         }
-        let endpoint = self.ranks[calling.rank.index()].endpoint();
+        let endpoint = self.ranks[at.rank.index()].endpoint();
         if endpoint.activate(request, receives) {
             Ok(Owner::Request(request))
         } else {
@@ -170,18 +113,22 @@ impl Player<'_> {
     /// Sends by the protocol that fits the message. Returns whether the send is complete at once.
     fn send_call(
         &mut self,
-        calling: Calling,
-        outgoing: Outgoing,
-        owner: Owner,
+        at: StreamOf,
+        call: &Call,
         context: &mut ReplayContext<'_>,
     ) -> Result<bool, Problem> {
-        let Outgoing {
+        let Call::Send {
             to,
             comm,
             tag,
             bytes,
             mode,
-        } = outgoing;
+            request,
+        } = *call
+        else {
+            return Ok(true);
+        };
+        let owner = self.owner(at, request, false)?;
         self.check_receiver(to, || "a message".to_owned())?;
         let rendezvous =
             mode == SendMode::Synchronous || bytes > self.protocol.eager_threshold_bytes;
@@ -189,7 +136,7 @@ impl Player<'_> {
             (false, Release::Injected) => Release::Injected,
             _ => Release::Handed,
         };
-        let endpoint = self.ranks[calling.rank.index()].endpoint();
+        let endpoint = self.ranks[at.rank.index()].endpoint();
         let number = endpoint.order.number((to, comm)).ok_or(TOO_MANY)?;
         // An eager send that is complete when handed over is over for its sender.
         let over = !rendezvous && release == Release::Handed;
@@ -220,10 +167,7 @@ impl Player<'_> {
             bytes
         };
         self.count(bytes);
-        let ranks = RankPair {
-            from: calling.rank,
-            to,
-        };
+        let ranks = RankPair { from: at.rank, to };
         self.post(ranks, size, packet, release, context)?;
         Ok(over || buffered)
     }
@@ -245,15 +189,16 @@ impl Player<'_> {
     /// Matches a receive or posts it. Returns whether it is complete at once.
     fn receive(
         &mut self,
-        calling: Calling,
+        at: StreamOf,
         pattern: Pattern,
-        owner: Owner,
+        request: Option<RequestId>,
         context: &mut ReplayContext<'_>,
     ) -> Result<bool, Problem> {
-        let endpoint = self.ranks[calling.rank.index()].endpoint();
+        let owner = self.owner(at, request, true)?;
+        let endpoint = self.ranks[at.rank.index()].endpoint();
         match endpoint.queues.receive(pattern, owner) {
             None => Ok(false),
-            Some((owner, envelope)) => self.matched(calling.rank, envelope, owner, context),
+            Some((owner, envelope)) => self.matched(at.rank, envelope, owner, context),
         }
     }
 
@@ -283,56 +228,39 @@ impl Player<'_> {
     /// Enters a collective. Returns whether it is complete at once.
     fn collective(
         &mut self,
-        calling: Calling,
+        at: StreamOf,
         comm: &Communicator,
         contribution: &Contribution,
-        request: Option<RequestId>,
+        (owner, place): (Owner, Place),
         context: &mut ReplayContext<'_>,
-    ) -> anyhow::Result<bool> {
-        let Calling {
-            rank,
-            stream,
-            place,
-        } = calling;
-        let owner = self.owner(calling, request, false);
-        let owner = owner.map_err(|problem| self.error(rank, place, &problem))?;
-        let state = &mut self.ranks[rank.index()];
-        let record = state.stream(stream).records - 1;
-        let Some((me, number)) = state
-            .endpoint()
-            .next_collective(rank, comm.id, &comm.members)
-        else {
-            let problem = format!("the rank is not in communicator {}", comm.id);
-            return Err(self.error(rank, place, &problem));
+    ) -> Result<bool, Problem> {
+        let state = &mut self.ranks[at.rank.index()];
+        let record = state.stream(at.stream).records - 1;
+        let endpoint = state.endpoint();
+        let Some((me, number)) = endpoint.next_collective(at.rank, comm.id, &comm.members) else {
+            return Err(format!("the rank is not in communicator {}", comm.id));
         };
-        let comm_id = comm.id;
         let key = Key::Call {
-            comm: comm_id,
+            comm: comm.id,
             number,
         };
-        let plan = self.plans.own(key, contribution, me, &comm.members);
-        let plan = plan.map_err(|problem| self.error(rank, place, &problem))?;
         let entry = Entry {
             key,
             ranks: comm.members.clone(),
             me,
-            plan,
-            stream,
-            record,
+            plan: self.plans.own(key, contribution, me, &comm.members)?,
+            act: Act::of_stream(at, record),
             place,
             owner: Some(owner),
         };
-        let (state, mut carrier) = self.carrier(rank, context);
-        let entered = state
-            .members
-            .enter(entry)
-            .map_err(|problem| (place, problem));
-        let completed = entered.and_then(|number| state.members.proceed(number, &mut carrier));
-        let completed = completed.map_err(|(place, problem)| self.error(rank, place, &problem))?;
-        if completed.is_some() {
+        let (state, mut carrier) = self.carrier(at.rank, context);
+        let number = state.members.enter(entry)?;
+        let completed = state.members.proceed(number, &mut carrier);
+        let completed = completed.map_err(|(_, problem)| problem)?.is_some();
+        if completed {
             self.plans.completed(key);
         }
-        Ok(completed.is_some())
+        Ok(completed)
     }
 
     /// Handles a packet that arrived at its receiver.

@@ -26,8 +26,8 @@ use super::observer::StreamOf;
 use super::pairs::PairCounts;
 use super::plans::Plans;
 use super::program::{Place, Program, RankId, StreamId};
-use super::queue::{Act, Actor, What};
-use super::rank::Rank;
+use super::queue::{Act, What};
+use super::rank::{Rank, Stream};
 use anyhow::{Context, anyhow};
 use flitwise_base::units::Ratio;
 use flitwise_fabric::ids::NicId;
@@ -119,31 +119,18 @@ impl<'a> Player<'a> {
         self.began_ps = context.ps;
         self.unended = 0;
         self.arrived.clear();
-        for at in 0..self.ranks.len() {
-            self.ranks[at].restart(context.ps);
-            let rank = &self.ranks[at];
+        for rank in &mut self.ranks {
+            rank.restart(context.ps);
             for (stream, _) in rank.streams() {
                 self.unended += 1;
-                self.schedule(context.ps, (rank.id, stream), 0, context);
+                let at = StreamOf {
+                    job: self.link.job,
+                    rank: rank.id,
+                    stream,
+                };
+                schedule(context.ps, at, 0, context);
             }
         }
-    }
-
-    /// Schedules that a stream resumes at `ps`, for its operation `record`.
-    fn schedule(
-        &self,
-        ps: u64,
-        (rank, stream): (RankId, StreamId),
-        record: u64,
-        context: &mut ReplayContext<'_>,
-    ) {
-        let act = Act {
-            job: self.link.job,
-            rank,
-            actor: Actor::Stream(stream),
-            record,
-        };
-        context.queue.act(ps, act, What::Stream(stream));
     }
 
     /// Begins the next repetition if the event ended one. Call this after every event of the job.
@@ -229,13 +216,18 @@ impl<'a> Player<'a> {
         &self.link.nics
     }
 
-    /// A stream, for an observer.
-    fn seen(&self, rank: RankId, stream: StreamId) -> StreamOf {
+    /// A stream of `rank`.
+    fn stream_of(&self, rank: RankId, stream: StreamId) -> StreamOf {
         StreamOf {
             job: self.link.job,
             rank,
             stream,
         }
+    }
+
+    /// The state of a stream.
+    fn stream(&mut self, at: StreamOf) -> &mut Stream {
+        self.ranks[at.rank.index()].stream_mut(at.stream)
     }
 
     /// The place in the trace of the operation of a request of `rank`.
@@ -252,4 +244,10 @@ impl<'a> Player<'a> {
     pub(super) fn number(&self) -> u32 {
         self.link.job
     }
+}
+
+/// Schedules that a stream resumes at `ps`, for its operation `record`.
+fn schedule(ps: u64, at: StreamOf, record: u64, context: &mut ReplayContext<'_>) {
+    let act = Act::of_stream(at, record);
+    context.queue.act(ps, act, What::Stream(at.stream));
 }

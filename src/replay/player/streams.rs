@@ -1,12 +1,14 @@
 //! The streams of a job: how they take operations, wait for events and carry them out.
 
-use super::Player;
+use super::{Player, schedule};
+use crate::key::Key;
 use crate::link::{ReplayContext, TOO_LATE};
-use crate::members::{Arrival, Entry, Key, Member};
+use crate::members::{Arrival, Entry, Member};
 use crate::messages::{InFlight, Purpose, RankPair, Release};
 use crate::mpi::{Call, Owner};
-use crate::observer::Doing;
+use crate::observer::{Doing, StreamOf};
 use crate::program::{Action, Collective, Event, Label, Op, RankId, StreamId};
+use crate::queue::Act;
 use crate::rank::State;
 use anyhow::Context;
 
@@ -18,11 +20,11 @@ impl Player<'_> {
         stream: StreamId,
         context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
-        let r = rank.index();
+        let (r, at) = (rank.index(), self.stream_of(rank, stream));
         loop {
             let blocked = match self.ranks[r].stream(stream).state {
-                State::Computing => self.act(rank, stream, context)?,
-                State::Retrying => self.retry_wait(rank, stream, context)?,
+                State::Computing => self.act(at, context)?,
+                State::Retrying => self.retry_wait(at, context)?,
                 State::Between => false,
                 State::Waiting | State::Blocked | State::InWait | State::Paused | State::Ended => {
                     true
@@ -39,29 +41,29 @@ impl Player<'_> {
             let Some(mut op) = next else {
                 if self.program.pauses(rank, stream) {
                     state.state = State::Paused;
-                    context.observe(self.seen(rank, stream), || Doing::Waiting);
+                    context.observe(at, || Doing::Waiting);
                     return Ok(());
                 }
                 state.state = State::Ended;
                 self.unended -= 1;
-                context.observe(self.seen(rank, stream), || Doing::Ended);
+                context.observe(at, || Doing::Ended);
                 return Ok(());
             };
             state.records += 1;
-            let Some(whole) = self.computes_ps(rank, stream, &op) else {
+            let Some(whole) = self.computes_ps(at, &op) else {
                 return Err(self.error(rank, op.place, TOO_LATE));
             };
             op.compute_ps = whole;
             if !self.ranks[r].awaits(stream, op, &mut self.arrived) {
-                context.observe(self.seen(rank, stream), || {
+                context.observe(at, || {
                     let rank = &self.ranks[r];
                     let op = rank.stream(stream).op.as_ref();
                     let events = op.map_or(&[][..], |op| op.after.events());
-                    Doing::awaiting(events, &rank.members)
+                    rank.members.awaiting(events)
                 });
                 return Ok(());
             }
-            if self.compute(rank, stream, context)? > context.ps {
+            if self.compute(at, context)? > context.ps {
                 return Ok(());
             }
         }
@@ -70,64 +72,50 @@ impl Player<'_> {
     /// Resumes the streams of `rank` that paused and for which the program has an operation again.
     pub(super) fn wake_paused(&mut self, rank: RankId, context: &mut ReplayContext<'_>) {
         while let Some(stream) = self.program.woken(rank) {
-            let woken = self.ranks[rank.index()].stream_mut(stream);
+            let at = self.stream_of(rank, stream);
+            let woken = self.stream(at);
             if woken.state == State::Paused {
                 woken.state = State::Between;
                 let record = woken.records;
-                self.schedule(context.ps, (rank, stream), record, context);
+                schedule(context.ps, at, record, context);
             }
         }
     }
 
     /// Begins the computation of a stream, since its operation waits for nothing more.
     /// Returns the end of the computation; if that is later than `ps`, schedules an event.
-    fn compute(
-        &mut self,
-        rank: RankId,
-        stream: StreamId,
-        context: &mut ReplayContext<'_>,
-    ) -> anyhow::Result<u64> {
-        let state = self.ranks[rank.index()].stream_mut(stream);
+    fn compute(&mut self, at: StreamOf, context: &mut ReplayContext<'_>) -> anyhow::Result<u64> {
+        let state = self.stream(at);
         let Some(op) = &state.op else {
             return Ok(context.ps);
         };
         state.state = State::Computing;
         let (place, record) = (op.place, state.records - 1);
         let Some(start) = context.ps.checked_add(op.compute_ps) else {
-            return Err(self.error(rank, place, TOO_LATE));
+            return Err(self.error(at.rank, place, TOO_LATE));
         };
         if start > context.ps {
-            context.observe(self.seen(rank, stream), || Doing::Computing);
-            self.schedule(start, (rank, stream), record, context);
+            context.observe(at, || Doing::Computing);
+            schedule(start, at, record, context);
         }
         Ok(start)
     }
 
     /// As [`compute`](Self::compute), but always schedules an event.
-    fn wake(
-        &mut self,
-        rank: RankId,
-        stream: StreamId,
-        context: &mut ReplayContext<'_>,
-    ) -> anyhow::Result<()> {
-        if self.compute(rank, stream, context)? == context.ps {
-            let record = self.ranks[rank.index()].stream(stream).records - 1;
-            self.schedule(context.ps, (rank, stream), record, context);
+    fn wake(&mut self, at: StreamOf, context: &mut ReplayContext<'_>) -> anyhow::Result<()> {
+        if self.compute(at, context)? == context.ps {
+            let record = self.stream(at).records - 1;
+            schedule(context.ps, at, record, context);
         }
         Ok(())
     }
 
     /// Carries out the operation of a stream. Returns whether the stream must wait
     /// until it is done.
-    fn act(
-        &mut self,
-        rank: RankId,
-        stream: StreamId,
-        context: &mut ReplayContext<'_>,
-    ) -> anyhow::Result<bool> {
-        let r = rank.index();
-        self.ranks[r].touch(context.ps);
-        let state = self.ranks[r].stream_mut(stream);
+    fn act(&mut self, at: StreamOf, context: &mut ReplayContext<'_>) -> anyhow::Result<bool> {
+        let rank = at.rank;
+        self.ranks[rank.index()].touch(context.ps);
+        let state = self.stream(at);
         state.state = State::Between;
         let Some(op) = state.op.take() else {
             return Ok(false);
@@ -135,7 +123,7 @@ impl Player<'_> {
         state.compute_ps = state.compute_ps.saturating_add(op.compute_ps);
         self.operations += 1;
         if let Some(label) = op.label {
-            self.ranks[r].started(label);
+            self.ranks[rank.index()].started(label);
             self.happens(rank, Event::Started(label), context)?;
         }
         let state = match &op.action {
@@ -144,17 +132,17 @@ impl Player<'_> {
                 .send(rank, &op, context)
                 .map_err(|problem| self.error(rank, op.place, &problem))?,
             Action::Collective(collective, position) => {
-                self.enter(rank, stream, (collective, *position), &op, context)?;
+                self.enter(at, (collective, *position), &op, context)?;
                 State::Between
             }
-            Action::Mpi(call) => self.call(rank, stream, call, op.place, context)?,
+            Action::Mpi(call) => self.call(at, call, op.place, context)?,
         };
         if state == State::Between {
             self.done(rank, op.label, context)?;
             return Ok(false);
         }
-        context.observe(self.seen(rank, stream), || Doing::blocked_by(&op.action));
-        let stream = self.ranks[r].stream_mut(stream);
+        context.observe(at, || Doing::blocked_by(&op.action));
+        let stream = self.stream(at);
         stream.state = state;
         stream.op = Some(op);
         Ok(true)
@@ -226,13 +214,12 @@ impl Player<'_> {
 
     fn enter(
         &mut self,
-        rank: RankId,
-        stream: StreamId,
+        at: StreamOf,
         (collective, me): (&Collective, u32),
         op: &Op,
         context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
-        let key = Key::Id(collective.id);
+        let (rank, key) = (at.rank, Key::Id(collective.id));
         if collective.members.get(me as usize) != Some(&rank) {
             let problem = format!("{key}: the rank is not in the communicator");
             return Err(self.error(rank, op.place, &problem));
@@ -244,8 +231,7 @@ impl Player<'_> {
             ranks: collective.members.clone(),
             me,
             plan,
-            stream,
-            record: self.ranks[rank.index()].stream(stream).records - 1,
+            act: Act::of_stream(at, self.stream(at).records - 1),
             place: op.place,
             owner: None,
         };
@@ -276,9 +262,9 @@ impl Player<'_> {
         member: &Member,
         context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
-        self.plans.completed(member.key);
+        self.plans.completed(member.entry.key);
         self.ranks[rank.index()].touch(context.ps);
-        match (member.owner, member.key) {
+        match (member.entry.owner, member.entry.key) {
             (Some(owner), _) => self.complete(rank, owner, context)?,
             (None, Key::Id(id)) => {
                 self.happens(rank, Event::Completed(id), context)?;
@@ -302,7 +288,7 @@ impl Player<'_> {
             let told = self.ranks[rank.index()].tell(stream, event);
             awaited |= told.is_some();
             if told == Some(true) {
-                self.wake(rank, stream, context)?;
+                self.wake(self.stream_of(rank, stream), context)?;
             }
         }
         Ok(awaited)
@@ -326,7 +312,7 @@ impl Player<'_> {
             Purpose::Collective { key, from, tag } => {
                 let arrival = Arrival { key, from, tag };
                 let members = &mut self.ranks[to.index()].members;
-                members.arrived(arrival, self.link.job, context);
+                members.arrived(arrival, context);
             }
             Purpose::Mpi(packet) => {
                 self.in_flight -= 1;
@@ -360,7 +346,7 @@ impl Player<'_> {
             }
             Purpose::Collective { key, .. } => {
                 let members = &mut self.ranks[from.index()].members;
-                members.released(key, self.link.job, context);
+                members.released(key, context);
             }
             Purpose::Mpi(packet) => self.packet_injected(from, packet, context)?,
         }
@@ -374,24 +360,22 @@ impl Player<'_> {
         owner: Owner,
         context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<()> {
-        let stream = match owner {
-            Owner::Stream(stream) => stream,
+        let at = match owner {
+            Owner::Stream(stream) => self.stream_of(rank, stream),
             Owner::Request(request) => {
                 return self.complete_request(rank, request, context);
             }
             Owner::None => return Ok(()),
         };
-        let state = &mut self.ranks[rank.index()];
-        state.touch(context.ps);
-        let blocked = state.stream_mut(stream);
+        self.ranks[rank.index()].touch(context.ps);
+        let blocked = self.stream(at);
         blocked.state = State::Between;
         let op = blocked.op.take();
-        let receives = matches!(op.as_ref().map(|op| &op.action), Some(Action::Mpi(call)) if matches!(**call, Call::Receive { .. }));
-        let (label, record) = (op.and_then(|op| op.label), blocked.records);
-        if receives {
-            self.received(rank, stream, 1);
+        let record = blocked.records;
+        if let Some(Call::Receive { .. }) = op.as_ref().and_then(|op| op.action.call()) {
+            self.received(at, 1);
         }
-        self.schedule(context.ps, (rank, stream), record, context);
-        self.done(rank, label, context)
+        schedule(context.ps, at, record, context);
+        self.done(rank, op.and_then(|op| op.label), context)
     }
 }

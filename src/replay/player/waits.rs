@@ -1,78 +1,63 @@
 //! The waits of streams: for requests, and for messages that a probe looks for.
 
-use super::Player;
-use super::calls::Calling;
+use super::{Player, schedule};
 use crate::link::ReplayContext;
 use crate::mpi::{Call, Pattern, RequestId, WaitOutcome};
-use crate::program::{Action, Op, RankId, StreamId};
+use crate::observer::StreamOf;
+use crate::program::{Op, RankId, StreamId};
 use crate::rank::State;
 use anyhow::Context;
 
 impl Player<'_> {
     /// Adds the overhead of the messages that a call of a stream received.
-    pub(super) fn received(&mut self, rank: RankId, stream: StreamId, messages: u64) {
+    pub(super) fn received(&mut self, at: StreamOf, messages: u64) {
         let busy_ps = self.protocol.receive_overhead_ps.saturating_mul(messages);
-        let stream = self.ranks[rank.index()].stream_mut(stream);
+        let stream = self.stream(at);
         stream.busy_ps = stream.busy_ps.saturating_add(busy_ps);
     }
 
     /// Returns how long a stream computes before an operation, including the overheads of a send and of received messages;
     /// `None` beyond 64 bits.
-    pub(super) fn computes_ps(&mut self, rank: RankId, stream: StreamId, op: &Op) -> Option<u64> {
-        let sends = match &op.action {
-            Action::Mpi(call) => matches!(**call, Call::Send { .. }),
-            _ => false,
+    pub(super) fn computes_ps(&mut self, at: StreamOf, op: &Op) -> Option<u64> {
+        let overhead_ps = match op.action.call() {
+            Some(Call::Send { .. }) => self.protocol.send_overhead_ps,
+            _ => 0,
         };
-        let overhead_ps = if sends {
-            self.protocol.send_overhead_ps
-        } else {
-            0
-        };
-        let state = self.ranks[rank.index()].stream_mut(stream);
-        let busy_ps = std::mem::take(&mut state.busy_ps);
-        let scaled = self.computing.ps(rank, stream, op.compute_ps)?;
+        let busy_ps = std::mem::take(&mut self.stream(at).busy_ps);
+        let scaled = self.computing.ps(at.rank, at.stream, op.compute_ps)?;
         scaled.checked_add(overhead_ps)?.checked_add(busy_ps)
     }
 
     /// Looks for an unexpected message. Returns the state of the stream that makes the probe.
-    pub(super) fn probe(&mut self, calling: Calling, pattern: Pattern) -> State {
-        let endpoint = self.ranks[calling.rank.index()].endpoint();
+    pub(super) fn probe(&mut self, at: StreamOf, pattern: Pattern) -> State {
+        let endpoint = self.ranks[at.rank.index()].endpoint();
         if endpoint.queues.has(&pattern) {
             return State::Between;
         }
-        endpoint.probes.push((pattern, calling.stream));
+        endpoint.probes.push((pattern, at.stream));
         State::Blocked
     }
 
     /// Tries the wait of a stream again. Returns whether the stream still waits.
     pub(super) fn retry_wait(
         &mut self,
-        rank: RankId,
-        stream: StreamId,
+        at: StreamOf,
         context: &mut ReplayContext<'_>,
     ) -> anyhow::Result<bool> {
-        let state = &mut self.ranks[rank.index()];
-        state.stream_mut(stream).state = State::InWait;
-        let op = state.stream_mut(stream).op.take();
-        let wait = |op: &Op| match &op.action {
-            Action::Mpi(call) => match &**call {
-                Call::Wait { requests, until } => Some((requests.clone(), *until)),
-                _ => None,
-            },
-            Action::Marker | Action::Send { .. } | Action::Collective(..) => None,
-        };
-        if let Some((requests, until)) = op.as_ref().and_then(wait) {
-            match state.endpoint().try_wait(&requests, until) {
+        let state = &mut self.ranks[at.rank.index()];
+        state.stream_mut(at.stream).state = State::InWait;
+        let op = state.stream_mut(at.stream).op.take();
+        if let Some(Call::Wait { requests, until }) = op.as_ref().and_then(|op| op.action.call()) {
+            match state.endpoint().try_wait(requests, *until) {
                 WaitOutcome::Pending => {
-                    state.stream_mut(stream).op = op;
+                    state.stream_mut(at.stream).op = op;
                     return Ok(true);
                 }
-                WaitOutcome::Complete(received) => self.received(rank, stream, received),
+                WaitOutcome::Complete(received) => self.received(at, received),
             }
         }
-        let state = &mut self.ranks[rank.index()];
-        state.stream_mut(stream).state = State::Between;
-        self.done(rank, op.and_then(|op| op.label), context)?;
+        self.stream(at).state = State::Between;
+        self.done(at.rank, op.and_then(|op| op.label), context)?;
         Ok(false)
     }
 
@@ -105,13 +90,14 @@ impl Player<'_> {
     ) {
         let streams = self.ranks[rank.index()].streams().len() as u32;
         for stream in StreamId::all(streams) {
-            let waiting = self.ranks[rank.index()].stream_mut(stream);
+            let at = self.stream_of(rank, stream);
+            let waiting = self.stream(at);
             let waits = waiting.state == State::InWait
                 && waiting.op.as_ref().is_some_and(|op| names(op, request));
             if waits {
                 waiting.state = State::Retrying;
                 let record = waiting.records - 1;
-                self.schedule(context.ps, (rank, stream), record, context);
+                schedule(context.ps, at, record, context);
             }
         }
     }
@@ -119,8 +105,5 @@ impl Player<'_> {
 
 /// Whether `op` waits for `request`.
 fn names(op: &Op, request: RequestId) -> bool {
-    let Action::Mpi(call) = &op.action else {
-        return false;
-    };
-    matches!(&**call, Call::Wait { requests, .. } if requests.contains(&request))
+    matches!(op.action.call(), Some(Call::Wait { requests, .. }) if requests.contains(&request))
 }

@@ -1,6 +1,6 @@
 //! Collective operations and what each member brings to them.
 
-use super::RankId;
+use crate::ids::RankId;
 pub use flitwise_formats::collective::{AlltoallBlocks, CollectiveKind};
 use std::sync::Arc;
 

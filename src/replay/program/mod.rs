@@ -1,22 +1,15 @@
 //! The one internal form of every trace: per rank, lazy streams of operations with explicit
 //! dependencies.
 
-mod collective;
+pub(crate) mod collective;
 
 pub use collective::{AlltoallBlocks, Collective, CollectiveKind, Contribution, RootedBlocks};
 
+pub use super::ids::{RankId, StreamId};
 use super::mpi::{Call, CommId, RequestId};
-use flitwise_base::define_ids;
 use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-
-define_ids! {
-    /// A rank of a job. Not its position in a communicator.
-    RankId;
-    /// A stream of operations of one rank.
-    StreamId;
-}
 
 /// Pieces of work between two checks whether the user stops the run: some milliseconds.
 pub(crate) const STOP_EVERY: u32 = 1 << 14;
@@ -170,6 +163,17 @@ pub enum Action {
     Collective(Arc<Collective>, u32),
     /// A call of MPI.
     Mpi(Box<Call>),
+}
+
+impl Action {
+    /// The call of MPI, if it is one.
+    #[must_use]
+    pub fn call(&self) -> Option<&Call> {
+        match self {
+            Self::Mpi(call) => Some(call),
+            Self::Marker | Self::Send { .. } | Self::Collective(..) => None,
+        }
+    }
 }
 
 /// A trace, read lazily stream by stream.
