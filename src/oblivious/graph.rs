@@ -2,7 +2,7 @@
 
 use flitwise_base::define_ids;
 use std::collections::BTreeMap;
-use std::fmt;
+use thiserror::Error;
 
 define_ids! {
     /// A node of a graph, host or switch, in the order of the input.
@@ -21,7 +21,8 @@ const MOST_EDGES: usize = 1 << 24;
 pub(super) const MOST_EDGES_OF_NODE: usize = u16::MAX as usize;
 
 /// An error in a network.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{}{problem}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
 pub struct NetworkError {
     /// Line of the file, from 1; `None` if no line is to blame, or the network is from no file.
     pub line: Option<u32>,
@@ -38,17 +39,6 @@ impl NetworkError {
         }
     }
 }
-
-impl fmt::Display for NetworkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.problem),
-            None => f.write_str(&self.problem),
-        }
-    }
-}
-
-impl std::error::Error for NetworkError {}
 
 /// Hosts send and receive; switches pass on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

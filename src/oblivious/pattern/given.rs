@@ -1,7 +1,7 @@
 //! Patterns from files: pairs of ranks, with bytes or without.
 
 use super::{Level, Pair};
-use std::fmt;
+use thiserror::Error;
 use twox_hash::XxHash3_128;
 
 /// Most ranks that a file may name.
@@ -19,21 +19,14 @@ pub struct Given {
 }
 
 /// A line that is no pair.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}: {problem}")]
 pub struct GivenError {
     /// Line, from 1.
     pub line: usize,
     /// The problem, and what is expected.
     pub problem: String,
 }
-
-impl fmt::Display for GivenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.problem)
-    }
-}
-
-impl std::error::Error for GivenError {}
 
 impl Given {
     /// XXH3 of the pairs and their bytes, level by level, whatever the file is called.
