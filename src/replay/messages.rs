@@ -175,34 +175,3 @@ impl Messages {
         self.of_job[job as usize]
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slots_are_used_again_after_the_last_report() {
-        let mut messages = Messages::new(1);
-        let purpose = Purpose::PointToPoint {
-            id: 1,
-            awaited: true,
-        };
-        let insert = |messages: &mut Messages, release| {
-            let [from, to] = [1, 2].map(RankId::new);
-            let ranks = RankPair { from, to };
-            messages.insert(0, ranks, purpose, release, 0).unwrap()
-        };
-        let handed = insert(&mut messages, Release::Handed);
-        let injected = insert(&mut messages, Release::Injected);
-        assert!(messages.injected(handed).is_none());
-        assert!(messages.delivered(handed).is_some());
-        assert!(messages.delivered(handed).is_none());
-        assert_eq!(messages.outstanding(0), 1);
-        assert_eq!(insert(&mut messages, Release::Handed), handed);
-        // The two reports may come in either order.
-        assert!(messages.delivered(injected).is_some());
-        assert!(messages.injected(injected).is_some());
-        assert_eq!(insert(&mut messages, Release::Handed), injected);
-        assert!(messages.delivered(77).is_none());
-    }
-}

@@ -244,3 +244,39 @@ fn lost_messages_are_named_in_every_phase() {
     let lines = lost(vec![vec![send(0, 0, 1, 8)], vec![]], SendCompletion::Handed);
     assert_eq!(lines, ["messages on their way: 1"]);
 }
+
+#[test]
+fn tokens_are_used_again_after_the_last_report() {
+    let sends = (0..4).map(|id| send(0, id, 1, 80)).collect();
+    let mut replay = replay(vec![JobSpec {
+        send_completion: SendCompletion::Injected,
+        ..job(vec![sends, vec![]])
+    }]);
+    let tokens = |replay: &mut Replay<'_>, now| {
+        let mut out = Vec::new();
+        replay.act(now, &mut out);
+        out.iter().map(|message| message.token).collect::<Vec<_>>()
+    };
+    assert_eq!(tokens(&mut replay, 0), [0]);
+    replay.injected(10, 0);
+    assert_eq!(tokens(&mut replay, 10), [1]);
+    replay.delivered(20, 0);
+    replay.injected(20, 1);
+    assert_eq!(tokens(&mut replay, 20), [0]);
+    // The two reports may come in either order; one that is not due changes nothing.
+    for token in [0, 0, 77] {
+        replay.delivered(30, token);
+    }
+    assert_eq!(tokens(&mut replay, 30), [0; 0]);
+    assert_eq!(replay.progress().messages_delivered, 2);
+    let report = replay.stall_report();
+    assert_eq!(report.last().unwrap(), "messages on their way: 2");
+    replay.injected(40, 0);
+    assert_eq!(tokens(&mut replay, 40), [0]);
+    for token in [0, 1] {
+        replay.delivered(50, token);
+    }
+    replay.injected(50, 0);
+    assert_eq!(tokens(&mut replay, 50), [0; 0]);
+    assert!(replay.finished() && replay.outcomes()[0].complete);
+}
