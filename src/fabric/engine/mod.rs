@@ -90,8 +90,8 @@ pub struct Engine<P: Probe = NoProbe> {
     probe: Rc<RefCell<P>>,
     /// First tick that has not been simulated.
     earliest: Tick,
-    /// First tick in which to look again for a deadlock.
-    next_deadlock_check: Tick,
+    /// Ticks with events until the engine looks again for a deadlock.
+    until_deadlock_check: u32,
 }
 
 impl Engine {
@@ -125,7 +125,7 @@ impl<P: Probe> Engine<P> {
             model,
             probe,
             earliest: 0,
-            next_deadlock_check: run::DEADLOCK_CHECK_TICKS,
+            until_deadlock_check: run::DEADLOCK_CHECK_TICKS,
         }
     }
 
@@ -186,10 +186,10 @@ impl<P: Probe> Engine<P> {
         links: Option<LinkSampling<'s>>,
     ) -> RunEnd {
         let samplers = run::Samplers::new(sampling, links, self.earliest);
-        let (earliest, next_check) = (&mut self.earliest, &mut self.next_deadlock_check);
+        let (earliest, until_check) = (&mut self.earliest, &mut self.until_deadlock_check);
         let driven = &mut Controlled { workload, control };
         with_model!(&mut self.model, model => {
-            run::drive(model.as_mut(), earliest, next_check, driven, samplers)
+            run::drive(model.as_mut(), earliest, until_check, driven, samplers)
         })
     }
 

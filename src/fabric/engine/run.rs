@@ -12,8 +12,9 @@ use std::ops::ControlFlow;
 /// Ticks within which everything that is on its way arrives.
 const LONG_AFTER: Tick = 1 << 48;
 
-/// Ticks between looks for a deadlock while other packets still move.
-pub(super) const DEADLOCK_CHECK_TICKS: Tick = 1 << 22;
+/// Ticks with events between looks for a deadlock while other packets still move. A look walks over all queues, so time in
+/// which nothing happens must not ask for one.
+pub(super) const DEADLOCK_CHECK_TICKS: u32 = 1 << 22;
 /// Ticks with events after which the control function is called.
 const CONTROL_TICKS: u32 = 1 << 14;
 /// Events after which the control function is called at the latest, as a tick of a large fabric
@@ -170,7 +171,7 @@ fn first(samplers: &[Sampler<'_>]) -> Tick {
 pub(super) fn drive<M: SwitchModel>(
     model: &mut M,
     earliest: &mut Tick,
-    next_deadlock_check: &mut Tick,
+    until_deadlock_check: &mut u32,
     driven: &mut dyn Driven,
     mut samplers: Samplers<'_>,
 ) -> RunEnd {
@@ -193,9 +194,12 @@ pub(super) fn drive<M: SwitchModel>(
                 kernel::find_deadlock(model, model.kernel().now.saturating_add(LONG_AFTER));
             return deadlock.map_or(RunEnd::Drained, RunEnd::Deadlock);
         }
-        if next >= *next_deadlock_check {
-            *next_deadlock_check = next + DEADLOCK_CHECK_TICKS;
-            if let Some(deadlock) = model.find_cycle() {
+        *until_deadlock_check -= 1;
+        if *until_deadlock_check == 0 {
+            *until_deadlock_check = DEADLOCK_CHECK_TICKS;
+            if !kernel::is_idle(model)
+                && let Some(deadlock) = model.find_cycle()
+            {
                 return RunEnd::Deadlock(deadlock);
             }
         }
