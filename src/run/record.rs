@@ -1,18 +1,18 @@
-//! Records: the results of tasks, as files.
+//! Records: the results of tasks, as files. The last key of a record is its own checksum, so a damaged one is made again.
 
 use super::task::{Network, TaskId};
 use super::traces::TraceDigest;
 use super::{RunError, Simulation, Status};
 use anyhow::Context;
-use flitwise_formats::sink::Sink;
+use flitwise_formats::sink::{Batch, Sink};
 use flitwise_formats::temporary;
 use serde::{Deserialize, Serialize};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use twox_hash::XxHash3_128;
 
 /// Version of the layout.
-pub(super) const RECORD_SCHEMA: &str = "flitwise-record-2";
+pub(super) const RECORD_SCHEMA: &str = "flitwise-record-3";
 
 /// No record takes this long to write: the process that wrote a temporary file of this age is gone.
 const LEFT_OVER: Duration = Duration::from_secs(24 * 3600);
@@ -84,9 +84,12 @@ impl Records {
 
     /// Keeps why a task has no record.
     pub(super) fn note_failure(&self, id: TaskId, reason: &str) -> anyhow::Result<()> {
-        let mut sink = Sink::create(&self.note(id))?;
-        writeln!(sink, "{reason}")?;
-        Ok(sink.finish()?)
+        let mut files = Batch::default();
+        files.add(
+            Sink::replace(&self.note(id))?,
+            format!("{reason}\n").as_bytes(),
+        )?;
+        Ok(files.finish()?)
     }
 
     /// Why a task has no record, if that was noted.
@@ -101,10 +104,10 @@ impl Records {
         let _ = std::fs::remove_file(self.note(id));
     }
 
-    /// The record of a task; `None` if there is none, or none that can be read: its task runs again.
+    /// The record of a task; `None` if there is none, or its file is damaged: its task runs again.
     pub(super) fn read(&self, id: TaskId) -> Option<Record> {
-        let text = std::fs::read(self.path(id)).ok()?;
-        let record: Record = serde_json::from_slice(&text).ok()?;
+        let text = std::fs::read_to_string(self.path(id)).ok()?;
+        let record: Record = serde_json::from_str(&checked(&text)?).ok()?;
         (record.schema == RECORD_SCHEMA && record.id == id.to_string()).then_some(record)
     }
 
@@ -114,13 +117,33 @@ impl Records {
             return Ok(());
         }
         let write = || -> anyhow::Result<()> {
-            let mut sink = Sink::create(&self.path(id))?;
-            serde_json::to_writer(&mut sink, record)?;
-            sink.write_all(b"\n")?;
-            Ok(sink.finish()?)
+            let text = with_checksum(&serde_json::to_string(record)?);
+            let mut files = Batch::default();
+            files.add(Sink::replace(&self.path(id))?, text.as_bytes())?;
+            Ok(files.finish()?)
         };
         write()
             .context("cannot keep a record")
             .map_err(RunError::Failed)
     }
+}
+
+/// The key of the checksum, behind all others of a record.
+const CHECKSUM: &str = ",\"checksum\":\"";
+
+fn checksum(text: &str) -> String {
+    format!("{:032x}", XxHash3_128::oneshot(text.as_bytes()))
+}
+
+/// A JSON object and, as its last key, the XXH3 (128 bits) of the text before this key; a line.
+fn with_checksum(object: &str) -> String {
+    let body = object.strip_suffix('}').unwrap_or(object);
+    format!("{body}{CHECKSUM}{}\"}}\n", checksum(body))
+}
+
+/// The object in a text of [`with_checksum`]; `None` if the text is not as it was written.
+fn checked(text: &str) -> Option<String> {
+    let (body, end) = text.rsplit_once(CHECKSUM)?;
+    let sum = end.strip_suffix("\"}\n")?;
+    (sum == checksum(body)).then(|| format!("{body}}}"))
 }

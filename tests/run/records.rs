@@ -2,6 +2,7 @@
 
 use crate::common::result_json;
 use flitwise::config::{Plan, resolve_text};
+use flitwise::random::{Purpose, Stream};
 use flitwise::results::summary;
 use flitwise::run::{Control, Progress, Record, RunResult, Session, Silent};
 use serde_json::Value;
@@ -86,6 +87,44 @@ fn only_the_missing_task_runs_again() {
     std::fs::write(&all[0], &before[0][..before[0].len() / 2]).unwrap();
     assert_eq!(said(&plan, &run(&plan, kept(), &Silent)), fresh);
     assert_eq!(record(&std::fs::read(&all[0]).unwrap()), record(&before[0]));
+}
+
+/// A record with one changed byte, whichever it is, is made again.
+#[test]
+fn one_changed_byte_is_found() {
+    const ROUNDS: u64 = 50;
+    let dir = tempfile::tempdir().unwrap();
+    let plan = plan(EXPERIMENT, &[]);
+    let kept = || Session::new(2).with_records(dir.path()).unwrap();
+    let fresh = said(&plan, &run(&plan, kept(), &Silent));
+    let mut stream = Stream::new(1, Purpose::StaticPattern, [0, 0]);
+    for round in 0..ROUNDS {
+        let damaged = files(dir.path()).into_iter().map(|file| {
+            let mut bytes = std::fs::read(&file).unwrap();
+            let at = stream.below(bytes.len() as u64) as usize;
+            // In half of the rounds a digit becomes another one: the file stays JSON.
+            let digit = bytes[at..].iter().position(u8::is_ascii_digit);
+            match (digit, round % 2) {
+                (Some(more), 0) => {
+                    let digit = &mut bytes[at + more];
+                    *digit = b'0' + (*digit - b'0' + 1) % 10;
+                }
+                _ => bytes[at] ^= 1 << stream.below(7),
+            }
+            std::fs::write(&file, &bytes).unwrap();
+            (file, bytes)
+        });
+        let damaged: Vec<_> = damaged.collect();
+        assert_eq!(damaged.len(), 4);
+        assert_eq!(said(&plan, &run(&plan, kept(), &Silent)), fresh);
+        for (file, bytes) in damaged {
+            assert_ne!(
+                std::fs::read(&file).unwrap(),
+                bytes,
+                "round {round}: {file:?}"
+            );
+        }
+    }
 }
 
 /// Loads are tasks of their own: a curve with one more load measures only this one. So are seeds.
