@@ -117,7 +117,17 @@ fn expand(text: &str) -> Result<Vec<String>, String> {
         let (Some(from), Some(to)) = (number(first), number(last)) else {
             return Err(wrong(&format!("`{range}` is no number or range")));
         };
-        if from > to || (to - from) as usize >= MOST_HOSTS || names.len() > MOST_HOSTS {
+        let count = to
+            .checked_sub(from)
+            .and_then(|more| usize::try_from(more).ok());
+        let fits = |count: usize| {
+            let more = count.checked_add(1)?.checked_mul(tails.len())?;
+            names
+                .len()
+                .checked_add(more)
+                .filter(|all| *all <= MOST_HOSTS)
+        };
+        if count.and_then(fits).is_none() {
             return Err(wrong(&format!("`{range}` has no hosts, or too many")));
         }
         let width = first.len();

@@ -111,7 +111,15 @@ impl HostList {
         for (place, list) in &self.entries {
             hosts.extend(names.list(list).map_err(|e| format!("{place}: {e}"))?);
         }
-        Ok(hosts)
+        let mut seen = vec![false; graph.hosts().len()];
+        let twice = (hosts.iter()).find(|host| std::mem::replace(&mut seen[host.index()], true));
+        match (twice, self.entries.first()) {
+            (Some(&host), Some((place, _))) => Err(format!(
+                "{place}: `{}` is listed twice; a host takes part once",
+                graph.host_name(host)
+            )),
+            _ => Ok(hosts),
+        }
     }
 }
 

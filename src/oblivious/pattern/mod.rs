@@ -248,9 +248,10 @@ impl Pattern {
                 if nested(&both.first) || nested(&both.second) {
                     return Err("a part of ptrnvsptrn cannot be ptrnvsptrn".into());
                 }
-                if part > ranks {
+                if !(1..ranks).contains(&part) {
                     return Err(format!(
-                        "the first pattern has {part} ranks, but there are {ranks} in all"
+                        "the first pattern has {part} ranks and the second one all others, but there are {ranks} in all; give \
+                         each at least one"
                     ));
                 }
                 both.first.check(part)?;
