@@ -50,26 +50,32 @@ impl Encoding {
 }
 
 impl Sink {
-    /// Begins a file, which replaces an earlier one of that name at the end. If the path is
-    /// not a regular file (a pipe, a device), it is written directly.
+    /// Begins a file, which replaces an earlier one of that name at the end. If the path leads to
+    /// a pipe or a device, that is written directly: a user may name one.
     ///
     /// # Errors
     /// If it can't be created.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        Self::create_inner(path).map_err(|e| Error::io(path, e))
+        let direct = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+        Self::begin(path, direct).map_err(|e| Error::io(path, e))
     }
 
-    fn create_inner(path: &Path) -> io::Result<Self> {
-        let direct = match std::fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => {
-                return Err(io::Error::new(
-                    io::ErrorKind::IsADirectory,
-                    "is a directory; name a file",
-                ));
-            }
-            Ok(meta) => !meta.is_file(),
-            Err(_) => false,
-        };
+    /// Begins a file of a directory that a command keeps. It replaces whatever has its name there:
+    /// nothing is written through a link or into a device.
+    ///
+    /// # Errors
+    /// If it can't be created.
+    pub fn replace(path: &Path) -> Result<Self, Error> {
+        Self::begin(path, false).map_err(|e| Error::io(path, e))
+    }
+
+    fn begin(path: &Path, direct: bool) -> io::Result<Self> {
+        if path.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "is a directory; name a file",
+            ));
+        }
         let (part, file) = if direct {
             (None, File::create(path)?)
         } else {
@@ -110,21 +116,67 @@ impl Sink {
     /// # Errors
     /// If the rest can't be written, or the file can't be renamed.
     pub fn finish(mut self) -> Result<(), Error> {
-        let done = self.finish_inner();
-        done.map_err(|e| Error::io(&self.path, e))
+        self.complete()?;
+        self.appear()
     }
 
-    fn finish_inner(&mut self) -> io::Result<()> {
-        match self.packer.take() {
-            Some(Packer::Plain(mut out)) => out.flush()?,
-            Some(Packer::Gzip(out)) => out.finish()?.flush()?,
-            Some(Packer::Zstd(out)) => out.finish()?.flush()?,
-            None => {}
-        }
-        match self.part.take() {
-            Some(part) => part.keep(&self.path),
+    /// Writes the rest; the file still has its temporary name.
+    fn complete(&mut self) -> Result<(), Error> {
+        let written = match self.packer.take() {
+            Some(Packer::Plain(mut out)) => out.flush(),
+            Some(Packer::Gzip(out)) => out.finish().and_then(|mut out| out.flush()),
+            Some(Packer::Zstd(out)) => out.finish().and_then(|mut out| out.flush()),
             None => Ok(()),
-        }
+        };
+        written.map_err(|e| Error::io(&self.path, e))
+    }
+
+    /// Gives the file its name.
+    fn appear(mut self) -> Result<(), Error> {
+        let named = self
+            .part
+            .take()
+            .map_or(Ok(()), |part| part.keep(&self.path));
+        named.map_err(|e| Error::io(&self.path, e))
+    }
+}
+
+/// Writes a whole file, which appears when it is complete, as [`Sink::create`] says.
+///
+/// # Errors
+/// If it can't be written.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut files = Batch::default();
+    files.add(Sink::create(path)?, bytes)?;
+    files.finish()
+}
+
+/// Files that get their names together, when all of them are complete. Dropped before
+/// [`finish`](Self::finish), they disappear.
+#[derive(Debug, Default)]
+pub struct Batch {
+    sinks: Vec<Sink>,
+}
+
+impl Batch {
+    /// Writes all of a file but its name.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn add(&mut self, mut sink: Sink, bytes: &[u8]) -> Result<(), Error> {
+        let written = sink.write_all(bytes);
+        written.map_err(|e| Error::io(&sink.path, e))?;
+        sink.complete()?;
+        self.sinks.push(sink);
+        Ok(())
+    }
+
+    /// Gives the files their names.
+    ///
+    /// # Errors
+    /// If one can't be renamed; the files before it have their names then.
+    pub fn finish(self) -> Result<(), Error> {
+        self.sinks.into_iter().try_for_each(Sink::appear)
     }
 }
 

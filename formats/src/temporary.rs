@@ -121,8 +121,8 @@ pub fn is_temporary(name: &str) -> bool {
     })
 }
 
-/// Removes temporary files from `dir` that were last written longer ago than `age`: what processes
-/// left that were killed.
+/// Removes temporary files and directories from `dir` that were last written longer ago than `age`:
+/// what processes left that were killed.
 pub fn remove_older(dir: &Path, age: Duration) {
     let Ok(entries) = std::fs::read_dir(dir) else {
         return;
@@ -131,8 +131,9 @@ pub fn remove_older(dir: &Path, age: Duration) {
         let old = || entry.metadata().ok()?.modified().ok()?.elapsed().ok();
         if is_temporary(&entry.file_name().to_string_lossy()) && old().is_some_and(|old| old > age)
         {
-            // Nothing more can be done about a file that can't be removed.
-            let _ = std::fs::remove_file(entry.path());
+            let path = entry.path();
+            // Nothing more can be done about what can't be removed.
+            let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(path));
         }
     }
 }

@@ -21,6 +21,7 @@ mod trace;
 use clap::{Parser, Subcommand};
 use flitwise::config::ConfigError;
 use flitwise::run::RunError;
+use progress::working;
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
@@ -93,6 +94,25 @@ enum Command {
     Man(shell::ManArgs),
 }
 
+impl Command {
+    /// The name of a command that shows no progress of its own.
+    fn unwatched(&self) -> Option<&'static str> {
+        match self {
+            Self::Report(args) if args.is_quiet() => None,
+            Self::Plot(args) if args.is_quiet() => None,
+            Self::Report(_) => Some("report"),
+            Self::Plot(_) => Some("plot"),
+            Self::Fabric(_) => Some("fabric"),
+            Self::Congestion(args) if args.is_study() => None,
+            Self::Congestion(_) => Some("congestion"),
+            Self::Orcs(_) => Some("orcs"),
+            Self::Trace(_) => Some("trace"),
+            Self::Run(_) | Self::Study(_) | Self::Explain(_) => None,
+            Self::Qos(_) | Self::Schema(_) | Self::Completions(_) | Self::Man(_) => None,
+        }
+    }
+}
+
 /// The reason why a command failed; `main` turns it into an exit code.
 #[derive(Debug, Error)]
 pub enum CliError {
@@ -133,7 +153,17 @@ impl CliError {
 /// # Errors
 /// If the command fails; the error has the exit code.
 pub fn execute(cli: Cli) -> Result<(), CliError> {
-    match cli.command {
+    signal::survive_size_limit();
+    if let Some(name) = cli.command.unwatched() {
+        working::begin(name);
+    }
+    let done = dispatch(cli.command);
+    working::end();
+    done
+}
+
+fn dispatch(command: Command) -> Result<(), CliError> {
+    match command {
         Command::Run(args) => run::run(&args),
         Command::Study(args) => study::run(&args),
         Command::Report(args) => report::report(&args),
@@ -191,6 +221,7 @@ fn bad_config(file: Option<&Path>, e: &ConfigError) -> CliError {
 
 /// Writes a line for people to standard error, and ignores failures.
 fn tell(line: fmt::Arguments<'_>) {
+    working::clear();
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
@@ -207,6 +238,7 @@ fn unwritable(error: serde_json::Error) -> CliError {
 
 /// Writes results to standard output; a closed pipe is no error.
 fn print(text: &str) -> Result<(), CliError> {
+    working::clear();
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {

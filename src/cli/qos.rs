@@ -1,10 +1,11 @@
 //! `flitwise qos`: calculates and prints arbitration tables.
 
+use super::out::{not_an_input, unwritten};
 use super::{CliError, print};
 use clap::{Args, Subcommand};
 use flitwise::config::{ConfigError, DTableInput, dtable_preset, load_dtable};
 use flitwise::results::DTableReport;
-use std::io::Write;
+use flitwise_formats::sink;
 use std::path::{Path, PathBuf};
 
 /// Subcommands of `flitwise qos`.
@@ -55,7 +56,10 @@ fn dtable(args: &DtableArgs) -> Result<(), CliError> {
         report.text()
     };
     match &args.out {
-        Some(path) => write(path, &text),
+        Some(path) => {
+            not_an_input("--out", path, args.spec.as_deref())?;
+            write(path, &text)
+        }
         None => print(&text),
     }
 }
@@ -79,13 +83,5 @@ fn bad_input(args: &DtableArgs, e: &ConfigError) -> CliError {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CliError> {
-    let created = std::fs::File::create(path).map_err(|e| {
-        CliError::BadInput(format!(
-            "--out: cannot write `{}`: {e}; name a file that can be written",
-            path.display()
-        ))
-    });
-    created?
-        .write_all(text.as_bytes())
-        .map_err(|e| CliError::Failed(format!("cannot write `{}`: {e}", path.display())))
+    sink::write(path, text.as_bytes()).map_err(|e| unwritten("--out", &e))
 }

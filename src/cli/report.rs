@@ -1,13 +1,13 @@
 //! `flitwise report` and `flitwise plot`: a page and figures from the directories of runs, studies and static analyses.
 
+use super::out::unwritten;
 use super::{CliError, tell};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use flitwise::figure::{EncodeError, Figure, FileFormat, MAX_WIDTH, MIN_WIDTH, encoded};
 use flitwise::report::{Kind, ReportError, Source, figures, open, page};
 use flitwise::results::MissingFeature;
-use flitwise_formats::sink::Sink;
-use std::io::Write;
+use flitwise_formats::sink::{self, Batch, Sink};
 use std::path::{Path, PathBuf};
 
 /// The results to report on.
@@ -62,6 +62,18 @@ pub struct PlotArgs {
     width: u32,
 }
 
+impl ReportArgs {
+    pub(super) fn is_quiet(&self) -> bool {
+        self.subjects.quiet
+    }
+}
+
+impl PlotArgs {
+    pub(super) fn is_quiet(&self) -> bool {
+        self.subjects.quiet
+    }
+}
+
 impl Subjects {
     fn open(&self) -> Result<Vec<Source>, CliError> {
         open(&self.dirs, &self.label).map_err(bad)
@@ -90,7 +102,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<(), CliError> {
     }
     let sources = args.subjects.open()?;
     let page = page(&sources, args.subjects.title.as_deref()).map_err(bad)?;
-    write(&args.output, page.as_bytes())?;
+    sink::write(&args.output, page.as_bytes()).map_err(|e| unwritten("-o", &e))?;
     args.subjects.wrote(&args.output);
     Ok(())
 }
@@ -106,14 +118,20 @@ pub(super) fn plot(args: &PlotArgs) -> Result<(), CliError> {
     let asked = Kind::ALL.into_iter().find(|kind| kind.name() == args.kind);
     let kind =
         asked.ok_or_else(|| CliError::BadInput(format!("--kind: unknown `{}`", args.kind)))?;
+    let mut files = Batch::default();
+    let mut paths = Vec::new();
     for (number, mut figure) in (1..).zip(figures(kind, &sources).map_err(bad)?) {
         if let Some(title) = &args.subjects.title {
             figure.title.clone_from(title);
         }
         let path = numbered(&args.output, number);
-        write(&path, &bytes(&figure, args.width, format)?)?;
-        args.subjects.wrote(&path);
+        let bytes = bytes(&figure, args.width, format)?;
+        let sink = Sink::create(&path).map_err(|e| unwritten("-o", &e))?;
+        files.add(sink, &bytes).map_err(|e| unwritten("-o", &e))?;
+        paths.push(path);
     }
+    files.finish().map_err(|e| unwritten("-o", &e))?;
+    paths.iter().for_each(|path| args.subjects.wrote(path));
     Ok(())
 }
 
@@ -133,19 +151,4 @@ fn numbered(path: &Path, number: usize) -> PathBuf {
         |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     let (stem, extension) = (text(path.file_stem()), text(path.extension()));
     path.with_file_name(format!("{stem}-{number}.{extension}"))
-}
-
-/// Writes a file, which appears only when it is complete.
-fn write(path: &Path, content: &[u8]) -> Result<(), CliError> {
-    let all = || -> anyhow::Result<()> {
-        let mut sink = Sink::create(path)?;
-        sink.write_all(content)?;
-        Ok(sink.finish()?)
-    };
-    all().map_err(|e| {
-        CliError::BadInput(format!(
-            "-o: cannot write `{}`: {e:#}; name a file in a directory that can be written",
-            path.display()
-        ))
-    })
 }

@@ -168,7 +168,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
     let plan = plan(args, &sets)?;
-    let target = |dir| Target::new(dir, &plan, file, args.force);
+    let target = |dir| Target::of_run(dir, &plan, file, args.force);
     let target = args.out.as_deref().map(target).transpose()?;
     if let Some(warning) = fabric::warning(&plan.experiment.fabric, file, &args.sets) {
         tell(format_args!("warning: {warning}"));

@@ -1,11 +1,13 @@
 //! `flitwise completions` and `flitwise man`: the description of the command line for a shell and for `man`.
 
+use super::out::{cannot_write, unwritten};
 use super::{Cli, CliError, print};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use flitwise::config::{ExperimentKey, experiment_keys};
+use flitwise_formats::sink::{Batch, Sink};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `flitwise completions`.
@@ -63,17 +65,27 @@ pub(super) fn man(args: &ManArgs) -> Result<(), CliError> {
     let Some(dir) = &args.out else {
         return print(&page(&command)?);
     };
-    std::fs::create_dir_all(dir).map_err(|e| unwritable(dir, &e))?;
-    pages(&command, "flitwise", dir)
+    std::fs::create_dir_all(dir).map_err(|e| cannot_write(dir, e))?;
+    let mut files = Batch::default();
+    pages(&command, "flitwise", dir, &mut files)?;
+    files.finish().map_err(|e| unwritten("--out", &e))
 }
 
-/// Writes the page of `command`, whose page is called `name`, and the pages of its subcommands.
-fn pages(command: &clap::Command, name: &str, dir: &Path) -> Result<(), CliError> {
-    let path = dir.join(format!("{name}.1"));
-    std::fs::write(&path, page(command)?).map_err(|e| unwritable(&path, &e))?;
+/// Writes the page of `command`, whose page is called `name`, and the pages of its subcommands. The directory may hold
+/// pages of other programs.
+fn pages(
+    command: &clap::Command,
+    name: &str,
+    dir: &Path,
+    files: &mut Batch,
+) -> Result<(), CliError> {
+    let page = page(command)?;
+    let sink = Sink::replace(&dir.join(format!("{name}.1")));
+    let written = sink.and_then(|sink| files.add(sink, page.as_bytes()));
+    written.map_err(|e| unwritten("--out", &e))?;
     let visible = |sub: &&clap::Command| !sub.is_hide_set() && sub.get_name() != "help";
     for sub in command.get_subcommands().filter(visible) {
-        pages(sub, &format!("{name}-{}", sub.get_name()), dir)?;
+        pages(sub, &format!("{name}-{}", sub.get_name()), dir, files)?;
     }
     Ok(())
 }
@@ -83,11 +95,4 @@ fn page(command: &clap::Command) -> Result<String, CliError> {
     let written = Man::new(command.clone()).render(&mut page);
     written.map_err(|e| CliError::Failed(format!("cannot make the page: {e}")))?;
     Ok(String::from_utf8_lossy(&page).into_owned())
-}
-
-fn unwritable(path: &Path, e: &std::io::Error) -> CliError {
-    let name = path.display();
-    CliError::BadInput(format!(
-        "--out: cannot write `{name}`: {e}; name a directory that can be written"
-    ))
 }

@@ -30,10 +30,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether the first signal aborts: no result can be kept yet.
+static ABORTABLE: AtomicBool = AtomicBool::new(false);
+
+/// Does work that cannot be stopped and has no partial results: a signal aborts it at once.
+pub(super) fn abortable<T>(work: impl FnOnce() -> T) -> T {
+    ABORTABLE.store(true, Ordering::Relaxed);
+    let done = work();
+    ABORTABLE.store(false, Ordering::Relaxed);
+    done
+}
+
 /// Installs a handler and returns the flag that the first signal sets; the second one aborts.
 pub(super) fn stop_on_signal() -> &'static AtomicBool {
     listen(|signal| {
         let first = FIRST.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
+        if ABORTABLE.load(Ordering::Relaxed) {
+            abort(signal);
+        }
         let since = SINCE.get_or_init(Instant::now);
         if first.is_err() {
             if since.elapsed() >= SAME {
@@ -101,21 +115,25 @@ pub(super) fn die(signal: i32) -> ! {
     std::process::exit(128 + signal);
 }
 
+/// Lets a write beyond the limit on the size of files fail, as on a full disk. Without a handler it ends the process.
+pub(super) fn survive_size_limit() {
+    #[cfg(unix)]
+    drop(signal_hook::flag::register(
+        signal_hook::consts::SIGXFSZ,
+        std::sync::Arc::new(AtomicBool::new(false)),
+    ));
+}
+
 /// Calls `on_signal` with each signal, in a thread of its own. Without a handler a signal ends the
 /// process, which is acceptable.
 #[cfg(unix)]
 fn listen(on_signal: fn(i32)) {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     let mut signals = vec![SIGINT, SIGTERM];
     if !hangup_is_ignored() {
         signals.push(SIGHUP);
     }
-    // With a handler a write beyond the limit on the size of files fails, as on a full disk.
-    drop(signal_hook::flag::register(
-        SIGXFSZ,
-        std::sync::Arc::new(AtomicBool::new(false)),
-    ));
     if let Ok(mut signals) = Signals::new(signals) {
         std::thread::spawn(move || signals.forever().for_each(on_signal));
     }

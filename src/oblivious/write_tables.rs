@@ -60,8 +60,7 @@ pub fn check_format(format: TableFormat) -> Result<(), MissingFeature> {
     format.check(MissingFeature::CONGESTION_PARQUET)
 }
 
-/// Writes `runs`, `cables` (all of them) and `flows` (the pairs that cross the hottest) into `dir`, which exists. A
-/// table of this name that an earlier analysis left there in the other format is removed.
+/// Writes `runs`, `cables` (all of them) and `flows` (the pairs that cross the hottest) into `dir`, which exists.
 ///
 /// # Errors
 /// If a file cannot be written; a [`MissingFeature`] if this build does not write the format.
@@ -76,9 +75,6 @@ pub fn write_tables(
     write(dir, "cables", &columns, format, outcomes, cables)?;
     let columns = [&CABLE[..], &FLOWS].concat();
     write(dir, "flows", &columns, format, outcomes, flows)?;
-    for name in TABLES {
-        TableFiles::remove_stale(dir, name, Some(format))?;
-    }
     Ok(())
 }
 

@@ -6,6 +6,7 @@ mod clusters;
 mod exit_codes;
 mod kills;
 mod out;
+mod outputs;
 mod signals;
 mod studies;
 

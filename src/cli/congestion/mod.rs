@@ -8,6 +8,10 @@ mod options;
 mod study;
 mod text;
 
+pub(super) use files::is_analysis_file;
+
+use super::out::Target;
+use super::progress::working;
 use super::{CliError, json_text, print, signal, tell, threads, unwritable};
 use candidates::Candidate;
 use clap::Args;
@@ -102,6 +106,13 @@ pub struct CongestionArgs {
     format: TableFormat,
 }
 
+impl CongestionArgs {
+    /// Whether the arguments ask for a study, which shows progress of its own.
+    pub(super) fn is_study(&self) -> bool {
+        study::is_asked(self)
+    }
+}
+
 /// The formats of tables on the command line.
 fn table_formats() -> impl TypedValueParser<Value = TableFormat> {
     let meanings = ["Comma-separated values", "Apache Parquet", "Both"];
@@ -174,24 +185,27 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     }
     let stop = signal::stop_on_signal();
     check_format(args.format).map_err(|e| CliError::BadInput(e.to_string()))?;
-    let candidates = candidates::load(args)?;
+    let target = args.out.as_deref().map(Target::of_analysis).transpose()?;
+    let candidates = signal::abortable(|| candidates::load(args))?;
     let mut results = Vec::new();
     let several = candidates.len() > 1;
     let file = candidates.first().and_then(Candidate::request);
     let requests = args.options.requests(file.unwrap_or_default())?;
+    // Created before the work: a long analysis must not fail at its end.
+    let part = target.map(Target::begin).transpose()?;
     for candidate in candidates.into_iter().map(Rc::new) {
         for (label, request) in companions(&requests, &candidate.label, several) {
             results.push(analyse(args, &candidate, label, &request, Stop::new(stop))?);
         }
     }
-    if let Some(dir) = &args.out {
-        files::write(dir, args, &results)?;
-    }
+    let written = part.map_or(Ok(()), |part| files::write(part, args, &results));
     if args.json {
         print(&json_text(&document::of(&results).map_err(unwritable)?)?)
     } else {
         print(&text::of(args, &results))
     }?;
+    // Printed first, so that a long analysis is not lost.
+    written?;
     match signal::first() {
         Some(_) => Err(CliError::Interrupted(format!(
             "stopped after {} of {} runs",
@@ -227,7 +241,7 @@ fn analyse(
         None => args.cables,
     };
     let hottest = analysis.hottest(network, &settings, listed);
-    let worst = network.worst_of(request);
+    let worst = signal::abortable(|| network.worst_of(request));
     let check = if args.check {
         Some(check::of(args, candidate, &settings, stop)?)
     } else {
@@ -260,7 +274,7 @@ fn runs(
     };
     let threads = threads(args.threads);
     loop {
-        analysis.extend(network, settings, runs, threads, stop);
+        working::extend(&mut analysis, network, settings, runs, threads, stop);
         let Some(spreads) = analysis.spreads() else {
             return Err(CliError::Interrupted(
                 "stopped before the first run ended".into(),

@@ -1,6 +1,7 @@
 //! `flitwise fabric export`. It writes piece by piece, because forwarding tables are large.
 
 use super::{CliError, ExportArgs, Format, bad_config, tell};
+use crate::cli::progress::working;
 use flitwise::config::{self, FabricOnly, LoadedNetwork, fabric_json};
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::FabricSpec;
@@ -31,7 +32,10 @@ pub(super) fn run(args: &ExportArgs) -> Result<(), CliError> {
     if let Some(problem) = misplaced {
         return Err(CliError::BadInput(problem.into()));
     }
-    let out = || BufWriter::new(io::stdout().lock());
+    let out = || {
+        working::end();
+        BufWriter::new(io::stdout().lock())
+    };
     match args.format {
         Format::Dot => {
             let (loaded, mut out) = (fabric(args)?, out());

@@ -6,6 +6,8 @@ mod options;
 mod results;
 mod traffic;
 
+use super::out::{not_an_input, unwritten};
+use super::progress::working;
 use super::{CliError, bad_config, print, signal, tell, threads};
 use flitwise::config;
 use flitwise::oblivious::{
@@ -14,12 +16,11 @@ use flitwise::oblivious::{
 };
 use flitwise::stop::Stop;
 use flitwise_formats::dot::Dot;
-use flitwise_formats::sink::Sink;
+use flitwise_formats::sink;
 use flitwise_formats::source::shown;
 pub use options::OrcsArgs;
 use options::{Metric, SubsetName};
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use traffic::Traffic;
 
@@ -28,11 +29,18 @@ const FEWEST: u32 = 4;
 
 pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
     let stop = signal::stop_on_signal();
+    if let Some(file) = args.output() {
+        not_an_input(
+            "--output_file",
+            Path::new(file),
+            [Path::new(&args.input_file)],
+        )?;
+    }
     let traffic = Traffic::of(args)?;
     let text =
         config::network_text(Path::new(&args.input_file)).map_err(|e| bad_config(None, &e))?;
-    let dot = parse(&args.input_file, &text)?;
-    let network = network(&args.input_file, &dot)?;
+    let dot = signal::abortable(|| parse(&args.input_file, &text))?;
+    let network = signal::abortable(|| network(&args.input_file, &dot))?;
     let ranks = ranks(args, &network)?;
     let pattern = traffic.pattern(args.part_commsize);
     if args.getnumlevels {
@@ -47,7 +55,7 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
     let counts = results::counts(&network);
     if args.checkinputfile {
         print(&(head + &counts))?;
-        return checks::input_file(&network);
+        return signal::abortable(|| checks::input_file(&network));
     }
     let all = network.graph.host_count();
     let used = if args.routequal { all } else { ranks };
@@ -55,7 +63,7 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
         "{head}      Number of hosts in the subset: {used}\n{counts}"
     ))?;
     if args.routequal {
-        return print(&checks::quality(&network));
+        return print(&signal::abortable(|| checks::quality(&network)));
     }
     print(&traffic.corrections(ranks, args.part_commsize))?;
     let analysis = simulate(args, &settings, &network, Stop::new(stop))?;
@@ -65,12 +73,8 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
     }
     let results = results::of(args, &analysis, lost)?;
     if let Some(file) = args.output() {
-        let write = || -> anyhow::Result<()> {
-            let mut sink = Sink::create(Path::new(file))?;
-            sink.write_all((head + &results).as_bytes())?;
-            Ok(sink.finish()?)
-        };
-        return write().map_err(|e| CliError::Failed(format!("cannot write `{file}`: {e}")));
+        let written = sink::write(Path::new(file), (head + &results).as_bytes());
+        return written.map_err(|e| unwritten("--output_file", &e));
     }
     print(&match args.metric {
         Metric::GetCableCong => drawing::of(&dot, &network, &analysis.cables),
@@ -226,7 +230,14 @@ fn simulate(
     let mut done = 0;
     while done < args.num_runs {
         let until = if talks { done + 1 } else { args.num_runs };
-        analysis.extend(network, settings, until, threads(args.threads), stop);
+        working::extend(
+            &mut analysis,
+            network,
+            settings,
+            until,
+            threads(args.threads),
+            stop,
+        );
         if stop.is_set() {
             return Err(CliError::Interrupted(format!(
                 "stopped after {} of {} runs",

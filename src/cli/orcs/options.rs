@@ -1,6 +1,7 @@
 //! Options of `flitwise orcs`: all options of ORCS 2.0, and their names in the report of 2009.
 
 use clap::{Args, ValueEnum};
+use flitwise::oblivious::Request;
 use std::fmt;
 
 /// Version and origin of the options.
@@ -8,9 +9,6 @@ const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " (options and output of ORCS 2.0)"
 );
-
-/// Most runs.
-const MOST_RUNS: u64 = 1 << 31;
 
 /// Arguments of `flitwise orcs`.
 #[derive(Debug, Args)]
@@ -55,7 +53,7 @@ pub struct OrcsArgs {
     pub checkinputfile: bool,
     /// Number of runs, each with another order of the hosts.
     #[arg(short, long = "num_runs", value_name = "INT", default_value_t = 1,
-          value_parser = clap::value_parser!(u64).range(1..=MOST_RUNS))]
+          value_parser = clap::value_parser!(u64).range(1..=Request::MOST_RUNS))]
     pub num_runs: u64,
     /// Traffic pattern: rand, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl, 2neighbor, 4neighbor,
     /// 6neighbor, neighbor (with --ptrnarg), ptrnvsptrn.
@@ -77,7 +75,8 @@ pub struct OrcsArgs {
     #[arg(long, value_name = "STRING", value_enum, default_value_t = Metric::HistMaxCong)]
     pub metric: Metric,
     /// Only this level of the pattern, counted from 0; -1: all.
-    #[arg(short = 'l', long = "ptrn_level", value_name = "INT", default_value_t = -1, allow_negative_numbers = true)]
+    #[arg(short = 'l', long = "ptrn_level", value_name = "INT", default_value_t = -1, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(i32).range(-1..))]
     pub ptrn_level: i32,
     /// The network, a graph in the DOT language; - is standard input.
     #[arg(short, long = "input_file", value_name = "FILE", default_value = "-")]

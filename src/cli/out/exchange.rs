@@ -11,7 +11,7 @@ const TRIES: u32 = 100;
 ///
 /// # Errors
 /// If the system refuses; both directories are as before.
-pub(super) fn take_place(part: &Path, dir: &Path, aside: &Path) -> io::Result<()> {
+pub(in crate::cli) fn take_place(part: &Path, dir: &Path, aside: &Path) -> io::Result<()> {
     let mut last = io::Error::other("other processes change it all the time");
     for _ in 0..TRIES {
         match exchange(part, dir) {

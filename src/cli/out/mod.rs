@@ -4,9 +4,13 @@
 //! writes; at the end it takes the place of DIR.
 
 mod exchange;
+mod input;
+mod owner;
 mod part;
 mod target;
 
+pub(super) use exchange::take_place;
+pub(super) use input::not_an_input;
 pub(super) use part::{Part, remove_empty, remove_part};
 pub(super) use target::Target;
 
@@ -19,8 +23,19 @@ fn refuse(problem: impl Display) -> CliError {
     CliError::BadInput(format!("--out: {problem}"))
 }
 
+/// The error of a file that `option` names and that could not be written.
+pub(super) fn unwritten(option: &str, e: &flitwise_formats::Error) -> CliError {
+    if e.is_full_disk() {
+        CliError::Failed(format!("cannot write {e}"))
+    } else {
+        CliError::BadInput(format!(
+            "{option}: cannot write {e}; name a file that can be written"
+        ))
+    }
+}
+
 /// An error of the system before the run: bad input.
-fn cannot_write(dir: &Path, why: impl Display) -> CliError {
+pub(super) fn cannot_write(dir: &Path, why: impl Display) -> CliError {
     refuse(format_args!(
         "cannot write `{}`: {why}; name a directory that can be written",
         dir.display()

@@ -5,10 +5,10 @@
 //! that were killed, and remove them.
 
 use super::exchange::take_place;
+use super::owner::is_own_file;
 use super::target::{Target, foreign_file};
 use super::{cannot_write, refuse};
 use crate::cli::{CliError, signal};
-use flitwise::results::is_result_file;
 use flitwise_formats::temporary;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
@@ -93,7 +93,7 @@ impl Part {
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn write(&self, name: &str, content: &str) -> Result<(), CliError> {
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> Result<(), CliError> {
         let written = std::fs::write(self.path.join(name), content);
         written.map_err(|e| self.failed(format_args!("cannot write `{name}`: {e}")))
     }
@@ -118,7 +118,7 @@ impl Part {
             self.failed(why)
         })?;
         let dir = &self.target.path;
-        match foreign_file(dir) {
+        match foreign_file(dir, self.target.owner) {
             Ok(Some(name)) => return Err(self.elsewhere(format_args!("it holds `{name}` now"))),
             Ok(None) => {
                 // Users with access to the old result have access to the new one; nothing depends on it.
@@ -186,7 +186,7 @@ fn remove_files(path: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if is_result_file(&name) || temporary::is_temporary(&name) {
+        if is_own_file(&name) {
             // If this fails, the directory remains as well.
             let _ = std::fs::remove_file(entry.path());
         }

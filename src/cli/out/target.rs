@@ -1,10 +1,10 @@
 //! The files in DIR before the run, and whether a result may replace them.
 
+use super::owner::{ANALYSIS, Owner, RUN};
 use super::part::Part;
 use super::{cannot_write, refuse};
 use crate::cli::CliError;
 use flitwise::config::{Plan, experiment_json};
-use flitwise::results::{SCHEMA, is_result_file};
 use flitwise_base::quote::cut;
 use serde_json::Value;
 use std::io::ErrorKind;
@@ -17,38 +17,54 @@ pub(in crate::cli) struct Target {
     pub shown: PathBuf,
     /// Absolute, and without symbolic links if it exists.
     pub path: PathBuf,
+    /// The command whose results it is for.
+    pub owner: &'static Owner,
 }
 
 impl Target {
-    /// Checks `dir` and changes nothing. `file` is the experiment's; with `force` the result of another experiment may
-    /// be replaced.
+    /// Checks `dir` for the result of `plan`, and changes nothing. `file` is the experiment's; with `force` the result of
+    /// another experiment may be replaced.
     ///
     /// # Errors
     /// If the result of `plan` must not or cannot take the place of `dir`.
-    pub fn new(dir: &Path, plan: &Plan, file: &Path, force: bool) -> Result<Self, CliError> {
+    pub fn of_run(dir: &Path, plan: &Plan, file: &Path, force: bool) -> Result<Self, CliError> {
+        let target = Self::new(dir, &RUN)?;
+        if !force {
+            target.check_experiment(plan, file)?;
+        }
+        Ok(target)
+    }
+
+    /// Checks `dir` for a static analysis, which may replace any other, and changes nothing.
+    ///
+    /// # Errors
+    /// If an analysis must not or cannot take the place of `dir`.
+    pub fn of_analysis(dir: &Path) -> Result<Self, CliError> {
+        let target = Self::new(dir, &ANALYSIS)?;
+        target.document("move them away")?;
+        Ok(target)
+    }
+
+    fn new(dir: &Path, owner: &'static Owner) -> Result<Self, CliError> {
         let path = match dir.canonicalize() {
             Ok(path) => path,
-            Err(e) if e.kind() == ErrorKind::NotFound => return Self::missing(dir),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Self::missing(dir, owner),
             Err(e) => return Err(cannot_write(dir, e)),
         };
         if !path.is_dir() {
             return Err(cannot_write(dir, "it is a file"));
         }
         check_place(dir, &path)?;
-        check_files(dir, &path)?;
-        let target = Self {
+        check_files(dir, &path, owner)?;
+        Ok(Self {
             shown: dir.to_owned(),
             path,
-        };
-        if force {
-            Ok(target)
-        } else {
-            target.check_experiment(plan, file).map(|()| target)
-        }
+            owner,
+        })
     }
 
     /// The directory `dir`, which does not exist.
-    fn missing(dir: &Path) -> Result<Self, CliError> {
+    fn missing(dir: &Path, owner: &'static Owner) -> Result<Self, CliError> {
         if dir.symlink_metadata().is_ok() {
             let why = "it is a symbolic link to nothing";
             return Err(cannot_write(dir, why));
@@ -58,6 +74,7 @@ impl Target {
             Some(_) => Ok(Self {
                 shown: dir.to_owned(),
                 path,
+                owner,
             }),
             None => Err(cannot_write(dir, "it has no name")),
         }
@@ -71,29 +88,43 @@ impl Target {
         Part::begin(self)
     }
 
+    /// The document of the result that the directory holds; `None` if the directory is empty or missing. `cure`: what else
+    /// one can do about files without a document.
+    fn document(&self, cure: &str) -> Result<Option<Value>, CliError> {
+        let entries = std::fs::read_dir(&self.path);
+        if entries.map_or(true, |mut entries| entries.next().is_none()) {
+            return Ok(None);
+        }
+        let Owner {
+            noun,
+            marker,
+            schema,
+            ..
+        } = self.owner;
+        let broken = |why: &str| {
+            Err(refuse(format_args!(
+                "`{}` has files named like those of {noun}, but {why}; name another directory, or {cure}",
+                self.shown.display()
+            )))
+        };
+        let Ok(text) = std::fs::read(self.path.join(marker)) else {
+            return broken(&format!("no {marker}"));
+        };
+        let Ok(there) = serde_json::from_slice::<Value>(&text) else {
+            return broken(&format!("its {marker} is damaged"));
+        };
+        if there["schema"] != *schema {
+            return broken(&format!("its {marker} is not of the form {schema}"));
+        }
+        Ok(Some(there))
+    }
+
     /// Refuses anything but the result of the same experiment, as far as that is known before the run: the contents of
     /// traces are not.
     fn check_experiment(&self, plan: &Plan, file: &Path) -> Result<(), CliError> {
-        let dir = self.shown.display();
-        let empty = std::fs::read_dir(&self.path).is_ok_and(|mut entries| entries.next().is_none());
-        if empty {
+        let Some(there) = self.document("replace them with --force")? else {
             return Ok(());
-        }
-        let broken = |why: &str| {
-            Err(refuse(format_args!(
-                "`{dir}` has files named like those of a result, but {why}; name another directory, or \
-                 replace them with --force"
-            )))
         };
-        let Ok(text) = std::fs::read(self.path.join("result.json")) else {
-            return broken("no result.json");
-        };
-        let Ok(there) = serde_json::from_slice::<Value>(&text) else {
-            return broken("its result.json is damaged");
-        };
-        if there["schema"] != SCHEMA {
-            return broken(&format!("its result.json is not of the form {SCHEMA}"));
-        }
         // Written and read, as the other document was, so that equal numbers are equal.
         let here = experiment_json(&plan.experiment).to_string();
         let here = serde_json::from_str(&here).unwrap_or_default();
@@ -102,8 +133,9 @@ impl Target {
         };
         let (hash, file) = (&there["experiment_hash"], file.display());
         Err(refuse(format_args!(
-            "`{dir}` holds the result of another experiment than `{file}`: {} {differs}; name another \
+            "`{}` holds the result of another experiment than `{file}`: {} {differs}; name another \
              directory, or replace the result with --force",
+            self.shown.display(),
             cut(hash.as_str().unwrap_or("it"))
         )))
     }
@@ -133,26 +165,28 @@ fn check_place(dir: &Path, path: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Refuses a directory that holds anything but files of a result.
-fn check_files(dir: &Path, path: &Path) -> Result<(), CliError> {
-    match foreign_file(path) {
+/// Refuses a directory that holds anything but files of a result of `owner`.
+fn check_files(dir: &Path, path: &Path, owner: &Owner) -> Result<(), CliError> {
+    match foreign_file(path, owner) {
         Ok(None) => Ok(()),
         Ok(Some(name)) => Err(refuse(format_args!(
-            "`{}` holds `{name}`, which is no file of a result, and a result replaces the whole \
+            "`{}` holds `{name}`, which is no file of {noun}, and {noun} replaces the whole \
              directory; name another directory, or move `{name}` away",
-            dir.display()
+            dir.display(),
+            noun = owner.noun,
+            name = cut(&name)
         ))),
         Err(e) => Err(cannot_write(dir, e)),
     }
 }
 
-/// The first entry by name that a result would not contain.
-pub(super) fn foreign_file(path: &Path) -> std::io::Result<Option<String>> {
+/// The first entry by name that a result of `owner` would not contain.
+pub(super) fn foreign_file(path: &Path, owner: &Owner) -> std::io::Result<Option<String>> {
     let mut foreign = Vec::new();
     for entry in std::fs::read_dir(path)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !entry.file_type()?.is_file() || !is_result_file(&name) {
+        if !entry.file_type()?.is_file() || !(owner.owns)(&name) {
             foreign.push(name);
         }
     }

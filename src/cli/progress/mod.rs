@@ -3,6 +3,7 @@
 mod estimate;
 mod eta;
 mod text;
+pub(super) mod working;
 
 pub(super) use estimate::estimate;
 

@@ -1,11 +1,13 @@
 //! The directory of a study.
 
-use crate::cli::CliError;
+use crate::cli::out::{remove_part, take_place};
+use crate::cli::{CliError, signal};
 use flitwise::study::{SLOWEST_RUN, TABLE_FILES};
 use flitwise_base::quote::cut;
 use flitwise_formats::temporary;
 use std::fmt::Display;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,6 +51,92 @@ impl StudyDir {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Creates a hidden directory in which the files of a table set or of a run wait until they are complete.
+    ///
+    /// # Errors
+    /// If it cannot be created.
+    pub(super) fn stage(&self, name: &str) -> Result<Stage, CliError> {
+        let path = self
+            .path
+            .join(format!(".{name}.{}.part", temporary::unique()));
+        signal::remove_if_aborted(&path, &[]);
+        let stage = Stage { path };
+        std::fs::create_dir(&stage.path).map_err(|e| failed(&stage.path, &e))?;
+        Ok(stage)
+    }
+
+    /// Gives the tables in `tables` their names, in place of all earlier ones, and the files in `slowest` the place of the
+    /// earlier slowest run. Links in the directory are replaced, not followed.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(super) fn commit(&self, tables: &Stage, slowest: &Stage) -> Result<(), CliError> {
+        let _whole = signal::hold_off_abort();
+        if !is_empty(&slowest.path) {
+            self.replace_slowest(slowest)?;
+        }
+        for name in TABLE_FILES {
+            let (from, to) = (tables.path.join(name), self.path.join(name));
+            let done = if from.exists() {
+                std::fs::rename(from, &to)
+            } else {
+                absent_is_fine(std::fs::remove_file(&to))
+            };
+            done.map_err(|e| failed(&to, &e))?;
+        }
+        Ok(())
+    }
+
+    fn replace_slowest(&self, slowest: &Stage) -> Result<(), CliError> {
+        let place = self.path.join(SLOWEST_RUN);
+        let aside = slowest.path.with_extension("old.part");
+        let is_link = (place.symlink_metadata()).is_ok_and(|meta| meta.is_symlink());
+        let unlinked = if is_link {
+            std::fs::remove_file(&place)
+        } else {
+            Ok(())
+        };
+        let taken = unlinked.and_then(|()| take_place(&slowest.path, &place, &aside));
+        taken.map_err(|e| failed(&place, &e))?;
+        remove_part(&aside);
+        Ok(())
+    }
+}
+
+/// Whether a directory has no entries, as that of a study without a complete run.
+fn is_empty(path: &Path) -> bool {
+    std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+fn failed(path: &Path, e: &std::io::Error) -> CliError {
+    CliError::Failed(format!("cannot write `{}`: {e}", path.display()))
+}
+
+fn absent_is_fine(removed: std::io::Result<()>) -> std::io::Result<()> {
+    match removed {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// A hidden directory within that of a study, which is removed in the end.
+#[derive(Debug)]
+pub(super) struct Stage {
+    path: PathBuf,
+}
+
+impl Stage {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        signal::keep_if_aborted(&self.path);
+        remove_part(&self.path);
     }
 }
 

@@ -7,14 +7,15 @@ mod tasks;
 
 use super::progress::Shown;
 use super::{CliError, bad_config, command_line, no_result, print, signal, tell, threads};
+use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
 use flitwise::config::Study;
 use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
-    Engine, Estimate, Grid, Here, Prepared, Studied, StudyProgress, Unwatched, compare, estimate,
-    json_lines, summary_text, write_tables,
+    Engine, Estimate, Grid, Here, Prepared, SLOWEST_RUN, Studied, StudyProgress, Unwatched,
+    compare, estimate, json_lines, summary_text, write_tables,
 };
 use slurm::{Following, Slurm, SlurmArgs};
 use std::path::{Path, PathBuf};
@@ -326,12 +327,7 @@ fn deliver(
     session: &mut Session,
     options: &Options,
 ) -> Result<Result<(), CliError>, CliError> {
-    let written = out.map_or(Ok(()), |out| {
-        write_tables(out.path(), studied).map_err(|e| CliError::Failed(format!("{e:#}")))?;
-        let command = out.path().join(COMMAND_FILE);
-        std::fs::write(&command, command_line::typed())
-            .map_err(|e| CliError::Failed(format!("cannot write `{}`: {e}", command.display())))
-    });
+    let written = out.map_or(Ok(()), |out| write(out, studied, session));
     let printed = match (options.json, options.quiet) {
         (true, _) => print(&json_lines(studied)),
         (false, false) => print(&summary_text(studied)),
@@ -341,7 +337,6 @@ fn deliver(
     let Some(out) = out else {
         return Ok(printed);
     };
-    slowest::write(out.path(), studied, session)?;
     if !options.quiet && !options.json {
         let path = out.path().display();
         tell(format_args!(
@@ -349,6 +344,19 @@ fn deliver(
         ));
     }
     Ok(printed)
+}
+
+/// Writes the tables and the slowest run, which replace earlier ones when all are complete.
+fn write(out: &StudyDir, studied: &Studied, session: &mut Session) -> Result<(), CliError> {
+    let (tables, slowest) = (out.stage("tables")?, out.stage(SLOWEST_RUN)?);
+    let write = || -> anyhow::Result<()> {
+        write_tables(tables.path(), studied)?;
+        let command = tables.path().join(COMMAND_FILE);
+        std::fs::write(command, command_line::typed()).context("cannot write the command")
+    };
+    write().map_err(|e| CliError::Failed(format!("{e:#}")))?;
+    slowest::write(slowest.path(), studied, session)?;
+    out.commit(&tables, &slowest)
 }
 
 /// The session with the records of the study.

@@ -6,10 +6,10 @@ use crate::cli::{CliError, bad_config, command_line};
 use flitwise::config::Study;
 use flitwise::results::{COMMAND_FILE, result_json, summary};
 use flitwise::run::{Control, Session};
-use flitwise::study::{SLOWEST_RUN, Studied};
+use flitwise::study::Studied;
 use std::path::Path;
 
-/// Writes the results of the slowest run beside the tables. Its tasks are recorded,
+/// Writes the results of the slowest run into `dir`. Its tasks are recorded,
 /// so nothing is simulated.
 pub(super) fn write(dir: &Path, studied: &Studied, session: &mut Session) -> Result<(), CliError> {
     let Some((point, seed)) = studied.slowest() else {
@@ -29,10 +29,8 @@ pub(super) fn write(dir: &Path, studied: &Studied, session: &mut Session) -> Res
     let (mut json, text) = (result_json(&plan, &result), summary(&plan, &result, false));
     // Its wall-clock time differs each time, and nothing else in the directory of a study does.
     json.engine.without_speed();
-    let dir = dir.join(SLOWEST_RUN);
     let write_all = || -> anyhow::Result<()> {
-        std::fs::create_dir_all(&dir)?;
-        write_result(&dir, &plan, &result, &json, &text)?;
+        write_result(dir, &plan, &result, &json, &text)?;
         match run_command(&grid.study, &grid.points[point].choice, seed) {
             Some(command) => Ok(std::fs::write(dir.join(COMMAND_FILE), command)?),
             None => Ok(()),

@@ -16,7 +16,6 @@ pub use interval::{Interval, interval_95};
 pub use missing::MissingFeature;
 pub use spool::{Key, NONE, Row, Spool};
 
-use anyhow::Context;
 use flitwise_formats::sink::Sink;
 use std::path::Path;
 
@@ -107,28 +106,6 @@ impl TableFiles {
             #[cfg(feature = "parquet")]
             parquet: format.has_parquet().then(parquet).transpose()?,
         })
-    }
-
-    /// Removes from `dir` the files of the table NAME that an earlier table left and one in `format` does not replace; all
-    /// of them without a format.
-    pub fn remove_stale(dir: &Path, name: &str, format: Option<TableFormat>) -> anyhow::Result<()> {
-        let files = [
-            ("csv", format.is_some_and(TableFormat::has_csv)),
-            ("parquet", format.is_some_and(TableFormat::has_parquet)),
-        ];
-        for (extension, is_replaced) in files {
-            let path = dir.join(format!("{name}.{extension}"));
-            if is_replaced {
-                continue;
-            }
-            match std::fs::remove_file(&path) {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(e).with_context(|| format!("cannot remove `{}`", path.display()));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
     }
 
     /// Appends a row: a cell per column.

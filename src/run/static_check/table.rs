@@ -28,8 +28,6 @@ pub fn write_check_table(
     checks: &[(&str, &Check)],
     format: TableFormat,
 ) -> anyhow::Result<()> {
-    let kept = (!checks.is_empty()).then_some(format);
-    TableFiles::remove_stale(dir, "check", kept)?;
     if checks.is_empty() {
         return Ok(());
     }

@@ -7,10 +7,9 @@ use crate::cli::CliError;
 use crate::cli::command_line::quoted;
 use flitwise::run::TaskId;
 use flitwise::study::StudyTask;
-use flitwise_formats::sink::Sink;
+use flitwise_formats::sink::{Batch, Sink};
 use flitwise_formats::temporary;
 use hashbrown::HashSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// All arrays of a study.
@@ -35,9 +34,9 @@ pub(super) struct Round {
 
 /// Writes a file, which appears only when it is complete.
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let mut sink = Sink::create(path)?;
-    sink.write_all(text.as_bytes())?;
-    Ok(sink.finish()?)
+    let mut files = Batch::default();
+    files.add(Sink::replace(path)?, text.as_bytes())?;
+    Ok(files.finish()?)
 }
 
 impl Rounds {

@@ -1,0 +1,43 @@
+//! The commands whose results fill a directory, and the files that each writes there.
+
+use crate::cli::congestion::is_analysis_file;
+use flitwise::oblivious::CONGESTION_SCHEMA;
+use flitwise::results::{SCHEMA, is_result_file};
+use flitwise::study::TABLE_FILES;
+use flitwise_formats::temporary;
+
+/// A command whose results take a whole directory.
+#[derive(Debug)]
+pub(in crate::cli) struct Owner {
+    /// The name of its results in messages.
+    pub noun: &'static str,
+    /// The file that every result has, and by which one is known.
+    pub marker: &'static str,
+    /// The `schema` in this file.
+    pub schema: &'static str,
+    /// Whether a result may have a file of this name.
+    pub owns: fn(&str) -> bool,
+}
+
+/// `flitwise run`.
+pub(in crate::cli) static RUN: Owner = Owner {
+    noun: "a result",
+    marker: "result.json",
+    schema: SCHEMA,
+    owns: is_result_file,
+};
+
+/// `flitwise congestion`.
+pub(in crate::cli) static ANALYSIS: Owner = Owner {
+    noun: "a static analysis",
+    marker: "congestion.json",
+    schema: CONGESTION_SCHEMA,
+    owns: is_analysis_file,
+};
+
+/// Whether an unfinished result of any command may have a file of this name.
+pub(super) fn is_own_file(name: &str) -> bool {
+    [&RUN, &ANALYSIS].iter().any(|owner| (owner.owns)(name))
+        || TABLE_FILES.contains(&name)
+        || temporary::is_temporary(name)
+}
