@@ -1,5 +1,6 @@
 //! Simulates one experiment with its jobs.
 
+use super::error::is_stopped;
 use super::explain::explain;
 use super::saturation::Watch;
 use super::traces::Traces;
@@ -17,7 +18,7 @@ use crate::fabric::stats::LinkStats;
 use crate::fabric::topology::Topology;
 use crate::replay::Replay;
 use crate::replay::outcome::JobOutcome;
-use crate::stop::{Stop, Stopped};
+use crate::stop::Stop;
 use anyhow::anyhow;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -207,12 +208,6 @@ pub(super) fn stopped_by_error(replay: &mut Replay) -> Result<Option<Status>, Ru
         Some(error) if is_stopped(&error) => Ok(Some(Status::Interrupted)),
         Some(error) => Err(RunError::Trace(error)),
     }
-}
-
-/// Whether the error says that the user stopped the run.
-pub(super) fn is_stopped(error: &anyhow::Error) -> bool {
-    let of_trace = error.downcast_ref::<flitwise_formats::Error>();
-    error.is::<Stopped>() || of_trace.is_some_and(flitwise_formats::Error::is_stopped)
 }
 
 pub(super) fn status_of(

@@ -1,7 +1,7 @@
 //! Reads and checks each trace once, however many runs need it.
 
 use super::RunError;
-use super::simulate::is_stopped;
+use super::error::is_stopped;
 use crate::config::Experiment;
 use crate::config::experiment::Job;
 use crate::replay::trace::{TraceFile, check_input};

@@ -2,6 +2,7 @@
 //! (`docs/reliability.md`).
 #![cfg(unix)]
 
+mod bad_inputs;
 mod clusters;
 mod exit_codes;
 mod kills;

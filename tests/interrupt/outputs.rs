@@ -98,7 +98,7 @@ fn cases(results: &Path) -> Vec<Case> {
             "trace convert",
             [
                 format!("trace convert {TRACE}"),
-                format!("trace convert {TRACE} --to goal"),
+                format!("trace convert {TRACE} --format vef"),
             ],
             "",
             "converted",

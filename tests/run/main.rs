@@ -36,6 +36,7 @@ mod schema;
 mod series;
 mod series_figures;
 mod simgrid;
+mod stopped;
 mod streams;
 mod studies;
 mod theory;

@@ -131,7 +131,6 @@ fn runs_are_the_same_on_any_number_of_threads() {
 fn connections_are_rows_of_a_table_and_steps_of_a_figure() {
     let one = check(&[ROW, "fabric.kind=voq"], "0 5\n1 4\n").unwrap();
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("check.parquet"), "old").unwrap();
     write_check_table(dir.path(), &[("a", &one)], crate::results::TableFormat::Csv).unwrap();
     let text = std::fs::read_to_string(dir.path().join("check.csv")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
@@ -141,9 +140,10 @@ fn connections_are_rows_of_a_table_and_steps_of_a_figure() {
     );
     assert!(lines[1].starts_with("a,0,0,n0,n5,2,0.5,0.5,0."), "{text}");
     assert_eq!(lines.len(), 3);
-    assert!(!dir.path().join("check.parquet").exists());
-    write_check_table(dir.path(), &[], crate::results::TableFormat::Csv).unwrap();
-    assert!(!dir.path().join("check.csv").exists());
+    let empty = dir.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    write_check_table(&empty, &[], crate::results::TableFormat::Csv).unwrap();
+    assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
     let figure = check_figure(&[("a", &one)]).unwrap();
     let crate::figure::Chart::Curves(curves) = figure.chart else {
         panic!("no curves");
