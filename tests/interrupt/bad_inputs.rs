@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 /// Inputs that are tried; `FLITWISE_BAD_INPUTS` asks for another number, `FLITWISE_SEED` for other damage.
 const INPUTS: u64 = 300;
 /// Seconds of CPU time and KiB of address space of a command.
-const LIMITS: &str = "ulimit -t 20 -v 4000000";
+const LIMITS: &str = "ulimit -t 20; ulimit -v 4000000";
 /// Most bytes of a message: an error quotes 200 characters of each part of the input.
 const MOST_MESSAGE: usize = 16 << 10;
 
