@@ -12,6 +12,10 @@
 //! | GOAL, binary | 64-bit 0x107f, little-endian | the same |
 //! | OTF2, anchor file | a chunk header `03`, `42` or `23`, then `OTF2` | OTF2, `OTF2_AnchorFile.c` |
 //! | OTF2, events or definitions | a chunk header, then 64-bit 1: the number of the first event | OTF2, `OTF2_Buffer.c` |
+//! | Chakra | a protocol buffer whose first field is a version such as `0.0.4`; JSON with a `chakra` schema | MLCommons Chakra, `et_def.proto` |
+//! | Paraver, Dimemas | `#Paraver (`, `#DIMEMAS:` | the manuals of Paraver and Dimemas |
+//! | liballprof | a line `MPI_NAME:TIME:…` after comments | LogGOPSim, Schedgen |
+//! | Pajé | `%EventDef` | the Pajé trace file format |
 //! | archives | their magic numbers | |
 
 use std::fmt;
@@ -30,6 +34,14 @@ pub enum Foreign {
     GoalBinary,
     /// An OTF2 archive: its anchor file, its definitions, or the events of a location.
     Otf2,
+    /// A Chakra execution trace.
+    Chakra,
+    /// A trace of Paraver or Dimemas, as Extrae records it.
+    Paraver,
+    /// The file of a rank that liballprof recorded.
+    Allprof,
+    /// A Pajé trace, as SimGrid writes it by default.
+    Paje,
     /// Packed by a program whose files are not unpacked here, which has this name.
     Packed(&'static str),
     /// A tar archive.
@@ -65,11 +77,20 @@ impl Foreign {
 }
 
 impl Foreign {
+    /// Whether a stream of this format may be a trace that is read.
+    pub(crate) fn may_be_copied(self) -> bool {
+        matches!(
+            self,
+            Self::Dumpi | Self::Ti | Self::Goal | Self::GoalBinary | Self::Tar
+        )
+    }
+
     /// It is, or is part of, a trace or a schedule.
     #[must_use]
     pub fn is_trace(self) -> bool {
         match self {
             Self::Dumpi | Self::Ti | Self::Goal | Self::GoalBinary | Self::Otf2 => true,
+            Self::Chakra | Self::Paraver | Self::Allprof | Self::Paje => true,
             Self::Packed(_) | Self::Tar | Self::Binary => false,
         }
     }
@@ -84,15 +105,32 @@ const GOAL: &str =
 const GOAL_BINARY: &str = "a GOAL schedule in binary form, where another format is expected; `flitwise trace convert` \
                            makes VEF3 of it";
 
+/// The recorders of the formats that are read.
+const RECORD: &str = "record the program with VEF-Prospector, DUMPI or SimGrid (docs/traces.md)";
+
 impl fmt::Display for Foreign {
     /// The format of the file and the cure, as the rest of a message that names the file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self {
+        let (what, cure) = match self {
             Self::Dumpi => return f.write_str(DUMPI),
             Self::Ti => return f.write_str(TI),
             Self::Goal => return f.write_str(GOAL),
             Self::GoalBinary => return f.write_str(GOAL_BINARY),
-            Self::Otf2 => "part of an OTF2 trace",
+            Self::Otf2 => ("part of an OTF2 trace", RECORD),
+            Self::Chakra => (
+                "a Chakra execution trace",
+                "record NCCL with nccl_goal_generator of ATLAHS, which writes GOAL, or an MPI program with VEF-Prospector, DUMPI \
+                 or SimGrid (docs/traces.md)",
+            ),
+            Self::Paraver => ("a trace of Paraver or Dimemas", RECORD),
+            Self::Allprof => (
+                "the file of a rank that liballprof recorded",
+                "Schedgen of LogGOPSim makes a GOAL schedule of all of them (docs/traces.md)",
+            ),
+            Self::Paje => (
+                "a Pajé trace",
+                "let `smpirun` of SimGrid write a TI trace: `-trace-ti` in place of `-trace` (docs/traces.md)",
+            ),
             Self::Packed(by) => {
                 return write!(
                     f,
@@ -108,11 +146,7 @@ impl fmt::Display for Foreign {
                 );
             }
         };
-        write!(
-            f,
-            "{what}, which this version does not read; convert it to VEF, or record the program \
-             with VEF-TraceLIB (docs/vef.md)"
-        )
+        write!(f, "{what}, which this version does not read; {cure}")
     }
 }
 
@@ -121,7 +155,9 @@ fn by_magic(head: &[u8]) -> Option<Foreign> {
     Some(match head {
         [0xff, 0xaa, 0xdd, b'D', b'U', b'M', b'P', b'I', ..] => Foreign::Dumpi,
         [0x7f, 0x10, 0, 0, 0, 0, 0, 0, ..] => Foreign::GoalBinary,
-        [0x03, 0x42 | 0x23, b'O', b'T', b'F', b'2', ..] => Foreign::Otf2,
+        [0x03, 0x42 | 0x23, b'O', b'T', b'F', b'2', ..] | [b'O', b'T', b'F', b'2', ..] => {
+            Foreign::Otf2
+        }
         [0x03, 0x42 | 0x23, rest @ ..] if ONE.iter().any(|one| rest.starts_with(one)) => {
             Foreign::Otf2
         }
@@ -131,9 +167,27 @@ fn by_magic(head: &[u8]) -> Option<Foreign> {
         [0x04, 0x22, 0x4d, 0x18, ..] => Foreign::Packed("lz4"),
         [b'7', b'z', 0xbc, 0xaf, ..] => Foreign::Packed("7z"),
         _ if head.get(257..262) == Some(b"ustar") => Foreign::Tar,
+        _ if is_chakra(head) => Foreign::Chakra,
         _ => return None,
     })
 }
+
+/// A protocol buffer that begins with the version of its schema, field 1 of the metadata, in one or two messages.
+fn is_chakra(head: &[u8]) -> bool {
+    let control = |byte: &u8| *byte < b' ' && !byte.is_ascii_whitespace();
+    let start = head.get(..head.len().min(CHAKRA_START)).unwrap_or(head);
+    start.iter().any(control)
+        && (0..start.len().min(5)).any(|at| {
+            let Some([0x0a, length, version @ ..]) = start.get(at..) else {
+                return false;
+            };
+            let version = version.get(..usize::from(*length)).unwrap_or_default();
+            matches!(version, [b'0'..=b'9', b'.', b'0'..=b'9', ..])
+        })
+}
+
+/// Bytes in which the version of a Chakra trace lies.
+const CHAKRA_START: usize = 48;
 
 /// `head` if it is a text: UTF-8 without control characters. The last character may be cut off.
 fn text(head: &[u8]) -> Option<&str> {
@@ -156,12 +210,40 @@ fn by_text(text: &str) -> Option<Foreign> {
     if is_goal(text) {
         return Some(Foreign::Goal);
     }
+    let start = text.trim_start();
+    match start {
+        _ if start.starts_with("#Paraver (") || start.starts_with("#DIMEMAS:") => {
+            return Some(Foreign::Paraver);
+        }
+        _ if start.starts_with("%EventDef") => return Some(Foreign::Paje),
+        _ if start.starts_with('{') && text.contains("\"schema\"") && text.contains("chakra") => {
+            return Some(Foreign::Chakra);
+        }
+        _ => {}
+    }
     let mut said = lines().filter(|line| !line.starts_with('#'));
+    if said.clone().take(ALLPROF_LINES).any(is_allprof) {
+        return Some(Foreign::Allprof);
+    }
     let first = said.next()?;
     if is_action(first) || (is_listed(first) && said.all(is_listed)) {
         return Some(Foreign::Ti);
     }
     None
+}
+
+/// Lines of which one is a call if liballprof recorded them.
+const ALLPROF_LINES: usize = 3;
+
+/// A call as liballprof writes it: `MPI_Init:1234:-:5678`.
+fn is_allprof(line: &str) -> bool {
+    let mut fields = line.split(':');
+    let call = fields.next().is_some_and(|name| {
+        name.starts_with("MPI_") && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    });
+    call && fields.next().is_some_and(|time| {
+        !time.is_empty() && time.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    })
 }
 
 /// `num_ranks N` is the first statement, after comments.

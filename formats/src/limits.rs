@@ -130,5 +130,8 @@ pub const MAX_LANE_BUFFERS: usize = 64 << 20;
 /// Collectives that a check compares one by one between ranks: of a TI trace, and of each communicator of a DUMPI recording.
 pub const MAX_TRACKED_COLLECTIVES: usize = 1 << 22;
 
+/// Most bytes that are copied of a pipe or a device, which may never end: more than any recorded trace has.
+pub const MAX_SPOOLED: u64 = 1 << 36;
+
 /// Most bytes of the list of the files of a TI trace: 250 for each of [`MAX_TASKS`] names.
 pub const MAX_TI_LIST: usize = 1 << 28;

@@ -30,7 +30,7 @@ fn look(path: &Path) -> Found {
     files.sort_unstable();
     let mut found = Found::default();
     for file in files.into_iter().take(MAX_OPENED) {
-        let Ok(mut source) = Source::open(&file) else {
+        let Ok(mut source) = Source::open_regular(&file) else {
             continue;
         };
         let Ok(head) = source.head() else {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use flitwise_base::stop::Stop;
 
-use super::spool::Spool;
+use super::spool::{Room, Spool};
 use super::{Bytes, Encoding, Source, is_stdin, shown, start_of};
 use crate::error::Error;
 use crate::limits::{MAX_KEPT_PACKED, MAX_KEPT_UNPACKED};
@@ -48,7 +48,8 @@ impl Input {
     /// Meanwhile it checks several times a second whether the user stops it.
     ///
     /// # Errors
-    /// If a stream can't be read, the directory has no room for it, or the user stops the reading.
+    /// If a stream can't be read, begins like no trace, has more bytes than are copied, the directory has no room for it, or
+    /// the user stops the reading.
     pub fn repeatable(path: &Path, stop: Stop<'_>) -> Result<Self, Error> {
         let stream = |meta: std::fs::Metadata| !meta.is_file() && !meta.is_dir();
         if !is_stdin(path) && !std::fs::metadata(path).is_ok_and(stream) {
@@ -86,8 +87,10 @@ impl Input {
         let dir = std::env::temp_dir();
         let no_room = |e| Error::no_room(&path, &dir, e);
         let mut file = tempfile::tempfile_in(&dir).map_err(no_room)?;
+        let mut room = Room::of(&path, source.head()?)?;
         loop {
             let (bytes, eof) = source.buffer();
+            room.take(&path, bytes.len())?;
             file.write_all(bytes).map_err(no_room)?;
             let n = bytes.len();
             source.consume(n);

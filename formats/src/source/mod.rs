@@ -7,12 +7,14 @@
 mod archive;
 mod directory;
 mod input;
+mod regular;
 mod spool;
 
 pub(crate) use self::archive::{TarNames, TarStream};
 pub use self::directory::directory;
 pub(crate) use self::directory::listed;
 pub use self::input::Input;
+pub use self::regular::{MAX_TEXT, open_regular, read_regular, read_regular_text};
 pub(crate) use self::spool::Spool;
 
 use std::fs::File;
@@ -149,6 +151,15 @@ impl Source {
             path: shown(path).to_owned(),
             bytes: bytes.map_err(|e| Error::io(shown(path), e))?,
         })
+    }
+
+    /// Opens the regular file of a directory; see [`open_regular`].
+    ///
+    /// # Errors
+    /// As [`Source::open`], or if it is no regular file.
+    pub fn open_regular(path: &Path) -> Result<Self, Error> {
+        let file = open_regular(path).map_err(|e| Error::io(path, e))?;
+        Self::of_file(path, file)
     }
 
     /// The bytes of `file` from its start, which messages call `path`.

@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use flitwise_base::stop::Stop;
 
-use super::{is_stdin, pump, shown};
+use super::{Encoding, is_stdin, pump, shown, unpack};
 use crate::error::Error;
-use crate::limits::BLOCKS_IN_FLIGHT;
+use crate::foreign::Foreign;
+use crate::limits::{BLOCKS_IN_FLIGHT, MAX_SPOOLED, MAX_TI_LIST};
 
 /// Longest time between two looks at whether the user stops the reading.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -28,10 +29,18 @@ impl Spool {
         let no_room = |e| Error::no_room(shown(path), &dir, e);
         let mut file = tempfile::tempfile_in(&dir).map_err(no_room)?;
         let blocks = follow(path).map_err(|e| Error::io(shown(path), e))?;
+        let mut room = None;
         loop {
             stop.check()?;
             match blocks.recv_timeout(LOOK_EVERY) {
-                Ok(Ok(block)) => file.write_all(&block).map_err(no_room)?,
+                Ok(Ok(block)) => {
+                    let room = match &mut room {
+                        Some(room) => room,
+                        None => room.insert(Room::of(shown(path), &block)?),
+                    };
+                    room.take(shown(path), block.len())?;
+                    file.write_all(&block).map_err(no_room)?;
+                }
                 Ok(Err(e)) => return Err(Error::io(shown(path), e)),
                 Err(RecvTimeoutError::Timeout) => {}
                 // The thread ended without an error: that was the last block.
@@ -63,6 +72,46 @@ impl Spool {
         }
     }
 }
+
+/// The bytes that may be copied of a stream.
+pub(super) struct Room {
+    most: u64,
+    left: u64,
+}
+
+impl Room {
+    /// The room for a stream that begins with `start`, by which it is recognised before any of it is copied.
+    pub fn of(path: &Path, start: &[u8]) -> Result<Self, Error> {
+        let mut head = Vec::new();
+        let encoding = Encoding::of(start);
+        if let Ok(unpacked) = unpack(std::io::Cursor::new(start.to_vec()), encoding, start.len()) {
+            // The start of packed data ends too early; what comes before that says enough.
+            let _ = unpacked.take(HEAD).read_to_end(&mut head);
+        }
+        let most = match Foreign::of(&head) {
+            Some(format) if !format.may_be_copied() => return Err(Error::foreign(path, format)),
+            None if !head.starts_with(b"VEF") => MAX_TI_LIST as u64,
+            _ => MAX_SPOOLED,
+        };
+        Ok(Self { most, left: most })
+    }
+
+    /// Takes room for `bytes` more.
+    pub fn take(&mut self, path: &Path, bytes: usize) -> Result<(), Error> {
+        let left = self.left.checked_sub(bytes as u64);
+        self.left = left.ok_or_else(|| {
+            let most = self.most;
+            let problem = format!(
+                "at most {most} bytes of a pipe or a device like this are copied, and it has more; give the trace as a file"
+            );
+            Error::io(path, io::Error::new(io::ErrorKind::FileTooLarge, problem))
+        })?;
+        Ok(())
+    }
+}
+
+/// Bytes by which a stream is recognised.
+const HEAD: u64 = 4096;
 
 /// The blocks of the stream at `path`. Another thread reads them, since a stream may block without
 /// end: when it is opened, and whenever it is read.

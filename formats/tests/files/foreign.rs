@@ -27,6 +27,19 @@ fn formats_are_known_by_their_content() {
     is(b"\x03\x42OTF2\x03", Foreign::Otf2);
     is(&[3, 0x42, 1, 0, 0, 0, 0, 0, 0, 0, 9], Foreign::Otf2);
     is(&[3, 0x23, 0, 0, 0, 0, 0, 0, 0, 1, 9], Foreign::Otf2);
+    is(b"OTF2 anchor file", Foreign::Otf2);
+    is(
+        b"#Paraver (26/11/2026 at 11:00):1000_ns:1(4)\n",
+        Foreign::Paraver,
+    );
+    is(b"#DIMEMAS:\"app\":1\n", Foreign::Paraver);
+    is(b"\x07\x0a\x050.0.4\x08\x01", Foreign::Chakra);
+    is(
+        b"{\"schema\": \"1.1.1-chakra.0.0.4\", \"nodes\": []}",
+        Foreign::Chakra,
+    );
+    is(b"# rank 0\nMPI_Init:1:2:3.\n", Foreign::Allprof);
+    is(b"%EventDef PajeDefineContainerType 0\n", Foreign::Paje);
     is(b"\xfd7zXZ\0\0", Foreign::Packed("xz"));
     is(b"PK\x03\x04\x14", Foreign::Packed("zip"));
     let mut tar = vec![b'a'; 100];

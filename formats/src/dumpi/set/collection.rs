@@ -148,7 +148,7 @@ impl Collection {
         }
         let missing = || (0..ranks).filter(|rank| !set.contains_key(rank));
         if missing().next().is_some() {
-            let wanted = format!("`{prefix}-NNNN.bin`");
+            let wanted = quoted(&format!("{prefix}-NNNN.bin")).to_string();
             return Err(Error::set(path, lacking(missing(), ranks, &wanted)));
         }
         Ok((set.into_values().collect(), metafile))
@@ -213,7 +213,7 @@ fn prefix_of(meta: &Metafile) -> Option<&str> {
 
 /// The metafile at `path`; `None` if it is none after all.
 fn read_metafile(path: &Path) -> Result<Option<Metafile>, Error> {
-    let mut source = Source::open(path)?;
+    let mut source = Source::open_regular(path)?;
     while !source.buffer().1 && source.buffer().0.len() <= MAX_METAFILE {
         source.more()?;
     }

@@ -1,5 +1,6 @@
 //! The bytes of the file of one rank, wherever they are.
 
+use crate::source::open_regular;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -140,7 +141,7 @@ impl Read for Bytes {
             self.at += n as u64;
             return Ok(n);
         }
-        let mut file = File::open(&self.path)?;
+        let mut file = open_regular(&self.path)?;
         file.seek(SeekFrom::Start(self.at))?;
         let n = file.read(out)?;
         self.at += n as u64;
