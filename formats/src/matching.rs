@@ -167,6 +167,29 @@ impl<P: Copy> Matching<P> {
         }
     }
 
+    /// The sends that no receive with their source and tag takes: receiver, tag and how many; `None` beyond
+    /// [`MAX_UNMATCHED`] open messages.
+    pub fn sends_left(&self) -> Option<impl Iterator<Item = (u32, u64, u64)>> {
+        let left = self.open.iter().filter(|(_, (net, _))| *net > 0);
+        let left = left.map(|(&(_, dst, tag), (net, _))| (dst, tag, net.unsigned_abs()));
+        (!self.coarse).then_some(left)
+    }
+
+    /// The receives of `rank` beyond the messages that are sent to it.
+    #[must_use]
+    pub fn receives_too_many(&self, rank: u32) -> u64 {
+        let receiver = self.receivers.get(rank as usize);
+        receiver.map_or(0, |r| r.receives.saturating_sub(r.sends))
+    }
+
+    /// Takes back a receive that accepts any source or any tag.
+    pub fn take_back_any(&mut self, dst: u32, count: u64) {
+        if let Some(receiver) = self.receivers.get_mut(dst as usize) {
+            receiver.receives = receiver.receives.saturating_sub(count);
+            receiver.any = receiver.any.saturating_sub(count);
+        }
+    }
+
     /// The messages without their counterpart, in the order of receiver, sender and tag. Beyond [`MAX_UNMATCHED`] open messages only the
     /// numbers of each receiver are compared.
     #[must_use]

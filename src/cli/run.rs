@@ -17,6 +17,7 @@ use flitwise::results::{
     summary, write_distributions, write_link_files,
 };
 use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
+use flitwise::units::human_time;
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -322,6 +323,9 @@ fn warn_of_what_is_missing(result: &RunResult) {
                 "warning: `{name}` was replayed without {left_out}"
             ));
         }
+        for remark in &trace.remarks {
+            tell(format_args!("warning: `{}`: {remark}", trace.trace));
+        }
         if let Some(doubts) = &trace.doubts {
             tell(format_args!("warning: {doubts}"));
         }
@@ -354,12 +358,24 @@ fn tell_of_speeds(experiment: &Experiment, result: &RunResult) {
         let is_given = job.format_keys.iter().any(|key| key.name == "host_speed");
         if counts_flops && !is_given {
             tell(format_args!(
-                "`{}` counts flops, and a rank is taken to do {} of them a second: job.{number}.host_speed says how many it \
-                 does",
-                job.trace, job.host_speed
+                "warning: `{}` counts flops, and a rank is taken to do {} of them a second, as SimGrid's recorder counts by \
+                 default{}: set job.{number}.host_speed to the smpi/host-speed of the recording, or to what a rank does, such \
+                 as host_speed = 1e9",
+                job.trace,
+                job.host_speed,
+                longest_computation(result, number)
             ));
         }
     }
+}
+
+/// The computation of the last rank of a job, for a message.
+fn longest_computation(result: &RunResult, job: usize) -> String {
+    let outcome = result.main.jobs.get(job).and_then(Option::as_ref);
+    outcome.map_or_else(String::new, |outcome| {
+        let time = human_time(outcome.compute_ps);
+        format!(", so that it computes for {time}")
+    })
 }
 
 /// Reports keys of `[power]` that are for another policy.

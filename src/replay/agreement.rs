@@ -7,11 +7,12 @@
 
 use super::collectives::Plan;
 use super::collectives::decide::Choices;
-use super::mpi::{Call, CommId, Communicator};
+use super::mpi::{Call, CommId, Communicator, RequestId};
 use super::program::{
     Action, CollectiveKind, Contribution, Place, Program, RankId, RootedBlocks, STOP_EVERY,
     StreamId,
 };
+use super::spares::{Spare, Spares};
 use flitwise_base::stop::Stop;
 use flitwise_formats::limits::{MAX_PROBLEMS, MAX_TRACKED_COLLECTIVES};
 use flitwise_formats::matching::{Matching, Unmatched};
@@ -43,7 +44,11 @@ pub struct Disagreements {
     pub warnings: Vec<Disagreement>,
     /// Their number, including the omitted ones.
     pub warning_total: u64,
+    /// The [spare](SPARE) receives that take a message which no other one takes: rank and number.
+    pub taken: Vec<(RankId, u64)>,
 }
+
+pub use super::spares::SPARE;
 
 impl Disagreements {
     fn error(&mut self, rank: RankId, place: Option<Place>, message: String) {
@@ -159,6 +164,7 @@ struct Checker<'a> {
     comms: BTreeMap<CommId, Called>,
     /// Members call different collectives, so that they also exchange different blocks.
     differ: bool,
+    spares: Spares,
     found: Disagreements,
 }
 
@@ -171,6 +177,7 @@ impl<'a> Checker<'a> {
             exchanges: Matching::new(ranks),
             comms: BTreeMap::new(),
             differ: false,
+            spares: Spares::default(),
             found: Disagreements::default(),
         }
     }
@@ -182,10 +189,23 @@ impl<'a> Checker<'a> {
                 self.messages.send(rank.get(), to.get(), key, place);
             }
             Call::Receive {
-                from, comm, tag, ..
+                from,
+                comm,
+                tag,
+                request,
             } => {
                 let key = tag.map(|tag| key(*comm, tag.0.cast_unsigned()));
                 let from = from.map(RankId::get);
+                let number = request.and_then(|RequestId(number)| number.checked_sub(SPARE));
+                if let Some(number) = number {
+                    let spare = Spare {
+                        rank,
+                        number,
+                        from,
+                        key,
+                    };
+                    return self.spares.add(spare);
+                }
                 self.messages.receive(from, rank.get(), key, place);
             }
             Call::Collective {
@@ -312,9 +332,12 @@ impl<'a> Checker<'a> {
 
     fn finish(mut self) -> Disagreements {
         let messages = std::mem::replace(&mut self.messages, Matching::new(0)).finish();
-        for unmatched in messages {
-            self.unmatched(unmatched);
+        for mut unmatched in messages {
+            if self.spares.leave(&mut unmatched) {
+                self.unmatched(unmatched);
+            }
         }
+        self.found.taken = std::mem::take(&mut self.spares.taken);
         for (comm, called) in std::mem::take(&mut self.comms) {
             self.count(comm, &called);
         }
@@ -334,7 +357,14 @@ impl<'a> Checker<'a> {
             let comm = self.program.communicator(rank, comm);
             format!("{} on {comm}", tag.cast_signed())
         };
-        let message = unmatched.says(shown, ["record the program to its end"; 3]);
+        // Only recorders of calls are compared here, which know those of MPI-2.
+        let received = "record the program to its end, or without MPI_Mrecv and MPI_Imrecv, which DUMPI does not record";
+        let cures = [
+            received,
+            "record the program to its end",
+            "record the program to its end",
+        ];
+        let message = unmatched.says(shown, cures);
         self.found.unmatched_total += 1;
         self.found.error(rank, unmatched.place(), message);
     }

@@ -53,6 +53,7 @@ pub mod program;
 mod queue;
 mod rank;
 mod slots;
+mod spares;
 mod stall;
 mod standing;
 pub mod trace;

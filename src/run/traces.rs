@@ -7,7 +7,7 @@ use crate::config::experiment::Job;
 use crate::replay::trace::{TraceFile, check_input};
 use crate::stop::Stop;
 use anyhow::{Context, anyhow};
-use flitwise_formats::source::{Input, StreamId, stream_id};
+use flitwise_formats::source::{Input, StreamId, open_regular, stream_id};
 use serde::{Deserialize, Serialize};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,9 @@ pub struct TraceDigest {
     /// its job asks for with `skip_unsupported`.
     #[serde(default)]
     pub left_out: Option<String>,
+    /// Communication that the trace lacks, or that is doubtful: a sentence for each kind.
+    #[serde(default)]
+    pub remarks: Vec<String>,
     /// Why the replay may not have completed, as far as the trace tells.
     #[serde(default)]
     pub doubts: Option<String>,
@@ -110,6 +113,7 @@ impl Traces {
                     xxh3: checked.xxh3,
                     format: checked.file.format().to_owned(),
                     left_out: left_out(&*checked.file),
+                    remarks: checked.file.remarks(),
                     doubts: checked.file.doubts(),
                 });
             }
@@ -148,7 +152,7 @@ fn read(path: &Path, stop: Stop<'_>) -> anyhow::Result<(Box<dyn TraceFile>, u128
     }
     for part in file.parts() {
         let shown = || part.display().to_string();
-        let bytes = std::fs::File::open(&part).with_context(shown)?;
+        let bytes = open_regular(&part).with_context(shown)?;
         add(&mut hash, bytes, stop).with_context(shown)?;
     }
     Ok((file, hash.finish_128()))

@@ -119,6 +119,7 @@ fn job_spec<'a>(
         host_speed: job.host_speed,
         compute_time: job.compute.time,
         skip_unsupported: job.skip_unsupported,
+        allow_no_communication: job.allow_no_communication,
         poll_gap_ps: job.compute.poll_gap_ps,
         wording: Wording::Keys,
     };

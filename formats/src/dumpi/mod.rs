@@ -82,7 +82,7 @@ mod trailer;
 mod wire;
 
 pub use call::{Call, Collective, Function, Message};
-pub use check::{Check, Problem, check, check_seen};
+pub use check::{Check, Odd, Problem, check, check_seen};
 pub use handle::{Comm, Datatype, Group, IoRequest, Op, Request, Win};
 pub use info::Info;
 pub use layout::{Layout, Version};

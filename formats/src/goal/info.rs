@@ -38,11 +38,26 @@ pub struct Info {
     pub cpus: u32,
     /// NICs of a rank: the largest number of one, and 1.
     pub nics: u32,
+    /// Sends through another NIC of a rank than its first.
+    pub other_nics: u64,
     /// Sends by size: entry 0 counts empty messages, entry `i` messages of 2^(i − 1) ≤ bytes < 2^i.
     pub sizes: Vec<u64>,
 }
 
 impl Info {
+    /// The content that a replay does not have: a sentence for each kind, with its number.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let nics = (self.other_nics > 0).then(|| {
+            format!(
+                "{} of {} messages name another NIC of their rank than its first (`nic`, up to {} a rank, as ATLAHS gives each \
+                 GPU or channel one): a rank has one NIC here, which sends all of them one after another",
+                self.other_nics, self.sends, self.nics
+            )
+        });
+        nics.into_iter().collect()
+    }
+
     /// Reads a whole schedule.
     ///
     /// # Errors
@@ -77,6 +92,7 @@ impl Info {
         match node.op.task {
             Task::Send { bytes, .. } => {
                 self.sends += 1;
+                self.other_nics += u64::from(node.op.nic > 0);
                 self.send_bytes = self.send_bytes.saturating_add(bytes);
                 count_size(&mut self.sizes, bytes);
             }

@@ -29,8 +29,8 @@ pub enum Action {
     },
     /// `send`, `isend`, `ssend`, `issend`, `bsend`, `ibsend`.
     Send {
-        /// Receiving rank.
-        to: u32,
+        /// Receiving rank; `None` for nobody (`MPI_PROC_NULL`): there is no message.
+        to: Option<u32>,
         /// Tag.
         tag: u32,
         /// Elements.
@@ -42,7 +42,7 @@ pub enum Action {
     },
     /// `recv`, `irecv`.
     Recv {
-        /// Sending rank; `None` for any.
+        /// Sending rank; `None` for any, and for nobody: recorders write one number for both (see [`Trace`](super::Trace)).
         from: Option<u32>,
         /// Tag; `None` for any.
         tag: Option<u32>,
@@ -53,8 +53,8 @@ pub enum Action {
     },
     /// `sendRecv`: both at once; its messages have tag 0.
     SendRecv {
-        /// Receiving rank of the send.
-        to: u32,
+        /// Receiving rank of the send; `None` for nobody.
+        to: Option<u32>,
         /// The elements sent.
         send: Elements,
         /// Sending rank of the receive; `None` for any.

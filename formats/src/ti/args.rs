@@ -207,10 +207,17 @@ fn rank_of(ranks: u32) -> impl Fn(&[u8]) -> Option<u32> {
     }
 }
 
-/// A rank.
+/// A rank, or nobody: `MPI_PROC_NULL` as recorders write it, and its number in SimGrid.
 #[inline]
-pub(super) fn rank<'a>(what: &'static str, ranks: u32) -> impl FnMut(&'a [u8]) -> Parsed<'a, u32> {
-    needed(what, rank_of(ranks), Expected::Rank(what))
+pub(super) fn rank_or_nobody<'a>(
+    what: &'static str,
+    ranks: u32,
+) -> impl FnMut(&'a [u8]) -> Parsed<'a, Option<u32>> {
+    let of = move |word: &[u8]| match word {
+        b"-333" | b"-666" => Some(None),
+        word => rank_of(ranks)(word).map(Some),
+    };
+    needed(what, of, Expected::Rank(what))
 }
 
 /// A rank, or any.

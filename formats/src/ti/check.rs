@@ -12,6 +12,7 @@ use flitwise_base::stop::Stop;
 
 use super::action::{Action, Collective, Request};
 use super::info::Info;
+use super::nobody::{Nobody, Unnamed, Unsettled};
 use super::reader::Actions;
 use super::requests::Requests;
 use super::sizes::Size;
@@ -32,8 +33,12 @@ pub struct Check {
     pub errors: Problems,
     /// Oddities that do not prevent a replay, such as ranks that give a collective different sizes.
     pub warnings: Problems,
+    /// Communication that the trace lacks, or that is doubtful: a sentence for each kind, with its number.
+    pub remarks: Vec<String>,
     /// Waits for a request that was done already, which recorders write behind a `waitall`.
     pub waits_for_none: u64,
+    /// Receives that are from nobody.
+    nobody: Nobody,
 }
 
 impl Check {
@@ -48,7 +53,9 @@ impl Check {
             info: Info::new(ranks),
             errors: Problems::default(),
             warnings: Problems::default(),
+            remarks: Vec::new(),
             waits_for_none: 0,
+            nobody: Nobody::default(),
         }
     }
 }
@@ -62,7 +69,7 @@ pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
     check_input(&input, Stop::never()).map(|(check, _)| check)
 }
 
-/// Checks an input. The trace is there unless it can't be opened.
+/// Checks an input. The trace is there unless it can't be opened; it leaves out the receives that are from nobody.
 ///
 /// # Errors
 /// As [`check_file`], or if the user stops the check.
@@ -76,7 +83,9 @@ pub fn check_input(input: &Input, stop: Stop<'_>) -> Result<(Check, Option<Trace
             return Ok((check, None));
         }
     };
-    Ok((check(&trace, stop)?, Some(trace)))
+    let check = check(&trace, stop)?;
+    let trace = trace.without(check.nobody.clone());
+    Ok((check, Some(trace)))
 }
 
 /// Checks a trace that is open, as [`check_input`].
@@ -89,6 +98,8 @@ pub fn check(trace: &Trace, stop: Stop<'_>) -> Result<Check, Error> {
         matching: Matching::new(trace.ranks()),
         collectives: Vec::new(),
         unknown: None,
+        unnamed: Unnamed::default(),
+        doubts: Doubts::default(),
     };
     let mut readable = true;
     for rank in 0..trace.ranks() {
@@ -105,18 +116,34 @@ pub fn check(trace: &Trace, stop: Stop<'_>) -> Result<Check, Error> {
     }
     let Checker {
         mut check,
-        matching,
+        mut matching,
         unknown,
+        unnamed,
+        doubts,
         ..
     } = checker;
     // What was not read would be missed.
-    let unmatched = if readable {
-        matching.finish()
-    } else {
-        Vec::new()
-    };
-    for unmatched in unmatched {
-        check.errors.add(|| problem(trace, unmatched));
+    if readable {
+        let (nobody, unsettled) = unnamed.settle(&matching);
+        for one in &unsettled {
+            check.errors.add(|| ambiguous(trace, *one));
+        }
+        for (rank, receives) in unnamed.of(&nobody) {
+            matching.take_back_any(rank, receives);
+        }
+        check.nobody = nobody;
+        let said = |rank| unsettled.iter().any(|one| one.rank == rank);
+        for unmatched in matching.finish() {
+            if !matches!(unmatched, Unmatched::Numbers { dst, .. } if said(dst)) {
+                check.errors.add(|| problem(trace, unmatched));
+            }
+        }
+    }
+    check.remarks = doubts.remarks(check.info.unknown_sizes, trace.ranks());
+    if doubts.is_split(trace.ranks()) {
+        check
+            .warnings
+            .add(|| Problem::whole(trace.path(), doubts.split(trace.ranks())));
     }
     if let Some(mut problem) = unknown {
         problem.message = format!(
@@ -127,6 +154,78 @@ pub fn check(trace: &Trace, stop: Stop<'_>) -> Result<Check, Error> {
         check.warnings.add(|| problem);
     }
     Ok(check)
+}
+
+/// That it is not known which receives of a rank are from nobody.
+fn ambiguous(trace: &Trace, unsettled: Unsettled) -> Problem {
+    let Unsettled {
+        rank,
+        receives,
+        messages,
+    } = unsettled;
+    let message = format!(
+        "rank {rank} has {receives} receives whose source is a number below 0, which stands for MPI_ANY_SOURCE and for \
+         MPI_PROC_NULL, but {messages} messages are left for them: write the ranks they are from, or remove those from nobody"
+    );
+    Problem::whole(trace.path_of(rank), message)
+}
+
+/// The numbers of what a replay may take otherwise than the program did.
+#[derive(Default)]
+struct Doubts {
+    /// Collectives to which ranks give different sizes.
+    sizes: u64,
+    /// Ranks that end without `finalize`.
+    unfinished: u64,
+    /// `comm_split`s.
+    splits: u64,
+    /// A `comm_size` that is not the number of ranks.
+    comm_size: Option<u64>,
+    /// Collectives.
+    collectives: u64,
+}
+
+impl Doubts {
+    /// Whether collectives may be of fewer than `ranks` ranks.
+    fn is_split(&self, ranks: u32) -> bool {
+        let other_size = self.comm_size.is_some_and(|size| size != u64::from(ranks));
+        self.collectives > 0 && (self.splits > 0 || other_size)
+    }
+
+    fn split(&self, ranks: u32) -> String {
+        let why = match self.comm_size {
+            Some(size) => format!("a communicator has {size} of the {ranks} ranks"),
+            None => format!(
+                "{} `comm_split`s make communicators of fewer ranks",
+                self.splits
+            ),
+        };
+        format!(
+            "{why}, but the trace does not say which of its {} calls of collectives are on them: all are replayed as of all ranks",
+            self.collectives
+        )
+    }
+
+    fn remarks(&self, unknown_sizes: u64, ranks: u32) -> Vec<String> {
+        let counted = [
+            (
+                unknown_sizes,
+                "actions have elements of a datatype whose size is not in the trace; they count as no bytes",
+            ),
+            (
+                self.sizes,
+                "collectives have different sizes at different ranks; each is taken as its rank says",
+            ),
+            (
+                self.unfinished,
+                "ranks end without `finalize`; their files may be cut short",
+            ),
+        ];
+        let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+        let split = self.is_split(ranks).then(|| self.split(ranks));
+        let counted = counted.map(|(count, what)| format!("{count} {what}"));
+        counted.chain(split).collect()
+    }
 }
 
 fn problem(trace: &Trace, unmatched: Unmatched) -> Problem {
@@ -150,6 +249,8 @@ struct Checker {
     collectives: Vec<Called>,
     /// The first action with elements of unknown size.
     unknown: Option<Problem>,
+    unnamed: Unnamed,
+    doubts: Doubts,
 }
 
 /// A collective as rank 0 calls it.
@@ -220,6 +321,7 @@ impl Checker {
             return Err(Error::broken(Problem::whole(actions.path(), message)));
         }
         if !rank.finalized {
+            self.doubts.unfinished += 1;
             self.check.warnings.add(|| {
                 actions.problem(
                     last,
@@ -242,8 +344,15 @@ impl Checker {
         let place = Place::Line(line);
         match action {
             Action::Finalize => rank.finalized = true,
+            Action::CommSplit => self.doubts.splits += 1,
+            Action::CommSize(size) if *size != u64::from(self.check.info.ranks) => {
+                self.doubts.comm_size = Some(*size);
+            }
             Action::Send {
-                to, tag, immediate, ..
+                to: Some(to),
+                tag,
+                immediate,
+                ..
             } => {
                 self.matching.send(number, *to, u64::from(*tag), place);
                 if *immediate {
@@ -257,8 +366,7 @@ impl Checker {
                 immediate,
                 ..
             } => {
-                self.matching
-                    .receive(*from, number, tag.map(u64::from), place);
+                self.receive(*from, number, *tag, place);
                 if *immediate {
                     let dst = Some(number);
                     let (src, tag) = (*from, *tag);
@@ -266,8 +374,10 @@ impl Checker {
                 }
             }
             Action::SendRecv { to, from, .. } => {
-                self.matching.send(number, *to, 0, place);
-                self.matching.receive(*from, number, Some(0), place);
+                if let Some(to) = *to {
+                    self.matching.send(number, to, 0, place);
+                }
+                self.receive(*from, number, Some(0), place);
             }
             Action::Wait(request) => {
                 let found = rank.requests.take(*request);
@@ -276,6 +386,13 @@ impl Checker {
             Action::WaitAll { .. } => drop(rank.requests.take_all()),
             Action::Collective { call, .. } => self.collective(number, rank, line, call, at),
             _ => {}
+        }
+    }
+
+    fn receive(&mut self, from: Option<u32>, rank: u32, tag: Option<u32>, place: Place) {
+        self.matching.receive(from, rank, tag.map(u64::from), place);
+        if from.is_none() {
+            self.unnamed.add(rank, tag);
         }
     }
 
@@ -289,6 +406,7 @@ impl Checker {
     ) {
         let index = rank.collectives;
         rank.collectives += 1;
+        self.doubts.collectives += 1;
         if index >= MAX_TRACKED_COLLECTIVES || rank.differs {
             return;
         }
@@ -315,6 +433,7 @@ impl Checker {
                 at.problem(line, message)
             });
         } else if let Some((their_bytes, bytes)) = called.size.add(size) {
+            self.doubts.sizes += 1;
             self.check.warnings.add(|| {
                 let message = format!(
                     "collective {index}, {kind}, is of {bytes} bytes at rank {number}, but of {their_bytes} at rank 0 (line \
@@ -337,6 +456,7 @@ impl Checker {
                 1 => "more",
                 _ => "less",
             };
+            self.doubts.sizes += 1;
             self.check.warnings.add(|| {
                 let message = format!(
                     "collective {index}, {}: all ranks together send {} bytes {than} than they receive; a replay takes each rank as it says: \

@@ -8,7 +8,7 @@ use super::grammar;
 use super::list::Entry;
 use super::trace::{Form, Trace, probe};
 use crate::error::Error;
-use crate::limits::MAX_TASKS;
+use crate::limits::{MAX_DIGITS, MAX_TASKS};
 use crate::source::{Input, Source, listed};
 
 /// The files of a directory that belong to TI traces, in order of their names.
@@ -29,8 +29,8 @@ impl Found {
             .collect();
         files.sort_unstable();
         for file in files {
-            let form =
-                Source::open(&file).and_then(|mut s| s.head().map(|head| probe(&file, head)));
+            let form = Source::open_regular(&file)
+                .and_then(|mut s| s.head().map(|head| probe(&file, head)));
             match form {
                 Ok(Some(Form::List)) => found.lists.push(file),
                 Ok(Some(Form::OneFile)) => found.actions.push(file),
@@ -64,7 +64,8 @@ pub(super) fn read(dir: &Path, stop: Stop<'_>) -> Result<Trace, Error> {
             "is a directory without a TI trace; give its list of files",
         )),
         ([], files) => {
-            let files = in_order(files).map_err(|why| Error::set(dir, why))?;
+            let files = in_order(files, DIRECTORY, &is_whole);
+            let files = files.map_err(|why| Error::set(dir, why))?;
             let name = |file: &PathBuf| Entry {
                 line: 0,
                 name: file.display().to_string(),
@@ -72,18 +73,18 @@ pub(super) fn read(dir: &Path, stop: Stop<'_>) -> Result<Trace, Error> {
             let entries: Vec<Entry> = files.iter().map(name).collect();
             Trace::list(dir.into(), &entries, &files, stop)
         }
-        (lists, _) => Err(Error::set(dir, several(lists))),
+        (lists, _) => Err(Error::set(dir, several(DIRECTORY, lists))),
     }
 }
 
-fn several(traces: &[PathBuf]) -> String {
+fn several(is: &str, traces: &[PathBuf]) -> String {
     format!(
-        "is a directory with several TI traces; name one of them: {}",
+        "{is} with several TI traces; name one of them: {}",
         listed(traces)
     )
 }
 
-/// A file whose name ends with `rank-` and a number.
+/// A file whose name ends with `rank-` and a number, or with a word and a number, such as `actions0.txt`.
 struct Numbered<'a> {
     number: u64,
     file: &'a PathBuf,
@@ -96,11 +97,12 @@ struct Numbered<'a> {
 impl<'a> Numbered<'a> {
     fn of(file: &'a PathBuf) -> Option<Self> {
         let name = file.file_name()?.to_str()?;
-        let start = name.rfind("rank-")? + "rank-".len();
+        let start = name.rfind("rank-").map(|at| at + "rank-".len());
+        let start = start.or_else(|| number_at(name))?;
         let (before, end) = name.split_at_checked(start)?;
         let (digits, after) = end.split_at_checked(end.find('.').unwrap_or(end.len()))?;
         Some(Self {
-            number: digits.parse().ok()?,
+            number: digits.parse().ok().filter(|_| digits.len() <= MAX_DIGITS)?,
             file,
             before,
             digits,
@@ -119,8 +121,26 @@ impl<'a> Numbered<'a> {
     }
 }
 
-/// The files in the order of their numbers; else why they can't be ordered, and what to do.
-fn in_order(files: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+const DIRECTORY: &str = "is a directory";
+
+/// Where the number at the end of a name begins that a word comes before; its endings do not count.
+fn number_at(name: &str) -> Option<usize> {
+    let packed = [".gz", ".zst", ".zstd"];
+    let plain = packed.iter().find_map(|end| name.strip_suffix(end));
+    let plain = plain.unwrap_or(name);
+    let stem = plain.rsplit_once('.').map_or(plain, |(stem, _)| stem);
+    let word = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_word = word.ends_with(|c: char| c.is_alphabetic() || matches!(c, '-' | '_'));
+    (is_word && word.len() < stem.len()).then_some(word.len())
+}
+
+/// The files in the order of their numbers; else why they can't be ordered, and what to do. The trace that has them `is`
+/// this, and `is_whole` says which of them is a trace of its own.
+pub(super) fn in_order(
+    files: &[PathBuf],
+    is: &str,
+    is_whole: &dyn Fn(&Path) -> bool,
+) -> Result<Vec<PathBuf>, String> {
     let Some(mut numbered) = files.iter().map(Numbered::of).collect::<Option<Vec<_>>>() else {
         let whole: Vec<PathBuf> = files
             .iter()
@@ -129,23 +149,23 @@ fn in_order(files: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
             .collect();
         return Err(if whole.is_empty() {
             format!(
-                "is a directory with {} files of ranks and no list of them; their names do not all end with `rank-` and a \
+                "{is} with {} files of ranks and no list of them; their names do not all end with `rank-` and a \
                  number: write a list",
                 files.len()
             )
         } else {
-            several(&whole)
+            several(is, &whole)
         });
     };
     numbered.sort_unstable_by_key(|file| (file.number, file.file));
     let first = numbered.first().map_or(0, |file| file.number.min(1));
     for (number, file) in (first..).zip(&numbered) {
         if file.number > number {
-            return Err(lacking(files.len(), file, number));
+            return Err(format!("{is} {}", lacking(files.len(), file, number)));
         }
         if file.number < number {
             return Err(format!(
-                "is a directory with more than one file with the number {}, such as `{}`; give each trace a directory of \
+                "{is} with more than one file with the number {}, such as `{}`; give each trace a directory of \
                  its own",
                 file.number,
                 file.with(file.number)
@@ -163,13 +183,13 @@ fn lacking(files: usize, next: &Numbered, number: u64) -> String {
     } else {
         format!("lacks `{name}`; copy the files of all ranks into it")
     };
-    format!("is a directory with {files} files of ranks, but {rest}")
+    format!("with {files} files of ranks, but {rest}")
 }
 
 /// True if the file has lines of several ranks at its start, so that it is a trace of its own.
 fn is_whole(file: &Path) -> bool {
     let ranks = || -> Result<bool, Error> {
-        let mut source = Source::open(file)?;
+        let mut source = Source::open_regular(file)?;
         let lines = source.head()?.split(|&byte| byte == b'\n');
         let mut ranks = lines.filter_map(|line| Some(grammar::first_column(line).ok()??.0));
         let first = ranks.next();

@@ -72,12 +72,11 @@ pub(super) fn lists_actions(path: &Path, head: &[u8]) -> bool {
 
 fn has_actions(file: &Path) -> bool {
     let recognised = || {
-        let mut source = Source::open(file)?;
+        let mut source = Source::open_regular(file)?;
         let head = source.head()?;
         Ok::<_, Error>(Foreign::of(head) == Some(Foreign::Ti) && form(head) == Form::OneFile)
     };
-    // Opening a pipe could wait for ever.
-    file.is_file() && recognised().unwrap_or(false)
+    recognised().unwrap_or(false)
 }
 
 /// The names in a list.

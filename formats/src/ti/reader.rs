@@ -1,14 +1,15 @@
 //! Reads the actions of one rank.
 
-use std::fs::File;
+use crate::source::open_regular;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
 use flitwise_base::place::{PlaceError, Problem};
 
-use super::action::Action;
+use super::action::{Action, Mode};
 use super::lanes::{LanePlace, Lanes};
+use super::nobody::Nobody;
 use super::parser::{Parser, Step};
 use crate::error::Error;
 
@@ -37,6 +38,7 @@ pub(super) enum RankBytes {
 pub struct Actions {
     file: RankFile,
     rank: u32,
+    nobody: Arc<Nobody>,
     parser: Parser,
     buf: Vec<u8>,
     /// Bytes of `buf` that are parsed.
@@ -53,6 +55,7 @@ impl Actions {
         Self {
             file: file.clone(),
             rank,
+            nobody: Arc::default(),
             parser: if numbered {
                 Parser::numbered(ranks, rank)
             } else {
@@ -65,6 +68,12 @@ impl Actions {
             eof: false,
             failed: false,
         }
+    }
+
+    /// The same without the receives from nobody.
+    pub(super) fn without(self, nobody: &Arc<Nobody>) -> Self {
+        let nobody = Arc::clone(nobody);
+        Self { nobody, ..self }
     }
 
     /// The file that the rank is in.
@@ -91,7 +100,10 @@ impl Actions {
                     self.parsed += consumed;
                     let line = self.parser.line();
                     if rank == self.rank {
-                        return Ok(Some((line, action)));
+                        match self.without_nobody(action) {
+                            Some(action) => return Ok(Some((line, action))),
+                            None => continue,
+                        }
                     }
                     return Err(self.wrong(PlaceError::line(
                         line,
@@ -105,6 +117,30 @@ impl Actions {
                 Ok(Step::End) => return Ok(None),
                 Err(e) => return Err(self.wrong(e)),
             }
+        }
+    }
+
+    /// The action without what it receives from nobody; `None` if nothing is left of it.
+    #[inline]
+    fn without_nobody(&self, action: Action) -> Option<Action> {
+        let is_from_nobody = |tag| self.nobody.sends(self.rank, tag);
+        match action {
+            Action::Recv {
+                from: None, tag, ..
+            } if is_from_nobody(tag) => None,
+            Action::SendRecv {
+                to,
+                send,
+                from: None,
+                ..
+            } if is_from_nobody(Some(0)) => Some(Action::Send {
+                to,
+                tag: 0,
+                elements: send,
+                mode: Mode::Standard,
+                immediate: false,
+            }),
+            action => Some(action),
         }
     }
 
@@ -140,7 +176,7 @@ impl Actions {
     }
 
     fn read_file(&mut self, most: usize) -> io::Result<usize> {
-        let mut file = File::open(&self.file.path)?;
+        let mut file = open_regular(&self.file.path)?;
         file.seek(SeekFrom::Start(self.at))?;
         file.take(most as u64).read_to_end(&mut self.buf)
     }

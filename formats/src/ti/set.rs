@@ -1,6 +1,6 @@
 //! A trace from named streams, such as the members of an archive.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flitwise_base::place::Problem;
@@ -8,6 +8,7 @@ use flitwise_base::stop::Stop;
 use hashbrown::HashMap;
 
 use super::demux::{demux, source_blocks};
+use super::folder::in_order;
 use super::lanes::{LanePlace, LanesWriter};
 use super::list::{self, Entry};
 use super::reader::{RankBytes, RankFile};
@@ -175,7 +176,7 @@ impl Set {
     /// taken as full names, and then by what follows their last `/`.
     ///
     /// # Errors
-    /// If a file of the list is missing, or there is none and several files.
+    /// If a file of the list is missing, or there is none and several files whose names don't say their order.
     pub fn finish(self) -> Result<Trace, Error> {
         let Self {
             path,
@@ -191,7 +192,7 @@ impl Set {
             None => None,
         };
         let Some((list, entries)) = list.or(words) else {
-            return Self::only(&path, writer, &names.full);
+            return Self::without_list(path, writer, &names.full);
         };
         let lanes = Arc::new(writer.finish()?);
         let mut files = Vec::with_capacity(entries.len());
@@ -208,19 +209,37 @@ impl Set {
         Ok(Trace::of_files(path, files))
     }
 
-    /// The trace of a set without a list.
+    /// The trace of a set without a list: its only file, or one for each rank, in the order of the numbers in their names.
+    fn without_list(
+        path: Arc<Path>,
+        writer: LanesWriter,
+        names: &HashMap<String, usize>,
+    ) -> Result<Trace, Error> {
+        if names.len() == 1 {
+            return Self::only(&path, writer, names);
+        }
+        let mut files: Vec<PathBuf> = names.keys().map(PathBuf::from).collect();
+        files.sort_unstable();
+        let files = in_order(&files, "is an archive", &|_| false)
+            .map_err(|why| Error::broken(Problem::whole(&path, why)))?;
+        let lanes = Arc::new(writer.finish()?);
+        let of = |file: &PathBuf| {
+            let name = file.to_str()?;
+            Some(RankFile {
+                path: Self::member(&path, name),
+                bytes: RankBytes::Lane(Arc::clone(&lanes), *names.get(name)?),
+            })
+        };
+        let files = files.iter().filter_map(of).collect();
+        Ok(Trace::of_files(path, files))
+    }
+
+    /// The trace in the only file.
     fn only(
         path: &Arc<Path>,
         writer: LanesWriter,
         names: &HashMap<String, usize>,
     ) -> Result<Trace, Error> {
-        if names.len() != 1 {
-            let message = format!(
-                "has {} files and no list of them; a TI trace has a list with the name of the file of each rank",
-                names.len()
-            );
-            return Err(Error::broken(Problem::whole(path, message)));
-        }
         let lanes = writer.finish()?;
         let mut place = LanePlace::default();
         let mut blocks = |out: &mut Vec<u8>| lanes.read(0, &mut place, BLOCK, out);

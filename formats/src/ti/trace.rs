@@ -11,10 +11,11 @@ use super::demux::{demux, name_of, source_blocks};
 use super::folder;
 use super::lanes::LanesWriter;
 use super::list::{self, Entry};
+use super::nobody::Nobody;
 use super::reader::{Actions, RankBytes, RankFile};
 use crate::error::Error;
 use crate::foreign::Foreign;
-use crate::source::{Encoding, Input, Source};
+use crate::source::{Encoding, Input, Source, open_regular};
 
 /// How a trace is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub(super) fn probe_text(head: &[u8]) -> Option<Form> {
 /// In memory are the names of the files, and of the file without a name 16 bytes for each piece of up to 64 KiB.
 /// Clones share the files.
 ///
+/// A trace that [`check_input`](super::check_input) returns leaves out the receives that are from nobody.
+///
 /// # Examples
 /// ```
 /// use flitwise_formats::ti::{Action, Trace};
@@ -77,6 +80,8 @@ pub struct Trace {
     ranks: Arc<[RankFile]>,
     /// Lines have their number in place of the rank.
     numbered: bool,
+    /// Receives that get no message, once a check has found them.
+    nobody: Arc<Nobody>,
 }
 
 impl Trace {
@@ -121,7 +126,8 @@ impl Trace {
                 let places = list::resolve(&path, &entries)?;
                 match &places[..] {
                     [only] => {
-                        let trace = Self::one_file(&(**only).into(), Source::open(only)?, stop)?;
+                        let trace =
+                            Self::one_file(&(**only).into(), Source::open_regular(only)?, stop)?;
                         Ok(trace.in_files(places))
                     }
                     _ => Self::list(path, &entries, &places, stop),
@@ -162,6 +168,7 @@ impl Trace {
             files: Arc::new([]),
             ranks: (0..ranks).map(file).collect(),
             numbered: true,
+            nobody: Arc::default(),
         })
     }
 
@@ -172,7 +179,14 @@ impl Trace {
             files: Arc::new([]),
             ranks: ranks.into(),
             numbered: false,
+            nobody: Arc::default(),
         }
+    }
+
+    /// The same without these receives from nobody.
+    pub(super) fn without(self, nobody: Nobody) -> Self {
+        let nobody = Arc::new(nobody);
+        Self { nobody, ..self }
     }
 
     pub(super) fn in_files(self, files: Vec<PathBuf>) -> Self {
@@ -208,7 +222,7 @@ impl Trace {
                 None => writer.insert(LanesWriter::new(&path)?),
             };
             writer.make(lane);
-            let mut blocks = source_blocks(Source::open(place)?);
+            let mut blocks = source_blocks(Source::open_regular(place)?);
             let mut buf = Vec::new();
             loop {
                 stop.check()?;
@@ -273,22 +287,15 @@ impl Trace {
             let message = format!("there is no rank {rank}");
             return Err(Error::broken(Problem::whole(&self.path, message)));
         };
-        Ok(Actions::new(file, rank, self.ranks(), self.numbered))
+        let actions = Actions::new(file, rank, self.ranks(), self.numbered);
+        Ok(actions.without(&self.nobody))
     }
 }
 
-/// Whether the bytes at `path` are lines that can be read any number of times: neither packed nor a stream.
+/// Whether the bytes at `path` are lines that can be read any number of times: not packed.
 fn is_plain(path: &Path) -> std::io::Result<bool> {
     use std::io::Read;
-    let meta = std::fs::metadata(path)?;
-    if meta.is_dir() {
-        let kind = std::io::ErrorKind::IsADirectory;
-        return Err(std::io::Error::new(kind, "it is a directory"));
-    }
-    if !meta.is_file() {
-        return Ok(false);
-    }
     let mut start = Vec::new();
-    std::fs::File::open(path)?.take(4).read_to_end(&mut start)?;
+    open_regular(path)?.take(4).read_to_end(&mut start)?;
     Ok(Encoding::of(&start) == Encoding::Plain)
 }

@@ -2,7 +2,7 @@
 
 use flitwise_base::stop::Stop;
 use flitwise_formats::limits::{MAP_WINDOW, MAX_KEPT_UNPACKED};
-use flitwise_formats::source::{Input, directory};
+use flitwise_formats::source::{Input, directory, read_regular};
 use flitwise_formats::{Error, Source};
 use std::io;
 use std::io::Write;
@@ -149,7 +149,8 @@ fn piped(dir: &Path, bytes: Vec<u8>) -> PathBuf {
 #[test]
 #[cfg(unix)]
 fn a_pipe_is_read_once_and_opens_any_number_of_times() {
-    let text: Vec<u8> = (0..400_000_u32).flat_map(u32::to_le_bytes).collect();
+    let numbers: Vec<String> = (0..400_000).map(|n: u32| n.to_string()).collect();
+    let text = format!("VEF3 {}", numbers.join(" ")).into_bytes();
     for bytes in [text.clone(), gzip(&text), b"ab".to_vec(), Vec::new()] {
         let dir = tempfile::tempdir().unwrap();
         let pipe = piped(dir.path(), bytes.clone());
@@ -240,4 +241,45 @@ fn traces_in_a_directory_are_named() {
     let [b, c, d] = ["b.vef", "c", "d.vef"].map(path);
     let named = format!("name one of those in it: `{b}`, `{c}`, `{d}`, …");
     assert!(said().ends_with(&named), "{}", said());
+}
+
+/// A directory may have anything in it: pipes could keep the program waiting, and devices never end.
+#[cfg(unix)]
+#[test]
+fn directories_are_read_by_their_regular_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let rank = dir.path().join("dumpi-0000.bin");
+    std::os::unix::fs::symlink("/dev/zero", &rank).unwrap();
+    let refused = flitwise_formats::dumpi::Set::open(dir.path()).unwrap_err();
+    assert!(
+        refused.to_string().contains("not a regular file"),
+        "{refused}"
+    );
+    std::fs::remove_file(&rank).unwrap();
+
+    let pipe = dir.path().join("job_rank-0.txt");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    assert!(!flitwise_formats::ti::is_folder(dir.path()));
+    let list = dir.path().join("job.txt");
+    std::fs::write(&list, "job_rank-0.txt\njob_rank-0.txt\n").unwrap();
+    let refused = flitwise_formats::ti::Trace::open(&list).unwrap_err();
+    assert!(
+        refused.to_string().contains("not a regular file"),
+        "{refused}"
+    );
+    for text in [read_regular(&pipe), read_regular("/dev/zero".as_ref())] {
+        assert!(text.is_err());
+    }
+}
+
+/// A stream is recognised by its first bytes, and what is copied has a limit.
+#[cfg(unix)]
+#[test]
+fn streams_that_never_end_are_refused() {
+    let zero = Input::repeatable("/dev/zero".as_ref(), Stop::never()).unwrap_err();
+    assert!(
+        zero.to_string().contains("binary data of no known format"),
+        "{zero}"
+    );
 }

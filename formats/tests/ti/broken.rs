@@ -61,8 +61,8 @@ fn what_does_not_parse_is_named_with_its_action() {
         "`compute`: expected a number of at least 0 for the number of flops (argument 1), found `inf`; correct it",
     );
     says(
-        "0 bcast 5 1 57",
-        "`bcast`: expected a number from -1 to 56 for the datatype (argument 3), found `57`; correct it",
+        "0 bcast 5 1 58",
+        "`bcast`: expected a number from -1 to 57 for the datatype (argument 3), found `58`; correct it",
     );
     says(
         "0 reducescatter 1",
@@ -339,7 +339,7 @@ fn archives_without_a_list_or_with_two_are_refused() {
     let (zero, one) = ("0 init\n", "1 init\n");
     assert_eq!(
         set(&[("0", zero), ("1", one)]),
-        "a.tar: has 2 files and no list of them; a TI trace has a list with the name of the file of each rank"
+        "a.tar: is an archive with 2 files of ranks and no list of them; their names do not all end with `rank-` and a number: write a list"
     );
     assert_eq!(
         set(&[("x", "0\n"), ("y", "0\n")]),

@@ -20,12 +20,13 @@ fn sizes_are_those_of_their_types() {
         (49, 16),
         (51, 1),
         (54, 32),
+        (57, 1),
     ] {
         assert_eq!(size(id), Some(bytes), "{id}");
     }
     assert_eq!(Datatype::of_id(-1), Some(Datatype::UNKNOWN));
     assert_eq!(Datatype::UNKNOWN.size(), None);
-    assert_eq!(Datatype::of_id(57), None);
+    assert_eq!(Datatype::of_id(58), None);
     assert_eq!(Datatype::of_id(-2), None);
     assert_eq!(Datatype::BYTE.bytes(5), 5);
 }

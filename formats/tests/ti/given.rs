@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use flitwise_formats::ti::{Form, Trace, check_file, is_folder, probe};
+use flitwise_formats::ti::{Action, Form, Trace, check_file, is_folder, probe};
 
-use crate::{files, gzip};
+use crate::{contents, file, files, gzip, messages};
 
 /// Names and contents of a trace of two ranks, by its list.
 const PAIR: [(&str, &[u8]); 3] = [
@@ -236,4 +236,59 @@ fn broken_archives_are_refused() {
     let (_dir, path) = written("bomb.tar", &bomb);
     let refused = check_file(&path).unwrap_err().to_string();
     assert!(refused.contains("a name of more than 64 KiB"), "{refused}");
+}
+
+#[test]
+fn files_named_by_a_word_and_a_number_are_in_order() {
+    let (dir, _) = files(&[("actions1.txt", PAIR[2].1), ("actions0.txt", PAIR[1].1)]);
+    is_the_pair(dir.path());
+    let mut set = flitwise_formats::ti::Set::new("a.tar".as_ref()).unwrap();
+    for (name, text) in [("x/9_rank-2.txt", PAIR[2].1), ("x/9_rank-1.txt", PAIR[1].1)] {
+        let (_dir, path) = file(text);
+        let source = flitwise_formats::Source::open(&path).unwrap();
+        set.add(name, source).unwrap();
+    }
+    let trace = set.finish().unwrap();
+    assert_eq!(trace.ranks(), 2);
+    assert!(contents(&trace).iter().all(|actions| !actions.is_empty()));
+}
+
+/// `MPI_PROC_NULL` is written as `MPI_ANY_SOURCE` is.
+#[test]
+fn messages_of_nobody_are_settled_by_those_that_are_sent() {
+    let of = |text: &str| {
+        let (_dir, path) = file(text.as_bytes());
+        let input = flitwise_formats::source::Input::new(&path);
+        let stop = flitwise_base::stop::Stop::never();
+        let (check, trace) = flitwise_formats::ti::check_input(&input, stop).unwrap();
+        let receives = |action: &Action| matches!(action, Action::Recv { .. });
+        let all = contents(&trace.unwrap());
+        let receives = all.iter().flatten().filter(|a| receives(a)).count();
+        (messages(&check), receives)
+    };
+    let sends = "1 send 0 7 8\n1 send -333 7 8\n1 sendRecv 8 -333 8 -333\n";
+    // A tag that no message has is that of messages from nobody; a named source takes what is sent.
+    assert_eq!(
+        of(&format!("0 recv -333 7 8\n0 recv -333 5 8\n{sends}")),
+        (vec![], 1)
+    );
+    assert_eq!(
+        of(&format!("0 recv 1 7 8\n0 recv -333 7 8\n{sends}")),
+        (vec![], 1)
+    );
+    assert_eq!(of(&format!("0 recv -333 -444 8\n{sends}")), (vec![], 1));
+    assert_eq!(
+        of(&format!("0 recv 1 7 8\n0 recv -333 -444 8\n{sends}")),
+        (vec![], 1)
+    );
+    let (said, _) = of(&format!("0 recv -333 7 8\n0 recv -333 7 8\n{sends}"));
+    assert!(
+        said[0].contains("2 receives whose source is a number below 0"),
+        "{said:?}"
+    );
+    let (said, _) = of("0 recv -333 7 8\n1 send 0 7 8\n1 send 0 7 8\n");
+    assert!(
+        said[0].contains("receives 1 messages, but 2 are sent"),
+        "{said:?}"
+    );
 }

@@ -190,7 +190,7 @@ fn action() -> impl Strategy<Value = Action> {
         count().prop_map(Action::CommSize),
         amount().prop_map(|flops| Action::Compute { flops }),
         amount().prop_map(|seconds| Action::Sleep { seconds }),
-        (0..RANKS, tag, elements(), mode, any::<bool>()).prop_map(
+        (maybe(RANKS), tag, elements(), mode, any::<bool>()).prop_map(
             |(to, tag, elements, mode, immediate)| {
                 Action::Send {
                     to,
@@ -209,7 +209,7 @@ fn action() -> impl Strategy<Value = Action> {
                 immediate
             }
         ),
-        (0..RANKS, elements(), maybe(RANKS), elements()).prop_map(|(to, send, from, recv)| {
+        (maybe(RANKS), elements(), maybe(RANKS), elements()).prop_map(|(to, send, from, recv)| {
             Action::SendRecv {
                 to,
                 send,

@@ -19,6 +19,9 @@ pub(super) struct ReadingArgs {
     /// Leaves out calls of a DUMPI trace that can't be replayed.
     #[arg(long)]
     skip_unsupported: bool,
+    /// Accepts a DUMPI trace without any message or collective between its ranks.
+    #[arg(long)]
+    allow_no_communication: bool,
     /// Longest time before a poll of a DUMPI trace that is one of its loop, and no computation [default: 4us].
     #[arg(long, value_name = "TIME")]
     poll_gap: Option<Picoseconds>,
@@ -56,6 +59,7 @@ impl ReadingArgs {
             host_speed: self.host_speed.unwrap_or(default.host_speed),
             compute_time,
             skip_unsupported: self.skip_unsupported,
+            allow_no_communication: self.allow_no_communication,
             poll_gap_ps: self.poll_gap.map_or(default.poll_gap_ps, |gap| gap.0),
             wording: Wording::Options,
         }
@@ -72,6 +76,11 @@ impl ReadingArgs {
             ),
             (self.compute_time.is_some(), "--compute-time", "DUMPI"),
             (self.skip_unsupported, "--skip-unsupported", "DUMPI"),
+            (
+                self.allow_no_communication,
+                "--allow-no-communication",
+                "DUMPI",
+            ),
             (self.poll_gap.is_some(), "--poll-gap", "DUMPI"),
         ];
         for (given, option, of) in options {
@@ -89,7 +98,8 @@ impl ReadingArgs {
         if format.counts_flops() && self.host_speed.is_none() {
             let speed = Reading::default().host_speed;
             tell(format_args!(
-                "{} counts flops, and a rank is taken to do {speed} of them a second: --host-speed says how many it does",
+                "warning: {} counts flops, and a rank is taken to do {speed} of them a second, as SimGrid's recorder counts by \
+                 default: set --host-speed to the smpi/host-speed of the recording, or to what a rank does, such as 1e9",
                 shown(path).display()
             ));
         }

@@ -109,7 +109,7 @@ pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
     const CALLS: &[&str] = &["GOAL", "TI", "DUMPI"];
     const COLLECTIVES: &[&str] = &["VEF", "TI", "DUMPI"];
     let rendezvous = matches!(job.send_completion, Some(RawSendCompletion::Rendezvous));
-    let keys: [(bool, &'static str, &'static [&'static str]); 8] = [
+    let keys: [(bool, &'static str, &'static [&'static str]); 9] = [
         (
             job.eager_threshold.is_some() && !rendezvous,
             "eager_threshold",
@@ -123,6 +123,11 @@ pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
         (
             job.skip_unsupported == Some(true),
             "skip_unsupported",
+            &["DUMPI"],
+        ),
+        (
+            job.allow_no_communication == Some(true),
+            "allow_no_communication",
             &["DUMPI"],
         ),
         (

@@ -100,6 +100,10 @@ pub(crate) struct RawJob {
     /// and the place of the first.
     #[schemars(extend("default" = false))]
     pub skip_unsupported: Option<bool>,
+    /// True: replays a DUMPI trace without any message or collective between its ranks. False: refuses it, since DUMPI
+    /// does not record the calls of MPI-3, and all communication may be lost.
+    #[schemars(extend("default" = false))]
+    pub allow_no_communication: Option<bool>,
     /// Time that a rank is busy before each message that it sends by an MPI call (LogP's o of a sender); it counts as
     /// computation.
     #[schemars(extend("default" = "0s"))]

@@ -80,6 +80,9 @@ pub struct Job {
     pub compute: Compute,
     /// Calls of a DUMPI trace that can't be replayed are left out.
     pub skip_unsupported: bool,
+    /// A DUMPI trace may be without communication.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub allow_no_communication: bool,
     /// Flops per second of a rank in a TI trace.
     #[serde(rename = "host_speed_flops_per_s")]
     pub host_speed: Ratio,
@@ -226,6 +229,7 @@ fn one_job(
         calls: calls::calls(job),
         compute: calls::compute(job, &key)?,
         skip_unsupported: job.skip_unsupported.unwrap_or(false),
+        allow_no_communication: job.allow_no_communication.unwrap_or(false),
         compute_scale: job.compute_scale.unwrap_or(Ratio::ONE),
         host_speed: host_speed(job, &key)?,
         intra_node_latency_ps: job

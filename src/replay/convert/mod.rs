@@ -117,6 +117,7 @@ pub fn convert(
     };
     let mut written =
         put(&asked, graph, losses, out).with_context(|| name.display().to_string())?;
+    written.losses.splice(0..0, file.remarks());
     if reading.skip_unsupported {
         let left_out = file.unsupported().into_iter();
         let left_out = left_out.map(|calls| format!("{calls} left out"));

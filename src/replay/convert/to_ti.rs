@@ -142,7 +142,7 @@ impl<W: Write> Rank<'_, W> {
         match *action {
             Action::Send { to, tag, .. } => Some(Request {
                 src: me,
-                dst: Some(to),
+                dst: to,
                 tag: Some(tag),
             }),
             Action::Recv { from, tag, .. } => Some(Request {
@@ -191,7 +191,7 @@ impl<W: Write> Rank<'_, W> {
                 return Ok(());
             }
             Task::Send { to, tag, bytes } => Action::Send {
-                to,
+                to: Some(to),
                 tag,
                 elements: of_bytes(bytes),
                 mode: Mode::Standard,

@@ -95,6 +95,12 @@ pub trait TraceFile: Send + Sync {
         Vec::new()
     }
 
+    /// Communication or time that the trace lacks, or that is doubtful, as far as [`check_input`] has found out: a sentence
+    /// for each kind, with its number. A replay, a conversion and a check report all of them.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The file of a rank; `None` if it is in the one by which the trace is given.
     fn file_of(&self, rank: RankId) -> Option<&Path> {
         let _ = rank;
@@ -148,6 +154,8 @@ pub struct Reading {
     pub compute_time: Option<ComputeTime>,
     /// Calls of a DUMPI trace that can't be replayed are left out.
     pub skip_unsupported: bool,
+    /// A DUMPI trace may be without any communication between its ranks.
+    pub allow_no_communication: bool,
     /// The longest time before a poll of a DUMPI trace that is one of its loop, and no computation, in picoseconds.
     pub poll_gap_ps: u64,
     /// The names of all these settings in messages.
@@ -183,6 +191,13 @@ impl Wording {
         match self {
             Self::Keys => "skip_unsupported = true",
             Self::Options => "--skip-unsupported",
+        }
+    }
+
+    fn allow_no_communication(self) -> &'static str {
+        match self {
+            Self::Keys => "allow_no_communication = true",
+            Self::Options => "--allow-no-communication",
         }
     }
 }
@@ -221,6 +236,7 @@ impl Default for Reading {
             host_speed: HOST_SPEED,
             compute_time: None,
             skip_unsupported: false,
+            allow_no_communication: false,
             poll_gap_ps: POLL_GAP_PS,
             wording: Wording::default(),
         }

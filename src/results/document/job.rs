@@ -8,7 +8,7 @@ use crate::results::energy::Energy;
 use crate::results::latency::{Latency, latency};
 use crate::results::measures::{job_baseline, quotient};
 use crate::results::split::{TimeSplit, time_split};
-use crate::run::RunResult;
+use crate::run::{RunResult, TraceDigest};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -32,8 +32,9 @@ pub struct Job {
     pub trace_xxh3: Option<String>,
     /// The format of the trace: `"VEF"` (VEF3 as well), `"GOAL"`, `"TI"` or `"DUMPI"`.
     pub format: Option<String>,
-    /// The calls of the trace that can't be replayed, with how many there are: the job left them out, as
-    /// `skip_unsupported` asks for; null without any.
+    /// The calls of the trace that can't be replayed, with how many there are, which the job left out, as
+    /// `skip_unsupported` asks for; then the communication that the trace lacks, or that is doubtful, as the warnings of the
+    /// run have it; null without any.
     pub left_out: Option<String>,
     /// Whether every operation is done, every message was delivered and every collective completed, in all repetitions; with
     /// `repeat = "until-others-end"` in at least one.
@@ -95,6 +96,13 @@ pub(super) fn jobs(plan: &Plan, result: &RunResult) -> Vec<Job> {
     jobs.enumerate().filter_map(one).collect()
 }
 
+/// What the replay of a trace left out, and what its trace lacks.
+fn left_out(trace: &TraceDigest) -> Option<String> {
+    let all = trace.left_out.iter().chain(&trace.remarks);
+    let all: Vec<&str> = all.map(String::as_str).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
 fn job(plan: &Plan, result: &RunResult, at: usize, spec: &JobSpec, outcome: &JobOutcome) -> Job {
     let JobOutcome {
         name,
@@ -133,7 +141,7 @@ fn job(plan: &Plan, result: &RunResult, at: usize, spec: &JobSpec, outcome: &Job
         nics: nics.clone(),
         trace_xxh3: trace.map(|trace| format!("{:032x}", trace.xxh3)),
         format: trace.map(|trace| trace.format.clone()),
-        left_out: trace.and_then(|trace| trace.left_out.clone()),
+        left_out: trace.and_then(left_out),
         complete: *complete,
         start_ps: spec.start_ps,
         repetitions: repetitions_ps.len(),

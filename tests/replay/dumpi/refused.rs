@@ -117,6 +117,37 @@ fn processes_that_are_started_or_met_are_counted_and_left_out_on_request() {
     a_collective_is_left(dir.path());
 }
 
+/// A recording of which nothing is left that the ranks say to each other is no program that uses a network.
+#[test]
+fn recordings_without_communication_are_refused_unless_allowed() {
+    let one_sided = |file: &mut File| {
+        file.call("MPI_Win_fence", &[0.into(), 4.into()]);
+    };
+    let skipping = Reading {
+        skip_unsupported: true,
+        ..Reading::default()
+    };
+    for dir in [
+        directory(&[rank(one_sided), rank(one_sided)]),
+        directory(&[rank(|_| {}), rank(|_| {})]),
+    ] {
+        let refused = not_opened(dir.path(), &skipping);
+        let parts = [
+            "has no message and no collective that a replay has, of 2 ranks",
+            "allow_no_communication = true",
+        ];
+        says(&refused, &parts);
+        let allowing = Reading {
+            allow_no_communication: true,
+            ..skipping
+        };
+        assert!(checked(dir.path()).open(&allowing, Stop::never()).is_ok());
+    }
+    // One rank has none to talk to.
+    let alone = directory(&[rank(|_| {})]);
+    assert!(checked(alone.path()).open(&skipping, Stop::never()).is_ok());
+}
+
 #[test]
 fn a_result_says_what_was_left_out() {
     let one_sided = |file: &mut File| {

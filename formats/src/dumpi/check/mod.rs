@@ -4,6 +4,7 @@
 //! counts and the file lacks, peers that do not exist, datatypes without a size. A warning is what recorders write of sound
 //! programs too: handles of functions that they do not intercept (MPI-3), clocks that were set back.
 
+mod odd;
 mod rank;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use std::fmt;
 use flitwise_base::place::{self, Place};
 use flitwise_base::stop::Stop;
 
+pub use self::odd::Odd;
 use self::rank::RankCheck;
 use super::parse_error::ParseError;
 use super::record::Record;
@@ -77,6 +79,8 @@ pub struct Check {
     pub error_total: u64,
     /// The first [`MAX_PROBLEMS`] warnings: of each kind the first one of a rank.
     pub warnings: Vec<Problem>,
+    /// The number of oddities of each [kind](Odd), of all ranks.
+    odd: [u64; Odd::ALL.len()],
     /// Calls of each rank, as far as they could be read.
     pub calls: Vec<u64>,
     /// The last wrong number of ranks that a call returned. Each rank may ask for it often; it is one error.
@@ -88,6 +92,12 @@ impl Check {
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.error_total == 0
+    }
+
+    /// The number of oddities of a kind, where the first of each rank is among the warnings.
+    #[must_use]
+    pub fn odd(&self, odd: Odd) -> u64 {
+        self.odd.get(odd as usize).copied().unwrap_or(0)
     }
 
     #[cold]
@@ -147,6 +157,7 @@ pub fn check_seen(
         errors: Vec::new(),
         error_total: 0,
         warnings: Vec::new(),
+        odd: [0; Odd::ALL.len()],
         calls: Vec::new(),
         wrong_size: None,
     };

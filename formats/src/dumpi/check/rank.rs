@@ -1,8 +1,10 @@
 //! Checks within the file of one rank.
 
+use std::collections::BTreeMap;
+
 use hashbrown::{HashMap, HashSet};
 
-use super::{Check, Problem};
+use super::{Check, Odd, Problem};
 use crate::dumpi::call::{Call, Function};
 use crate::dumpi::handle::{Comm, Datatype, Request};
 use crate::dumpi::parse_error::DAMAGED;
@@ -11,14 +13,12 @@ use crate::dumpi::sizes::Types;
 use crate::dumpi::trailer::Trailer;
 use crate::limits::MAX_REQUESTS;
 
-/// Oddities that are reported once for each rank.
-#[derive(Debug, Clone, Copy)]
-enum Odd {
-    Time,
-    Request,
-    Comm,
-    Ends,
-}
+/// Computation on the wall clock, in nanoseconds, beyond which the processor's clock is asked whether it can be.
+const LONG_NS: i64 = 600_000_000_000;
+/// As often as it may be longer than on the processor's clock.
+const LONGER: i64 = 10;
+/// The same where the processor's clock was not recorded: half of what the seconds of a recording can tell apart.
+const LONGEST_NS: i64 = 32_768_000_000_000;
 
 /// How many ranks a communicator addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +39,17 @@ pub struct RankCheck {
     requests: HashSet<Request>,
     /// Communicators that were made and not freed.
     comms: HashMap<Comm, Size>,
+    /// Communicators with a topology on which nothing was sent, with the offset of the call that made them.
+    topologies: BTreeMap<Comm, u64>,
     /// End of the last call of each thread, on the wall clock.
     ends: HashMap<u16, i64>,
     /// End of the last call of any thread, from which a replay counts the computation before the next one.
     last_end: Option<i64>,
+    /// The same on the clock of the processor.
+    last_cpu: Option<i64>,
     /// Calls by the number of the function.
     calls: Vec<u64>,
-    warned: [bool; 4],
+    warned: [bool; Odd::ALL.len()],
     offset: u64,
     function: Option<Function>,
 }
@@ -59,10 +63,12 @@ impl RankCheck {
             types,
             requests: HashSet::from_iter([Request::NULL]),
             comms: HashMap::from_iter([(Comm::WORLD, world), (Comm::SELF, Size::Known(1))]),
+            topologies: BTreeMap::new(),
             ends: HashMap::new(),
             last_end: None,
+            last_cpu: None,
             calls: vec![0; usize::from(Function::END)],
-            warned: [false; 4],
+            warned: [false; Odd::ALL.len()],
             offset: 0,
             function: None,
         }
@@ -84,6 +90,9 @@ impl RankCheck {
 
     #[cold]
     fn odd(&mut self, check: &mut Check, odd: Odd, message: impl FnOnce() -> String) {
+        if let Some(number) = check.odd.get_mut(odd as usize) {
+            *number += 1;
+        }
         if let Some(warned) = self.warned.get_mut(odd as usize)
             && !std::mem::replace(warned, true)
         {
@@ -104,14 +113,28 @@ impl RankCheck {
         self.requests(call, check);
         self.world(call, check);
         self.comms(call, check);
+        self.topologies(call, check);
         self.buffers(call, check);
         self.peers(call, check);
     }
 
     fn times(&mut self, record: &Record<'_>, check: &mut Check) {
+        let last_cpu = record.cpu.and_then(|cpu| self.last_cpu.replace(cpu.stop));
         let Some(wall) = record.wall else {
             return;
         };
+        let computed = self
+            .last_end
+            .map_or(0, |end| wall.start.saturating_sub(end));
+        let on_cpu = record.cpu.zip(last_cpu);
+        let on_cpu = on_cpu.map(|(cpu, last)| cpu.start.saturating_sub(last).max(0));
+        let leaps = match on_cpu {
+            Some(on_cpu) => computed > LONG_NS && computed / LONGER > on_cpu,
+            None => computed > LONGEST_NS,
+        };
+        if leaps {
+            self.odd(check, Odd::Leap, || leap(computed, on_cpu));
+        }
         let thread = record.thread.unwrap_or(0);
         let before = self.ends.insert(thread, wall.stop).unwrap_or(i64::MIN);
         let last_end = self.last_end.replace(wall.stop);
@@ -224,6 +247,40 @@ impl RankCheck {
         }
     }
 
+    fn topologies(&mut self, call: &Call<'_>, check: &mut Check) {
+        match call {
+            Call::CartCreate(_) | Call::GraphCreate(_) => {
+                let made = call.made_comm().filter(|&made| made != Comm::NULL);
+                self.topologies.extend(made.map(|made| (made, self.offset)));
+            }
+            Call::CommFree(c) => {
+                let unused = self.topologies.remove(&c.comm);
+                if unused.is_some() {
+                    self.unused_topology(check);
+                }
+            }
+            _ => {
+                let message = call.sent().or(call.received());
+                let used = message.is_some()
+                    || call.persistent().is_some()
+                    || call.collective().is_some()
+                    || call.made_comm().is_some();
+                if let Some(comm) = call.comm().filter(|_| used) {
+                    self.topologies.remove(&comm);
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn unused_topology(&mut self, check: &mut Check) {
+        self.odd(check, Odd::Topology, || {
+            "no message is recorded on a communicator with a topology: neighbourhood collectives, which are not recorded, may \
+             have used it"
+                .to_owned()
+        });
+    }
+
     fn buffers(&self, call: &Call<'_>, check: &mut Check) {
         let mut wrong = None;
         // Beside MPI_IN_PLACE a program may pass no type, and any count.
@@ -292,6 +349,10 @@ impl RankCheck {
                 );
             }
         }
+        for offset in std::mem::take(&mut self.topologies).into_values() {
+            self.offset = offset;
+            self.unused_topology(check);
+        }
         self.ends_right(check);
     }
 
@@ -322,6 +383,19 @@ fn wrong_size(said: i32, files: u32) -> String {
         "remove files of other runs"
     };
     format!("the program has {said} ranks, but the trace has the files of {files}: {cure}")
+}
+
+/// The wall clock says that the rank computed for long, of which the processor's clock knows nothing.
+#[cold]
+fn leap(computed: i64, on_cpu: Option<i64>) -> String {
+    let cpu = on_cpu.map_or_else(String::new, |ns| {
+        format!(", {} by the clock of the processor", seconds(ns))
+    });
+    format!(
+        "by the wall clock the rank computes {} before it{cpu}: the clock was set, or went back (the seconds of a recording begin \
+         again at 2^16); all of it counts as computation: take the other clock (compute_time), or record again",
+        seconds(computed)
+    )
 }
 
 /// The clock went back within a call. What is computed before it is counted up to its start, which may be what is wrong.

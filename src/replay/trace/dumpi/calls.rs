@@ -2,11 +2,13 @@
 
 use super::collective::{between, contribution};
 use super::communicators::{Resolved, only, world};
+use super::envelope::{Envelope, Problem, mode, pattern, peer};
 use super::gaps::Gaps;
 use super::outcomes::{Outcome, is_open};
-use super::program::Settings;
+use super::program::{Cancelled, Settings};
 use super::requests::Requests;
 use super::survey::Known;
+use crate::agreement::SPARE;
 use crate::mpi::{Call as Does, RequestId, SendMode, Tag, Until};
 use crate::program::{Action, After, Op, Place, RankId};
 use crate::trace::Wording;
@@ -16,9 +18,6 @@ use hashbrown::HashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The problem of a call; the caller adds the place.
-type Problem = String;
-
 const TOO_LATE: &str = "a computation that ends beyond the range of time";
 
 /// A rank that makes its calls.
@@ -27,6 +26,7 @@ pub(super) struct Caller {
     known: Arc<Known>,
     skip_unsupported: bool,
     wording: Wording,
+    cancelled: Cancelled,
     types: Types,
     comms: HashMap<Comm, Arc<Resolved>>,
     /// Constructors of communicators so far.
@@ -52,15 +52,6 @@ struct Persistent {
     sends: Option<SendMode>,
 }
 
-/// A message as its sender or its receiver names it.
-#[derive(Clone)]
-struct Envelope {
-    comm: Arc<Resolved>,
-    peer: i32,
-    tag: i32,
-    bytes: u64,
-}
-
 impl Caller {
     pub fn new(
         id: RankId,
@@ -75,6 +66,7 @@ impl Caller {
             known,
             skip_unsupported: settings.skip_unsupported,
             wording: settings.wording,
+            cancelled: settings.cancelled,
             types,
             comms: comms.into_iter().collect(),
             constructed: 0,
@@ -299,6 +291,18 @@ impl Caller {
         message: &Envelope,
         outcome: Option<Outcome>,
     ) -> Result<Option<RequestId>, Problem> {
+        let number = self.started.saturating_sub(1);
+        let outcome = match (outcome, &self.cancelled) {
+            (Some(Outcome::Unknown), Cancelled::Spare) => {
+                self.receive(message, None, Some(RequestId(SPARE + number)))?;
+                return Ok(None);
+            }
+            (Some(Outcome::Unknown), Cancelled::Took(all)) => {
+                let took = all.contains(&(self.id, number));
+                (!took).then_some(Outcome::Nothing)
+            }
+            (outcome, _) => outcome,
+        };
         let id = self.fresh();
         let posted = self.receive(message, outcome, Some(id))?;
         Ok(posted.then_some(id))
@@ -452,42 +456,4 @@ impl Caller {
             None => Ok(()),
         }
     }
-}
-
-/// The mode in which a call sends.
-fn mode(call: &Call<'_>) -> SendMode {
-    match call {
-        Call::Ssend(_) | Call::Issend(_) | Call::SsendInit(_) => SendMode::Synchronous,
-        Call::Bsend(_) | Call::Ibsend(_) | Call::BsendInit(_) => SendMode::Buffered,
-        _ => SendMode::Standard,
-    }
-}
-
-/// The rank of the job that is number `peer` of a communicator.
-fn peer(comm: &Resolved, peer: i32) -> Result<RankId, Problem> {
-    let peers = comm.peers();
-    let found = usize::try_from(peer).ok().and_then(|at| peers.get(at));
-    found.copied().ok_or_else(|| {
-        let last = peers.len().saturating_sub(1);
-        format!("there is no rank {peer} in the communicator: its ranks are 0 to {last}")
-    })
-}
-
-/// Source and tag of the messages that a receive takes; `None` stands for any.
-type Pattern = (Option<RankId>, Option<Tag>);
-
-/// The messages that a receive takes, if it is known which message it got; `None` if it gets none.
-fn pattern(message: &Envelope, outcome: Option<Outcome>) -> Result<Option<Pattern>, Problem> {
-    let (source, tag) = match outcome {
-        None => (message.peer, message.tag),
-        Some(Outcome::Nothing) => return Ok(None),
-        Some(Outcome::Message { source, tag }) => (source, tag.unwrap_or(message.tag)),
-    };
-    let from = match source {
-        ANY_SOURCE => None,
-        // `MPI_PROC_NULL` of Open MPI.
-        ..0 => return Ok(None),
-        source => Some(peer(&message.comm, source)?),
-    };
-    Ok(Some((from, (tag != ANY_TAG).then_some(Tag(tag)))))
 }

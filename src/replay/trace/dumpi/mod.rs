@@ -3,6 +3,7 @@
 mod calls;
 mod collective;
 mod communicators;
+mod envelope;
 mod gaps;
 mod groups;
 mod history;
@@ -23,11 +24,12 @@ use crate::trace::{
 use anyhow::{Context, bail};
 use flitwise_base::stop::Stop;
 use flitwise_formats::Place;
-use flitwise_formats::dumpi::{Record, Set, check_seen};
+use flitwise_formats::dumpi::{Check, Odd, Record, Set, check_seen};
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
 use gaps::Loops;
-use program::{DumpiProgram, Settings};
+use hashbrown::HashSet;
+use program::{Cancelled, DumpiProgram, Settings};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use survey::{Known, Survey};
@@ -75,8 +77,9 @@ impl TraceFormat for Dumpi {
         Ok(Box::new(DumpiFile {
             given: input.path().to_owned(),
             set: Arc::new(set),
+            remarks: remarks(&check),
             known: Arc::new(known),
-            doubts: OnceLock::new(),
+            compared: OnceLock::new(),
         }))
     }
 
@@ -95,8 +98,51 @@ struct DumpiFile {
     known: Arc<Known>,
     /// The path by which it is given.
     given: PathBuf,
-    /// The points on which its ranks disagree, once they were compared.
-    doubts: OnceLock<String>,
+    /// Communication that the recording lacks, or that is doubtful.
+    remarks: Vec<String>,
+    compared: OnceLock<Compared>,
+}
+
+/// The findings of a comparison of the ranks.
+#[derive(Default)]
+struct Compared {
+    /// The points on which they disagree.
+    doubts: Option<String>,
+    /// Collectives of different sizes.
+    sizes: u64,
+    /// Cancelled receives that took a message.
+    took: Arc<HashSet<(RankId, u64)>>,
+}
+
+/// The remarks on a recording: a sentence for each kind, with its number.
+fn remarks(check: &Check) -> Vec<String> {
+    let of_odd = Odd::ALL.into_iter().filter_map(|odd| {
+        let what = match odd {
+            Odd::Time => "calls begin before the end of the call before them, or end before they begin, where a clock went back",
+            Odd::Leap => {
+                "computations take far longer by the wall clock than by the processor's, where a clock was set or went back; \
+                 compute_time says which clock counts"
+            }
+            Odd::Request => {
+                "calls wait for requests that no recorded call made: DUMPI does not record the calls of MPI-3, such as \
+                 MPI_Iallreduce, which are missing in the replay"
+            }
+            Odd::Topology => {
+                "communicators with a topology have no recorded message: DUMPI does not record neighbourhood collectives, \
+                 which may be missing in the replay"
+            }
+            // Its calls are counted as ones that can't be replayed.
+            Odd::Comm => return None,
+            Odd::Ends => {
+                "times a rank lacks its MPI_Init or MPI_Finalize: the recorder was switched off, or the program ended early"
+            }
+        };
+        Some((check.odd(odd), what))
+    });
+    of_odd
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect()
 }
 
 impl DumpiFile {
@@ -146,10 +192,12 @@ impl TraceFile for DumpiFile {
     fn agreement(&self, stop: Stop<'_>) -> anyhow::Result<Agreement> {
         let reading = Reading {
             skip_unsupported: true,
+            allow_no_communication: true,
             ..Reading::default()
         };
-        let mut program = self.open(&reading, Stop::never())?;
-        let found = compare(&mut *program, stop)?;
+        let mut program = self.program(&reading, Cancelled::Spare, Stop::never())?;
+        let mut found = compare(&mut program, stop)?;
+        let took = std::mem::take(&mut found.taken).into_iter().collect();
         let problem = |one: Disagreement| Problem {
             path: self
                 .set
@@ -168,15 +216,24 @@ impl TraceFile for DumpiFile {
             unmatched: found.unmatched_total,
             warnings: problems(found.warnings, found.warning_total),
         };
-        if agreement.errors.total > 0 {
-            self.doubts
-                .get_or_init(|| trace::refusal(&agreement.errors));
-        }
+        self.compared.get_or_init(|| Compared {
+            doubts: (agreement.errors.total > 0).then(|| trace::refusal(&agreement.errors)),
+            sizes: agreement.warnings.total,
+            took: Arc::new(took),
+        });
         Ok(agreement)
     }
 
     fn doubts(&self) -> Option<String> {
-        self.doubts.get().cloned()
+        self.compared.get()?.doubts.clone()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let sizes = self.compared.get().map_or(0, |compared| compared.sizes);
+        let sizes = (sizes > 0).then(|| {
+            format!("{sizes} collectives have different sizes at different ranks; each is taken as its rank says")
+        });
+        self.remarks.iter().cloned().chain(sizes).collect()
     }
 
     fn parts(&self) -> Vec<PathBuf> {
@@ -185,6 +242,34 @@ impl TraceFile for DumpiFile {
     }
 
     fn open<'a>(&self, reading: &Reading, stop: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
+        let compared = self.compared.get();
+        let took = compared.map(|compared| Arc::clone(&compared.took));
+        let cancelled = Cancelled::Took(took.unwrap_or_default());
+        Ok(Box::new(self.program(reading, cancelled, stop)?))
+    }
+}
+
+impl DumpiFile {
+    /// Refuses a recording of which nothing is left that the ranks say to each other.
+    fn is_allowed(&self, reading: &Reading) -> anyhow::Result<()> {
+        if self.known.communication > 0 || self.ranks() < 2 || reading.allow_no_communication {
+            return Ok(());
+        }
+        bail!(
+            "{}: has no message and no collective that a replay has, of {} ranks: DUMPI does not record calls of MPI-3; record the \
+             program with VEF-Prospector or SimGrid, or let {} replay its computation alone",
+            self.set.path().display(),
+            self.ranks(),
+            reading.wording.allow_no_communication()
+        )
+    }
+
+    fn program<'a>(
+        &self,
+        reading: &Reading,
+        cancelled: Cancelled,
+        stop: Stop<'a>,
+    ) -> anyhow::Result<DumpiProgram<'a>> {
         let shown = || self.set.path().display().to_string();
         let unsupported = self.unsupported();
         if !unsupported.is_empty() && !reading.skip_unsupported {
@@ -203,9 +288,10 @@ impl TraceFile for DumpiFile {
                 longest_ps: reading.poll_gap_ps,
                 ..Loops::default()
             },
+            cancelled,
         };
+        self.is_allowed(reading)?;
         let (set, known) = (Arc::clone(&self.set), Arc::clone(&self.known));
-        let program = DumpiProgram::new(set, known, settings, stop)?;
-        Ok(Box::new(program))
+        DumpiProgram::new(set, known, settings, stop)
     }
 }

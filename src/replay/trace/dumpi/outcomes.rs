@@ -11,6 +11,9 @@ use flitwise_formats::dumpi::{Call, Message, Request};
 pub(super) enum Outcome {
     /// No message: it was cancelled, or is from no process.
     Nothing,
+    /// A receive that was cancelled, of which the recording does not say whether a message had come before: it takes one
+    /// that no other receive takes.
+    Unknown,
     /// A message of this rank of the communicator, with this tag if it is known.
     Message { source: i32, tag: Option<i32> },
 }
@@ -146,7 +149,7 @@ impl Lookup {
             (_, Some(status)) if status.cancelled => Outcome::Nothing,
             (Kind::Receive { open: true }, Some(status)) => Outcome::of(status),
             // Few libraries cancel sends: without a status it counts as sent.
-            (Kind::Receive { .. }, None) if started.cancelled => Outcome::Nothing,
+            (Kind::Receive { .. }, None) if started.cancelled => Outcome::Unknown,
             _ => return,
         };
         self.found.push((started.number, outcome));

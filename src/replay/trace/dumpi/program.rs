@@ -10,10 +10,20 @@ use crate::trace::{ComputeTime, Wording};
 use anyhow::Context;
 use flitwise_base::stop::{Stop, StopEvery};
 use flitwise_formats::dumpi::{Problem, Reader, Set};
+use hashbrown::HashSet;
 use std::sync::Arc;
 
+/// The treatment of cancelled receives of [unknown outcome](super::outcomes::Outcome::Unknown).
+#[derive(Debug, Clone)]
+pub(super) enum Cancelled {
+    /// They are [spare](crate::agreement::SPARE): they take messages without a counterpart.
+    Spare,
+    /// These took a message, by rank and number.
+    Took(Arc<HashSet<(RankId, u64)>>),
+}
+
 /// The settings for reading a trace.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Settings {
     /// The clock that computations are taken from; `None` if they take no time.
     pub clock: Option<ComputeTime>,
@@ -23,6 +33,7 @@ pub(super) struct Settings {
     pub wording: Wording,
     /// Which time is one of a loop that polls.
     pub loops: Loops,
+    pub cancelled: Cancelled,
 }
 
 /// The calls of all ranks as operations.
@@ -41,7 +52,7 @@ struct Rank {
 }
 
 impl Rank {
-    fn new(set: &Set, known: &Arc<Known>, settings: Settings, id: u32) -> anyhow::Result<Self> {
+    fn new(set: &Set, known: &Arc<Known>, settings: &Settings, id: u32) -> anyhow::Result<Self> {
         let rank = RankId::new(id);
         let reader = set.reader(id)?;
         let hidden = reader.trailer().polls_left_out() > 0;
@@ -49,7 +60,10 @@ impl Rank {
             hidden,
             ..settings.loops
         };
-        let settings = Settings { loops, ..settings };
+        let settings = Settings {
+            loops,
+            ..settings.clone()
+        };
         Ok(Self {
             reader,
             caller: Caller::new(
@@ -103,7 +117,7 @@ impl<'a> DumpiProgram<'a> {
         settings: Settings,
         stop: Stop<'a>,
     ) -> anyhow::Result<Self> {
-        let ranks = (0..set.ranks()).map(|id| Rank::new(&set, &known, settings, id));
+        let ranks = (0..set.ranks()).map(|id| Rank::new(&set, &known, &settings, id));
         Ok(Self {
             ranks: ranks.collect::<Result<_, _>>()?,
             set,
@@ -131,7 +145,7 @@ impl Program for DumpiProgram<'_> {
 
     fn restart(&mut self) -> anyhow::Result<()> {
         let again =
-            (0..self.set.ranks()).map(|id| Rank::new(&self.set, &self.known, self.settings, id));
+            (0..self.set.ranks()).map(|id| Rank::new(&self.set, &self.known, &self.settings, id));
         self.ranks = again.collect::<Result<_, _>>()?;
         Ok(())
     }

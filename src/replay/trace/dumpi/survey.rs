@@ -5,6 +5,7 @@ use super::communicators::{Constructed, resolve};
 use super::history::{Construction, Event, History};
 use super::outcomes::{Lookup, Outcomes};
 use super::unsupported::{Kind, Unsupported, kind_of};
+use flitwise_formats::dumpi::handle::ANY_SOURCE;
 use flitwise_formats::dumpi::{Call, Comm, Problem, Record};
 use flitwise_formats::limits::{MAX_CONSTRUCTIONS, MAX_OUTCOMES};
 use hashbrown::HashMap;
@@ -19,6 +20,8 @@ pub(super) struct Known {
     /// Calls that lack the time of this clock.
     pub without_wall: u64,
     pub without_cpu: u64,
+    /// Messages and collectives between ranks that a replay has.
+    pub communication: u64,
 }
 
 /// Looks at the calls of all ranks.
@@ -34,6 +37,7 @@ pub(super) struct Survey {
     calls: u64,
     without_wall: u64,
     without_cpu: u64,
+    communication: u64,
 }
 
 /// The rank that is looked at.
@@ -59,6 +63,8 @@ impl Survey {
                 within: Some(record.call.function().name()),
                 message: String::new(),
             });
+        } else {
+            self.communication += u64::from(communicates(&record.call));
         }
         self.rank.comms(&record.call);
         self.rank.lookup.see(&record.call);
@@ -98,8 +104,22 @@ impl Survey {
             calls: self.calls,
             without_wall: self.without_wall,
             without_cpu: self.without_cpu,
+            communication: self.communication,
         })
     }
+}
+
+/// Whether a call sends or receives, or is a collective of several ranks.
+fn communicates(call: &Call<'_>) -> bool {
+    let message = call.sent().or(call.received());
+    let persistent = call.persistent().map(|(message, _)| message);
+    let to_another = message.or(persistent).is_some_and(|message| {
+        message.peer >= 0 && message.comm != Comm::SELF || message.peer == ANY_SOURCE
+    });
+    to_another
+        || call
+            .collective()
+            .is_some_and(|collective| collective.comm != Comm::SELF)
 }
 
 impl Rank {

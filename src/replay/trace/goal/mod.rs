@@ -38,6 +38,7 @@ impl TraceFormat for Goal {
         Ok(Box::new(GoalFile {
             schedule,
             cpus: info.cpus,
+            remarks: info.remarks(),
             operations: info.sends + info.recvs + info.calcs,
         }))
     }
@@ -56,6 +57,7 @@ struct GoalFile {
     schedule: Schedule,
     cpus: u32,
     operations: u64,
+    remarks: Vec<String>,
 }
 
 impl TraceFile for GoalFile {
@@ -73,6 +75,10 @@ impl TraceFile for GoalFile {
 
     fn schedule(&self) -> Option<&Schedule> {
         Some(&self.schedule)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
     }
 
     fn open<'a>(&self, _: &Reading, _: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {

@@ -1,7 +1,7 @@
 //! Summary of a schedule, and verdict on it.
 
 use crate::trace::summary::{Computation, Summary, bytes, keys, messages};
-use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict};
+use crate::trace::verdict::{Count, RECORD_AGAIN, Verdict, whole};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_count, human_time};
 use flitwise_formats::goal::{Form, Info, Schedule, Task, check_input};
@@ -99,10 +99,17 @@ pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
 pub(super) fn verdict(input: &Input) -> Result<Verdict, Error> {
     let (check, _) = check_input(input, Stop::never())?;
     let info = check.info;
+    let remarks = info.remarks();
+    let first: Vec<_> = (remarks.iter())
+        .map(|remark| whole(input.path(), remark))
+        .collect();
     Ok(Verdict {
         errors: check.errors,
         cure: RECORD_AGAIN,
-        warnings: Problems::default(),
+        warnings: Problems {
+            total: first.len() as u64,
+            first,
+        },
         counts: Some(vec![
             Count::new("ranks", info.ranks.into()),
             Count::new("operations", info.sends + info.recvs + info.calcs),

@@ -40,6 +40,7 @@ impl TraceFormat for Ti {
             trace,
             given: input.path().to_owned(),
             operations: check.info.actions,
+            remarks: check.remarks,
         }))
     }
 
@@ -62,6 +63,7 @@ struct TiFile {
     /// The path by which it is given.
     given: PathBuf,
     operations: u64,
+    remarks: Vec<String>,
 }
 
 impl TraceFile for TiFile {
@@ -75,6 +77,10 @@ impl TraceFile for TiFile {
 
     fn operations(&self) -> u64 {
         self.operations
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
     }
 
     fn parts(&self) -> Vec<PathBuf> {

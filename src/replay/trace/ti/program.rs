@@ -125,7 +125,7 @@ impl Rank {
     fn calls(&mut self, action: &Action, world: &Arc<Communicator>) -> Vec<Call> {
         match *action {
             Action::Send {
-                to,
+                to: Some(to),
                 tag,
                 elements,
                 mode,
@@ -161,12 +161,13 @@ impl Rank {
                 from,
                 ..
             } => {
-                let both = [RequestId(OF_SENDRECV), RequestId(OF_SENDRECV + 1)];
-                vec![
-                    receive(from, Some(NO_TAG), Some(both[0])),
-                    send(to, NO_TAG, sent, Mode::Standard, Some(both[1])),
-                    wait(both.to_vec(), Until::All),
-                ]
+                let requests = [RequestId(OF_SENDRECV), RequestId(OF_SENDRECV + 1)];
+                let mut calls = vec![receive(from, Some(NO_TAG), Some(requests[0]))];
+                calls
+                    .extend(to.map(|to| send(to, NO_TAG, sent, Mode::Standard, Some(requests[1]))));
+                let started = requests[..calls.len()].to_vec();
+                calls.push(wait(started, Until::All));
+                calls
             }
             Action::Wait(request) => self.wait(request).into_iter().collect(),
             Action::WaitAll { .. } => self.wait_all().into_iter().collect(),

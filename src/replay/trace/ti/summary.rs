@@ -18,8 +18,14 @@ pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
         let mut actions = trace.rank(rank)?;
         while let Some((_, action)) = actions.next_action()? {
             match action {
-                Action::Send { to, elements, .. } => tally.add(rank, to, elements.bytes()),
-                Action::SendRecv { to, send, .. } => tally.add(rank, to, send.bytes()),
+                Action::Send {
+                    to: Some(to),
+                    elements,
+                    ..
+                } => tally.add(rank, to, elements.bytes()),
+                Action::SendRecv {
+                    to: Some(to), send, ..
+                } => tally.add(rank, to, send.bytes()),
                 _ => {}
             }
         }

@@ -50,6 +50,8 @@ pub(super) struct Job {
     compute_noise: String,
     /// Whether calls of a DUMPI trace that can't be replayed are left out.
     skip_unsupported: bool,
+    /// Whether a DUMPI trace may be without communication; only where it is true.
+    allow_no_communication: Option<bool>,
     /// The factor on computations, as an exact text such as `"1/20"`.
     #[schemars(extend("unit" = "fraction"))]
     compute_scale: String,
