@@ -1,6 +1,7 @@
 //! How messages quote input: escaped, so that no byte of a file reaches a terminal as a control
 //! sequence, and cut, so that a message stays readable whatever the input is.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 /// Most characters of input that a message quotes.
@@ -56,6 +57,76 @@ impl fmt::Display for Quoted<'_> {
         }
         f.write_str(self.mark)
     }
+}
+
+/// Most characters of a line of a message.
+const MAX_LINE: usize = 8000;
+
+/// Everything that is printed: whatever text of input is in it, no character reaches a terminal as a control sequence.
+///
+/// The functions that print are the only ones that use it; they need not know what comes from input. Escapes are those of
+/// JSON, so that a document stays one.
+#[must_use]
+pub fn printed(text: &str) -> Cow<'_, str> {
+    let harmless = |c: char| matches!(c, '\n' | '\t') || !is_unprintable(c);
+    if text.chars().all(harmless) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if harmless(c) {
+            shown.push(c);
+        } else {
+            // Writing to a String succeeds.
+            let _ = write!(shown, "\\u{:04x}", u32::from(c));
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The same for a message, of which each line is [cut](MAX_LINE) as well.
+#[must_use]
+pub fn message(text: &str) -> Cow<'_, str> {
+    let text = printed(text);
+    if text.len() <= MAX_LINE {
+        return text;
+    }
+    let line = |line: &str| match line.char_indices().nth(MAX_LINE) {
+        Some((end, _)) => {
+            let all = line.chars().count();
+            format!(
+                "{}… ({all} characters)",
+                line.get(..end).unwrap_or_default()
+            )
+        }
+        None => line.to_owned(),
+    };
+    let lines: Vec<String> = text.split('\n').map(line).collect();
+    Cow::Owned(lines.join("\n"))
+}
+
+/// A cell of a CSV file with text of input: an apostrophe comes before what a spreadsheet would take for a formula.
+/// Numbers stay as they are.
+#[must_use]
+pub fn csv_cell(text: &str) -> Cow<'_, str> {
+    if is_formula(text) && text.len() > 1 && text.parse::<f64>().is_err() {
+        Cow::Owned(format!("'{text}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The text of a [cell](csv_cell).
+#[must_use]
+pub fn of_csv_cell(cell: &str) -> &str {
+    match cell.strip_prefix('\'') {
+        Some(text) if is_formula(text) => text,
+        _ => cell,
+    }
+}
+
+fn is_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
 
 /// True for characters that move the cursor, start a control sequence, or change the order in which

@@ -6,9 +6,17 @@ use std::fmt::Write;
 pub(super) fn typed() -> String {
     let mut text = String::from("flitwise");
     for argument in std::env::args_os().skip(1) {
-        let _ = write!(text, " {}", quoted(&argument.to_string_lossy()));
+        let _ = match argument.to_str() {
+            Some(argument) => write!(text, " {}", quoted(argument)),
+            None => write!(text, " {}", quoted_bytes(argument.as_encoded_bytes())),
+        };
     }
     text + "\n"
+}
+
+/// An argument that is no text, quoted for a shell that knows `$'…'`.
+fn quoted_bytes(argument: &[u8]) -> String {
+    format!("$'{}'", argument.escape_ascii())
 }
 
 /// An argument, quoted for a shell where necessary.

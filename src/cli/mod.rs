@@ -21,6 +21,7 @@ mod trace;
 use clap::{Parser, Subcommand};
 use flitwise::config::ConfigError;
 use flitwise::run::RunError;
+use flitwise_base::quote;
 use progress::working;
 use serde::Serialize;
 use std::fmt;
@@ -222,7 +223,8 @@ fn bad_config(file: Option<&Path>, e: &ConfigError) -> CliError {
 /// Writes a line for people to standard error, and ignores failures.
 fn tell(line: fmt::Arguments<'_>) {
     working::clear();
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let line = line.to_string();
+    let _ = writeln!(io::stderr().lock(), "{}", quote::message(&line));
 }
 
 /// A document as JSON with indentation, and a newline.
@@ -240,7 +242,10 @@ fn unwritable(error: serde_json::Error) -> CliError {
 fn print(text: &str) -> Result<(), CliError> {
     working::clear();
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out
+        .write_all(quote::printed(text).as_bytes())
+        .and_then(|()| out.flush())
+    {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(CliError::Failed(format!("cannot write the results: {e}")))
         }

@@ -3,6 +3,7 @@
 use super::graph::{EdgeId, Graph, GraphBuilder, HostId, NetworkError, NodeId};
 use super::network::Network;
 use super::tables::Tables;
+use flitwise_base::quote::quoted;
 use flitwise_base::random::{Purpose, Stream};
 use std::collections::BTreeSet;
 
@@ -303,5 +304,5 @@ fn find(graph: &Graph, name: &str) -> Result<NodeId, String> {
     let example = graph.switches().next().map_or(String::new(), |node| {
         format!("; a switch is called `{}`", graph.node(node).name)
     });
-    Err(format!("the network has no `{name}`{example}"))
+    Err(format!("the network has no {}{example}", quoted(name)))
 }

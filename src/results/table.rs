@@ -1,8 +1,9 @@
 //! Lays out the text tables that summaries and commands print.
 
+use flitwise_base::quote::cut;
 use std::fmt::{self, Write};
 
-/// Appends a table to `out`: the first column to the left, the others to the right. The first row is the header; a
+/// Appends a table to `out`, with cells [cut](cut) as messages cut text of input: the first column to the left, the others to the right. The first row is the header; a
 /// table with only a header is left out. Every row has as many cells as the header.
 ///
 /// # Errors
@@ -11,11 +12,13 @@ pub fn write_table(out: &mut String, rows: &[Vec<String>]) -> fmt::Result {
     if rows.len() < 2 {
         return Ok(());
     }
+    let shown = |row: &Vec<String>| row.iter().map(|cell| cut(cell).to_string()).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(shown).collect();
     let columns = rows[0].len();
     let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
     writeln!(out)?;
-    for row in rows {
+    for row in &rows {
         let mut line = String::new();
         for (c, cell) in row.iter().enumerate() {
             let width = widths[c];

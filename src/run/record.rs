@@ -5,6 +5,7 @@ use super::traces::TraceDigest;
 use super::{RunError, Simulation, Status};
 use anyhow::Context;
 use flitwise_formats::sink::{Batch, Sink};
+use flitwise_formats::source::read_regular_text;
 use flitwise_formats::temporary;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -94,7 +95,7 @@ impl Records {
 
     /// Why a task has no record, if that was noted.
     pub(super) fn failure(&self, id: TaskId) -> Option<String> {
-        let reason = std::fs::read_to_string(self.note(id)).ok()?;
+        let reason = read_regular_text(&self.note(id)).ok()?;
         Some(reason.trim_end().to_owned())
     }
 
@@ -106,7 +107,7 @@ impl Records {
 
     /// The record of a task; `None` if there is none, or its file is damaged: its task runs again.
     pub(super) fn read(&self, id: TaskId) -> Option<Record> {
-        let text = std::fs::read_to_string(self.path(id)).ok()?;
+        let text = read_regular_text(&self.path(id)).ok()?;
         let record: Record = serde_json::from_str(&checked(&text)?).ok()?;
         (record.schema == RECORD_SCHEMA && record.id == id.to_string()).then_some(record)
     }

@@ -5,6 +5,7 @@ use super::metrics::{Measure, Metrics};
 use super::tables::{difference_text, with_interval};
 use crate::results::write_table;
 use anyhow::{Context, bail};
+use flitwise_formats::source::read_regular_text;
 use hashbrown::HashMap;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -21,7 +22,7 @@ struct Read {
 fn read(dir: &Path) -> anyhow::Result<Read> {
     let text = |name: &str| {
         let path = dir.join(name);
-        std::fs::read_to_string(&path).with_context(|| {
+        read_regular_text(&path).with_context(|| {
             let path = path.display();
             format!("cannot read `{path}`; name the directory of a study")
         })

@@ -5,6 +5,7 @@ use super::grid::Grid;
 use super::metrics::Measure;
 use super::until::Studied;
 use crate::results::write_table;
+use flitwise_base::quote::cut;
 use std::fmt::Write;
 
 /// Reasons of failed runs that are listed.
@@ -198,7 +199,7 @@ fn of_axis(
 /// The lines above the tables.
 fn head(studied: &Studied) -> String {
     let study = &studied.grid.study;
-    let mut text = format!("{}\n", study.name);
+    let mut text = format!("{}\n", cut(&study.name));
     if let Some(description) = &study.description {
         text += &format!("{}\n", description.trim());
     }
@@ -253,7 +254,7 @@ pub fn summary_text(studied: &Studied) -> String {
     }
     for sheet in sheets(studied) {
         if sheet.rows.len() > 1 {
-            text += &format!("\n{}\n", sheet.title);
+            text += &format!("\n{}\n", cut(&sheet.title));
             let mut table = String::new();
             // Writing to a String succeeds.
             let _ = write_table(&mut table, &sheet.rows);
@@ -266,12 +267,14 @@ pub fn summary_text(studied: &Studied) -> String {
 /// All tables in Markdown.
 pub(super) fn markdown(studied: &Studied) -> String {
     let mut text = String::from("# ");
-    text += &head(studied).replacen('\n', "\n\n", 1);
+    let head = head(studied);
+    let lines: Vec<String> = head.lines().map(cell_in_markdown).collect();
+    text += &(lines.join("\n") + "\n").replacen('\n', "\n\n", 1);
     for reason in reasons(studied) {
         text += &format!("\n{}\n", cell_in_markdown(&reason));
     }
     for sheet in sheets(studied) {
-        text += &format!("\n## {}\n\n", sheet.title);
+        text += &format!("\n## {}\n\n", cell_in_markdown(&sheet.title));
         for (at, row) in sheet.rows.iter().enumerate() {
             let cells: Vec<String> = row.iter().map(|cell| cell_in_markdown(cell)).collect();
             text += &format!("| {} |\n", cells.join(" | "));
@@ -285,8 +288,17 @@ pub(super) fn markdown(studied: &Studied) -> String {
     text
 }
 
+/// A text of input in Markdown: cut, on one line, and without a character that marks anything up.
 fn cell_in_markdown(cell: &str) -> String {
-    cell.replace('\\', "\\\\").replace('|', "\\|")
+    let mut text = String::new();
+    for c in cut(cell).to_string().chars() {
+        match c {
+            '<' => text.push_str("&lt;"),
+            '\\' | '|' | '`' | '*' | '[' | ']' => text.extend(['\\', c]),
+            _ => text.push(c),
+        }
+    }
+    text
 }
 
 /// All tables in LaTeX, for the package `booktabs`.
@@ -313,7 +325,7 @@ pub(super) fn latex(studied: &Studied) -> String {
 
 fn in_latex(cell: &str) -> String {
     let mut text = String::new();
-    for c in cell.chars() {
+    for c in cut(cell).to_string().chars() {
         match c {
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
                 text.push('\\');

@@ -3,7 +3,9 @@
 
 use flitwise::config::{dtable_text, load, resolve_text};
 use flitwise::formats::vef::check_file;
-use flitwise::quote::{MAX_QUOTE, cut, is_unprintable, quoted, quoted_bytes};
+use flitwise::quote::{
+    MAX_QUOTE, csv_cell, cut, is_unprintable, message, of_csv_cell, printed, quoted, quoted_bytes,
+};
 use std::path::Path;
 
 /// Characters of a message that quotes at most a key, a value and a line.
@@ -234,4 +236,57 @@ fn bytes_that_are_no_text_are_escaped() {
     let long = quoted_bytes(&[b'7'; 1 << 20], false);
     assert!(long.ends_with("7…` (more than 1048576 bytes)"), "{long}");
     assert!(long.len() < MAX_QUOTE + 40, "{long}");
+}
+
+/// Whatever is printed shows no control character, and a document stays one.
+#[test]
+fn what_is_printed_is_harmless() {
+    assert_eq!(
+        printed("a\tb\n\u{1b}[2J\u{9b}\u{202e}"),
+        "a\tb\n\\u001b[2J\\u009b\\u202e"
+    );
+    let document = format!("{}", serde_json::json!({ "name": "\u{7f}\u{202e}" }));
+    let again: serde_json::Value = serde_json::from_str(&printed(&document)).unwrap();
+    assert_eq!(again["name"], "\u{7f}\u{202e}");
+    let long = "x".repeat(100_000);
+    let shown = message(&format!("short\n{long}")).into_owned();
+    assert!(
+        shown.len() < 9000
+            && shown.starts_with("short\n")
+            && shown.ends_with("… (100000 characters)")
+    );
+}
+
+/// No cell of a table with text of input is a formula of a spreadsheet; numbers are as they were.
+#[test]
+fn cells_are_no_formulas() {
+    for text in [
+        "=1+1",
+        "+cmd|' /C calc'!A0",
+        "-2+3",
+        "@SUM(1)",
+        "\t=1",
+        "\r=1",
+    ] {
+        let cell = csv_cell(text);
+        assert!(cell.starts_with('\''), "{text}");
+        assert_eq!(of_csv_cell(&cell), text);
+    }
+    for text in ["-1.5", "+2", "-", "1e-3", "rr", "", "'quoted'"] {
+        assert_eq!(csv_cell(text), text);
+        assert_eq!(of_csv_cell(text), text);
+    }
+}
+
+/// A cell may have as many characters as a value of an axis.
+#[test]
+fn long_cells_are_cut() {
+    let long = "7,".repeat(70_000);
+    let rows = [["permutation", "mean"], [&long, "1"]].map(|row| row.map(str::to_owned).to_vec());
+    let mut table = String::new();
+    flitwise::results::write_table(&mut table, &rows).unwrap();
+    assert!(
+        table.len() < 1000 && table.contains("… (140000 characters)"),
+        "{table}"
+    );
 }

@@ -6,6 +6,7 @@ use super::{cannot_write, refuse};
 use crate::cli::CliError;
 use flitwise::config::{Plan, experiment_json};
 use flitwise_base::quote::cut;
+use flitwise_formats::source::read_regular;
 use serde_json::Value;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -107,7 +108,7 @@ impl Target {
                 self.shown.display()
             )))
         };
-        let Ok(text) = std::fs::read(self.path.join(marker)) else {
+        let Ok(text) = read_regular(&self.path.join(marker)) else {
             return broken(&format!("no {marker}"));
         };
         let Ok(there) = serde_json::from_slice::<Value>(&text) else {

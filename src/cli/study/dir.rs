@@ -4,6 +4,7 @@ use crate::cli::out::{remove_part, take_place};
 use crate::cli::{CliError, signal};
 use flitwise::study::{SLOWEST_RUN, TABLE_FILES};
 use flitwise_base::quote::cut;
+use flitwise_formats::source::{read_regular, read_regular_text};
 use flitwise_formats::temporary;
 use std::fmt::Display;
 use std::fs::File;
@@ -158,7 +159,7 @@ fn check(path: &Path, name: &str) -> Result<(), CliError> {
             cut(foreign)
         )));
     }
-    let text = std::fs::read(path.join("study.json")).unwrap_or_default();
+    let text = read_regular(&path.join("study.json")).unwrap_or_default();
     let there: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     match there["name"].as_str() {
         Some(other) if other != name => Err(refuse(format_args!(
@@ -201,7 +202,7 @@ pub(super) fn shown(dir: &Path) -> Result<String, CliError> {
         )));
     }
     let path = dir.join("summary.txt");
-    std::fs::read_to_string(&path).map_err(|e| {
+    read_regular_text(&path).map_err(|e| {
         CliError::BadInput(format!(
             "cannot read `{}`: {e}; name the directory of a study that has run",
             path.display()

@@ -1,6 +1,7 @@
 //! Writes a table row by row as CSV (RFC 4180), with the names of the columns in the first line.
 
 use super::{Cell, Column};
+use flitwise_base::quote::csv_cell;
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -30,7 +31,7 @@ impl<W: Write> CsvTable<W> {
         for cell in cells {
             self.text.clear();
             match *cell {
-                Cell::Text(text) => self.text.push_str(text),
+                Cell::Text(text) => self.text.push_str(&csv_cell(text)),
                 Cell::Integer(value) => write!(self.text, "{value}")?,
                 Cell::Real(value) => write!(self.text, "{value}")?,
                 Cell::Empty => {}

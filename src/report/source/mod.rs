@@ -11,6 +11,7 @@ pub use study::{StudyRow, StudySource};
 
 use crate::report::error::ReportError;
 use flitwise_base::quote::cut;
+use flitwise_formats::source::{read_regular, read_regular_text};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -157,8 +158,7 @@ fn name_of(dir: &Path) -> String {
 
 fn read(path: &Path) -> Result<Vec<u8>, ReportError> {
     let shown = path.display();
-    std::fs::read(path)
-        .map_err(|e| ReportError(format!("cannot read `{shown}`: {e}; run it again")))
+    read_regular(path).map_err(|e| ReportError(format!("cannot read `{shown}`: {e}; run it again")))
 }
 
 fn parsed<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, ReportError> {
@@ -192,6 +192,6 @@ fn document(path: &Path, schema: &str) -> Result<Value, ReportError> {
 
 /// The command that made a directory, if it is known.
 fn command(dir: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(dir.join(crate::results::COMMAND_FILE)).ok()?;
+    let text = read_regular_text(&dir.join(crate::results::COMMAND_FILE)).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }

@@ -4,6 +4,7 @@ use super::run::RunSource;
 use super::{command, document};
 use crate::report::error::ReportError;
 use crate::study::SLOWEST_RUN;
+use flitwise_formats::source::read_regular_text;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -109,7 +110,7 @@ impl StudySource {
 
 fn rows(path: &Path, columns: &[String]) -> Result<Vec<StudyRow>, ReportError> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|e| {
+    let text = read_regular_text(path).map_err(|e| {
         ReportError(format!(
             "cannot read `{shown}`: {e}; the same `flitwise study` command writes it again"
         ))

@@ -1,7 +1,9 @@
 //! Tables of results, row by row.
 
 use crate::report::error::ReportError;
-use std::fs::File;
+use flitwise_base::quote::of_csv_cell;
+use flitwise_formats::source::open_regular;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -15,7 +17,8 @@ impl Row<'_> {
     /// The cell in the column of this index; empty if there is none.
     pub(super) fn text(&self, column: usize) -> &str {
         let place = self.places.get(column).copied().flatten();
-        place.and_then(|place| self.record.get(place)).unwrap_or("")
+        let cell = place.and_then(|place| self.record.get(place));
+        of_csv_cell(cell.unwrap_or(""))
     }
 
     pub(super) fn integer<N: FromStr>(&self, column: usize) -> Option<N> {
@@ -45,8 +48,15 @@ pub(super) fn rows(
     columns: &[&str],
     mut see: impl FnMut(&Row<'_>),
 ) -> Result<(), ReportError> {
-    let Ok(file) = File::open(path) else {
-        return Ok(());
+    let file = match open_regular(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(e) => {
+            let shown = path.display();
+            return Err(ReportError(format!(
+                "cannot read `{shown}`: {e}; run it again"
+            )));
+        }
     };
     let damaged = |e: csv::Error| {
         let shown = path.display();

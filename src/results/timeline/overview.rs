@@ -7,6 +7,7 @@
 
 use super::output::{Change, Message, Output, Track};
 use crate::replay::Doing;
+use flitwise_base::quote::csv_cell;
 use flitwise_formats::sink::Sink;
 
 const HEADER: [&str; 7] = [
@@ -201,7 +202,7 @@ impl Output for Overview {
                 let from = slice as u64 * self.slice_ps;
                 let to = from.saturating_add(self.slice_ps).min(end_ps.max(from + 1));
                 self.out.write_record([
-                    &group.job,
+                    &*csv_cell(&group.job),
                     &group.ranks[0].to_string(),
                     &group.ranks[1].to_string(),
                     &from.to_string(),

@@ -2,6 +2,7 @@
 
 use super::output::{Change, Output, Track};
 use crate::replay::Doing;
+use flitwise_base::quote::csv_cell;
 use flitwise_formats::sink::Sink;
 
 const RANK: [&str; 4] = ["job", "rank", "stream", "nic"];
@@ -26,7 +27,7 @@ impl Slices {
 
     fn row(&mut self, track: usize, doing: Doing, span: [u64; 2]) -> anyhow::Result<()> {
         for cell in self.tracks.get(track).into_iter().flatten() {
-            self.out.write_field(cell)?;
+            self.out.write_field(csv_cell(cell).as_bytes())?;
         }
         self.out.write_field(doing.name())?;
         for ps in span {

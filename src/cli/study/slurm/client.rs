@@ -50,7 +50,7 @@ impl Client {
             "--parsable".to_owned(),
             format!("--job-name={}", array.name),
             format!("--array=0-{last}{at_a_time}"),
-            format!("--output={}", array.log.display()),
+            format!("--output={}", log_pattern(array.log)),
             "--no-requeue".to_owned(),
         ];
         arguments.extend(array.options.iter().cloned());
@@ -73,6 +73,14 @@ impl Client {
     pub(super) fn cancel(self, jobs: &[&str]) -> anyhow::Result<()> {
         output("scancel", jobs).map(|_| ())
     }
+}
+
+/// The pattern of the logs of an array, whose name has the only part that Slurm replaces.
+fn log_pattern(log: &Path) -> String {
+    let dir = log.parent().unwrap_or(Path::new(""));
+    let dir = dir.display().to_string().replace('%', "%%");
+    let name = log.file_name().unwrap_or_default();
+    Path::new(&dir).join(name).display().to_string()
 }
 
 /// The output of a command.
@@ -129,6 +137,12 @@ fn parse_queue(text: &str, prefix: &str) -> Vec<Element> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_percent_sign_of_a_directory_is_no_pattern() {
+        let log = log_pattern(Path::new("/a%b/100%/log-%a"));
+        assert_eq!(log, "/a%%b/100%%/log-%a");
+    }
 
     #[test]
     fn what_slurm_prints_is_read() {

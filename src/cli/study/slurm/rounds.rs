@@ -8,6 +8,7 @@ use crate::cli::command_line::quoted;
 use flitwise::run::TaskId;
 use flitwise::study::StudyTask;
 use flitwise_formats::sink::{Batch, Sink};
+use flitwise_formats::source::{read_regular, read_regular_text};
 use flitwise_formats::temporary;
 use hashbrown::HashSet;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,11 @@ impl Rounds {
             CliError::BadInput(format!("--out: cannot write `{}`: {e:#}", dir.display()))
         };
         let dir = std::path::absolute(dir.join("cluster")).map_err(|e| bad(e.into()))?;
+        if dir.to_str().is_none() {
+            return Err(bad(anyhow::anyhow!(
+                "scripts of Slurm name the directory, which is no text in UTF-8; name another one"
+            )));
+        }
         std::fs::create_dir_all(&dir).map_err(|e| bad(e.into()))?;
         let file = dir.join("name");
         if !file.exists() {
@@ -79,7 +85,7 @@ impl Rounds {
                 dir.display()
             ))
         };
-        let id = std::fs::read_to_string(dir.join("name")).map_err(bad)?;
+        let id = read_regular_text(&dir.join("name")).map_err(bad)?;
         let id = id.trim().to_owned();
         let mut numbers: Vec<u32> = std::fs::read_dir(&dir)
             .map_err(bad)?
@@ -142,7 +148,7 @@ impl Rounds {
         let Some(path) = found else {
             return "no log".to_owned();
         };
-        let text = std::fs::read(&path).unwrap_or_default();
+        let text = read_regular(&path).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let last = text.lines().rfind(|line| !line.trim().is_empty());
         let last = last.unwrap_or("it printed nothing");
@@ -165,7 +171,7 @@ impl Round {
     /// Reads a recorded array. An array without a list was never submitted.
     fn read(dir: &Path, id: &str, number: u32) -> Self {
         let mut round = Self::named(dir, id, number);
-        let text = std::fs::read_to_string(round.list()).unwrap_or_default();
+        let text = read_regular_text(&round.list()).unwrap_or_default();
         let mut lines = text.lines();
         let size = lines.next().and_then(|line| line.parse().ok());
         round.size = size.unwrap_or(1);
