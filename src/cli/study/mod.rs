@@ -10,13 +10,14 @@ use super::{CliError, bad_config, command_line, no_result, print, signal, tell, 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
-use flitwise::config::Study;
+use flitwise::config::{Setting, Study};
 use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
     Engine, Estimate, Grid, Here, Prepared, SLOWEST_RUN, Studied, StudyProgress, Unwatched,
     compare, estimate, json_lines, summary_text, write_tables,
 };
+use flitwise_base::quote::cut;
 use slurm::{Following, Slurm, SlurmArgs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -126,7 +127,15 @@ impl Source {
     /// The command that does tasks of this study in `out`, `jobs` at a time.
     fn task_command(&self, out: &Path, jobs: u16) -> std::io::Result<Vec<String>> {
         let absolute = |path: &Path| -> std::io::Result<String> {
-            Ok(std::path::absolute(path)?.display().to_string())
+            let path = std::path::absolute(path)?;
+            let text = path.to_str().map(str::to_owned);
+            text.ok_or_else(|| {
+                let shown = path.display();
+                let problem = format!(
+                    "scripts of Slurm name `{shown}`, which is no text in UTF-8; rename it"
+                );
+                std::io::Error::new(std::io::ErrorKind::InvalidInput, problem)
+            })
         };
         let mut words = vec![
             absolute(&std::env::current_exe()?)?,
@@ -381,6 +390,19 @@ fn bad_run(e: RunError) -> CliError {
     no_result(&e, |e| bad_config(None, e))
 }
 
+/// The first labels of an axis, and how many there are if that is not all.
+fn listed(settings: &[Setting]) -> String {
+    let first = settings.iter().take(MOST_LABELS);
+    let first: Vec<String> = first.map(|s| cut(&s.label).to_string()).collect();
+    match settings.len() {
+        0..=MOST_LABELS => first.join(", "),
+        all => format!("{}, … ({all} values)", first.join(", ")),
+    }
+}
+
+/// Most labels of an axis that a plan lists.
+const MOST_LABELS: usize = 50;
+
 /// The text about the runs that a study would make.
 fn plan_text(grid: &Grid, plan: &Estimate, threads: usize) -> String {
     let study = &grid.study;
@@ -389,8 +411,7 @@ fn plan_text(grid: &Grid, plan: &Estimate, threads: usize) -> String {
         text += &format!("{}\n", description.trim());
     }
     for axis in &study.axes {
-        let labels: Vec<&str> = axis.settings.iter().map(|s| s.label.as_str()).collect();
-        text += &format!("  {}: {}\n", axis.name, labels.join(", "));
+        text += &format!("  {}: {}\n", cut(&axis.name), listed(&axis.settings));
     }
     let points = grid.points.len();
     text += &format!(

@@ -37,8 +37,12 @@ pub struct Location {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The whole line, of which a message shows at most 200 characters.
+    /// The part of the line around the place that a message shows, at most 200 characters.
     pub text: String,
+    /// Characters of the line before that part.
+    pub(crate) skipped: usize,
+    /// Characters of the whole line.
+    pub(crate) length: usize,
     /// Characters to underline, at least 1.
     pub width: usize,
 }
@@ -76,13 +80,8 @@ impl ConfigError {
             let line = set.lines().next().unwrap_or("");
             let column = set.chars().count() - value.chars().count();
             let left = line.chars().count().saturating_sub(column);
-            self.location = Some(Box::new(Location {
-                source: SET.to_owned(),
-                line: 1,
-                column: column + 1,
-                text: line.to_owned(),
-                width: value.trim_end().chars().count().min(left).max(1),
-            }));
+            let width = value.trim_end().chars().count().min(left);
+            self.location = Some(Box::new(Location::of(SET, [1, column + 1], line, width)));
         }
         self
     }
@@ -108,6 +107,26 @@ impl fmt::Display for ConfigError {
 }
 
 impl Location {
+    /// A place at a line and a column of a text, in `line`. It keeps no more of a long line than a message shows: each of
+    /// many thousand values of one line has a place.
+    pub(crate) fn of(source: &str, [number, column]: [usize; 2], line: &str, width: usize) -> Self {
+        let length = line.chars().count();
+        let skipped = match length {
+            0..=MAX_QUOTE => 0,
+            // As much text before the place as after it.
+            _ => column.saturating_sub(1 + MAX_QUOTE / 2),
+        };
+        Self {
+            source: source.to_owned(),
+            line: number,
+            column,
+            text: line.chars().skip(skipped).take(MAX_QUOTE).collect(),
+            skipped,
+            length,
+            width: width.max(1),
+        }
+    }
+
     /// The line with carets under the place; of a long line the part around it. An override has no lines;
     /// it is shown as it was typed.
     fn excerpt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,25 +135,21 @@ impl Location {
             _ => (self.line.to_string(), String::new()),
         };
         let gutter = " ".repeat(number.len());
-        let skipped = match self.text.chars().count() {
-            0..=MAX_QUOTE => 0,
-            // As much text before the place as after it.
-            _ => self.column.saturating_sub(1 + MAX_QUOTE / 2),
-        };
-        let mut rest = self.text.chars().skip(skipped);
+        let skipped = self.skipped;
         // One column for each character, so that the carets stand in the right place.
         let in_one_column = |c| if is_unprintable(c) { ' ' } else { c };
-        let part: String = rest.by_ref().take(MAX_QUOTE).map(in_one_column).collect();
+        let part: String = self.text.chars().map(in_one_column).collect();
+        let shown = part.chars().count();
         let before = if skipped > 0 { "…" } else { "" };
-        let after = match rest.count() {
+        let after = match self.length.saturating_sub(skipped + shown) {
             0 if skipped == 0 => String::new(),
             left => {
                 let more = if left > 0 { "…" } else { "" };
-                format!("{more} ({} characters)", self.text.chars().count())
+                format!("{more} ({} characters)", self.length)
             }
         };
         let indent = self.column - 1 - skipped;
-        let room = part.chars().count().saturating_sub(indent).max(1);
+        let room = shown.saturating_sub(indent).max(1);
         let carets = "^".repeat(self.width.min(room));
         let indent = " ".repeat(typed.len() + indent + before.chars().count());
         write!(

@@ -95,17 +95,10 @@ impl Texts {
         let line = source.text[line_start..].lines().next().unwrap_or("");
         let column = source.text[line_start..start].chars().count();
         let left_on_line = line.chars().count().saturating_sub(column);
-        Some(Box::new(Location {
-            source: source.name.clone(),
-            line: source.text[..line_start].matches('\n').count() + 1,
-            column: column + 1,
-            text: line.to_owned(),
-            width: source.text[start..end]
-                .chars()
-                .count()
-                .min(left_on_line)
-                .max(1),
-        }))
+        let number = source.text[..line_start].matches('\n').count() + 1;
+        let width = source.text[start..end].chars().count().min(left_on_line);
+        let place = Location::of(&source.name, [number, column + 1], line, width);
+        Some(Box::new(place))
     }
 }
 

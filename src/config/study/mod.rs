@@ -9,6 +9,7 @@ use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{seeds, values_of};
 use crate::results::TableFormat;
 use flitwise_base::quote::quoted;
+use hashbrown::HashSet;
 
 /// Most combinations of the values of all axes.
 pub(crate) const MAX_POINTS: usize = 1_000_000;
@@ -175,13 +176,8 @@ impl Study {
                 quoted(&axis.name)
             ));
         }
-        for (at, setting) in axis.settings.iter().enumerate() {
-            if axis.settings[..at].iter().any(|s| s.label == setting.label) {
-                return error(format!(
-                    "{} is there twice; remove one",
-                    quoted(&setting.label)
-                ));
-            }
+        if let Some(label) = twice(&axis.settings) {
+            return error(format!("{} is there twice; remove one", quoted(label)));
         }
         self.axes.push(axis);
         let points = self.axes.iter().try_fold(1_usize, |product, axis| {
@@ -208,6 +204,13 @@ impl Study {
             )
         })
     }
+}
+
+/// The first label that another setting before it has.
+fn twice(settings: &[Setting]) -> Option<&str> {
+    let mut seen = HashSet::new();
+    let mut labels = settings.iter().map(|setting| setting.label.as_str());
+    labels.find(|label| !seen.insert(*label))
 }
 
 impl Axis {

@@ -8,6 +8,7 @@ use crate::report::error::ReportError;
 use crate::results::series::{LINKS, STATES};
 use crate::results::{OVERVIEW_FILE, SCHEMA};
 use crate::wiring::End;
+use flitwise_formats::limits::MAX_TASKS;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -126,7 +127,9 @@ impl RunSource {
     /// # Errors
     /// If a file is damaged or of another version.
     pub(super) fn read(dir: &Path) -> Result<Self, ReportError> {
-        let result = document(&dir.join("result.json"), SCHEMA)?;
+        let path = dir.join("result.json");
+        let result = document(&path, SCHEMA)?;
+        has_possible_ranks(&path, &result)?;
         let name = result["about"]["name"].as_str();
         let mut run = Self {
             label: name.map_or_else(|| name_of(dir), str::to_owned),
@@ -157,6 +160,25 @@ impl RunSource {
         run.interval_ps = interval.ps();
         Ok(run)
     }
+}
+
+/// The drawings of a job have a row for each of its ranks: their number is checked before.
+fn has_possible_ranks(path: &Path, result: &Value) -> Result<(), ReportError> {
+    let jobs = result["jobs"].as_array().into_iter().flatten();
+    let mut ranks = jobs.filter_map(|job| job["ranks"].as_u64());
+    match ranks.find(|&ranks| ranks > u64::from(MAX_TASKS)) {
+        None => Ok(()),
+        Some(ranks) => Err(ReportError(format!(
+            "`{}` is damaged (a job has {ranks} ranks, more than the {MAX_TASKS} that a trace may have); run it again into this \
+             directory",
+            path.display()
+        ))),
+    }
+}
+
+/// Whether these are the first and the last of some ranks.
+fn are_ranks([first, last]: [u64; 2]) -> bool {
+    first <= last && last < u64::from(MAX_TASKS)
 }
 
 fn links(path: &Path) -> Result<Vec<LinkUse>, ReportError> {
@@ -224,10 +246,11 @@ fn pairs(path: &Path) -> Result<Vec<Pair>, ReportError> {
     ];
     read_rows(path, &columns, |row| {
         let number = |at| row.integer(at).unwrap_or(0);
-        Some(Pair {
+        let (from, to) = ([number(1), number(2)], [number(3), number(4)]);
+        (are_ranks(from) && are_ranks(to)).then(|| Pair {
             job: row.text(0).to_owned(),
-            from: [number(1), number(2)],
-            to: [number(3), number(4)],
+            from,
+            to,
             messages: number(5),
             bytes: number(6),
         })
