@@ -106,6 +106,18 @@ impl Block {
         self.roots
     }
 
+    /// Entry `at` of the list of operations without dependencies, and its place.
+    pub(super) fn root(&mut self, at: u32) -> Result<(u32, Place), Error> {
+        let list = self.nodes_at - 4 * u64::from(self.roots);
+        let offset = list + 4 * u64::from(at);
+        let place = Place::Byte(offset);
+        let bytes = self.lists.get(&self.store, offset, 4, self.nodes_at)?;
+        match <[u8; 4]>::try_from(bytes) {
+            Ok(bytes) => Ok((u32::from_le_bytes(bytes), place)),
+            Err(_) => Err(self.wrong(at, place, CUT)),
+        }
+    }
+
     fn place(&self, index: u32) -> u64 {
         self.nodes_at + u64::from(index) * self.stride as u64
     }

@@ -156,6 +156,28 @@ fn states_its_dependencies(block: &mut Block, waits: &[u32]) -> Result<(), Error
         );
         return Err(block.wrong(0, node.place, &message));
     }
+    lists_its_roots(block, waits)
+}
+
+/// Checks that the list of operations without dependencies, of the right length, has each of them once.
+fn lists_its_roots(block: &mut Block, waits: &[u32]) -> Result<(), Error> {
+    let mut listed = vec![false; waits.len()];
+    for at in 0..block.roots() {
+        let (root, place) = block.root(at)?;
+        let problem = match (waits.get(root as usize), listed.get_mut(root as usize)) {
+            (Some(0), Some(listed)) if !*listed => {
+                *listed = true;
+                continue;
+            }
+            (Some(0), _) => "lists it twice".to_owned(),
+            (Some(waits), _) => format!("lists it, and it has {waits}"),
+            (None, _) => format!("lists it, and has {} operations", waits.len()),
+        };
+        let message = format!(
+            "the list of operations without dependencies {problem}; the file is damaged: make it again"
+        );
+        return Err(block.wrong(root, place, &message));
+    }
     Ok(())
 }
 

@@ -219,6 +219,28 @@ fn a_binary_file_that_is_cut_anywhere_is_refused() {
     }
 }
 
+/// The list of operations without dependencies names operation 0 of each rank.
+#[test]
+fn a_binary_file_lists_each_root_once() {
+    let whole = binary();
+    let head = [2, 1].map(u32::to_le_bytes).concat();
+    let at = whole.windows(head.len()).position(|bytes| bytes == head);
+    let list = at.unwrap() + head.len();
+    for (root, problem) in [
+        (1, "lists it, and it has 1;"),
+        (2, "lists it, and has 2 operations;"),
+    ] {
+        let mut bytes = whole.clone();
+        bytes[list] = root;
+        let said = said(&bytes);
+        assert!(said.len() == 1 && said[0].contains(problem), "{said:?}");
+        assert!(
+            said[0].contains(&format!("a.goal: byte {list}:")),
+            "{said:?}"
+        );
+    }
+}
+
 #[test]
 fn a_text_that_is_cut_anywhere_is_refused() {
     let text = rank("a: send 64b to 1 tag 5\nb: calc 6\nb requires a")
