@@ -222,7 +222,8 @@ impl FromStr for BufferPart {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
         if text.contains('/') || text.contains('%') {
-            return text.parse().map(Self::Share);
+            return Self::share(text.parse()?)
+                .ok_or_else(|| wrong(text, "is more than the whole buffer".into()));
         }
         let (number, unit) = split(text, BUFFER_HELP)?;
         if let Some(packets) = counted(number, unit, ["packet", "packets"]) {
@@ -232,6 +233,13 @@ impl FromStr for BufferPart {
             return Ok(Self::Credits(credits));
         }
         whole(text, BYTES, BUFFER_HELP, "bytes").map(Self::Bytes)
+    }
+}
+
+impl BufferPart {
+    /// A fraction of the buffer; `None` if it is more than all of it.
+    pub(super) fn share(ratio: Ratio) -> Option<Self> {
+        (ratio <= Ratio::ONE).then_some(Self::Share(ratio))
     }
 }
 

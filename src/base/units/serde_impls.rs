@@ -99,7 +99,8 @@ impl<'de> Deserialize<'de> for BufferPart {
                 )))
             }
             fn visit_f64<E: Error>(self, value: f64) -> Result<BufferPart, E> {
-                RatioVisitor.visit_f64(value).map(BufferPart::Share)
+                let share = BufferPart::share(RatioVisitor.visit_f64(value)?);
+                share.ok_or_else(|| E::custom(format!("`{value}` is more than the whole buffer")))
             }
         }
         deserializer.deserialize_any(Text)
