@@ -110,10 +110,16 @@ impl SwitchParameters {
     }
 
     /// The switch in ticks, flits and credits; `all` are the parameters of its fabric.
-    fn build(&self, all: &Parameters, units: Units, qos: &Qos) -> Result<Switch, SpecError> {
+    fn build(
+        &self,
+        all: &Parameters,
+        units: Units,
+        qos: &Qos,
+        topology: &Topology,
+    ) -> Result<Switch, SpecError> {
         Ok(match self {
             Self::Hierarchical(switch) => {
-                Switch::Hierarchical(Box::new(switch.build(all, units, qos)?))
+                Switch::Hierarchical(Box::new(switch.build(all, units, qos, topology)?))
             }
             Self::Voq(switch) => Switch::Voq(Box::new(switch.build(all, units, qos)?)),
         })
@@ -141,7 +147,7 @@ impl Parameters {
         qos: Qos,
     ) -> Result<FabricSpec, SpecError> {
         let units = self.units()?;
-        let switch = self.switch.build(self, units, &qos)?;
+        let switch = self.switch.build(self, units, &qos, &topology)?;
         Ok(FabricSpec {
             topology,
             routing,

@@ -49,6 +49,7 @@ fn a_stream_gets_its_part_of_the_bytes_of_a_link() {
         ("{ preset = \"ib-qdr\" }", 32.0),
         ("{ preset = \"ib-fdr\" }", 600.0 / 11.0),
         ("{ preset = \"ib-ndr\" }", 400.0),
+        ("{ preset = \"ib-xdr\" }", 800.0),
         // Two switches.
         (
             "{ preset = \"ib-edr\", topology = { kind = \"mesh\", dimensions = [2] } }",
@@ -114,6 +115,7 @@ fn a_packet_takes_cables_switch_and_its_bytes() {
         ("ib-edr", 100.0, 90.0),
         ("ib-hdr", 200.0, 130.0),
         ("ib-ndr", 400.0, 130.0),
+        ("ib-xdr", 800.0, 130.0),
     ] {
         let text = format!(
             "fabric = {{ preset = \"{preset}\" }}\nbackground = [{{ rate = \"2MB/s\", message = \

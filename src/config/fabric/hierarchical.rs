@@ -30,7 +30,8 @@ with_common_keys! {
         /// Flits per tick through the central crossbar.
         #[schemars(extend("x-defaults" = {"opa-gen1": 4}))]
         central_speedup: u32,
-        /// Each of the two central buffers per MPort.
+        /// Each of the two central buffers per MPort; larger, if neither this nor `central_exclusive` is given, where the
+        /// exclusive quotas of its queues need that: switches with many neighbours.
         #[schemars(extend("x-defaults" = {"opa-gen1": "64KiB", "opasim": "2KiB"}))]
         central_buffer: Bytes,
         /// Credits reserved for each VL in NIC and port buffers; `packets` here are packets of the largest MTU.
@@ -63,6 +64,8 @@ impl RawHierarchical {
         replace(&mut p.mport_speedup, self.mport_speedup);
         replace(&mut p.central_speedup, self.central_speedup);
         replace(&mut p.central_buffer, self.central_buffer.map(|b| b.0));
+        // A size or a quota in the file is a decision.
+        p.central_buffer_grows = self.central_buffer.is_none() && self.central_exclusive.is_none();
         replace(&mut p.exclusive, self.exclusive.map(|space| [space; 2]));
         replace(&mut p.max, self.max);
         replace(&mut p.central_exclusive, self.central_exclusive);

@@ -207,6 +207,7 @@ pub(crate) enum FabricPreset {
     IbEdr,
     IbHdr,
     IbNdr,
+    IbXdr,
     Sauron,
 }
 

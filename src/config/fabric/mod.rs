@@ -160,6 +160,7 @@ pub(crate) fn defaults(raw: &RawFabric) -> Result<FabricDefaults, ConfigError> {
         FabricPreset::IbEdr => single(Parameters::ib_edr(), 36, vlarb),
         FabricPreset::IbHdr => single(Parameters::ib_hdr(), 40, vlarb),
         FabricPreset::IbNdr => single(Parameters::ib_ndr(), 64, vlarb),
+        FabricPreset::IbXdr => single(Parameters::ib_xdr(), 72, vlarb),
         FabricPreset::Sauron => single(Parameters::sauron(), 8, vlarb),
         FabricPreset::IbQdr648 => FabricDefaults {
             topology: voq::clos_of_648(),

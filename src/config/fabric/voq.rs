@@ -46,7 +46,7 @@ struct RawHcaRate(HcaRate);
 
 with_common_keys! {
     of_kind VoqKeys, RawVoq {
-        /// Data rate of links between switches: SDR, DDR, QDR, FDR10, FDR, EDR, HDR or NDR with x1, x2, x4 (the
+        /// Data rate of links between switches: SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR with x1, x2, x4 (the
         /// default), x8 or x12; or any rate.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "QDR x4", "ib-ddr-testbed": "34634179687.5b/s", "sauron": "96Gb/s"}))]
         link_speed: RawSpeed,

@@ -108,7 +108,7 @@ impl DumpSpeeds {
         ConfigError::new(
             "fabric.topology.file",
             format!(
-                "{}:{}: a link speed of {}, which is not known here (SDR to NDR, 1x to 12x are); set \
+                "{}:{}: a link speed of {}, which is not known here (SDR to XDR, 1x to 12x are); set \
                  {key} for all such links",
                 self.path.display(),
                 told.line,

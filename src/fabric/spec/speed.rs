@@ -15,8 +15,8 @@ pub struct LinkSpeed {
 
 /// Data rate of one lane in bit/s, a fraction: what 8b/10b (SDR 2.5, DDR 5, QDR 10
 /// GBd) or 64b/66b encoding (FDR10 10.3125, FDR 14.0625, EDR 25.78125 GBd) leaves of
-/// the signalling rate; HDR carries 50, NDR 100 Gb/s.
-const GENERATIONS: [(&str, u64, u64); 8] = [
+/// the signalling rate; HDR carries 50, NDR 100, XDR 200 Gb/s.
+const GENERATIONS: [(&str, u64, u64); 9] = [
     ("SDR", 2_000_000_000, 1),
     ("DDR", 4_000_000_000, 1),
     ("QDR", 8_000_000_000, 1),
@@ -25,8 +25,11 @@ const GENERATIONS: [(&str, u64, u64); 8] = [
     ("EDR", 25_000_000_000, 1),
     ("HDR", 50_000_000_000, 1),
     ("NDR", 100_000_000_000, 1),
+    ("XDR", 200_000_000_000, 1),
 ];
 const WIDTHS: [u8; 5] = [1, 2, 4, 8, 12];
+/// Lanes of a link without a width.
+const USUAL_LANES: u8 = 4;
 
 impl LinkSpeed {
     /// Data rate in bit/s.
@@ -44,19 +47,24 @@ impl FromStr for LinkSpeed {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{} is no link speed; write SDR, DDR, QDR, FDR10, FDR, EDR, HDR or NDR and, if not x4, x1, x2, x8 or x12, as in \"QDR x4\"",
+                "{} is no link speed; write SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR and, if not x4, x1, x2, x8 or x12, as in \"QDR x4\"",
                 quoted(text)
             )
         };
         let upper = text.trim().to_ascii_uppercase();
-        let (name, lanes) = upper.rsplit_once('X').unwrap_or((&upper, "4"));
-        let generation = GENERATIONS
+        let mut speeds = GENERATIONS
             .iter()
-            .position(|(known, ..)| *known == name.trim_end())
-            .ok_or_else(wrong)?;
-        let lanes = lanes.parse().ok().filter(|l| WIDTHS.contains(l));
-        let lanes = lanes.ok_or_else(wrong)?;
-        Ok(Self { generation, lanes })
+            .enumerate()
+            .filter_map(|(generation, (name, ..))| {
+                let lanes = match upper.strip_prefix(name)?.trim_start() {
+                    "" => USUAL_LANES,
+                    width => width.strip_prefix('X')?.parse().ok()?,
+                };
+                WIDTHS
+                    .contains(&lanes)
+                    .then_some(Self { generation, lanes })
+            });
+        speeds.next().ok_or_else(wrong)
     }
 }
 

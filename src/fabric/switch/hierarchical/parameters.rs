@@ -1,5 +1,6 @@
 //! The hierarchical switch in bytes, rates and times, and how its plain data follow from these.
 
+use super::central::Classes;
 use super::{
     Buffers, CentralQueues, Hierarchical, Pool, Quota, Scheduler, Timing, VirtualAllocation,
 };
@@ -7,6 +8,7 @@ use crate::error::error;
 use crate::parameters::Parameters;
 use crate::sizes::Sizes;
 use crate::spec::{Qos, SpecError, Units};
+use crate::topology::Topology;
 use flitwise_base::units::{BufferPart, Latency, PS_PER_S, Ratio, TickLength};
 
 /// Parameters of the hierarchical switch.
@@ -25,6 +27,8 @@ pub struct HierarchicalParameters {
     pub central_speedup: u32,
     /// Size of a central buffer in bytes.
     pub central_buffer: u64,
+    /// Whether a central buffer is larger where the exclusive quotas of its queues need that.
+    pub central_buffer_grows: bool,
     /// Exclusive quota of a VL; the second is taken where the first does not fit.
     pub exclusive: [BufferPart; 2],
     /// Most that a VL may take of a buffer.
@@ -69,6 +73,7 @@ impl HierarchicalParameters {
         all: &Parameters,
         units: Units,
         qos: &Qos,
+        topology: &Topology,
     ) -> Result<Hierarchical, SpecError> {
         Ok(Hierarchical {
             timing: Timing {
@@ -78,12 +83,18 @@ impl HierarchicalParameters {
                 central_speedup: self.central_speedup,
             },
             virtual_allocation: self.virtual_allocation,
-            buffers: self.buffers(all, units, qos)?,
+            buffers: self.buffers(all, units, qos, topology)?,
             scheduler: self.scheduler.clone(),
         })
     }
 
-    fn buffers(&self, all: &Parameters, units: Units, qos: &Qos) -> Result<Buffers, SpecError> {
+    fn buffers(
+        &self,
+        all: &Parameters,
+        units: Units,
+        qos: &Qos,
+        topology: &Topology,
+    ) -> Result<Buffers, SpecError> {
         let sizes = Sizes::new(units, qos);
         let packets: Vec<u32> = (0..qos.vls)
             .map(|vl| qos.data_credits_on_vl(units, vl))
@@ -97,7 +108,20 @@ impl HierarchicalParameters {
                 per_vl: packets.iter().map(of_vl).collect(),
             })
         };
-        let central_total = sizes.total(self.central_buffer, "fabric.central_buffer")?;
+        let mut central_total = sizes.total(self.central_buffer, "fabric.central_buffer")?;
+        if self.central_buffer_grows {
+            let quota = |&packet: &u32| match packet {
+                0 => 0,
+                _ => u64::from(self.central_quota(&sizes, central_total, packet).exclusive),
+            };
+            let needed = exclusive_credits(
+                topology,
+                self.central_queues,
+                packets.iter().map(quota).sum(),
+                central_total,
+            );
+            central_total = central_total.max(needed);
+        }
         let central = |&packet: &u32| match packet {
             0 => Quota::NONE,
             _ => self.central_quota(&sizes, central_total, packet),
@@ -135,4 +159,22 @@ impl HierarchicalParameters {
             max: sizes.credits(max, total, packet).min(total),
         }
     }
+}
+
+/// The most exclusive credits of the queues of any central buffer, each class of which has `per_class` of them; 0 where
+/// `room` credits are enough in any case.
+fn exclusive_credits(topology: &Topology, queues: CentralQueues, per_class: u64, room: u32) -> u32 {
+    let radix = topology.radix();
+    if per_class.saturating_mul(u64::from(radix)) <= u64::from(room) {
+        return 0;
+    }
+    let classes = Classes::new(topology, queues);
+    let of_switch = |at| (0..radix / 2).map(move |buffer| (at, buffer));
+    let buffers = topology.switch_ids().flat_map(of_switch);
+    let counts = buffers.map(|(at, buffer)| {
+        let existing = classes.existing(topology, at, buffer / 2, buffer % 2);
+        existing.count() as u64
+    });
+    let most = counts.max().unwrap_or(0);
+    u32::try_from(per_class.saturating_mul(most)).unwrap_or(u32::MAX)
 }

@@ -96,6 +96,7 @@ fn opa_switch(link_rate: u64) -> HierarchicalParameters {
         mport_speedup: 3,
         central_speedup: 4,
         central_buffer: 65_536,
+        central_buffer_grows: true,
         exclusive: [BufferPart::Packets(4), BufferPart::Packets(1)],
         max: BufferPart::Share(Ratio::new(3, 4).unwrap_or(Ratio::ONE)),
         central_exclusive: BufferPart::Packets(1),
@@ -110,7 +111,7 @@ impl FabricSpec {
     /// Omni-Path at 100 Gb/s: [`Parameters::opa_gen1`], and 8 VLs.
     ///
     /// # Errors
-    /// If the switches of `topology` have more neighbours than a central buffer has room for.
+    /// If the fabric does not fit the limits of a specification.
     ///
     /// # Examples
     /// ```

@@ -55,6 +55,13 @@ impl Parameters {
         Self::infiniband(gigabits(4000), 130)
     }
 
+    /// Quantum-X800, 144 ports of 800 Gb/s, which are 4 lanes of 200 Gb/s (NVIDIA, *Quantum-X800 Q3400*). No latency of
+    /// it is published: as [`Parameters::ib_ndr`].
+    #[must_use]
+    pub fn ib_xdr() -> Self {
+        Self::infiniband(gigabits(8000), 130)
+    }
+
     /// *InfiniBand Congestion Control: Modelling and validation* (Gran and Reinemo, 2011), section
     /// 3.3: the 648-port switch, of 36-port QDR switches. The paper gives no latencies and buffers:
     /// they are [`Parameters::ib_qdr`]'s, with cables of 3 m.
