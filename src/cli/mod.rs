@@ -9,6 +9,7 @@ mod orcs;
 mod out;
 mod progress;
 mod qos;
+mod repeat;
 mod report;
 mod run;
 mod schema;

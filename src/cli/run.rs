@@ -3,6 +3,7 @@
 use super::explain::no_gaps;
 use super::out::{Part, Target};
 use super::progress::{Shown, estimate};
+use super::repeat::{self, Repeated, has_option};
 use super::timeline::TimelineArgs;
 use super::{
     CliError, bad_config, bare_trace, command_line, fabric, json_text, no_result, print, signal,
@@ -13,8 +14,8 @@ use clap::Args;
 use flitwise::config::{self, Base, Experiment, Plan, Study, series_lacks};
 use flitwise::results::document::Document;
 use flitwise::results::{
-    COMMAND_FILE, MissingFeature, SeriesFiles, curve_csv, curve_svg, is_series_file, result_json,
-    summary, write_distributions, write_link_files,
+    COMMAND_FILE, EXPERIMENT_FILE, MissingFeature, SeriesFiles, curve_csv, curve_svg,
+    experiment_toml, is_series_file, result_json, summary, write_distributions, write_link_files,
 };
 use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
 use flitwise::units::human_time;
@@ -29,8 +30,13 @@ use std::path::{Path, PathBuf};
                   flitwise run configs/hpl-16-tree.toml --seeds 1..5 --vary qos.scheduler=rr,sbt,dtable"
 )]
 pub struct RunArgs {
-    /// Experiment file (docs/experiment.md describes every key).
-    experiment: PathBuf,
+    /// Experiment file (docs/experiment.md describes every key); or the directory of a result: runs its
+    /// experiment.toml, and says whether the result is the same.
+    #[arg(required_unless_present = "from")]
+    experiment: Option<PathBuf>,
+    /// Repeats this result: its result.json, or its directory.
+    #[arg(long, value_name = "RESULT", conflicts_with = "experiment")]
+    from: Option<PathBuf>,
     /// Overrides a value of the file; lists are indexed: job.0.sl=BK.
     #[arg(long = "set", value_name = "a.b=c")]
     sets: Vec<String>,
@@ -73,9 +79,13 @@ pub struct RunArgs {
     /// behind: a job that shares its queue would wait for ever longer.
     #[arg(long)]
     stop_when_saturated: bool,
-    /// Simulates for a second, says how long the experiment will take, and ends there.
-    #[arg(long, conflicts_with_all = ["out", "records", "json", "quiet", "explain"])]
+    /// Simulates for a second, says how long the experiment will take, and ends there; of many runs it simulates
+    /// a few, for half a second each.
+    #[arg(long, conflicts_with_all = ["out", "json", "quiet", "explain"])]
     estimate: bool,
+    /// With --seeds or --vary: says what would run and how long that would take, and runs nothing.
+    #[arg(long, conflicts_with_all = ["json", "quiet", "explain"])]
+    dry_run: bool,
     #[command(flatten)]
     timeline: TimelineArgs,
     /// Prints result.json and nothing else: on one line, unless it goes to a terminal.
@@ -90,15 +100,19 @@ pub struct RunArgs {
     explain: bool,
 }
 
+/// Options on which a result depends.
+const NO_SPLIT: &str = "--no-split";
+const EXPLAIN: &str = "--explain";
+const UNTIL_SATURATED: &str = "--stop-when-saturated";
+
 /// Most seeds that `--until-ci` runs.
 const MAX_SEEDS: u64 = 30;
 
 /// Runs the experiment many times.
-fn run_many(args: &RunArgs) -> Result<(), CliError> {
+fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
     let of_one_run = [
         ("--explain", args.explain),
         ("--timeline", args.timeline.is_given()),
-        ("--estimate", args.estimate),
     ];
     if let Some((option, _)) = of_one_run.iter().find(|(_, given)| *given) {
         return Err(CliError::BadInput(format!(
@@ -106,7 +120,6 @@ fn run_many(args: &RunArgs) -> Result<(), CliError> {
              runs: with --out the study keeps the command of the slowest in slowest-run/command.txt"
         )));
     }
-    let file = args.experiment.as_path();
     let typed = |e| bad_config(None, &e);
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let base = Base::of_file(file).map_err(|e| bad_config(Some(file), &e))?;
@@ -130,10 +143,11 @@ fn run_many(args: &RunArgs) -> Result<(), CliError> {
     let options = super::study::Options {
         cluster: None,
         simulates: true,
+        repeats: None,
         out: args.out.clone(),
         records: args.records.clone(),
         jobs: args.threads,
-        dry_run: false,
+        dry_run: args.dry_run || args.estimate,
         json: args.json,
         quiet: args.quiet,
         stop_when_saturated: args.stop_when_saturated,
@@ -142,14 +156,20 @@ fn run_many(args: &RunArgs) -> Result<(), CliError> {
 }
 
 /// The plan of the experiment with these `sets`.
-fn plan(args: &RunArgs, sets: &[String]) -> Result<Plan, CliError> {
-    let file = args.experiment.as_path();
+fn plan(
+    args: &RunArgs,
+    file: &Path,
+    repeated: Option<&Repeated>,
+    sets: &[String],
+) -> Result<Plan, CliError> {
     let mut plan = config::load(file, sets).map_err(|e| {
         let trace = bare_trace::instead_of_experiment(file);
         trace.unwrap_or_else(|| bad_config(Some(file), &e))
     })?;
-    plan.split = !args.no_split;
-    plan.explain = args.explain;
+    let given = |option| repeated.is_some() && has_option(&plan, option);
+    let (split, explain) = (!given(NO_SPLIT), given(EXPLAIN));
+    plan.split = split && !args.no_split;
+    plan.explain = explain || args.explain;
     no_gaps(&plan)?;
     if args.stop_when_saturated && plan.experiment.measure.is_some() {
         return Err(CliError::BadInput(
@@ -162,13 +182,22 @@ fn plan(args: &RunArgs, sets: &[String]) -> Result<Plan, CliError> {
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
+    let named = args.from.as_deref().or(args.experiment.as_deref());
+    let (file, repeated) = repeat::experiment(named.unwrap_or(Path::new("")))?;
     if args.seeds.is_some() || !args.vary.is_empty() || args.until_ci.is_some() {
-        return run_many(args);
+        return run_many(args, &file);
     }
-    let file = args.experiment.as_path();
+    if args.dry_run {
+        return Err(CliError::BadInput(
+            "--dry-run is for many runs: add --seeds or --vary; --estimate says how long one run takes".into(),
+        ));
+    }
+    let (file, repeated) = (file.as_path(), repeated.as_ref());
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
-    let plan = plan(args, &sets)?;
+    let plan = plan(args, file, repeated, &sets)?;
+    // With other values it is another experiment.
+    let repeated = repeated.filter(|_| sets.is_empty());
     let target = |dir| Target::of_run(dir, &plan, file, args.force);
     let target = args.out.as_deref().map(target).transpose()?;
     if let Some(warning) = fabric::warning(&plan.experiment.fabric, file, &args.sets) {
@@ -194,10 +223,19 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     if let Some(timeline) = &timeline {
         control = control.seen_by(timeline);
     }
-    if args.stop_when_saturated {
+    let until_saturated =
+        args.stop_when_saturated || repeated.is_some() && has_option(&plan, UNTIL_SATURATED);
+    if until_saturated {
         control = control.ending_when_saturated();
     }
-    let outcome = session.run(&plan, &control);
+    let prepared = match &plan.origin {
+        Some(_) => session.prepare(&plan, &control),
+        None => Ok(()),
+    };
+    if let (Ok(()), Some(repeated)) = (&prepared, repeated) {
+        repeated.tell_of_changes(&plan, &session);
+    }
+    let outcome = prepared.and_then(|()| session.run(&plan, &control));
     if let Some(shown) = &shown {
         shown.finish();
     }
@@ -209,7 +247,8 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     warn_of_unused_power_keys(&plan.experiment);
     let text = summary(&plan, &result, args.explain);
     let json = result_json(&plan, &result);
-    let write = |part| write(part, series, &plan, &result, &json, &text);
+    let options = options_of(&plan, until_saturated);
+    let write = |part| write(part, series, &plan, &result, &json, &text, options);
     // Its overview is one of the files of the result.
     let drawn = timeline.map_or(Ok(()), timeline::finish);
     let written = part.map(write).transpose();
@@ -225,6 +264,9 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     drawn?;
     args.timeline.say_written(quiet);
+    if let Some(repeated) = repeated {
+        repeated.compare(&json_text(&json)?)?;
+    }
     // A closed terminal takes no results.
     outcome_of(&result.status(&plan)).and(printed)
 }
@@ -242,9 +284,10 @@ fn write(
     result: &RunResult,
     json: &Document,
     summary: &str,
+    options: Vec<String>,
 ) -> Result<Vec<String>, CliError> {
     let failed = |e: anyhow::Error| part.failed(format_args!("{e:#}"));
-    write_result(part.path(), plan, result, json, summary).map_err(failed)?;
+    write_result(part.path(), plan, result, json, summary, options).map_err(failed)?;
     part.write(COMMAND_FILE, &command_line::typed())?;
     let series = series.map_or(Ok(()), |series| series.finish(result));
     series.map_err(failed)?;
@@ -258,6 +301,7 @@ pub(super) fn write_result(
     result: &RunResult,
     json: &Document,
     summary: &str,
+    options: Vec<String>,
 ) -> anyhow::Result<()> {
     let write = |name: &str, text: &str| {
         let written = std::fs::write(dir.join(name), text);
@@ -265,6 +309,9 @@ pub(super) fn write_result(
     };
     write("result.json", &(serde_json::to_string_pretty(json)? + "\n"))?;
     write("summary.txt", summary)?;
+    let (traces, hash) = (&result.traces, &json.experiment_hash);
+    let experiment = experiment_toml(plan, traces, hash, dir, options);
+    write(EXPERIMENT_FILE, &experiment)?;
     if plan.experiment.measure.is_some() {
         write("curve.csv", &curve_csv(plan, result)?)?;
         if let Some(svg) = curve_figure(plan, result) {
@@ -273,6 +320,17 @@ pub(super) fn write_result(
     }
     write_link_files(dir, plan, &result.main.stats)?;
     write_distributions(dir, plan, &result.main)
+}
+
+/// The options of the command on which the result of `plan` depends.
+pub(super) fn options_of(plan: &Plan, until_saturated: bool) -> Vec<String> {
+    let options = [
+        (NO_SPLIT, !plan.split),
+        (EXPLAIN, plan.explain),
+        (UNTIL_SATURATED, until_saturated),
+    ];
+    let given = options.into_iter().filter(|(_, given)| *given);
+    given.map(|(option, _)| option.to_owned()).collect()
 }
 
 /// `result.json` for standard output: indented on a terminal, on one line for programs.

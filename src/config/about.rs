@@ -1,7 +1,8 @@
 //! `name`, `description` and `tags`: the words of a file about itself.
 
+use crate::config::document::error::MAX_NAME;
 use crate::config::document::{ConfigError, check_name, refused};
-use flitwise_base::quote::quoted;
+use flitwise_base::quote::{is_unprintable, quoted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -63,6 +64,12 @@ impl About {
         }
         Ok(())
     }
+}
+
+/// As much of `name` as the name of an experiment may have.
+pub(crate) fn shown_name(name: &str) -> String {
+    let shown = name.chars().filter(|&c| !is_unprintable(c));
+    shown.take(MAX_NAME).collect()
 }
 
 fn not_empty(text: &str, key: &str) -> Result<(), ConfigError> {

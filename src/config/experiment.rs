@@ -9,8 +9,9 @@ pub use crate::config::power::Power;
 pub use crate::config::power::keys::PowerPolicy;
 pub use crate::config::series::{Series, SeriesKind};
 
-use crate::config::about::About;
+use crate::config::about::{About, shown_name};
 use crate::config::document::ConfigError;
+use crate::config::origin::{Origin, Written};
 use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
@@ -66,6 +67,10 @@ pub struct Plan {
     pub about: About,
     /// Time series to record: no part of the experiment, whose results do not depend on them.
     pub series: Option<Series>,
+    /// The experiment as users write it, with all overrides.
+    pub written: Written,
+    /// The result that wrote the experiment's file, if one did.
+    pub origin: Option<Origin>,
 }
 
 impl Plan {
@@ -73,6 +78,13 @@ impl Plan {
     pub(crate) fn experiments(&self) -> impl Iterator<Item = &Experiment> {
         let baselines = self.baselines.iter().map(|baseline| &baseline.experiment);
         std::iter::once(&self.experiment).chain(baselines)
+    }
+
+    /// Gives the experiment another name, as far as the file of an experiment can hold it.
+    pub fn set_name(&mut self, name: &str) {
+        let name = shown_name(name);
+        self.written.set_name(&name);
+        self.about.name = Some(name);
     }
 
     /// A plan that runs `experiment` and compares it with nothing.
@@ -85,6 +97,8 @@ impl Plan {
             explain: false,
             about: About::default(),
             series: None,
+            written: Written::default(),
+            origin: None,
         }
     }
 }

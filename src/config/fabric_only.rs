@@ -1,10 +1,10 @@
 //! Reads only `[fabric]` and `[qos]` of an experiment file, for the `fabric` commands.
 
-use crate::config::analysis;
 use crate::config::document::{ConfigError, Document, Texts, read};
 use crate::config::fabric::tables::{RawForwarding, RawSl2Vl};
 use crate::config::keys::{DEFAULT_SEED, RawExperiment};
 use crate::config::resolve::{fabric_of, imply, with_sets};
+use crate::config::{analysis, origin};
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::Request;
 use std::path::Path;
@@ -73,7 +73,8 @@ pub(crate) fn fabric_of_text(
     imply(&mut document, implied)?;
     let raw: RawExperiment = document.read()?;
     let resolve = || -> Result<FabricOnly, ConfigError> {
-        let dir = path.and_then(Path::parent).unwrap_or(Path::new(""));
+        let beside = path.and_then(Path::parent).unwrap_or(Path::new(""));
+        let dir = &origin::directory(&document, beside);
         let (fabric, routing, _) = fabric_of(&raw, dir)?;
         if needed == Needed::Buffers {
             fabric.validate_but_datelines()?;

@@ -5,18 +5,23 @@ use crate::config::analysis::RawRequest;
 use crate::config::background::RawBackground;
 use crate::config::baseline::RawBaseline;
 use crate::config::congestion_control::keys::RawCongestionControl;
-use crate::config::document::{ConfigError, Document, Keys, Tagged, kinds_of, refused, text};
+use crate::config::document::{
+    ConfigError, Document, Keys, Tagged, kinds_of, refused, suggestion, text, value_at,
+};
+use crate::config::fabric::keys::FabricPreset;
 use crate::config::fabric::routing::explain_paths;
 use crate::config::fabric::topology::RawTopology;
 use crate::config::fabric::{RawFabric, default_kind};
 use crate::config::job::keys::RawJob;
 use crate::config::job::vfabric::RawVfabric;
 use crate::config::measure::RawMeasure;
+use crate::config::origin::Origin;
 use crate::config::power::keys::RawPower;
 use crate::config::qos::keys::RawQos;
 use crate::config::series::RawSeries;
 use crate::replay::collectives::Choices;
 use crate::units::Picoseconds;
+use flitwise_base::quote::quoted;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::Path;
@@ -74,12 +79,19 @@ pub(crate) struct RawExperiment {
     /// The experiment that slowdown is measured against: the same experiment with some values changed.
     #[serde(default)]
     pub baseline: RawBaseline,
+    /// The result beside which Flitwise wrote the file, [below](#origin).
+    pub origin: Option<Origin>,
 }
 
 /// The keys of a document, with the directories of the study files that name its traces.
 pub(crate) fn read_experiment(document: &Document<'_>) -> Result<RawExperiment, ConfigError> {
     let mut raw: RawExperiment = document.read()?;
     for (at, job) in raw.job.iter_mut().enumerate() {
+        let found = raw
+            .origin
+            .as_ref()
+            .and_then(|origin| origin.file_of(&job.trace));
+        job.trace_file = found.map(Path::to_owned);
         job.trace_dir = document
             .dir_of(&format!("job.{at}.trace"))
             .map(Path::to_owned);
@@ -104,6 +116,24 @@ impl Keys for RawExperiment {
             beside: " with a preset of that kind",
         },
     ];
+
+    fn check_first(root: &DeTable<'_>) -> Result<(), ConfigError> {
+        let Some(DeValue::String(preset)) = value_at(root, "fabric.preset") else {
+            return Ok(());
+        };
+        let names: Vec<&str> = kinds_of::<FabricPreset>()
+            .iter()
+            .map(|kind| kind.name)
+            .collect();
+        if names.contains(&preset.as_ref()) {
+            return Ok(());
+        }
+        let near = suggestion(preset, &names);
+        refused(
+            "fabric.preset",
+            format!("unknown value {}{near}", quoted(preset)),
+        )
+    }
 
     fn explain_value(root: &DeTable<'_>, error: &mut ConfigError) {
         explain_paths(root, error);

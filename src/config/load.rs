@@ -6,9 +6,10 @@ use crate::config::document::{ConfigError, Document, SET, Texts, read, refused};
 use crate::config::experiment::{Baseline, Experiment, Plan};
 use crate::config::job::Job;
 use crate::config::keys::{RawExperiment, read_experiment};
+use crate::config::origin::Written;
 use crate::config::resolve::{experiment_of, imply, with_sets};
 use crate::config::study::base::{Base, Override};
-use crate::config::{keys, resolve, series};
+use crate::config::{keys, origin, resolve, series};
 use crate::replay::Repeat;
 use std::path::Path;
 
@@ -72,7 +73,6 @@ enum Done {
 }
 
 fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, ConfigError> {
-    let dir = base.dir.as_path();
     let mut texts = Texts::default();
     let text = texts.add(base.name.as_str(), base.text.as_str());
     let sets: Vec<usize> = overrides
@@ -84,6 +84,7 @@ fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, Con
         .collect();
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
     let (said, implied) = document(&texts, text, base, &sets)?;
+    let dir = &origin::directory(&said, &base.dir);
     // The file that the baseline names is one more text.
     let mut texts_of_baseline = texts.clone();
     let file = baseline_file(&said, dir)?;
@@ -93,6 +94,7 @@ fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, Con
     let raw = read_experiment(&document)?;
     let planned = planned(&raw, &document, done, dir);
     let mut plan = planned.map_err(|e| document.locate(e))?;
+    plan.written = Written::of(&said, "", implied, dir);
     let main = &plan.experiment;
     let has_baseline = raw.baseline.enabled.unwrap_or(true);
     if has_baseline && main.congestion.is_none() && main.measure.is_none() {
@@ -140,6 +142,7 @@ fn planned(
     Ok(Plan {
         about,
         series,
+        origin: raw.origin.clone(),
         ..Plan::of(experiment)
     })
 }
@@ -155,6 +158,15 @@ fn analysed(raw: &RawExperiment, done: Done) -> Result<(), ConfigError> {
              or remove it",
         ),
     }
+}
+
+/// Returns the experiment of `base`, without overrides, as the table `path` of a file.
+pub(crate) fn written(base: &Base, path: &str) -> Result<Written, ConfigError> {
+    let mut texts = Texts::default();
+    let text = texts.add(base.name.as_str(), base.text.as_str());
+    let (document, implied) = document(&texts, text, base, &[])?;
+    let dir = origin::directory(&document, &base.dir);
+    Ok(Written::of(&document, path, implied, &dir))
 }
 
 /// The text of `base`, or the table in it that the key names, with the texts `sets` applied in their order; and the

@@ -47,7 +47,7 @@ pub(crate) struct RawMeasure {
     /// How many batches must agree, at least 2; together no longer than `warm_up`.
     #[schemars(extend("default" = BATCHES))]
     pub batches: Option<u32>,
-    /// How far apart batches may be.
+    /// How far apart batches may be, at most 1.
     #[schemars(extend("default" = "5%"))]
     pub tolerance: Option<Ratio>,
     /// Length of the window.
@@ -125,13 +125,18 @@ pub(crate) fn measure(
             ),
         );
     }
+    let tolerance = raw.tolerance.or(Ratio::new(1, 20)).unwrap_or(Ratio::ZERO);
+    if tolerance > Ratio::ONE {
+        let problem = format!("{tolerance}: it must be at most 1, such as \"5%\"");
+        return refused("measure.tolerance", problem);
+    }
     Ok(Measure {
         loads: loads(raw, flows)?,
         warm_up,
         max_warm_up,
         batch,
         batches,
-        tolerance: raw.tolerance.or(Ratio::new(1, 20)).unwrap_or(Ratio::ZERO),
+        tolerance,
         window: ticks("window", raw.window, WINDOW_PS, 1)?,
     })
 }
@@ -145,6 +150,9 @@ fn loads(raw: &RawMeasure, flows: &[Background]) -> Result<Vec<Ratio>, ConfigErr
     }
     for (i, &load) in loads.iter().enumerate() {
         let key = format!("measure.loads.{i}");
+        if loads[..i].contains(&load) {
+            return refused(key, format!("{load} is listed twice; keep one"));
+        }
         for flow in flows {
             let rate = flow.rate.checked_mul(load).ok_or_else(|| too_fine(&key))?;
             if rate > Ratio::ONE {

@@ -20,7 +20,7 @@ use toml::de::DeValue;
 
 /// The QoS preset that the file itself implies, so that an override of another key
 /// does not change it: with a `[qos]` table `opa-5sl`, without one `single`.
-fn implied_preset(file: &Document<'_>) -> &'static str {
+pub(crate) fn implied_preset(file: &Document<'_>) -> &'static str {
     match file.get("qos") {
         Some(_) => "opa-5sl",
         None => "single",

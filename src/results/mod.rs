@@ -12,6 +12,7 @@ mod link_ends;
 mod links;
 mod measures;
 pub(crate) mod nic_rate;
+pub(crate) mod origin;
 pub(crate) mod series;
 pub(crate) mod split;
 mod stopped;
@@ -32,6 +33,7 @@ pub use measures::{
     baseline_time_ps, execution_time_ps, job_baseline, saturated, slowdown, throughput, utilisation,
 };
 pub(crate) use measures::{per_slot, quotient};
+pub use origin::experiment_toml;
 pub use series::SeriesFiles;
 pub use split::{TimeSplit, time_split};
 pub use summary::summary;
@@ -48,6 +50,9 @@ pub const OVERVIEW_FILE: &str = "ranks.csv";
 /// The file beside the results with the command that made them.
 pub const COMMAND_FILE: &str = "command.txt";
 
+/// The file beside the results with their experiment, which repeats them.
+pub const EXPERIMENT_FILE: &str = "experiment.toml";
+
 /// Whether a run may write a file of this name into the directory of its results.
 #[must_use]
 pub fn is_result_file(name: &str) -> bool {
@@ -62,6 +67,7 @@ pub fn is_result_file(name: &str) -> bool {
         "matrix.csv",
         OVERVIEW_FILE,
         COMMAND_FILE,
+        EXPERIMENT_FILE,
     ];
     own.contains(&name) || is_series_file(name)
 }

@@ -3,8 +3,9 @@
 use super::session::{Session, combined};
 use super::simulate::Watched;
 use super::task::{TaskId, tasks};
+use super::traces::TraceDigest;
 use super::{Control, Run, RunError, RunResult, Silent, Simulation};
-use crate::config::Plan;
+use crate::config::{Plan, experiment_hash_with};
 use std::time::Duration;
 
 /// A task of a plan: the unit of simulation.
@@ -24,6 +25,19 @@ impl Session {
     /// If one of them is broken, or the user stops it.
     pub fn prepare(&mut self, plan: &Plan, control: &Control<'_>) -> Result<(), RunError> {
         self.traces.check(plan.experiments(), control.stop)
+    }
+
+    /// The digests of the traces of a [prepared](Self::prepare) plan, each once.
+    #[must_use]
+    pub fn digests(&self, plan: &Plan) -> Vec<TraceDigest> {
+        self.traces.digests_in(plan.experiments())
+    }
+
+    /// The `experiment_hash` in the result of a [prepared](Self::prepare) plan.
+    #[must_use]
+    pub fn experiment_hash(&self, plan: &Plan) -> String {
+        let experiment = &plan.experiment;
+        experiment_hash_with(experiment, &self.traces.digests_of(experiment))
     }
 
     /// The tasks of a plan whose traces are [prepared](Self::prepare), the experiment or its loads first.

@@ -6,6 +6,7 @@ use crate::config::{Axis as AxisSpec, Override};
 use crate::results::document::schema_of;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 /// Version of the layout.
 pub const SCHEMA: &str = "flitwise-study-1";
@@ -26,7 +27,9 @@ pub(super) struct Document<'a> {
     /// Words to find it by.
     tags: &'a [String],
     /// Keys that hold for all runs, each as `--set` takes it.
-    sets: Vec<&'a str>,
+    sets: Vec<String>,
+    /// The topology of the first point, as in `experiment.fabric.topology` of [result.json](result.md); an axis may vary it.
+    topology: &'a Value,
     /// The axes, in the order of the file.
     axes: Vec<Axis<'a>>,
     /// Combinations of settings.
@@ -64,7 +67,7 @@ struct Setting<'a> {
     /// Its name in tables.
     label: &'a str,
     /// Keys that it sets, each as `--set` takes it.
-    sets: Vec<&'a str>,
+    sets: Vec<String>,
 }
 
 impl<'a> Document<'a> {
@@ -78,6 +81,7 @@ impl<'a> Document<'a> {
             description: study.description.as_deref(),
             tags: &study.tags,
             sets: texts(&study.sets),
+            topology: &studied.topology,
             axes: study.axes.iter().map(Axis::of).collect(),
             points: studied.grid.points.len(),
             runs: studied.runs,
@@ -102,8 +106,10 @@ impl<'a> Axis<'a> {
     }
 }
 
-fn texts(sets: &[Override]) -> Vec<&str> {
-    sets.iter().map(|set| set.text.as_str()).collect()
+/// Overrides with their values as TOML, however they were written.
+fn texts(sets: &[Override]) -> Vec<String> {
+    let text = |set: &Override| format!("{}={}", set.key(), set.value());
+    sets.iter().map(text).collect()
 }
 
 /// Returns the JSON Schema of `study.json`.

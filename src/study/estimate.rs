@@ -33,6 +33,30 @@ fn kind(run: Run) -> usize {
     }
 }
 
+/// Runs without a record that share no task: which of `prepared`, and its experiment (or its loads) or one of its
+/// baselines.
+#[must_use]
+pub fn open_runs(prepared: &[Prepared], session: &Session) -> Vec<(usize, Run)> {
+    let mut seen: HashSet<TaskId> = HashSet::new();
+    let mut open = Vec::new();
+    for (at, run) in prepared.iter().enumerate() {
+        for task in &run.tasks {
+            if !seen.insert(task.id) || session.has_record(task.id) {
+                continue;
+            }
+            let run = match task.run {
+                Run::Load(_) => Run::Experiment,
+                run => run,
+            };
+            if matches!(run, Run::Experiment | Run::Baseline(_)) && open.last() != Some(&(at, run))
+            {
+                open.push((at, run));
+            }
+        }
+    }
+    open
+}
+
 /// Returns the work that is left for these runs.
 #[must_use]
 pub fn estimate(prepared: &[Prepared], session: &Session) -> Estimate {

@@ -17,14 +17,16 @@ mod tables;
 mod tasks;
 mod until;
 mod write;
+mod written;
 
 pub use compare::compare;
 pub use document::{SCHEMA, study_schema};
-pub use estimate::{Estimate, estimate};
+pub use estimate::{Estimate, estimate, open_runs};
 pub use execute::{Engine, Here, Prepared, StudyProgress, StudySnapshot, Unwatched};
 pub use grid::{Grid, Point};
 pub use row::{BackgroundRow, JobRow, RowStatus, RunRow, Value};
 pub use tables::summary_text;
 pub use tasks::{StudyTask, TaskEnd, distinct_tasks, run_tasks};
 pub use until::Studied;
-pub use write::{SLOWEST_RUN, TABLE_FILES, json_lines, write_tables};
+pub use write::{SLOWEST_RUN, STUDY_FILE, TABLE_FILES, json_lines, write_tables};
+pub use written::study_toml;

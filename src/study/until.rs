@@ -5,8 +5,9 @@ use super::execute::{Batch, Engine, Prepared, StudyProgress};
 use super::grid::Grid;
 use super::metrics::{Metrics, SIMULATED};
 use super::row::RunRow;
-use crate::config::{ConfigError, UntilCi};
+use crate::config::{ConfigError, UntilCi, experiment_json};
 use crate::run::{Control, RunError, Session};
+use serde_json::Value;
 
 /// A study that was run.
 #[derive(Debug, Clone)]
@@ -20,6 +21,8 @@ pub struct Studied {
     pub runs: usize,
     /// Runs that were not done when the user stopped the study.
     pub missing: usize,
+    /// The topology of the first point.
+    pub(super) topology: Value,
     /// The metrics of its rows.
     pub(super) metrics: &'static Metrics,
 }
@@ -72,8 +75,13 @@ impl Studied {
         let metrics = prepared
             .first()
             .map_or(&SIMULATED, |run| Metrics::of(&run.plan));
+        let first = prepared
+            .first()
+            .map(|run| experiment_json(&run.plan.experiment));
+        let topology = first.map(|mut experiment| experiment["fabric"]["topology"].take());
         let mut studied = Self {
             grid,
+            topology: topology.unwrap_or_default(),
             rows: Vec::new(),
             runs: 0,
             missing: 0,

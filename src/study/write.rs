@@ -19,8 +19,11 @@ use std::path::Path;
 /// `flitwise run --out` writes.
 pub const SLOWEST_RUN: &str = "slowest-run";
 
+/// The file with the study and its base experiment, which repeats it.
+pub const STUDY_FILE: &str = "study.toml";
+
 /// The files of a study, beside its records.
-pub const TABLE_FILES: [&str; 16] = [
+pub const TABLE_FILES: [&str; 17] = [
     "study.json",
     "runs.csv",
     "runs.parquet",
@@ -37,6 +40,7 @@ pub const TABLE_FILES: [&str; 16] = [
     "tables.md",
     "tables.tex",
     COMMAND_FILE,
+    STUDY_FILE,
 ];
 
 /// Writes all tables into `dir`, which exists.

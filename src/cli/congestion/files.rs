@@ -3,13 +3,15 @@
 use super::{Analysed, CongestionArgs, document};
 use crate::cli::out::Part;
 use crate::cli::{CliError, command_line, json_text, unwritable};
+use flitwise::config::{Base, Override, experiment_hash, resolve_with};
 use flitwise::figure::{Figure, Theme};
 use flitwise::oblivious::{
     Distributions, Outcome, TABLES, bandwidth_figure, cables_figure, congestion_figure,
     delay_figure, write_tables,
 };
-use flitwise::results::COMMAND_FILE;
+use flitwise::results::{COMMAND_FILE, EXPERIMENT_FILE, experiment_toml};
 use flitwise::run::{Check, check_figure, write_check_table};
+use std::path::Path;
 
 /// Width of figures in pixels.
 const WIDTH: u32 = 720;
@@ -30,6 +32,7 @@ pub(in crate::cli) fn is_analysis_file(name: &str) -> bool {
     match extension {
         "json" => stem == "congestion",
         "txt" => name == COMMAND_FILE,
+        "toml" => name == EXPERIMENT_FILE,
         "csv" | "parquet" => stem == "check" || TABLES.contains(&stem),
         "svg" => FIGURES.contains(&stem) || stem == "cables" || is_numbered(),
         "dot" => stem == "cables" || is_numbered(),
@@ -48,6 +51,9 @@ pub(super) fn write(
     let document = json_text(&document::of(results).map_err(unwritable)?)?;
     part.write("congestion.json", document)?;
     part.write(COMMAND_FILE, command_line::typed())?;
+    if let Some(text) = experiment(args, dir) {
+        part.write(EXPERIMENT_FILE, text)?;
+    }
     let outcomes: Vec<Outcome<'_>> = results.iter().map(Analysed::outcome).collect();
     write_tables(dir, &outcomes, args.format).map_err(failed)?;
     for (number, (one, outcome)) in (1..).zip(results.iter().zip(&outcomes)) {
@@ -81,6 +87,33 @@ pub(super) fn write(
         }
     }
     part.commit().map(drop)
+}
+
+/// The experiment of the analysis, with all overrides and options, for a result in `into`; `None` if the network is no
+/// experiment, or an option is no key.
+fn experiment(args: &CongestionArgs, into: &Path) -> Option<String> {
+    let has_keys = args.tables.is_empty() && args.routing.is_empty() && args.fail.is_empty();
+    if !has_keys || args.options.without_key().is_some() || !args.options.axes().is_empty() {
+        return None;
+    }
+    let mut base = match args.fabric.as_deref() {
+        Some(file) => Base::of_file(file).ok()?,
+        None => Base::of_text("no experiment file", "", Path::new("")),
+    };
+    base.for_analyses = true;
+    let sets: Vec<Override> = (args.options.sets().iter().chain(&args.sets))
+        .map(|set| Override::typed(set))
+        .collect();
+    let empty = Override::typed("congestion={}");
+    let given: Vec<&Override> = sets.iter().collect();
+    let asked = resolve_with(&base, &given).ok();
+    let asked = asked.filter(|plan| plan.experiment.congestion.is_some());
+    let plan = asked.or_else(|| {
+        let all: Vec<&Override> = std::iter::once(&empty).chain(given).collect();
+        resolve_with(&base, &all).ok()
+    })?;
+    let hash = experiment_hash(&plan.experiment);
+    Some(experiment_toml(&plan, &[], &hash, into, Vec::new()))
 }
 
 fn drawn(figure: &Figure) -> String {

@@ -11,13 +11,32 @@ use std::time::{Duration, Instant};
 /// Wall-clock time that the experiment runs for.
 const CALIBRATION: Duration = Duration::from_secs(1);
 
+/// Windows after which a run that reports nothing, such as a static analysis, is stopped.
+const PATIENCE: u32 = 4;
+/// Time between two looks at the clock.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// Notes the progress of a run, and stops it after a time.
 struct Meter<'a> {
     stop: AtomicBool,
     /// The user asks to stop.
     asked: &'a AtomicBool,
+    /// Wall-clock time that the run gets.
+    window: Duration,
     /// The first snapshot and the last one.
     seen: Mutex<Option<[(Instant, Snapshot); 2]>>,
+}
+
+impl Meter<'_> {
+    /// Stops the run when the user asks for it, or after `patience`; returns when it has `ended`.
+    fn watch(&self, started: Instant, patience: Duration, ended: &AtomicBool) {
+        while !ended.load(Ordering::Relaxed) {
+            if self.asked.load(Ordering::Relaxed) || started.elapsed() >= patience {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
 }
 
 impl Progress for Meter<'_> {
@@ -26,11 +45,22 @@ impl Progress for Meter<'_> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let [first, last] = seen.get_or_insert([now, now]);
         *last = now;
-        let over = now.0 - first.0 >= CALIBRATION;
-        if over || self.asked.load(Ordering::Relaxed) {
+        if now.0 - first.0 >= self.window {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// How long a run takes, as far as its beginning tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Took {
+    /// It was run to its end in this time.
+    Whole(Duration),
+    /// All of it takes this time if its speed stays the same; or longer, where the work is only known to be at least so
+    /// much.
+    About { time: Duration, is_bound: bool },
+    /// Too little happened.
+    Unknown,
 }
 
 /// Runs the experiment of `plan` for a moment, and describes in a line how long all of it will take. Baselines, which
@@ -40,9 +70,63 @@ impl Progress for Meter<'_> {
 /// The errors of the run itself.
 pub(in super::super) fn estimate(plan: &Plan, asked: &AtomicBool) -> Result<String, RunError> {
     let plan = Plan::of(plan.experiment.clone());
+    let begun = begin(
+        &plan,
+        &mut Session::new(1),
+        CALIBRATION,
+        Duration::MAX,
+        asked,
+    )?;
+    Ok(match begun {
+        Begun::Ended(time) => format!("less than {:.0} s", time.as_secs_f64().ceil()),
+        Begun::Part([first, last]) => extrapolated(first, last),
+        Begun::Nothing => "unknown: nothing was simulated".into(),
+    })
+}
+
+/// Runs the experiment of `plan` for `window`, and returns how long all of it takes.
+///
+/// # Errors
+/// The errors of the run itself.
+pub(in super::super) fn took(
+    plan: &Plan,
+    session: &mut Session,
+    window: Duration,
+    asked: &AtomicBool,
+) -> Result<Took, RunError> {
+    Ok(
+        match begin(plan, session, window, PATIENCE * window, asked)? {
+            Begun::Ended(time) => Took::Whole(time),
+            Begun::Part([first, last]) => match whole_time(&first, &last) {
+                Some((time, _)) => Took::About {
+                    time,
+                    is_bound: work(&last.1).is_bound,
+                },
+                None => Took::Unknown,
+            },
+            Begun::Nothing => Took::Unknown,
+        },
+    )
+}
+
+/// A run that was stopped after a time.
+enum Begun {
+    Ended(Duration),
+    Part([(Instant, Snapshot); 2]),
+    Nothing,
+}
+
+fn begin(
+    plan: &Plan,
+    session: &mut Session,
+    window: Duration,
+    patience: Duration,
+    asked: &AtomicBool,
+) -> Result<Begun, RunError> {
     let meter = Meter {
         stop: AtomicBool::new(false),
         asked,
+        window,
         seen: Mutex::new(None),
     };
     let control = Control::default()
@@ -50,29 +134,42 @@ pub(in super::super) fn estimate(plan: &Plan, asked: &AtomicBool) -> Result<Stri
         .reporting_to(&meter)
         .reporting_every(Duration::ZERO);
     let started = Instant::now();
-    let result = Session::new(1).run(&plan, &control)?;
+    let ended = AtomicBool::new(false);
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| meter.watch(started, patience, &ended));
+        let result = session.run(plan, &control);
+        ended.store(true, Ordering::Relaxed);
+        result
+    })?;
     if result.main.status != Status::Interrupted {
-        let seconds = started.elapsed().as_secs_f64();
-        return Ok(format!("less than {:.0} s", seconds.ceil()));
+        return Ok(Begun::Ended(started.elapsed()));
     }
     let seen = meter.seen.into_inner();
-    Ok(match seen.unwrap_or_else(PoisonError::into_inner) {
-        Some([first, last]) => extrapolated(first, last),
-        None => "unknown: nothing was simulated".into(),
-    })
+    let seen = seen.unwrap_or_else(PoisonError::into_inner);
+    Ok(seen.map_or(Begun::Nothing, Begun::Part))
+}
+
+/// The whole time of a run that got from `first` to `last`, if its speed stays the same, and the speed in work a second.
+fn whole_time(first: &(Instant, Snapshot), last: &(Instant, Snapshot)) -> Option<(Duration, f64)> {
+    let (before, after) = (work(&first.1), work(&last.1));
+    let done = after.done - before.done;
+    let all = after.all.filter(|_| done > 0.0)?;
+    let speed = done / (last.0 - first.0).as_secs_f64();
+    Some((
+        Duration::try_from_secs_f64(all / speed).unwrap_or(Duration::MAX),
+        speed,
+    ))
 }
 
 /// Describes the whole time of a run that got from `first` to `last`, if its speed stays the same.
 fn extrapolated(first: (Instant, Snapshot), last: (Instant, Snapshot)) -> String {
-    let (before, after) = (work(&first.1), work(&last.1));
-    let done = after.done - before.done;
-    let (Some(all), true) = (after.all, done > 0.0) else {
+    let after = work(&last.1);
+    let (Some(all), Some((time, speed))) = (after.all, whole_time(&first, &last)) else {
         return "unknown: the trace has no ideal clock, or nothing has happened yet".into();
     };
-    let speed = done / (last.0 - first.0).as_secs_f64();
-    let Ok(time) = Duration::try_from_secs_f64(all / speed) else {
+    if time == Duration::MAX {
         return "unknown: nearly nothing has happened yet".into();
-    };
+    }
     let bound = if after.is_bound { "at least" } else { "about" };
     let time = text::short(time);
     match last.1.loads {

@@ -5,7 +5,7 @@ mod eta;
 mod text;
 pub(super) mod working;
 
-pub(super) use estimate::estimate;
+pub(super) use estimate::{Took, estimate, took};
 
 use super::tell;
 use eta::Eta;

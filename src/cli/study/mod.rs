@@ -1,12 +1,13 @@
 //! `flitwise study`: many runs and their tables. `flitwise run --vary` is the same without a file.
 
 mod dir;
+mod measured;
 mod slowest;
 mod slurm;
 mod tasks;
 
 use super::progress::Shown;
-use super::{CliError, bad_config, command_line, no_result, print, signal, tell, threads};
+use super::{CliError, bad_config, command_line, no_result, print, repeat, signal, tell, threads};
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
@@ -14,10 +15,11 @@ use flitwise::config::{Setting, Study};
 use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
-    Engine, Estimate, Grid, Here, Prepared, SLOWEST_RUN, Studied, StudyProgress, Unwatched,
-    compare, estimate, json_lines, summary_text, write_tables,
+    Engine, Estimate, Grid, Here, Prepared, SLOWEST_RUN, STUDY_FILE, Studied, StudyProgress,
+    Unwatched, compare, estimate, json_lines, study_toml, summary_text, write_tables,
 };
 use flitwise_base::quote::cut;
+use measured::{Measured, measured};
 use slurm::{Following, Slurm, SlurmArgs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -87,7 +89,7 @@ enum EngineKind {
 /// A study, and where it is kept.
 #[derive(Debug, Args)]
 struct Source {
-    /// Study file (docs/study.md describes every key).
+    /// Study file (docs/study.md describes every key), or the directory of a study that has run.
     #[arg(required = true)]
     study: Option<PathBuf>,
     /// Directory for records and tables [default: NAME.study, where NAME is the study's]. A study that
@@ -103,13 +105,35 @@ struct Source {
 }
 
 impl Source {
-    fn file(&self) -> &Path {
+    fn named(&self) -> &Path {
         self.study.as_deref().unwrap_or(Path::new(""))
     }
 
+    /// The file of the study, which a directory of a study has, too.
+    fn file(&self) -> PathBuf {
+        match self.directory() {
+            Some(dir) => dir.join(STUDY_FILE),
+            None => self.named().to_owned(),
+        }
+    }
+
+    /// The directory that is named in place of a file.
+    fn directory(&self) -> Option<&Path> {
+        let dir = Some(self.named()).filter(|dir| dir.is_dir());
+        dir.filter(|dir| dir.join(STUDY_FILE).is_file())
+    }
+
+    /// The directory whose study is repeated in another one.
+    fn repeats(&self) -> Option<PathBuf> {
+        let (from, to) = (self.directory()?, self.out.as_deref()?);
+        let changed = !self.sets.is_empty() || self.seeds.is_some();
+        let same = from.canonicalize().ok() == to.canonicalize().ok();
+        (!changed && !same).then(|| from.to_owned())
+    }
+
     fn load(&self) -> Result<Study, CliError> {
-        let bad = |e| bad_config(Some(self.file()), &e);
-        let mut study = Study::load(self.file()).map_err(bad)?;
+        let file = self.file();
+        let mut study = Study::load(&file).map_err(|e| bad_config(Some(&file), &e))?;
         for set in &self.sets {
             study.set(set);
         }
@@ -121,7 +145,8 @@ impl Source {
 
     fn out(&self, study: &Study) -> PathBuf {
         let default = || PathBuf::from(format!("{}.study", study.name));
-        self.out.clone().unwrap_or_else(default)
+        let here = || self.directory().map(Path::to_owned);
+        self.out.clone().or_else(here).unwrap_or_else(default)
     }
 
     /// The command that does tasks of this study in `out`, `jobs` at a time.
@@ -141,7 +166,7 @@ impl Source {
             absolute(&std::env::current_exe()?)?,
             "study".to_owned(),
             "task".to_owned(),
-            absolute(self.file())?,
+            absolute(&self.file())?,
             format!("--out={}", absolute(out)?),
             format!("--jobs={jobs}"),
         ];
@@ -163,8 +188,9 @@ pub struct StudyRunArgs {
     /// Runs side by side [default: the processors there are]. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Says what would run and how long that would take, and runs nothing.
-    #[arg(long)]
+    /// Says what would run and how long that would take, and runs nothing: without records it simulates some runs
+    /// for half a second each.
+    #[arg(long, visible_alias = "estimate")]
     dry_run: bool,
     /// Adds seeds to a point until the 95 % interval of its execution time is within this part of the
     /// mean on both sides, such as 2%.
@@ -198,6 +224,8 @@ pub(super) struct Options {
     pub stop_when_saturated: bool,
     /// The command is only for simulations.
     pub simulates: bool,
+    /// The directory of an earlier study that this one repeats.
+    pub repeats: Option<PathBuf>,
     /// The command of an element, and its requests to a cluster; none: this process does the tasks.
     pub cluster: Option<(SlurmArgs, Vec<String>)>,
 }
@@ -239,6 +267,7 @@ fn run_file(args: &StudyRunArgs) -> Result<(), CliError> {
         quiet: args.quiet,
         stop_when_saturated: false,
         simulates: false,
+        repeats: args.source.repeats(),
     };
     execute(study, &options)
 }
@@ -287,6 +316,11 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         let what = "interrupted while the runs were prepared: nothing was simulated";
         return Err(CliError::Interrupted(what.to_owned()));
     }
+    if let Some(first) = prepared.first()
+        && let Some(origin) = &first.plan.origin
+    {
+        repeat::tell_of_changes(origin, &session.digests(&first.plan));
+    }
     // Nothing is created for a study that cannot run.
     let out = match (&options.out, options.dry_run) {
         (Some(dir), false) => Some(StudyDir::open(dir, &name)?),
@@ -294,8 +328,17 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     };
     session = with_records(session, options)?;
     if options.dry_run {
-        return print(&plan_text(&grid, &estimate(&prepared, &session), threads));
+        let plan = estimate(&prepared, &session);
+        let measured = match plan.left {
+            Some(_) => None,
+            None => measured(&prepared, &session, stop).map_err(bad_run)?,
+        };
+        return print(&plan_text(&grid, &plan, measured, threads));
     }
+    let text = out
+        .as_ref()
+        .map(|out| study_toml(&grid, &prepared, &session, out.path()));
+    let text = text.transpose().map_err(|e| bad_config(None, &e))?;
     let cluster = match (&options.cluster, &out) {
         (Some((args, command)), Some(out)) => {
             let slurm = Slurm::new(args, out.path(), &name, command.clone())?;
@@ -319,31 +362,32 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         shown.finish();
     }
     let studied = studied.map_err(bad_run)?;
-    let printed = deliver(&studied, out.as_ref(), &mut session, options)?;
+    let kept = out.as_ref().zip(text.as_deref());
+    let printed = deliver(&studied, kept, &mut session, options)?;
     if let (Some(_), Some(out), Some(_)) = (&cluster, &out, signal::first()) {
         tell(format_args!(
             "the cluster goes on without this command; `flitwise study cancel {}` ends that",
             out.path().display()
         ));
     }
-    outcome_of(&studied).and(printed)
+    outcome_of(&studied, options).and(printed)
 }
 
 /// Prints the tables, and writes them if they have a directory. Returns the result of printing.
 fn deliver(
     studied: &Studied,
-    out: Option<&StudyDir>,
+    out: Option<(&StudyDir, &str)>,
     session: &mut Session,
     options: &Options,
 ) -> Result<Result<(), CliError>, CliError> {
-    let written = out.map_or(Ok(()), |out| write(out, studied, session));
+    let written = out.map_or(Ok(()), |(out, text)| write(out, text, studied, session));
     let printed = match (options.json, options.quiet) {
         (true, _) => print(&json_lines(studied)),
         (false, false) => print(&summary_text(studied)),
         (false, true) => Ok(()),
     };
     written?;
-    let Some(out) = out else {
+    let Some((out, _)) = out else {
         return Ok(printed);
     };
     if !options.quiet && !options.json {
@@ -352,16 +396,25 @@ fn deliver(
             "wrote {path}: runs, jobs, points, differences, tables"
         ));
     }
+    if let Some(earlier) = &options.repeats {
+        return Ok(printed.and(repeat::compare_tables(earlier, out.path())));
+    }
     Ok(printed)
 }
 
 /// Writes the tables and the slowest run, which replace earlier ones when all are complete.
-fn write(out: &StudyDir, studied: &Studied, session: &mut Session) -> Result<(), CliError> {
+fn write(
+    out: &StudyDir,
+    text: &str,
+    studied: &Studied,
+    session: &mut Session,
+) -> Result<(), CliError> {
     let (tables, slowest) = (out.stage("tables")?, out.stage(SLOWEST_RUN)?);
     let write = || -> anyhow::Result<()> {
         write_tables(tables.path(), studied)?;
         let command = tables.path().join(COMMAND_FILE);
-        std::fs::write(command, command_line::typed()).context("cannot write the command")
+        std::fs::write(command, command_line::typed()).context("cannot write the command")?;
+        std::fs::write(tables.path().join(STUDY_FILE), text).context("cannot write the study")
     };
     write().map_err(|e| CliError::Failed(format!("{e:#}")))?;
     slowest::write(slowest.path(), studied, session)?;
@@ -404,7 +457,7 @@ fn listed(settings: &[Setting]) -> String {
 const MOST_LABELS: usize = 50;
 
 /// The text about the runs that a study would make.
-fn plan_text(grid: &Grid, plan: &Estimate, threads: usize) -> String {
+fn plan_text(grid: &Grid, plan: &Estimate, measured: Option<Measured>, threads: usize) -> String {
     let study = &grid.study;
     let mut text = format!("{}\n", study.name);
     if let Some(description) = &study.description {
@@ -431,20 +484,25 @@ fn plan_text(grid: &Grid, plan: &Estimate, threads: usize) -> String {
             "about {} on {threads} threads, if tasks take as long as recorded ones\n",
             super::progress::short(left / u32::try_from(threads).unwrap_or(u32::MAX))
         ),
-        None => {
-            "no telling how long it takes before the first tasks are recorded: begin it, stop it \
-                 with Ctrl-C, and ask again\n"
-                .to_owned()
-        }
+        None => match measured {
+            Some(measured) => measured.text(threads),
+            None => "nothing was simulated to measure how long it takes: begin it, stop it with Ctrl-C, and ask again\n"
+                .to_owned(),
+        },
     };
     text
 }
 
 /// Maps the state of a study with written tables to the exit result of the command.
-fn outcome_of(studied: &Studied) -> Result<(), CliError> {
+fn outcome_of(studied: &Studied, options: &Options) -> Result<(), CliError> {
     if studied.missing > 0 || signal::first().is_some() {
+        let next = if options.out.is_some() || options.records.is_some() {
+            "and the same command goes on"
+        } else {
+            "and nothing is kept: with --out DIR the same command would go on"
+        };
         return Err(CliError::Interrupted(format!(
-            "interrupted; {} of {} runs are done, and the same command goes on",
+            "interrupted; {} of {} runs are done, {next}",
             studied.runs - studied.missing,
             studied.runs
         )));

@@ -1,7 +1,7 @@
 //! The slowest run of a study, whose details reports show.
 
 use super::bad_run;
-use crate::cli::run::write_result;
+use crate::cli::run::{options_of, write_result};
 use crate::cli::{CliError, bad_config, command_line};
 use flitwise::config::Study;
 use flitwise::results::{COMMAND_FILE, result_json, summary};
@@ -24,13 +24,14 @@ pub(super) fn write(dir: &Path, studied: &Studied, session: &mut Session) -> Res
         || grid.study.name.clone(),
         |point| format!("{}, {point}", grid.study.name),
     );
-    plan.about.name = Some(format!("{name}, seed {seed}"));
+    plan.set_name(&format!("{name}, seed {seed}"));
     let result = session.run(&plan, &Control::default()).map_err(bad_run)?;
     let (mut json, text) = (result_json(&plan, &result), summary(&plan, &result, false));
     // Its wall-clock time differs each time, and nothing else in the directory of a study does.
     json.engine.without_speed();
     let write_all = || -> anyhow::Result<()> {
-        write_result(dir, &plan, &result, &json, &text)?;
+        let options = options_of(&plan, false);
+        write_result(dir, &plan, &result, &json, &text, options)?;
         match run_command(&grid.study, &grid.points[point].choice, seed) {
             Some(command) => Ok(std::fs::write(dir.join(COMMAND_FILE), command)?),
             None => Ok(()),

@@ -5,6 +5,7 @@ use crate::cli::{CliError, print};
 use flitwise::replay::trace::verdict::{Count, Verdict};
 use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::Place;
+use flitwise_formats::Source;
 use flitwise_formats::source::shown;
 use flitwise_formats::{Problem, Problems};
 use serde_json::{Map, Value, json};
@@ -26,6 +27,10 @@ pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     })?;
     match verdict.errors.total {
         0 => Ok(()),
+        _ if format.name() == "VEF" && is_something_else(file) => Err(CliError::BadInput(format!(
+            "{} is no trace: it does not begin like one of VEF, DUMPI, GOAL or TI (docs/traces.md)",
+            shown(file).display()
+        ))),
         total => Err(CliError::BadInput(format!(
             "{}: the trace is broken: {}{}",
             shown(file).display(),
@@ -33,6 +38,17 @@ pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
             verdict.cure,
         ))),
     }
+}
+
+/// Whether a file that is read as VEF, because it looks like no other format, begins like none.
+fn is_something_else(file: &Path) -> bool {
+    let is_file = file.metadata().is_ok_and(|meta| meta.is_file());
+    let source = is_file.then(|| Source::open(file).ok()).flatten();
+    source.is_some_and(|mut source| {
+        source
+            .head()
+            .is_ok_and(|head| !head.is_empty() && !head.starts_with(b"V"))
+    })
 }
 
 fn text(verdict: &Verdict, file: &Path) -> String {

@@ -7,7 +7,7 @@ use std::fmt;
 use thiserror::Error;
 
 /// Most characters of a name of a job, a service level or a vFabric: as many as a file name has.
-const MAX_NAME: usize = 255;
+pub(crate) const MAX_NAME: usize = 255;
 
 /// The name of a command-line override in messages.
 pub(crate) const SET: &str = "--set";

@@ -1,6 +1,7 @@
 //! The TOML document of an experiment: the file, with the values that `--set` and `[baseline]`
 //! replace. Each value keeps the place where it was written, for error messages.
 
+pub(super) mod emit;
 pub(super) mod error;
 pub(super) mod forms;
 pub(super) mod kinds;
@@ -9,7 +10,10 @@ pub(super) mod tagged;
 pub(super) mod texts;
 pub(super) mod values;
 
-pub(crate) use error::{ConfigError, Location, SET, VARY, check_name, refused, small, suggestion};
+pub(crate) use emit::{quoted_key, quoted_text};
+pub(crate) use error::{
+    ConfigError, Location, SET, VARY, check_name, nearest, refused, small, suggestion,
+};
 pub(crate) use forms::{Forms, form_schemas, given, read_forms};
 pub(crate) use kinds::{Names, kinds_of};
 pub(crate) use read::read;
@@ -40,6 +44,11 @@ const MAX_DEPTH: usize = 16;
 pub(crate) trait Keys: DeserializeOwned {
     /// Its tables whose `kind` decides their keys. Inner tables come before the tables that contain them.
     const TAGGED: &'static [Tagged] = &[];
+
+    /// Checks the values of `root` on which the meaning of other keys depends, so that no good key is blamed for them.
+    fn check_first(_root: &DeTable<'_>) -> Result<(), ConfigError> {
+        Ok(())
+    }
 
     /// Says more of an unknown value below `root`, if there is more to say.
     fn explain_value(_root: &DeTable<'_>, _error: &mut ConfigError) {}
@@ -106,6 +115,7 @@ impl<'t> Document<'t> {
 
     /// Deserialises the whole document.
     pub fn read<T: Keys>(&self) -> Result<T, ConfigError> {
+        T::check_first(&self.root).map_err(|e| self.locate(e))?;
         let mut root = self.root.clone();
         wrap_kinds(T::TAGGED, &mut root).map_err(|e| self.locate(e))?;
         let root = Spanned::new(0..0, root);
@@ -120,6 +130,7 @@ impl<'t> Document<'t> {
             if e.message().starts_with(UNKNOWN_VALUE) {
                 T::explain_value(&self.root, &mut error);
             }
+            explain_single_table(&self.root, &mut error);
             error
         })
     }
@@ -322,6 +333,24 @@ fn shift_table(table: DeTable<'_>, by: usize) -> DeTable<'_> {
             )
         })
         .collect()
+}
+
+/// Says of a table that stands where a list of tables is expected how the list is written.
+fn explain_single_table(root: &DeTable<'_>, error: &mut ConfigError) {
+    const PROBLEM: &str = "wrong type: a table, expected a list";
+    let is_table = matches!(value_at(root, &error.key), Some(DeValue::Table(_)));
+    if !is_table || error.problem != PROBLEM {
+        return;
+    }
+    let is_index = |part: &&str| part.parse::<usize>().is_err();
+    let names: Vec<&str> = error.key.split('.').filter(is_index).collect();
+    let name = names.join(".");
+    let line = error.location.as_ref().map_or("", |at| at.text.as_str());
+    error.problem = if line.trim_start().starts_with('[') {
+        format!("there may be several, so the header has two brackets: [[{name}]]")
+    } else {
+        "there may be several, so it is a list of tables: [{ … }]".to_owned()
+    };
 }
 
 /// Path of the innermost key or value that has exactly `span`.

@@ -1,27 +1,37 @@
 //! The routing keys of `[fabric]`: reads them and checks them against the topology.
 
-use crate::config::document::{ConfigError, refused, value_at};
+use crate::config::document::{ConfigError, kinds_of, refused, value_at};
 use crate::config::fabric::keys::{FabricKeys, RawPaths};
 use crate::fabric::ids::SwitchId;
 use crate::fabric::spec::{Detours, Intermediate, Paths, Routing, UpPorts};
 use crate::fabric::topology::{RoutingName, Shape, Topology};
 use crate::oblivious::RoutingEngine;
 use flitwise_base::quote::quoted;
-use serde::Deserialize;
-use serde::de::value::StrDeserializer;
 use toml::de::{DeTable, DeValue};
 
-/// Says of an unknown `fabric.routing` that it is a value of `fabric.paths`, if it is one. `root`: of the document.
+/// Says of an unknown `fabric.routing` that it is a value of `fabric.paths`, or the beginning of some. `root`: of the document.
 pub(crate) fn explain_paths(root: &DeTable<'_>, error: &mut ConfigError) {
     const KEY: &str = "fabric.routing";
     let Some(DeValue::String(text)) = value_at(root, KEY).filter(|_| error.key == KEY) else {
         return;
     };
-    let word = StrDeserializer::<serde::de::value::Error>::new(text);
-    if RawPaths::deserialize(word).is_ok() {
+    let lower = text.to_lowercase();
+    let paths = kinds_of::<RawPaths>();
+    let names = paths.iter().map(|kind| kind.name);
+    let meant: Vec<String> = names
+        .filter(|name| {
+            *name == lower
+                || name
+                    .strip_prefix(&*lower)
+                    .is_some_and(|rest| rest.starts_with('-'))
+        })
+        .map(|name| format!("fabric.paths = \"{name}\""))
+        .collect();
+    if !meant.is_empty() {
         error.problem = format!(
-            "{} says which packets take detours, not the routing; write fabric.paths = \"{text}\"",
-            quoted(text)
+            "{} says which packets take detours, not the routing; write {}",
+            quoted(text),
+            meant.join(" or ")
         );
     }
 }

@@ -21,6 +21,9 @@ pub(crate) struct RawJob {
     /// Where `trace` is looked for first, if not beside the experiment.
     #[serde(skip)]
     pub trace_dir: Option<PathBuf>,
+    /// The place where the result found it that wrote the experiment.
+    #[serde(skip)]
+    pub trace_file: Option<PathBuf>,
     /// A unique name; names of jobs, service levels and vFabrics have at most 255 characters and no control characters.
     #[schemars(extend("x-default" = "the file name up to its first dot"))]
     pub name: Option<String>,

@@ -6,7 +6,7 @@ pub(super) mod keys;
 pub(super) mod placement;
 pub(super) mod vfabric;
 
-use crate::config::document::{ConfigError, check_name, refused};
+use crate::config::document::{ConfigError, check_name, nearest, refused};
 use crate::config::job::calls::{Calls, Compute, FormatKey, SendCompletion};
 use crate::config::job::keys::{RawJob, RawRepeat, RawSendCompletion};
 use crate::config::job::placement::{Part, Placement, RawPlacement};
@@ -34,6 +34,9 @@ const INTRA_NODE_BANDWIDTH: u64 = 20_000_000_000;
 
 /// Largest eager message where none is given: 64 KiB.
 const EAGER_THRESHOLD: u64 = 65_536;
+
+/// Most files of a directory among which a similar name is looked for.
+const MAX_ENTRIES: usize = 10_000;
 
 /// One application. It serialises as an entry of `experiment.jobs` in `docs/result.md`, but for the
 /// service level, which has a name there.
@@ -377,7 +380,8 @@ fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigErro
         return Ok(here);
     }
     let of_study = job.trace_dir.as_ref().map(|dir| dir.join(trace));
-    let mut places: Vec<PathBuf> = of_study.into_iter().collect();
+    let recorded = job.trace_file.as_ref().map(|file| dir.join(file));
+    let mut places: Vec<PathBuf> = recorded.into_iter().chain(of_study).collect();
     places.extend([dir.join(trace), here]);
     let readable = |path: &&PathBuf| match path.metadata() {
         Ok(meta) if meta.is_dir() => is_trace_directory(path),
@@ -394,11 +398,30 @@ fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigErro
         Some(_) => "beside the study file nor beside the experiment file",
         None => "beside the experiment file",
     };
+    let near = places.iter().find_map(|path| similar_file(path));
+    let near = near.map_or(String::new(), |name| {
+        let meant = Path::new(trace).with_file_name(name);
+        format!("; did you mean {}?", quoted(&meant.display().to_string()))
+    });
     let problem = format!(
-        "no trace {}, neither {beside} nor in the current directory",
+        "no trace {}, neither {beside} nor in the current directory{near}",
         quoted(trace)
     );
     refused(key, problem)
+}
+
+/// The file in the directory of `path` whose name is most like that of `path`, if there is a similar one.
+fn similar_file(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let entries = std::fs::read_dir(dir.unwrap_or(Path::new("."))).ok()?;
+    let names = entries
+        .take(MAX_ENTRIES)
+        .flatten()
+        .map(|entry| entry.file_name());
+    let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+    names.sort_unstable();
+    nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// `hpl-16` of `traces/hpl-16.vef.gz`, `stdin` of standard input.

@@ -1,7 +1,8 @@
 //! The experiment that a study varies, and the overrides of the study.
 
-use crate::config::document::{ConfigError, Location, read};
+use crate::config::document::{ConfigError, Location, quoted_text, read};
 use std::path::{Path, PathBuf};
+use toml::de::DeValue;
 
 /// The source of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +65,17 @@ impl Override {
             text: text.to_owned(),
             place: None,
             dir: None,
+        }
+    }
+
+    /// The value as TOML: a bare word is a text.
+    #[must_use]
+    pub fn value(&self) -> String {
+        let value = self.text.split_once('=').map_or("", |(_, value)| value);
+        let value = value.trim();
+        match DeValue::parse(value) {
+            Ok(_) => value.to_owned(),
+            Err(_) => quoted_text(value),
         }
     }
 

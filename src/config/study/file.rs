@@ -1,5 +1,6 @@
 //! Reads study files. Every value keeps the place where it was written.
 
+use crate::config::about::About;
 use crate::config::document::{ConfigError, Document, Keys, Names, Texts, TypeName, read};
 use crate::config::keys::RawExperiment;
 use crate::config::study::base::{Base, Override};
@@ -41,6 +42,9 @@ pub(crate) struct RawStudy {
     /// Also replay the jobs on the unloaded fabric and on the ideal network, which tells where the time goes.
     #[schemars(extend("default" = true))]
     split: Option<bool>,
+    /// False: leaves out the baselines of jobs that repeat until the others end, as `[interference]` does.
+    #[schemars(extend("default" = true))]
+    endless_baselines: Option<bool>,
     /// Files of the tables.
     #[schemars(extend("default" = "csv"), with = "Option<Names<TableFormat>>")]
     format: Option<TableFormat>,
@@ -161,16 +165,35 @@ pub(crate) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<S
         },
     };
     let mut study = Study::of(raw.name.as_deref().unwrap_or(name), base);
-    study.description = raw.description;
-    study.tags = raw.tags;
+    study.description.clone_from(&raw.description);
+    study.tags.clone_from(&raw.tags);
     study.split = raw.split.unwrap_or(true);
     study.format = raw.format.unwrap_or_default();
+    study.without_endless_baselines = raw.endless_baselines == Some(false);
     if let Some(given) = raw.seeds {
         let seeds = match given {
             ListOrRange::List(list) => distinct(list),
             ListOrRange::Range(text) => seeds(&text),
         };
         study.seeds = seeds.map_err(|problem| file.error("seeds", problem))?;
+    }
+    let about = About {
+        name: raw.name.clone(),
+        description: raw.description.clone(),
+        tags: raw.tags.clone(),
+    };
+    about.check().map_err(|e| document.locate(e))?;
+    if name_of_place(&study.name) {
+        let problem = "names a place, and the directory of the study is called after it; leave out the slashes";
+        return Err(file.error("name", problem));
+    }
+    match (raw.max_seeds, &raw.until_ci) {
+        (Some(0), _) => return Err(file.error("max_seeds", "is 0; a point has at least 1 seed")),
+        (Some(_), None) => {
+            let problem = "is the most seeds that `until_ci` adds up to, which is missing; add it, or list the seeds as `seeds`";
+            return Err(file.error("max_seeds", problem));
+        }
+        _ => {}
     }
     if let Some(text) = raw.until_ci {
         let part = part(&text).map_err(|problem| file.error("until_ci", problem))?;
@@ -188,6 +211,11 @@ pub(crate) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<S
     }
     file.exclusions(&mut study)?;
     Ok(study)
+}
+
+/// Whether a directory of this name would lie in another one.
+fn name_of_place(name: &str) -> bool {
+    name.contains(['/', '\\']) || [".", ".."].contains(&name)
 }
 
 /// A study file.

@@ -3,8 +3,9 @@
 pub(super) mod base;
 pub(super) mod file;
 pub(super) mod range;
+mod written;
 
-use crate::config::document::{ConfigError, Texts, VARY, refused, suggestion};
+use crate::config::document::{ConfigError, Texts, VARY, check_name, refused, suggestion};
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{seeds, values_of};
 use crate::results::TableFormat;
@@ -144,6 +145,9 @@ impl Study {
         };
         let start = key.len() + 1;
         let key = key.trim();
+        if key.is_empty() {
+            return Err(error("has no key; write KEY=v1,v2 or KEY=A..B:C"));
+        }
         let values = values_of(list).map_err(|problem| error(&problem))?;
         let settings = values.into_iter().map(|(value, span)| Setting {
             label: label(&value),
@@ -170,6 +174,10 @@ impl Study {
         if key == Some("seed") {
             return error("`seed` is no axis; give the seeds as `seeds` (--seeds)".to_owned());
         }
+        if axis.name.trim().is_empty() {
+            return error("the name of an axis is empty; tables need one".to_owned());
+        }
+        check_name(&axis.name, String::new)?;
         if self.axes.iter().any(|other| other.name == axis.name) {
             return error(format!(
                 "another axis is called {}; give one of them another name",

@@ -40,17 +40,23 @@ pub(crate) fn distinct(seeds: Vec<u64>) -> Result<Vec<u64>, String> {
     }
 }
 
-/// The values of `A..B step C` or `A..B:C`, with both ends; of `A..B`, whole numbers. `None` if the text is
-/// no range.
+/// The values of `A..B step C` or `A..B:C`, with both ends; of `A..B`, all whole numbers, and both ends are whole.
+/// `None` if the text is no range.
 pub(crate) fn range(text: &str) -> Option<Result<Vec<String>, String>> {
     let (first, rest) = text.split_once("..")?;
-    let (last, step) = match rest.split_once(" step ").or_else(|| rest.split_once(':')) {
-        Some((last, step)) => (last, step),
-        None => (rest, "1"),
-    };
+    let given = rest.split_once(" step ").or_else(|| rest.split_once(':'));
+    let (last, step) = given.unwrap_or((rest, "1"));
     let number = |text: &str| text.trim().parse::<Ratio>().ok();
     // Not every text with two dots is one, such as a path.
     let (first, last, step) = (number(first)?, number(last)?, number(step)?);
+    if given.is_none() && [first, last].iter().any(|end| end.den() != 1) {
+        return Some(Err(format!(
+            "{} has no step; write \"{} step 0.05\" or {}:0.05 with the step that you mean",
+            quoted(text),
+            text.trim(),
+            text.trim()
+        )));
+    }
     Some(steps(first, last, step).ok_or_else(|| {
         format!(
             "{} is no range of at most {MOST} decimal numbers; write \"0..0.2 step 0.05\"",
@@ -144,6 +150,8 @@ mod tests {
             "0..1 step 0",
             "0..1 step 1/3",
             "0..1 step 0.0000001",
+            "0..0.2",
+            "0.5..2",
         ] {
             assert!(of(wrong).is_err(), "{wrong}");
         }

@@ -1,0 +1,143 @@
+//! `[origin]`: the result beside which Flitwise wrote an experiment file, and the keys of such a file.
+
+use crate::config::document::{Document, emit, quoted_text};
+use crate::config::resolve::{implied_preset, imply};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use toml::de::DeValue;
+
+/// The table of an experiment file that a result wrote.
+const ORIGIN: &str = "origin";
+
+/// Where an experiment file comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Origin {
+    /// Version of Flitwise that wrote the file.
+    pub version: Option<String>,
+    /// `experiment_hash` of the result.
+    pub experiment_hash: Option<String>,
+    /// The directory from which all paths of the file start, relative to the file.
+    #[schemars(extend("x-default" = "the directory of the file"))]
+    pub directory: Option<PathBuf>,
+    /// Options of the command on which the result depends.
+    #[serde(default)]
+    pub options: Vec<String>,
+    /// The traces, each once.
+    #[serde(default)]
+    pub trace: Vec<OriginTrace>,
+}
+
+/// A trace of a result.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct OriginTrace {
+    /// The trace, as jobs name it.
+    pub name: String,
+    /// The place where it was found.
+    #[schemars(extend("x-default" = "where a trace of this name is looked for"))]
+    pub file: Option<PathBuf>,
+    /// XXH3 (128 bits) of its content, as in `result.json`. If the trace has changed, a run says so before it begins.
+    pub xxh3: String,
+}
+
+impl Origin {
+    /// The place where a trace of this name was found.
+    pub(crate) fn file_of(&self, trace: &str) -> Option<&Path> {
+        let found = self.trace.iter().find(|other| other.name == trace);
+        found.and_then(|found| found.file.as_deref())
+    }
+
+    /// Returns the table, whose path in its file is `path`.
+    #[must_use]
+    pub fn text(&self, path: &str) -> String {
+        let Self {
+            version,
+            experiment_hash,
+            directory,
+            options,
+            trace,
+        } = self;
+        let pair = |key: &str, value: &str| format!("{key} = {}\n", quoted_text(value));
+        let mut text = format!("[{path}]\n");
+        for (key, value) in [("version", version), ("experiment_hash", experiment_hash)] {
+            text += &value
+                .as_ref()
+                .map_or(String::new(), |value| pair(key, value));
+        }
+        if let Some(directory) = directory {
+            text += &pair("directory", &directory.to_string_lossy());
+        }
+        if !options.is_empty() {
+            let options: Vec<String> = options.iter().map(|option| quoted_text(option)).collect();
+            text += &format!("options = [{}]\n", options.join(", "));
+        }
+        for OriginTrace { name, file, xxh3 } in trace {
+            text += &format!("\n[[{path}.trace]]\n{}", pair("name", name));
+            if let Some(file) = file {
+                text += &pair("file", &file.to_string_lossy());
+            }
+            text += &pair("xxh3", xxh3);
+        }
+        text
+    }
+}
+
+/// An experiment in the keys and units of its file, with all overrides applied.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// Its keys, without `[origin]`.
+    pub text: String,
+    /// The directory from which its paths start.
+    pub dir: PathBuf,
+}
+
+impl Written {
+    /// The keys of `document`, in a table called `path`. `implied`: the QoS preset that the file implies without the
+    /// overrides; it is written where the file implies another one with them.
+    pub(crate) fn of(
+        document: &Document<'_>,
+        path: &str,
+        implied: &'static str,
+        dir: &Path,
+    ) -> Self {
+        let mut document = document.clone();
+        document.remove(ORIGIN);
+        if implied_preset(&document) != implied {
+            // The preset is a text, so it can be set wherever `[qos]` is a table.
+            let _ = imply(&mut document, implied);
+        }
+        Self {
+            text: emit::text_of(document.texts(), document.root(), path),
+            dir: dir.to_owned(),
+        }
+    }
+}
+
+impl Written {
+    /// Replaces the name of the experiment. Each key has a line of its own, and `name` stands above all tables.
+    pub(crate) fn set_name(&mut self, name: &str) {
+        let mut text = format!("name = {}\n", quoted_text(name));
+        let mut in_tables = false;
+        for line in self.text.lines() {
+            in_tables |= line.starts_with('[');
+            if in_tables || !line.starts_with("name = ") {
+                text += line;
+                text.push('\n');
+            }
+        }
+        self.text = text;
+    }
+}
+
+/// The directory from which the paths of `document` start, which was read from a file in `dir`.
+pub(crate) fn directory(document: &Document<'_>, dir: &Path) -> PathBuf {
+    match document.get("origin.directory") {
+        Some(DeValue::String(from)) => dir.join(from.as_ref()),
+        _ => dir.to_owned(),
+    }
+}
