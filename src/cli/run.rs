@@ -288,7 +288,7 @@ fn write(
 ) -> Result<Vec<String>, CliError> {
     let failed = |e: anyhow::Error| part.failed(format_args!("{e:#}"));
     write_result(part.path(), plan, result, json, summary, options).map_err(failed)?;
-    part.write(COMMAND_FILE, &command_line::typed())?;
+    part.write(COMMAND_FILE, command_line::typed())?;
     let series = series.map_or(Ok(()), |series| series.finish(result));
     series.map_err(failed)?;
     part.commit()

@@ -48,6 +48,7 @@ impl Case {
 
 const ALL: [&str; 9] = [
     "command.txt",
+    "experiment.toml",
     "flows.csv",
     "flows.svg",
     "latencies.csv",
@@ -64,7 +65,7 @@ fn another_experiment_is_replaced_only_by_force() {
     let message = case.accepted("out", &[]);
     assert!(
         message.ends_with(
-            "out: command.txt, latencies.csv, links.csv, matrix.csv, result.json, summary.txt, 3 series files\n"
+            "out: command.txt, experiment.toml, latencies.csv, links.csv, matrix.csv, result.json, summary.txt, 3 series files\n"
         ),
         "{message}"
     );
@@ -74,6 +75,7 @@ fn another_experiment_is_replaced_only_by_force() {
         names(&case.at("out")),
         [
             "command.txt",
+            "experiment.toml",
             "flows.csv",
             "latencies.csv",
             "links.csv",

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 const HPL: &str = "configs/hpl-16-tree.toml";
 /// What a run with a job leaves.
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "command.txt",
+    "experiment.toml",
     "latencies.csv",
     "links.csv",
     "matrix.csv",

@@ -79,7 +79,7 @@ pub(in super::super) fn estimate(plan: &Plan, asked: &AtomicBool) -> Result<Stri
     )?;
     Ok(match begun {
         Begun::Ended(time) => format!("less than {:.0} s", time.as_secs_f64().ceil()),
-        Begun::Part([first, last]) => extrapolated(first, last),
+        Begun::Part(seen) => extrapolated(seen[0], seen[1]),
         Begun::Nothing => "unknown: nothing was simulated".into(),
     })
 }
@@ -97,10 +97,10 @@ pub(in super::super) fn took(
     Ok(
         match begin(plan, session, window, PATIENCE * window, asked)? {
             Begun::Ended(time) => Took::Whole(time),
-            Begun::Part([first, last]) => match whole_time(&first, &last) {
+            Begun::Part(seen) => match whole_time(&seen[0], &seen[1]) {
                 Some((time, _)) => Took::About {
                     time,
-                    is_bound: work(&last.1).is_bound,
+                    is_bound: work(&seen[1].1).is_bound,
                 },
                 None => Took::Unknown,
             },
@@ -112,7 +112,7 @@ pub(in super::super) fn took(
 /// A run that was stopped after a time.
 enum Begun {
     Ended(Duration),
-    Part([(Instant, Snapshot); 2]),
+    Part(Box<[(Instant, Snapshot); 2]>),
     Nothing,
 }
 
@@ -146,7 +146,7 @@ fn begin(
     }
     let seen = meter.seen.into_inner();
     let seen = seen.unwrap_or_else(PoisonError::into_inner);
-    Ok(seen.map_or(Begun::Nothing, Begun::Part))
+    Ok(seen.map_or(Begun::Nothing, |seen| Begun::Part(Box::new(seen))))
 }
 
 /// The whole time of a run that got from `first` to `last`, if its speed stays the same, and the speed in work a second.
