@@ -150,9 +150,6 @@ fn loads(raw: &RawMeasure, flows: &[Background]) -> Result<Vec<Ratio>, ConfigErr
     }
     for (i, &load) in loads.iter().enumerate() {
         let key = format!("measure.loads.{i}");
-        if loads[..i].contains(&load) {
-            return refused(key, format!("{load} is listed twice; keep one"));
-        }
         for flow in flows {
             let rate = flow.rate.checked_mul(load).ok_or_else(|| too_fine(&key))?;
             if rate > Ratio::ONE {

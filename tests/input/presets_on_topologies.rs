@@ -85,10 +85,10 @@ fn central_buffers_follow_from_the_fabric() {
                 .total,
         )
     };
-    // In the middle a switch has 32 neighbours: 16 of each parity, of which 2 are of the buffer's own MPort. Each queue has a
-    // packet of 8 KiB, in credits of 64 B; 8 of them have room in 64 KiB.
-    assert_eq!(central(&[]).unwrap(), 14 * 128);
-    assert_eq!(central(&["qos.mtu=4KiB"]).unwrap(), 1024);
+    // In the middle a switch has 32 neighbours: 16 of each parity, of which 2 are of the buffer's own MPort. Each of 8 VLs has
+    // a packet of 1 KiB for each of them, in credits of 64 B; 64 KiB have room for 8 neighbours.
+    assert_eq!(central(&[]).unwrap(), 14 * 8 * 16);
+    assert_eq!(central(&["qos.mtu=512B"]).unwrap(), 1024);
     for given in [
         "fabric.central_buffer=64KiB",
         "fabric.central_exclusive=1 packets",

@@ -119,7 +119,10 @@ fn overrides_keep_their_meaning() {
         (
             "job = [{ trace = 'tiny.vef' }]\nfabric.topology.kind = 'torus'\nfabric.topology.dimensions = [\n 4,\n 4 ]\n\
              [baseline]\noverrides = { 'qos.scheduler' = 'rr' }",
-            vec!["description=\"two\\nlines\\t\\u0041\"", "tags=['x', 'y']"],
+            vec![
+                "description=\"two\\nlines \\\"A\\u0042\"",
+                "tags=['x', 'y']",
+            ],
         ),
     ] {
         let base = Base::of_text("here", text, &dir);

@@ -46,7 +46,7 @@ impl Case {
     }
 }
 
-const ALL: [&str; 9] = [
+const ALL: [&str; 10] = [
     "command.txt",
     "experiment.toml",
     "flows.csv",
