@@ -151,6 +151,25 @@ fn dumped(dir: &Path, cables: &str, tables: &str) -> Result<LoadedNetwork, Strin
     load_network(Some(&cables), Some(&tables), &[]).map_err(|e| e.to_string())
 }
 
+/// Whatever uses the speeds, and even if a key sets them.
+#[test]
+fn a_width_that_no_link_has_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let cables = cables().replacen("4xQDR", "99xQDR", 1);
+    let e = dumped(dir.path(), &cables, TABLES).unwrap_err();
+    assert!(
+        e.contains("a link speed of `99xQDR`; links have the width 1x"),
+        "{e}"
+    );
+    let experiment = "fabric = { kind = 'hierarchical', topology = { kind = 'ibnetdiscover', file = 'cables' } }";
+    let file = written(dir.path(), "experiment.toml", experiment);
+    let e = load_network(Some(&file), None, &[])
+        .map(drop)
+        .unwrap_err()
+        .to_string();
+    assert!(e.contains("a link speed of `99xQDR`"), "{e}");
+}
+
 #[test]
 fn each_address_of_a_host_is_a_path() {
     let dir = tempfile::tempdir().unwrap();

@@ -62,6 +62,9 @@ impl Metafile {
                     format!("expected `key=value`, found {}", quoted(line)),
                 );
             };
+            if key == "numprocs" && meta.numprocs != 0 {
+                return error(number, "`numprocs` is there twice; correct the file");
+            }
             match key {
                 "hostname" => meta.hostname = Some(value.to_owned()),
                 "username" => meta.username = Some(value.to_owned()),

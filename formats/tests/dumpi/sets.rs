@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use flitwise_base::stop::Stop;
-use flitwise_formats::dumpi::{Check, Info, Set, check};
+use flitwise_formats::dumpi::{Check, Info, Metafile, Set, check};
 use flitwise_formats::source::Input;
 
 use crate::write::{File, list, status, text};
@@ -283,6 +283,17 @@ fn without_a_metafile_a_missing_last_rank_is_one_error() {
     let error = check.errors[0].to_string();
     let says = "rank 0 (MPI_Comm_size): the program has 4 ranks, but the trace has the files of 3: copy all files of the trace";
     assert!(error.ends_with(says), "{error}");
+}
+
+#[test]
+fn a_metafile_says_the_number_of_ranks_once() {
+    let twice = Metafile::parse("numprocs=3\nhostname=a\nnumprocs=4\n").unwrap_err();
+    assert_eq!(twice.line, 3);
+    assert!(
+        twice.problem.contains("`numprocs` is there twice"),
+        "{}",
+        twice.problem
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::config::import::speeds::DumpSpeeds;
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
 use crate::fabric::topology::{Names, NicName, Peer, SwitchName, Topology};
+use flitwise_base::quote::quoted;
 use flitwise_formats::Source;
 use flitwise_formats::infiniband::{
     Discovery, Forwarding, ForwardingReader, LineError, Port, VlTables,
@@ -96,6 +97,14 @@ impl Imported {
                 }
             }
         }
+        let speeds = DumpSpeeds::of(&found, place, path);
+        if let Some((line, speed)) = speeds.impossible() {
+            let problem = format!(
+                "a link speed of {}; links have the width 1x, 2x, 4x, 8x or 12x, so the file is damaged",
+                quoted(speed)
+            );
+            return Err(broken(line, problem));
+        }
         let switch = |(&guid, name): (&u64, &String)| SwitchName {
             name: name.clone(),
             guid,
@@ -104,7 +113,7 @@ impl Imported {
         let names = Names::new(found.switches.iter().map(switch).collect(), names);
         let topology = Topology::graph(index.len() as u32, &attached, &links)?;
         Ok(Self {
-            speeds: DumpSpeeds::of(&found, place, path),
+            speeds,
             topology: topology.named(names),
             switches: index,
             nics,

@@ -93,6 +93,16 @@ impl DumpSpeeds {
         })
     }
 
+    /// The first link, by its line, with a width that no link of InfiniBand has, and its speed.
+    pub(crate) fn impossible(&self) -> Option<(usize, &str)> {
+        let is_width = |told: &&Told| match told.speed.split_once('x') {
+            Some((width, _)) => format!("SDR x{width}").parse::<LinkSpeed>().is_ok(),
+            None => true,
+        };
+        let mut links = self.links.iter().filter(|told| !is_width(told));
+        links.next().map(|told| (told.line, told.speed.as_str()))
+    }
+
     /// The speeds that are told and known, in bit/s, by the port of a switch; of a link between two, the lower one.
     pub(crate) fn known(&self) -> BTreeMap<SwitchPort, f64> {
         let rate = |told: &Told| Some((told.at, told.rate()?.to_f64()));
