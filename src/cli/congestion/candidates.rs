@@ -7,6 +7,7 @@ use flitwise::fabric::topology::Topology;
 use flitwise::oblivious::{
     Damaged, Dependencies, EdgeId, HostId, Layers, Lost, Network, Request, Survey,
 };
+use flitwise_base::quote::cut;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -245,7 +246,7 @@ impl Candidate {
             return Ok(());
         };
         let graph = &self.network.graph;
-        let name = |node| &graph.node(node).name;
+        let name = |node| cut(&graph.node(node).name);
         let host = |host| name(graph.node_of(host));
         let (node, what) = match example.why {
             Lost::NoEntry(node) => (node, "has no entry for it"),
@@ -276,7 +277,11 @@ impl Candidate {
             .as_ref()
             .filter(|_| matches!(example.why, Lost::Loop(_)));
         let round = round.map(|round| {
-            let names: Vec<&str> = round.switches.iter().map(|&s| name(s).as_str()).collect();
+            let names: Vec<String> = round
+                .switches
+                .iter()
+                .map(|&s| name(s).to_string())
+                .collect();
             format!(" ({})", names.join(" -> "))
         });
         Err(CliError::Failed(format!(
