@@ -1,6 +1,7 @@
 //! The graph: hosts, switches, and a directed edge for each direction of a cable.
 
 use flitwise_base::define_ids;
+use flitwise_base::quote::cut;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -381,11 +382,14 @@ impl GraphBuilder {
             let from = &self.nodes[edge.from.index()];
             degree[edge.from.index()] += 1;
             if edge.from == edge.to {
-                let problem = format!("a cable of {} leads back to it; remove it", from.name);
+                let problem = format!("a cable of {} leads back to it; remove it", cut(&from.name));
                 return Err(NetworkError::at(edge.line, problem));
             }
             if degree[edge.from.index()] > MOST_EDGES_OF_NODE {
-                let problem = format!("{} has more than {MOST_EDGES_OF_NODE} cables", from.name);
+                let problem = format!(
+                    "{} has more than {MOST_EDGES_OF_NODE} cables",
+                    cut(&from.name)
+                );
                 return Err(NetworkError::at(edge.line, problem));
             }
         }
@@ -403,7 +407,7 @@ impl GraphBuilder {
         for (&(from, to), there) in &between {
             let back = between.get(&(to, from)).map_or(&[][..], Vec::as_slice);
             if let Some(&alone) = there.get(back.len()) {
-                let [from, to] = [from, to].map(|node| &self.nodes[node.index()].name);
+                let [from, to] = [from, to].map(|node| cut(&self.nodes[node.index()].name));
                 let problem = format!(
                     "the cable {from} -> {to} has no direction back; add \"{to}\" -> \"{from}\", or remove this line"
                 );
@@ -424,6 +428,7 @@ impl Graph {
         }
         for &node in &self.hosts {
             let Node { name, line, .. } = self.node(node);
+            let name = cut(name);
             let mut edges = self.edges_of(node);
             let (first, second) = (edges.next(), edges.next());
             let Some(first) = first else {
@@ -438,7 +443,7 @@ impl Graph {
             }
             let to = self.edge(first).to;
             if self.host_at(to).is_some() {
-                let to = &self.node(to).name;
+                let to = cut(&self.node(to).name);
                 let problem = format!(
                     "hosts {name} and {to} are connected to each other; a host needs a switch"
                 );
