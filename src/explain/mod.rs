@@ -45,8 +45,8 @@ pub struct Explanation {
     pub messages: u64,
     /// The number of these that the receiver waited for before they were sent, having nothing else to do.
     pub late_partners: u64,
-    /// The total length of these waits. The sender spent this time on something that is on the path, so it is within
-    /// the parts.
+    /// The time of the path in which such a receiver waited, each moment once. The path led through the sender then, so
+    /// it is within the parts.
     pub late_partners_ps: u64,
     /// The senders of the packets behind which the messages of the path queued, longest first. Adds up to the queueing.
     pub culprits: Vec<CulpritShare>,
@@ -159,12 +159,11 @@ impl Explanation {
             phases: vec![Parts::default(); PHASES as usize],
             ..Sums::default()
         };
-        let (mut messages, mut late_partners, mut late_partners_ps) = (0, 0, 0_u64);
+        let (mut messages, mut late_partners) = (0, 0);
         for (leg, fate) in path.iter().zip(fates) {
             if let LegKind::Arrival(message) | LegKind::Injection(message) = leg.kind {
                 messages += 1;
                 late_partners += u64::from(message.late_ps > 0);
-                late_partners_ps = late_partners_ps.saturating_add(message.late_ps);
             }
             sums.add(leg, &pieces(leg, fate.as_ref(), tick), total_ps);
         }
@@ -174,7 +173,7 @@ impl Explanation {
             parts: sums.parts,
             messages,
             late_partners,
-            late_partners_ps,
+            late_partners_ps: late_partners_ps(path),
             culprits: culprits(&sums.culprits),
             links: links(&sums.links, topology),
             ranks: sums
@@ -195,6 +194,20 @@ fn culprits(all: &BTreeMap<Culprit, u64>) -> Vec<CulpritShare> {
         .collect();
     culprits.sort_by_key(|share| Reverse(share.ps));
     culprits
+}
+
+/// The time in which a receiver of the path waited for a message that was not yet sent. Several may wait at one time.
+fn late_partners_ps(path: &[Leg]) -> u64 {
+    // From the end of the path backwards, so a wait overlaps the later ones from their first begin on.
+    let (mut waits_since, mut late_ps) = (u64::MAX, 0);
+    for leg in path.iter().rev() {
+        if let LegKind::Arrival(message) = leg.kind {
+            let since = leg.from_ps.saturating_sub(message.late_ps);
+            late_ps += leg.from_ps.min(waits_since).saturating_sub(since);
+            waits_since = waits_since.min(since);
+        }
+    }
+    late_ps
 }
 
 fn links(all: &BTreeMap<OutputId, Parts>, topology: &Topology) -> Vec<LinkShare> {

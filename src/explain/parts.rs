@@ -48,7 +48,7 @@ impl Part {
     /// Their names as keys, and for people, by number.
     const NAMES: [(&'static str, &'static str); Self::ALL.len()] = [
         ("start_ps", "before the start"),
-        ("computing_ps", "computing"),
+        ("local_work_ps", "local work"),
         ("reduction_ps", "reductions"),
         ("inside_nodes_ps", "inside nodes"),
         ("serialisation_ps", "serialisation"),
@@ -95,9 +95,9 @@ impl Parts {
         self.0.iter().sum()
     }
 
-    /// Waiting for other messages: all that a message takes longer than alone.
+    /// All that a message takes longer than alone.
     #[must_use]
-    pub fn contention(&self) -> u64 {
+    pub fn delays(&self) -> u64 {
         let waits = [
             Part::Queueing,
             Part::CreditStalls,

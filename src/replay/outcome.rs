@@ -28,10 +28,10 @@ pub struct JobOutcome {
     /// Mean of the repetitions, rounded down, in picoseconds; if not complete, the time
     /// from the start of the job to its last event, or to the end of a run that was stopped.
     pub execution_ps: u64,
-    /// Computation of the rank that ended last (the lowest of several), in its stream that
-    /// computed longest; mean of the repetitions, rounded down.
+    /// Computation of a rank, in its stream that computed longest: the mean over the ranks and
+    /// the repetitions, rounded down. It does not depend on the network.
     pub compute_ps: u64,
-    /// The rest of that rank's time: network and waiting for partners.
+    /// The rest of the execution time: network and waiting for partners.
     pub network_ps: u64,
     /// Point-to-point messages of the trace that were replayed.
     pub point_to_point: u64,
@@ -60,7 +60,7 @@ impl JobOutcome {
         }
         self.end_ps = now_ps.max(start_ps);
         self.execution_ps = self.end_ps - start_ps;
-        // A rank may be computing beyond the end.
+        // Ranks may be computing beyond the end.
         self.compute_ps = self.compute_ps.min(self.execution_ps);
         self.network_ps = self.execution_ps - self.compute_ps;
     }

@@ -135,30 +135,30 @@ pub(super) fn write_lines(out: &mut String, plan: &Plan, result: &RunResult) -> 
     let links = explained.links.iter().take(2);
     let links = links.map(|link| format!("{} {}", link_name(&result.main, link), share(link.ps())));
     let (culprits, links): (Vec<String>, Vec<String>) = (culprits.collect(), links.collect());
-    let culprits = or_nobody(&culprits);
+    let culprits = or_none(&culprits);
     if links.is_empty() {
-        writeln!(out, "in its way      {culprits}")?
+        writeln!(out, "delayed by      {culprits}")?
     } else {
-        writeln!(out, "in its way      {culprits}; at {}", links.join(", "))?
+        writeln!(out, "delayed by      {culprits}; at {}", links.join(", "))?
     }
     match in_baseline(plan, result, explained.job) {
         Some(before) => {
             let words = difference_words(explained, before.explained);
-            writeln!(out, "than baseline   {words}")
+            writeln!(out, "vs baseline     {words}")
         }
         None => writeln!(
             out,
-            "late partners   {} of {} messages, {} in all, which is within the parts above",
+            "late partners   for {} of {} messages a rank already waited, in {} of the time",
             human_count(explained.late_partners),
             human_count(explained.messages),
-            human_time(explained.late_partners_ps),
+            share(explained.late_partners_ps),
         ),
     }
 }
 
-fn or_nobody(names: &[String]) -> String {
+fn or_none(names: &[String]) -> String {
     if names.is_empty() {
-        "nobody".to_owned()
+        "no packets of others".to_owned()
     } else {
         names.join(", ")
     }
@@ -229,16 +229,16 @@ fn write_page(
     )?;
     if let Some(before) = before {
         let words = difference_words(explained, before.explained);
-        writeln!(out, "than baseline: {words}")?;
+        writeln!(out, "vs baseline: {words}")?;
     }
     let parts_before = before.map(|before| before.explained);
     write_table(out, &part_rows(explained, parts_before))?;
     writeln!(
         out,
-        "\n{} messages on the path; for {} of them the receiver waited before they were sent, {} in all",
+        "\n{} messages on the path; for {} of them the receiver already waited when they were sent, in {} of the time",
         human_count(explained.messages),
         human_count(explained.late_partners),
-        human_time(explained.late_partners_ps),
+        percent_of(explained.late_partners_ps, total),
     )?;
     write_table(out, &culprit_rows(&plan.experiment, explained, before))?;
     write_table(out, &link_rows(run, explained))?;
@@ -300,7 +300,7 @@ fn culprit_rows(
     explained: &Explanation,
     before: Option<Before<'_>>,
 ) -> Vec<Vec<String>> {
-    let header = ["whose packets were in the way", "time", "share"];
+    let header = ["delayed by packets of", "time", "share"];
     let mut rows = vec![header.map(String::from).to_vec()];
     let differences = before.map(|before| culprits_more(experiment, explained, before));
     if differences.is_some() {
@@ -351,25 +351,24 @@ fn link_rows(run: &Simulation, explained: &Explanation) -> Vec<Vec<String>> {
     rows
 }
 
-/// A row for each: its share of the whole, and the parts of that share for computing, messages alone and waiting for
-/// others.
+/// A row for each: its share of the whole, and the parts of that share for local work, messages alone and delays.
 fn share_rows(what: &str, shares: &[(String, &Parts)], total: u64) -> Vec<Vec<String>> {
     let header = [
         what,
         "time",
         "share",
-        "computing",
+        "local work",
         "messages alone",
-        "contention",
+        "delays",
     ];
     let mut rows = vec![header.map(String::from).to_vec()];
     for (name, parts) in shares.iter().take(ROWS) {
         let all = parts.total();
-        let computing = parts.of(Part::Computing) + parts.of(Part::Reduction);
+        let work = parts.of(Part::Computing) + parts.of(Part::Reduction);
         let messages = [Part::InsideNodes, Part::Serialisation, Part::Latency];
         let messages: u64 = messages.map(|part| parts.of(part)).iter().sum();
         let mut row = vec![name.clone(), human_time(all), percent_of(all, total)];
-        row.extend([computing, messages, parts.contention()].map(|ps| percent_of(ps, all)));
+        row.extend([work, messages, parts.delays()].map(|ps| percent_of(ps, all)));
         rows.push(row);
     }
     rows

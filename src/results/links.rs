@@ -62,7 +62,7 @@ pub(super) fn write_links(
     if !culprits.is_empty() {
         let header = [
             "links that hold up packets",
-            "held up",
+            "held up, sum over packets",
             "share",
             "used",
             "credit wait",

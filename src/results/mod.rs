@@ -11,6 +11,7 @@ mod latency;
 mod link_ends;
 mod links;
 mod measures;
+mod messages;
 pub(crate) mod nic_rate;
 pub(crate) mod origin;
 pub(crate) mod series;
@@ -19,6 +20,7 @@ mod stopped;
 mod summary;
 mod table;
 mod timeline;
+mod where_it_goes;
 
 pub use crate::figure::tables::{Interval, MissingFeature, TableFormat, interval_95};
 pub use curve::curve_csv;

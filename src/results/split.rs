@@ -13,15 +13,17 @@ use serde::Serialize;
 ///
 /// Each part is what the next better network takes away: of the execution time T, the time on the
 /// unloaded fabric U, and the time on the ideal network I, contention is T − U, and latency and
-/// serialisation are U − I. Of I, the rank that ended last in the run computes C; the rest of I it waits
-/// for ranks that are late, or for messages inside its node.
+/// serialisation are U − I. Of I, a rank computes C in the mean over the ranks; for the rest of I it waits
+/// for ranks that are late, or for messages inside its node. Neither C nor I depends on the fabric or its other
+/// traffic, so a change of the network cannot move them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TimeSplit {
-    /// C: computation of the rank that ended last in the run, as `compute_ps` of the job.
+    /// C: computation of a rank, the mean over all ranks, as `compute_ps` of the job.
     pub computing_ps: u64,
-    /// I − C: waiting for ranks that are late even if messages take no time; and messages inside a node.
+    /// I − C: the mean over all ranks of waiting for ranks that are late even if messages take no time, also until the last
+    /// rank has ended; and messages inside a node.
     pub partners_ps: u64,
     /// U − I: latency of the fabric, and the time that the bytes of a message take on its links.
     pub latency_and_serialisation_ps: u64,
@@ -43,8 +45,7 @@ impl TimeSplit {
     #[must_use]
     pub(super) fn of(
         total_ps: u64,
-        compute_ps: u64,
-        (unloaded_ps, ideal_ps): (u64, u64),
+        (unloaded_ps, ideal_ps, compute_ps): (u64, u64, u64),
         for_credits: f64,
     ) -> Self {
         let ideal_ps = ideal_ps.min(total_ps);
@@ -93,11 +94,9 @@ pub fn time_split(plan: &Plan, result: &RunResult, index: usize) -> Option<TimeS
     let job = complete(&result.main)?;
     let unloaded = complete(result.unloaded.as_ref()?)?;
     let ideal = complete(result.ideal.as_ref()?)?;
-    let (unloaded, ideal) = (unloaded.execution_ps, ideal.execution_ps);
     Some(TimeSplit::of(
         job.execution_ps,
-        job.compute_ps,
-        (unloaded, ideal),
+        (unloaded.execution_ps, ideal.execution_ps, ideal.compute_ps),
         part_for_credits(&result.main.stats, fabric),
     ))
 }
@@ -141,13 +140,13 @@ mod tests {
             (0, 0, 0, 0),
         ] {
             for for_credits in [0.0, 0.3, 1.0] {
-                let split = TimeSplit::of(total, compute, (unloaded, ideal), for_credits);
+                let split = TimeSplit::of(total, (unloaded, ideal, compute), for_credits);
                 assert_eq!(split.total_ps(), total);
                 let parts = split.queueing_ps + split.credit_stalls_ps;
                 assert_eq!(parts, split.contention_ps);
             }
         }
-        let split = TimeSplit::of(100, 30, (80, 50), 0.25);
+        let split = TimeSplit::of(100, (80, 50, 30), 0.25);
         assert_eq!((split.computing_ps, split.partners_ps), (30, 20));
         let network = (split.latency_and_serialisation_ps, split.contention_ps);
         assert_eq!(network, (30, 20));

@@ -7,9 +7,10 @@ use super::measures::{
     baseline_time_ps, execution_time_ps, job_baseline, per_slot, quotient, saturated, throughput,
 };
 use super::nic_rate::NicRate;
-use super::split::{TimeSplit, last_job, reference_ps, time_split};
+use super::split::{TimeSplit, reference_ps, time_split};
 use super::stopped::{saturation_line, stopped_jobs, stopped_loads};
 use super::table::write_table;
+use super::where_it_goes::{computing, write_split};
 use super::{curve, explain};
 use crate::config::Plan;
 use crate::fabric::stats::{Latency, LinkStateTicks};
@@ -58,13 +59,13 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     if let Some(line) = skipped_line(plan, main) {
         writeln!(out, "gaps skipped    {line}")?;
     }
-    let compared = |base: u64| {
-        let factor = quotient(time, main.status == Status::Complete, Some(base));
-        let factor = factor.map_or_else(String::new, |s| format!("   slowdown {s:.4}"));
-        format!("{}{factor}", human_time(base))
+    let compared = |base: u64, factor: &str| {
+        let value = quotient(time, main.status == Status::Complete, Some(base));
+        let value = value.map_or_else(String::new, |value| format!("   {factor} {value:.4}"));
+        format!("{}{value}", human_time(base))
     };
     if let Some(base) = baseline_time_ps(plan, result) {
-        writeln!(out, "baseline        {}", compared(base))?;
+        writeln!(out, "baseline        {}", compared(base, "slowdown"))?;
     } else if !plan.baselines.is_empty() {
         let stalled = |run: &Simulation| matches!(run.status, Status::Stalled(_));
         let why = if result.baselines.iter().any(stalled) {
@@ -74,18 +75,18 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         };
         writeln!(out, "baseline        {why}: no slowdown")?;
     }
-    for (name, run) in [
-        ("unloaded", &result.unloaded),
-        ("ideal network", &result.ideal),
+    for (name, factor, run) in [
+        ("unloaded", "contention factor", &result.unloaded),
+        ("ideal network", "network factor", &result.ideal),
     ] {
         if let Some(base) = reference_ps(experiment, run.as_ref()) {
-            writeln!(out, "{name:<16}{}", compared(base))?;
+            writeln!(out, "{name:<16}{}", compared(base, factor))?;
         } else if plan.split {
             let why = match run.as_ref().map(|run| &run.status) {
                 Some(Status::Stalled(_)) => "stalled",
                 _ => not_run(result),
             };
-            writeln!(out, "{name:<16}{why}: no slowdown")?;
+            writeln!(out, "{name:<16}{why}: no {factor}")?;
         }
     }
     if stopped.is_none() {
@@ -192,42 +193,6 @@ fn write_measured(out: &mut String, plan: &Plan, result: &RunResult, explain: bo
     )
 }
 
-/// The split of the time of the job that ended last.
-fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result {
-    let Some(at) = last_job(plan, &result.main) else {
-        return Ok(());
-    };
-    let of_job = match plan.experiment.jobs.len() {
-        1 => String::new(),
-        _ => format!(" of {}", plan.experiment.jobs[at].name),
-    };
-    if let Some(split) = time_split(plan, result, at) {
-        let percent = |ps| format!("{:.1} %", split.percent(ps));
-        return writeln!(
-            out,
-            "where it goes   computing {}, waiting for partners {}, latency and serialisation {}, contention {} \
-             (queueing {}, credit stalls {}){of_job}",
-            percent(split.computing_ps),
-            percent(split.partners_ps),
-            percent(split.latency_and_serialisation_ps),
-            percent(split.contention_ps),
-            percent(split.queueing_ps),
-            percent(split.credit_stalls_ps),
-        );
-    }
-    let Some(Some(o)) = result.main.jobs.get(at) else {
-        return Ok(());
-    };
-    if !o.complete {
-        return Ok(());
-    }
-    let computing = computing(o);
-    writeln!(
-        out,
-        "where it goes   computing {computing}, the rest network and waiting for partners{of_job}"
-    )
-}
-
 fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -> fmt::Result {
     let header = [
         "job",
@@ -287,7 +252,7 @@ fn job_row(plan: &Plan, result: &RunResult, at: usize, o: &JobOutcome) -> Vec<St
             (_, ps) => human_time(ps),
         },
         factor.map_or_else(|| "-".into(), |s| format!("{s:.4}")),
-        computing(o),
+        computing(o, split.as_ref()),
         part(|split| split.partners_ps),
         part(TimeSplit::network_ps),
         human_count(o.messages),
@@ -310,7 +275,7 @@ fn write_details(out: &mut String, o: &JobOutcome) -> fmt::Result {
     writeln!(
         out,
         "\n{}\n  point to point  {} messages, {}\n  collectives     {}\n  inside nodes    {} messages\n  \
-         last rank       {} computing, {} network and waiting",
+         mean rank       {} computing, {} network and waiting",
         o.name,
         human_count(o.point_to_point),
         human_bytes(o.point_to_point_bytes),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use twox_hash::XxHash3_128;
 
 /// Version of the layout.
-pub(super) const RECORD_SCHEMA: &str = "flitwise-record-3";
+pub(super) const RECORD_SCHEMA: &str = "flitwise-record-4";
 
 /// No record takes this long to write: the process that wrote a temporary file of this age is gone.
 const LEFT_OVER: Duration = Duration::from_secs(24 * 3600);

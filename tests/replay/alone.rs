@@ -37,7 +37,10 @@ fn an_operation_starts_after_predecessor_events_and_computation() {
     assert_eq!(outcome.times(0, 0, 0), (5 * NS, 5 * NS));
     assert_eq!(outcome.times(1, 0, 0), (7, 7));
     assert_eq!(outcome.times(1, 0, 1).0, 115 * NS + 11);
-    assert_eq!((outcome.end_ps, outcome.compute_ps), (115 * NS + 11, 18));
+    assert_eq!(
+        (outcome.end_ps, outcome.compute_ps),
+        (115 * NS + 11, 5 * NS + 18)
+    );
 }
 
 /// Ranks 1 and 2 send to rank 0 at one time; the message of rank 1 is a rendezvous.

@@ -95,12 +95,13 @@ fn check(explained: &Explanation, run: &Simulation) -> Result<(), TestCaseError>
         let all: u64 = explained.phases.iter().map(|parts| parts.of(part)).sum();
         prop_assert_eq!(all, explained.parts.of(part));
     }
+    prop_assert!(explained.late_partners_ps <= explained.total_ps);
     let culprits: u64 = explained.culprits.iter().map(|share| share.ps).sum();
     prop_assert_eq!(culprits, explained.parts.of(Part::Queueing));
     let links: u64 = explained.links.iter().map(|share| share.ps()).sum();
     match explained.links.len() < LISTED {
-        true => prop_assert_eq!(links, explained.parts.contention()),
-        false => prop_assert!(links <= explained.parts.contention()),
+        true => prop_assert_eq!(links, explained.parts.delays()),
+        false => prop_assert!(links <= explained.parts.delays()),
     }
     prop_assert!(sum(explained.collectives.iter().map(|share| &share.parts)) <= end_ps);
     Ok(())
@@ -139,8 +140,8 @@ proptest! {
         let (explained, left) = (only(&beside.main), only(&alone.main));
         check(explained, &beside.main)?;
         check(left, &alone.main)?;
-        prop_assert_eq!(left.parts.contention(), 0);
-        prop_assert_eq!(explained.total_ps - explained.parts.contention(), left.total_ps);
+        prop_assert_eq!(left.parts.delays(), 0);
+        prop_assert_eq!(explained.total_ps - explained.parts.delays(), left.total_ps);
         for part in [Part::Computing, Part::Serialisation, Part::Latency, Part::InsideNodes] {
             prop_assert_eq!(explained.parts.of(part), left.parts.of(part), "{:?}", part);
         }
@@ -168,8 +169,8 @@ proptest! {
         let (explained, left) = (only(&saving.main), only(&always_on.main));
         check(explained, &saving.main)?;
         let waited = explained.parts.of(Part::WakingLinks);
-        prop_assert_eq!(left.parts.contention(), 0);
-        prop_assert_eq!(explained.parts.contention(), waited);
+        prop_assert_eq!(left.parts.delays(), 0);
+        prop_assert_eq!(explained.parts.delays(), waited);
         prop_assert_eq!(explained.total_ps - waited, left.total_ps);
         prop_assert!(waited > 0 || idle_ns > 100, "links go off before the second message");
     }
@@ -271,8 +272,8 @@ fn two_messages_that_meet_are_told_apart() {
     assert_eq!(json["explanation"][0]["links"][0]["to"], "nic 3");
     let said = summary(&plan, &result, true);
     for line in [
-        "critical path   computing ",
-        "in its way      job two (",
+        "critical path   local work ",
+        "delayed by      job two (",
         "late partners   ",
     ] {
         assert!(said.contains(line), "{line}:\n{said}");

@@ -163,7 +163,7 @@ fn every_figure_of_an_empty_run_is_missing() {
 
 /// A path of 10 us, by parts in ps.
 fn parts(computing: u64, queueing: i64) -> Value {
-    json!({ "computing_ps": computing, "queueing_ps": queueing })
+    json!({ "local_work_ps": computing, "queueing_ps": queueing })
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn an_explanation_has_tables_of_all_that_it_says() {
     for row in [
         &["queueing", "2.500", "25.0 %", "2.000"][..],
         &["in all", "10.000", "100.0 %", "2.000"],
-        &["of it waiting for late partners", "0.500", "5.0 %", ""],
+        &["of it a later rank already waited", "0.500", "5.0 %", ""],
         &["1", "8.000", "80.0 %", "5.500", "2.500"],
         &["collective 3 (bcast)", "1.250", "12.5 %", "0.000", "1.250"],
         &["background 0, BK", "2.500", "25.0 %"],

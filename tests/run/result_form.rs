@@ -179,7 +179,7 @@ nic 0 -> switch 0 port 0  12.8 %        0.0 %        12.8 ns
 nic 0 -> switch 0 port 0  12.8 %        0.5 %        12.8 ns
 ";
     assert_eq!(text, expected, "got:\n{text}");
-    assert!(summary(&plan(), &result(5), true).contains("last rank       320.000 ns computing"));
+    assert!(summary(&plan(), &result(5), true).contains("mean rank       320.000 ns computing"));
 }
 
 #[test]

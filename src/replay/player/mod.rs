@@ -44,7 +44,7 @@ pub(super) struct Player<'a> {
     began_ps: u64,
     /// Execution time of every complete repetition.
     repetitions_ps: Vec<u64>,
-    /// Computation of the rank that ended last, over all complete repetitions.
+    /// Computation of all ranks, over all complete repetitions.
     repetitions_compute_ps: u128,
     computing: Computing,
     protocol: Protocol,
@@ -142,10 +142,10 @@ impl<'a> Player<'a> {
         if !self.all_done() || self.ended() || context.queue.will_act(self.link.job) {
             return Ok(());
         }
-        let (last_ps, compute_ps) = self.last();
+        let (last_ps, computed_ps) = self.in_progress();
         let took = last_ps.saturating_sub(self.began_ps);
         self.repetitions_ps.push(took);
-        self.repetitions_compute_ps += u128::from(compute_ps);
+        self.repetitions_compute_ps += computed_ps;
         if self.ended() {
             return Ok(());
         }

@@ -2,35 +2,30 @@
 
 use super::Player;
 use crate::outcome::JobOutcome;
-use crate::rank::Rank;
 use flitwise_fabric::stats::Latency;
 
 impl Player<'_> {
-    /// Last event and computation of the rank that ended last, the first of several.
-    pub(super) fn last(&self) -> (u64, u64) {
-        let later = |last: &Rank, rank: &Rank| rank.last_ps > last.last_ps;
-        let last = self
-            .ranks
-            .iter()
-            .reduce(|last, rank| if later(last, rank) { rank } else { last });
-        last.map_or((self.began_ps, 0), |rank| (rank.last_ps, rank.compute_ps()))
+    /// Last event of the repetition in progress, and the computation of all ranks in it.
+    pub(super) fn in_progress(&self) -> (u64, u128) {
+        let last_ps = self.ranks.iter().map(|rank| rank.last_ps).max();
+        let computed = self.ranks.iter().map(|rank| u128::from(rank.compute_ps()));
+        (last_ps.unwrap_or(self.began_ps), computed.sum())
     }
 
     /// The result of the job so far. `latency`: of its messages in the fabric.
     pub(crate) fn outcome(&self, latency: &Latency) -> JobOutcome {
-        let (end_ps, compute_ps) = self.last();
+        let (end_ps, computed_ps) = self.in_progress();
         let count = self.repetitions_ps.len() as u128;
+        let ranks = self.ranks.len().max(1) as u128;
         let complete = self.ended() || (self.endless() && count > 0);
         let (execution_ps, compute_ps) = if complete {
             let sum: u128 = self.repetitions_ps.iter().map(|&ps| u128::from(ps)).sum();
-            let compute_ps = self.repetitions_compute_ps / count.max(1);
+            let compute_ps = self.repetitions_compute_ps / (count.max(1) * ranks);
             // Means of 64-bit numbers.
             ((sum / count.max(1)) as u64, compute_ps as u64)
         } else {
-            let before = self
-                .repetitions_compute_ps
-                .saturating_add(compute_ps.into());
-            let compute_ps = u64::try_from(before).unwrap_or(u64::MAX);
+            let so_far = self.repetitions_compute_ps.saturating_add(computed_ps);
+            let compute_ps = u64::try_from(so_far / ranks).unwrap_or(u64::MAX);
             (end_ps.saturating_sub(self.start_ps), compute_ps)
         };
         JobOutcome {

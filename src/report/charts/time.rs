@@ -10,9 +10,9 @@ use serde_json::Value;
 const PARTS: [(&str, &str); 5] = [
     ("computing_ps", "computing"),
     ("partners_ps", "waiting for partners"),
-    ("latency_and_serialisation_ps", "latency and serialisation"),
-    ("queueing_ps", "queueing"),
-    ("credit_stalls_ps", "credit stalls"),
+    ("latency_and_serialisation_ps", "unloaded network"),
+    ("queueing_ps", "contention: busy links"),
+    ("credit_stalls_ps", "contention: missing credits"),
 ];
 /// Most bars of a figure.
 const MOST: usize = 60;

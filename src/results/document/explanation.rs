@@ -24,7 +24,7 @@ pub struct Explanation {
     /// Of these, how many a receiver with nothing else to do waited for before they were sent.
     #[schemars(extend("unit" = "messages"))]
     pub late_partners: u64,
-    /// How long it waited so, in all; within the parts.
+    /// The time of the path in which such a receiver waited, each moment once; within the parts.
     pub late_partners_ps: u64,
     /// Whose packets were in the way, longest first; adds up to `queueing_ps`.
     pub culprits: Vec<Culprit<u64>>,
@@ -48,7 +48,7 @@ pub struct Parts<T> {
     /// Before the start of the job.
     pub start_ps: T,
     /// Computing.
-    pub computing_ps: T,
+    pub local_work_ps: T,
     /// Combining the data of reductions.
     pub reduction_ps: T,
     /// Messages inside nodes.
@@ -73,7 +73,7 @@ impl<T> Parts<T> {
     fn of(of: impl Fn(Part) -> T) -> Self {
         Self {
             start_ps: of(Part::Start),
-            computing_ps: of(Part::Computing),
+            local_work_ps: of(Part::Computing),
             reduction_ps: of(Part::Reduction),
             inside_nodes_ps: of(Part::InsideNodes),
             serialisation_ps: of(Part::Serialisation),

@@ -52,10 +52,10 @@ pub struct Job {
     pub baseline_time_ps: Option<u64>,
     /// The first of the two above over the second.
     pub slowdown: Option<f64>,
-    /// Computation of the rank that ended last (the lowest of several), in its stream that computed longest; the mean of the
-    /// complete repetitions.
+    /// Computation of a rank, in its stream that computed longest: the mean over all ranks and complete repetitions. It does
+    /// not depend on the network.
     pub compute_ps: u64,
-    /// The rest of that rank's time: network and waiting for partners.
+    /// The rest of `execution_time_ps`: network and waiting for partners.
     pub network_ps: u64,
     /// Point-to-point messages of the trace that were replayed; this field and the next five count all repetitions, also one
     /// that was cut off.

@@ -259,8 +259,8 @@ fn the_time_of_the_last_rank_is_divided() {
     play(&mut replay, false);
     let outcome = &replay.outcomes()[0];
     assert_eq!(outcome.execution_ps, 7_000 + FLIGHT_PS + 20);
-    assert_eq!(outcome.compute_ps, 320);
-    assert_eq!(outcome.network_ps, outcome.execution_ps - 320);
+    assert_eq!(outcome.compute_ps, (7_000 + 320) / 2);
+    assert_eq!(outcome.network_ps, outcome.execution_ps - 3_660);
     assert_eq!(
         (outcome.point_to_point, outcome.point_to_point_bytes),
         (1, 80)

@@ -93,7 +93,7 @@ fn difference(
         same(
             "computation",
             outcome.compute_ps,
-            naive.compute_ps / repetitions,
+            naive.compute_ps / (repetitions * u64::from(outcome.ranks)),
         )?;
     }
     Ok(())

@@ -42,8 +42,8 @@ pub struct Outcome {
     pub repetitions_ps: Vec<u64>,
     /// Time of the last event.
     pub end_ps: u64,
-    /// Computation of the rank that ended last (the lowest of several) in the stream that computed
-    /// longest; the sum over the complete repetitions.
+    /// Computation of each rank in its stream that computed longest; the sum over the ranks and the
+    /// complete repetitions.
     pub compute_ps: u64,
     /// Messages through the fabric, in the order of their creation.
     pub fabric: Vec<Sent>,

@@ -278,13 +278,7 @@ impl<'a> World<'a> {
             .filter(|&&(key, members)| self.all_members_done(key, members));
         self.outcome.collectives += done.count() as u64;
         let start_ps = self.outcome.end_ps;
-        // The first of the last.
-        let ends = self
-            .last_ps
-            .iter()
-            .rev()
-            .max_by_key(|&(_, &last_ps)| last_ps);
-        let (last, end_ps) = ends.map_or((None, start_ps), |(&rank, &ps)| (Some(rank), ps));
+        let end_ps = self.last_ps.values().max().copied().unwrap_or(start_ps);
         self.outcome.end_ps = end_ps;
         let times = self
             .ops
@@ -293,11 +287,12 @@ impl<'a> World<'a> {
         self.outcome.times = times.collect();
         if complete {
             self.outcome.repetitions_ps.push(end_ps - start_ps);
-            let of_last = self
-                .computed_ps
-                .iter()
-                .filter(|((rank, _), _)| Some(*rank) == last);
-            self.outcome.compute_ps += of_last.map(|(_, &ps)| ps).max().unwrap_or(0);
+            let mut longest = BTreeMap::new();
+            for (&(rank, _), &ps) in &self.computed_ps {
+                let of_rank: &mut u64 = longest.entry(rank).or_default();
+                *of_rank = ps.max(*of_rank);
+            }
+            self.outcome.compute_ps += longest.values().sum::<u64>();
         } else {
             self.outcome.end = self.error.map_or(End::Stalled, End::Error);
         }

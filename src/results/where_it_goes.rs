@@ -1,0 +1,95 @@
+//! The lines of a summary about the time of the job that ended last.
+
+use super::measures::{job_baseline, quotient};
+use super::split::{TimeSplit, last_job, time_split};
+use crate::config::Plan;
+use crate::replay::outcome::JobOutcome;
+use crate::run::RunResult;
+use crate::units::{Ratio, human_count};
+use std::fmt::{self, Write};
+
+/// A slowdown that differs from 1 by less is hardly any.
+const HARDLY: f64 = 0.001;
+
+/// A rank that computes this many times longer than the network takes hides the network.
+const FAR_LONGER: u64 = 20;
+
+/// The split of the time of the job that ended last.
+pub(super) fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> fmt::Result {
+    let Some(at) = last_job(plan, &result.main) else {
+        return Ok(());
+    };
+    let of_job = match plan.experiment.jobs.len() {
+        1 => String::new(),
+        _ => format!(" of {}", plan.experiment.jobs[at].name),
+    };
+    if let Some(split) = time_split(plan, result, at) {
+        write_parts(out, &split, &of_job)?;
+        return write_network_hardly_matters(out, plan, result, at, &split);
+    }
+    let Some(Some(o)) = result.main.jobs.get(at) else {
+        return Ok(());
+    };
+    if !o.complete {
+        return Ok(());
+    }
+    let computing = computing(o, None);
+    writeln!(
+        out,
+        "where it goes   computing {computing}, the rest network and waiting for partners{of_job}"
+    )
+}
+
+fn write_parts(out: &mut String, split: &TimeSplit, of_job: &str) -> fmt::Result {
+    let percent = |ps| format!("{:.1} %", split.percent(ps));
+    writeln!(
+        out,
+        "where it goes   computing {}, waiting for partners {}, unloaded network {}, contention {} (busy links {}, \
+         missing credits {}){of_job}",
+        percent(split.computing_ps),
+        percent(split.partners_ps),
+        percent(split.latency_and_serialisation_ps),
+        percent(split.contention_ps),
+        percent(split.queueing_ps),
+        percent(split.credit_stalls_ps),
+    )
+}
+
+/// Says why the job `at` cannot show what the network does: it computes as recorded, its slowdown is hardly more than 1,
+/// and computation takes far longer than the network.
+fn write_network_hardly_matters(
+    out: &mut String,
+    plan: &Plan,
+    result: &RunResult,
+    at: usize,
+    split: &TimeSplit,
+) -> fmt::Result {
+    let network_ps = split.network_ps();
+    let baseline = job_baseline(plan, result, at).map(|baseline| baseline.execution_ps);
+    let slowdown = quotient(split.total_ps(), true, baseline);
+    let unchanged = slowdown.is_none_or(|slowdown| (slowdown - 1.0).abs() < HARDLY);
+    let as_recorded = plan.experiment.jobs[at].compute_scale == Ratio::ONE;
+    let computes_longer = split.computing_ps / FAR_LONGER >= network_ps;
+    if network_ps == 0 || !(unchanged && as_recorded && computes_longer) {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "                the network hardly matters here: a rank computes {} times longer than the network takes; \
+         job.{at}.compute_scale shortens the computation",
+        human_count(split.computing_ps / network_ps),
+    )
+}
+
+/// The share of a job's time in which a rank computes, the mean over the ranks. An incomplete job has none: a starved rank
+/// has not yet reached the operation that it would wait in.
+pub(super) fn computing(o: &JobOutcome, split: Option<&TimeSplit>) -> String {
+    if !o.complete {
+        return "-".into();
+    }
+    let percent = match split {
+        Some(split) => split.percent(split.computing_ps),
+        None => 100.0 * o.compute_ps as f64 / o.execution_ps.max(1) as f64,
+    };
+    format!("{percent:.1} %")
+}
