@@ -71,6 +71,8 @@ pub struct Plan {
     pub written: Written,
     /// The result that wrote the experiment's file, if one did.
     pub origin: Option<Origin>,
+    /// Where the speeds of the links come from, in words: `preset ib-edr`, a key, or the file of the topology.
+    pub speeds_from: String,
 }
 
 impl Plan {
@@ -99,6 +101,7 @@ impl Plan {
             series: None,
             written: Written::default(),
             origin: None,
+            speeds_from: String::new(),
         }
     }
 }

@@ -9,9 +9,10 @@ use crate::config::keys::{RawExperiment, read_experiment};
 use crate::config::origin::Written;
 use crate::config::resolve::{experiment_of, imply, with_sets};
 use crate::config::study::base::{Base, Override};
-use crate::config::{keys, origin, resolve, series};
+use crate::config::{fabric, keys, origin, resolve, series};
 use crate::replay::Repeat;
 use std::path::Path;
+use toml::de::DeValue;
 
 /// Reads an experiment file and applies `--set a.b=c` texts in order. Traces are
 /// only looked for, not read.
@@ -139,10 +140,13 @@ fn planned(
         something_to_do(document, &experiment)?;
         resolve::unused(raw, document, &experiment)?;
     }
+    let preset = document.get("fabric.preset").and_then(DeValue::as_str);
+    let speeds_from = fabric::speeds_from(&raw.fabric, preset, &experiment.fabric)?;
     Ok(Plan {
         about,
         series,
         origin: raw.origin.clone(),
+        speeds_from,
         ..Plan::of(experiment)
     })
 }

@@ -15,6 +15,7 @@ mod messages;
 pub(crate) mod nic_rate;
 pub(crate) mod origin;
 pub(crate) mod series;
+mod simulated;
 pub(crate) mod split;
 mod stopped;
 mod summary;

@@ -1,7 +1,18 @@
 //! Loads as rates: converts flits per cycle and NIC to Gb/s and GB/s.
 
 use crate::config::Experiment;
-use crate::units::four_digits;
+use crate::fabric::spec::FabricSpec;
+use crate::units::{Ratio, four_digits};
+
+/// A rate of links in Gb/s.
+pub(super) fn gbit_per_s(fabric: &FabricSpec, flits_per_tick: Ratio) -> f64 {
+    let tick = fabric.units.tick.length_ps();
+    // Bits per flit × flits per tick / picoseconds per tick, in Gb/s.
+    let bits = 8000.0 * f64::from(fabric.units.flit_bytes);
+    let flits = flits_per_tick.num() as f64 * tick.den() as f64;
+    let ps = flits_per_tick.den() as f64 * tick.num() as f64;
+    bits * flits / ps
+}
 
 /// The rate of the fastest link, at which it carries one flit per cycle.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,13 +24,8 @@ impl NicRate {
     /// The rate of the fabric of an experiment.
     pub(crate) fn of(experiment: &Experiment) -> Self {
         let fabric = &experiment.fabric;
-        let (fastest, tick) = (fabric.fastest_link(), fabric.units.tick.length_ps());
-        // Bits per flit × flits per tick / picoseconds per tick, in Gb/s.
-        let bits = 8000.0 * f64::from(fabric.units.flit_bytes);
-        let flits = fastest.num() as f64 * tick.den() as f64;
-        let ps = fastest.den() as f64 * tick.num() as f64;
         Self {
-            gbit_per_s: bits * flits / ps,
+            gbit_per_s: gbit_per_s(fabric, fabric.fastest_link()),
         }
     }
 

@@ -7,6 +7,7 @@ use super::measures::{
     baseline_time_ps, execution_time_ps, job_baseline, per_slot, quotient, saturated, throughput,
 };
 use super::nic_rate::NicRate;
+use super::simulated::write_simulated;
 use super::split::{TimeSplit, reference_ps, time_split};
 use super::stopped::{saturation_line, stopped_jobs, stopped_loads};
 use super::table::write_table;
@@ -38,6 +39,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     if let Some(name) = &plan.about.name {
         writeln!(out, "{name}")?;
     }
+    write_simulated(out, plan)?;
     if let Some(measure) = &experiment.measure {
         if let Some(stopped) = stopped_loads(plan, measure, result) {
             writeln!(out, "interrupted     {stopped}")?;

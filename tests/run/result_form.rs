@@ -156,6 +156,9 @@ fn json_differs_in_engine_only() {
 fn summary_reads_well() {
     let text = summary(&plan(), &result(5), false);
     let expected = "\
+fabric          single switch: 4 NICs, 1 switch, links 100 Gb/s (preset opa-gen1)
+set up          routing direct, scheduler rr, placement linear, seed 1
+compared with   the same experiment
 execution time  1.280 us
 baseline        1.000 us   slowdown 1.2800
 where it goes   computing 25.0 %, the rest network and waiting for partners

@@ -20,6 +20,7 @@ use crate::config::qos::keys::RawScheduler;
 use crate::config::qos::scheduler::Scheduling;
 use crate::fabric::parameters::{Parameters, SwitchParameters};
 use crate::fabric::qos::dtable_table::DTableTable;
+use crate::fabric::spec::FabricSpec;
 use crate::fabric::switch::Switch;
 use crate::fabric::switch::voq::PortStandard;
 use crate::fabric::topology::{RoutingName, Topology, kinds_with_trunks};
@@ -219,6 +220,26 @@ pub(crate) fn speeds_of_dump(
         }
         _ => Ok(()),
     }
+}
+
+/// Where the speeds of the links of `fabric` come from, in words. `preset`: as the file names it.
+pub(crate) fn speeds_from(
+    raw: &RawFabric,
+    preset: Option<&str>,
+    fabric: &FabricSpec,
+) -> Result<String, ConfigError> {
+    let usual = match raw.kind {
+        RawKind::Hierarchical(_) => "opa-gen1",
+        RawKind::Voq(_) => "ib-qdr-648",
+        RawKind::InputQueued(_) => "sauron",
+    };
+    let preset = format!("preset {}", preset.unwrap_or(usual));
+    Ok(match (&raw.kind, defaults(raw)?.parameters.switch) {
+        (RawKind::Voq(raw) | RawKind::InputQueued(raw), SwitchParameters::Voq(p)) => {
+            raw.speeds_from(&p, &preset, fabric)
+        }
+        _ => preset,
+    })
 }
 
 /// The scheduler of a file that names none; `of_preset` is the one of the preset of `[qos]`.

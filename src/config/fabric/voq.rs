@@ -13,7 +13,7 @@ use crate::config::qos::keys::{RawScheduler, RawVlArb};
 use crate::config::qos::scheduler::Scheduling;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::parameters::{HcaRate, VoqParameters};
-use crate::fabric::spec::LinkSpeed;
+use crate::fabric::spec::{FabricSpec, LinkSpeed};
 use crate::fabric::switch::voq::{Acks, AllocationRule, InputQueues, VlArb, VlWeight};
 use crate::fabric::topology::{Peer, Topology, XgftKeys};
 use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
@@ -194,6 +194,48 @@ impl RawVoq {
             p.link_speeds.insert(at, speed);
         }
         Ok(())
+    }
+
+    /// Where the speeds of the links of `fabric` come from, in words; `p`: the parameters of the `preset`.
+    pub(crate) fn speeds_from(
+        &self,
+        p: &VoqParameters,
+        preset: &str,
+        fabric: &FabricSpec,
+    ) -> String {
+        let bits_per_s = |flits_per_tick: Ratio| {
+            let bits = 8.0 * f64::from(fabric.units.flit_bytes);
+            flits_per_tick.to_f64() * fabric.units.tick.per_second() * bits
+        };
+        let to_nics = [
+            ("host_link_speed", self.host_link_speed.is_some()),
+            ("link_speed", self.link_speed.is_some()),
+        ];
+        let rates = [
+            (fabric.host_link_rate(), p.host_speed),
+            (fabric.switch_link_rate(), p.switch_speed),
+        ];
+        let kinds = if fabric.topology.directed_switch_links() > 0 {
+            2
+        } else {
+            1
+        };
+        let mut from: Vec<String> = Vec::new();
+        for ((key, given), (rate, of_preset)) in to_nics.into_iter().zip(rates).take(kinds) {
+            let of_preset = of_preset.to_f64();
+            let source = if given {
+                format!("fabric.{key}")
+            } else if (bits_per_s(rate) / of_preset - 1.0).abs() < 1e-6 {
+                preset.to_owned()
+            } else {
+                let gbit = crate::units::number(of_preset / 1e9);
+                format!("the topology's file, in place of the {gbit} Gb/s of {preset}")
+            };
+            if !from.contains(&source) {
+                from.push(source);
+            }
+        }
+        from.join(" and ")
     }
 
     /// A key that nothing uses, and why; `p`: the parameters of the preset.

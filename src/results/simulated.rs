@@ -1,0 +1,226 @@
+//! The lines that open a summary: what was simulated, and what the baseline is.
+
+use super::nic_rate::gbit_per_s;
+use crate::config::{Experiment, Plan, experiment_json};
+use crate::units::{Ratio, human_count, number};
+use flitwise_base::quote::cut;
+use serde_json::{Map, Value};
+use std::fmt::{self, Write};
+
+/// Most jobs, flows and differences that a line names.
+const NAMED: usize = 4;
+
+/// Writes the lines `fabric`, `set up` and, with a job, `compared with`.
+pub(super) fn write_simulated(out: &mut String, plan: &Plan) -> fmt::Result {
+    let experiment = &plan.experiment;
+    writeln!(out, "fabric          {}", fabric(plan))?;
+    writeln!(out, "set up          {}", set_up(experiment).join(", "))?;
+    if experiment.jobs.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "compared with   {}", baseline(plan))
+}
+
+fn counted(count: u32, one: &str, several: &str) -> String {
+    let noun = if count == 1 { one } else { several };
+    format!("{} {noun}", human_count(count.into()))
+}
+
+/// `8-ary 2-tree: 64 NICs, 16 switches, links 100 Gb/s (preset opa-gen1)`.
+fn fabric(plan: &Plan) -> String {
+    let fabric = &plan.experiment.fabric;
+    let topology = &fabric.topology;
+    let rate = |flits_per_tick: Ratio| number(gbit_per_s(fabric, flits_per_tick));
+    let host = rate(fabric.host_link_rate());
+    let mut links = format!("links {host} Gb/s");
+    if topology.directed_switch_links() > 0 {
+        let between = rate(fabric.switch_link_rate());
+        if between != host {
+            links = format!("links {between} Gb/s, to NICs {host} Gb/s");
+        }
+    }
+    let others = fabric.switch.kind().links();
+    match others.map_or(0, |links| links.exceptions.len()) {
+        0 => {}
+        others => links += &format!(", {} of another speed", human_count(others as u64)),
+    }
+    if !plan.speeds_from.is_empty() {
+        links += &format!(" ({})", plan.speeds_from);
+    }
+    let failed = match fabric.routing.failed.len() {
+        0 => String::new(),
+        failed => format!(", {} failed", human_count(failed as u64)),
+    };
+    format!(
+        "{}: {}, {}, {links}{failed}",
+        topology.family().name(),
+        counted(topology.nics(), "NIC", "NICs"),
+        counted(topology.switches(), "switch", "switches"),
+    )
+}
+
+/// Routing, scheduler, placement, seed, and what else is not as usual.
+fn set_up(experiment: &Experiment) -> Vec<String> {
+    let json = experiment_json(experiment);
+    let mut parts = vec![format!("routing {}", experiment.routing)];
+    if let Some(paths) = json["fabric"]["paths"].as_str() {
+        parts.push(format!("paths {paths}"));
+    }
+    parts.push(format!("scheduler {}", short(&json["qos"]["scheduler"])));
+    let control = &json["congestion_control"]["kind"];
+    if control != "none" {
+        parts.push(format!("congestion control {}", short(control)));
+    }
+    if let Some(policy) = json["power"]["policy"].as_str() {
+        parts.push(format!("power {policy}"));
+    }
+    let jobs: Vec<&Value> = json["jobs"].as_array().into_iter().flatten().collect();
+    let enabled = jobs.iter().filter(|job| job["enabled"] == true);
+    parts.extend(of_each(
+        enabled.copied(),
+        "placement",
+        "placement",
+        jobs.len(),
+    ));
+    let scaled = jobs
+        .iter()
+        .filter(|job| job["enabled"] == true && job["compute_scale"] != "1");
+    parts.extend(of_each(
+        scaled.copied(),
+        "compute_scale",
+        "compute_scale",
+        jobs.len(),
+    ));
+    parts.push(format!("seed {}", experiment.seed));
+    let flows: Vec<&Value> = json["background"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .collect();
+    match flows.len() {
+        0 => {}
+        flows_len if flows_len > NAMED / 2 => parts.push(format!("{flows_len} background flows")),
+        _ => parts.extend(flows.iter().map(|flow| {
+            format!(
+                "background {} {} of the link rate in {}",
+                short(&flow["pattern"]),
+                short(&flow["rate_flits_per_cycle_per_nic"]),
+                short(&flow["sl"]),
+            )
+        })),
+    }
+    parts
+}
+
+/// `placement random`, or where jobs differ `placement random (hpl), linear (lammps)`.
+fn of_each<'a>(
+    jobs: impl Iterator<Item = &'a Value>,
+    key: &str,
+    words: &str,
+    all: usize,
+) -> Option<String> {
+    let mut values: Vec<(String, Vec<String>)> = Vec::new();
+    let mut count = 0;
+    for job in jobs {
+        count += 1;
+        let (value, name) = (short(&job[key]), short(&job["name"]));
+        match values.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, names)) => names.push(name),
+            None => values.push((value, vec![name])),
+        }
+    }
+    let text = match &values[..] {
+        [] => return None,
+        [(only, _)] if count == all => only.clone(),
+        several if several.len() <= NAMED => {
+            let one = |(value, names): &(String, Vec<String>)| match names.len() {
+                1..=NAMED => format!("{value} ({})", names.join(", ")),
+                many => format!("{value} ({many} jobs)"),
+            };
+            several.iter().map(one).collect::<Vec<_>>().join(", ")
+        }
+        several => format!("of {} kinds", several.len()),
+    };
+    Some(format!("{words} {text}"))
+}
+
+/// What the baseline is, and how it differs from the experiment.
+fn baseline(plan: &Plan) -> String {
+    let Some(first) = plan.baselines.first() else {
+        return "no baseline".to_owned();
+    };
+    let jobs = |experiment: &Experiment| experiment.jobs.iter().filter(|job| job.enabled).count();
+    let alone = match (
+        plan.baselines.len(),
+        jobs(&plan.experiment),
+        jobs(&first.experiment),
+    ) {
+        (1, all, here) if all == here => "",
+        (1, ..) => "its jobs alone, ",
+        _ => "each job alone, ",
+    };
+    let mut found = Vec::new();
+    let [of, other] = [&plan.experiment, &first.experiment].map(experiment_json);
+    differences(&of, &other, "", &mut found);
+    let more = found.len().saturating_sub(NAMED);
+    found.truncate(NAMED);
+    if more > 0 {
+        found.push(format!("and {more} keys more"));
+    }
+    if found.is_empty() && alone.is_empty() {
+        return "the same experiment".to_owned();
+    }
+    if found.is_empty() {
+        return alone.trim_end_matches(", ").to_owned();
+    }
+    format!("{alone}{}", found.join(", "))
+}
+
+/// Adds the keys in which a baseline differs, with its values. Jobs that it leaves out are no difference of keys.
+fn differences(of: &Value, baseline: &Value, key: &str, found: &mut Vec<String>) {
+    if of == baseline || key.starts_with("jobs.") && key.ends_with(".enabled") {
+        return;
+    }
+    match (of, baseline) {
+        (Value::Object(keys), Value::Object(others)) if of.get("kind") == baseline.get("kind") => {
+            let only_there = others.keys().filter(|name| !keys.contains_key(*name));
+            for name in keys.keys().chain(only_there) {
+                let inner = match key {
+                    "" => name.clone(),
+                    _ => format!("{key}.{name}"),
+                };
+                differences(&of[name], &baseline[name], &inner, found);
+            }
+        }
+        (Value::Array(list), Value::Array(others)) if list.len() == others.len() => {
+            for (at, (of, other)) in list.iter().zip(others).enumerate() {
+                differences(of, other, &format!("{key}.{at}"), found);
+            }
+        }
+        (_, Value::Array(others)) if others.is_empty() => found.push(format!("no {key}")),
+        _ => found.push(format!("{key} {}", short(baseline))),
+    }
+}
+
+/// A setting in a word: the name of what has parameters, and no lists.
+fn short(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => cut(text).to_string(),
+        Value::Object(keys) if is_round_robin(keys) => "rr".to_owned(),
+        Value::Object(keys) => match (keys.get("kind"), keys.keys().next()) {
+            (Some(kind), _) => short(kind),
+            (None, Some(name)) => name.clone(),
+            (None, None) => "none".to_owned(),
+        },
+        Value::Array(list) => format!("{} entries", list.len()),
+        other => other.to_string(),
+    }
+}
+
+/// Whether a scheduler gives all service levels the same weight.
+fn is_round_robin(scheduler: &Map<String, Value>) -> bool {
+    let weights = scheduler.get("weights").and_then(Value::as_array);
+    let equal = |weights: &Vec<Value>| weights.iter().all(|weight| *weight == weights[0]);
+    scheduler.get("kind").is_some_and(|kind| kind == "sbt") && weights.is_some_and(equal)
+}
