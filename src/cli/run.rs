@@ -7,7 +7,7 @@ use super::repeat::{self, Repeated, has_option};
 use super::timeline::TimelineArgs;
 use super::{
     CliError, bad_config, bare_trace, command_line, fabric, json_text, no_result, print, signal,
-    tell, threads, timeline, unwritable,
+    tell, threads, unwritable,
 };
 use anyhow::Context;
 use clap::Args;
@@ -110,9 +110,11 @@ const MAX_SEEDS: u64 = 30;
 
 /// Runs the experiment many times.
 fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
+    let [timeline, messages] = args.timeline.given();
     let of_one_run = [
         ("--explain", args.explain),
-        ("--timeline", args.timeline.is_given()),
+        timeline,
+        messages,
     ];
     if let Some((option, _)) = of_one_run.iter().find(|(_, given)| *given) {
         return Err(CliError::BadInput(format!(
@@ -213,15 +215,12 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     // Opens the files before the run: a long run must not fail at its end.
     let part = target.map(Target::begin).transpose()?;
     let series = series_files(&plan, part.as_ref().map(Part::path))?;
-    let timeline = args.timeline.begin(&plan, part.as_ref().map(Part::path))?;
+    let watching = args.timeline.begin(&plan, part.as_ref().map(Part::path))?;
     let shown = (!args.quiet).then(Shown::new);
     let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
     let mut control = Control::default().stopped_by(stop).reporting_to(progress);
     if let Some(files) = &series {
         control = control.recorded_by(files);
-    }
-    if let Some(timeline) = &timeline {
-        control = control.seen_by(timeline);
     }
     let until_saturated =
         args.stop_when_saturated || repeated.is_some() && has_option(&plan, UNTIL_SATURATED);
@@ -235,7 +234,12 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     if let (Ok(()), Some(repeated)) = (&prepared, repeated) {
         repeated.tell_of_changes(&plan, &session);
     }
-    let outcome = prepared.and_then(|()| session.run(&plan, &control));
+    let outcome = prepared.and_then(|()| {
+        watching.with(|watch| match watch {
+            Some(watch) => session.run(&plan, &control.seen_by(watch)),
+            None => session.run(&plan, &control),
+        })
+    });
     if let Some(shown) = &shown {
         shown.finish();
     }
@@ -250,7 +254,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let options = options_of(&plan, until_saturated);
     let write = |part| write(part, series, &plan, &result, &json, &text, options);
     // Its overview is one of the files of the result.
-    let drawn = timeline.map_or(Ok(()), timeline::finish);
+    let drawn = watching.finish();
     let written = part.map(write).transpose();
     // Printed even if the files could not be written, so that a long run is not lost.
     let printed = match (args.json, args.quiet) {

@@ -1,13 +1,16 @@
-//! `flitwise run --timeline FILE`.
+//! `flitwise run --timeline FILE` and `--messages FILE`.
 
 use super::{CliError, tell};
 use clap::Args;
 use flitwise::config::Plan;
-use flitwise::results::{MissingFeature, OVERVIEW_FILE, TimelineFile, TimelineFormat};
+use flitwise::results::{
+    MessageFile, MissingFeature, OVERVIEW_FILE, TimelineFile, TimelineFormat, WatchedByBoth,
+};
+use flitwise::run::Timeline;
 use flitwise::units::Picoseconds;
 use std::path::{Path, PathBuf};
 
-/// Arguments about a timeline.
+/// Arguments about a timeline, and about a table of messages.
 #[derive(Debug, Args)]
 pub(super) struct TimelineArgs {
     /// Writes what every rank does, the messages and the use of the links over time
@@ -23,17 +26,83 @@ pub(super) struct TimelineArgs {
         requires = "timeline"
     )]
     timeline_interval: Picoseconds,
+    /// Writes a row for each message of a job: ranks, NICs, bytes, and when it was posted, injected,
+    /// delivered and matched (docs/timeline.md). The name ends in .csv, .csv.gz, .csv.zst or .parquet.
+    #[arg(long, value_name = "FILE")]
+    messages: Option<PathBuf>,
+}
+
+/// The files that watch a run.
+pub(super) struct Watching<'a> {
+    timeline: Option<TimelineFile<'a>>,
+    messages: Option<MessageFile>,
+}
+
+impl Watching<'_> {
+    /// Lets `watch` have the one observer of the run, if there is one.
+    pub(super) fn with<T>(&self, watch: impl FnOnce(Option<&dyn Timeline>) -> T) -> T {
+        match (&self.timeline, &self.messages) {
+            (None, None) => watch(None),
+            (Some(timeline), None) => watch(Some(timeline)),
+            (None, Some(messages)) => watch(Some(messages)),
+            (Some(timeline), Some(messages)) => watch(Some(&WatchedByBoth { timeline, messages })),
+        }
+    }
+
+    /// Completes the files.
+    pub(super) fn finish(self) -> Result<(), CliError> {
+        let failed = |option: &str, e| CliError::Failed(format!("{option}: {e:#}"));
+        let timeline = self.timeline.map_or(Ok(()), TimelineFile::finish);
+        let messages = self.messages.map_or(Ok(()), MessageFile::finish);
+        timeline.map_err(|e| failed("--timeline", e))?;
+        messages.map_err(|e| failed("--messages", e))
+    }
 }
 
 impl TimelineArgs {
-    /// Whether a timeline is asked for.
-    pub(super) fn is_given(&self) -> bool {
-        self.timeline.is_some()
+    /// The options that are given.
+    pub(super) fn given(&self) -> [(&'static str, bool); 2] {
+        [
+            ("--timeline", self.timeline.is_some()),
+            ("--messages", self.messages.is_some()),
+        ]
     }
 
-    /// Opens the file of the timeline of `plan`, if one is asked for.
-    /// With an overview in `out`, the directory of the results, if there is one.
+    /// Opens the files that are asked for. The timeline has an overview in `out`, the directory of the results, if
+    /// there is one.
     pub(super) fn begin<'a>(
+        &self,
+        plan: &'a Plan,
+        out: Option<&Path>,
+    ) -> Result<Watching<'a>, CliError> {
+        let given = self.given().into_iter().find(|(_, given)| *given);
+        if let (Some((option, _)), Some(_)) = (given, &plan.experiment.measure) {
+            return Err(CliError::BadInput(format!(
+                "{option} shows the ranks of jobs, and the experiment has none: add a [[job]], or \
+                 take time series of its loads ([series])"
+            )));
+        }
+        Ok(Watching {
+            timeline: self.timeline(plan, out)?,
+            messages: self.messages()?,
+        })
+    }
+
+    fn messages(&self) -> Result<Option<MessageFile>, CliError> {
+        let Some(path) = &self.messages else {
+            return Ok(None);
+        };
+        let Some(format) = MessageFile::format_of_name(path) else {
+            return Err(CliError::BadInput(format!(
+                "--messages: the name of `{}` says no format; let it end in .csv or .parquet",
+                path.display()
+            )));
+        };
+        let file = MessageFile::create(path, format);
+        file.map(Some).map_err(|e| not_created("--messages", &e))
+    }
+
+    fn timeline<'a>(
         &self,
         plan: &'a Plan,
         out: Option<&Path>,
@@ -41,13 +110,6 @@ impl TimelineArgs {
         let Some(path) = &self.timeline else {
             return Ok(None);
         };
-        if plan.experiment.measure.is_some() {
-            return Err(CliError::BadInput(
-                "--timeline shows the ranks of jobs, and the experiment has none: add a [[job]], or \
-                 take time series of its loads ([series])"
-                    .into(),
-            ));
-        }
         if plan.experiment.background_gap_skip_ps.is_some() {
             return Err(CliError::BadInput(
                 "--timeline does not go with background_gap_skip: links have no use in a gap that is \
@@ -72,24 +134,23 @@ impl TimelineArgs {
             Some(dir) => file.with_overview(&dir.join(OVERVIEW_FILE)),
             None => Ok(file),
         };
-        file.and_then(with_overview).map(Some).map_err(|e| {
-            CliError::BadInput(match e.downcast_ref::<MissingFeature>() {
-                Some(missing) => missing.to_string(),
-                None => format!("--timeline: cannot write {e:#}"),
-            })
-        })
+        let created = file.and_then(with_overview).map(Some);
+        created.map_err(|e| not_created("--timeline", &e))
     }
 
-    /// Reports that the file was written, if there is one, unless the user wants no messages.
+    /// Reports the files that were written, unless the user wants no messages.
     pub(super) fn say_written(&self, silent: bool) {
-        if let (Some(path), false) = (&self.timeline, silent) {
-            tell(format_args!("wrote {}", path.display()));
+        for path in [&self.timeline, &self.messages].into_iter().flatten() {
+            if !silent {
+                tell(format_args!("wrote {}", path.display()));
+            }
         }
     }
 }
 
-/// Completes the file of a timeline.
-pub(super) fn finish(timeline: TimelineFile<'_>) -> Result<(), CliError> {
-    let done = timeline.finish();
-    done.map_err(|e| CliError::Failed(format!("--timeline: {e:#}")))
+fn not_created(option: &str, e: &anyhow::Error) -> CliError {
+    CliError::BadInput(match e.downcast_ref::<MissingFeature>() {
+        Some(missing) => missing.to_string(),
+        None => format!("{option}: cannot write {e:#}"),
+    })
 }

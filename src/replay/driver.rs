@@ -132,6 +132,7 @@ impl<'a> Replay<'a> {
                 now: 0,
                 ps: spec_of_job.start_ps,
                 observer: None,
+                message: None,
             };
             jobs.push(Player::new(job, spec_of_job, spec.seed, context));
         }
@@ -269,6 +270,7 @@ impl<'a> Replay<'a> {
             now: self.now,
             ps: event.ps,
             observer: self.observer,
+            message: None,
         };
         let rank = event.act.rank;
         let job = &mut self.jobs[event.act.job as usize];
@@ -307,6 +309,7 @@ impl<'a> Replay<'a> {
             now: self.now,
             ps,
             observer: self.observer,
+            message: Some(message.ranks),
         };
         let job = &mut self.jobs[message.job as usize];
         let ranks = [message.ranks.to, message.ranks.from];
@@ -446,6 +449,13 @@ impl Workload for Replay<'_> {
     }
 
     fn injected(&mut self, now: Tick, token: u64) {
+        if let (Some(observer), Ok(slot)) = (self.observer, u32::try_from(token)) {
+            observer.injected(self.tick.ps(now + self.skipped), slot);
+            // Reported to the observer alone.
+            if !self.messages.awaits_injection(slot) {
+                return;
+            }
+        }
         self.report(now, token, What::Injected);
     }
 

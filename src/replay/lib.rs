@@ -62,6 +62,6 @@ pub use compute::ComputeModel;
 pub use driver::{Replay, ReplaySpec};
 pub use gaps::GapsSkipped;
 pub use job::{IntraNode, JobSpec, Repeat, SendCompletion};
-pub use observer::{Doing, Observer, Sent, StreamOf};
+pub use observer::{Doing, MatchedBy, Observer, Sent, SentFor, StreamOf};
 pub use pairs::{PairCount, PairCounts};
 pub use standing::Progress;

@@ -6,6 +6,7 @@ use super::job::{IntraNode, SendCompletion};
 use super::messages::{Messages, Purpose, RankPair, Release};
 use super::observer::{Doing, Observer, Sent, StreamOf};
 use super::pairs::PairCounts;
+use super::program::RankId;
 use super::queue::{Queue, What};
 use flitwise_fabric::ids::NicId;
 use flitwise_fabric::spec::Tick;
@@ -23,9 +24,17 @@ pub(super) struct ReplayContext<'a> {
     pub ps: u64,
     /// The observer of the replay.
     pub observer: Option<&'a dyn Observer>,
+    /// The message whose injection or delivery the event follows directly, by its ranks.
+    pub message: Option<RankPair>,
 }
 
 impl ReplayContext<'_> {
+    /// The other rank of the message that the event of `rank` follows.
+    pub(super) fn peer_of(&self, rank: RankId) -> Option<RankId> {
+        let RankPair { from, to } = self.message?;
+        Some(if to == rank { from } else { to })
+    }
+
     /// Tells the observer, if there is one, what a stream does from now on.
     #[inline]
     pub(super) fn observe(&self, stream: StreamOf, doing: impl FnOnce() -> Doing) {
@@ -77,18 +86,16 @@ impl Link {
             .insert(self.job, ranks, purpose, release, context.now)
             .ok_or("more than 2^32 messages are on their way")?;
         if let Some(observer) = context.observer {
-            let RankPair { from, to } = ranks;
-            let job = self.job;
-            observer.sent(
-                context.ps,
-                slot,
-                Sent {
-                    job,
-                    from,
-                    to,
-                    bytes,
-                },
-            );
+            let (sent_for, matched_by) = purpose.seen(ranks);
+            let sent = Sent {
+                job: self.job,
+                from: ranks.from,
+                to: ranks.to,
+                bytes,
+                sent_for,
+                matched_by,
+            };
+            observer.sent(context.ps, slot, sent);
         }
         if let Some(causes) = &mut context.queue.causes {
             let message = OnTheWay {
@@ -114,6 +121,9 @@ impl Link {
             let arrived = copied
                 .checked_add(self.intra_node.latency_ps)
                 .ok_or(TOO_LATE)?;
+            if let Some(observer) = context.observer {
+                observer.injected(copied, slot);
+            }
             if release == Release::Injected {
                 context.queue.note(copied, What::Injected(slot));
             }
@@ -122,7 +132,8 @@ impl Link {
         } else {
             let mut message = Message::new(src, dst, self.sl, bytes, context.now);
             message.token = slot.into();
-            message.report_injection = release == Release::Injected;
+            let followed = context.observer.is_some_and(Observer::follows_messages);
+            message.report_injection = release == Release::Injected || followed;
             context.out.push(message);
         }
         self.sent += 1;

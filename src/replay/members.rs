@@ -63,6 +63,8 @@ pub(super) struct Member {
     sends: u32,
     /// Tells apart the open collectives of the rank.
     number: u32,
+    /// The message that it last waited for, by its ranks.
+    pub message: Option<RankPair>,
 }
 
 /// The phase of a member.
@@ -238,6 +240,7 @@ impl Members {
             step: 0,
             sends: 0,
             number,
+            message: None,
         });
         Ok(number)
     }
@@ -269,6 +272,7 @@ impl Members {
         match self.open.iter_mut().find(|member| member.entry.key == key) {
             Some(member) if member.phase == (Phase::Waiting { from, tag }) => {
                 member.step += 1;
+                member.message = context.message;
                 member.wake(context);
             }
             _ => {
@@ -284,6 +288,8 @@ impl Members {
         };
         member.sends = member.sends.saturating_sub(1);
         if member.phase == Phase::Sending && member.sends == 0 {
+            // Several may be complete at one time, in no order.
+            member.message = None;
             member.wake(context);
         }
     }

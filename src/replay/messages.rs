@@ -2,7 +2,8 @@
 //! so only messages in flight take memory.
 
 use super::key::Key;
-use super::mpi::Packet;
+use super::mpi::{CommId, Packet};
+use super::observer::{MatchedBy, SentFor};
 use super::program::RankId;
 use super::slots::Slots;
 use flitwise_fabric::spec::Tick;
@@ -57,6 +58,44 @@ pub(super) enum Purpose {
     },
     /// A message of the MPI layer.
     Mpi(Packet),
+}
+
+impl Purpose {
+    /// What a message between these ranks is for, and how an operation of the receiver will find it.
+    pub(super) fn seen(&self, ranks: RankPair) -> (SentFor, Option<MatchedBy>) {
+        match *self {
+            Self::PointToPoint { id, awaited } => {
+                (SentFor::PointToPoint, awaited.then_some(MatchedBy::Id(id)))
+            }
+            Self::Collective { .. } => (SentFor::Collective, None),
+            Self::Mpi(Packet::Envelope {
+                comm,
+                number,
+                rendezvous,
+                ..
+            }) => {
+                let sent_for = if rendezvous {
+                    SentFor::RequestToSend
+                } else {
+                    SentFor::PointToPoint
+                };
+                (sent_for, Some(MatchedBy::envelope(ranks, comm, number)))
+            }
+            Self::Mpi(Packet::ClearToSend { .. }) => (SentFor::ClearToSend, None),
+            Self::Mpi(Packet::Payload { .. }) => (SentFor::Payload, None),
+        }
+    }
+}
+
+impl MatchedBy {
+    pub(super) fn envelope(RankPair { from, to }: RankPair, comm: CommId, number: u32) -> Self {
+        Self::Envelope {
+            from,
+            to,
+            comm: comm.get(),
+            number,
+        }
+    }
 }
 
 /// The condition on which a send is complete for its sender.
@@ -138,6 +177,12 @@ impl Messages {
     /// wait for that.
     pub(super) fn injected(&mut self, slot: u32) -> Option<InFlight> {
         self.report(slot, |message| &mut message.injection_due)
+    }
+
+    /// Whether the sender of the message in `slot` waits for its injection.
+    pub(super) fn awaits_injection(&self, slot: u32) -> bool {
+        let message = self.slots.get(slot);
+        message.is_some_and(|message| message.injection_due)
     }
 
     /// Notes that the message in `slot` was delivered. `None` if there is no such

@@ -15,11 +15,73 @@ pub trait Observer: Sync {
     /// last one counts.
     fn stream(&self, ps: u64, stream: StreamOf, doing: Doing);
 
+    /// The wait of a stream ends at `ps` with a message from rank `peer`, or because its message to `peer` has left.
+    fn waited_for(&self, ps: u64, stream: StreamOf, peer: RankId);
+
     /// A message was created at `ps`. Its `slot` is its own until it is delivered.
     fn sent(&self, ps: u64, slot: u32, message: Sent);
 
     /// The message in `slot` was delivered at `ps`.
     fn delivered(&self, ps: u64, slot: u32);
+
+    /// Whether the observer is told when messages leave their NICs, and when receivers take them.
+    fn follows_messages(&self) -> bool {
+        false
+    }
+
+    /// The last byte of the message in `slot` left its NIC at `ps`. Unlike the others, this may come before calls about
+    /// earlier times.
+    fn injected(&self, _ps: u64, _slot: u32) {}
+
+    /// An operation of the receiver took, at `ps`, the message of `job` that is matched by this.
+    fn matched(&self, _ps: u64, _job: u32, _by: MatchedBy) {}
+}
+
+/// What a message is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SentFor {
+    /// It carries the data of a send.
+    PointToPoint,
+    /// It is a step of a collective.
+    Collective,
+    /// It asks the receiver of a rendezvous for the clear to send.
+    RequestToSend,
+    /// It says that the receiver of a rendezvous is ready.
+    ClearToSend,
+    /// It carries the data of a rendezvous.
+    Payload,
+}
+
+impl SentFor {
+    /// Its name in outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PointToPoint => "point-to-point",
+            Self::Collective => "collective",
+            Self::RequestToSend => "rts",
+            Self::ClearToSend => "cts",
+            Self::Payload => "payload",
+        }
+    }
+}
+
+/// How the receiver finds a message. Within a job no two messages that have not been taken have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MatchedBy {
+    /// By its id in the trace.
+    Id(u64),
+    /// By its envelope.
+    Envelope {
+        /// Sending rank.
+        from: RankId,
+        /// Receiving rank.
+        to: RankId,
+        /// Communicator.
+        comm: u32,
+        /// Number among the envelopes of the sender to the receiver in this communicator.
+        number: u32,
+    },
 }
 
 /// A stream of a rank of a job.
@@ -44,6 +106,10 @@ pub struct Sent {
     pub to: RankId,
     /// Payload in bytes.
     pub bytes: u64,
+    /// What it is for.
+    pub sent_for: SentFor,
+    /// How an operation of the receiver will find it; `None` if none takes it.
+    pub matched_by: Option<MatchedBy>,
 }
 
 /// The activity of a stream.

@@ -49,6 +49,9 @@ pub struct JobOutcome {
     pub latency: Latency,
     /// Messages and bytes by pairs of ranks, including messages inside nodes.
     pub pairs: PairCounts,
+    /// Waits that a message ended, and their picoseconds, by the rank that waited and the rank whose message ended
+    /// its wait, or that it waited to send to.
+    pub waits: PairCounts,
 }
 
 impl JobOutcome {

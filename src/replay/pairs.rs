@@ -1,5 +1,5 @@
-//! Messages and bytes by pairs of ranks. For a job with many ranks they are counted by pairs of groups of
-//! consecutive ranks, so the counts take bounded memory.
+//! Counts and amounts by pairs of ranks: messages and their bytes, waits and their picoseconds. For a job with many
+//! ranks they are by pairs of groups of consecutive ranks, so they take bounded memory.
 
 use super::messages::RankPair;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Most groups of ranks.
 const MOST_GROUPS: u32 = 64;
 
-/// The messages that the ranks of a job sent to one another.
+/// What happened between the ranks of a job: how often, and how much in all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Listed", into = "Listed")]
 pub struct PairCounts {
@@ -16,26 +16,26 @@ pub struct PairCounts {
     group: u32,
     /// Number of groups.
     groups: u32,
-    /// Messages and bytes, by sending group, then receiving group.
+    /// Count and amount, by group of the first rank, then of the second.
     counts: Vec<(u64, u64)>,
 }
 
-/// The messages that one group of ranks sent to another.
+/// What happened between two groups of ranks: messages from one to the other, or waits of the one for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PairCount {
-    /// First and last sending rank.
+    /// First and last rank that sent, or waited.
     pub from: [u32; 2],
-    /// First and last receiving rank.
+    /// First and last rank that received, or was waited for.
     pub to: [u32; 2],
-    /// Messages.
-    pub messages: u64,
-    /// Their payload in bytes.
-    pub bytes: u64,
+    /// Messages, or waits.
+    pub count: u64,
+    /// Their payload in bytes, or their picoseconds.
+    pub amount: u64,
 }
 
 impl PairCounts {
-    /// No messages between `ranks` ranks.
+    /// Nothing between `ranks` ranks.
     #[must_use]
     pub fn new(ranks: u32) -> Self {
         let group = ranks.div_ceil(MOST_GROUPS).max(1);
@@ -49,16 +49,16 @@ impl PairCounts {
     }
 
     #[inline]
-    pub(super) fn count(&mut self, ranks: RankPair, bytes: u64) {
+    pub(super) fn count(&mut self, ranks: RankPair, amount: u64) {
         let at = |rank: usize| rank / self.group as usize;
         let place = at(ranks.from.index()) * self.groups as usize + at(ranks.to.index());
-        if let Some((messages, sum)) = self.counts.get_mut(place) {
-            *messages += 1;
-            *sum = sum.saturating_add(bytes);
+        if let Some((count, sum)) = self.counts.get_mut(place) {
+            *count += 1;
+            *sum = sum.saturating_add(amount);
         }
     }
 
-    /// The groups between which there were messages, by sender, then receiver.
+    /// The groups between which there was something, by the first, then the second.
     pub fn iter(&self) -> impl Iterator<Item = PairCount> + '_ {
         let groups = self.groups.max(1) as usize;
         let span = |at: usize| {
@@ -67,12 +67,12 @@ impl PairCounts {
             [first, last.min(self.ranks.saturating_sub(1))]
         };
         let counted = self.counts.iter().enumerate();
-        let sent = counted.filter(|(_, (messages, _))| *messages > 0);
-        sent.map(move |(place, &(messages, bytes))| PairCount {
+        let some = counted.filter(|(_, (count, _))| *count > 0);
+        some.map(move |(place, &(count, amount))| PairCount {
             from: span(place / groups),
             to: span(place % groups),
-            messages,
-            bytes,
+            count,
+            amount,
         })
     }
 }
@@ -81,18 +81,18 @@ impl PairCounts {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Listed {
     ranks: u32,
-    /// Place, messages, bytes.
+    /// Place, count, amount.
     counts: Vec<(u32, u64, u64)>,
 }
 
 impl From<PairCounts> for Listed {
     fn from(pairs: PairCounts) -> Self {
         let counted = (0..).zip(pairs.counts);
-        let sent = counted.filter(|(_, (messages, _))| *messages > 0);
+        let some = counted.filter(|(_, (count, _))| *count > 0);
         Self {
             ranks: pairs.ranks,
-            counts: sent
-                .map(|(at, (messages, bytes))| (at, messages, bytes))
+            counts: some
+                .map(|(at, (count, amount))| (at, count, amount))
                 .collect(),
         }
     }
@@ -101,9 +101,9 @@ impl From<PairCounts> for Listed {
 impl From<Listed> for PairCounts {
     fn from(listed: Listed) -> Self {
         let mut pairs = Self::new(listed.ranks);
-        for (at, messages, bytes) in listed.counts {
-            if let Some(count) = pairs.counts.get_mut(at as usize) {
-                *count = (messages, bytes);
+        for (at, count, amount) in listed.counts {
+            if let Some(known) = pairs.counts.get_mut(at as usize) {
+                *known = (count, amount);
             }
         }
         pairs

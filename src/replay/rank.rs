@@ -44,6 +44,10 @@ pub(super) struct Stream {
     pub compute_ps: u64,
     /// Time that it is busy after the messages that it received, before its next operation.
     pub busy_ps: u64,
+    /// When it last began to wait, in picoseconds.
+    pub waits_since_ps: u64,
+    /// The rank whose message completed the last request that it waits for.
+    pub woken_by: Option<RankId>,
 }
 
 /// The state of a stream.

@@ -1,10 +1,12 @@
-//! The distributions of latencies and messages, as tables: `latencies.csv` and `matrix.csv`. Both have a bounded number
-//! of rows, whatever the run.
+//! The distributions of latencies, messages and waits, as tables: `latencies.csv`, `matrix.csv` and `waits.csv`. They
+//! have a bounded number of rows, whatever the run.
 
 use crate::config::Plan;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats;
 use crate::figure::tables::{Cell, Column, ColumnKind, TableFiles, TableFormat};
+use crate::replay::PairCounts;
+use crate::replay::outcome::JobOutcome;
 use crate::run::Simulation;
 use crate::units::TickLength;
 use std::path::Path;
@@ -100,7 +102,17 @@ const MATRIX: [Column<'static>; 7] = [
     Column::full("bytes", ColumnKind::Integer),
 ];
 
-/// Writes `latencies.csv` and, with a job, `matrix.csv` into `dir` (`docs/result.md`).
+const WAITS: [Column<'static>; 7] = [
+    Column::full("job", ColumnKind::Text),
+    Column::full("rank", ColumnKind::Integer),
+    Column::full("last_rank", ColumnKind::Integer),
+    Column::full("waited_for_rank", ColumnKind::Integer),
+    Column::full("waited_for_last_rank", ColumnKind::Integer),
+    Column::full("waits", ColumnKind::Integer),
+    Column::full("waited_ps", ColumnKind::Integer),
+];
+
+/// Writes `latencies.csv` and, with a job, `matrix.csv` and `waits.csv` into `dir` (`docs/result.md`).
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -123,14 +135,22 @@ pub fn write_distributions(dir: &Path, plan: &Plan, run: &Simulation) -> anyhow:
     if run.jobs.is_empty() {
         Ok(())
     } else {
-        write_matrix(dir, run)
+        write_pairs(dir, "matrix", &MATRIX, run, |job| &job.pairs)?;
+        write_pairs(dir, "waits", &WAITS, run, |job| &job.waits)
     }
 }
 
-fn write_matrix(dir: &Path, run: &Simulation) -> anyhow::Result<()> {
-    let mut table = TableFiles::create(dir, "matrix", TableFormat::Csv, &MATRIX)?;
+/// Writes `name`.csv: a row for each two groups of ranks of a job.
+fn write_pairs(
+    dir: &Path,
+    name: &str,
+    columns: &[Column<'static>],
+    run: &Simulation,
+    of: impl Fn(&JobOutcome) -> &PairCounts,
+) -> anyhow::Result<()> {
+    let mut table = TableFiles::create(dir, name, TableFormat::Csv, columns)?;
     for job in run.jobs.iter().flatten() {
-        for pair in job.pairs.iter() {
+        for pair in of(job).iter() {
             let rank = |rank: u32| Cell::Integer(rank.into());
             let cells = [
                 Cell::Text(&job.name),
@@ -138,8 +158,8 @@ fn write_matrix(dir: &Path, run: &Simulation) -> anyhow::Result<()> {
                 rank(pair.from[1]),
                 rank(pair.to[0]),
                 rank(pair.to[1]),
-                Cell::Integer(pair.messages),
-                Cell::Integer(pair.bytes),
+                Cell::Integer(pair.count),
+                Cell::Integer(pair.amount),
             ];
             table.row(&cells)?;
         }

@@ -21,6 +21,7 @@ mod stopped;
 mod summary;
 mod table;
 mod timeline;
+mod waits;
 mod where_it_goes;
 
 pub use crate::figure::tables::{Interval, MissingFeature, TableFormat, interval_95};
@@ -36,6 +37,7 @@ pub use measures::{
     baseline_time_ps, execution_time_ps, job_baseline, saturated, slowdown, throughput, utilisation,
 };
 pub(crate) use measures::{per_slot, quotient};
+pub use messages::{MessageFile, WatchedByBoth};
 pub use origin::experiment_toml;
 pub use series::SeriesFiles;
 pub use split::{TimeSplit, time_split};
@@ -68,6 +70,7 @@ pub fn is_result_file(name: &str) -> bool {
         "links.parquet",
         "latencies.csv",
         "matrix.csv",
+        "waits.csv",
         OVERVIEW_FILE,
         COMMAND_FILE,
         EXPERIMENT_FILE,

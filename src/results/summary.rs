@@ -11,6 +11,7 @@ use super::simulated::write_simulated;
 use super::split::{TimeSplit, reference_ps, time_split};
 use super::stopped::{saturation_line, stopped_jobs, stopped_loads};
 use super::table::write_table;
+use super::waits::write_waits;
 use super::where_it_goes::{computing, write_split};
 use super::{curve, explain};
 use crate::config::Plan;
@@ -93,6 +94,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
     }
     if stopped.is_none() {
         write_split(out, plan, result)?;
+        write_waits(out, plan, main)?;
         explain::write_lines(out, plan, result)?;
     }
     if let Status::Stalled(why) = result.status(plan) {
@@ -260,16 +262,6 @@ fn job_row(plan: &Plan, result: &RunResult, at: usize, o: &JobOutcome) -> Vec<St
         human_count(o.messages),
         human_bytes(o.bytes),
     ]
-}
-
-/// The share of a job's time in which the rank that ended last computes. An incomplete job has none: a starved rank has
-/// not yet reached the operation that it would wait in.
-fn computing(o: &JobOutcome) -> String {
-    if !o.complete {
-        return "-".into();
-    }
-    let percent = 100.0 * o.compute_ps as f64 / o.execution_ps.max(1) as f64;
-    format!("{percent:.1} %")
 }
 
 /// Writes the lines that `explain` adds to a job.

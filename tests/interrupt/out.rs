@@ -57,6 +57,7 @@ const ALL: [&str; 10] = [
     "result.json",
     "shares.svg",
     "summary.txt",
+    "waits.csv",
 ];
 
 #[test]
@@ -65,7 +66,7 @@ fn another_experiment_is_replaced_only_by_force() {
     let message = case.accepted("out", &[]);
     assert!(
         message.ends_with(
-            "out: command.txt, experiment.toml, latencies.csv, links.csv, matrix.csv, result.json, summary.txt, 3 series files\n"
+            "out: command.txt, experiment.toml, latencies.csv, links.csv, matrix.csv, result.json, summary.txt, waits.csv, 3 series files\n"
         ),
         "{message}"
     );
@@ -82,6 +83,7 @@ fn another_experiment_is_replaced_only_by_force() {
             "matrix.csv",
             "result.json",
             "summary.txt",
+            "waits.csv",
         ]
     );
     let old = std::fs::read(case.at("out/result.json")).unwrap();

@@ -19,6 +19,7 @@ const FILES: [&str; 7] = [
     "matrix.csv",
     "result.json",
     "summary.txt",
+    "waits.csv",
 ];
 /// The job starts after 28 hours of background traffic.
 const ENDLESS: &str = "job.0.start=100000s";

@@ -164,6 +164,26 @@ fn loads_and_seeds_share_records() {
     assert_eq!(count("measure.loads=[0.7, 0.7]", "seed=1"), 5);
 }
 
+/// What a job computes, and how long it waits for ranks that are late, is its own: neither background traffic nor another
+/// fabric or placement moves it by a picosecond.
+#[test]
+fn no_change_of_the_network_moves_computing_or_partners() {
+    let parts = |sets: &[&str]| {
+        let text = EXPERIMENT.replace("randomaccess-16.vef.gz", "hpl-16.vef.gz");
+        let plan = plan(&text, &[&["job.0.compute_scale=0.01"], sets].concat());
+        let json = result_json(&plan, &run(&plan, Session::new(2), &Silent));
+        let job = &json["jobs"][0];
+        assert_eq!(job["compute_ps"], job["time_split"]["computing_ps"]);
+        ["computing_ps", "partners_ps"].map(|part| job["time_split"][part].as_u64().unwrap())
+    };
+    let alone = parts(&["background=[]"]);
+    assert!(alone[0] > 0 && alone[1] > 0);
+    assert_eq!(parts(&[]), alone);
+    assert_eq!(parts(&["job.0.placement=random", "seed=3"]), alone);
+    let other = "fabric.topology={ kind = \"torus\", dimensions = [3, 3], concentration = 4 }";
+    assert_eq!(parts(&[other]), alone);
+}
+
 /// An ideal network is never slower than an unloaded fabric, which is never slower than the fabric with
 /// its load. The parts of the time add up, and the network's share is what an ideal network takes away.
 #[test]

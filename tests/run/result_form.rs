@@ -101,6 +101,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         intra_node_messages: 0,
         latency: latency.clone(),
         pairs: PairCounts::new(2),
+        waits: PairCounts::new(2),
     })];
     run.background = vec![BackgroundOutcome {
         sl: 0,
@@ -174,8 +175,8 @@ tiny end to end         2  640.0  320.0  960.0  960.0          640.0  960.0
 default end to end      2  640.0  320.0  960.0  960.0          640.0  960.0
 default network         2  640.0  320.0  960.0  960.0          640.0  960.0
 
-links that hold up packets    held up    share    used  credit wait
-nic 0 -> switch 0 port 0    32.000 ns  100.0 %  12.8 %        0.5 %
+links that hold up packets  held up, sum over packets    share    used  credit wait
+nic 0 -> switch 0 port 0                    32.000 ns  100.0 %  12.8 %        0.5 %
 
 busiest links               used  credit wait  mean queueing
 nic 0 -> switch 0 port 0  12.8 %        0.0 %        12.8 ns

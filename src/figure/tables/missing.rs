@@ -43,6 +43,13 @@ impl MissingFeature {
         ..Self::SERIES_PARQUET
     };
 
+    /// The error of a table of messages that is to be a Parquet file.
+    pub const MESSAGES: Self = Self {
+        key: "--messages",
+        instead: "name a file that ends in .csv",
+        ..Self::SERIES_PARQUET
+    };
+
     /// The error of time series that are to be drawn.
     pub const SERIES_FIGURES: Self = Self {
         key: "series.figure_lines",

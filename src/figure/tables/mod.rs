@@ -108,6 +108,28 @@ impl TableFiles {
         })
     }
 
+    /// Opens one file of the table `name`. A build without the feature `parquet` writes CSV.
+    pub fn create_file(
+        path: &Path,
+        name: &str,
+        format: TableFormat,
+        columns: &[Column<'_>],
+    ) -> anyhow::Result<Self> {
+        #[cfg(feature = "parquet")]
+        if format.has_parquet() {
+            return Ok(Self {
+                csv: None,
+                parquet: Some(parquet::ParquetTable::create(path, name, columns)?),
+            });
+        }
+        let _ = (name, format);
+        Ok(Self {
+            csv: Some(CsvTable::new(Sink::create(path)?, columns)?),
+            #[cfg(feature = "parquet")]
+            parquet: None,
+        })
+    }
+
     /// Appends a row: a cell per column.
     pub fn row(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()> {
         if let Some(csv) = &mut self.csv {

@@ -203,6 +203,8 @@ impl<'a> IdealRun<'a> {
                     from: RankId::new(rank),
                     comm: CommId::new(0),
                     tag: Tag(tag.cast_signed()),
+                    // Calls of this replay are not observed.
+                    number: 0,
                     transfer: Transfer::Rendezvous { send: index },
                 };
                 let receiver = self.ranks.get_mut(to as usize);

@@ -28,6 +28,8 @@ pub struct Envelope {
     pub comm: CommId,
     /// Tag.
     pub tag: Tag,
+    /// Number among the envelopes of the sender to the receiver in the communicator.
+    pub number: u32,
     /// The transfer of its payload.
     pub transfer: Transfer,
 }
@@ -267,6 +269,7 @@ mod tests {
             comm: CommId::new(comm),
             from: RankId::new(from),
             tag: Tag(tag),
+            number: send,
             transfer: Transfer::Rendezvous { send },
         })
     }
@@ -320,6 +323,7 @@ mod tests {
             comm,
             from,
             tag,
+            number: 0,
             transfer,
         };
         let (from, tag) = (Some(from), Some(tag));

@@ -72,6 +72,7 @@ mod tests {
             from: RankId::new(4),
             comm: CommId::new(0),
             tag: Tag(tag),
+            number: tag as u32,
             transfer: Transfer::Eager,
         };
         let mut out = Vec::new();

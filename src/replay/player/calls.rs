@@ -9,7 +9,7 @@ use crate::mpi::{
     Call, Cleared, Communicator, Envelope, Owner, Packet, Pattern, RequestId, SendMode, Sending,
     Transfer, WaitOutcome,
 };
-use crate::observer::StreamOf;
+use crate::observer::{MatchedBy, StreamOf};
 use crate::program::{Contribution, Place, RankId};
 use crate::queue::{Act, Actor, What};
 use crate::rank::State;
@@ -210,6 +210,14 @@ impl Player<'_> {
         owner: Owner,
         context: &mut ReplayContext<'_>,
     ) -> Result<bool, Problem> {
+        if let Some(observer) = context.observer {
+            let ranks = RankPair {
+                from: envelope.from,
+                to: rank,
+            };
+            let by = MatchedBy::envelope(ranks, envelope.comm, envelope.number);
+            observer.matched(context.ps, self.link.job, by);
+        }
         let Transfer::Rendezvous { send } = envelope.transfer else {
             return Ok(true);
         };
@@ -291,6 +299,7 @@ impl Player<'_> {
                     from,
                     comm,
                     tag,
+                    number,
                     transfer,
                 };
                 endpoint.arrived(envelope, number)
@@ -342,6 +351,10 @@ impl Player<'_> {
             anyhow::anyhow!("job '{}', rank {rank}: {problem}", player.name)
         };
         for envelope in arrivals.envelopes {
+            context.message = Some(RankPair {
+                from: envelope.from,
+                to: rank,
+            });
             let endpoint = self.ranks[rank.index()].endpoint();
             let Some(owner) = endpoint.queues.arrive(envelope) else {
                 for stream in endpoint.found(&envelope) {

@@ -62,6 +62,8 @@ pub(super) struct Player<'a> {
     in_flight: u64,
     point_to_point: u64,
     point_to_point_bytes: u64,
+    /// Waits that messages ended, by the rank that waited and the other rank of the message.
+    waits: PairCounts,
     /// Operations that were carried out.
     pub operations: u64,
 }
@@ -108,6 +110,7 @@ impl<'a> Player<'a> {
             in_flight: 0,
             point_to_point: 0,
             point_to_point_bytes: 0,
+            waits: PairCounts::new(count),
             operations: 0,
         };
         player.begin(context);

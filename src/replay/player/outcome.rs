@@ -47,6 +47,7 @@ impl Player<'_> {
             intra_node_messages: self.link.intra_node_sent,
             latency: latency.clone(),
             pairs: self.link.pairs.clone(),
+            waits: self.waits.clone(),
         }
     }
 }

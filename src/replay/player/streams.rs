@@ -6,7 +6,7 @@ use crate::link::{ReplayContext, TOO_LATE};
 use crate::members::{Arrival, Entry, Member};
 use crate::messages::{InFlight, Purpose, RankPair, Release};
 use crate::mpi::{Call, Owner};
-use crate::observer::{Doing, StreamOf};
+use crate::observer::{Doing, MatchedBy, StreamOf};
 use crate::program::{Action, Collective, Event, Label, Op, RankId, StreamId};
 use crate::queue::Act;
 use crate::rank::State;
@@ -41,6 +41,7 @@ impl Player<'_> {
             let Some(mut op) = next else {
                 if self.program.pauses(rank, stream) {
                     state.state = State::Paused;
+                    state.waits_since_ps = context.ps;
                     context.observe(at, || Doing::Waiting);
                     return Ok(());
                 }
@@ -54,7 +55,11 @@ impl Player<'_> {
                 return Err(self.error(rank, op.place, TOO_LATE));
             };
             op.compute_ps = whole;
-            if !self.ranks[r].awaits(stream, op, &mut self.arrived) {
+            let received = context.observer.map(|_| received_ids(&op));
+            let ready = self.ranks[r].awaits(stream, op, &mut self.arrived);
+            self.observe_matched(at, received.as_deref().unwrap_or_default(), context);
+            if !ready {
+                self.stream(at).waits_since_ps = context.ps;
                 context.observe(at, || {
                     let rank = &self.ranks[r];
                     let op = rank.stream(stream).op.as_ref();
@@ -69,6 +74,21 @@ impl Player<'_> {
         }
     }
 
+    /// Tells the observer which of the messages that the operation of a stream names had arrived before.
+    fn observe_matched(&self, at: StreamOf, received: &[u64], context: &ReplayContext<'_>) {
+        let Some(observer) = context.observer else {
+            return;
+        };
+        let op = self.ranks[at.rank.index()].stream(at.stream).op.as_ref();
+        let missing = op.map_or(&[][..], |op| op.after.events());
+        let here = received
+            .iter()
+            .filter(|&&id| !missing.contains(&Event::Received(id)));
+        for &id in here {
+            observer.matched(context.ps, at.job, MatchedBy::Id(id));
+        }
+    }
+
     /// Resumes the streams of `rank` that paused and for which the program has an operation again.
     pub(super) fn wake_paused(&mut self, rank: RankId, context: &mut ReplayContext<'_>) {
         while let Some(stream) = self.program.woken(rank) {
@@ -77,6 +97,7 @@ impl Player<'_> {
             if woken.state == State::Paused {
                 woken.state = State::Between;
                 let record = woken.records;
+                self.wait_ends(at, context.peer_of(rank), context);
                 schedule(context.ps, at, record, context);
             }
         }
@@ -103,6 +124,7 @@ impl Player<'_> {
 
     /// As [`compute`](Self::compute), but always schedules an event.
     fn wake(&mut self, at: StreamOf, context: &mut ReplayContext<'_>) -> anyhow::Result<()> {
+        self.wait_ends(at, context.peer_of(at.rank), context);
         if self.compute(at, context)? == context.ps {
             let record = self.stream(at).records - 1;
             schedule(context.ps, at, record, context);
@@ -145,6 +167,7 @@ impl Player<'_> {
         let stream = self.stream(at);
         stream.state = state;
         stream.op = Some(op);
+        stream.waits_since_ps = context.ps;
         Ok(true)
     }
 
@@ -250,7 +273,10 @@ impl Player<'_> {
         let (state, mut carrier) = self.carrier(rank, context);
         let completed = state.members.proceed(number, &mut carrier);
         match completed.map_err(|(place, problem)| self.error(rank, place, &problem))? {
-            Some(member) => self.completed(rank, &member, context),
+            Some(member) => {
+                context.message = member.message;
+                self.completed(rank, &member, context)
+            }
             None => Ok(()),
         }
     }
@@ -305,7 +331,11 @@ impl Player<'_> {
             Purpose::PointToPoint { id, awaited } => {
                 self.in_flight -= 1;
                 self.ranks[to.index()].touch(context.ps);
-                if !self.happens(to, Event::Received(id), context)? && awaited {
+                if self.happens(to, Event::Received(id), context)? {
+                    if let Some(observer) = context.observer {
+                        observer.matched(context.ps, self.link.job, MatchedBy::Id(id));
+                    }
+                } else if awaited {
                     self.arrived.insert(id);
                 }
             }
@@ -368,6 +398,7 @@ impl Player<'_> {
             Owner::None => return Ok(()),
         };
         self.ranks[rank.index()].touch(context.ps);
+        self.wait_ends(at, context.peer_of(rank), context);
         let blocked = self.stream(at);
         blocked.state = State::Between;
         let op = blocked.op.take();
@@ -378,4 +409,13 @@ impl Player<'_> {
         schedule(context.ps, at, record, context);
         self.done(rank, op.and_then(|op| op.label), context)
     }
+}
+
+/// The ids of the messages that an operation waits for.
+fn received_ids(op: &Op) -> Vec<u64> {
+    let id = |event: &Event| match *event {
+        Event::Received(id) => Some(id),
+        Event::Completed(_) | Event::Started(_) | Event::Done(_) => None,
+    };
+    op.after.events().iter().filter_map(id).collect()
 }

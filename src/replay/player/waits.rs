@@ -2,6 +2,7 @@
 
 use super::{Player, schedule};
 use crate::link::ReplayContext;
+use crate::messages::RankPair;
 use crate::mpi::{Call, Pattern, RequestId, WaitOutcome};
 use crate::observer::StreamOf;
 use crate::program::{Op, RankId, StreamId};
@@ -9,6 +10,27 @@ use crate::rank::State;
 use anyhow::Context;
 
 impl Player<'_> {
+    /// Counts the wait of a stream that ends, if a message of `peer` ends it.
+    pub(super) fn wait_ends(
+        &mut self,
+        at: StreamOf,
+        peer: Option<RankId>,
+        context: &ReplayContext<'_>,
+    ) {
+        let Some(peer) = peer else { return };
+        let waited_ps = context.ps.saturating_sub(self.stream(at).waits_since_ps);
+        if waited_ps > 0 {
+            let ranks = RankPair {
+                from: at.rank,
+                to: peer,
+            };
+            self.waits.count(ranks, waited_ps);
+            if let Some(observer) = context.observer {
+                observer.waited_for(context.ps, at, peer);
+            }
+        }
+    }
+
     /// Adds the overhead of the messages that a call of a stream received.
     pub(super) fn received(&mut self, at: StreamOf, messages: u64) {
         let busy_ps = self.protocol.receive_overhead_ps.saturating_mul(messages);
@@ -46,6 +68,7 @@ impl Player<'_> {
     ) -> anyhow::Result<bool> {
         let state = &mut self.ranks[at.rank.index()];
         state.stream_mut(at.stream).state = State::InWait;
+        let peer = state.stream(at.stream).woken_by;
         let op = state.stream_mut(at.stream).op.take();
         if let Some(Call::Wait { requests, until }) = op.as_ref().and_then(|op| op.action.call()) {
             match state.endpoint().try_wait(requests, *until) {
@@ -53,7 +76,10 @@ impl Player<'_> {
                     state.stream_mut(at.stream).op = op;
                     return Ok(true);
                 }
-                WaitOutcome::Complete(received) => self.received(at, received),
+                WaitOutcome::Complete(received) => {
+                    self.wait_ends(at, peer, context);
+                    self.received(at, received);
+                }
             }
         }
         self.stream(at).state = State::Between;
@@ -92,10 +118,15 @@ impl Player<'_> {
         for stream in StreamId::all(streams) {
             let at = self.stream_of(rank, stream);
             let waiting = self.stream(at);
-            let waits = waiting.state == State::InWait
-                && waiting.op.as_ref().is_some_and(|op| names(op, request));
+            let named = waiting.op.as_ref().is_some_and(|op| names(op, request));
+            if waiting.state == State::Retrying && named {
+                // Of requests that complete at one time, the lowest peer counts, whatever their order.
+                waiting.woken_by = waiting.woken_by.min(context.peer_of(rank));
+            }
+            let waits = waiting.state == State::InWait && named;
             if waits {
                 waiting.state = State::Retrying;
+                waiting.woken_by = context.peer_of(rank);
                 let record = waiting.records - 1;
                 schedule(context.ps, at, record, context);
             }

@@ -3,14 +3,53 @@
 use crate::config::Plan;
 use crate::config::experiment::Job as JobSpec;
 use crate::fabric::ids::NicId;
+use crate::replay::PairCount;
 use crate::replay::outcome::JobOutcome;
 use crate::results::energy::Energy;
 use crate::results::latency::{Latency, latency};
 use crate::results::measures::{job_baseline, quotient};
 use crate::results::split::{TimeSplit, time_split};
+use crate::results::waits::longest;
 use crate::run::{RunResult, TraceDigest};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// Waits listed for a job.
+const WAITS: usize = 20;
+
+/// How long a rank waited for another; of a job with more than 64 ranks, how long a group of consecutive ranks waited for
+/// another group.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct RankWait {
+    /// The rank that waited, or the first of its group.
+    pub rank: u32,
+    /// The last rank of its group.
+    pub last_rank: u32,
+    /// The rank that it waited for, or the first of its group.
+    pub waited_for_rank: u32,
+    /// The last rank of its group.
+    pub waited_for_last_rank: u32,
+    /// Waits.
+    #[schemars(extend("unit" = "waits"))]
+    pub waits: u64,
+    /// Their length in all.
+    pub waited_ps: u64,
+}
+
+impl RankWait {
+    fn of(pair: &PairCount) -> Self {
+        Self {
+            rank: pair.from[0],
+            last_rank: pair.from[1],
+            waited_for_rank: pair.to[0],
+            waited_for_last_rank: pair.to[1],
+            waits: pair.count,
+            waited_ps: pair.amount,
+        }
+    }
+}
 
 /// A job and how long it took.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -75,6 +114,9 @@ pub struct Job {
     pub latency_ns: Option<Latency>,
     /// The same in its baseline.
     pub baseline_latency_ns: Option<Latency>,
+    /// The 20 longest waits of ranks for each other, longest first; `waits.csv` has all
+    /// ([Waits](#latencies-messages-waits-ranks-the-command)).
+    pub longest_waits: Vec<RankWait>,
     /// The names of `nics`, only where the topology has
     /// [names of operators](fabric-command.md#names-of-operators).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,8 +166,9 @@ fn job(plan: &Plan, result: &RunResult, at: usize, spec: &JobSpec, outcome: &Job
         bytes,
         intra_node_messages,
         latency: in_fabric,
-        // In `matrix.csv`.
+        // In `matrix.csv` and `waits.csv`.
         pairs: _,
+        waits: _,
     } = outcome;
     let fabric = &plan.experiment.fabric;
     let (tick, names) = (fabric.units.tick, fabric.topology.names());
@@ -159,6 +202,7 @@ fn job(plan: &Plan, result: &RunResult, at: usize, spec: &JobSpec, outcome: &Job
         intra_node_messages: *intra_node_messages,
         latency_ns: latency(in_fabric, tick),
         baseline_latency_ns: baseline.and_then(|baseline| latency(&baseline.latency, tick)),
+        longest_waits: longest(outcome, WAITS).iter().map(RankWait::of).collect(),
         hosts: names.map(|names| {
             let labels = nics.iter().map(|&nic| names.nic_label(nic));
             labels.map(str::to_owned).collect()

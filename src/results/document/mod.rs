@@ -28,7 +28,7 @@ pub use self::experiment::InterpretedExperiment;
 pub use self::explanation::{
     CollectiveParts, Culprit, Difference, Explanation, LinkWait, Parts, Phase, RankParts,
 };
-pub use self::job::Job;
+pub use self::job::{Job, RankWait};
 pub use self::link::{ByState, Link};
 pub use self::runs::{Baseline, Engine, Reference, ReferenceJob};
 pub use self::schema::{Named, schema_of};

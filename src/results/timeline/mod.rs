@@ -19,6 +19,7 @@ use crate::config::Experiment;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkStats;
+use crate::replay::program::RankId;
 use crate::replay::{Doing, Observer, Sent, StreamOf};
 use crate::run::Timeline;
 use anyhow::anyhow;
@@ -237,6 +238,10 @@ impl Observer for TimelineFile<'_> {
 
     fn stream(&self, ps: u64, stream: StreamOf, doing: Doing) {
         self.see(|tracker, output| tracker.stream(ps, stream, doing, output));
+    }
+
+    fn waited_for(&self, ps: u64, stream: StreamOf, peer: RankId) {
+        self.see(|tracker, output| tracker.waited_for(ps, stream, peer, output));
     }
 
     fn sent(&self, ps: u64, slot: u32, message: Sent) {

@@ -1,6 +1,7 @@
 //! The events of a timeline, and what writes them.
 
 use crate::fabric::ids::NicId;
+use crate::replay::program::RankId;
 use crate::replay::{Doing, Sent, StreamOf};
 
 /// Writes events. Times are in picoseconds and never decrease. Unless an output shows messages and links, it ignores them.
@@ -45,6 +46,8 @@ pub(super) struct Change {
     pub track: usize,
     /// The activity that ended, and since when it lasted.
     pub from: Option<(u64, Doing)>,
+    /// The rank whose message ended it, if it was a wait for one.
+    pub peer: Option<RankId>,
     pub to: Option<Doing>,
 }
 

@@ -95,6 +95,19 @@ const EVENTS: &[(&str, &[&str])] = &[
             "Key string",
         ],
     ),
+    (
+        "DefineEventType",
+        &["Alias string", "Type string", "Name string", "Color color"],
+    ),
+    (
+        "NewEvent",
+        &[
+            "Time date",
+            "Type string",
+            "Container string",
+            "Value string",
+        ],
+    ),
 ];
 
 /// Numbers of the event kinds that are written during the run.
@@ -105,9 +118,10 @@ const POP: u8 = 8;
 const SET: u8 = 9;
 const START_LINK: u8 = 10;
 const END_LINK: u8 = 11;
+const NEW_EVENT: u8 = 13;
 
 /// Types, and the container of all others: `F` fabric, `J` job, `R` rank, `L` link, `S` the activity of a rank, `U` the
-/// use of a link, `M` message.
+/// use of a link, `M` message, `P` the rank that a rank waited for, at the end of the wait.
 const TYPES: &str = "\
 0 F 0 Fabric
 0 J F Job
@@ -116,6 +130,7 @@ const TYPES: &str = "\
 1 S R Doing
 2 U L \"Used (percent)\" \"0.0 0.45 0.7\"
 3 M F R R Message
+12 P R \"Waited for\" \"0.0 0.0 0.0\"
 ";
 
 /// The activities of ranks, with colours that differ in brightness as well.
@@ -208,6 +223,9 @@ impl Output for Paje {
 
     fn change(&mut self, ps: u64, change: &Change) -> anyhow::Result<()> {
         let track = change.track;
+        if let (Some(_), Some(peer)) = (change.from, change.peer) {
+            self.event(NEW_EVENT, ps, format_args!("P r{track} \"rank {peer}\""))?;
+        }
         if change.from.is_some() {
             self.event(POP, ps, format_args!("S r{track}"))?;
         }

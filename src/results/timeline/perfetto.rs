@@ -289,7 +289,12 @@ impl Output for Perfetto {
     fn change(&mut self, ps: u64, change: &Change) -> anyhow::Result<()> {
         let track = RANK + change.track as u64;
         if change.from.is_some() {
-            self.event(ps, None, TrackEvent::of(Kind::SliceEnd, track))?;
+            let peer = change.peer.map(|peer| annotation(PEER, peer.get().into()));
+            let end = TrackEvent {
+                debug_annotations: peer.into_iter().collect(),
+                ..TrackEvent::of(Kind::SliceEnd, track)
+            };
+            self.event(ps, None, end)?;
         }
         let Some(doing) = change.to else {
             return Ok(());

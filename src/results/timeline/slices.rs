@@ -6,7 +6,7 @@ use flitwise_base::quote::csv_cell;
 use flitwise_formats::sink::Sink;
 
 const RANK: [&str; 4] = ["job", "rank", "stream", "nic"];
-const SLICE: [&str; 3] = ["doing", "start_ps", "end_ps"];
+const SLICE: [&str; 4] = ["doing", "start_ps", "end_ps", "peer_rank"];
 
 /// RFC 4180: a row for each activity of a rank, written when it ends.
 pub(super) struct Slices {
@@ -25,14 +25,16 @@ impl Slices {
         Ok(Self { out, tracks })
     }
 
-    fn row(&mut self, track: usize, doing: Doing, span: [u64; 2]) -> anyhow::Result<()> {
-        for cell in self.tracks.get(track).into_iter().flatten() {
+    fn row(&mut self, change: &Change, doing: Doing, span: [u64; 2]) -> anyhow::Result<()> {
+        for cell in self.tracks.get(change.track).into_iter().flatten() {
             self.out.write_field(csv_cell(cell).as_bytes())?;
         }
         self.out.write_field(doing.name())?;
         for ps in span {
             self.out.write_field(ps.to_string())?;
         }
+        let peer = change.peer.map(|peer| peer.to_string());
+        self.out.write_field(peer.unwrap_or_default())?;
         Ok(self.out.write_record(None::<&[u8]>)?)
     }
 }
@@ -53,7 +55,7 @@ impl Output for Slices {
 
     fn change(&mut self, ps: u64, change: &Change) -> anyhow::Result<()> {
         match change.from {
-            Some((since, doing)) => self.row(change.track, doing, [since, ps]),
+            Some((since, doing)) => self.row(change, doing, [since, ps]),
             None => Ok(()),
         }
     }

@@ -44,6 +44,8 @@ struct Does {
     /// The activity that was passed on last, and since when it lasts.
     since: Option<(u64, Doing)>,
     now: Option<Doing>,
+    /// The rank whose message ends this activity now.
+    peer: Option<RankId>,
 }
 
 /// The names of `nics`; none without `names`.
@@ -96,6 +98,7 @@ impl Tracker {
         self.tracks.push(Does {
             since: None,
             now: None,
+            peer: None,
         });
         Ok(self.tracks.len() - 1)
     }
@@ -128,6 +131,20 @@ impl Tracker {
         let at = self.track(of, output)?;
         let track = self.tracks.get_mut(at).context(UNKNOWN)?;
         track.now = Some(doing).filter(|&doing| doing != Doing::Ended);
+        self.changed.push(at);
+        Ok(())
+    }
+
+    pub(super) fn waited_for(
+        &mut self,
+        ps: u64,
+        of: StreamOf,
+        peer: RankId,
+        output: &mut dyn Output,
+    ) -> anyhow::Result<()> {
+        self.advance(ps, output)?;
+        let at = self.track(of, output)?;
+        self.tracks.get_mut(at).context(UNKNOWN)?.peer = Some(peer);
         self.changed.push(at);
         Ok(())
     }
@@ -227,6 +244,7 @@ impl Tracker {
             let change = Change {
                 track,
                 from,
+                peer: does.peer.take(),
                 to: does.now,
             };
             output.change(self.now_ps, &change)?;

@@ -217,7 +217,7 @@ fn ranks_of_one_node_do_not_use_the_fabric() {
         let outcomes = replay.outcomes();
         let pairs = outcomes[0].pairs.iter();
         let pairs: Vec<_> = pairs
-            .map(|p| (p.from[0], p.to[0], p.messages, p.bytes))
+            .map(|p| (p.from[0], p.to[0], p.count, p.amount))
             .collect();
         assert_eq!(pairs, [(0, 1, 1, 80), (0, 2, 1, 80)]);
         log[0].0
@@ -251,7 +251,23 @@ fn equal_times_go_by_rank_and_record() {
 }
 
 #[test]
-fn the_time_of_the_last_rank_is_divided() {
+fn a_wait_counts_for_the_rank_whose_message_ends_it() {
+    let mut replay = replay(vec![job(vec![
+        vec![send(7_000, 0, 1, 80)],
+        vec![marker(After::Previous, 300), marker(received(0), 20)],
+    ])]);
+    play(&mut replay, false);
+    let outcomes = replay.outcomes();
+    let waits = outcomes[0].waits.iter();
+    let waits: Vec<_> = waits
+        .map(|pair| (pair.from[0], pair.to[0], pair.count, pair.amount))
+        .collect();
+    // Rank 1 waits from 300 ps on for what rank 0 sends at 7,000 ps.
+    assert_eq!(waits, [(1, 0, 1, 7_000 + FLIGHT_PS - 300)]);
+}
+
+#[test]
+fn computation_is_the_mean_over_the_ranks() {
     let mut replay = replay(vec![job(vec![
         vec![send(7_000, 0, 1, 80)],
         vec![marker(After::Previous, 300), marker(received(0), 20)],
@@ -285,7 +301,7 @@ fn pairs(ranks: u32, sends: &[(u32, u32)]) -> PairCounts {
 fn pairs_of_many_ranks_are_counted_in_groups() {
     let found = |pairs: &PairCounts| -> Vec<_> {
         let pairs = pairs.iter();
-        pairs.map(|p| (p.from, p.to, p.messages, p.bytes)).collect()
+        pairs.map(|p| (p.from, p.to, p.count, p.amount)).collect()
     };
     // Groups of three, the last of one.
     let groups = pairs(130, &[(0, 2), (1, 129), (2, 129)]);
