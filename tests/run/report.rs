@@ -53,6 +53,10 @@ fn write_run(dir: &Path, result: &Value) {
             "job,from_rank,from_last_rank,to_rank,to_last_rank,messages,bytes\na,0,0,1,1,3,4096\n",
         ),
         (
+            "waits.csv",
+            "job,rank,last_rank,waited_for_rank,waited_for_last_rank,waits,waited_ps\na,1,1,0,0,2,3000\n",
+        ),
+        (
             "ranks.csv",
             "job,rank,last_rank,from_ps,to_ps,doing\na,0,0,0,1000,compute\n",
         ),
@@ -117,6 +121,7 @@ fn the_page_is_whole_and_loads_nothing() {
     for head in [
         "Slowdown",
         "Who sends to whom",
+        "Who waits for whom",
         "Links",
         "What the ranks do",
     ] {

@@ -9,20 +9,20 @@ use std::collections::BTreeMap;
 
 /// The quantity that bars show.
 #[derive(Clone, Copy)]
-struct Measure {
-    title: &'static str,
-    axis: &'static str,
+pub(super) struct Measure {
+    pub title: &'static str,
+    pub axis: &'static str,
     /// Column of a study's runs, and field of a run and its jobs.
-    column: &'static str,
-    field: &'static str,
-    base: f64,
-    unit: Unit,
-    of: Of,
+    pub column: &'static str,
+    pub field: &'static str,
+    pub base: f64,
+    pub unit: Unit,
+    pub of: Of,
 }
 
 /// The studies that have it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
+pub(super) enum Of {
     All,
     /// Studies of synthetic traffic.
     Loads,
@@ -33,7 +33,7 @@ enum Of {
 }
 
 impl Of {
-    fn has(self, study: &StudySource) -> bool {
+    pub fn has(self, study: &StudySource) -> bool {
         match self {
             Self::All => true,
             Self::Loads => study.rows.iter().any(|row| row.load.is_some()),
@@ -45,7 +45,7 @@ impl Of {
 
 /// The unit of values and of figures.
 #[derive(Clone, Copy)]
-enum Unit {
+pub(super) enum Unit {
     Factor,
     Picoseconds,
     Nanoseconds,
@@ -155,11 +155,11 @@ pub(super) fn bandwidths(sources: &[Source]) -> Vec<Figure> {
 }
 
 /// Values by the labels on the axes.
-struct Grid {
-    label: String,
+pub(super) struct Grid {
+    pub label: String,
     /// Names of the axes, and their labels in the order of appearance.
-    axes: Vec<(String, Vec<String>)>,
-    values: BTreeMap<Vec<String>, Vec<f64>>,
+    pub axes: Vec<(String, Vec<String>)>,
+    pub values: BTreeMap<Vec<String>, Vec<f64>>,
 }
 
 fn figures(sources: &[Source], measure: Measure) -> Vec<Figure> {
@@ -260,7 +260,7 @@ struct Roles {
 }
 
 impl Grid {
-    fn know(&mut self, labels: &[String]) {
+    pub fn know(&mut self, labels: &[String]) {
         for ((_, known), label) in self.axes.iter_mut().zip(labels) {
             if !known.contains(label) {
                 known.push(label.clone());
@@ -381,7 +381,7 @@ impl Cut<'_> {
 /// Values that differ by more than this factor have a logarithmic axis: else the small ones cannot be compared.
 const ORDERS: f64 = 30.0;
 
-fn figure(grid: &Grid, measure: Measure) -> Figure {
+pub(super) fn figure(grid: &Grid, measure: Measure) -> Figure {
     let most = grid
         .values
         .values()

@@ -1,21 +1,60 @@
-//! The traffic from each group of ranks to each other group.
+//! What lies between each group of ranks and each other group: messages, bytes, waits.
 
 use super::title::titled;
 use crate::figure::{Cell, Chart, Figure, Matrix};
 use crate::report::source::{Pair, RunSource};
+use crate::units::time_unit;
 
 /// The quantity that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
     Bytes,
     Messages,
+    Waits,
+}
+
+impl Measure {
+    fn of(self, run: &RunSource) -> &[Pair] {
+        match self {
+            Self::Bytes | Self::Messages => &run.pairs,
+            Self::Waits => &run.waits,
+        }
+    }
+
+    fn title(self, job: &str) -> String {
+        match self {
+            Self::Bytes => format!("Bytes between the ranks of {job}"),
+            Self::Messages => format!("Messages between the ranks of {job}"),
+            Self::Waits => format!("Who waits for whom in {job}"),
+        }
+    }
+
+    fn note(self) -> &'static str {
+        match self {
+            Self::Bytes | Self::Messages => {
+                "Logarithmic shades; pairs without messages are left blank. Steps of collective operations count."
+            }
+            Self::Waits => {
+                "Time that a rank waits for a message of another, or to send to it. Logarithmic shades; waits in \
+                 collective operations count for the rank whose message ends them."
+            }
+        }
+    }
+
+    fn axes(self) -> [&'static str; 2] {
+        match self {
+            Self::Bytes | Self::Messages => ["sending rank", "receiving rank"],
+            Self::Waits => ["waiting rank", "rank waited for"],
+        }
+    }
 }
 
 pub(super) fn figures(run: &RunSource, measure: Measure) -> Vec<Figure> {
-    let mut jobs: Vec<&str> = run.pairs.iter().map(|pair| pair.job.as_str()).collect();
+    let all = measure.of(run);
+    let mut jobs: Vec<&str> = all.iter().map(|pair| pair.job.as_str()).collect();
     jobs.dedup();
     let one = |job: &str| {
-        let pairs: Vec<&Pair> = run.pairs.iter().filter(|pair| pair.job == job).collect();
+        let pairs: Vec<&Pair> = all.iter().filter(|pair| pair.job == job).collect();
         of_job(run, job, &pairs, measure)
     };
     jobs.into_iter().map(one).collect()
@@ -29,29 +68,33 @@ fn of_job(run: &RunSource, job: &str, pairs: &[&Pair], measure: Measure) -> Figu
         .map(|[a, b]| b - a + 1);
     let group = group.max().unwrap_or(1).max(1);
     let names = (0..ranks.div_ceil(group)).map(|at| (at * group).to_string());
-    let (what, unit) = match measure {
-        Measure::Bytes => ("Bytes", "KiB"),
-        Measure::Messages => ("Messages", "messages"),
+    let most = pairs.iter().map(|pair| pair.amount).max().unwrap_or(0);
+    let (factor, unit) = match measure {
+        Measure::Bytes => (1.0 / 1024.0, "KiB"),
+        Measure::Messages => (1.0, "messages"),
+        Measure::Waits => time_unit(most as f64),
     };
     let cell = |pair: &&Pair| Cell {
         row: (pair.from[0] / group) as usize,
         column: (pair.to[0] / group) as usize,
-        value: match measure {
-            Measure::Bytes => pair.bytes as f64 / 1024.0,
-            Measure::Messages => pair.messages as f64,
-        },
+        value: factor
+            * match measure {
+                Measure::Bytes | Measure::Waits => pair.amount as f64,
+                Measure::Messages => pair.count as f64,
+            },
     };
-    let mut note = "Logarithmic shades; pairs without messages are left blank. Steps of collective operations count.".to_owned();
+    let mut note = measure.note().to_owned();
     if group > 1 {
         note += &format!(" Each row and column is {group} ranks.");
     }
+    let [rows, columns] = measure.axes().map(str::to_owned);
     Figure {
-        title: titled(&format!("{what} between the ranks of {job}"), &run.label),
+        title: titled(&measure.title(job), &run.label),
         note,
         chart: Chart::Matrix(Matrix {
             measure: unit.to_owned(),
-            rows: "sending rank".to_owned(),
-            columns: "receiving rank".to_owned(),
+            rows,
+            columns,
             names: names.collect(),
             cells: pairs
                 .iter()

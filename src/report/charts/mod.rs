@@ -3,6 +3,7 @@
 mod bars;
 mod congestion;
 mod curves;
+mod differences;
 mod distribution;
 mod energy;
 mod explanation;
@@ -29,6 +30,8 @@ pub enum Kind {
     Time,
     /// Where the time goes.
     Split,
+    /// Differences of the points of a study from the references of its axes, paired by seed, as bars with intervals.
+    Differences,
     /// Accepted load over offered load.
     Throughput,
     /// Latency over offered load.
@@ -44,6 +47,8 @@ pub enum Kind {
     Matrix,
     /// The same in messages.
     Messages,
+    /// Which ranks wait how long for which.
+    Waits,
     /// How much links are used, on the topology.
     Links,
     /// Time series of flows and of congestion control.
@@ -63,10 +68,11 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of a report.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::Slowdown,
         Self::Time,
         Self::Split,
+        Self::Differences,
         Self::Throughput,
         Self::Latency,
         Self::Energy,
@@ -74,6 +80,7 @@ impl Kind {
         Self::Timeline,
         Self::Matrix,
         Self::Messages,
+        Self::Waits,
         Self::Links,
         Self::Distribution,
         Self::Series,
@@ -90,6 +97,7 @@ impl Kind {
             Self::Slowdown => "slowdown",
             Self::Time => "time",
             Self::Split => "split",
+            Self::Differences => "differences",
             Self::Throughput => "throughput",
             Self::Latency => "latency",
             Self::Energy => "energy",
@@ -97,6 +105,7 @@ impl Kind {
             Self::Timeline => "timeline",
             Self::Matrix => "matrix",
             Self::Messages => "messages",
+            Self::Waits => "waits",
             Self::Links => "links",
             Self::Series => "cc-series",
             Self::Explanation => "explanation",
@@ -122,6 +131,10 @@ impl Kind {
                 "parts of the time: no run has a job, or all were made with --no-split",
                 "flitwise run EXP.toml --out DIR",
             ),
+            Self::Differences => (
+                "paired differences: no study has an axis with several settings",
+                "flitwise run EXP.toml --seeds 1..5 --vary qos.scheduler=rr,sbt --out DIR",
+            ),
             Self::Throughput | Self::Latency => (
                 "curves: no run has loads",
                 "flitwise run EXP.toml --set 'measure.loads=[0.2, 0.5, 0.8]' --out DIR",
@@ -140,6 +153,10 @@ impl Kind {
             ),
             Self::Matrix | Self::Messages => (
                 "messages between ranks (matrix.csv): no run has a job",
+                "flitwise run EXP.toml --out DIR",
+            ),
+            Self::Waits => (
+                "waits between ranks (waits.csv): no run has a job, or it is of an earlier version",
                 "flitwise run EXP.toml --out DIR",
             ),
             Self::Links => (
@@ -176,6 +193,7 @@ pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
         Kind::Slowdown => bars::slowdowns(sources),
         Kind::Time => bars::times(sources),
         Kind::Split => time::splits(sources),
+        Kind::Differences => differences::figures(sources),
         Kind::Throughput => [curves::throughput(sources), bars::throughputs(sources)].concat(),
         Kind::Latency => [curves::latency(sources), bars::latencies(sources)].concat(),
         Kind::Energy => [bars::energies(sources), energy::figures(sources)].concat(),
@@ -185,6 +203,7 @@ pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
         Kind::Messages => each(sources, |run| {
             matrix::figures(run, matrix::Measure::Messages)
         }),
+        Kind::Waits => each(sources, |run| matrix::figures(run, matrix::Measure::Waits)),
         Kind::Links => each(sources, |run| links::figure(run).into_iter().collect()),
         Kind::Series => each(sources, series::figures),
         Kind::Explanation => each(sources, explanation::figures),

@@ -20,9 +20,10 @@ use serde::Serialize;
 type Figures = (&'static str, &'static str, &'static [Kind]);
 
 /// The sections of runs and studies.
-const SECTIONS: [Figures; 10] = [
+const SECTIONS: [Figures; 12] = [
     ("slowdown", "Slowdown", &[Kind::Slowdown]),
     ("time", "Execution time", &[Kind::Time, Kind::Split]),
+    ("differences", "Paired differences", &[Kind::Differences]),
     (
         "curves",
         "Throughput and latency over load",
@@ -36,6 +37,7 @@ const SECTIONS: [Figures; 10] = [
         "Who sends to whom",
         &[Kind::Matrix, Kind::Messages],
     ),
+    ("waits", "Who waits for whom", &[Kind::Waits]),
     ("links", "Links", &[Kind::Links]),
     (
         "latencies",

@@ -35,6 +35,8 @@ pub struct RunSource {
     pub latencies: Vec<Distribution>,
     /// The messages and bytes that groups of ranks sent to each other.
     pub pairs: Vec<Pair>,
+    /// How long groups of ranks waited for each other.
+    pub waits: Vec<Pair>,
     /// The activities of ranks, by job and rank.
     pub slices: Vec<Slice>,
     /// Time series.
@@ -78,14 +80,14 @@ pub struct Distribution {
 pub struct Pair {
     /// The job.
     pub job: String,
-    /// First and last sending rank.
+    /// First and last rank that sent, or waited.
     pub from: [u64; 2],
-    /// First and last receiving rank.
+    /// First and last rank that received, or was waited for.
     pub to: [u64; 2],
-    /// Messages.
-    pub messages: u64,
-    /// Payload.
-    pub bytes: u64,
+    /// Messages, or waits.
+    pub count: u64,
+    /// Their bytes, or picoseconds.
+    pub amount: u64,
 }
 
 /// The activity of ranks in most of a slice of time.
@@ -139,7 +141,8 @@ impl RunSource {
             links: links(&dir.join("links.csv"))?,
             links_elsewhere: dir.join("links.parquet").is_file(),
             latencies: latencies(&dir.join("latencies.csv"))?,
-            pairs: pairs(&dir.join("matrix.csv"))?,
+            pairs: pairs(&dir.join("matrix.csv"), MATRIX)?,
+            waits: pairs(&dir.join("waits.csv"), WAITS)?,
             slices: slices(&dir.join(OVERVIEW_FILE))?,
             result,
             series: Vec::new(),
@@ -234,16 +237,29 @@ fn latencies(path: &Path) -> Result<Vec<Distribution>, ReportError> {
     Ok(found)
 }
 
-fn pairs(path: &Path) -> Result<Vec<Pair>, ReportError> {
-    let columns = [
-        "job",
-        "from_rank",
-        "from_last_rank",
-        "to_rank",
-        "to_last_rank",
-        "messages",
-        "bytes",
-    ];
+/// The columns of `matrix.csv`.
+const MATRIX: [&str; 7] = [
+    "job",
+    "from_rank",
+    "from_last_rank",
+    "to_rank",
+    "to_last_rank",
+    "messages",
+    "bytes",
+];
+
+/// The columns of `waits.csv`.
+const WAITS: [&str; 7] = [
+    "job",
+    "rank",
+    "last_rank",
+    "waited_for_rank",
+    "waited_for_last_rank",
+    "waits",
+    "waited_ps",
+];
+
+fn pairs(path: &Path, columns: [&str; 7]) -> Result<Vec<Pair>, ReportError> {
     read_rows(path, &columns, |row| {
         let number = |at| row.integer(at).unwrap_or(0);
         let (from, to) = ([number(1), number(2)], [number(3), number(4)]);
@@ -251,8 +267,8 @@ fn pairs(path: &Path) -> Result<Vec<Pair>, ReportError> {
             job: row.text(0).to_owned(),
             from,
             to,
-            messages: number(5),
-            bytes: number(6),
+            count: number(5),
+            amount: number(6),
         })
     })
 }
