@@ -142,6 +142,11 @@ fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
         study.set_until_ci(part, MAX_SEEDS).map_err(typed)?;
     }
     study.split = !args.no_split;
+    // The words that the experiment has for itself head the tables of its study as well.
+    let of_experiment = config::load(file, &args.sets).ok();
+    if let Some(name) = of_experiment.and_then(|plan| plan.about.name) {
+        study.name = name;
+    }
     let options = super::study::Options {
         cluster: None,
         simulates: true,

@@ -5,8 +5,9 @@ use super::metrics::{Measure, Metrics};
 use super::tables::{difference_text, with_interval};
 use crate::results::write_table;
 use anyhow::{Context, bail};
+use flitwise_base::quote::cut;
 use flitwise_formats::source::read_regular_text;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -123,7 +124,81 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
     );
     // Writing to a String succeeds.
     let _ = write_table(&mut text, &rows);
+    for (one, other, dir) in [(&before, &after, dir), (&after, &before, other)] {
+        text += &unpaired_text(dir, &unpaired(&one.rows, &other.rows, &shared), &shared);
+    }
     Ok(text)
+}
+
+/// Points that a message names.
+const POINTS_NAMED: usize = 10;
+
+/// The seeds of a point that only one study has, by the labels of the point and its load.
+type Unpaired = Vec<((Vec<String>, Option<String>), Vec<u64>)>;
+
+/// The complete runs of `rows` without a partner in `others`, in their order.
+fn unpaired(rows: &[Value], others: &[Value], axes: &[&str]) -> Unpaired {
+    let known: HashSet<_> = others.iter().map(|row| key(row, axes)).collect();
+    let mut left: Unpaired = Vec::new();
+    for row in rows.iter().filter(|row| !known.contains(&key(row, axes))) {
+        let (labels, _, seed) = key(row, axes);
+        let point = (labels, row["load"].as_str().map(str::to_owned));
+        let seed = seed.unwrap_or(0);
+        match left.iter_mut().find(|(known, _)| *known == point) {
+            Some((_, seeds)) => seeds.push(seed),
+            None => left.push((point, vec![seed])),
+        }
+    }
+    left
+}
+
+/// Lines about the runs that only the study in `dir` has; empty without any.
+fn unpaired_text(dir: &Path, left: &Unpaired, axes: &[&str]) -> String {
+    if left.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\nonly `{}` has complete runs of\n", dir.display());
+    for ((labels, load), seeds) in left.iter().take(POINTS_NAMED) {
+        let settings = axes.iter().zip(labels);
+        let settings = settings.map(|(axis, label)| format!("{axis} = {}", cut(label)));
+        let load = load.iter().map(|load| format!("load = {}", cut(load)));
+        let seeds = std::iter::once(seeds_text(seeds));
+        let words: Vec<String> = settings.chain(load).chain(seeds).collect();
+        text += &format!("  {}\n", words.join(", "));
+    }
+    let more = left.len().saturating_sub(POINTS_NAMED);
+    if more > 0 {
+        text += &format!("  and {more} points more\n");
+    }
+    text
+}
+
+/// `seed 3`, `seeds 1 to 4, 7`.
+fn seeds_text(seeds: &[u64]) -> String {
+    let mut sorted = seeds.to_vec();
+    sorted.sort_unstable();
+    let mut ranges: Vec<[u64; 2]> = Vec::new();
+    for seed in sorted {
+        match ranges.last_mut() {
+            Some([_, last]) if last.checked_add(1) == Some(seed) => *last = seed,
+            _ => ranges.push([seed; 2]),
+        }
+    }
+    let more = ranges.len().saturating_sub(POINTS_NAMED);
+    let shown = ranges.iter().take(POINTS_NAMED).map(|[first, last]| {
+        if first == last {
+            first.to_string()
+        } else {
+            format!("{first} to {last}")
+        }
+    });
+    let shown: Vec<String> = shown.collect();
+    let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
+    let more = match more {
+        0 => String::new(),
+        _ => " and more".to_owned(),
+    };
+    format!("{noun} {}{more}", shown.join(", "))
 }
 
 impl Group {
@@ -191,20 +266,22 @@ fn metrics_of(
     Ok(metrics)
 }
 
+/// The settings of a run on the axes, its load and its seed: what two runs of a pair have in common.
+fn key(row: &Value, axes: &[&str]) -> (Vec<String>, String, Option<u64>) {
+    let label = |axis: &&str| row[*axis].as_str().unwrap_or_default().to_owned();
+    let labels = axes.iter().map(label).collect();
+    (labels, row["load"].to_string(), row["seed"].as_u64())
+}
+
 /// Pairs in the order of the first study.
 fn paired(before: &[Value], after: &[Value], axes: &[&str]) -> Vec<Group> {
-    let labels = |row: &Value| -> Vec<String> {
-        let label = |axis: &&str| row[*axis].as_str().unwrap_or_default().to_owned();
-        axes.iter().map(label).collect()
-    };
-    let key = |row: &Value| (labels(row), row["load"].to_string(), row["seed"].as_u64());
-    let others: HashMap<_, &Value> = after.iter().map(|row| (key(row), row)).collect();
+    let others: HashMap<_, &Value> = after.iter().map(|row| (key(row, axes), row)).collect();
     let mut groups: Vec<(String, Group)> = Vec::new();
     for row in before {
-        let Some(&other) = others.get(&key(row)) else {
+        let Some(&other) = others.get(&key(row, axes)) else {
             continue;
         };
-        let (labels, load, _) = key(row);
+        let (labels, load, _) = key(row, axes);
         let pair = (row.clone(), other.clone());
         let same =
             |(of_load, group): &&mut (String, Group)| *of_load == load && group.labels == labels;

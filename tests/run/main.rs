@@ -22,6 +22,7 @@ mod jobs;
 mod memory;
 mod oblivious;
 mod operators;
+mod paired;
 mod perfetto;
 mod progress;
 mod python;
