@@ -111,11 +111,7 @@ const MAX_SEEDS: u64 = 30;
 /// Runs the experiment many times.
 fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
     let [timeline, messages] = args.timeline.given();
-    let of_one_run = [
-        ("--explain", args.explain),
-        timeline,
-        messages,
-    ];
+    let of_one_run = [("--explain", args.explain), timeline, messages];
     if let Some((option, _)) = of_one_run.iter().find(|(_, given)| *given) {
         return Err(CliError::BadInput(format!(
             "{option} is for one run; leave out --seeds, --vary and --until-ci, or give the option to one of the \
