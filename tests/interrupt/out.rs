@@ -46,7 +46,7 @@ impl Case {
     }
 }
 
-const ALL: [&str; 10] = [
+const ALL: [&str; 11] = [
     "command.txt",
     "experiment.toml",
     "flows.csv",

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const HPL: &str = "configs/hpl-16-tree.toml";
 /// What a run with a job leaves.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "command.txt",
     "experiment.toml",
     "latencies.csv",

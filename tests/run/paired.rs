@@ -31,10 +31,8 @@ fn a_study_shows_differences_that_are_paired_by_seed() {
     let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
     let dir = tempfile::tempdir().unwrap();
     let document = document.to_string();
-    directory(
-        dir.path(),
-        &[("study.json", &document), ("runs.jsonl", &lines)],
-    );
+    std::fs::write(dir.path().join("study.json"), document).unwrap();
+    std::fs::write(dir.path().join("runs.jsonl"), lines).unwrap();
     let sources = open(&[dir.path().to_owned()], &[]).unwrap();
     let found = figures(Kind::Differences, &sources).unwrap();
     let [figure] = &found[..] else {
