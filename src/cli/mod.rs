@@ -18,6 +18,7 @@ mod signal;
 mod study;
 mod timeline;
 mod trace;
+mod warnings;
 
 use clap::{Parser, Subcommand};
 use flitwise::config::ConfigError;

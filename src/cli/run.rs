@@ -7,18 +7,17 @@ use super::repeat::{self, Repeated, has_option};
 use super::timeline::TimelineArgs;
 use super::{
     CliError, bad_config, bare_trace, command_line, fabric, json_text, no_result, print, signal,
-    tell, threads, unwritable,
+    tell, threads, unwritable, warnings,
 };
 use anyhow::Context;
 use clap::Args;
-use flitwise::config::{self, Base, Experiment, Plan, Study, series_lacks};
+use flitwise::config::{self, Base, Plan, Study, series_lacks};
 use flitwise::results::document::Document;
 use flitwise::results::{
     COMMAND_FILE, EXPERIMENT_FILE, MissingFeature, SeriesFiles, curve_csv, curve_svg,
     experiment_toml, is_series_file, result_json, summary, write_distributions, write_link_files,
 };
 use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
-use flitwise::units::human_time;
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -246,10 +245,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     let result = outcome.map_err(|e| failed(&e, file, &sets))?;
 
-    warn_of_what_is_missing(&result);
-    warn_of_unused_keys(&plan.experiment, &result);
-    tell_of_speeds(&plan.experiment, &result);
-    warn_of_unused_power_keys(&plan.experiment);
+    warnings::tell_all(&plan.experiment, &result);
     let text = summary(&plan, &result, args.explain);
     let json = result_json(&plan, &result);
     let options = options_of(&plan, until_saturated);
@@ -374,83 +370,6 @@ pub(super) fn outcome_of(status: &Status) -> Result<(), CliError> {
         Status::Interrupted => Err(CliError::Interrupted(
             "interrupted; the results hold what was simulated so far".into(),
         )),
-    }
-}
-
-/// Reports what the replay of a trace left out.
-fn warn_of_what_is_missing(result: &RunResult) {
-    for trace in &result.traces {
-        if let Some(left_out) = &trace.left_out {
-            let name = &trace.trace;
-            tell(format_args!(
-                "warning: `{name}` was replayed without {left_out}"
-            ));
-        }
-        for remark in &trace.remarks {
-            tell(format_args!("warning: `{}`: {remark}", trace.trace));
-        }
-        if let Some(doubts) = &trace.doubts {
-            tell(format_args!("warning: {doubts}"));
-        }
-    }
-}
-
-/// Reports keys of a job that are for traces of other formats.
-fn warn_of_unused_keys(experiment: &Experiment, result: &RunResult) {
-    for (number, job) in experiment.jobs.iter().enumerate() {
-        let trace = result.traces.iter().find(|trace| trace.trace == job.trace);
-        let Some(format) = trace.map(|trace| trace.format.as_str()) else {
-            continue;
-        };
-        for key in &job.format_keys {
-            if !key.formats.contains(&format) {
-                tell(format_args!(
-                    "warning: job.{number}.{} does nothing for `{}`, a trace of {format}",
-                    key.name, job.trace
-                ));
-            }
-        }
-    }
-}
-
-/// Reports the assumed speed of ranks for traces that count flops, where no job sets it.
-fn tell_of_speeds(experiment: &Experiment, result: &RunResult) {
-    for (number, job) in experiment.jobs.iter().enumerate() {
-        let mut traces = result.traces.iter();
-        let counts_flops = traces.any(|trace| trace.trace == job.trace && trace.format == "TI");
-        let is_given = job.format_keys.iter().any(|key| key.name == "host_speed");
-        if counts_flops && !is_given {
-            tell(format_args!(
-                "warning: `{}` counts flops, and a rank is taken to do {} of them a second, as SimGrid's recorder counts by \
-                 default{}: set job.{number}.host_speed to the smpi/host-speed of the recording, or to what a rank does, such \
-                 as host_speed = 1e9",
-                job.trace,
-                job.host_speed,
-                longest_computation(result, number)
-            ));
-        }
-    }
-}
-
-/// The computation of the last rank of a job, for a message.
-fn longest_computation(result: &RunResult, job: usize) -> String {
-    let outcome = result.main.jobs.get(job).and_then(Option::as_ref);
-    outcome.map_or_else(String::new, |outcome| {
-        let time = human_time(outcome.compute_ps);
-        format!(", so that it computes for {time}")
-    })
-}
-
-/// Reports keys of `[power]` that are for another policy.
-fn warn_of_unused_power_keys(experiment: &Experiment) {
-    let Some(power) = &experiment.power else {
-        return;
-    };
-    for key in &power.unused_keys {
-        tell(format_args!(
-            "warning: power.{key} does nothing with policy \"{}\"",
-            power.policy.name()
-        ));
     }
 }
 

@@ -20,6 +20,7 @@ mod ideal_clock;
 mod infiniband_testbed;
 mod jobs;
 mod memory;
+mod messages;
 mod oblivious;
 mod operators;
 mod paired;
