@@ -46,8 +46,23 @@ pub(super) struct Stream {
     pub busy_ps: u64,
     /// When it last began to wait, in picoseconds.
     pub waits_since_ps: u64,
-    /// The rank whose message completed the last request that it waits for.
+    /// The rank whose message ended the last thing that it waited for.
     pub woken_by: Option<RankId>,
+    /// When that was, in picoseconds.
+    pub woken_ps: u64,
+}
+
+impl Stream {
+    /// Notes that something it waits for happened at `ps`, by a message of `peer`. Of what happens at one time the lowest
+    /// peer counts, whatever the order.
+    pub(super) fn note_peer(&mut self, ps: u64, peer: Option<RankId>) {
+        self.woken_by = if self.woken_ps == ps {
+            self.woken_by.min(peer)
+        } else {
+            peer
+        };
+        self.woken_ps = ps;
+    }
 }
 
 /// The state of a stream.

@@ -124,7 +124,8 @@ impl Player<'_> {
 
     /// As [`compute`](Self::compute), but always schedules an event.
     fn wake(&mut self, at: StreamOf, context: &mut ReplayContext<'_>) -> anyhow::Result<()> {
-        self.wait_ends(at, context.peer_of(at.rank), context);
+        let peer = self.stream(at).woken_by;
+        self.wait_ends(at, peer, context);
         if self.compute(at, context)? == context.ps {
             let record = self.stream(at).records - 1;
             schedule(context.ps, at, record, context);
@@ -312,7 +313,12 @@ impl Player<'_> {
         let mut awaited = false;
         for stream in StreamId::all(streams) {
             let told = self.ranks[rank.index()].tell(stream, event);
-            awaited |= told.is_some();
+            if told.is_some() {
+                awaited = true;
+                let peer = context.peer_of(rank);
+                self.stream(self.stream_of(rank, stream))
+                    .note_peer(context.ps, peer);
+            }
             if told == Some(true) {
                 self.wake(self.stream_of(rank, stream), context)?;
             }

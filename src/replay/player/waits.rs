@@ -119,14 +119,11 @@ impl Player<'_> {
             let at = self.stream_of(rank, stream);
             let waiting = self.stream(at);
             let named = waiting.op.as_ref().is_some_and(|op| names(op, request));
-            if waiting.state == State::Retrying && named {
-                // Of requests that complete at one time, the lowest peer counts, whatever their order.
-                waiting.woken_by = waiting.woken_by.min(context.peer_of(rank));
+            if named && matches!(waiting.state, State::InWait | State::Retrying) {
+                waiting.note_peer(context.ps, context.peer_of(rank));
             }
-            let waits = waiting.state == State::InWait && named;
-            if waits {
+            if named && waiting.state == State::InWait {
                 waiting.state = State::Retrying;
-                waiting.woken_by = context.peer_of(rank);
                 let record = waiting.records - 1;
                 schedule(context.ps, at, record, context);
             }
