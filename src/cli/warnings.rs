@@ -62,18 +62,18 @@ fn tell_of_speeds(experiment: &Experiment, result: &RunResult) {
                  as host_speed = 1e9",
                 job.trace,
                 job.host_speed,
-                longest_computation(result, number)
+                mean_computation(result, number)
             ));
         }
     }
 }
 
-/// The computation of the last rank of a job, for a message.
-fn longest_computation(result: &RunResult, job: usize) -> String {
+/// The mean computation of the ranks of a job, for a message.
+fn mean_computation(result: &RunResult, job: usize) -> String {
     let outcome = result.main.jobs.get(job).and_then(Option::as_ref);
     outcome.map_or_else(String::new, |outcome| {
         let time = human_time(outcome.compute_ps);
-        format!(", so that it computes for {time}")
+        format!("; a rank then computes for {time} on average")
     })
 }
 

@@ -114,7 +114,7 @@ fn a_killed_run_leaves_the_old_or_the_new_result() {
     let whole: Vec<_> = (0..2)
         .map(|variant| complete(variant, &dir.path().join(format!("whole/{variant}"))))
         .collect();
-    assert_eq!((whole[0].0.len(), whole[1].0.len()), (9, 14));
+    assert_eq!((whole[0].0.len(), whole[1].0.len()), (10, 15));
     let mut random = Random(1);
     let kills = std::env::var("FLITWISE_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let mut seen = [0; 3];

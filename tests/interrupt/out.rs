@@ -199,7 +199,7 @@ fn a_full_disk_leaves_the_old_result() {
             .unwrap();
         let (how, text, message) = end(limited);
         assert_eq!(how, End::Exit(1), "{message}");
-        assert!(text.starts_with("execution time"), "{text}");
+        assert!(text.contains("\nexecution time"), "{text}");
         let kept = match old {
             true => "is as it was before",
             false => "there is no",

@@ -2,6 +2,7 @@
 
 mod dir;
 mod measured;
+mod plan;
 mod slowest;
 mod slurm;
 mod tasks;
@@ -11,18 +12,16 @@ use super::{CliError, bad_config, command_line, no_result, print, repeat, signal
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
-use flitwise::config::{Setting, Study};
+use flitwise::config::Study;
 use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
-    Engine, Estimate, Grid, Here, Prepared, SLOWEST_RUN, STUDY_FILE, Studied, StudyProgress,
-    Unwatched, compare, estimate, json_lines, study_toml, summary_text, write_tables,
+    Engine, Grid, Here, Prepared, SLOWEST_RUN, STUDY_FILE, Studied, StudyProgress, Unwatched,
+    compare, estimate, json_lines, study_toml, summary_text, write_tables,
 };
-use flitwise_base::quote::cut;
-use measured::{Measured, measured};
+use measured::measured;
 use slurm::{Following, Slurm, SlurmArgs};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Arguments of `flitwise study`.
 #[derive(Debug, Args)]
@@ -333,7 +332,7 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
             Some(_) => None,
             None => measured(&prepared, &session, stop).map_err(bad_run)?,
         };
-        return print(&plan_text(&grid, &plan, measured, threads));
+        return print(&plan::text(&grid, &plan, measured, threads));
     }
     let text = out
         .as_ref()
@@ -441,56 +440,6 @@ fn with_records(session: Session, options: &Options) -> Result<Session, CliError
 
 fn bad_run(e: RunError) -> CliError {
     no_result(&e, |e| bad_config(None, e))
-}
-
-/// The first labels of an axis, and how many there are if that is not all.
-fn listed(settings: &[Setting]) -> String {
-    let first = settings.iter().take(MOST_LABELS);
-    let first: Vec<String> = first.map(|s| cut(&s.label).to_string()).collect();
-    match settings.len() {
-        0..=MOST_LABELS => first.join(", "),
-        all => format!("{}, … ({all} values)", first.join(", ")),
-    }
-}
-
-/// Most labels of an axis that a plan lists.
-const MOST_LABELS: usize = 50;
-
-/// The text about the runs that a study would make.
-fn plan_text(grid: &Grid, plan: &Estimate, measured: Option<Measured>, threads: usize) -> String {
-    let study = &grid.study;
-    let mut text = format!("{}\n", study.name);
-    if let Some(description) = &study.description {
-        text += &format!("{}\n", description.trim());
-    }
-    for axis in &study.axes {
-        text += &format!("  {}: {}\n", cut(&axis.name), listed(&axis.settings));
-    }
-    let points = grid.points.len();
-    text += &format!(
-        "{points} points, {} runs, {} tasks, of which {} are recorded\n",
-        plan.runs, plan.tasks, plan.recorded
-    );
-    if let Some(until) = &study.until_ci {
-        text += &format!(
-            "and more seeds, up to {}, until intervals are within {} % of the mean\n",
-            until.max_seeds,
-            100.0 * until.part
-        );
-    }
-    text += &match plan.left {
-        Some(Duration::ZERO) => "nothing is left to run\n".to_owned(),
-        Some(left) => format!(
-            "about {} on {threads} threads, if tasks take as long as recorded ones\n",
-            super::progress::short(left / u32::try_from(threads).unwrap_or(u32::MAX))
-        ),
-        None => match measured {
-            Some(measured) => measured.text(threads),
-            None => "nothing was simulated to measure how long it takes: begin it, stop it with Ctrl-C, and ask again\n"
-                .to_owned(),
-        },
-    };
-    text
 }
 
 /// Maps the state of a study with written tables to the exit result of the command.
