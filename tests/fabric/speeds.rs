@@ -24,6 +24,7 @@ fn names_stand_for_data_rates() {
         ("HDR x4", 200.0),
         ("HDR x2", 100.0),
         ("HDR x12", 600.0),
+        ("XDR x4", 800.0),
     ] {
         assert!((gbits(name) - rate).abs() < 1e-9, "{name}");
     }
@@ -34,7 +35,7 @@ fn names_stand_for_data_rates() {
     );
     assert_eq!(fdr.to_string(), "FDR x4");
     for wrong in [
-        "", "x4", "XDR", "QDR x3", "QDR 4", "XDR x4", "QDR x", "QDR x-1",
+        "", "x4", "YDR", "QDR x3", "QDR 4", "YDR x4", "99xSDR", "QDR x-1",
     ] {
         assert!(wrong.parse::<LinkSpeed>().is_err(), "{wrong}");
     }
