@@ -89,7 +89,7 @@ impl<'a> Control<'a> {
     }
 
     /// The same, but a run with jobs ends, with its results so far, as soon as a background flow falls
-    /// ever further behind ([`Saturation`]).
+    /// ever further behind ([`Saturation`](super::Saturation)).
     #[must_use]
     pub fn ending_when_saturated(self) -> Self {
         Self {
