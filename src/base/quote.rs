@@ -84,7 +84,7 @@ pub fn printed(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The same for a message, of which each line is [cut](MAX_LINE) as well.
+/// The same for a message, of which each line is cut to 8,000 characters as well.
 #[must_use]
 pub fn message(text: &str) -> Cow<'_, str> {
     let text = printed(text);
