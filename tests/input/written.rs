@@ -49,8 +49,9 @@ fn same(a: &Plan, b: &Plan, what: &str) {
     assert_eq!(traces(a), traces(b), "{what}");
 }
 
-/// Writes the experiment of a plan into a new directory and reads it again.
-fn again(plan: &Plan, session: &mut Session) -> (String, Plan) {
+/// Writes the experiment of a plan into a new directory and reads it again. Paths of the plan may lead through the
+/// directory.
+fn again(plan: &Plan, session: &mut Session) -> (String, Plan, tempfile::TempDir) {
     session.prepare(plan, &Control::default()).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let hash = session.experiment_hash(plan);
@@ -60,7 +61,7 @@ fn again(plan: &Plan, session: &mut Session) -> (String, Plan) {
     let read = load(&file, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
     session.prepare(&read, &Control::default()).unwrap();
     assert_eq!(session.experiment_hash(&read), hash, "{text}");
-    (text, read)
+    (text, read, dir)
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn ready_experiments_are_written_and_read() {
             let mut sets = own.clone();
             sets.extend(more.iter().map(|set| (*set).to_owned()));
             let plan = load(&path, &sets).unwrap_or_else(|e| panic!("{e}"));
-            let (_, read) = again(&plan, &mut session);
+            let (_, read, _dir) = again(&plan, &mut session);
             same(&plan, &read, &path.display().to_string());
             // What was written is written the same again.
             assert_eq!(read.written.text, plan.written.text, "{}", path.display());
@@ -129,7 +130,7 @@ fn overrides_keep_their_meaning() {
         let sets: Vec<Override> = sets.iter().map(|set| Override::typed(set)).collect();
         let plan = resolve_with(&base, &sets.iter().collect::<Vec<_>>());
         let plan = plan.unwrap_or_else(|e| panic!("{e}"));
-        let (written, read) = again(&plan, &mut session);
+        let (written, read, _dir) = again(&plan, &mut session);
         same(&plan, &read, &written);
     }
 }
