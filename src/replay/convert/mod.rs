@@ -74,6 +74,7 @@ const MOST_STALLED: usize = 20;
 ///
 /// # Examples
 /// ```
+/// use flitwise_base::stop::Stop;
 /// use flitwise_replay::convert::{Form, convert};
 /// use flitwise_replay::trace::{Reading, check_file};
 ///
