@@ -2,7 +2,7 @@
 
 use flitwise::units::{
     BufferPart, Bytes, CostPerByte, Latency, PS_PER_S, Picoseconds, Rate, Ratio, TickLength,
-    article, human_bytes, human_count, human_time, short_time,
+    article, four_digits, human_bytes, human_count, human_time, number, short_time,
 };
 use proptest::prelude::*;
 
@@ -211,5 +211,31 @@ proptest! {
         let ps = length.ps(tick);
         prop_assert_eq!(length.ticks(ps), tick);
         prop_assert!(length.ticks(ps + 1) >= tick);
+    }
+}
+
+#[test]
+fn numbers_are_short() {
+    for (value, text) in [
+        (0.0, "0"),
+        (0.1 + 0.2, "0.3"),
+        (1234.5, "1234"),
+        (0.00002, "2e-5"),
+        (12_345_678.0, "1.2e7"),
+        (-1.5, "-1.5"),
+    ] {
+        assert_eq!(number(value), text);
+    }
+}
+
+#[test]
+fn numbers_have_four_digits() {
+    for (value, text) in [
+        (0.0, "0.0000"),
+        (1.25, "1.250"),
+        (99.5, "99.50"),
+        (400.0, "400.0"),
+    ] {
+        assert_eq!(four_digits(value), text);
     }
 }

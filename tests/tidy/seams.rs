@@ -162,6 +162,34 @@ fn files_have_one_subject() {
     }
 }
 
+/// Tests inside a crate with `test = false` would never run.
+#[test]
+fn crates_without_tests_have_none() {
+    let mut seen = 0;
+    for dir in [
+        "formats",
+        "src/base",
+        "src/fabric",
+        "src/figure",
+        "src/oblivious",
+        "src/replay",
+    ] {
+        let manifest =
+            std::fs::read_to_string(Path::new(ROOT).join(dir).join("Cargo.toml")).unwrap();
+        if !manifest.lines().any(|line| line == "test = false") {
+            continue;
+        }
+        seen += 1;
+        for (name, text) in sources(dir) {
+            assert!(
+                !text.contains("#[test]"),
+                "{name}: `test = false` in {dir}/Cargo.toml hides its tests"
+            );
+        }
+    }
+    assert!(seen > 0, "no crate leaves its tests out");
+}
+
 #[test]
 fn the_repository_is_complete() {
     for name in [
