@@ -29,7 +29,7 @@ pub enum Action {
     },
     /// `send`, `isend`, `ssend`, `issend`, `bsend`, `ibsend`.
     Send {
-        /// Receiving rank; `None` for nobody (`MPI_PROC_NULL`): there is no message.
+        /// Receiving rank; `None` for `MPI_PROC_NULL`: there is no message.
         to: Option<u32>,
         /// Tag.
         tag: u32,
@@ -42,7 +42,7 @@ pub enum Action {
     },
     /// `recv`, `irecv`.
     Recv {
-        /// Sending rank; `None` for any, and for nobody: recorders write one number for both (see [`Trace`](super::Trace)).
+        /// Sending rank; `None` for `MPI_ANY_SOURCE` and `MPI_PROC_NULL`, for which recorders write one number ([`Trace`](super::Trace)).
         from: Option<u32>,
         /// Tag; `None` for any.
         tag: Option<u32>,
@@ -53,7 +53,7 @@ pub enum Action {
     },
     /// `sendRecv`: both at once; its messages have tag 0.
     SendRecv {
-        /// Receiving rank of the send; `None` for nobody.
+        /// Receiving rank of the send; `None` for `MPI_PROC_NULL`.
         to: Option<u32>,
         /// The elements sent.
         send: Elements,

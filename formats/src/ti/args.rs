@@ -207,9 +207,9 @@ fn rank_of(ranks: u32) -> impl Fn(&[u8]) -> Option<u32> {
     }
 }
 
-/// A rank, or nobody: `MPI_PROC_NULL` as recorders write it, and its number in SimGrid.
+/// A rank, or `MPI_PROC_NULL` as recorders write it and by its number in SimGrid.
 #[inline]
-pub(super) fn rank_or_nobody<'a>(
+pub(super) fn rank_or_proc_null<'a>(
     what: &'static str,
     ranks: u32,
 ) -> impl FnMut(&'a [u8]) -> Parsed<'a, Option<u32>> {

@@ -12,7 +12,7 @@ use flitwise_base::stop::Stop;
 
 use super::action::{Action, Collective, Request};
 use super::info::Info;
-use super::nobody::{Nobody, Unnamed, Unsettled};
+use super::proc_null::{ProcNull, Unnamed, Unsettled};
 use super::reader::Actions;
 use super::requests::Requests;
 use super::sizes::Size;
@@ -37,8 +37,8 @@ pub struct Check {
     pub remarks: Vec<String>,
     /// Waits for a request that was done already, which recorders write behind a `waitall`.
     pub waits_for_none: u64,
-    /// Receives that are from nobody.
-    nobody: Nobody,
+    /// Receives that are from `MPI_PROC_NULL`.
+    proc_null: ProcNull,
 }
 
 impl Check {
@@ -55,7 +55,7 @@ impl Check {
             warnings: Problems::default(),
             remarks: Vec::new(),
             waits_for_none: 0,
-            nobody: Nobody::default(),
+            proc_null: ProcNull::default(),
         }
     }
 }
@@ -69,7 +69,7 @@ pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
     check_input(&input, Stop::never()).map(|(check, _)| check)
 }
 
-/// Checks an input. The trace is there unless it can't be opened; it leaves out the receives that are from nobody.
+/// Checks an input. The trace is there unless it can't be opened; it leaves out the receives that are from `MPI_PROC_NULL`.
 ///
 /// # Errors
 /// As [`check_file`], or if the user stops the check.
@@ -84,7 +84,7 @@ pub fn check_input(input: &Input, stop: Stop<'_>) -> Result<(Check, Option<Trace
         }
     };
     let check = check(&trace, stop)?;
-    let trace = trace.without(check.nobody.clone());
+    let trace = trace.without(check.proc_null.clone());
     Ok((check, Some(trace)))
 }
 
@@ -116,7 +116,7 @@ pub fn check(trace: &Trace, stop: Stop<'_>) -> Result<Check, Error> {
     }
     let Checker {
         mut check,
-        mut matching,
+        matching,
         unknown,
         unnamed,
         doubts,
@@ -124,20 +124,7 @@ pub fn check(trace: &Trace, stop: Stop<'_>) -> Result<Check, Error> {
     } = checker;
     // What was not read would be missed.
     if readable {
-        let (nobody, unsettled) = unnamed.settle(&matching);
-        for one in &unsettled {
-            check.errors.add(|| ambiguous(trace, *one));
-        }
-        for (rank, receives) in unnamed.of(&nobody) {
-            matching.take_back_any(rank, receives);
-        }
-        check.nobody = nobody;
-        let said = |rank| unsettled.iter().any(|one| one.rank == rank);
-        for unmatched in matching.finish() {
-            if !matches!(unmatched, Unmatched::Numbers { dst, .. } if said(dst)) {
-                check.errors.add(|| problem(trace, unmatched));
-            }
-        }
+        match_messages(trace, &mut check, matching, &unnamed);
     }
     check.remarks = doubts.remarks(check.info.unknown_sizes, trace.ranks());
     if doubts.is_split(trace.ranks()) {
@@ -156,7 +143,25 @@ pub fn check(trace: &Trace, stop: Stop<'_>) -> Result<Check, Error> {
     Ok(check)
 }
 
-/// That it is not known which receives of a rank are from nobody.
+/// Finds the receives from `MPI_PROC_NULL`, and adds what has no counterpart to the errors.
+fn match_messages(trace: &Trace, check: &mut Check, mut matching: Matching, unnamed: &Unnamed) {
+    let (proc_null, unsettled) = unnamed.settle(&matching);
+    for one in &unsettled {
+        check.errors.add(|| ambiguous(trace, *one));
+    }
+    for (rank, receives) in unnamed.of(&proc_null) {
+        matching.take_back_any(rank, receives);
+    }
+    check.proc_null = proc_null;
+    let said = |rank| unsettled.iter().any(|one| one.rank == rank);
+    for unmatched in matching.finish() {
+        if !matches!(unmatched, Unmatched::Numbers { dst, .. } if said(dst)) {
+            check.errors.add(|| problem(trace, unmatched));
+        }
+    }
+}
+
+/// The problem of a rank whose receives from any source and from `MPI_PROC_NULL` cannot be told apart.
 fn ambiguous(trace: &Trace, unsettled: Unsettled) -> Problem {
     let Unsettled {
         rank,
@@ -165,7 +170,7 @@ fn ambiguous(trace: &Trace, unsettled: Unsettled) -> Problem {
     } = unsettled;
     let message = format!(
         "rank {rank} has {receives} receives whose source is a number below 0, which stands for MPI_ANY_SOURCE and for \
-         MPI_PROC_NULL, but {messages} messages are left for them: write the ranks they are from, or remove those from nobody"
+         MPI_PROC_NULL, but {messages} messages are left for them: write the ranks they are from, or remove those from MPI_PROC_NULL"
     );
     Problem::whole(trace.path_of(rank), message)
 }

@@ -6,7 +6,7 @@ use nom::Parser;
 use super::action::{Action, Elements, Mode, Request};
 use super::args::{
     Expected, Parsed, amount, count, datatype, digits, elements, maybe_count, message, rank_or_any,
-    rank_or_nobody, tag, tag_or_any,
+    rank_or_proc_null, tag, tag_or_any,
 };
 use super::collective::collective;
 use crate::grammar::{fault, run, word};
@@ -132,7 +132,7 @@ fn rarer<'a>(name: &[u8], args: &'a [u8], ranks: u32) -> Parsed<'a, Action> {
 
 #[inline]
 fn send(args: &[u8], ranks: u32, mode: Mode, immediate: bool) -> Parsed<'_, Action> {
-    (rank_or_nobody("the destination", ranks), tag, elements)
+    (rank_or_proc_null("the destination", ranks), tag, elements)
         .map(|(to, tag, elements)| Action::Send {
             to,
             tag,
@@ -159,7 +159,7 @@ fn sendrecv(args: &[u8], ranks: u32) -> Parsed<'_, Action> {
     let elements = |count, datatype| Elements { count, datatype };
     (
         count("the number of elements sent"),
-        rank_or_nobody("the destination", ranks),
+        rank_or_proc_null("the destination", ranks),
         count("the number of elements received"),
         rank_or_any("the source", ranks),
         datatype("the datatype sent"),

@@ -16,8 +16,8 @@
 //! | `comm_size` | size |
 //! | `compute` | flops |
 //! | `sleep` | seconds |
-//! | `send`, `isend`, `ssend`, `issend`, `bsend`, `ibsend` | destination, tag, count, \[type\]; destination -333 means nobody |
-//! | `recv`, `irecv` | source, tag, count, \[type\]; source and tag below 0 mean any; a source below 0 may mean nobody |
+//! | `send`, `isend`, `ssend`, `issend`, `bsend`, `ibsend` | destination, tag, count, \[type\]; destination -333 means `MPI_PROC_NULL` |
+//! | `recv`, `irecv` | source, tag, count, \[type\]; source and tag below 0 mean any; a source below 0 may mean `MPI_PROC_NULL` |
 //! | `sendRecv` | count sent, destination, count received, source, \[type sent, \[type received\]\] |
 //! | `wait`, `test` | source, destination, tag |
 //! | `waitall`, `waitany` | \[number of requests\] |
@@ -53,7 +53,7 @@
 //!   trace: all collectives are of all ranks. A program whose collectives are of fewer ranks has a trace that cannot be
 //!   told from one whose collectives are of all, unless the ranks call different ones, which the [check](mod@check)
 //!   refuses. It warns of `comm_split`, and of a `comm_size` that is not the number of ranks.
-//! - **`MPI_PROC_NULL`** is written as `MPI_ANY_SOURCE` is: -333. A send to it is to nobody. Of receives the
+//! - **`MPI_PROC_NULL`** is written as `MPI_ANY_SOURCE` is: -333. A send to it is to `MPI_PROC_NULL`. Of receives the
 //!   [check](mod@check) tells them apart by the number of messages that are sent.
 //! - **Matching** is by source and tag, with any source ([`None`]) and any tag. `sendRecv` has no tag in the trace: its
 //!   messages have tag 0.
@@ -79,8 +79,8 @@ pub(crate) mod grammar;
 pub mod info;
 mod lanes;
 mod list;
-mod nobody;
 mod parser;
+mod proc_null;
 mod reader;
 mod requests;
 mod set;

@@ -9,8 +9,8 @@ use flitwise_base::place::{PlaceError, Problem};
 
 use super::action::{Action, Mode};
 use super::lanes::{LanePlace, Lanes};
-use super::nobody::Nobody;
 use super::parser::{Parser, Step};
+use super::proc_null::ProcNull;
 use crate::error::Error;
 
 /// Bytes read at once.
@@ -38,7 +38,7 @@ pub(super) enum RankBytes {
 pub struct Actions {
     file: RankFile,
     rank: u32,
-    nobody: Arc<Nobody>,
+    proc_null: Arc<ProcNull>,
     parser: Parser,
     buf: Vec<u8>,
     /// Bytes of `buf` that are parsed.
@@ -55,7 +55,7 @@ impl Actions {
         Self {
             file: file.clone(),
             rank,
-            nobody: Arc::default(),
+            proc_null: Arc::default(),
             parser: if numbered {
                 Parser::numbered(ranks, rank)
             } else {
@@ -70,10 +70,10 @@ impl Actions {
         }
     }
 
-    /// The same without the receives from nobody.
-    pub(super) fn without(self, nobody: &Arc<Nobody>) -> Self {
-        let nobody = Arc::clone(nobody);
-        Self { nobody, ..self }
+    /// The same without the receives from `MPI_PROC_NULL`.
+    pub(super) fn without(self, proc_null: &Arc<ProcNull>) -> Self {
+        let proc_null = Arc::clone(proc_null);
+        Self { proc_null, ..self }
     }
 
     /// The file that the rank is in.
@@ -100,7 +100,7 @@ impl Actions {
                     self.parsed += consumed;
                     let line = self.parser.line();
                     if rank == self.rank {
-                        match self.without_nobody(action) {
+                        match self.without_proc_null(action) {
                             Some(action) => return Ok(Some((line, action))),
                             None => continue,
                         }
@@ -120,20 +120,20 @@ impl Actions {
         }
     }
 
-    /// The action without what it receives from nobody; `None` if nothing is left of it.
+    /// The action without what it receives from `MPI_PROC_NULL`; `None` if nothing is left of it.
     #[inline]
-    fn without_nobody(&self, action: Action) -> Option<Action> {
-        let is_from_nobody = |tag| self.nobody.sends(self.rank, tag);
+    fn without_proc_null(&self, action: Action) -> Option<Action> {
+        let is_from_proc_null = |tag| self.proc_null.sends(self.rank, tag);
         match action {
             Action::Recv {
                 from: None, tag, ..
-            } if is_from_nobody(tag) => None,
+            } if is_from_proc_null(tag) => None,
             Action::SendRecv {
                 to,
                 send,
                 from: None,
                 ..
-            } if is_from_nobody(Some(0)) => Some(Action::Send {
+            } if is_from_proc_null(Some(0)) => Some(Action::Send {
                 to,
                 tag: 0,
                 elements: send,

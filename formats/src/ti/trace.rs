@@ -11,7 +11,7 @@ use super::demux::{demux, name_of, source_blocks};
 use super::folder;
 use super::lanes::LanesWriter;
 use super::list::{self, Entry};
-use super::nobody::Nobody;
+use super::proc_null::ProcNull;
 use super::reader::{Actions, RankBytes, RankFile};
 use crate::error::Error;
 use crate::foreign::Foreign;
@@ -53,7 +53,7 @@ pub(super) fn probe_text(head: &[u8]) -> Option<Form> {
 /// In memory are the names of the files, and of the file without a name 16 bytes for each piece of up to 64 KiB.
 /// Clones share the files.
 ///
-/// A trace that [`check_input`](super::check_input) returns leaves out the receives that are from nobody.
+/// A trace that [`check_input`](super::check_input) returns leaves out the receives that are from `MPI_PROC_NULL`.
 ///
 /// # Examples
 /// ```
@@ -81,7 +81,7 @@ pub struct Trace {
     /// Lines have their number in place of the rank.
     numbered: bool,
     /// Receives that get no message, once a check has found them.
-    nobody: Arc<Nobody>,
+    proc_null: Arc<ProcNull>,
 }
 
 impl Trace {
@@ -168,7 +168,7 @@ impl Trace {
             files: Arc::new([]),
             ranks: (0..ranks).map(file).collect(),
             numbered: true,
-            nobody: Arc::default(),
+            proc_null: Arc::default(),
         })
     }
 
@@ -179,14 +179,14 @@ impl Trace {
             files: Arc::new([]),
             ranks: ranks.into(),
             numbered: false,
-            nobody: Arc::default(),
+            proc_null: Arc::default(),
         }
     }
 
-    /// The same without these receives from nobody.
-    pub(super) fn without(self, nobody: Nobody) -> Self {
-        let nobody = Arc::new(nobody);
-        Self { nobody, ..self }
+    /// The same without these receives from `MPI_PROC_NULL`.
+    pub(super) fn without(self, proc_null: ProcNull) -> Self {
+        let proc_null = Arc::new(proc_null);
+        Self { proc_null, ..self }
     }
 
     pub(super) fn in_files(self, files: Vec<PathBuf>) -> Self {
@@ -288,7 +288,7 @@ impl Trace {
             return Err(Error::broken(Problem::whole(&self.path, message)));
         };
         let actions = Actions::new(file, rank, self.ranks(), self.numbered);
-        Ok(actions.without(&self.nobody))
+        Ok(actions.without(&self.proc_null))
     }
 }
 

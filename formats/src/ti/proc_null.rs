@@ -6,11 +6,11 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::matching::Matching;
 
-/// The receives from any source that are from nobody: by receiving rank and tag, `None` for any tag.
+/// The receives from any source that are from `MPI_PROC_NULL`: by receiving rank and tag, `None` for any tag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Nobody(HashSet<(u32, Option<u32>)>);
+pub(super) struct ProcNull(HashSet<(u32, Option<u32>)>);
 
-impl Nobody {
+impl ProcNull {
     /// True if the receives of `rank` with this tag that name no source get no message.
     #[inline]
     pub fn sends(&self, rank: u32, tag: Option<u32>) -> bool {
@@ -37,19 +37,19 @@ impl Unnamed {
         *self.0.entry((rank, tag)).or_default() += 1;
     }
 
-    /// Those of `nobody`: each rank and tag, by their number.
-    pub fn of<'a>(&'a self, nobody: &'a Nobody) -> impl Iterator<Item = (u32, u64)> + 'a {
+    /// The number of receives from `MPI_PROC_NULL`, by rank and tag.
+    pub fn of<'a>(&'a self, proc_null: &'a ProcNull) -> impl Iterator<Item = (u32, u64)> + 'a {
         let all = self.0.iter();
-        let gone = all.filter(|((rank, tag), _)| nobody.sends(*rank, *tag));
+        let gone = all.filter(|((rank, tag), _)| proc_null.sends(*rank, *tag));
         gone.map(|(&(rank, _), &count)| (rank, count))
     }
 
-    /// Tells those from nobody apart, by the messages that no other receive takes. Where a rank receives more messages
-    /// than are sent to it, those with a tag that no message left has are from nobody, if that settles their number.
-    pub fn settle(&self, matching: &Matching) -> (Nobody, Vec<Unsettled>) {
-        let (mut nobody, mut unsettled) = (Nobody::default(), Vec::new());
+    /// Finds the receives from `MPI_PROC_NULL` by the messages that no other receive takes. Where a rank receives more messages
+    /// than are sent to it, those with a tag that no message left has are from `MPI_PROC_NULL`, if that settles their number.
+    pub fn settle(&self, matching: &Matching) -> (ProcNull, Vec<Unsettled>) {
+        let (mut proc_null, mut unsettled) = (ProcNull::default(), Vec::new());
         let Some(left) = matching.sends_left() else {
-            return (nobody, unsettled);
+            return (proc_null, unsettled);
         };
         let mut by_tag: HashMap<(u32, u32), u64> = HashMap::new();
         for (dst, tag, count) in left {
@@ -82,7 +82,7 @@ impl Unnamed {
                 .sum();
             if none == excess {
                 let tags = mine().filter(|(tag, _)| gets_none(tag));
-                nobody.0.extend(tags.map(|(tag, _)| (rank, tag)));
+                proc_null.0.extend(tags.map(|(tag, _)| (rank, tag)));
             } else {
                 unsettled.push(Unsettled {
                     rank,
@@ -91,6 +91,6 @@ impl Unnamed {
                 });
             }
         }
-        (nobody, unsettled)
+        (proc_null, unsettled)
     }
 }
