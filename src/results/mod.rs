@@ -48,6 +48,7 @@ pub use timeline::{TimelineFile, TimelineFormat};
 use crate::config::Plan;
 use crate::config::experiment::SeriesKind;
 use crate::figure::Theme;
+use crate::oblivious::TABLES;
 use crate::run::RunResult;
 
 /// The file beside the results with the activities of the ranks, slice by slice.
@@ -76,6 +77,30 @@ pub fn is_result_file(name: &str) -> bool {
         EXPERIMENT_FILE,
     ];
     own.contains(&name) || is_series_file(name)
+}
+
+/// The figures of a static analysis, but for the drawings of cables.
+pub const ANALYSIS_FIGURES: [&str; 4] = ["bandwidth", "check", "congestion", "delay"];
+
+/// Whether a static analysis may write a file of this name.
+#[must_use]
+pub fn is_analysis_file(name: &str) -> bool {
+    let Some((stem, extension)) = name.split_once('.') else {
+        return false;
+    };
+    let is_numbered = || {
+        let number = stem.strip_prefix("cables-");
+        number.is_some_and(|number| number.parse::<usize>().is_ok())
+    };
+    match extension {
+        "json" => stem == "congestion",
+        "txt" => name == COMMAND_FILE,
+        "toml" => name == EXPERIMENT_FILE,
+        "csv" | "parquet" => stem == "check" || TABLES.contains(&stem),
+        "svg" => ANALYSIS_FIGURES.contains(&stem) || stem == "cables" || is_numbered(),
+        "dot" => stem == "cables" || is_numbered(),
+        _ => false,
+    }
 }
 
 /// Whether time series or their figures may be in a file of this name.

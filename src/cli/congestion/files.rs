@@ -6,39 +6,17 @@ use crate::cli::{CliError, command_line, json_text, unwritable};
 use flitwise::config::{Base, Override, experiment_hash, resolve_with};
 use flitwise::figure::{Figure, Theme};
 use flitwise::oblivious::{
-    Distributions, Outcome, TABLES, bandwidth_figure, cables_figure, congestion_figure,
-    delay_figure, write_tables,
+    Distributions, Outcome, bandwidth_figure, cables_figure, congestion_figure, delay_figure,
+    write_tables,
 };
-use flitwise::results::{COMMAND_FILE, EXPERIMENT_FILE, experiment_toml};
+use flitwise::results::{ANALYSIS_FIGURES, COMMAND_FILE, EXPERIMENT_FILE, experiment_toml};
 use flitwise::run::{Check, check_figure, write_check_table};
 use std::path::Path;
 
 /// Width of figures in pixels.
 const WIDTH: u32 = 720;
-/// The figures besides the drawings of cables.
-const FIGURES: [&str; 4] = ["bandwidth", "check", "congestion", "delay"];
 /// The number of cables for which connections are written, unless more are asked for.
 pub(super) const CABLES_WITH_FLOWS: usize = 20;
-
-/// Whether an analysis may write a file of this name.
-pub(in crate::cli) fn is_analysis_file(name: &str) -> bool {
-    let Some((stem, extension)) = name.split_once('.') else {
-        return false;
-    };
-    let is_numbered = || {
-        let number = stem.strip_prefix("cables-");
-        number.is_some_and(|number| number.parse::<usize>().is_ok())
-    };
-    match extension {
-        "json" => stem == "congestion",
-        "txt" => name == COMMAND_FILE,
-        "toml" => name == EXPERIMENT_FILE,
-        "csv" | "parquet" => stem == "check" || TABLES.contains(&stem),
-        "svg" => FIGURES.contains(&stem) || stem == "cables" || is_numbered(),
-        "dot" => stem == "cables" || is_numbered(),
-        _ => false,
-    }
-}
 
 /// Writes the files of an analysis, which take the place of the directory.
 pub(super) fn write(
@@ -81,7 +59,7 @@ pub(super) fn write(
         congestion_figure(&spreads),
         delay_figure(&spreads),
     ];
-    for (stem, figure) in FIGURES.into_iter().zip(figures) {
+    for (stem, figure) in ANALYSIS_FIGURES.into_iter().zip(figures) {
         if let Some(figure) = figure {
             part.write(&format!("{stem}.svg"), drawn(&figure))?;
         }

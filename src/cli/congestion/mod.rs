@@ -8,8 +8,6 @@ mod options;
 mod study;
 mod text;
 
-pub(super) use files::is_analysis_file;
-
 use super::out::Target;
 use super::progress::working;
 use super::{CliError, json_text, print, signal, tell, threads, unwritable};
