@@ -2,6 +2,7 @@
 
 use super::{CliError, tell};
 use flitwise::config::{Origin, Plan};
+use flitwise::results::document::Engine;
 use flitwise::results::{COMMAND_FILE, EXPERIMENT_FILE};
 use flitwise::run::{Session, TraceDigest};
 use flitwise::study::{STUDY_FILE, TABLE_FILES};
@@ -10,14 +11,6 @@ use std::path::{Path, PathBuf};
 
 /// The file that is compared.
 const RESULT: &str = "result.json";
-
-/// The keys of `engine` in `result.json` that tell how fast the program was.
-const SPEED: [&str; 4] = [
-    "wall_s",
-    "baseline_wall_s",
-    "peak_rss_bytes",
-    "flit_hops_per_s",
-];
 
 /// A result that is repeated.
 #[derive(Debug)]
@@ -170,7 +163,7 @@ fn without_speed(text: &str) -> String {
             _ => {}
         }
         let key = line.trim_start().split('"').nth(1).unwrap_or_default();
-        if in_engine && SPEED.contains(&key) {
+        if in_engine && Engine::SPEED_KEYS.contains(&key) {
             continue;
         }
         // A study leaves these values out, and what is then last has no comma.

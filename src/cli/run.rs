@@ -82,7 +82,7 @@ pub struct RunArgs {
     /// a few, for half a second each.
     #[arg(long, conflicts_with_all = ["out", "json", "quiet", "explain"])]
     estimate: bool,
-    /// With --seeds or --vary: says what would run and how long that would take, and runs nothing.
+    /// With --seeds or --vary: says what would run and how long that would take, as `flitwise study --dry-run` does.
     #[arg(long, conflicts_with_all = ["json", "quiet", "explain"])]
     dry_run: bool,
     #[command(flatten)]

@@ -116,9 +116,7 @@ impl Written {
             dir: dir.to_owned(),
         }
     }
-}
 
-impl Written {
     /// Replaces the name of the experiment. Each key has a line of its own, and `name` stands above all tables.
     pub(crate) fn set_name(&mut self, name: &str) {
         let mut text = format!("name = {}\n", quoted_text(name));

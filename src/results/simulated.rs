@@ -75,22 +75,10 @@ fn set_up(experiment: &Experiment) -> Vec<String> {
         parts.push(format!("power {policy}"));
     }
     let jobs: Vec<&Value> = json["jobs"].as_array().into_iter().flatten().collect();
-    let enabled = jobs.iter().filter(|job| job["enabled"] == true);
-    parts.extend(of_each(
-        enabled.copied(),
-        "placement",
-        "placement",
-        jobs.len(),
-    ));
-    let scaled = jobs
-        .iter()
-        .filter(|job| job["enabled"] == true && job["compute_scale"] != "1");
-    parts.extend(of_each(
-        scaled.copied(),
-        "compute_scale",
-        "compute_scale",
-        jobs.len(),
-    ));
+    let enabled = || jobs.iter().copied().filter(|job| job["enabled"] == true);
+    let scaled = enabled().filter(|job| job["compute_scale"] != "1");
+    parts.extend(of_each(enabled(), "placement", jobs.len()));
+    parts.extend(of_each(scaled, "compute_scale", jobs.len()));
     parts.push(format!("seed {}", experiment.seed));
     let flows: Vec<&Value> = json["background"]
         .as_array()
@@ -99,7 +87,7 @@ fn set_up(experiment: &Experiment) -> Vec<String> {
         .collect();
     match flows.len() {
         0 => {}
-        flows_len if flows_len > NAMED / 2 => parts.push(format!("{flows_len} background flows")),
+        many if many > NAMED / 2 => parts.push(format!("{many} background flows")),
         _ => parts.extend(flows.iter().map(|flow| {
             format!(
                 "background {} {} of the link rate in {}",
@@ -113,12 +101,7 @@ fn set_up(experiment: &Experiment) -> Vec<String> {
 }
 
 /// `placement random`, or where jobs differ `placement random (hpl), linear (lammps)`.
-fn of_each<'a>(
-    jobs: impl Iterator<Item = &'a Value>,
-    key: &str,
-    words: &str,
-    all: usize,
-) -> Option<String> {
+fn of_each<'a>(jobs: impl Iterator<Item = &'a Value>, key: &str, all: usize) -> Option<String> {
     let mut values: Vec<(String, Vec<String>)> = Vec::new();
     let mut count = 0;
     for job in jobs {
@@ -141,7 +124,7 @@ fn of_each<'a>(
         }
         several => format!("of {} kinds", several.len()),
     };
-    Some(format!("{words} {text}"))
+    Some(format!("{key} {text}"))
 }
 
 /// What the baseline is, and how it differs from the experiment.

@@ -1,8 +1,7 @@
 //! The commands whose results fill a directory, and the files that each writes there.
 
-use crate::cli::congestion::is_analysis_file;
 use flitwise::oblivious::CONGESTION_SCHEMA;
-use flitwise::results::{SCHEMA, is_result_file};
+use flitwise::results::{SCHEMA, is_analysis_file, is_result_file};
 use flitwise::study::TABLE_FILES;
 use flitwise_formats::temporary;
 

@@ -59,9 +59,7 @@ impl StudyDir {
     /// # Errors
     /// If it cannot be created.
     pub(super) fn stage(&self, name: &str) -> Result<Stage, CliError> {
-        let path = self
-            .path
-            .join(format!(".{name}.{}.part", temporary::unique()));
+        let path = self.hidden(name);
         signal::remove_if_aborted(&path, &[]);
         let stage = Stage { path };
         std::fs::create_dir(&stage.path).map_err(|e| failed(&stage.path, &e))?;
@@ -90,9 +88,16 @@ impl StudyDir {
         Ok(())
     }
 
+    /// A new hidden name.
+    fn hidden(&self, name: &str) -> PathBuf {
+        let hidden = format!(".{name}.{}.part", temporary::unique());
+        self.path.join(hidden)
+    }
+
     fn replace_slowest(&self, slowest: &Stage) -> Result<(), CliError> {
         let place = self.path.join(SLOWEST_RUN);
-        let aside = slowest.path.with_extension("old.part");
+        // A killed process leaves it under a name that the next one removes.
+        let aside = self.hidden(SLOWEST_RUN);
         let is_link = (place.symlink_metadata()).is_ok_and(|meta| meta.is_symlink());
         let unlinked = if is_link {
             std::fs::remove_file(&place)

@@ -187,8 +187,8 @@ pub struct StudyRunArgs {
     /// Runs side by side [default: the processors there are]. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Says what would run and how long that would take, and runs nothing: without records it simulates some runs
-    /// for half a second each.
+    /// Says what would run and how long that would take, and keeps nothing. Without records it simulates some of the
+    /// runs for half a second each.
     #[arg(long, visible_alias = "estimate")]
     dry_run: bool,
     /// Adds seeds to a point until the 95 % interval of its execution time is within this part of the

@@ -140,6 +140,14 @@ impl Engine {
         }
     }
 
+    /// The keys of what [`without_speed`](Self::without_speed) leaves out.
+    pub const SPEED_KEYS: [&str; 4] = [
+        "wall_s",
+        "baseline_wall_s",
+        "peak_rss_bytes",
+        "flit_hops_per_s",
+    ];
+
     /// Leaves out what differs from run to run: how fast the program was.
     pub fn without_speed(&mut self) {
         self.wall_s = None;
