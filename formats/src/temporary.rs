@@ -121,8 +121,8 @@ pub fn is_temporary(name: &str) -> bool {
     })
 }
 
-/// Removes temporary files and directories from `dir` that were last written longer ago than `age`:
-/// what processes left that were killed.
+/// Removes temporary files and directories from `dir` that were last written longer ago than `age`.
+/// Killed processes leave them.
 pub fn remove_older(dir: &Path, age: Duration) {
     let Ok(entries) = std::fs::read_dir(dir) else {
         return;
