@@ -154,6 +154,18 @@ fn published_fabrics_are_valid() {
     );
 }
 
+/// `qos.mtu` wins over the preset, in every service level.
+#[test]
+fn one_mtu_for_all_levels_of_a_preset() {
+    let mtus = |mtu: &str| -> Vec<u32> {
+        let text = format!("{JOB}[qos]\npreset = \"opa-5sl\"\n{mtu}");
+        let levels = plan(&text).experiment.fabric.qos.service_levels;
+        levels.iter().map(|level| level.mtu_bytes).collect()
+    };
+    assert_eq!(mtus(""), [128, 256, 512, 1024, 1024]);
+    assert_eq!(mtus("mtu = \"128B\""), [128; 5]);
+}
+
 #[test]
 fn a_job_says_everything() {
     let text = r#"

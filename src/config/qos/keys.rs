@@ -20,8 +20,8 @@ pub(crate) struct RawQos {
     /// of several VLs (`single`) a stream at the rate of the link starves the other VLs: take `rr-vl` there.
     #[schemars(extend("x-default" = "`dtable` (`opa-5sl`), `rr-vl` (`opasim`), `ib-vlarb` (`voq`), else `rr`"))]
     pub scheduler: Option<RawScheduler>,
-    /// MTU of service levels without their own.
-    #[schemars(extend("x-default" = "`\"1024B\"`, `opasim` `\"128B\"`, `ib-*` `\"2048B\"`"))]
+    /// MTU of the preset's service levels, and of those in `service_levels` without their own.
+    #[schemars(extend("x-default" = "`\"1024B\"`, `opasim` `\"128B\"`, `ib-*` `\"2048B\"`; `opa-5sl`: Table 9"))]
     pub mtu: Option<Bytes>,
     /// The service levels, instead of a preset: a list of `{ name, tc, scs, mtu, share }`.
     #[schemars(extend("x-default" = "of the preset"))]

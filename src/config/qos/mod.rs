@@ -202,17 +202,9 @@ pub(crate) fn unused(
     usual: impl FnOnce(Option<RawScheduler>) -> Result<RawScheduler, ConfigError>,
 ) -> Result<(), ConfigError> {
     let defaults = raw.preset.map(|preset| presets::of_preset(preset, 1));
-    let of_preset = defaults.as_ref().map(|d| &d.service_levels);
-    let levels = raw.service_levels.as_ref().or(of_preset);
-    let levels = levels.map(Vec::as_slice).unwrap_or_default();
+    let levels = raw.service_levels.as_deref().unwrap_or_default();
     if raw.mtu.is_some() && !levels.is_empty() && levels.iter().all(|level| level.mtu.is_some()) {
-        let problem = match raw.service_levels {
-            Some(_) => "every service level has an `mtu` of its own, which wins; remove it",
-            None => {
-                "the preset \"opa-5sl\", which a [qos] table implies, sets the MTU of every service \
-                 level and wins; remove it, take qos.preset = \"single\", or list `service_levels`"
-            }
-        };
+        let problem = "every service level has an `mtu` of its own, which wins; remove it";
         return refused("qos.mtu", problem);
     }
     if raw.vl_policy.is_some() && has_tables {

@@ -94,7 +94,17 @@ pub(crate) fn defaults(raw: &RawQos, classes: u8) -> Result<QosDefaults, ConfigE
             "qos.service_levels",
             "a preset already defines the service levels; remove one of `preset` and `service_levels`",
         ),
-        (preset, None) => Ok(of_preset(preset.unwrap_or(QosPreset::Single), classes)),
+        (preset, None) => {
+            let mut defaults = of_preset(preset.unwrap_or(QosPreset::Single), classes);
+            if raw.mtu.is_some() {
+                // The file's key wins over the preset's.
+                defaults
+                    .service_levels
+                    .iter_mut()
+                    .for_each(|level| level.mtu = raw.mtu);
+            }
+            Ok(defaults)
+        }
         (None, Some(_)) => Ok(QosDefaults {
             scheduler: None,
             service_levels: Vec::new(),
