@@ -1,71 +1,77 @@
-//! Measures an experiment under several settings and seeds, and prints the means over the
-//! seeds with their 95 % intervals, for `docs/validation.md`.
+//! Repeats the runs of OpaSim (004) and Hiperion (001), and judges each published sentence by them,
+//! for `docs/validation.md`.
 //!
 //! ```text
-//! cargo run --release --example validation -- run configs/validation-001-tree-24.toml out.csv \
-//!     --vary qos.scheduler=dtable,sbt,rr --vary 'fabric.allocation_gap=0 ticks,4 ticks' --seeds 30
-//! cargo run --release --example validation -- summary out.csv --of share
+//! cargo run --release --example validation -- run --seeds 30 --threads 2
+//! cargo run --release --example validation -- judge
 //! ```
 
+mod data;
+mod fabric;
+mod grid;
+mod judge;
+mod latencies;
+mod rows;
 mod runs;
-mod summary;
 
 use anyhow::Result;
 use clap::Parser;
+use fabric::Fabric;
+use grid::{Allocator, Part};
 use std::path::PathBuf;
 
-/// Means over seeds of experiments without a job.
+/// Published sentences of OpaSim and Hiperion, judged by runs of their fabrics.
 #[derive(Debug, Parser)]
 enum Command {
-    /// Measures all combinations of the settings for seeds 1 to N: CSV, a row per setting,
-    /// seed, load and service level. A file that is already there is continued.
+    /// Runs what is missing in the results: one CSV file per fabric, one row per run.
     Run {
-        /// Experiment to start from.
-        base: PathBuf,
-        /// Results.
-        csv: PathBuf,
+        /// Folder of the results.
+        #[arg(long, default_value = "docs/validation")]
+        results: PathBuf,
+        /// Part of the runs; all of them without it.
+        #[arg(long, value_enum)]
+        part: Vec<Part>,
+        /// Fabrics to run; all of them without it.
+        #[arg(long, value_enum)]
+        fabric: Vec<Fabric>,
+        /// Allocators to run; all of them without it.
+        #[arg(long, value_enum)]
+        allocator: Vec<Allocator>,
+        /// Seeds 1 to N.
+        #[arg(long, value_name = "N", default_value_t = 30)]
+        seeds: u64,
         /// Runs at a time.
         #[arg(long, default_value_t = 1)]
         threads: usize,
-        /// Setting for all runs, as in `flitwise run --set`.
-        #[arg(long = "set", value_name = "a.b=c")]
-        sets: Vec<String>,
-        /// Values to go through, separated by commas.
-        #[arg(long = "vary", value_name = "a.b=c,d")]
-        varied: Vec<String>,
-        /// Seeds 1 to N.
-        #[arg(long, value_name = "N", default_value_t = 3)]
-        seeds: u64,
     },
-    /// Prints means over the seeds as Markdown.
-    Summary {
-        /// Results.
-        csv: Vec<PathBuf>,
-        /// What to print of each service level.
-        #[arg(long, value_enum, default_value = "share")]
-        of: summary::Quantity,
+    /// Prints the verdicts as Markdown.
+    Judge {
+        /// Folder of the results.
+        #[arg(long, default_value = "docs/validation")]
+        results: PathBuf,
     },
 }
 
 fn main() -> Result<()> {
     match Command::parse() {
         Command::Run {
-            base,
-            csv,
-            threads,
-            sets,
-            varied,
+            results,
+            part,
+            fabric,
+            allocator,
             seeds,
+            threads,
         } => {
-            let settings = runs::combinations(&sets, &varied)?;
-            runs::run(&base, &csv, &settings, seeds, threads)
+            let chosen = |point: &grid::Point| {
+                (part.is_empty() || part.contains(&point.part))
+                    && (fabric.is_empty() || fabric.contains(&point.fabric))
+                    && (allocator.is_empty() || allocator.contains(&point.allocator))
+            };
+            let points: Vec<_> = grid::all().into_iter().filter(chosen).collect();
+            runs::run(&results, &points, seeds, threads)
         }
-        Command::Summary { csv, of } => {
-            let mut rows = Vec::new();
-            for file in csv {
-                rows.append(&mut runs::read(&file)?);
-            }
-            print!("{}", summary::table(&rows, of));
+        Command::Judge { results } => {
+            print!("{}", judge::page(&data::Data::read(&results)?));
             Ok(())
         }
     }

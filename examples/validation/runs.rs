@@ -1,145 +1,64 @@
-//! The runs: one measurement each, with a CSV row per service level.
+//! Runs points, and keeps a row per run.
 
+use crate::fabric::Fabric;
+use crate::grid::Point;
 use anyhow::{Context, Result, bail, ensure};
 use flitwise::config::{Plan, load};
 use flitwise::results::result_json;
 use flitwise::run::{Control, Status, run_plan};
 use std::collections::HashSet;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::path::Path;
-use std::sync::Mutex;
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-const HEADER: &str = "config,settings,seed,load,sl,warm_up_us,steady,saturated,offered,accepted,\
-accepted_half_width,sl_accepted,sl_share,end_to_end_ns,network_ns";
-/// Columns that say which run a row belongs to.
-const KEY: usize = 4;
+/// Columns before those of the service levels.
+pub const HEADER: &str = "allocator,packets,scheduler,trunks,load,seed,warm_up_us,steady,accepted";
+/// Columns of [`Point::key`] and the seed.
+const KEY: usize = 6;
 
-/// One row.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    pub config: String,
-    pub settings: String,
-    pub load: String,
-    pub sl: String,
-    pub warm_up_us: f64,
-    pub steady: String,
-    pub accepted: f64,
-    pub sl_share: f64,
-    /// `None` if nothing was delivered.
-    pub end_to_end_ns: Option<f64>,
-    pub network_ns: Option<f64>,
-}
-
-/// Rows of a file written by [`run`].
-pub fn read(csv: &Path) -> Result<Vec<Row>> {
-    let text = std::fs::read_to_string(csv).with_context(|| csv.display().to_string())?;
-    let wrong = || format!("{} was not written by this program", csv.display());
-    ensure!(text.lines().next() == Some(HEADER), wrong());
-    let rows = text.lines().skip(1).map(|line| {
-        let cells: Vec<&str> = line.split(',').collect();
-        ensure!(cells.len() == HEADER.split(',').count(), "`{line}`");
-        let number = |i: usize| cells[i].parse::<f64>();
-        Ok(Row {
-            config: cells[0].to_owned(),
-            settings: cells[1].to_owned(),
-            load: cells[3].to_owned(),
-            sl: cells[4].to_owned(),
-            warm_up_us: number(5)?,
-            steady: cells[6].to_owned(),
-            accepted: number(9)?,
-            sl_share: number(12)?,
-            end_to_end_ns: number(13).ok(),
-            network_ns: number(14).ok(),
-        })
-    });
-    rows.collect::<Result<_>>().with_context(wrong)
-}
-
-/// Every combination of the values of `varied`, each after `sets`.
-pub fn combinations(sets: &[String], varied: &[String]) -> Result<Vec<Vec<String>>> {
-    let mut all = vec![sets.to_vec()];
-    for given in varied {
-        let (key, values) = given
-            .split_once('=')
-            .with_context(|| format!("`{given}` is not KEY=VALUE,VALUE"))?;
-        let with = |sets: &Vec<String>| {
-            let sets = sets.clone();
-            let values = values.split(',');
-            values.map(move |value| [sets.clone(), vec![format!("{key}={value}")]].concat())
-        };
-        all = all
-            .iter()
-            .flat_map(|sets| with(sets).collect::<Vec<_>>())
-            .collect();
-    }
-    Ok(all)
-}
-
-/// One measurement.
 struct Run<'a> {
-    config: &'a str,
-    settings: &'a [String],
+    point: &'a Point,
     seed: u64,
-    load: String,
 }
 
 impl Run<'_> {
-    /// The first columns.
     fn key(&self) -> String {
-        let settings = self.settings.iter().map(String::as_str);
-        // Loads have a column of their own, and a comma would begin another.
-        let settings = settings.filter(|set| !set.starts_with("measure.loads="));
-        let settings = settings.collect::<Vec<_>>().join("; ").replace(',', " ");
-        format!("{},{settings},{},{}", self.config, self.seed, self.load)
+        format!("{},{}", self.point.key(), self.seed)
+    }
+
+    /// The run as a row of the results.
+    fn row(&self) -> Result<String> {
+        let mut sets = self.point.settings();
+        sets.push(format!("seed={}", self.seed));
+        let name = format!("configs/validation-{}.toml", self.point.fabric.file());
+        let plan = load(Path::new(&name), &sets)?;
+        Ok(format!("{},{}\n", self.key(), measured(&plan)?))
     }
 }
 
-/// Makes the measurements that are not yet in `csv`.
-pub fn run(
-    base: &Path,
-    csv: &Path,
-    settings: &[Vec<String>],
-    seeds: u64,
-    threads: usize,
-) -> Result<()> {
-    let old = match csv.exists() {
-        true => std::fs::read_to_string(csv)?,
-        false => format!("{HEADER}\n"),
-    };
-    ensure!(
-        old.lines().next() == Some(HEADER),
-        "{} holds something else",
-        csv.display()
-    );
-    let key = |row: &str| row.split(',').take(KEY).collect::<Vec<_>>().join(",");
-    let done: HashSet<String> = old.lines().skip(1).map(key).collect();
-    if done.is_empty() {
-        std::fs::write(csv, &old)?;
+/// File of a fabric's results.
+pub fn path(results: &Path, fabric: Fabric) -> PathBuf {
+    results.join(format!("{}.csv", fabric.file()))
+}
+
+/// Makes the runs of seeds 1 to `seeds` that are not yet in `results`, seed by seed, so that every
+/// seed that was begun has all points.
+pub fn run(results: &Path, points: &[Point], seeds: u64, threads: usize) -> Result<()> {
+    let mut done = HashSet::new();
+    for fabric in Fabric::ALL {
+        let rows = old_rows(&path(results, fabric))?;
+        done.extend(rows.iter().map(|row| (fabric.file(), key(row))));
     }
-    let file = Mutex::new(OpenOptions::new().append(true).open(csv)?);
-    let config = base.file_stem().unwrap_or_default().to_string_lossy();
-    let mut runs = Vec::new();
-    // Seed by seed, so that every seed that was begun has all settings.
-    for seed in 1..=seeds {
-        for settings in settings {
-            let plan = load(base, settings)?;
-            let measure = plan.experiment.measure;
-            let measure = measure.with_context(|| format!("{} has a job", base.display()))?;
-            runs.extend(measure.loads.iter().map(|load| Run {
-                config: &config,
-                settings,
-                seed,
-                load: load.to_f64().to_string(),
-            }));
-        }
-    }
-    runs.retain(|run| !done.contains(&run.key()));
+    let runs = (1..=seeds).flat_map(|seed| points.iter().map(move |point| Run { point, seed }));
+    let missing = |run: &Run<'_>| done.insert((run.point.fabric.file(), run.key()));
+    let runs: Vec<Run<'_>> = runs.filter(missing).collect();
     let next = AtomicUsize::new(0);
     let work = || -> Result<()> {
         while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            measure(base, run, &file).with_context(|| run.key())?;
+            let row = run.row().with_context(|| run.key())?;
+            append(&path(results, run.point.fabric), &row)?;
         }
         Ok(())
     };
@@ -152,68 +71,85 @@ pub fn run(
                 Err(_) => bail!("a run panicked"),
             })
     })?;
-    sort(csv)
+    Fabric::ALL
+        .iter()
+        .try_for_each(|&fabric| sort(&path(results, fabric)))
+}
+
+fn key(row: &str) -> String {
+    row.split(',').take(KEY).collect::<Vec<_>>().join(",")
+}
+
+/// The rows of a file, without its header.
+pub fn old_rows(csv: &Path) -> Result<Vec<String>> {
+    if !csv.exists() {
+        return Ok(Vec::new());
+    }
+    let text = std::fs::read_to_string(csv)?;
+    let mut lines = text.lines().map(str::to_owned);
+    let header = lines.next().unwrap_or_default();
+    let here = csv.display();
+    ensure!(header.starts_with(HEADER), "{here} holds something else");
+    Ok(lines.collect())
+}
+
+fn append(csv: &Path, row: &str) -> Result<()> {
+    // One write per row: other workers append to the same file.
+    let mut file = OpenOptions::new().append(true).create(true).open(csv)?;
+    if file.metadata()?.len() == 0 {
+        let levels = row.split(',').count() - HEADER.split(',').count();
+        let mut header = HEADER.to_owned();
+        for level in names(levels / 3) {
+            let _ = write!(
+                header,
+                ",{level}_share,{level}_end_to_end_ns,{level}_network_ns"
+            );
+        }
+        file.write_all(format!("{header}\n").as_bytes())?;
+    }
+    file.write_all(row.as_bytes())?;
+    Ok(())
+}
+
+/// The service levels of a fabric with so many of them.
+pub fn names(levels: usize) -> &'static [&'static str] {
+    match levels {
+        1 => &["all"],
+        _ => &["VO", "VI", "CL", "BE", "BK"],
+    }
 }
 
 /// Sorts the rows of `csv`: results must not depend on the order in which runs ended.
 fn sort(csv: &Path) -> Result<()> {
+    if !csv.exists() {
+        return Ok(());
+    }
     let text = std::fs::read_to_string(csv)?;
-    let mut rows: Vec<&str> = text.lines().skip(1).collect();
+    let (header, rows) = text.split_once('\n').unwrap_or_default();
+    let mut rows: Vec<&str> = rows.lines().collect();
     rows.sort_unstable();
-    std::fs::write(csv, format!("{HEADER}\n{}\n", rows.join("\n")))?;
+    std::fs::write(csv, format!("{header}\n{}\n", rows.join("\n")))?;
     Ok(())
 }
 
-fn measure(base: &Path, run: &Run<'_>, file: &Mutex<File>) -> Result<()> {
-    let mut sets = run.settings.to_vec();
-    sets.extend([
-        format!("seed={}", run.seed),
-        format!("measure.loads=[{}]", run.load),
-    ]);
-    let plan = load(base, &sets)?;
-    let rows = rows(&plan, &run.key())?;
-    let mut file = file.lock().unwrap_or_else(|e| e.into_inner());
-    file.write_all(rows.as_bytes())?;
-    Ok(())
-}
-
-/// Measures `plan`, which has one load.
-fn rows(plan: &Plan, key: &str) -> Result<String> {
-    let control = Control::default();
-    let result = run_plan(plan, &control, 1)?;
-    ensure!(
-        result.main.status == Status::Complete,
-        "{:?}",
-        result.main.status
-    );
+/// What a run measured: the columns behind those of the key.
+fn measured(plan: &Plan) -> Result<String> {
+    let result = run_plan(plan, &Control::default(), 1)?;
+    let status = &result.main.status;
+    ensure!(*status == Status::Complete, "{status:?}");
     let curve = result_json(plan, &result).curve;
     let point = curve.first().context("the result has no load")?;
-    let or_empty = |value: Option<f64>| value.map_or_else(String::new, json);
     let warm_up_us = plan.experiment.fabric.units.tick.ps(point.warm_up_ticks) as f64 / 1e6;
-    let mut rows = String::new();
-    for (name, sl) in &point.service_levels.0 {
-        let cells = [
-            key.to_owned(),
-            name.clone(),
-            warm_up_us.to_string(),
-            point
-                .steady
-                .map_or_else(String::new, |steady| steady.to_string()),
-            point.saturated.to_string(),
-            json(point.loads.offered_flits_per_cycle_per_nic),
-            json(point.loads.accepted_flits_per_cycle_per_nic),
-            or_empty(point.loads.accepted_interval.map(|of| of.half_width)),
-            json(sl.loads.accepted_flits_per_cycle_per_nic),
-            json(sl.share),
-            or_empty(sl.end_to_end_ns.map(|of| of.mean)),
-            or_empty(sl.network_ns.map(|of| of.mean)),
-        ];
-        rows += &(cells.join(",") + "\n");
+    let mut cells = format!(
+        "{warm_up_us:.1},{},{:.5}",
+        point.steady == Some(true),
+        point.loads.accepted_flits_per_cycle_per_nic
+    );
+    for (_, level) in &point.service_levels.0 {
+        let ns = |mean: Option<f64>| mean.map_or_else(String::new, |ns| format!("{ns:.1}"));
+        let end_to_end = ns(level.end_to_end_ns.map(|of| of.mean));
+        let network = ns(level.network_ns.map(|of| of.mean));
+        let _ = write!(cells, ",{:.5},{end_to_end},{network}", level.share);
     }
-    Ok(rows)
-}
-
-/// A number as it is in results.
-fn json(value: f64) -> String {
-    serde_json::Value::from(value).to_string()
+    Ok(cells)
 }

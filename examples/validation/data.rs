@@ -1,0 +1,203 @@
+//! Means over the seeds.
+
+use crate::fabric::Fabric;
+use crate::grid::{Allocator, Packets, Scheduler, Trunks, named, split_packets};
+use crate::runs;
+use anyhow::{Context, Result, ensure};
+use flitwise::results::interval_95;
+use std::path::Path;
+
+/// One run.
+#[derive(Debug, Clone)]
+pub struct Run {
+    pub fabric: Fabric,
+    pub allocator: Allocator,
+    pub packets: Packets,
+    pub scheduler: Scheduler,
+    pub trunks: Trunks,
+    pub load: f64,
+    /// In flits/cycle/NIC.
+    pub accepted: f64,
+    pub levels: Vec<Level>,
+}
+
+/// A service level of a run.
+#[derive(Debug, Clone)]
+pub struct Level {
+    /// Part of all flits delivered, in percent.
+    pub share: f64,
+    /// Latencies in ns; NaN if nothing was delivered.
+    pub end_to_end: f64,
+    pub network: f64,
+}
+
+/// A reading of both texts: a column of the tables.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    pub allocator: Allocator,
+    /// Packets of SBT and RR; those of DTable are of Table 9 in every reading.
+    pub packets: Packets,
+}
+
+impl Reading {
+    /// The reading that was chosen.
+    pub const CHOSEN: Self = Self {
+        allocator: Allocator::Rounds,
+        packets: Packets::Small,
+    };
+}
+
+/// All runs.
+#[derive(Debug, Default)]
+pub struct Data {
+    pub runs: Vec<Run>,
+}
+
+/// The runs of one measurement in one reading.
+#[derive(Debug)]
+pub struct Cell<'a>(Vec<&'a Run>);
+
+impl Data {
+    /// Reads the results of all fabrics.
+    pub fn read(results: &Path) -> Result<Self> {
+        let mut data = Self::default();
+        for fabric in Fabric::ALL {
+            let csv = runs::path(results, fabric);
+            for row in runs::old_rows(&csv)? {
+                let run = run(fabric, &row).with_context(|| format!("{}: {row}", csv.display()))?;
+                data.runs.push(run);
+            }
+        }
+        Ok(data)
+    }
+
+    /// The measurement of a fabric at `load`, with the links of trunks in turn; `None` without
+    /// runs.
+    pub fn cell(
+        &self,
+        reading: Reading,
+        fabric: Fabric,
+        scheduler: Scheduler,
+        load: f64,
+    ) -> Option<Cell<'_>> {
+        let trunks = if fabric.has_trunks() {
+            Trunks::RoundRobin
+        } else {
+            Trunks::Destination
+        };
+        self.with_trunks(reading, fabric, scheduler, (load, trunks))
+    }
+
+    /// The same with any choice of links.
+    pub fn with_trunks(
+        &self,
+        reading: Reading,
+        fabric: Fabric,
+        scheduler: Scheduler,
+        (load, trunks): (f64, Trunks),
+    ) -> Option<Cell<'_>> {
+        let packets = match (reading.packets, fabric) {
+            (_, Fabric::Uniform | Fabric::Neighbour) | (Packets::Table9, _) => Packets::Table9,
+            (Packets::Small, _) => split_packets(scheduler),
+        };
+        let of = |run: &&Run| {
+            run.fabric == fabric
+                && (run.allocator, run.packets) == (reading.allocator, packets)
+                && (run.scheduler, run.trunks) == (scheduler, trunks)
+                && run.load == load
+        };
+        let runs: Vec<&Run> = self.runs.iter().filter(of).collect();
+        (!runs.is_empty()).then_some(Cell(runs))
+    }
+}
+
+fn run(fabric: Fabric, row: &str) -> Result<Run> {
+    let cells: Vec<&str> = row.split(',').collect();
+    let before = runs::HEADER.split(',').count();
+    ensure!(cells.len() > before, "too few cells");
+    let number = |cell: &str| cell.parse().unwrap_or(f64::NAN);
+    let levels = cells[before..].chunks_exact(3).map(|of| Level {
+        share: 100.0 * number(of[0]),
+        end_to_end: number(of[1]),
+        network: number(of[2]),
+    });
+    let levels: Vec<Level> = levels.collect();
+    let expected = match fabric {
+        Fabric::Uniform | Fabric::Neighbour => 1,
+        _ => 5,
+    };
+    ensure!(levels.len() == expected, "{} service levels", levels.len());
+    Ok(Run {
+        fabric,
+        allocator: named(cells[0])?,
+        packets: named(cells[1])?,
+        scheduler: named(cells[2])?,
+        trunks: named(cells[3])?,
+        load: cells[4].parse()?,
+        accepted: cells[8].parse()?,
+        levels,
+    })
+}
+
+/// A mean over seeds.
+#[derive(Debug, Clone, Copy)]
+pub struct Mean {
+    pub mean: f64,
+    /// Half the width of the 95 % interval; `None` with one seed.
+    pub half_width: Option<f64>,
+}
+
+impl Mean {
+    fn of(values: &[f64]) -> Self {
+        match interval_95(values) {
+            Some(of) => Self {
+                mean: of.mean,
+                half_width: Some(of.half_width),
+            },
+            None => Self {
+                mean: values.iter().sum::<f64>() / values.len() as f64,
+                half_width: None,
+            },
+        }
+    }
+
+    /// As a cell of a table.
+    pub fn text(self, digits: usize) -> String {
+        let Self { mean, half_width } = self;
+        match half_width {
+            Some(half_width) => format!("{mean:.digits$} ± {half_width:.digits$}"),
+            None => format!("{mean:.digits$}"),
+        }
+    }
+}
+
+impl Cell<'_> {
+    /// Number of seeds.
+    pub fn seeds(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Accepted load in flits/cycle/NIC.
+    pub fn accepted(&self) -> Mean {
+        self.mean(|run| run.accepted)
+    }
+
+    /// Share of a service level in percent.
+    pub fn share(&self, level: usize) -> Mean {
+        self.mean(|run| run.levels[level].share)
+    }
+
+    /// End-to-end latency of a service level in ns.
+    pub fn end_to_end(&self, level: usize) -> Mean {
+        self.mean(|run| run.levels[level].end_to_end)
+    }
+
+    /// Network latency of the first service level in ns.
+    pub fn network(&self) -> Mean {
+        self.mean(|run| run.levels[0].network)
+    }
+
+    fn mean(&self, of: impl Fn(&Run) -> f64) -> Mean {
+        Mean::of(&self.0.iter().map(|run| of(run)).collect::<Vec<_>>())
+    }
+}

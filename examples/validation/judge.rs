@@ -1,0 +1,193 @@
+//! Verdicts on rows, and the tables of `docs/validation.md`.
+
+use crate::data::{Data, Reading};
+use crate::grid::{Allocator, Packets, name};
+use crate::{latencies, rows};
+use std::fmt::{self, Display, Write as _};
+
+/// What a reading gives for a row.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// For the table.
+    pub obtained: String,
+    /// Fewest seeds of its measurements.
+    pub seeds: usize,
+    pub holds: bool,
+}
+
+/// The test of a row in a reading; `None` where it was not run.
+pub type Test = Box<dyn Fn(&Data, Reading) -> Option<Outcome>>;
+
+/// A published sentence or number.
+pub struct Row {
+    /// Publication and section.
+    pub source: &'static str,
+    pub statement: String,
+    pub published: String,
+    /// The readings were compared by this row before one was chosen.
+    pub seen: bool,
+    pub test: Test,
+}
+
+/// The four classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Holds in every reading.
+    Met,
+    /// Holds in the chosen reading, and was seen when it was chosen.
+    WithReading,
+    /// Holds in the chosen reading, and was not seen when it was chosen.
+    Predicted,
+    NotMet,
+}
+
+impl Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Met => "met",
+            Self::WithReading => "met with the chosen reading",
+            Self::Predicted => "predicted",
+            Self::NotMet => "**not met**",
+        })
+    }
+}
+
+/// All readings, in the order of the columns.
+pub fn readings() -> impl Iterator<Item = Reading> {
+    let allocators = [Allocator::Pipelined, Allocator::Rounds, Allocator::Serial];
+    let packets = [Packets::Table9, Packets::Small];
+    allocators
+        .into_iter()
+        .flat_map(move |allocator| packets.map(|packets| Reading { allocator, packets }))
+}
+
+impl Row {
+    /// The verdict; `None` if the chosen reading was not run.
+    pub fn verdict(&self, data: &Data) -> Option<Verdict> {
+        let holds = |reading| Some((self.test)(data, reading)?.holds);
+        Some(if !holds(Reading::CHOSEN)? {
+            Verdict::NotMet
+        } else if readings().all(|reading| holds(reading) == Some(true)) {
+            Verdict::Met
+        } else if self.seen {
+            Verdict::WithReading
+        } else {
+            Verdict::Predicted
+        })
+    }
+}
+
+/// All rows.
+pub fn all() -> Vec<Row> {
+    [rows::all(), latencies::all()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The verdicts, and what each reading gives, as Markdown.
+pub fn page(data: &Data) -> String {
+    let rows = all();
+    let mut text = String::from("| source | row | published | obtained | seeds | |\n");
+    text += "|---|---|---|---|---|---|\n";
+    for row in &rows {
+        let Some((verdict, outcome)) = row.verdict(data).zip((row.test)(data, Reading::CHOSEN))
+        else {
+            continue;
+        };
+        let Row {
+            source,
+            statement,
+            published,
+            ..
+        } = row;
+        let Outcome {
+            obtained, seeds, ..
+        } = outcome;
+        let _ = writeln!(
+            text,
+            "| {source} | {statement} | {published} | {obtained} | {seeds} | {verdict} |"
+        );
+    }
+    text.push('\n');
+    text + &by_reading(&rows, data)
+}
+
+/// What each reading gives; ✗ where the row does not hold.
+fn by_reading(rows: &[Row], data: &Data) -> String {
+    let mut text = String::from("| row | published |");
+    for Reading { allocator, packets } in readings() {
+        let _ = write!(text, " {}, {} |", name(allocator), name(packets));
+    }
+    text += "\n|---|---|---|---|---|---|---|---|\n";
+    for row in rows {
+        let cells: Vec<String> = readings()
+            .map(|reading| match (row.test)(data, reading) {
+                Some(of) if of.holds => of.obtained,
+                Some(of) => format!("{} ✗", of.obtained),
+                None => "–".to_owned(),
+            })
+            .collect();
+        // Rows of the chosen reading alone are in the table above.
+        if cells.iter().filter(|cell| *cell != "–").count() < 2 {
+            continue;
+        }
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} |",
+            row.statement,
+            row.published,
+            cells.join(" | ")
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// The tables of the page are those of the results beside it.
+    #[test]
+    fn documented_verdicts_are_those_of_the_results() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let data = Data::read(&docs.join("validation")).unwrap();
+        let shown = std::fs::read_to_string(docs.join("validation.md")).unwrap();
+        let lines = page(&data);
+        assert!(lines.lines().count() > 60, "{lines}");
+        for line in lines.lines() {
+            assert!(
+                shown.lines().any(|of| of == line),
+                "not in the page: {line}"
+            );
+        }
+    }
+
+    /// A row that holds in the readings that `holds` names.
+    fn row(seen: bool, holds: fn(Reading) -> bool) -> Row {
+        Row {
+            source: "",
+            statement: String::new(),
+            published: String::new(),
+            seen,
+            test: Box::new(move |_, reading| {
+                Some(Outcome {
+                    obtained: String::new(),
+                    seeds: 1,
+                    holds: holds(reading),
+                })
+            }),
+        }
+    }
+
+    #[test]
+    fn a_verdict_says_what_it_depends_on() {
+        let of = |seen, holds| row(seen, holds).verdict(&Data::default());
+        let chosen = |reading| reading == Reading::CHOSEN;
+        assert_eq!(of(true, |_| true), Some(Verdict::Met));
+        assert_eq!(of(true, chosen), Some(Verdict::WithReading));
+        assert_eq!(of(false, chosen), Some(Verdict::Predicted));
+        assert_eq!(of(false, |of| of != Reading::CHOSEN), Some(Verdict::NotMet));
+    }
+}
