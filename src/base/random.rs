@@ -35,6 +35,8 @@ pub enum Purpose {
     Peers = 11,
     /// Noise in computation times; components: job, rank and stream.
     Noise = 12,
+    /// Which central buffer of an MPort packets take; components: switch · ports + in-port, 0.
+    CentralLink = 13,
 }
 
 /// A stream of random numbers.

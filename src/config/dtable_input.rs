@@ -7,7 +7,7 @@ use crate::config::document::{
 };
 use crate::config::fabric;
 use crate::config::fabric::FabricDefaults;
-use crate::config::keys::RawExperiment;
+use crate::config::keys::{DEFAULT_SEED, RawExperiment};
 use crate::config::qos::keys::{RawQos, RawScheduler};
 use crate::config::qos::{self, presets, scheduler};
 use crate::config::resolve::{imply, with_sets};
@@ -125,7 +125,8 @@ fn experiment(raw: &RawExperiment) -> Result<DTableInput, ConfigError> {
     let graph = raw.fabric.topology.as_ref().unwrap_or(&defaults.topology);
     let topology = graph.resolve(Path::new(""))?.0;
     let classes = topology.vl_classes();
-    let header = fabric::parameters(&raw.fabric, &defaults, &topology)?.header_bytes;
+    let seed = raw.seed.unwrap_or(DEFAULT_SEED);
+    let header = fabric::parameters(&raw.fabric, &defaults, &topology, seed)?.header_bytes;
     let header = error::small(header, "fabric.header")?;
     let (parameters, levels) = dtable_of(&raw.qos, &defaults, classes, header)?;
     Ok(DTableInput {

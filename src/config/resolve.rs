@@ -125,7 +125,7 @@ pub(crate) fn fabric_of(
         failure_seed,
         &mut routing,
     )?;
-    let mut parameters = fabric::parameters(&raw.fabric, &defaults, &topology)?;
+    let mut parameters = fabric::parameters(&raw.fabric, &defaults, &topology, seed)?;
     if let Some(imported) = imported {
         fabric::speeds_of_dump(&raw.fabric, &mut parameters.switch, imported)?;
     }

@@ -4,7 +4,7 @@ use super::tracer::Tracer;
 use crate::fabric::engine::{Engine, RunEnd};
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, SpecError, Tick};
-use crate::fabric::unloaded::{BETWEEN, Lone};
+use crate::fabric::unloaded::{Lone, next_start};
 use crate::fabric::workload::{AppQueue, Message, Workload};
 use crate::replay::Replay;
 use std::cell::RefCell;
@@ -99,6 +99,8 @@ type Kind = (NicId, NicId, u8, u64);
 #[derive(Debug)]
 pub(crate) struct References {
     engine: Engine<Tracer>,
+    /// Time of an allocation.
+    allocation: Tick,
     known: BTreeMap<Kind, Option<Alone>>,
 }
 
@@ -113,6 +115,7 @@ impl References {
         let always_up = spec.always_up();
         Ok(Self {
             engine: Engine::watched(&always_up, tracer)?,
+            allocation: spec.switch.kind().stages().allocation,
             known: BTreeMap::new(),
         })
     }
@@ -129,8 +132,7 @@ impl References {
     }
 
     fn simulate(&mut self, message: &Message) -> Option<Alone> {
-        let next = self.engine.progress().tick.saturating_add(BETWEEN);
-        let start = next.saturating_sub(next % BETWEEN);
+        let start = next_start(self.allocation, self.engine.progress().tick);
         self.engine.probe_mut().follow_one(message.src, start);
         let mut load = Load::Lone(Lone::new(*message, start));
         let end = self.engine.run(&mut load);

@@ -8,13 +8,27 @@
 use super::analysis::path::{Step, path};
 use super::engine::{Engine, RunEnd};
 use super::ids::NicPair;
-use super::spec::{FabricSpec, SpecError, Tick, TrunkSelection};
+use super::spec::hierarchical::CentralLink;
+use super::spec::{FabricSpec, Hierarchical, SpecError, Tick, TrunkSelection};
 use super::workload::{Message, Workload};
 use flitwise_base::units::Ratio;
 use std::collections::BTreeMap;
 
 /// Ticks between two lone messages: the credits of the first return before.
-pub const BETWEEN: Tick = 720_720;
+const BETWEEN: Tick = 720_720;
+
+/// Returns the tick in which the next lone message starts in a fabric whose last tick was `now`. It is divisible by
+/// the time of an `allocation`, so the message starts in a round of the allocators where there are rounds.
+#[must_use]
+pub fn next_start(allocation: Tick, now: Tick) -> Tick {
+    let between = if BETWEEN.is_multiple_of(allocation) {
+        BETWEEN
+    } else {
+        BETWEEN.saturating_mul(allocation)
+    };
+    let next = now.saturating_add(between);
+    next.saturating_sub(next % between)
+}
 
 /// Entries of a table, beyond which it begins anew: a long run has too many pairs of NICs to
 /// remember.
@@ -107,13 +121,19 @@ impl<'a> Unloaded<'a> {
     /// Returns the times of `message` if it is alone in the fabric; `None` if it never arrives.
     ///
     /// Where routing draws a detour (Valiant) or takes the links of a trunk in turn, it does so for each
-    /// message.
+    /// message. Where allocation is in rounds, the message starts in one.
     ///
     /// # Panics
     /// As [`Engine::run`].
     pub fn times(&mut self, message: &Message) -> Option<Times> {
         let routing = &self.spec.routing;
-        if routing.paths.detours().is_some() || routing.trunk == TrunkSelection::RoundRobin {
+        let draws_links = |switch: &Hierarchical| {
+            matches!(switch.buffers.central_link, CentralLink::Random { .. })
+        };
+        if routing.paths.detours().is_some()
+            || routing.trunk == TrunkSelection::RoundRobin
+            || self.spec.hierarchical().is_some_and(draws_links)
+        {
             return self.simulate(message);
         }
         let key = (self.kind(message)?, message.bytes);
@@ -172,8 +192,8 @@ impl<'a> Unloaded<'a> {
 
     /// Sends `message` through the empty fabric.
     fn simulate(&mut self, message: &Message) -> Option<Times> {
-        let next = self.engine.progress().tick.saturating_add(BETWEEN);
-        let start = next.saturating_sub(next % BETWEEN);
+        let allocation = self.spec.switch.kind().stages().allocation;
+        let start = next_start(allocation, self.engine.progress().tick);
         let mut lone = Lone::new(*message, start);
         match self.engine.run(&mut lone) {
             RunEnd::Finished => Some(Times {

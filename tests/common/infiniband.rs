@@ -7,7 +7,7 @@ use flitwise::fabric::spec::congestion::{
     PortCongestion, PortVlMarker, SlCongestion, SlScope, SourceControl, TimerRestart, TimerScope,
 };
 use flitwise::fabric::spec::hierarchical::{
-    self, CentralQueues, Hierarchical, Pool, Scheduler, VirtualAllocation,
+    self, CentralLink, CentralQueues, Hierarchical, Pool, Scheduler, VirtualAllocation,
 };
 use flitwise::fabric::spec::voq::{
     Acks, Allocator, Buffers, Hca, InputQueues, LinkRates, PortStandard, StaticPool, VlArb,
@@ -126,6 +126,7 @@ pub fn with_hierarchical_switches(mut spec: FabricSpec) -> FabricSpec {
             central_speedup: 1,
         },
         virtual_allocation: VirtualAllocation::Informed,
+        allocator: hierarchical::Allocator::default(),
         buffers: hierarchical::Buffers {
             nic_queue: small.clone(),
             nic_sink: of(&voq.buffers.nic_sink),
@@ -133,6 +134,7 @@ pub fn with_hierarchical_switches(mut spec: FabricSpec) -> FabricSpec {
             output: small.clone(),
             central: small,
             central_queues: CentralQueues::PerVl,
+            central_link: CentralLink::ByOutput,
         },
         scheduler: Scheduler::RrVl,
     }));

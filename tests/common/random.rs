@@ -13,7 +13,8 @@ use super::specs::hierarchical_of;
 use flitwise::fabric::ids::SwitchId;
 use flitwise::fabric::spec::congestion::SourceControl;
 use flitwise::fabric::spec::hierarchical::{
-    DTABLE_UNIT_BYTES, DTableEntry, Scheduler, Timing, VirtualAllocation,
+    AllocationRule, Allocator, CentralLink, DTABLE_UNIT_BYTES, DTableEntry, Scheduler, Timing,
+    VirtualAllocation,
 };
 use flitwise::fabric::spec::validate::MAX_CLASS_TURNS;
 use flitwise::fabric::spec::{
@@ -361,16 +362,54 @@ fn vl_classes(topology: &Topology, routing: &Routing) -> usize {
     }
 }
 
-/// A switch with empty buffers and the plainest scheduler.
-fn empty_switch(timing: Timing, blind: bool, per_vl: bool) -> Switch {
+/// An allocator, the rule by which sources pick their queues, and which central buffer a packet takes, before
+/// they fit.
+pub fn raw_allocation() -> BoxedStrategy<(Allocator, VirtualAllocation, CentralLink)> {
+    let rule = prop_oneof![
+        3 => Just(AllocationRule::Pipelined),
+        2 => Just(AllocationRule::Rounds),
+        1 => Just(AllocationRule::Serial),
+    ];
+    let picks = prop_oneof![
+        Just(VirtualAllocation::Informed),
+        Just(VirtualAllocation::Blind)
+    ];
+    let link = prop_oneof![
+        2 => Just(CentralLink::ByOutput),
+        1 => Just(CentralLink::ByInput),
+        1 => any::<u64>().prop_map(|seed| CentralLink::Random { seed }),
+    ];
+    let iterations = prop_oneof![2 => Just(1u32), 1 => 2u32..=4];
+    (rule, iterations, picks, link)
+        .prop_map(|(rule, iterations, picks, link)| (Allocator { rule, iterations }, picks, link))
+        .boxed()
+}
+
+/// A switch with empty buffers and the plainest scheduler. In a sound fabric with several switches no queue keeps the
+/// others of its buffer waiting.
+fn empty_switch(
+    mut timing: Timing,
+    (mut allocator, mut virtual_allocation, link): (Allocator, VirtualAllocation, CentralLink),
+    per_vl: bool,
+    is_sound: bool,
+) -> Switch {
+    match allocator.rule {
+        AllocationRule::Rounds => {
+            virtual_allocation = VirtualAllocation::Blind;
+            allocator.iterations = allocator.iterations.max(if is_sound { 2 } else { 1 });
+        }
+        AllocationRule::Pipelined | AllocationRule::Serial => allocator.iterations = 1,
+    }
+    if allocator.rule != AllocationRule::Pipelined {
+        timing.allocation_gap = 0;
+    }
+    let mut buffers = empty_buffers(per_vl);
+    buffers.central_link = link;
     Switch::Hierarchical(Box::new(Hierarchical {
         timing,
-        virtual_allocation: if blind {
-            VirtualAllocation::Blind
-        } else {
-            VirtualAllocation::Informed
-        },
-        buffers: empty_buffers(per_vl),
+        virtual_allocation,
+        allocator,
+        buffers,
         scheduler: Scheduler::RrVl,
     }))
 }
@@ -405,11 +444,12 @@ prop_compose! {
         routing in raw_routing(),
         raw_scheduler in (0u8..3, vec((any::<u8>(), 0u32..=8), 5..=12)),
         control in control,
-        (blind, queues) in (any::<bool>(), prop_oneof![3 => Just(None), 1 => (1u8..=5).prop_map(Some)]),
+        (allocation, queues) in (raw_allocation(), prop_oneof![3 => Just(None), 1 => (1u8..=5).prop_map(Some)]),
         scheme in raw_scheme(),
     ) -> FabricSpec {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
+        let is_sound = kind == Kind::Sound && topology.switches() > 1;
         let classes = if per_vl { 1 } else { classes(&topology) };
         let routing = fit_routing(kind, &topology, &tables, levels.0.len(), routing);
         let vl_classes = vl_classes(&topology, &routing);
@@ -422,7 +462,7 @@ prop_compose! {
             units: Units { tick, flit_bytes, flits_per_credit, header_bytes },
             link_latency,
             qos,
-            switch: empty_switch(timing, blind, per_vl),
+            switch: empty_switch(timing, allocation, per_vl, is_sound),
             congestion_control: None,
             link_power: None,
         };

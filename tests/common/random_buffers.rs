@@ -3,7 +3,7 @@
 use super::random::Kind;
 use super::specs::hierarchical_of;
 use flitwise::fabric::spec::FabricSpec;
-use flitwise::fabric::spec::hierarchical::{Buffers, CentralQueues, Pool, Quota};
+use flitwise::fabric::spec::hierarchical::{Buffers, CentralLink, CentralQueues, Pool, Quota};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -91,6 +91,7 @@ pub fn empty_buffers(per_vl: bool) -> Buffers {
         } else {
             CentralQueues::PerNeighbour
         },
+        central_link: CentralLink::default(),
     }
 }
 

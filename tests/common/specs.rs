@@ -1,7 +1,8 @@
 //! Fabrics of the references.
 
 use flitwise::fabric::spec::hierarchical::{
-    Buffers, CentralQueues, Pool, Quota, Scheduler, Timing, VirtualAllocation,
+    Allocator, Buffers, CentralLink, CentralQueues, Pool, Quota, Scheduler, Timing,
+    VirtualAllocation,
 };
 use flitwise::fabric::spec::{
     FabricSpec, Hierarchical, LinkLatency, Qos, Routing, ServiceLevel, Stages, Switch, Units,
@@ -96,6 +97,7 @@ pub fn opa_gen1(topology: Topology, scheduler: Scheduler) -> FabricSpec {
         switch: Switch::Hierarchical(Box::new(Hierarchical {
             timing: opa_timing(),
             virtual_allocation: VirtualAllocation::Informed,
+            allocator: Allocator::default(),
             buffers: Buffers {
                 nic_queue: even_pool(vls, 512, 64, 384),
                 nic_sink: even_pool(vls, 1024, 64, 768),
@@ -103,6 +105,7 @@ pub fn opa_gen1(topology: Topology, scheduler: Scheduler) -> FabricSpec {
                 output: even_pool(vls, 1024, 64, 768),
                 central: even_pool(vls, 1024, 16, 768),
                 central_queues: CentralQueues::PerNeighbour,
+                central_link: CentralLink::ByOutput,
             },
             scheduler,
         })),
@@ -135,6 +138,7 @@ pub fn opasim(topology: Topology) -> FabricSpec {
         switch: Switch::Hierarchical(Box::new(Hierarchical {
             timing: opa_timing(),
             virtual_allocation: VirtualAllocation::Informed,
+            allocator: Allocator::default(),
             buffers: Buffers {
                 nic_queue: pool.clone(),
                 nic_sink: pool.clone(),
@@ -142,6 +146,7 @@ pub fn opasim(topology: Topology) -> FabricSpec {
                 output: pool.clone(),
                 central: pool,
                 central_queues: CentralQueues::PerVl,
+                central_link: CentralLink::ByOutput,
             },
             scheduler: Scheduler::RrVl,
         })),

@@ -10,7 +10,7 @@ use flitwise::fabric::analysis::path::path_via;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::ids::{NicId, NicPair, SwitchId};
 use flitwise::fabric::spec::FabricSpec;
-use flitwise::fabric::spec::hierarchical::{CentralQueues, Quota};
+use flitwise::fabric::spec::hierarchical::{CentralLink, CentralQueues, Quota};
 use flitwise::fabric::topology::Peer;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +83,9 @@ impl SlowGraph {
                 graph.follow(spec, pair, via, sl);
             }
         }
+        if spec.hierarchical().unwrap().allocator.blocks_other_queues() {
+            graph.couple();
+        }
         let shared: Vec<Key> = graph.edges.iter().map(|&(_, to)| to).collect();
         for credits in shared.into_iter().filter(|key| key.3.is_none()) {
             for &queue in &graph.queues {
@@ -96,10 +99,20 @@ impl SlowGraph {
         graph
     }
 
+    /// What one queue of a source waits for, all of them may wait for.
+    fn couple(&mut self) {
+        let edges: Vec<_> = self.edges.iter().copied().collect();
+        let is_same = |a: &Key, b: &Key| a.0 != 1 && (a.0, a.1, a.2) == (b.0, b.1, b.2);
+        for (from, _) in &edges {
+            let others = edges.iter().filter(|(other, _)| is_same(from, other));
+            self.edges.extend(others.map(|&(_, to)| (*from, to)));
+        }
+    }
+
     fn follow(&mut self, spec: &FabricSpec, pair: NicPair, via: NicId, sl: usize) {
         let route = path_via(spec, spec, pair, via, sl, 1).unwrap();
-        let switch = spec.hierarchical().expect("hierarchical switches");
-        let per_vl = switch.buffers.central_queues == CentralQueues::PerVl;
+        let hierarchical = spec.hierarchical().expect("hierarchical switches");
+        let per_vl = hierarchical.buffers.central_queues == CentralQueues::PerVl;
         // NICs hold nobody up: the first input buffer is not waited for.
         let mut held: Option<Key> = None;
         let mut vl_in = route.injection.1;
@@ -113,14 +126,23 @@ impl SlowGraph {
                 held = Some(input);
             }
             if let Some(central) = step.central {
+                // Of drawn links the step names the first.
+                let centrals = match hierarchical.buffers.central_link {
+                    CentralLink::Random { .. } => vec![central, central + 1],
+                    CentralLink::ByOutput | CentralLink::ByInput => vec![central],
+                };
                 let towards = match spec.topology.peer(step.switch, step.port_out) {
                     _ if per_vl => ALL,
                     Peer::Switch { switch, .. } => switch.get().into(),
                     _ => NICS,
                 };
-                let central = (2, switch, central, Some((vl, towards)));
-                self.wait(spec, held, central);
-                held = Some(central);
+                let output = (1, switch, step.port_out.get(), Some((vl, NO_CLASS)));
+                for central in centrals {
+                    let central = (2, switch, central, Some((vl, towards)));
+                    self.wait(spec, held, central);
+                    self.wait(spec, Some(central), output);
+                }
+                held = None;
             }
             let output = (1, switch, step.port_out.get(), Some((vl, NO_CLASS)));
             self.wait(spec, held, output);

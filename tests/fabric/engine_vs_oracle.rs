@@ -12,21 +12,37 @@ use crate::compare::{compare, compare_sampled};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::spec::congestion::{CctEntry, FillComparison, FlowLevel};
-use flitwise::fabric::spec::hierarchical::{DTableEntry, Scheduler, VirtualAllocation};
+use flitwise::fabric::spec::hierarchical::{
+    AllocationRule, Allocator, CentralLink, DTableEntry, Scheduler, VirtualAllocation,
+};
 use flitwise::fabric::topology::Topology;
 use proptest::prelude::*;
 
-/// Compares a run with either kind of virtual allocation.
-fn compare_both(mut spec: FabricSpec, script: &Script) {
-    for allocation in [VirtualAllocation::Informed, VirtualAllocation::Blind] {
-        hierarchical_of(&mut spec).virtual_allocation = allocation;
+/// Compares a run with each allocator, kind of virtual allocation and rule for central buffers.
+fn compare_all(mut spec: FabricSpec, script: &Script) {
+    let (informed, blind) = (VirtualAllocation::Informed, VirtualAllocation::Blind);
+    let allocators = [
+        (AllocationRule::Pipelined, 1, informed),
+        (AllocationRule::Pipelined, 1, blind),
+        (AllocationRule::Rounds, 1, blind),
+        (AllocationRule::Rounds, 3, blind),
+        (AllocationRule::Serial, 1, informed),
+    ];
+    for (rule, iterations, picks) in allocators {
+        let switch = hierarchical_of(&mut spec);
+        switch.allocator = Allocator { rule, iterations };
+        switch.virtual_allocation = picks;
+        compare(&spec, script).unwrap();
+    }
+    for link in [CentralLink::ByInput, CentralLink::Random { seed: 7 }] {
+        hierarchical_of(&mut spec).buffers.central_link = link;
         compare(&spec, script).unwrap();
     }
 }
 
 #[test]
 fn jammed_ring_agrees() {
-    compare_both(jamming_ring(), &jam());
+    compare_all(jamming_ring(), &jam());
 }
 
 /// A jammed fabric has no events left, though its sources pick in every tick.
@@ -105,7 +121,10 @@ fn preset_fabrics_agree() {
         let script = mixed(&spec, 250, 1500, 50_000, seed as u64 + 1);
         compare(&spec, &script).unwrap();
         if seed % 3 == 1 {
-            hierarchical_of(&mut spec).virtual_allocation = VirtualAllocation::Blind;
+            let switch = hierarchical_of(&mut spec);
+            switch.virtual_allocation = VirtualAllocation::Blind;
+            compare(&spec, &script).unwrap();
+            hierarchical_of(&mut spec).allocator.rule = AllocationRule::Rounds;
             compare(&spec, &script).unwrap();
         }
     }
@@ -127,7 +146,7 @@ fn many_central_queues_agree() {
     buffers.output = buffers.input.clone();
     buffers.central = even_pool(16, 1024, 16, 768);
     let script = mixed(&spec, 120, 100, 4096, 7);
-    compare_both(spec, &script);
+    compare_all(spec, &script);
 }
 
 /// A message of many packets, beside others.

@@ -15,7 +15,9 @@ use flitwise::fabric::analysis::path::{NoRoute, path};
 use flitwise::fabric::analysis::routes::{RouteAnalysis, RoutingLoop};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
-use flitwise::fabric::spec::hierarchical::{CentralQueues, Scheduler};
+use flitwise::fabric::spec::hierarchical::{
+    AllocationRule, Allocator, CentralQueues, Scheduler, VirtualAllocation,
+};
 use flitwise::fabric::spec::{FabricSpec, RingTie};
 use flitwise::fabric::topology::{Peer, Ports, Topology};
 
@@ -292,6 +294,23 @@ fn all_presets_pass_on_all_topologies() {
                     assert_eq!((routes.lost, routes.routing_loop), (vec![], None));
                 }
             }
+        }
+    }
+}
+
+/// A queue that a buffer keeps picked undoes the VL classes of rings. A second iteration of a round
+/// passes by it, and a tree needs no classes.
+#[test]
+fn rounds_of_one_iteration_couple_the_queues_of_a_buffer() {
+    for (iterations, has_cycle) in [(1, true), (2, false)] {
+        let mut ring = torus(&[4], 1);
+        for spec in [&mut ring, &mut tree(4, 2)] {
+            let switch = hierarchical_of(spec);
+            let rule = AllocationRule::Rounds;
+            switch.allocator = Allocator { rule, iterations };
+            switch.virtual_allocation = VirtualAllocation::Blind;
+            let is_ring = spec.topology.nics() == 4;
+            assert_eq!(cycle_of(spec).is_some(), has_cycle && is_ring);
         }
     }
 }

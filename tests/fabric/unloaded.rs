@@ -5,7 +5,7 @@ use crate::common::random_infiniband;
 use crate::common::specs::{opa_gen1, opasim};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::ids::NicId;
-use flitwise::fabric::spec::hierarchical::{Scheduler, VirtualAllocation};
+use flitwise::fabric::spec::hierarchical::{CentralLink, Scheduler, VirtualAllocation};
 use flitwise::fabric::spec::{FabricSpec, Paths, Switch, Tick, TrunkSelection};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::unloaded::{Times, Unloaded};
@@ -63,7 +63,12 @@ fn timeless(mut spec: FabricSpec) -> FabricSpec {
     spec.routing.paths = Paths::Minimal;
     spec.routing.trunk = TrunkSelection::Destination;
     if let Switch::Hierarchical(switch) = &mut spec.switch {
-        switch.virtual_allocation = VirtualAllocation::Informed;
+        if !switch.allocator.is_in_rounds() {
+            switch.virtual_allocation = VirtualAllocation::Informed;
+        }
+        if let CentralLink::Random { .. } = switch.buffers.central_link {
+            switch.buffers.central_link = CentralLink::ByInput;
+        }
     }
     spec
 }

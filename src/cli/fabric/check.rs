@@ -109,6 +109,11 @@ impl<'a> Verdict<'a> {
             return "give every service level two SCs, and the first SCs and the second SCs of all \
                     service levels different VLs (qos.sc2vl)";
         }
+        let switches = self.spec.hierarchical();
+        if switches.is_some_and(|switch| switch.allocator.blocks_other_queues()) {
+            return "give a round of the allocator a second iteration: \
+                    fabric.allocator_iterations = 2";
+        }
         if any(&|c| c.credits == Credits::Shared && !central(c)) {
             return "reserve room for the largest packet on every VL: raise fabric.exclusive or \
                     the buffers, or lower the MTUs";

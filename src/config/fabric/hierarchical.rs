@@ -6,8 +6,20 @@ use crate::config::qos::keys::RawScheduler;
 use crate::config::qos::scheduler::{Scheduling, dtable, equal_weights, sbt};
 use crate::fabric::parameters::HierarchicalParameters;
 use crate::fabric::qos::dtable_table::DTableTable;
-use crate::fabric::switch::hierarchical::{CentralQueues, Scheduler, VirtualAllocation};
+use crate::fabric::switch::hierarchical::{
+    AllocationRule, Allocator, CentralLink, CentralQueues, Scheduler, VirtualAllocation,
+};
 use crate::units::{BufferPart, Bytes, Latency, Rate};
+use serde::Deserialize;
+
+/// `fabric.central_link`.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RawCentralLink {
+    ByOutput,
+    ByInput,
+    Random,
+}
 
 with_common_keys! {
     of_kind HierarchicalKeys, RawHierarchical {
@@ -24,6 +36,19 @@ with_common_keys! {
         #[schemars(extend("x-defaults" = {"opa-gen1": "informed"}))]
         #[schemars(with = "Option<Names<VirtualAllocation>>")]
         virtual_allocation: VirtualAllocation,
+        /// When the switch allocates its crossbars ([model.md](model.md#6-allocation)): in every tick, so that an
+        /// allocation overlaps the transfer before it (`"pipelined"`); in `"rounds"`; or `"serial"`.
+        ///
+        /// `"rounds"`: only in ticks divisible by `allocation_latency`; a buffer picks the next packet (`"blind"`) and
+        /// keeps that choice until it is granted, the reading of OpaSim and Hiperion whose results are nearest to
+        /// theirs. `"serial"`: a buffer is allocated again when its packet has left it.
+        #[schemars(extend("x-defaults" = {"opa-gen1": "pipelined"}))]
+        #[schemars(with = "Option<Names<AllocationRule>>")]
+        allocator: AllocationRule,
+        /// Iterations of a round, 1 to 64: after the first one, buffers without a grant choose among the packets whose
+        /// targets are still free. OpaSim announces an iterative allocator.
+        #[schemars(extend("x-defaults" = {"opa-gen1": 1}))]
+        allocator_iterations: u32,
         /// Flits per tick through the MPort crossbar.
         #[schemars(extend("x-defaults" = {"opa-gen1": 3}))]
         mport_speedup: u32,
@@ -52,14 +77,26 @@ with_common_keys! {
         #[schemars(extend("x-defaults" = {"opa-gen1": "per-neighbour"}))]
         #[schemars(with = "Option<Names<CentralQueues>>")]
         central_queues: CentralQueues,
+        /// Which of the two central buffers of an MPort a packet to another MPort takes: the one with the parity of its
+        /// out-port; or `"by-input"`, with the parity of its in-port; or `"random"`, drawn for each packet from the
+        /// random streams of `seed`: then packets of a flow can overtake each other.
+        #[schemars(extend("x-defaults" = {"opa-gen1": "by-output"}))]
+        #[schemars(with = "Option<Names<RawCentralLink>>")]
+        central_link: RawCentralLink,
     }
 }
 
 impl RawHierarchical {
-    /// Overrides the parameters by the keys that are given.
-    pub(crate) fn resolve(&self, p: &mut HierarchicalParameters) {
+    /// Overrides the parameters by the keys that are given. `seed`: of the experiment.
+    pub(crate) fn resolve(&self, p: &mut HierarchicalParameters, seed: u64) {
         replace(&mut p.link_rate, self.link_rate.map(|rate| rate.0));
         replace(&mut p.allocation_gap, self.allocation_gap);
+        let Allocator { rule, iterations } = &mut p.allocator;
+        replace(rule, self.allocator);
+        replace(iterations, self.allocator_iterations);
+        if p.allocator.is_in_rounds() {
+            p.virtual_allocation = VirtualAllocation::Blind;
+        }
         replace(&mut p.virtual_allocation, self.virtual_allocation);
         replace(&mut p.mport_speedup, self.mport_speedup);
         replace(&mut p.central_speedup, self.central_speedup);
@@ -71,6 +108,12 @@ impl RawHierarchical {
         replace(&mut p.central_exclusive, self.central_exclusive);
         p.central_max = self.central_max.or(p.central_max);
         replace(&mut p.central_queues, self.central_queues);
+        let link = self.central_link.map(|link| match link {
+            RawCentralLink::ByOutput => CentralLink::ByOutput,
+            RawCentralLink::ByInput => CentralLink::ByInput,
+            RawCentralLink::Random => CentralLink::Random { seed },
+        });
+        replace(&mut p.central_link, link);
     }
 }
 

@@ -195,9 +195,10 @@ pub(crate) fn resolve(
     raw: &RawKind,
     p: &mut SwitchParameters,
     topology: &Topology,
+    seed: u64,
 ) -> Result<(), ConfigError> {
     match (raw, p) {
-        (RawKind::Hierarchical(raw), SwitchParameters::Hierarchical(p)) => raw.resolve(p),
+        (RawKind::Hierarchical(raw), SwitchParameters::Hierarchical(p)) => raw.resolve(p, seed),
         (RawKind::Voq(raw) | RawKind::InputQueued(raw), SwitchParameters::Voq(p)) => {
             raw.resolve(p, topology)?;
         }
@@ -302,11 +303,12 @@ pub(crate) fn scheduler_json(switch: &Switch) -> Value {
     }
 }
 
-/// All parameters, without the scheduler or the arbiters.
+/// All parameters, without the scheduler or the arbiters. `seed`: of the experiment.
 pub(crate) fn parameters(
     raw: &RawFabric,
     d: &FabricDefaults,
     topology: &Topology,
+    seed: u64,
 ) -> Result<Parameters, ConfigError> {
     let mut p = d.parameters.clone();
     replace(&mut p.flit_bytes, raw.flit.map(|b| b.0));
@@ -323,7 +325,7 @@ pub(crate) fn parameters(
     replace(&mut p.buffers.output, raw.output_buffer.map(|b| b.0));
     replace(&mut p.buffers.nic_queue, raw.nic_queue.map(|b| b.0));
     replace(&mut p.buffers.nic_sink, raw.nic_sink.map(|b| b.0));
-    resolve(&raw.kind, &mut p.switch, topology)?;
+    resolve(&raw.kind, &mut p.switch, topology, seed)?;
     Ok(p)
 }
 

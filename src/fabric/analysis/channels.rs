@@ -12,11 +12,12 @@ use super::graph::Graph;
 use super::routes::RouteAnalysis;
 use super::turns::{VlPair, VlPairs};
 use super::{MAX_TURNS, TooLarge};
-use crate::ids::{PortId, SwitchId};
+use crate::ids::SwitchId;
 use crate::spec::{Classes, FabricSpec, Hop, Paths};
 use crate::switch::Waits;
-use crate::switch::hierarchical::{CentralQueues, Quota, central_between};
+use crate::switch::hierarchical::{CentralLink, CentralQueues, Quota, centrals_between};
 use crate::topology::Peer;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Kind of buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,7 +92,8 @@ impl<'a> ChannelGraph<'a> {
     /// If there are more queues or dependencies than [`MAX_TURNS`].
     pub fn new(spec: &'a FabricSpec, routes: &RouteAnalysis) -> Result<Self, TooLarge> {
         let topology = &spec.topology;
-        let classes = Classes::new(topology, central_queues(spec));
+        let (queues, link) = central_buffers(spec);
+        let classes = Classes::new(topology, queues, link);
         let nodes = Nodes {
             ports: topology.switches() as usize * topology.radix() as usize,
             vls: usize::from(spec.qos.vls),
@@ -186,12 +188,11 @@ impl<'a> ChannelGraph<'a> {
 
     /// The destination of the packets of class `class` in central buffer `central` of a switch.
     fn towards(&self, switch: SwitchId, central: u32, class: usize) -> Towards {
-        if central_queues(self.spec) == CentralQueues::PerVl {
+        if central_buffers(self.spec).0 == CentralQueues::PerVl {
             return Towards::All;
         }
         let topology = &self.spec.topology;
-        let ports = PortId::within(PortId::new(central % 2)..PortId::new(topology.radix()));
-        let port = ports.step_by(2).find(|&port| {
+        let port = self.classes.served(topology, central % 2).find(|&port| {
             let of_port = self.classes.of_port[topology.port_index(switch, port)];
             usize::from(of_port) == class && topology.peer(switch, port) != Peer::None
         });
@@ -281,11 +282,11 @@ fn has_queues_per_destination(spec: &FabricSpec) -> bool {
     per_destination && spec.routing.paths == Paths::Minimal
 }
 
-/// The division of central buffers; without effect in a fabric that has none.
-fn central_queues(spec: &FabricSpec) -> CentralQueues {
+/// The division of central buffers, and which one a packet takes; without effect in a fabric that has none.
+fn central_buffers(spec: &FabricSpec) -> (CentralQueues, CentralLink) {
     match spec.switch.kind().waits() {
-        Waits::FromBufferToBuffer(buffers) => buffers.central_queues,
-        Waits::FromInputToInput { .. } => CentralQueues::PerVl,
+        Waits::FromBufferToBuffer(buffers) => (buffers.central_queues, buffers.central_link),
+        Waits::FromInputToInput { .. } => (CentralQueues::PerVl, CentralLink::ByOutput),
     }
 }
 
@@ -342,6 +343,8 @@ impl Builder<'_> {
     ) {
         let topology = &self.spec.topology;
         let base = switch.index() * topology.radix() as usize;
+        let first_edge = self.edges.len();
+        let link = central_buffers(self.spec).1;
         for port_in in topology.port_ids() {
             let from_nic = match topology.peer(switch, port_in) {
                 Peer::None => continue,
@@ -357,20 +360,44 @@ impl Builder<'_> {
                 };
                 for VlPair { before, after } in pairs.of_hop(routes, hop) {
                     // Only a NIC waits for the input buffer behind its link.
-                    let mut waits = (!from_nic).then(|| {
+                    let waits = (!from_nic).then(|| {
                         self.nodes
                             .queue(Buffer::Input, base + port_in.index(), 0, before)
                     });
-                    if let Some(central) = central_between(port_in, port_out) {
+                    let centrals = centrals_between(link, port_in, port_out);
+                    if centrals.is_empty() {
+                        self.wait(waits, Buffer::Output, out, 0, after);
+                    }
+                    for central in centrals {
                         let class = usize::from(classes.of_port[out]);
                         let central = base / 2 + central as usize;
-                        waits = Some(self.wait(waits, Buffer::Central, central, class, after));
+                        let held = self.wait(waits, Buffer::Central, central, class, after);
+                        self.wait(Some(held), Buffer::Output, out, 0, after);
                     }
-                    self.wait(waits, Buffer::Output, out, 0, after);
                 }
             }
         }
+        let switches = self.spec.hierarchical();
+        if switches.is_some_and(|switch| switch.allocator.blocks_other_queues()) {
+            self.couple_queues(first_edge);
+        }
         self.add_links(switch);
+    }
+
+    /// Lets every queue of a buffer wait for all that any of them waits for, by the edges from `first` on: the
+    /// queue that the buffer has picked keeps the others waiting.
+    fn couple_queues(&mut self, first: usize) {
+        let mut waits: BTreeMap<_, [BTreeSet<u32>; 2]> = BTreeMap::new();
+        for (from, to) in self.edges.drain(first..) {
+            let (buffer, at) = self.nodes.buffer(from as usize);
+            let [queues, targets] = waits.entry((buffer, at)).or_default();
+            queues.insert(from);
+            targets.insert(to);
+        }
+        for [queues, targets] in waits.values() {
+            let of_queue = |&from| targets.iter().map(move |&to| (from, to));
+            self.edges.extend(queues.iter().flat_map(of_queue));
+        }
     }
 
     /// Adds the queues and dependencies of the input buffers of a switch:

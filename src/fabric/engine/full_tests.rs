@@ -4,7 +4,8 @@ use super::pool::MOST_ENTRIES;
 use super::{Engine, RunEnd};
 use crate::ids::NicId;
 use crate::spec::hierarchical::{
-    Buffers, CentralQueues, Pool, Quota, Scheduler, Timing, VirtualAllocation,
+    Allocator, Buffers, CentralLink, CentralQueues, Pool, Quota, Scheduler, Timing,
+    VirtualAllocation,
 };
 use crate::spec::{
     FabricSpec, Hierarchical, LinkLatency, Qos, Routing, Stages, Switch, Tick, Units,
@@ -77,6 +78,7 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
                 central_speedup: 1,
             },
             virtual_allocation: VirtualAllocation::Informed,
+            allocator: Allocator::default(),
             buffers: Buffers {
                 nic_queue: pool(send_queue),
                 nic_sink: pool(64),
@@ -84,6 +86,7 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
                 output: pool(64),
                 central: pool(64),
                 central_queues: CentralQueues::PerVl,
+                central_link: CentralLink::ByOutput,
             },
             scheduler: Scheduler::RrVl,
         })),

@@ -157,10 +157,10 @@ impl MPortId {
         InputId::new(self.get() * MPORT_PORTS + position)
     }
 
-    /// The central buffer of the MPort for packets to `output`, which is at another MPort.
+    /// Central buffer `number`, 0 or 1, of the MPort.
     #[inline(always)]
-    pub(super) const fn central_to(self, output: OutputId) -> CentralId {
-        CentralId::new(MPORT_CENTRALS * self.get() + output.get() % MPORT_CENTRALS)
+    pub(super) const fn central(self, number: u32) -> CentralId {
+        CentralId::new(MPORT_CENTRALS * self.get() + number)
     }
 }
 

@@ -1,10 +1,10 @@
 //! The compiled variants of the engine, and which of them a specification needs. All variants compute the same;
 //! each leaves out what its fabrics cannot have, because that makes them faster.
 
-use super::hierarchical::{self, Adaptive, BlindAllocation, Controlled, General, Off};
+use super::hierarchical::{self, Adaptive, BlindAllocation, Controlled, General, InRounds, Off};
 use super::probe::{Unwatched, Watched, Watcher};
 use super::voq::{self, layout};
-use crate::spec::hierarchical::VirtualAllocation;
+use crate::spec::hierarchical::{CentralLink, VirtualAllocation};
 use crate::spec::{FabricSpec, Hierarchical, SpecError, Switch, Voq};
 
 /// A fabric in the variant that it needs.
@@ -16,7 +16,10 @@ pub(super) enum Model {
     HierarchicalControlled(Box<hierarchical::Fabric<Controlled, Unwatched>>),
     /// With blind virtual allocation; with or without congestion control.
     HierarchicalBlind(Box<hierarchical::Fabric<BlindAllocation, Unwatched>>),
-    /// With up-ports chosen by their queues; with or without congestion control.
+    /// With allocation in rounds; with or without congestion control.
+    HierarchicalRounds(Box<hierarchical::Fabric<InRounds, Unwatched>>),
+    /// With up-ports chosen by their queues, or central buffers by another rule than the usual one; with or without
+    /// congestion control.
     HierarchicalAdaptive(Box<hierarchical::Fabric<Adaptive, Unwatched>>),
     /// A plain fabric (`voq::layout::is_plain`), with at most 64 ports per switch.
     VoqPlain(Box<voq::Fabric<Unwatched, 0, 1>>),
@@ -30,6 +33,8 @@ pub(super) enum Model {
     WatchedHierarchical(Box<hierarchical::Fabric<Adaptive, Watched>>),
     /// Watched, with blind virtual allocation.
     WatchedBlind(Box<hierarchical::Fabric<BlindAllocation, Watched>>),
+    /// Watched, with allocation in rounds.
+    WatchedRounds(Box<hierarchical::Fabric<InRounds, Watched>>),
     /// Watched: the most general variant.
     WatchedVoq(Box<voq::Fabric<Watched, { layout::MAX_RATES }, 2>>),
 }
@@ -41,6 +46,7 @@ macro_rules! with_model {
             Model::Hierarchical($model) => $do,
             Model::HierarchicalControlled($model) => $do,
             Model::HierarchicalBlind($model) => $do,
+            Model::HierarchicalRounds($model) => $do,
             Model::HierarchicalAdaptive($model) => $do,
             Model::VoqPlain($model) => $do,
             Model::Voq1($model) => $do,
@@ -48,6 +54,7 @@ macro_rules! with_model {
             Model::Voq8($model) => $do,
             Model::WatchedHierarchical($model) => $do,
             Model::WatchedBlind($model) => $do,
+            Model::WatchedRounds($model) => $do,
             Model::WatchedVoq($model) => $do,
         }
     };
@@ -93,12 +100,16 @@ impl Model {
     fn new_hierarchical(spec: &FabricSpec, switch: &Hierarchical) -> Result<Self, SpecError> {
         let none = Unwatched;
         let congestion = Controlled::new(spec)?;
+        if switch.allocator.is_in_rounds() {
+            let control = General(congestion);
+            return hierarchical(spec, switch, control, none).map(Self::HierarchicalRounds);
+        }
         if is_blind(switch) {
-            let control = General::<true>(congestion);
+            let control = General(congestion);
             return hierarchical(spec, switch, control, none).map(Self::HierarchicalBlind);
         }
-        if spec.routing.asks_for_waiting() {
-            let control = General::<false>(congestion);
+        if spec.routing.asks_for_waiting() || switch.buffers.central_link != CentralLink::ByOutput {
+            let control = General(congestion);
             return hierarchical(spec, switch, control, none).map(Self::HierarchicalAdaptive);
         }
         match congestion {
@@ -130,11 +141,15 @@ impl Model {
         match &spec.switch {
             Switch::Hierarchical(switch) => {
                 let congestion = Controlled::new(spec)?;
+                if switch.allocator.is_in_rounds() {
+                    let control = General(congestion);
+                    return hierarchical(spec, switch, control, watcher).map(Self::WatchedRounds);
+                }
                 if is_blind(switch) {
-                    let control = General::<true>(congestion);
+                    let control = General(congestion);
                     return hierarchical(spec, switch, control, watcher).map(Self::WatchedBlind);
                 }
-                let control = General::<false>(congestion);
+                let control = General(congestion);
                 hierarchical(spec, switch, control, watcher).map(Self::WatchedHierarchical)
             }
             Switch::Voq(switch) => {

@@ -62,7 +62,8 @@ impl Serialize for Hop {
     }
 }
 
-pub(super) fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
+/// Whether a setting is the default, which the JSON leaves out.
+pub(crate) fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
     *setting == T::default()
 }
 

@@ -7,7 +7,7 @@
 //! whatever its kind of switch.
 
 pub mod congestion;
-mod json;
+pub(crate) mod json;
 mod links;
 pub mod paths;
 pub mod power;

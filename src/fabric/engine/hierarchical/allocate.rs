@@ -5,7 +5,7 @@
 //! target of its head. In phase 6 (switch allocation) each requested target grants one
 //! source, and the packet starts to cross. A source without an eligible head sleeps until
 //! the earliest tick in which one may be eligible. What a blind source picks is in
-//! [`blind`](super::blind), and links are scheduled in [`output`](super::output).
+//! [`blind`](super::blind), allocation in rounds in [`rounds`](super::rounds), and links are scheduled in [`output`](super::output).
 
 use super::control::Control;
 use super::eligibility::Eligibility;
@@ -30,14 +30,24 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             }
             self.request_from_input(self.dirty_inputs[i]);
         }
-        self.dirty_inputs.clear();
         for i in 0..self.dirty_centrals.len() {
             if self.prefetching {
                 self.prefetch_central_request(i);
             }
             self.request_from_central(self.dirty_centrals[i]);
         }
+        self.grant_requests();
+        if C::ROUNDS {
+            self.iterate();
+        }
+        self.dirty_inputs.clear();
         self.dirty_centrals.clear();
+        self.update_congestion_states();
+    }
+
+    /// Phase 6: every requested target grants one source.
+    #[inline(always)]
+    pub(super) fn grant_requests(&mut self) {
         for i in 0..self.requested_centrals.len() {
             self.grant_central(self.requested_centrals[i]);
         }
@@ -46,29 +56,44 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             self.grant_output(self.requested_outputs[i]);
         }
         self.requested_outputs.clear();
-        self.update_congestion_states();
     }
 
     /// Virtual allocation of an input buffer: picks a VL and requests the target of its
     /// head, or sets when to wake.
     #[inline]
     fn request_from_input(&mut self, port: InputId) {
-        let input = &mut self.inputs[port.index()];
-        input.dirty = false;
-        let input = &*input;
-        let idle_at = input
-            .free_at
-            .saturating_sub(self.timing.allocation_overlap());
-        if idle_at > self.kernel.now {
-            if input.ready != 0 {
-                self.wake(Event::Input(port), idle_at);
-            }
+        self.inputs[port.index()].dirty = false;
+        if !self.input_is_idle(port) {
             return;
         }
         if C::BLIND {
             self.pick_from_input(port);
-            return;
+        } else if C::ROUNDS {
+            self.begin_round_of_input(port);
+        } else {
+            self.request_eligible_from_input(port);
         }
+    }
+
+    /// Whether the port of an input buffer into the crossbar is idle. If not, sets when to wake.
+    #[inline(always)]
+    pub(super) fn input_is_idle(&mut self, port: InputId) -> bool {
+        let input = &self.inputs[port.index()];
+        let idle_at = input.free_at.saturating_sub(self.source_overlap);
+        if idle_at > self.kernel.now {
+            if input.ready != 0 {
+                self.wake(Event::Input(port), idle_at);
+            }
+            return false;
+        }
+        true
+    }
+
+    /// An idle input buffer picks the next VL whose head is eligible, and requests the target of that
+    /// head. Without such a head it sets when to wake.
+    #[inline]
+    pub(super) fn request_eligible_from_input(&mut self, port: InputId) {
+        let input = &self.inputs[port.index()];
         let mut wake_at = Tick::MAX;
         let (mut vls, pointer) = (u64::from(input.ready), input.next);
         while vls != 0 {
@@ -106,11 +131,11 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             self.turns.prefetch(port, output);
             prefetch(&self.granted_at, port.index() * self.vls + vl as usize);
         }
-        let (position, mport) = (port.position(), port.mport());
-        if mport == output.mport() {
+        let position = port.position();
+        if port.mport() == output.mport() {
             self.request_output(output, position);
         } else {
-            let central = mport.central_to(output);
+            let central = self.central_between(port, output, || self.picked_of_input(port));
             let to = &mut self.centrals[central.index()];
             if to.requests == 0 {
                 self.requested_centrals.push(central);
@@ -122,23 +147,38 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Virtual allocation of a central buffer, as for input buffers.
     #[inline]
     fn request_from_central(&mut self, central: CentralId) {
-        let at = central.index();
-        let from = &mut self.centrals[at];
-        from.dirty = false;
-        let (next, ready) = (from.next, from.ready);
-        let idle_at = from
-            .free_at
-            .saturating_sub(self.timing.allocation_overlap());
-        if idle_at > self.kernel.now {
-            if self.central_has_ready(central) {
-                self.wake(Event::Central(central), idle_at);
-            }
+        self.centrals[central.index()].dirty = false;
+        if !self.central_is_idle(central) {
             return;
         }
         if C::BLIND {
             self.pick_from_central(central);
-            return;
+        } else if C::ROUNDS {
+            self.begin_round_of_central(central);
+        } else {
+            self.request_eligible_from_central(central);
         }
+    }
+
+    /// As [`input_is_idle`](Self::input_is_idle), for a central buffer.
+    #[inline(always)]
+    pub(super) fn central_is_idle(&mut self, central: CentralId) -> bool {
+        let free_at = self.centrals[central.index()].free_at;
+        let idle_at = free_at.saturating_sub(self.source_overlap);
+        if idle_at > self.kernel.now {
+            if self.central_has_ready(central) {
+                self.wake(Event::Central(central), idle_at);
+            }
+            return false;
+        }
+        true
+    }
+
+    /// As [`request_eligible_from_input`](Self::request_eligible_from_input), for a central buffer.
+    #[inline]
+    pub(super) fn request_eligible_from_central(&mut self, central: CentralId) {
+        let from = &self.centrals[central.index()];
+        let (next, ready) = (from.next, from.ready);
         let mut wake_at = Tick::MAX;
         if self.far_words == 0 {
             let mut bits = ready;
@@ -367,6 +407,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if C::BLIND {
             self.blind.granted_input(port);
         }
+        if C::ROUNDS {
+            self.rounds.granted_input(port);
+        }
         let (output, flits, next) = (packet.output, packet.flits, packet.next);
         let granted_before = &mut self.granted_at[at * self.vls + vl];
         let waited = self.kernel.now - packet.ready.max(*granted_before);
@@ -391,7 +434,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if has_more {
             self.wake(
                 Event::Input(port),
-                free_at.saturating_sub(self.timing.allocation_overlap()),
+                free_at.saturating_sub(self.source_overlap),
             );
         }
         (id, free_at)
@@ -419,6 +462,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if C::BLIND {
             self.blind.granted_central(central);
         }
+        if C::ROUNDS {
+            self.rounds.granted_central(central);
+        }
         let mut waiting = std::mem::take(&mut from.inputs_waiting);
         if self
             .central_buffers
@@ -444,7 +490,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if self.central_has_ready(central) {
             self.wake(
                 Event::Central(central),
-                free_at.saturating_sub(self.timing.allocation_overlap()),
+                free_at.saturating_sub(self.source_overlap),
             );
         }
         (id, free_at)

@@ -103,13 +103,13 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     }
 
     /// The queue after `queue` in a central buffer, in a circle.
-    fn queue_after(&self, queue: u32) -> u32 {
+    pub(super) fn queue_after(&self, queue: u32) -> u32 {
         (queue + 1) % self.central_buffers.fifos.stride() as u32
     }
 
     /// The first queue with a ready head at or after the pointer of a central buffer, in a
     /// circle. There must be one.
-    fn next_ready(&mut self, central: CentralId) -> u32 {
+    pub(super) fn next_ready(&mut self, central: CentralId) -> u32 {
         let words = 1 + self.far_words as u32;
         let next = self.centrals[central.index()].next;
         let first = *self.ready_word(central, next / 64) & (!0 << (next % 64));

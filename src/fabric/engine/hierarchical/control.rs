@@ -16,12 +16,14 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 
 /// The variant of the fabric, which the compiler knows: whether it has congestion control, whether
-/// virtual allocation is blind, and whether routing asks for the queues of outputs. Where
+/// virtual allocation is blind or in rounds, and whether routing asks for the queues of outputs. Where
 /// [`get`](Self::get) is always `None`, the compiler drops the code of congestion control.
 pub(in crate::engine) trait Control: Debug {
     /// Virtual allocation is blind.
     const BLIND: bool = false;
-    /// Up-ports may be chosen by their queues.
+    /// Allocation is in rounds.
+    const ROUNDS: bool = false;
+    /// Up-ports may be chosen by their queues, and central buffers by any rule.
     const ADAPTIVE: bool = false;
     /// The state of congestion control; `None` if the fabric has none.
     fn get(&self) -> Option<&Controlled>;
@@ -85,19 +87,24 @@ pub(super) struct NicCongestion {
     pub was_idle: bool,
 }
 
-/// A variant for everything else: up-ports may be chosen by their queues, there may be congestion control, and
-/// virtual allocation is blind or informed.
+/// A variant for everything else: up-ports may be chosen by their queues, central buffers by any rule, there may be
+/// congestion control, and virtual allocation is blind in every tick, blind in rounds, or informed.
 #[derive(Debug)]
-pub(in crate::engine) struct General<const BLIND: bool>(pub Option<Controlled>);
+pub(in crate::engine) struct General<const BLIND: bool, const ROUNDS: bool>(pub Option<Controlled>);
 
-/// Blind virtual allocation. Such fabrics serve for comparisons and need not be fast, so one variant does for all.
-pub(in crate::engine) type BlindAllocation = General<true>;
+/// Blind virtual allocation in every tick. Such fabrics serve for comparisons and need not be fast, so one variant does
+/// for all.
+pub(in crate::engine) type BlindAllocation = General<true, false>;
 
-/// Informed virtual allocation where up-ports may be chosen by their queues.
-pub(in crate::engine) type Adaptive = General<false>;
+/// Allocation in rounds.
+pub(in crate::engine) type InRounds = General<false, true>;
 
-impl<const BLIND: bool> Control for General<BLIND> {
+/// Informed virtual allocation where up-ports may be chosen by their queues, or central buffers by any rule.
+pub(in crate::engine) type Adaptive = General<false, false>;
+
+impl<const BLIND: bool, const ROUNDS: bool> Control for General<BLIND, ROUNDS> {
     const BLIND: bool = BLIND;
+    const ROUNDS: bool = ROUNDS;
     const ADAPTIVE: bool = true;
 
     fn get(&self) -> Option<&Controlled> {

@@ -3,7 +3,9 @@
 //!
 //! A head packet is *live* if it has quota in its next buffer. It is also live if one of
 //! the FIFOs there that hold the missing credits has a pending credit return, is still
-//! being filled, or has a live head. Packets that are not live can never move. The search
+//! being filled, or has a live head. Where a buffer has picked another queue and requests
+//! nothing else, a head is live if that queue has a live head. Packets that are not live can
+//! never move. The search
 //! for the cycle itself is in [`deadlock`](crate::engine::deadlock).
 
 use super::Fabric;
@@ -82,6 +84,14 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// FIFOs that hold the credits which the head of `node` waits for. `None` if it does not
     /// wait, or if one of these FIFOs is sure to return credits.
     fn waits_for(&mut self, node: Node) -> Option<Vec<Node>> {
+        let blocking = match node.0 {
+            Buffer::Input(input) => self.blocking_vl(input),
+            Buffer::Central(central) => self.blocking_queue(central),
+            Buffer::Output(_) => None,
+        };
+        if let Some(queue) = blocking.filter(|&queue| queue != node.1) {
+            return Some(vec![(node.0, queue)]);
+        }
         let packet = self.kernel.packets[self.head(node)];
         let (output, vl) = (packet.output, usize::from(packet.vl));
         let (next, queue) = match node.0 {
@@ -94,7 +104,8 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             }
             Buffer::Input(input) if input.mport() != output.mport() => {
                 let queue = self.central_queue(output, packet.vl);
-                (Buffer::Central(input.mport().central_to(output)), queue)
+                let central = self.central_between(input, output, || self.head(node));
+                (Buffer::Central(central), queue)
             }
             Buffer::Input(_) | Buffer::Central(_) => (Buffer::Output(output), vl),
         };

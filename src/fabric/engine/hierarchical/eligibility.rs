@@ -63,7 +63,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let eligibility = if port.mport() == output.mport() {
             self.check_output(output, next_vl, credits, position)
         } else {
-            let central = port.mport().central_to(output);
+            let central = self.central_between(port, output, || id);
             let queue = self.central_queue(output, packet.vl);
             let found = self.check_central(central, queue, credits, position);
             let idle_at = self.centrals[central.index()].port_free_at;

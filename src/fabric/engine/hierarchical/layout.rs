@@ -144,7 +144,9 @@ pub(super) fn event_horizon(spec: &FabricSpec, timing: &Timing) -> Tick {
 /// [`FabricSpec`].
 pub(super) fn check_limits(spec: &FabricSpec, switch: &Hierarchical) -> Result<(), SpecError> {
     let ports = u64::from(spec.topology.switches()) * u64::from(spec.topology.radix());
-    let classes = Classes::new(&spec.topology, switch.buffers.central_queues).count as u64;
+    let buffers = &switch.buffers;
+    let classes = Classes::new(&spec.topology, buffers.central_queues, buffers.central_link);
+    let classes = classes.count as u64;
     let queues = (2 * ports + ports / 2 * classes).saturating_mul(spec.qos.vls.into());
     if queues > MAX_QUEUES {
         return Err(SpecError {

@@ -18,13 +18,14 @@
 //! | 1, 2 | this one; deliveries in [`output`], CNPs in [`notify`] |
 //! | 3 | [`nic`], or [`pairs`] with congestion control |
 //! | 4 | [`route`] |
-//! | 5, 6 | [`allocate`] and [`eligibility`]; [`blind`] for blind virtual allocation |
+//! | 5, 6 | [`allocate`] and [`eligibility`]; [`blind`] for blind virtual allocation, [`rounds`] for allocation in rounds |
 //! | 7 | [`output`] and [`scheduler`]; CNPs in [`notify`] |
 //! | 8 | none: [`schedule`] has the ticks in closed form |
 
 mod allocate;
 mod blind;
 mod buffers;
+mod central_links;
 mod control;
 mod deadlock;
 mod eligibility;
@@ -40,6 +41,7 @@ mod packet;
 mod pairs;
 mod prefetch;
 mod records;
+mod rounds;
 mod route;
 mod schedule;
 mod scheduler;
@@ -48,10 +50,14 @@ mod statistics;
 
 use self::blind::Blind;
 use self::buffers::{CentralBuffers, VlBuffers};
-pub(super) use self::control::{Adaptive, BlindAllocation, Control, Controlled, General, Off};
+use self::central_links::CentralLinks;
+pub(super) use self::control::{
+    Adaptive, BlindAllocation, Control, Controlled, General, InRounds, Off,
+};
 use self::fifos::{Fifos, NEAR_VLS};
 use self::links::Links;
 use self::packet::Packet;
+use self::rounds::Rounds;
 use self::schedule::DrainRate;
 use self::scheduler::Schedulers;
 use self::state::{Central, Input, Nic, Output, Ports, Sender};
@@ -75,13 +81,15 @@ use crate::stats::{FabricStats, LinkStats};
 use crate::workload::{Message, Workload};
 
 /// The state of a fabric. `C` says whether there is congestion control, and whether
-/// virtual allocation is blind.
+/// virtual allocation is blind or in rounds.
 #[derive(Debug)]
 pub(super) struct Fabric<C, P> {
     control: C,
     kernel: Kernel<Packet, Vec<u32>, P>,
     units: Units,
     timing: Timing,
+    /// Ticks before a source is free from which it is idle for allocation.
+    source_overlap: Tick,
     radix: u32,
     vls: usize,
     ports: usize,
@@ -96,6 +104,8 @@ pub(super) struct Fabric<C, P> {
     far_ready: Vec<u64>,
     far_words: usize,
     blind: Blind,
+    rounds: Rounds,
+    central_links: CentralLinks,
     outputs: Vec<Output>,
     turns: Turns,
     /// Per in-port and VL: tick of the last grant of a packet from its FIFO.
@@ -186,7 +196,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let centrals = ports / 2;
         let nic_count = topology.nics() as usize;
         let vls = usize::from(spec.qos.vls);
-        let classes = Classes::new(topology, buffers.central_queues);
+        let classes = Classes::new(topology, buffers.central_queues, buffers.central_link);
         let fpc = spec.units.flits_per_credit;
 
         let queues = layout::CentralQueues::new(spec, &classes);
@@ -210,11 +220,14 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             ports,
             units: spec.units,
             timing: *timing,
+            source_overlap: switch.source_overlap(),
             inputs,
             centrals: (0..centrals as u32).map(central).collect(),
             far_ready: vec![0; centrals * far_words],
             far_words,
             blind: Blind::new(C::BLIND, ports, centrals),
+            rounds: Rounds::new(switch, ports, centrals),
+            central_links: CentralLinks::new(buffers.central_link, ports),
             nics: vec![Nic::default(); nic_count],
             schedulers: Schedulers::new(spec, &switch.scheduler, outputs.len()),
             outputs,
@@ -251,9 +264,16 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         usize::from(self.first_queue[output.index()]) + usize::from(self.vl_offset[vl as usize])
     }
 
-    /// Wakes the part that `event` names in tick `at`, unless it wakes earlier.
+    /// Wakes the part that `event` names in tick `at`, unless it wakes earlier. Sources wake in rounds, if
+    /// there are some.
     #[inline(always)]
     fn wake(&mut self, event: Event, at: Tick) {
+        let at = match event {
+            Event::Input(_) | Event::Central(_) if C::ROUNDS => {
+                self.rounds.next(at.max(self.kernel.now + 1))
+            }
+            _ => at,
+        };
         let wake = match event {
             Event::Input(input) => &mut self.inputs[input.index()].wake,
             Event::Central(central) => &mut self.centrals[central.index()].wake,
@@ -264,17 +284,29 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         self.kernel.wake(wake, at, event);
     }
 
-    /// Lists an input buffer for phase 5 of this tick.
+    /// Whether sources can allocate in this tick.
+    #[inline(always)]
+    fn allocates_now(&self) -> bool {
+        !C::ROUNDS || self.rounds.next(self.kernel.now) == self.kernel.now
+    }
+
+    /// Lists an input buffer for phase 5 of this tick, or of the next round.
     #[inline]
     fn touch_input(&mut self, port: InputId) {
+        if !self.allocates_now() {
+            return self.wake(Event::Input(port), self.kernel.now);
+        }
         if !std::mem::replace(&mut self.inputs[port.index()].dirty, true) {
             self.dirty_inputs.push(port);
         }
     }
 
-    /// Lists a central buffer for phase 5 of this tick.
+    /// Lists a central buffer for phase 5 of this tick, or of the next round.
     #[inline]
     fn touch_central(&mut self, central: CentralId) {
+        if !self.allocates_now() {
+            return self.wake(Event::Central(central), self.kernel.now);
+        }
         if !std::mem::replace(&mut self.centrals[central.index()].dirty, true) {
             self.dirty_centrals.push(central);
         }

@@ -3,10 +3,11 @@
 //! will need. Such hints change no result.
 
 use super::control::Control;
+use super::packet::Packet;
 use super::{Event, Fabric};
 use crate::engine::bits::first_from;
 use crate::engine::calendar::WheelEvent;
-use crate::engine::ids::{CentralId, InputId, OutputId};
+use crate::engine::ids::{CentralId, InputId};
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
 use crate::prefetch::prefetch;
@@ -82,16 +83,17 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
     }
 
-    /// Prefetches the data that the allocator will check for a packet at in-port `port` to `output` on `vl`.
+    /// Prefetches the data that the allocator will check for packet `id` at in-port `port`.
     #[inline]
-    pub(super) fn prefetch_target(&self, port: InputId, output: OutputId, vl: u8) {
+    pub(super) fn prefetch_target(&self, port: InputId, id: PacketId) {
+        let Packet { output, vl, .. } = self.kernel.packets[id];
         if port.mport() == output.mport() {
             prefetch(&self.outputs, output.index());
             self.output_buffers
                 .credits
                 .prefetch_ledger(output.index(), 0);
         } else {
-            let central = port.mport().central_to(output).index();
+            let central = self.central_between(port, output, || id).index();
             prefetch(&self.centrals, central);
             let queue = self.central_queue(output, vl);
             self.central_buffers.credits.prefetch_ledger(central, queue);

@@ -120,6 +120,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .behind(hop, sl, dst, VlAndClass { vl, class });
         let packet = &mut self.kernel.packets[id];
         (packet.output, packet.vl, packet.class) = (next.output, behind.vl, behind.class);
+        if C::ADAPTIVE {
+            self.central_links.routed(port, next.output, id);
+        }
         vl
     }
 
@@ -144,7 +147,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             control.congestion.joined(queue, packet.flits);
         }
         if self.prefetching {
-            self.prefetch_target(port, output, self.kernel.packets[id].vl);
+            self.prefetch_target(port, id);
         }
         self.catch_up_input(port);
         let input = &mut self.inputs[port.index()];

@@ -1,23 +1,29 @@
 //! Which queues a central buffer has (`docs/model.md` §2).
 
-use super::{CentralQueues, mport};
+use super::{CentralLink, CentralQueues, MPORT_CENTRALS, mport};
 use crate::ids::{PortId, SwitchId};
 use crate::topology::{Peer, Topology};
 
 /// Classes of queues: local NICs are class 0, then the neighbours of a switch in
-/// the order of their lowest port; or one class for all. A central buffer (m, j)
-/// only serves ports of parity j, so its classes are numbered within the parity:
-/// fewer queues, in the same order.
+/// the order of their lowest port; or one class for all. Where the out-port decides the
+/// central buffer, a central buffer (m, j) only serves ports of parity j, so its classes
+/// are numbered within the parity: fewer queues, in the same order.
 #[derive(Debug)]
 pub(crate) struct Classes {
     /// Most classes of any switch and parity.
     pub count: usize,
     /// Class, within its parity, of each port, counted over all switches.
     pub of_port: Vec<u16>,
+    /// Classes are numbered within each of so many residues of ports.
+    parities: u32,
 }
 
 impl Classes {
-    pub(crate) fn new(topology: &Topology, queues: CentralQueues) -> Self {
+    pub(crate) fn new(topology: &Topology, queues: CentralQueues, link: CentralLink) -> Self {
+        let parities = match link {
+            CentralLink::ByOutput => MPORT_CENTRALS,
+            CentralLink::ByInput | CentralLink::Random { .. } => 1,
+        };
         let radix = topology.radix();
         let mut of_port = Vec::with_capacity(radix as usize * topology.switches() as usize);
         let mut count = 1;
@@ -40,8 +46,9 @@ impl Classes {
                 }) as u16);
             }
             let nics = classes.iter().position(Option::is_none);
-            for parity in 0..2 {
-                let ports = || (parity..radix).step_by(2).map(|port| first + port as usize);
+            for parity in 0..parities {
+                let same = || (parity..radix).step_by(parities as usize);
+                let ports = || same().map(|port| first + port as usize);
                 // Where the NICs do not come first by their ports, they do by rule.
                 let rank = |class: u16| match nics {
                     Some(n) if usize::from(class) == n => 0,
@@ -58,11 +65,15 @@ impl Classes {
                 }
             }
         }
-        Self { count, of_port }
+        Self {
+            count,
+            of_port,
+            parities,
+        }
     }
 
     /// The classes that have a queue in central buffer (`of`, `j`) of `switch`,
-    /// ascending: those with a port of parity `j` outside the MPort.
+    /// ascending: those with a port outside the MPort that the central buffer serves.
     pub(crate) fn existing(
         &self,
         topology: &Topology,
@@ -71,13 +82,23 @@ impl Classes {
         j: u32,
     ) -> impl Iterator<Item = usize> + use<> {
         let mut exists = vec![false; self.count];
-        let ports = PortId::within(PortId::new(j)..PortId::new(topology.radix()));
-        for port in ports.step_by(2) {
+        for port in self.served(topology, j) {
             if mport(port) != of && topology.peer(switch, port) != Peer::None {
                 exists[usize::from(self.of_port[topology.port_index(switch, port)])] = true;
             }
         }
         (0..self.count).filter(move |&class| exists[class])
+    }
+
+    /// The out-ports of packets in central buffers (m, `j`), outside the MPort or not.
+    pub(crate) fn served(
+        &self,
+        topology: &Topology,
+        j: u32,
+    ) -> impl Iterator<Item = PortId> + use<> {
+        let first = PortId::new(j % self.parities);
+        let ports = PortId::within(first..PortId::new(topology.radix()));
+        ports.step_by(self.parities as usize)
     }
 }
 
@@ -89,7 +110,11 @@ mod tests {
     fn classes_are_numbered_within_a_parity_nics_first() {
         // A 4x4 torus with 1 NIC and trunks of 2: NIC 0, links 1-2, 3-4, 5-6, 7-8.
         let torus = Topology::cube(&[4, 4], true, 1, 2, None).unwrap();
-        let classes = Classes::new(&torus, CentralQueues::PerNeighbour);
+        let classes = |queues, link| Classes::new(&torus, queues, link);
+        let (per_neighbour, by_output) = (CentralQueues::PerNeighbour, CentralLink::ByOutput);
+        let any_port = classes(per_neighbour, CentralLink::ByInput);
+        assert_eq!(any_port.of_port[..10], [0, 1, 1, 2, 2, 3, 3, 4, 4, 0]);
+        let classes = classes(per_neighbour, by_output);
         assert_eq!(classes.count, 5);
         // Even ports: NIC, then one link of each neighbour. Unconnected ports
         // count as NICs and never have packets.
@@ -104,6 +129,7 @@ mod tests {
         assert_eq!(existing(0, 1), [3, 4]);
         assert_eq!(existing(1, 0), [0, 1, 4]);
         assert_eq!(existing(2, 1), [1, 2, 3, 4]);
-        assert_eq!(Classes::new(&torus, CentralQueues::PerVl).count, 1);
+        let per_vl = Classes::new(&torus, CentralQueues::PerVl, by_output);
+        assert_eq!(per_vl.count, 1);
     }
 }

@@ -12,12 +12,14 @@ pub use self::parameters::HierarchicalParameters;
 use self::zero_load::Header;
 use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
 use crate::ids::{NicId, PortId};
+use crate::spec::json::is_default;
 use crate::spec::qos::MAX_LEVELS;
 use crate::spec::{FabricSpec, SpecError, Stages, Tick};
 use crate::stats::LinkStats;
 use crate::topology::{Peer, Topology};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The data VLs of a port.
 pub(crate) const PORT_VLS: PortVls = PortVls {
@@ -36,11 +38,24 @@ pub fn mport(port: PortId) -> u32 {
     port.get() / MPORT_PORTS
 }
 
-/// Number of the central buffer between two ports of a switch; `None` within an MPort.
+/// Numbers of the central buffers that a packet between two ports of a switch may take; none within
+/// an MPort.
 #[must_use]
-pub fn central_between(in_port: PortId, out_port: PortId) -> Option<u32> {
+pub fn centrals_between(link: CentralLink, in_port: PortId, out_port: PortId) -> Range<u32> {
     let from = mport(in_port);
-    (from != mport(out_port)).then_some(MPORT_CENTRALS * from + out_port.get() % MPORT_CENTRALS)
+    let first = MPORT_CENTRALS * from;
+    if from == mport(out_port) {
+        return first..first;
+    }
+    let only = |port: PortId| {
+        let central = first + port.get() % MPORT_CENTRALS;
+        central..central + 1
+    };
+    match link {
+        CentralLink::ByOutput => only(out_port),
+        CentralLink::ByInput => only(in_port),
+        CentralLink::Random { .. } => first..first + MPORT_CENTRALS,
+    }
 }
 
 /// The hierarchical switch, with the NICs and the output scheduler that belong to it.
@@ -51,6 +66,9 @@ pub struct Hierarchical {
     pub timing: Timing,
     /// The rule by which the sources pick a queue.
     pub virtual_allocation: VirtualAllocation,
+    /// When sources and targets allocate.
+    #[serde(skip_serializing_if = "is_default")]
+    pub allocator: Allocator,
     /// Buffer sizes and quotas.
     #[serde(flatten)]
     pub buffers: Buffers,
@@ -79,20 +97,84 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Ticks of an allocation that may pass before the ports it is for are free.
+    /// Ticks of an allocation that may pass before the target it is for is free.
     #[must_use]
     pub(crate) fn allocation_overlap(&self) -> Tick {
         self.stages.allocation.saturating_sub(self.allocation_gap)
     }
+}
 
-    /// Ticks from a header's arrival at the switch until it leaves at zero load, with
-    /// `crossings` crossbars on its path: 1 within an MPort, else 2.
+/// The allocator of the crossbars (`docs/model.md` §6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Allocator {
+    /// When sources and targets allocate.
+    pub rule: AllocationRule,
+    /// Iterations of a round, at least 1. Only [`AllocationRule::Rounds`] has more than one.
+    pub iterations: u32,
+}
+
+impl Default for Allocator {
+    /// A pipelined allocator.
+    fn default() -> Self {
+        Self {
+            rule: AllocationRule::Pipelined,
+            iterations: 1,
+        }
+    }
+}
+
+impl Allocator {
+    /// Whether sources and targets allocate in rounds.
     #[must_use]
-    pub(crate) fn without_load(&self, crossings: u64) -> Tick {
-        self.stages.input_store
-            + self.stages.routing
-            + crossings * (self.stages.allocation + self.stages.crossbar)
-            + self.stages.output_store
+    pub fn is_in_rounds(&self) -> bool {
+        self.rule == AllocationRule::Rounds
+    }
+
+    /// Whether the queue that a source has picked keeps its other queues waiting: it is the only one
+    /// that the source requests until it is granted.
+    #[must_use]
+    pub fn blocks_other_queues(&self) -> bool {
+        self.is_in_rounds() && self.iterations == 1
+    }
+}
+
+/// When sources and targets allocate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllocationRule {
+    /// In every tick. The next allocation overlaps the present transfer.
+    #[default]
+    Pipelined,
+    /// In every tick that is divisible by the allocation time. A source that has picked a queue keeps
+    /// it until it is granted.
+    Rounds,
+    /// In every tick. The next allocation of a source begins when its packet has left.
+    Serial,
+}
+
+/// Which of the two central buffers of an MPort a packet to another MPort takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CentralLink {
+    /// The one with the parity of its out-port.
+    #[default]
+    ByOutput,
+    /// The one with the parity of its in-port.
+    ByInput,
+    /// Either, drawn for each packet.
+    Random {
+        /// Decides the draws.
+        seed: u64,
+    },
+}
+
+impl Serialize for CentralLink {
+    /// By name: the seed follows from the seed of the experiment.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(match self {
+            Self::ByOutput => "by-output",
+            Self::ByInput => "by-input",
+            Self::Random { .. } => "random",
+        })
     }
 }
 
@@ -177,6 +259,9 @@ pub struct Buffers {
     pub central: Pool,
     /// Division of the central buffers into queues.
     pub central_queues: CentralQueues,
+    /// Which central buffer a packet takes.
+    #[serde(skip_serializing_if = "is_default")]
+    pub central_link: CentralLink,
 }
 
 /// Output scheduler.
@@ -217,6 +302,34 @@ impl Serialize for DTableEntry {
 
 /// Bytes that one unit of DTable weight stands for.
 pub const DTABLE_UNIT_BYTES: u32 = 64;
+
+impl Hierarchical {
+    /// Ticks before a source is free from which it is idle for allocation.
+    pub(crate) fn source_overlap(&self) -> Tick {
+        match self.allocator.rule {
+            AllocationRule::Serial => 0,
+            AllocationRule::Pipelined | AllocationRule::Rounds => self.timing.allocation_overlap(),
+        }
+    }
+
+    /// Returns the first tick from `tick` on in which the switch allocates.
+    pub(crate) fn next_allocation(&self, tick: Tick) -> Tick {
+        if self.allocator.is_in_rounds() {
+            tick.next_multiple_of(self.timing.stages.allocation)
+        } else {
+            tick
+        }
+    }
+
+    /// Returns the tick in which a header that arrives in tick `arrives` leaves the switch at zero load, with
+    /// `crossings` crossbars on its path: 1 within an MPort, else 2.
+    fn leaves_without_load(&self, arrives: Tick, crossings: u32) -> Tick {
+        let stages = &self.timing.stages;
+        let cross = |ready: Tick| self.next_allocation(ready) + stages.allocation + stages.crossbar;
+        let ready = arrives + stages.input_store + stages.routing;
+        (0..crossings).fold(ready, |ready, _| cross(ready)) + stages.output_store
+    }
+}
 
 impl SwitchKind for Hierarchical {
     fn stages(&self) -> &Stages {

@@ -2,7 +2,8 @@
 
 use super::central::Classes;
 use super::{
-    Buffers, CentralQueues, Hierarchical, Pool, Quota, Scheduler, Timing, VirtualAllocation,
+    Allocator, Buffers, CentralLink, CentralQueues, Hierarchical, Pool, Quota, Scheduler, Timing,
+    VirtualAllocation,
 };
 use crate::error::error;
 use crate::parameters::Parameters;
@@ -21,6 +22,8 @@ pub struct HierarchicalParameters {
     pub allocation_gap: Latency,
     /// The rule by which the sources pick a queue.
     pub virtual_allocation: VirtualAllocation,
+    /// When sources and targets allocate.
+    pub allocator: Allocator,
     /// Flits per tick from an input buffer.
     pub mport_speedup: u32,
     /// Flits per tick from a central buffer.
@@ -39,6 +42,8 @@ pub struct HierarchicalParameters {
     pub central_max: Option<BufferPart>,
     /// Division of the central buffers.
     pub central_queues: CentralQueues,
+    /// Which central buffer a packet takes.
+    pub central_link: CentralLink,
     /// Scheduler of every switch output and NIC.
     pub scheduler: Scheduler,
 }
@@ -83,6 +88,7 @@ impl HierarchicalParameters {
                 central_speedup: self.central_speedup,
             },
             virtual_allocation: self.virtual_allocation,
+            allocator: self.allocator,
             buffers: self.buffers(all, units, qos, topology)?,
             scheduler: self.scheduler.clone(),
         })
@@ -114,9 +120,10 @@ impl HierarchicalParameters {
                 0 => 0,
                 _ => u64::from(self.central_quota(&sizes, central_total, packet).exclusive),
             };
+            let classes = || Classes::new(topology, self.central_queues, self.central_link);
             let needed = exclusive_credits(
                 topology,
-                self.central_queues,
+                classes,
                 packets.iter().map(quota).sum(),
                 central_total,
             );
@@ -136,6 +143,7 @@ impl HierarchicalParameters {
                 per_vl: packets.iter().map(central).collect(),
             },
             central_queues: self.central_queues,
+            central_link: self.central_link,
         })
     }
 
@@ -163,12 +171,17 @@ impl HierarchicalParameters {
 
 /// The most exclusive credits of the queues of any central buffer, each class of which has `per_class` of them; 0 where
 /// `room` credits are enough in any case.
-fn exclusive_credits(topology: &Topology, queues: CentralQueues, per_class: u64, room: u32) -> u32 {
+fn exclusive_credits(
+    topology: &Topology,
+    classes: impl FnOnce() -> Classes,
+    per_class: u64,
+    room: u32,
+) -> u32 {
     let radix = topology.radix();
     if per_class.saturating_mul(u64::from(radix)) <= u64::from(room) {
         return 0;
     }
-    let classes = Classes::new(topology, queues);
+    let classes = classes();
     let of_switch = |at| (0..radix / 2).map(move |buffer| (at, buffer));
     let buffers = topology.switch_ids().flat_map(of_switch);
     let counts = buffers.map(|(at, buffer)| {

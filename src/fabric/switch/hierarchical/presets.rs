@@ -1,7 +1,9 @@
 //! Presets: parameters of hierarchical switches, from publications and of commercial devices, each
 //! with its source.
 
-use super::{CentralQueues, HierarchicalParameters, Scheduler, VirtualAllocation};
+use super::{
+    Allocator, CentralLink, CentralQueues, HierarchicalParameters, Scheduler, VirtualAllocation,
+};
 use crate::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
 use crate::spec::{FabricSpec, SpecError};
 use crate::topology::Topology;
@@ -93,6 +95,7 @@ fn opa_switch(link_rate: u64) -> HierarchicalParameters {
         link_rate: Ratio::whole(link_rate),
         allocation_gap: Latency::Ticks(0),
         virtual_allocation: VirtualAllocation::Informed,
+        allocator: Allocator::default(),
         mport_speedup: 3,
         central_speedup: 4,
         central_buffer: 65_536,
@@ -102,6 +105,7 @@ fn opa_switch(link_rate: u64) -> HierarchicalParameters {
         central_exclusive: BufferPart::Packets(1),
         central_max: None,
         central_queues: CentralQueues::PerNeighbour,
+        central_link: CentralLink::ByOutput,
         scheduler: Scheduler::RrVl,
     }
 }

@@ -1,7 +1,10 @@
 //! Checks that hierarchical switches can be built, and that they can move every packet as
 //! `docs/model.md` requires in sections 2 and 3.
 
-use super::{Classes, DTABLE_UNIT_BYTES, DTableEntry, Hierarchical, Pool, Scheduler, Timing};
+use super::{
+    AllocationRule, Allocator, Classes, DTABLE_UNIT_BYTES, DTableEntry, Hierarchical, Pool,
+    Scheduler, Timing, VirtualAllocation,
+};
 use crate::error::error;
 use crate::spec::validate::MAX_DTABLE_WEIGHT;
 use crate::spec::{FabricSpec, SpecError};
@@ -18,6 +21,7 @@ impl FabricSpec {
         ] {
             self.validate_pool(key, pool)?;
         }
+        validate_allocator(switch)?;
         self.validate_central(switch)?;
         self.validate_scheduler(&switch.scheduler)
     }
@@ -136,7 +140,8 @@ impl FabricSpec {
             .sum();
         let mut most = 0;
         let topology = &self.topology;
-        let all = Classes::new(topology, switch.buffers.central_queues);
+        let buffers = &switch.buffers;
+        let all = Classes::new(topology, buffers.central_queues, buffers.central_link);
         for at in topology.switch_ids() {
             for buffer in 0..topology.radix() / 2 {
                 let existing = all.existing(topology, at, buffer / 2, buffer % 2);
@@ -212,6 +217,31 @@ impl FabricSpec {
             ),
         }
     }
+}
+
+/// Most iterations of a round.
+const MAX_ITERATIONS: u32 = 64;
+
+/// The parts of the allocator fit together.
+fn validate_allocator(switch: &Hierarchical) -> Result<(), SpecError> {
+    let Allocator { rule, iterations } = switch.allocator;
+    if !(1..=MAX_ITERATIONS).contains(&iterations) {
+        let problem = format!("is {iterations}; a round has 1 to {MAX_ITERATIONS} iterations");
+        return error("fabric.allocator_iterations", problem);
+    }
+    if rule != AllocationRule::Rounds && iterations > 1 {
+        let problem = "only rounds have iterations; add allocator = \"rounds\" or remove it";
+        return error("fabric.allocator_iterations", problem.into());
+    }
+    if rule == AllocationRule::Rounds && switch.virtual_allocation == VirtualAllocation::Informed {
+        let problem = "in rounds (fabric.allocator) virtual allocation is \"blind\"; remove it";
+        return error("fabric.virtual_allocation", problem.into());
+    }
+    if rule != AllocationRule::Pipelined && switch.timing.allocation_gap > 0 {
+        let problem = "only the allocator \"pipelined\" (fabric.allocator) has a gap; remove it";
+        return error("fabric.allocation_gap", problem.into());
+    }
+    Ok(())
 }
 
 /// A weight for each of `sls` service levels, not all of them 0.

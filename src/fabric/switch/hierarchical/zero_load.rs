@@ -1,7 +1,7 @@
 //! The times of one packet at zero load (`docs/model.md` §4). Its flits follow each other by one tick
 //! on every link, so the times of its header give all others.
 
-use super::{Hierarchical, central_between};
+use super::{Hierarchical, centrals_between};
 use crate::spec::{FabricSpec, Hop, Tick};
 use crate::switch::{Passage, ZeroLoad};
 
@@ -27,9 +27,10 @@ impl<'a> Header<'a> {
 
 impl ZeroLoad for Header<'_> {
     fn pass(&mut self, _: &FabricSpec, hop: Hop, latency: Tick) -> Passage {
-        let central = central_between(hop.in_port, hop.out_port);
+        let link = self.switch.buffers.central_link;
+        let central = centrals_between(link, hop.in_port, hop.out_port).next();
         let crossings = if central.is_some() { 2 } else { 1 };
-        let leaves = self.arrives + self.switch.timing.without_load(crossings);
+        let leaves = self.switch.leaves_without_load(self.arrives, crossings);
         self.arrives = leaves + latency;
         Passage { leaves, central }
     }

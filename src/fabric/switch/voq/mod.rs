@@ -15,6 +15,7 @@ pub use crate::spec::LinkRates;
 use self::zero_load::FlitSchedule;
 use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
 use crate::ids::NicId;
+use crate::spec::json::is_default;
 use crate::spec::qos::MAX_LEVELS;
 use crate::spec::{FabricSpec, SpecError, Stages};
 use crate::stats::LinkStats;
@@ -35,10 +36,6 @@ pub(crate) const fn port_vls(standard: PortStandard) -> PortVls {
             most: MAX_LEVELS as u8 - 1,
         },
     }
-}
-
-fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
-    *setting == T::default()
 }
 
 /// The standard of the ports.

@@ -112,7 +112,7 @@ struct Switch {
     crossbar_speedup: Option<u64>,
     /// `voq`: `none` for `input-queued` switches; absent for InfiniBand's.
     port_standard: Option<String>,
-    /// `voq`: the allocator; absent where it is one iteration of iSLIP.
+    /// The allocator; absent where it is pipelined, or one iteration of iSLIP.
     allocator: Option<Allocator>,
     /// `voq`: as in the file.
     input_queues: Option<String>,
@@ -172,13 +172,15 @@ struct Switch {
     central_buffer: Option<SharedBuffer>,
     /// `hierarchical`: as in the file.
     central_queues: Option<String>,
+    /// `hierarchical`: `by-input` or `random`; absent where the out-port decides.
+    central_link: Option<String>,
 }
 
 /// An allocator.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Allocator {
-    /// `islip` or `round-robin`.
+    /// `voq`: `islip` or `round-robin`; `hierarchical`: `rounds` or `serial`.
     rule: String,
     /// Iterations in a tick.
     iterations: u64,

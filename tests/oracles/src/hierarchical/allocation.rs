@@ -4,7 +4,7 @@
 use super::packet::{Packet, PacketId};
 use super::switch::{Crossing, Place, Switch, speedup};
 use super::switch_of;
-use flitwise_fabric::spec::hierarchical::VirtualAllocation;
+use flitwise_fabric::spec::hierarchical::{AllocationRule, VirtualAllocation};
 use flitwise_fabric::spec::{FabricSpec, Tick};
 
 /// The request of a source: the passage of one packet to its next buffer.
@@ -17,21 +17,43 @@ pub struct Request {
     packet: PacketId,
 }
 
-/// Phase 5, virtual allocation: every source picks at most one packet.
+/// Whether sources and targets allocate in tick `now`.
+fn allocates(now: Tick, spec: &FabricSpec) -> bool {
+    match switch_of(spec).allocator.rule {
+        AllocationRule::Rounds => now % switch_of(spec).timing.stages.allocation == 0,
+        AllocationRule::Pipelined | AllocationRule::Serial => true,
+    }
+}
+
+/// Phase 5, virtual allocation: every source picks at most one packet. `iteration`: of a round, from 0.
 pub fn requests(
     switch: &mut Switch,
+    iteration: u32,
     now: Tick,
     spec: &FabricSpec,
     packets: &[Packet],
 ) -> Vec<Request> {
     let mut requests = Vec::new();
+    if !allocates(now, spec) {
+        return requests;
+    }
+    let in_rounds = switch_of(spec).allocator.rule == AllocationRule::Rounds;
+    let picks_blindly = if in_rounds {
+        iteration == 0
+    } else {
+        switch_of(spec).virtual_allocation == VirtualAllocation::Blind
+    };
     for source in switch.sources() {
-        if switch.read_port(source).free_from > idle_by(now, spec) {
+        if switch.read_port(source).free_from > source_idle_by(now, spec) {
             continue;
         }
         let queues = switch.buffer(source).queues();
         let pointer = switch.read_port(source).pointer;
-        for from_queue in (0..queues).map(|step| (pointer + step) % queues) {
+        let candidates: Vec<usize> = match switch.read_port(source).kept {
+            Some(queue) if iteration == 0 => vec![queue],
+            _ => (0..queues).map(|step| (pointer + step) % queues).collect(),
+        };
+        for from_queue in candidates {
             let Some(packet) = switch.buffer(source).head(from_queue) else {
                 continue;
             };
@@ -43,12 +65,10 @@ pub fn requests(
                 to_queue,
                 packet,
             };
-            let pick = match switch_of(spec).virtual_allocation {
-                VirtualAllocation::Informed => takes(switch, &request, now, spec, packets),
-                VirtualAllocation::Blind => true,
-            };
-            if pick {
-                switch.read_port(source).pointer = (from_queue + 1) % queues;
+            if picks_blindly || takes(switch, &request, now, spec, packets) {
+                let port = switch.read_port(source);
+                port.pointer = (from_queue + 1) % queues;
+                port.kept = in_rounds.then_some(from_queue);
                 requests.push(request);
                 break;
             }
@@ -62,6 +82,14 @@ pub fn requests(
 /// gap, lies behind that transfer.
 fn idle_by(now: Tick, spec: &FabricSpec) -> Tick {
     now + switch_of(spec).timing.stages.allocation - switch_of(spec).timing.allocation_gap
+}
+
+/// The same for the port of a source, whose transfer may have to end first.
+fn source_idle_by(now: Tick, spec: &FabricSpec) -> Tick {
+    match switch_of(spec).allocator.rule {
+        AllocationRule::Serial => now,
+        AllocationRule::Pipelined | AllocationRule::Rounds => idle_by(now, spec),
+    }
 }
 
 /// Whether the target is idle and has quota for the packet.
@@ -114,12 +142,16 @@ pub fn grant(
         switch.write_port(target).pointer = (position + 1) % positions;
         carry_out(switch, request, now, spec, packets);
     }
+    targets.len()
+}
+
+/// End of phase 6: the heads of input buffers that were not granted wait.
+pub fn count_waits(switch: &mut Switch, spec: &FabricSpec) {
     for input in &switch.inputs {
         for id in (0..usize::from(spec.qos.vls)).filter_map(|vl| input.buffer.head(vl)) {
             switch.turns.waits(id);
         }
     }
-    targets.len()
 }
 
 /// Position of a source among the sources of a target: the four input buffers of the
@@ -171,6 +203,7 @@ fn carry_out(
     let foreseen = foresee(start, speedup(spec, source), &available);
     let free_from = foreseen.last().expect("a packet has flits") + 1;
     switch.read_port(source).free_from = free_from;
+    switch.read_port(source).kept = None;
     switch.write_port(target).free_from = free_from;
     packet.flit_ticks = foreseen
         .iter()

@@ -3,6 +3,7 @@
 
 use super::packet::Packet;
 use super::switch::{Place, Switch};
+use super::switch_of;
 use crate::wiring::{End, Wiring};
 use flitwise_fabric::spec::FabricSpec;
 
@@ -40,6 +41,7 @@ pub fn blocked(
     packets: &[Packet],
 ) -> Vec<Blocked> {
     let vls = usize::from(spec.qos.vls);
+    let blocks = switch_of(spec).allocator.blocks_other_queues();
     let mut found = Vec::new();
     for (switch, state) in switches.iter_mut().enumerate() {
         let outputs = (0..state.outputs.len()).map(Place::Output);
@@ -65,6 +67,18 @@ pub fn blocked(
                     let (target, to) = state.next_place(place, packet);
                     let full = state.ledger(target).holders(to, packet.credits);
                     (switch, target, full)
+                };
+                // Where a buffer has picked another queue and requests nothing else, the head waits for that.
+                let kept = match place {
+                    Place::Output(_) => None,
+                    _ => state
+                        .read_port(place)
+                        .kept
+                        .filter(|&kept| blocks && kept != queue),
+                };
+                let (next, to, full) = match kept {
+                    Some(kept) => (switch, place, vec![kept]),
+                    None => (next, to, full),
                 };
                 if full.is_empty() {
                     continue;

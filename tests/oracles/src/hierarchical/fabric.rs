@@ -9,7 +9,7 @@ use super::nic::Nic;
 use super::packet::{Flit, Packet, PacketId};
 use super::sender::Choice;
 use super::switch::Switch;
-use super::{OracleRun, SentPacket, patience};
+use super::{OracleRun, SentPacket, patience, switch_of};
 use crate::congestion::Flows;
 use crate::messages::{Arrival, Messages, create};
 use crate::routing::Leg;
@@ -19,6 +19,7 @@ use crate::wiring::{End, Wiring};
 use crate::{CctCounts, CctiChange, CongestionCounts, RunEnd, Sample, run};
 use flitwise_base::units::Ratio;
 use flitwise_fabric::ids::NicId;
+use flitwise_fabric::spec::hierarchical::CentralLink;
 use flitwise_fabric::spec::{FabricSpec, Paths, Tick, TrunkSelection, UpPorts};
 use flitwise_fabric::workload::{AppQueue, Message, Workload};
 use std::collections::HashMap;
@@ -144,7 +145,11 @@ impl<'s> Fabric<'s> {
         let routing = &self.spec.routing;
         let by_destination = routing.trunk == TrunkSelection::Destination
             && routing.up_ports == UpPorts::Destination
-            && routing.paths == Paths::Minimal;
+            && routing.paths == Paths::Minimal
+            && !matches!(
+                switch_of(self.spec).buffers.central_link,
+                CentralLink::Random { .. }
+            );
         if by_destination {
             let flow = (packet.src, packet.dst, packet.sl);
             let (_, delivered) = self.flows.get_mut(&flow).expect("created before");
@@ -247,6 +252,7 @@ impl<'s> Fabric<'s> {
             input: usize::MAX,
             vl: vl_at_nic(self.spec, src, dst, sl),
             output: usize::MAX,
+            central_link: 0,
             flit_ticks: Vec::new(),
         }
     }
@@ -270,14 +276,21 @@ impl<'s> Fabric<'s> {
     /// Phase 5: virtual allocation.
     fn allocate_virtually(&mut self, now: Tick) {
         for (switch, requests) in self.switches.iter_mut().zip(&mut self.requests) {
-            *requests = allocation::requests(switch, now, self.spec, &self.packets);
+            *requests = allocation::requests(switch, 0, now, self.spec, &self.packets);
         }
     }
 
     /// Phase 6: switch allocation.
     fn allocate_switch(&mut self, now: Tick) {
         for (switch, requests) in self.switches.iter_mut().zip(&self.requests) {
-            self.moved += allocation::grant(switch, requests, now, self.spec, &mut self.packets);
+            let (spec, packets) = (self.spec, &mut self.packets);
+            self.moved += allocation::grant(switch, requests, now, spec, packets);
+            // A round goes on within its tick.
+            for iteration in 1..switch_of(spec).allocator.iterations {
+                let requests = allocation::requests(switch, iteration, now, spec, packets);
+                self.moved += allocation::grant(switch, &requests, now, spec, packets);
+            }
+            allocation::count_waits(switch, spec);
             switch.update_port_vls(&self.packets);
         }
     }

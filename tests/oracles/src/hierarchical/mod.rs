@@ -128,6 +128,8 @@ fn patience(spec: &FabricSpec, wiring: &Wiring) -> Tick {
         + stages.output_store
         + 10
         + turn_of_picks(spec, wiring)
+        // The next round.
+        + stages.allocation
 }
 
 /// Runs `workload` on the fabric of `spec` for at most `max_ticks` ticks.

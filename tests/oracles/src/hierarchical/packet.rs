@@ -53,6 +53,8 @@ pub struct Packet {
     pub vl: usize,
     /// The output port at the switch that routed the packet last.
     pub output: usize,
+    /// Which central buffer of the MPort it takes there, if it changes the MPort.
+    pub central_link: usize,
     /// The tick in which each flit reaches the buffer that the header is in. A packet
     /// is only ever granted a way on when this is certain: it moves as a whole.
     pub flit_ticks: Vec<Tick>,

@@ -12,7 +12,8 @@ use crate::routing::{Load, Router};
 use crate::sizes::{completes_credit, may_use};
 use crate::turns::SwitchTurns;
 use crate::wiring::{End, Wiring};
-use flitwise_fabric::spec::hierarchical::{CentralQueues, Quota};
+use flitwise_base::random::{Purpose, Stream};
+use flitwise_fabric::spec::hierarchical::{CentralLink, CentralQueues, Quota};
 use flitwise_fabric::spec::{FabricSpec, Tick};
 use std::collections::BTreeMap;
 
@@ -34,6 +35,8 @@ pub struct CrossbarPort {
     pub pointer: usize,
     /// First tick in which no granted packet uses the port any more.
     pub free_from: Tick,
+    /// In rounds: the queue that a source has picked and that was not granted yet.
+    pub kept: Option<usize>,
 }
 
 /// Input buffer of a port.
@@ -104,6 +107,10 @@ pub struct Switch<'s> {
     pub turns: SwitchTurns,
     /// Class of each port: 0 for NICs, then one for each neighbour.
     class_of: Vec<Option<usize>>,
+    /// The in-port decides which central buffer a packet takes.
+    by_input: bool,
+    /// Per in-port: draws which central buffer a packet takes; `None` if a port decides.
+    draws: Vec<Option<Stream>>,
 }
 
 impl<'s> Switch<'s> {
@@ -148,6 +155,13 @@ impl<'s> Switch<'s> {
                 line: DelayLine::new(),
             }
         };
+        let draws = |port: usize| match buffers.central_link {
+            CentralLink::Random { seed } => {
+                let component = [(id * radix + port) as u64, 0];
+                Some(Stream::new(seed, Purpose::CentralLink, component))
+            }
+            CentralLink::ByOutput | CentralLink::ByInput => None,
+        };
         Self {
             inputs: (0..radix).map(input).collect(),
             centrals: (0..radix / 2).map(central).collect(),
@@ -158,6 +172,8 @@ impl<'s> Switch<'s> {
             marking: Marking::new(spec, wiring, id),
             turns: SwitchTurns::default(),
             class_of,
+            by_input: buffers.central_link == CentralLink::ByInput,
+            draws: (0..radix).map(draws).collect(),
         }
     }
 
@@ -212,7 +228,7 @@ impl<'s> Switch<'s> {
                 let class = self.class_of[output].expect("a packet goes to a connected port");
                 let vls = self.outputs[output].sender.buffer.queues();
                 (
-                    Place::Central(port / 4 * 2 + output % 2),
+                    Place::Central(port / 4 * 2 + packet.central_link),
                     class * vls + packet.vl,
                 )
             }
@@ -272,6 +288,12 @@ impl<'s> Switch<'s> {
                 (packet.class, packet.leg) = (next.class, next.leg);
                 packet.vl = self.router.vl(port, header, next);
                 packet.input = port;
+                packet.central_link = match &mut self.draws[port] {
+                    Some(stream) if port / 4 != packet.output / 4 => stream.below(2) as usize,
+                    Some(_) => 0,
+                    None if self.by_input => port % 2,
+                    None => packet.output % 2,
+                };
                 if let Some(marking) = &mut self.marking {
                     marking.join(id, packet);
                 }
@@ -414,12 +436,16 @@ fn central_quotas(
     class_of: &[Option<usize>],
 ) -> Vec<Option<Quota>> {
     let (mport, half) = (number / 2, number % 2);
+    let serves = |output: usize| match switch_of(spec).buffers.central_link {
+        CentralLink::ByOutput => output % 2 == half,
+        CentralLink::ByInput | CentralLink::Random { .. } => true,
+    };
     let mut quotas = Vec::new();
     for class in 0..classes {
         let leads_here = class_of
             .iter()
             .enumerate()
-            .any(|(o, &c)| c == Some(class) && o % 2 == half && o / 4 != mport);
+            .any(|(o, &c)| c == Some(class) && serves(o) && o / 4 != mport);
         for vl in 0..spec.qos.vls {
             let mut levels = 0..spec.qos.service_levels.len();
             let in_use = levels.any(|sl| may_use(spec, sl).contains(&vl));
