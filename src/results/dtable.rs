@@ -9,6 +9,7 @@ use crate::fabric::qos::dtable_proposal::{
 use crate::fabric::qos::dtable_table::{
     DTableColumn, DTableError, DTableSl, DTableTable, MAX_W, Shortfall, construct,
 };
+use crate::fabric::qos::sbt_weight;
 use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, DTableEntry};
 use crate::units::{Ratio, human_bytes};
 use serde_json::{Value, json};
@@ -141,6 +142,7 @@ impl DTableReport {
             "f_phi": c.final_share.to_f64(),
             "final_entry_weight_min": lightest,
             "final_entry_weight_max": heaviest,
+            "sbt_weight": sbt_weight(c.share),
         })
     }
 
@@ -261,7 +263,7 @@ impl DTableReport {
         write_table(out, &rows)
     }
 
-    /// The right half of Table 5, and E.W. after the correction as in Table 10.
+    /// The right half of Table 5; E.W. after the correction, and of SBT, as in Table 10.
     fn write_weights(&self, out: &mut String) -> fmt::Result {
         let head = [
             "SL",
@@ -275,6 +277,7 @@ impl DTableReport {
             "Fweight",
             "Fφ",
             "final E.W.",
+            "SBT",
         ];
         let mut rows = vec![cells(head)];
         for (i, (sl, c, ..)) in self.levels().enumerate() {
@@ -294,6 +297,7 @@ impl DTableReport {
                 c.final_weight.to_string(),
                 decimal(c.final_share.to_f64()),
                 weights,
+                sbt_weight(c.share).map_or_else(String::new, |weight| weight.to_string()),
             ]);
         }
         let tweight = total(self.table.columns.iter().map(|c| c.target_weight));
@@ -301,7 +305,7 @@ impl DTableReport {
         last.extend([decimal(tweight), self.table.weight_sum.to_string()]);
         last.extend(cells(["", "", ""]));
         last.push(self.table.final_sum.to_string());
-        last.extend(cells(["", ""]));
+        last.extend(cells(["", "", ""]));
         rows.push(last);
         write_table(out, &rows)
     }

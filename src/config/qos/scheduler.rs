@@ -6,6 +6,7 @@ use crate::config::qos::presets::QosDefaults;
 use crate::fabric::qos::dtable_table::{
     self, DTableError, DTableParameters, DTableSl, DTableTable,
 };
+use crate::fabric::qos::sbt_weight;
 use crate::fabric::spec::ServiceLevel;
 use crate::fabric::spec::hierarchical::{DTABLE_UNIT_BYTES, Scheduler};
 use crate::units::Ratio;
@@ -44,10 +45,7 @@ pub(crate) fn sbt(levels: &[RawServiceLevel]) -> Result<Scheduler, ConfigError> 
     for (i, level) in levels.iter().enumerate() {
         let key = format!("qos.service_levels.{i}");
         let share = share(level, i, "sbt")?;
-        let percent = share
-            .checked_mul(Ratio::whole(100))
-            .filter(|p| p.den() == 1 && p.num() <= 100);
-        let Some(percent) = percent else {
+        let Some(weight) = sbt_weight(share) else {
             return refused(
                 key,
                 format!(
@@ -56,7 +54,7 @@ pub(crate) fn sbt(levels: &[RawServiceLevel]) -> Result<Scheduler, ConfigError> 
                 ),
             );
         };
-        weights.push(percent.num() as u32);
+        weights.push(weight);
     }
     let sum: u32 = weights.iter().sum();
     if sum != 100 {
