@@ -2,20 +2,20 @@
 
 use super::tell;
 use flitwise::config::Experiment;
-use flitwise::run::RunResult;
+use flitwise::run::{RunResult, TraceDigest};
 use flitwise::units::human_time;
 
 /// Reports all of them on standard error.
 pub(super) fn tell_all(experiment: &Experiment, result: &RunResult) {
-    warn_of_what_is_missing(result);
+    tell_of_traces(&result.traces);
     warn_of_unused_keys(experiment, result);
     tell_of_speeds(experiment, result);
     warn_of_unused_power_keys(experiment);
 }
 
-/// Reports what the replay of a trace left out.
-fn warn_of_what_is_missing(result: &RunResult) {
-    for trace in &result.traces {
+/// Reports what traces lack and what in them is doubtful. Each command that replays traces calls it.
+pub(super) fn tell_of_traces(traces: &[TraceDigest]) {
+    for trace in traces {
         if let Some(left_out) = &trace.left_out {
             let name = &trace.trace;
             tell(format_args!(

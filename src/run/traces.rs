@@ -37,6 +37,17 @@ pub struct TraceDigest {
     pub doubts: Option<String>,
 }
 
+impl TraceDigest {
+    /// The calls that the replay left out, and the communication that the trace lacks, or that is doubtful; `None` without
+    /// any.
+    #[must_use]
+    pub fn lacks(&self) -> Option<String> {
+        let all = self.left_out.iter().chain(&self.remarks);
+        let all: Vec<&str> = all.map(String::as_str).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+}
+
 /// A trace that was read.
 struct Checked {
     /// A stream may have several: it is read once for all of them.

@@ -41,6 +41,8 @@ pub(super) struct Document<'a> {
     /// Runs without a result, because the study was stopped.
     #[schemars(extend("unit" = "runs"))]
     missing: usize,
+    /// What the traces lack, or what in them is doubtful, as the warnings have it: a text for each trace.
+    left_out: &'a [String],
     /// Runs that failed or stalled.
     #[schemars(extend("unit" = "runs"))]
     failed: usize,
@@ -86,6 +88,7 @@ impl<'a> Document<'a> {
             points: studied.grid.points.len(),
             runs: studied.runs,
             missing: studied.missing,
+            left_out: &studied.left_out,
             failed: studied.failed(),
         }
     }

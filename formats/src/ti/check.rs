@@ -182,6 +182,8 @@ struct Doubts {
     sizes: u64,
     /// Ranks that end without `finalize`.
     unfinished: u64,
+    /// Actions after the `finalize` of their rank.
+    late: u64,
     /// `comm_split`s.
     splits: u64,
     /// A `comm_size` that is not the number of ranks.
@@ -224,6 +226,10 @@ impl Doubts {
             (
                 self.unfinished,
                 "ranks end without `finalize`; their files may be cut short",
+            ),
+            (
+                self.late,
+                "actions come after the `finalize` of their rank; they are replayed like all others",
             ),
         ];
         let counted = counted.into_iter().filter(|(count, _)| *count > 0);
@@ -308,6 +314,7 @@ impl Checker {
             }
             last = line;
             if rank.finalized {
+                self.doubts.late += 1;
                 let name = action.name();
                 self.check
                     .warnings

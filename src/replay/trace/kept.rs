@@ -13,6 +13,7 @@ pub(super) struct Kept {
     operations: u64,
     ideal_ps: Option<u64>,
     format: &'static str,
+    remarks: Vec<String>,
 }
 
 /// The operations of a rank, by stream.
@@ -28,7 +29,13 @@ impl Kept {
             operations,
             ideal_ps,
             format,
+            remarks: Vec::new(),
         }
+    }
+
+    /// The trace with these [remarks](TraceFile::remarks).
+    pub(super) fn with_remarks(self, remarks: Vec<String>) -> Self {
+        Self { remarks, ..self }
     }
 }
 
@@ -47,6 +54,10 @@ impl TraceFile for Kept {
 
     fn ideal_ps(&self) -> Option<u64> {
         self.ideal_ps
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
     }
 
     fn open<'a>(&self, _: &Reading, _: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {

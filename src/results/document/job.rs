@@ -10,7 +10,7 @@ use crate::results::latency::{Latency, latency};
 use crate::results::measures::{job_baseline, quotient};
 use crate::results::split::{TimeSplit, time_split};
 use crate::results::waits::longest;
-use crate::run::{RunResult, TraceDigest};
+use crate::run::RunResult;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -138,13 +138,6 @@ pub(super) fn jobs(plan: &Plan, result: &RunResult) -> Vec<Job> {
     jobs.enumerate().filter_map(one).collect()
 }
 
-/// What the replay of a trace left out, and what its trace lacks.
-fn left_out(trace: &TraceDigest) -> Option<String> {
-    let all = trace.left_out.iter().chain(&trace.remarks);
-    let all: Vec<&str> = all.map(String::as_str).collect();
-    (!all.is_empty()).then(|| all.join("; "))
-}
-
 fn job(plan: &Plan, result: &RunResult, at: usize, spec: &JobSpec, outcome: &JobOutcome) -> Job {
     let JobOutcome {
         name,
@@ -184,7 +177,7 @@ fn job(plan: &Plan, result: &RunResult, at: usize, spec: &JobSpec, outcome: &Job
         nics: nics.clone(),
         trace_xxh3: trace.map(|trace| format!("{:032x}", trace.xxh3)),
         format: trace.map(|trace| trace.format.clone()),
-        left_out: trace.and_then(left_out),
+        left_out: trace.and_then(|trace| trace.lacks()),
         complete: *complete,
         start_ps: spec.start_ps,
         repetitions: repetitions_ps.len(),

@@ -59,6 +59,8 @@ pub struct Check {
     pub error_total: u64,
     /// Oddities that do not prevent a replay; the first [`MAX_PROBLEMS`].
     pub warnings: Vec<Problem>,
+    /// Collectives whose root is taken for granted, because all their sizes are 0.
+    pub guessed_roots: u64,
     /// Records of each task; tasks without any may be missing at the end.
     pub records: Vec<u64>,
     /// Point-to-point messages, markers not included.
@@ -88,12 +90,25 @@ impl Check {
         self.error_total == 0
     }
 
+    /// Communication that is doubtful: a sentence for each kind, with its number.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let roots = (self.guessed_roots > 0).then(|| {
+            format!(
+                "{} collectives have only sizes of 0, which tell no root; the first member of each is taken for it",
+                self.guessed_roots
+            )
+        });
+        roots.into_iter().collect()
+    }
+
     fn new(header: Header) -> Self {
         Self {
             header,
             errors: Vec::new(),
             error_total: 0,
             warnings: Vec::new(),
+            guessed_roots: 0,
             records: Vec::new(),
             messages: 0,
             bytes: 0,
@@ -421,6 +436,7 @@ impl<O: Observer> Checker<O> {
         if let Some((line, text)) = misfit {
             self.error(line, text);
         }
+        self.check.guessed_roots += u64::from(guessed);
         if guessed && !self.warned_root {
             self.warned_root = true;
             let g = m.id;

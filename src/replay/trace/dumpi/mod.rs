@@ -74,10 +74,12 @@ impl TraceFormat for Dumpi {
         }
         let known = survey.finish(set.ranks());
         let known = known.map_err(|problem| anyhow::Error::new(problem.of(&set)))?;
+        let mut found = remarks(&check);
+        found.extend(verdict::polls_left_out(&set)?);
         Ok(Box::new(DumpiFile {
             given: input.path().to_owned(),
             set: Arc::new(set),
-            remarks: remarks(&check),
+            remarks: found,
             known: Arc::new(known),
             compared: OnceLock::new(),
         }))

@@ -74,7 +74,7 @@ fn refusal(set: &Set, error: anyhow::Error) -> anyhow::Result<Problem> {
 }
 
 /// The warning that polls are not in the recording, if some are not.
-fn polls_left_out(set: &Set) -> Result<Option<String>, Error> {
+pub(super) fn polls_left_out(set: &Set) -> Result<Option<String>, Error> {
     let mut polls = 0_u64;
     for rank in 0..set.ranks() {
         polls = polls.saturating_add(set.reader(rank)?.trailer().polls_left_out());

@@ -52,7 +52,9 @@ impl TraceFormat for Vef {
         let lines = Lines::Read(records.into_iter());
         let program = VefProgram::over(input, &check, comms, lines, Stop::never());
         let operations = program.operations()?;
-        Ok(Box::new(Kept::of(Vef.name(), operations, ideal_ps)))
+        Ok(Box::new(
+            Kept::of(Vef.name(), operations, ideal_ps).with_remarks(check.remarks()),
+        ))
     }
 
     fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
@@ -82,6 +84,10 @@ impl TraceFile for VefFile {
 
     fn ranks(&self) -> u32 {
         self.check.header.tasks
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.check.remarks()
     }
 
     fn operations(&self) -> u64 {
