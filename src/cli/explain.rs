@@ -1,11 +1,14 @@
 //! `flitwise explain`: why the jobs of an experiment take as long as they do.
 
+use super::out::{Part, Target};
 use super::progress::Shown;
-use super::run::{failed, for_output, outcome_of};
-use super::{CliError, bad_config, bare_trace, print, signal, threads};
+use super::run::{
+    committed, failed, for_output, options_of, outcome_of, series_files, write_result,
+};
+use super::{CliError, bad_config, bare_trace, print, signal, threads, warnings};
 use clap::Args;
 use flitwise::config::{self, Plan};
-use flitwise::results::{explanation_page, result_json};
+use flitwise::results::{SeriesFiles, explanation_page, result_json, summary};
 use flitwise::run::{Control, Progress, RunResult, Session, Silent};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +27,13 @@ pub struct ExplainArgs {
     /// Compares with the jobs of the same names in this experiment, instead of the baseline.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
+    /// Directory for the result with the explanation, as `flitwise run --explain --out` writes it; `flitwise run DIR` repeats
+    /// it.
+    #[arg(long, value_name = "DIR", conflicts_with = "against")]
+    out: Option<PathBuf>,
+    /// Replaces the result of another experiment in the directory of --out, too.
+    #[arg(long, requires = "out")]
+    force: bool,
     /// Seed, instead of the file's.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -54,10 +64,20 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         plan.baselines.clear();
         other.baselines.clear();
     }
+    let target = |dir| Target::of_run(dir, &plan, &args.experiment, args.force);
+    let target = args.out.as_deref().map(target).transpose()?;
     let stop = signal::stop_on_signal();
+    let part = target.map(Target::begin).transpose()?;
     let shown = (!args.quiet).then(Shown::new);
     let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
-    let control = Control::default().stopped_by(stop).reporting_to(progress);
+    let mut control = Control::default().stopped_by(stop).reporting_to(progress);
+    let series = match &part {
+        Some(part) => series_files(&plan, Some(part.path()))?,
+        None => None,
+    };
+    if let Some(files) = &series {
+        control = control.recorded_by(files);
+    }
     let mut session = Session::new(threads(args.threads));
     let mut simulate = |file: &Path, plan: &Plan, sets: &[String]| {
         let outcome = session.run(plan, &control);
@@ -74,17 +94,38 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         Some((plan, result)) => Some((plan, result?)),
         None => None,
     };
+    warnings::tell_all(&plan.experiment, &result);
+    if let Some((plan, result)) = &against {
+        warnings::tell_all(&plan.experiment, result);
+    }
     let text = if args.json {
         for_output(&result_json(&plan, &result).explanation.flatten())?
     } else {
         let against = against.as_ref().map(|(plan, result)| (*plan, result));
         explanation_page(&plan, &result, against)
     };
+    let written = part.map_or(Ok(()), |part| keep(part, series, &plan, &result));
     let printed = print(&text);
+    written?;
     if let Some((plan, result)) = &against {
         outcome_of(&result.status(plan))?;
     }
     outcome_of(&result.status(&plan)).and(printed)
+}
+
+/// Writes the files of the result.
+fn keep(
+    part: Part,
+    series: Option<SeriesFiles<'_>>,
+    plan: &Plan,
+    result: &RunResult,
+) -> Result<(), CliError> {
+    let (json, summary) = (result_json(plan, result), summary(plan, result, true));
+    let options = options_of(plan, false);
+    let written = write_result(part.path(), plan, result, &json, &summary, options);
+    let written = written.and_then(|()| series.map_or(Ok(()), |series| series.finish(result)));
+    written.map_err(|e| part.failed(format_args!("{e:#}")))?;
+    committed(part).map(drop)
 }
 
 /// The plan of an experiment with jobs, with explanations switched on.

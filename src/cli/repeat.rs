@@ -1,24 +1,29 @@
-//! `flitwise run DIR`: repeats the result in a directory, and compares the two.
+//! `flitwise run DIR` and `flitwise congestion DIR`: repeat the result in a directory, and compare all its files.
+
+mod compare;
 
 use super::{CliError, tell};
-use flitwise::config::{Origin, Plan};
-use flitwise::results::document::Engine;
-use flitwise::results::{COMMAND_FILE, EXPERIMENT_FILE};
+use compare::first_difference;
+use flitwise::config::{InputFile, Origin, Plan};
+use flitwise::results::{
+    COMMAND_FILE, EXPERIMENT_FILE, OVERVIEW_FILE, is_analysis_file, is_result_file, origin_files,
+};
 use flitwise::run::{Session, TraceDigest};
-use flitwise::study::{STUDY_FILE, TABLE_FILES};
+use flitwise::study::{SLOWEST_RUN, STUDY_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
 use std::path::{Path, PathBuf};
 
-/// The file that is compared.
+/// The file by which a result of `flitwise run` is known.
 const RESULT: &str = "result.json";
+
+/// The files that differ from run to run.
+const NOT_COMPARED: [&str; 3] = [COMMAND_FILE, EXPERIMENT_FILE, STUDY_FILE];
 
 /// A result that is repeated.
 #[derive(Debug)]
 pub(super) struct Repeated {
-    /// Its file.
-    result: PathBuf,
-    /// The text of the file before the run; `None`: there is no such file.
-    before: Option<String>,
+    /// Its directory.
+    dir: PathBuf,
 }
 
 /// The file of the experiment that `path` names, and the result that it repeats, if `path` is a result or its directory.
@@ -32,8 +37,8 @@ pub(super) fn experiment(path: &Path) -> Result<(PathBuf, Option<Repeated>), Cli
     };
     let (file, result) = (dir.join(EXPERIMENT_FILE), dir.join(RESULT));
     if file.is_file() {
-        let before = std::fs::read_to_string(&result).ok();
-        return Ok((file, Some(Repeated { result, before })));
+        let dir = dir.to_owned();
+        return Ok((file, Some(Repeated { dir })));
     }
     let shown = path.display();
     if dir.join(STUDY_FILE).is_file() {
@@ -56,9 +61,27 @@ pub(super) fn has_option(plan: &Plan, option: &str) -> bool {
     origin.is_some_and(|origin| origin.options.iter().any(|other| other == option))
 }
 
-/// Tells which traces, of those with these digests, have changed since `origin` was written.
-pub(super) fn tell_of_changes(origin: &Origin, digests: &[TraceDigest]) -> bool {
+/// Tells which of these traces and files have changed since `origin` was written. The paths of `origin` start from `dir`.
+pub(super) fn tell_of_changes(
+    origin: &Origin,
+    digests: &[TraceDigest],
+    dir: &Path,
+    files: &[InputFile],
+) -> bool {
     let mut changed = false;
+    for file in origin_files(dir, files) {
+        let before = origin.file.iter().find(|other| other.name == file.name);
+        if let Some(before) = before.filter(|before| before.xxh3 != file.xxh3) {
+            changed = true;
+            let name = file.name.display().to_string();
+            tell(format_args!(
+                "warning: the file `{}` has changed since the result was written: its content has the hash {}, and had {}",
+                cut(&name),
+                file.xxh3,
+                cut(&before.xxh3)
+            ));
+        }
+    }
     for TraceDigest { trace, xxh3, .. } in digests {
         let hash = format!("{xxh3:032x}");
         let before = origin.trace.iter().find(|other| other.name == *trace);
@@ -88,7 +111,12 @@ impl Repeated {
         let Some(origin) = &plan.origin else {
             return;
         };
-        if tell_of_changes(origin, &session.digests(plan)) {
+        if tell_of_changes(
+            origin,
+            &session.digests(plan),
+            &plan.written.dir,
+            &plan.files,
+        ) {
             return;
         }
         let hash = session.experiment_hash(plan);
@@ -99,97 +127,109 @@ impl Repeated {
         }
     }
 
-    /// Says whether the new result.json, `text`, is the same as the old one.
+    /// Compares the files of the new result in `now` with those of the old one.
+    pub(super) fn compare(&self, now: &Path) -> Compared {
+        if !self.dir.join(RESULT).is_file() {
+            let shown = self.dir.join(RESULT);
+            return Compared::Nothing(format!("there is no `{}` to compare with", shown.display()));
+        }
+        compare_results(&self.dir, now, RESULT, is_result_file)
+    }
+}
+
+/// What a comparison of two results found.
+#[derive(Debug)]
+pub(super) enum Compared {
+    /// There is nothing to compare with.
+    Nothing(String),
+    /// All files have the same bytes.
+    Same(String),
+    /// A file differs.
+    Different(String),
+}
+
+impl Compared {
+    /// Reports the outcome.
     ///
     /// # Errors
-    /// If it is not.
-    pub(super) fn compare(&self, text: &str) -> Result<(), CliError> {
-        let result = self.result.display();
-        let Some(before) = &self.before else {
-            tell(format_args!("there is no `{result}` to compare with"));
-            return Ok(());
-        };
-        let (before, now) = (without_speed(before), without_speed(text));
-        if before == now {
-            tell(format_args!(
-                "the same bytes as `{result}`, except for the times of `engine`"
-            ));
-            return Ok(());
+    /// If a file differs.
+    pub(super) fn tell(self) -> Result<(), CliError> {
+        match self {
+            Self::Nothing(text) | Self::Same(text) => {
+                tell(format_args!("{text}"));
+                Ok(())
+            }
+            Self::Different(text) => Err(CliError::Failed(text)),
         }
-        let mut lines = (1..).zip(before.lines().zip(now.lines()));
-        let differs = lines.find(|(_, (before, now))| before != now);
-        Err(CliError::Failed(match differs {
-            Some((line, (before, now))) => format!(
-                "the result differs from `{result}`, first in line {line}: `{}` there, `{}` here",
-                cut(before.trim()),
-                cut(now.trim())
-            ),
-            None => format!("the result differs from `{result}`: one of them is longer"),
-        }))
     }
 }
 
-/// Says whether the tables of the study in `now` are the same as those in `before`.
-///
-/// # Errors
-/// If one of them is not.
-pub(super) fn compare_tables(before: &Path, now: &Path) -> Result<(), CliError> {
-    let own = [STUDY_FILE, COMMAND_FILE];
-    let tables = TABLE_FILES.iter().filter(|name| !own.contains(name));
-    let read = |dir: &Path, name: &str| std::fs::read(dir.join(name)).ok();
-    let mut differ = tables.filter(|name| read(before, name) != read(now, name));
+/// Compares the static analysis in `now` with the one in `before`.
+pub(super) fn compare_analyses(before: &Path, now: &Path) -> Compared {
+    compare_results(before, now, "congestion.json", is_analysis_file)
+}
+
+/// Compares all files of two results for which `owns` holds, beginning with `marker`, except for those that differ from run
+/// to run.
+fn compare_results(before: &Path, now: &Path, marker: &str, owns: fn(&str) -> bool) -> Compared {
+    let mut names = vec![marker.to_owned()];
+    for dir in [before, now] {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        let found = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.extend(found.filter(|name| owns(name) && !NOT_COMPARED.contains(&name.as_str())));
+    }
+    names[1..].sort();
+    names.dedup();
+    // An option that names another file writes this one.
+    if !now.join(OVERVIEW_FILE).exists() {
+        names.retain(|name| name != OVERVIEW_FILE);
+    }
+    let mut seen = 0;
     let shown = before.display();
-    match differ.next() {
-        None => {
-            tell(format_args!(
-                "the tables are the same bytes as those in `{shown}`"
-            ));
-            Ok(())
-        }
-        Some(name) => Err(CliError::Failed(format!(
-            "`{name}` differs from the one in `{shown}`"
-        ))),
-    }
-}
-
-/// `result.json` without the values that differ from run to run.
-fn without_speed(text: &str) -> String {
-    let mut in_engine = false;
-    let mut kept = String::with_capacity(text.len());
-    for line in text.lines() {
-        match line {
-            "  \"engine\": {" => in_engine = true,
-            "  }," | "  }" => in_engine = false,
-            _ => {}
-        }
-        let key = line.trim_start().split('"').nth(1).unwrap_or_default();
-        if in_engine && Engine::SPEED_KEYS.contains(&key) {
+    for (at, name) in names.iter().enumerate() {
+        if at > 0 && name == marker {
             continue;
         }
-        // A study leaves these values out, and what is then last has no comma.
-        kept += if in_engine {
-            line.trim_end_matches(',')
-        } else {
-            line
-        };
-        kept.push('\n');
+        seen += 1;
+        if let Some(difference) = first_difference(&before.join(name), &now.join(name)) {
+            let file = before.join(name);
+            return Compared::Different(format!(
+                "the result differs from `{}`{difference}",
+                file.display()
+            ));
+        }
     }
-    kept
+    let but = match marker {
+        RESULT => ", except for the times of `engine`",
+        _ => "",
+    };
+    Compared::Same(format!(
+        "the same bytes as `{shown}` in all {seen} files{but}"
+    ))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_times_of_the_engine_may_differ() {
-        let text = |seed: u32, wall: &str| {
-            format!(
-                "{{\n  \"seed\": {seed},\n  \"engine\": {{\n    \"threads\": 1{wall}\n  }},\n  \"wall_s\": 1\n}}\n"
-            )
-        };
-        let with_wall = text(1, ",\n    \"wall_s\": 1.5");
-        assert_eq!(without_speed(&with_wall), without_speed(&text(1, "")));
-        assert_ne!(without_speed(&text(1, "")), without_speed(&text(2, "")));
+/// Says whether the tables of the study in `now`, and its slowest run, are the same as those in `before`.
+///
+/// # Errors
+/// If a file differs.
+pub(super) fn compare_tables(before: &Path, now: &Path) -> Result<(), CliError> {
+    let shown = before.display();
+    let tables = TABLE_FILES
+        .iter()
+        .filter(|name| !NOT_COMPARED.contains(name));
+    for name in tables {
+        if let Some(difference) = first_difference(&before.join(name), &now.join(name)) {
+            return Err(CliError::Failed(format!(
+                "`{name}` differs from the one in `{shown}`{difference}"
+            )));
+        }
     }
+    let [slowest, again] = [before, now].map(|dir| dir.join(SLOWEST_RUN));
+    if let Compared::Different(text) = compare_results(&slowest, &again, RESULT, is_result_file) {
+        return Err(CliError::Failed(text));
+    }
+    tell(format_args!(
+        "the tables are the same bytes as those in `{shown}`"
+    ));
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use super::explain::no_gaps;
 use super::out::{Part, Target};
 use super::progress::{Shown, estimate};
-use super::repeat::{self, Repeated, has_option};
+use super::repeat::{self, Compared, Repeated, has_option};
 use super::timeline::TimelineArgs;
 use super::{
     CliError, bad_config, bare_trace, command_line, fabric, json_text, no_result, print, signal,
@@ -21,6 +21,7 @@ use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Sta
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// Arguments of `flitwise run`.
 #[derive(Debug, Args)]
@@ -214,8 +215,15 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let mut session = session(args)?;
     // Opens the files before the run: a long run must not fail at its end.
     let part = target.map(Target::begin).transpose()?;
-    let series = series_files(&plan, part.as_ref().map(Part::path))?;
-    let watching = args.timeline.begin(&plan, part.as_ref().map(Part::path))?;
+    // A result that is only compared is written, too.
+    let scratch = match (repeated, &part) {
+        (Some(_), None) => Some(scratch()?),
+        _ => None,
+    };
+    let kept = part.as_ref().map(Part::path);
+    let dir = kept.or(scratch.as_ref().map(TempDir::path));
+    let series = series_files(&plan, dir)?;
+    let watching = args.timeline.begin(&plan, kept)?;
     let shown = (!args.quiet).then(Shown::new);
     let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
     let mut control = Control::default().stopped_by(stop).reporting_to(progress);
@@ -246,13 +254,25 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let result = outcome.map_err(|e| failed(&e, file, &sets))?;
 
     warnings::tell_all(&plan.experiment, &result);
-    let text = summary(&plan, &result, args.explain);
+    let text = summary(&plan, &result, plan.explain);
     let json = result_json(&plan, &result);
     let options = options_of(&plan, until_saturated);
-    let write = |part| write(part, series, &plan, &result, &json, &text, options);
     // Its overview is one of the files of the result.
     let drawn = watching.finish();
-    let written = part.map(write).transpose();
+    let failed = |e: anyhow::Error| match &part {
+        Some(part) => part.failed(format_args!("{e:#}")),
+        None => CliError::Failed(format!("{e:#}")),
+    };
+    let files = dir.map_or(Ok(()), |dir| {
+        write_result(dir, &plan, &result, &json, &text, options)?;
+        series.map_or(Ok(()), |series| series.finish(&result))
+    });
+    let files = files.map_err(failed);
+    let compared = match (repeated, dir, &files) {
+        (Some(repeated), Some(dir), Ok(())) => Some(repeated.compare(dir)),
+        _ => None,
+    };
+    let written = files.and_then(|()| part.map(committed).transpose());
     // Printed even if the files could not be written, so that a long run is not lost.
     let printed = match (args.json, args.quiet) {
         (true, _) => print(&for_output(&json)?),
@@ -265,9 +285,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     drawn?;
     args.timeline.say_written(quiet);
-    if let Some(repeated) = repeated {
-        repeated.compare(&json_text(&json)?)?;
-    }
+    compared.map_or(Ok(()), Compared::tell)?;
     // A closed terminal takes no results.
     outcome_of(&result.status(&plan)).and(printed)
 }
@@ -277,21 +295,20 @@ pub(super) fn failed(e: &RunError, file: &Path, sets: &[String]) -> CliError {
     no_result(e, |e| bad_config(Some(file), &e.clone().placed_in(sets)))
 }
 
-/// Writes the files of a result, and returns their names.
-fn write(
-    part: Part,
-    series: Option<SeriesFiles<'_>>,
-    plan: &Plan,
-    result: &RunResult,
-    json: &Document,
-    summary: &str,
-    options: Vec<String>,
-) -> Result<Vec<String>, CliError> {
-    let failed = |e: anyhow::Error| part.failed(format_args!("{e:#}"));
-    write_result(part.path(), plan, result, json, summary, options).map_err(failed)?;
+/// A directory for files that are compared and not kept.
+pub(super) fn scratch() -> Result<TempDir, CliError> {
+    let dir = tempfile::tempdir().map_err(|e| {
+        CliError::Failed(format!(
+            "cannot create a temporary directory for the files that are compared: {e}"
+        ))
+    })?;
+    signal::remove_if_aborted(dir.path(), &[]);
+    Ok(dir)
+}
+
+/// Puts the files of a result in place, and returns their names.
+pub(super) fn committed(part: Part) -> Result<Vec<String>, CliError> {
     part.write(COMMAND_FILE, command_line::typed())?;
-    let series = series.map_or(Ok(()), |series| series.finish(result));
-    series.map_err(failed)?;
     part.commit()
 }
 
@@ -380,7 +397,7 @@ fn curve_figure(plan: &Plan, result: &RunResult) -> Option<String> {
 }
 
 /// The files of the time series, if there are any and `--out` names a directory for them.
-fn series_files<'a>(
+pub(super) fn series_files<'a>(
     plan: &'a Plan,
     out: Option<&Path>,
 ) -> Result<Option<SeriesFiles<'a>>, CliError> {

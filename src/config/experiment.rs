@@ -11,6 +11,7 @@ pub use crate::config::series::{Series, SeriesKind};
 
 use crate::config::about::{About, shown_name};
 use crate::config::document::ConfigError;
+use crate::config::inputs::InputFile;
 use crate::config::origin::{Origin, Written};
 use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
@@ -69,6 +70,8 @@ pub struct Plan {
     pub series: Option<Series>,
     /// The experiment as users write it, with all overrides.
     pub written: Written,
+    /// The files that the experiment and its baselines name, as they were read; traces are not among them.
+    pub files: Vec<InputFile>,
     /// The result that wrote the experiment's file, if one did.
     pub origin: Option<Origin>,
     /// Where the speeds of the links come from, in words: `preset ib-edr`, a key, or the file of the topology.
@@ -100,6 +103,7 @@ impl Plan {
             about: About::default(),
             series: None,
             written: Written::default(),
+            files: Vec::new(),
             origin: None,
             speeds_from: String::new(),
         }

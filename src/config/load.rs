@@ -4,6 +4,7 @@ use crate::config::about::About;
 use crate::config::baseline::{BASELINE_DEFAULT, baseline_file, lay_over};
 use crate::config::document::{ConfigError, Document, SET, Texts, read, refused};
 use crate::config::experiment::{Baseline, Experiment, Plan};
+use crate::config::inputs::noting;
 use crate::config::job::Job;
 use crate::config::keys::{RawExperiment, read_experiment};
 use crate::config::origin::Written;
@@ -52,7 +53,9 @@ pub fn resolve_text(
 ) -> Result<Plan, ConfigError> {
     let base = Base::of_text(name, text, dir);
     let sets: Vec<Override> = sets.iter().map(|set| Override::typed(set)).collect();
-    resolve(&base, &sets.iter().collect::<Vec<_>>(), Done::Simulated)
+    let mut texts = Texts::default();
+    let base = &ParsedBase::of(&base, &mut texts);
+    resolve(base, &sets.iter().collect::<Vec<_>>(), Done::Simulated)
 }
 
 /// Resolves an experiment with these overrides applied in order. A message about an override shows the
@@ -61,7 +64,36 @@ pub fn resolve_text(
 /// # Errors
 /// Like [`load`].
 pub fn resolve_with(base: &Base, overrides: &[&Override]) -> Result<Plan, ConfigError> {
+    resolve_parsed(&ParsedBase::of(base, &mut Texts::default()), overrides)
+}
+
+/// Like [`resolve_with`], for many overrides of one experiment.
+pub(crate) fn resolve_parsed(
+    base: &ParsedBase<'_>,
+    overrides: &[&Override],
+) -> Result<Plan, ConfigError> {
     resolve(base, overrides, Done::Either)
+}
+
+/// An experiment whose text is parsed once for any number of overrides.
+pub(crate) struct ParsedBase<'t> {
+    base: &'t Base,
+    texts: &'t Texts,
+    /// The document, or the error of the text.
+    document: Result<Document<'t>, ConfigError>,
+}
+
+impl<'t> ParsedBase<'t> {
+    /// Parses the text of `base`, which is added to the empty `texts`.
+    pub fn of(base: &'t Base, texts: &'t mut Texts) -> Self {
+        let text = texts.add(base.name.as_str(), base.text.clone());
+        let texts: &Texts = texts;
+        Self {
+            base,
+            texts,
+            document: parsed(texts, text, base),
+        }
+    }
 }
 
 /// The uses of an experiment.
@@ -73,9 +105,22 @@ enum Done {
     Either,
 }
 
-fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, ConfigError> {
-    let mut texts = Texts::default();
-    let text = texts.add(base.name.as_str(), base.text.as_str());
+fn resolve(
+    base: &ParsedBase<'_>,
+    overrides: &[&Override],
+    done: Done,
+) -> Result<Plan, ConfigError> {
+    let (plan, files) = noting(|| resolve_reading(base, overrides, done));
+    Ok(Plan { files, ..plan? })
+}
+
+fn resolve_reading(
+    parsed: &ParsedBase<'_>,
+    overrides: &[&Override],
+    done: Done,
+) -> Result<Plan, ConfigError> {
+    let ParsedBase { base, .. } = *parsed;
+    let mut texts = parsed.texts.clone();
     let sets: Vec<usize> = overrides
         .iter()
         .map(|set| {
@@ -84,7 +129,8 @@ fn resolve(base: &Base, overrides: &[&Override], done: Done) -> Result<Plan, Con
         })
         .collect();
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
-    let (said, implied) = document(&texts, text, base, &sets)?;
+    let document = parsed.document.clone()?;
+    let (said, implied) = with_sets(document.seen_in(&texts), &sets)?;
     let dir = &origin::directory(&said, &base.dir);
     // The file that the baseline names is one more text.
     let mut texts_of_baseline = texts.clone();
@@ -164,23 +210,18 @@ fn analysed(raw: &RawExperiment, done: Done) -> Result<(), ConfigError> {
     }
 }
 
-/// Returns the experiment of `base`, without overrides, as the table `path` of a file.
-pub(crate) fn written(base: &Base, path: &str) -> Result<Written, ConfigError> {
+/// Returns the experiment of `base`, with the texts `sets` of `--set` applied, as the table `path` of a file.
+pub(crate) fn written(base: &Base, path: &str, sets: &[String]) -> Result<Written, ConfigError> {
     let mut texts = Texts::default();
-    let text = texts.add(base.name.as_str(), base.text.as_str());
-    let (document, implied) = document(&texts, text, base, &[])?;
+    let text = texts.add(base.name.as_str(), base.text.clone());
+    let sets = texts.add_sets(sets);
+    let (document, implied) = with_sets(parsed(&texts, text, base)?, &sets)?;
     let dir = origin::directory(&document, &base.dir);
     Ok(Written::of(&document, path, implied, &dir))
 }
 
-/// The text of `base`, or the table in it that the key names, with the texts `sets` applied in their order; and the
-/// QoS preset that it implies without them.
-fn document<'t>(
-    texts: &'t Texts,
-    text: usize,
-    base: &Base,
-    sets: &[usize],
-) -> Result<(Document<'t>, &'static str), ConfigError> {
+/// The text of `base`, or the table in it that the key names.
+fn parsed<'t>(texts: &'t Texts, text: usize, base: &Base) -> Result<Document<'t>, ConfigError> {
     let mut document = Document::parse(texts, text)?;
     if let Some(key) = &base.key {
         let missing = || ConfigError::new(key, "is no table with the keys of an experiment");
@@ -190,7 +231,7 @@ fn document<'t>(
         let keys = keys::FOR_SIMULATIONS;
         keys.iter().for_each(|key| document.remove(key));
     }
-    with_sets(document, sets)
+    Ok(document)
 }
 
 /// Checks that there is a job to replay, which ends, or something to measure.

@@ -27,6 +27,8 @@ pub struct LoadedNetwork {
     pub routed: bool,
     /// Oddities of the input that are no errors.
     pub notes: Vec<Note>,
+    /// The text of the experiment; empty for other networks.
+    pub text: String,
     file: PathBuf,
     dumped: Option<Dumped>,
 }
@@ -108,7 +110,7 @@ pub fn load_network(
     let Some(path) = path else {
         refuse_tables(tables)?;
         let fabric = fabric_of_text(None, String::new(), sets, Needed::Routes)?;
-        return experiment(fabric, None);
+        return experiment(fabric, None, String::new());
     };
     let content = text(path, "")?;
     let kind = Kind::of(&content);
@@ -130,8 +132,8 @@ pub fn load_network(
                 Some(_) => content,
                 None => read(path)?,
             };
-            let fabric = fabric_of_text(Some(path), content, sets, Needed::Routes)?;
-            experiment(fabric, Some(path))
+            let fabric = fabric_of_text(Some(path), content.clone(), sets, Needed::Routes)?;
+            experiment(fabric, Some(path), content)
         }
         Kind::Dot => {
             let read = Network::from_dot(&content).map_err(|e| in_file(path, e))?;
@@ -140,6 +142,7 @@ pub fn load_network(
                 source: NetworkSource::Dot,
                 routed: read.routed,
                 notes: read.notes,
+                text: String::new(),
                 file: path.to_owned(),
                 dumped: None,
             })
@@ -222,13 +225,18 @@ fn in_file(path: &Path, error: NetworkError) -> ConfigError {
     ConfigError::new("", format!("{}:{line} {problem}", shown(path).display()))
 }
 
-fn experiment(only: FabricOnly, path: Option<&Path>) -> Result<LoadedNetwork, ConfigError> {
+fn experiment(
+    only: FabricOnly,
+    path: Option<&Path>,
+    text: String,
+) -> Result<LoadedNetwork, ConfigError> {
     let network = Network::of_fabric(&only.fabric);
     Ok(LoadedNetwork {
         network: network.map_err(|e| ConfigError::new("fabric", e.problem))?,
         source: NetworkSource::Experiment(Box::new(only)),
         routed: true,
         notes: Vec::new(),
+        text,
         file: path.map(Path::to_owned).unwrap_or_default(),
         dumped: None,
     })
@@ -250,6 +258,7 @@ fn discovery(
         source: NetworkSource::Discovery,
         routed: false,
         notes: Vec::new(),
+        text: String::new(),
         file: path.to_owned(),
         dumped: None,
     };

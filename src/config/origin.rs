@@ -1,6 +1,7 @@
 //! `[origin]`: the result beside which Flitwise wrote an experiment file, and the keys of such a file.
 
-use crate::config::document::{Document, emit, quoted_text};
+use crate::config::document::{ConfigError, Document, Texts, emit, quoted_text, read};
+use crate::config::keys::RawExperiment;
 use crate::config::resolve::{implied_preset, imply};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -28,6 +29,24 @@ pub struct Origin {
     /// The traces, each once.
     #[serde(default)]
     pub trace: Vec<OriginTrace>,
+    /// The directory of the command of a static analysis, relative to the file: paths in `options` and `network` start
+    /// there.
+    pub working_directory: Option<PathBuf>,
+    /// The network of a static analysis, if no experiment describes it: a graph, or the output of ibnetdiscover.
+    pub network: Option<PathBuf>,
+    /// All other files that were read, each once: lists of hosts, tables, graphs, files of baselines.
+    #[serde(default)]
+    pub file: Vec<OriginFile>,
+}
+
+/// A file of a result that is no trace.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OriginFile {
+    /// Its path from `directory`.
+    pub name: PathBuf,
+    /// XXH3 (128 bits) of its content, unpacked. If the file has changed, a run says so before it begins.
+    pub xxh3: String,
 }
 
 /// A trace of a result.
@@ -60,6 +79,9 @@ impl Origin {
             directory,
             options,
             trace,
+            working_directory,
+            network,
+            file,
         } = self;
         let pair = |key: &str, value: &str| format!("{key} = {}\n", quoted_text(value));
         let mut text = format!("[{path}]\n");
@@ -75,6 +97,18 @@ impl Origin {
             let options: Vec<String> = options.iter().map(|option| quoted_text(option)).collect();
             text += &format!("options = [{}]\n", options.join(", "));
         }
+        for (key, path) in [
+            ("working_directory", working_directory),
+            ("network", network),
+        ] {
+            if let Some(path) = path {
+                text += &pair(key, &path.to_string_lossy());
+            }
+        }
+        for OriginFile { name, xxh3 } in file {
+            let name = pair("name", &name.to_string_lossy());
+            text += &format!("\n[[{path}.file]]\n{name}{}", pair("xxh3", xxh3));
+        }
         for OriginTrace { name, file, xxh3 } in trace {
             text += &format!("\n[[{path}.trace]]\n{}", pair("name", name));
             if let Some(file) = file {
@@ -84,6 +118,19 @@ impl Origin {
         }
         text
     }
+}
+
+/// Returns the `[origin]` of the file of a static analysis.
+///
+/// # Errors
+/// If there is none, or it is damaged.
+pub fn analysis_origin(path: &Path) -> Result<Origin, ConfigError> {
+    let mut texts = Texts::default();
+    let text = texts.add(path.display().to_string(), read(path)?);
+    let document = Document::parse(&texts, text)?;
+    let raw: RawExperiment = document.read()?;
+    let missing = || ConfigError::new(ORIGIN, "is missing; this is no file of an analysis");
+    raw.origin.ok_or_else(missing)
 }
 
 /// An experiment in the keys and units of its file, with all overrides applied.

@@ -38,7 +38,7 @@ pub use measures::{
 };
 pub(crate) use measures::{per_slot, quotient};
 pub use messages::{MessageFile, WatchedByBoth};
-pub use origin::experiment_toml;
+pub use origin::{AnalysisInput, analysis_toml, experiment_toml, origin_files, relative_input};
 pub use series::SeriesFiles;
 pub use split::{TimeSplit, time_split};
 pub use summary::summary;

@@ -1,7 +1,7 @@
 //! `experiment.toml`: the experiment of a result in the keys that users write, to be run again.
 
 use crate::config::experiment::Job;
-use crate::config::{Origin, OriginTrace, Plan};
+use crate::config::{InputFile, Origin, OriginFile, OriginTrace, Plan};
 use crate::run::TraceDigest;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 const OF_RUN: &str = "# The experiment of this result, with all overrides. `flitwise run` on this directory repeats it, and says\n\
                       # whether the result is the same (docs/result.md).\n\n";
 /// and of the file of a static analysis.
-const OF_ANALYSIS: &str = "# The experiment of this analysis, with all overrides. `flitwise congestion` on this file repeats it.\n\n";
+const OF_ANALYSIS: &str = "# The network and the options of this analysis. `flitwise congestion` on this directory repeats it, and says\n\
+                           # whether the result is the same (docs/result.md).\n\n";
 
 /// Returns `experiment.toml` for a result in the directory `into`. `hash` is the `experiment_hash` of the result, `options`
 /// are the options of the command on which it depends.
@@ -26,13 +27,48 @@ pub fn experiment_toml(
     let origin = Origin {
         experiment_hash: Some(hash.to_owned()),
         options,
-        ..origin(&written.dir, jobs, traces, into)
+        ..origin(&written.dir, jobs, traces, &plan.files, into)
     };
-    let head = match plan.experiment.congestion {
-        Some(_) => OF_ANALYSIS,
-        None => OF_RUN,
+    format!("{OF_RUN}{}\n{}", written.text, origin.text("origin"))
+}
+
+/// The input of a static analysis.
+#[derive(Debug, Clone)]
+pub struct AnalysisInput<'a> {
+    /// The experiment with all overrides; empty if no experiment describes the network.
+    pub text: &'a str,
+    /// The directory from which the paths of the experiment start.
+    pub dir: &'a Path,
+    /// The file of the network, if it is no experiment.
+    pub network: Option<&'a Path>,
+    /// The options of the command on which the result depends; their paths start from the working directory.
+    pub options: Vec<String>,
+    /// All files that were read.
+    pub files: &'a [InputFile],
+    /// The trace whose messages are analysed.
+    pub traces: &'a [TraceDigest],
+}
+
+/// Returns `experiment.toml` for a static analysis in the directory `into`.
+#[must_use]
+pub fn analysis_toml(input: &AnalysisInput<'_>, into: &Path) -> String {
+    let origin = Origin {
+        options: input.options.clone(),
+        working_directory: Some(relative(into, Path::new(""))),
+        network: input.network.map(Path::to_owned),
+        ..origin(
+            input.dir,
+            std::iter::empty(),
+            input.traces,
+            input.files,
+            into,
+        )
     };
-    format!("{head}{}\n{}", written.text, origin.text("origin"))
+    let text = match input.text {
+        "" => String::new(),
+        text => format!("{text}\n"),
+    };
+    format!("{OF_ANALYSIS}{text}{}", origin.text("origin"))
 }
 
 /// The origin of a file in the directory `into`, whose paths start from `dir`, with the traces of `jobs`.
@@ -40,6 +76,7 @@ pub(crate) fn origin<'a>(
     dir: &Path,
     jobs: impl Iterator<Item = &'a Job>,
     traces: &[TraceDigest],
+    files: &[InputFile],
     into: &Path,
 ) -> Origin {
     let mut found: Vec<(&str, &Path)> = Vec::new();
@@ -68,7 +105,27 @@ pub(crate) fn origin<'a>(
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         directory: Some(relative(into, dir)),
         trace: traces.iter().map(one).collect(),
+        file: origin_files(dir, files),
         ..Origin::default()
+    }
+}
+
+/// The files as an origin names them, whose paths start from `dir`.
+#[must_use]
+pub fn origin_files(dir: &Path, files: &[InputFile]) -> Vec<OriginFile> {
+    let one = |file: &InputFile| OriginFile {
+        name: relative_input(dir, &file.path),
+        xxh3: format!("{:032x}", file.xxh3),
+    };
+    files.iter().map(one).collect()
+}
+
+/// The path of an input from the directory `dir`; `-`, which is standard input, stays.
+#[must_use]
+pub fn relative_input(dir: &Path, path: &Path) -> PathBuf {
+    match path.to_str() {
+        Some("-") => path.to_owned(),
+        _ => relative(dir, path),
     }
 }
 

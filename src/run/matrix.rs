@@ -2,7 +2,7 @@
 
 use super::reference::replay_on_ideal_network;
 use super::traces::Traces;
-use super::{RunError, Status};
+use super::{RunError, Status, TraceDigest};
 use crate::config::{ConfigError, Plan, resolve_text};
 use crate::fabric::ids::NicId;
 use crate::oblivious::{Given, Pair};
@@ -16,9 +16,14 @@ const MOST_RANKS: u32 = 1 << 16;
 /// Returns the messages that the ranks of a trace send to each other when it is replayed, as one level of pairs with
 /// their bytes. Each rank has a NIC of its own, and collectives become the messages of their usual algorithms.
 ///
+/// The digest identifies the content of the trace.
+///
 /// # Errors
 /// If the trace cannot be replayed to its end, or the user stops it.
-pub fn communication_matrix(trace: &Path, stop: Stop<'_>) -> Result<Given, RunError> {
+pub fn communication_matrix(
+    trace: &Path,
+    stop: Stop<'_>,
+) -> Result<(Given, Option<TraceDigest>), RunError> {
     let shown = trace.display().to_string();
     let mut traces = Traces::none();
     let small = plan(&shown, 2)?;
@@ -53,7 +58,11 @@ pub fn communication_matrix(trace: &Path, stop: Stop<'_>) -> Result<Given, RunEr
         }
     }
     let pair = |((from, to), bytes)| (Pair { from, to }, bytes);
-    Ok(Given::matrix(&shown, ranks, sent.into_iter().map(pair)))
+    let digest = traces.digests_in([&plan.experiment]).pop();
+    Ok((
+        Given::matrix(&shown, ranks, sent.into_iter().map(pair)),
+        digest,
+    ))
 }
 
 /// The NIC of every rank of job number `job` of an experiment.
@@ -94,7 +103,7 @@ mod tests {
     #[test]
     fn the_matrix_of_hpl_has_all_its_bytes_and_those_of_its_collectives() {
         let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/hpl-16.vef.gz");
-        let given = communication_matrix(&trace, Stop::never()).unwrap();
+        let (given, _) = communication_matrix(&trace, Stop::never()).unwrap();
         assert_eq!((given.ranks, given.levels.len()), (16, 1));
         let bytes: u64 = given.levels[0].weights.iter().sum();
         // 40,881,332 bytes from point to point; 21 small collectives.

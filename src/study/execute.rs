@@ -4,7 +4,7 @@ use super::grid::Grid;
 use super::metrics::Metrics;
 use super::row::{RunRow, rows};
 use super::tasks::reason;
-use crate::config::Plan;
+use crate::config::{ParsedBase, Plan};
 use crate::run::{Control, PlanTask, Run, RunError, Session, Simulation, Status, TaskId};
 use hashbrown::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -112,11 +112,12 @@ impl Prepared {
     /// Resolves a run and reads its traces.
     pub(super) fn new(
         grid: &Grid,
+        base: &ParsedBase<'_>,
         session: &mut Session,
         (point, seed): (usize, u64),
         control: &Control<'_>,
     ) -> Result<Self, RunError> {
-        let plan = grid.plan(point, Some(seed))?;
+        let plan = grid.plan_of(base, point, Some(seed))?;
         session.prepare(&plan, control)?;
         let tasks = session.tasks(&plan);
         Ok(Self {

@@ -1,6 +1,6 @@
 //! The points of a study: every combination of the settings of its axes that is not excluded.
 
-use crate::config::{ConfigError, Override, Plan, Study, resolve_with};
+use crate::config::{ConfigError, Override, ParsedBase, Plan, Study, Texts, resolve_parsed};
 use crate::replay::Repeat;
 
 /// A combination of settings.
@@ -85,6 +85,20 @@ impl Grid {
     /// # Errors
     /// The first problem found, with its place and the point.
     pub fn plan(&self, point: usize, seed: Option<u64>) -> Result<Plan, ConfigError> {
+        let mut texts = Texts::default();
+        self.plan_of(&ParsedBase::of(&self.study.base, &mut texts), point, seed)
+    }
+
+    /// The same, with the text of the base experiment parsed before.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub(super) fn plan_of(
+        &self,
+        base: &ParsedBase<'_>,
+        point: usize,
+        seed: Option<u64>,
+    ) -> Result<Plan, ConfigError> {
         let study = &self.study;
         let mut overrides: Vec<&Override> = study.sets.iter().collect();
         for (axis, &setting) in study.axes.iter().zip(&self.points[point].choice) {
@@ -92,7 +106,7 @@ impl Grid {
         }
         let seed = seed.map(|seed| Override::typed(&format!("seed={seed}")));
         overrides.extend(&seed);
-        let mut plan = resolve_with(&study.base, &overrides).map_err(|mut e| {
+        let mut plan = resolve_parsed(base, &overrides).map_err(|mut e| {
             if !study.axes.is_empty() {
                 let exclusion = match study.axes.len() {
                     1 => "",

@@ -29,4 +29,4 @@ pub use tables::summary_text;
 pub use tasks::{StudyTask, TaskEnd, distinct_tasks, run_tasks};
 pub use until::Studied;
 pub use write::{SLOWEST_RUN, STUDY_FILE, TABLE_FILES, json_lines, write_tables};
-pub use written::study_toml;
+pub use written::{study_toml, trace_digests};

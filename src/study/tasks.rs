@@ -2,6 +2,7 @@
 
 use super::execute::Prepared;
 use super::grid::Grid;
+use crate::config::{ParsedBase, Texts};
 use crate::run::{Control, PlanTask, RunError, Session, Status, TaskId};
 use hashbrown::HashSet;
 use std::fmt;
@@ -86,6 +87,8 @@ pub fn run_tasks(
     control: &Control<'_>,
     threads: usize,
 ) -> Result<Vec<TaskEnd>, RunError> {
+    let mut texts = Texts::default();
+    let base = &ParsedBase::of(&grid.study.base, &mut texts);
     let mut found = Vec::with_capacity(tasks.len());
     let mut prepared: Option<Prepared> = None;
     for task in tasks {
@@ -93,7 +96,7 @@ pub fn run_tasks(
         let run = match prepared.take().filter(same) {
             Some(run) => run,
             None if task.point < grid.points.len() => {
-                Prepared::new(grid, session, (task.point, task.seed), control)?
+                Prepared::new(grid, base, session, (task.point, task.seed), control)?
             }
             None => return Err(foreign(*task)),
         };

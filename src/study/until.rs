@@ -5,7 +5,8 @@ use super::execute::{Batch, Engine, Prepared, StudyProgress};
 use super::grid::Grid;
 use super::metrics::{Metrics, SIMULATED};
 use super::row::RunRow;
-use crate::config::{ConfigError, UntilCi, experiment_json};
+use super::written::trace_digests;
+use crate::config::{ConfigError, ParsedBase, Texts, UntilCi, experiment_json};
 use crate::run::{Control, RunError, Session};
 use serde_json::Value;
 
@@ -21,6 +22,8 @@ pub struct Studied {
     pub runs: usize,
     /// Runs that were not done when the user stopped the study.
     pub missing: usize,
+    /// What the traces lack, or what in them is doubtful: a text for each trace.
+    pub(super) left_out: Vec<String>,
     /// The topology of the first point.
     pub(super) topology: Value,
     /// The metrics of its rows.
@@ -79,8 +82,14 @@ impl Studied {
             .first()
             .map(|run| experiment_json(&run.plan.experiment));
         let topology = first.map(|mut experiment| experiment["fabric"]["topology"].take());
+        let traces = trace_digests(&prepared, session);
+        let left_out = traces.iter().filter_map(|trace| {
+            let lacks = trace.lacks()?;
+            Some(format!("{}: {lacks}", trace.trace))
+        });
         let mut studied = Self {
             grid,
+            left_out: left_out.collect(),
             topology: topology.unwrap_or_default(),
             rows: Vec::new(),
             runs: 0,
@@ -139,9 +148,11 @@ fn prepare(
     runs: impl Iterator<Item = (usize, u64)>,
     control: &Control<'_>,
 ) -> Result<Vec<Prepared>, RunError> {
+    let mut texts = Texts::default();
+    let base = &ParsedBase::of(&grid.study.base, &mut texts);
     let stopped = |_: &_| !control.stopped();
     let prepared = runs.take_while(stopped);
     prepared
-        .map(|run| Prepared::new(grid, session, run, control))
+        .map(|run| Prepared::new(grid, base, session, run, control))
         .collect()
 }

@@ -17,6 +17,8 @@ const USUAL_SEED: u64 = 1;
 /// A network with the name that tables give it.
 pub(super) struct Candidate {
     pub label: String,
+    /// The name of the input, the same for all its routings.
+    pub input: String,
     pub network: Network,
     pub survey: Survey,
     /// The effects of failures, if there are any.
@@ -59,7 +61,8 @@ pub(super) fn load(args: &CongestionArgs) -> Result<Vec<Candidate>, CliError> {
                 .map(|fabric| fabric.topology.family().name())
         };
         let shown = path.map(|path| path.display().to_string());
-        found.push((shown.or_else(topology).unwrap_or_default(), loaded));
+        let label = args.label.clone().or(shown).or_else(topology);
+        found.push((label.unwrap_or_default(), loaded));
     }
     for note in found.iter().flat_map(|(_, loaded)| &loaded.notes) {
         let line = note
@@ -146,6 +149,7 @@ fn candidate(
     });
     Ok(Candidate {
         label,
+        input: input.to_owned(),
         network,
         survey,
         damage,
@@ -208,6 +212,12 @@ impl Candidate {
             NetworkSource::Experiment(only) => only.congestion.clone(),
             _ => None,
         }
+    }
+
+    /// The text of the experiment; `None` if no experiment describes the network.
+    pub(super) fn experiment(&self) -> Option<&str> {
+        let text = self.loaded.text.as_str();
+        self.is_experiment().then_some(text)
     }
 
     /// The seed of the experiment, or the usual one.

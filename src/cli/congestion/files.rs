@@ -1,15 +1,15 @@
 //! The files of `flitwise congestion --out`.
 
+use super::repeated::Source;
 use super::{Analysed, CongestionArgs, document};
-use crate::cli::out::Part;
-use crate::cli::{CliError, command_line, json_text, unwritable};
-use flitwise::config::{Base, Override, experiment_hash, resolve_with};
+use crate::cli::command_line;
+use anyhow::Context;
 use flitwise::figure::{Figure, Theme};
 use flitwise::oblivious::{
     Distributions, Outcome, bandwidth_figure, cables_figure, congestion_figure, delay_figure,
     write_tables,
 };
-use flitwise::results::{ANALYSIS_FIGURES, COMMAND_FILE, EXPERIMENT_FILE, experiment_toml};
+use flitwise::results::{ANALYSIS_FIGURES, COMMAND_FILE, EXPERIMENT_FILE};
 use flitwise::run::{Check, check_figure, write_check_table};
 use std::path::Path;
 
@@ -18,22 +18,23 @@ const WIDTH: u32 = 720;
 /// The number of cables for which connections are written, unless more are asked for.
 pub(super) const CABLES_WITH_FLOWS: usize = 20;
 
-/// Writes the files of an analysis, which take the place of the directory.
+/// Writes the files of an analysis into `dir`.
 pub(super) fn write(
-    part: Part,
+    dir: &Path,
     args: &CongestionArgs,
+    source: &Source<'_>,
     results: &[Analysed],
-) -> Result<(), CliError> {
-    let failed = |e: anyhow::Error| part.failed(format_args!("{e:#}"));
-    let dir = part.path();
-    let document = json_text(&document::of(results).map_err(unwritable)?)?;
-    part.write("congestion.json", document)?;
-    part.write(COMMAND_FILE, command_line::typed())?;
-    if let Some(text) = experiment(args, dir) {
-        part.write(EXPERIMENT_FILE, text)?;
-    }
+) -> anyhow::Result<()> {
+    let write = |name: &str, content: &[u8]| {
+        let written = std::fs::write(dir.join(name), content);
+        written.with_context(|| format!("cannot write `{name}`"))
+    };
+    let document = serde_json::to_string_pretty(&document::of(results)?)? + "\n";
+    write("congestion.json", document.as_bytes())?;
+    write(COMMAND_FILE, command_line::typed().as_bytes())?;
+    write(EXPERIMENT_FILE, source.text(dir).as_bytes())?;
     let outcomes: Vec<Outcome<'_>> = results.iter().map(Analysed::outcome).collect();
-    write_tables(dir, &outcomes, args.format).map_err(failed)?;
+    write_tables(dir, &outcomes, args.format)?;
     for (number, (one, outcome)) in (1..).zip(results.iter().zip(&outcomes)) {
         let name = |extension: &str| match results.len() {
             1 => format!("cables.{extension}"),
@@ -41,17 +42,16 @@ pub(super) fn write(
         };
         let mut coloured = Vec::new();
         let cables = &one.analysis.cables;
-        let written = one.candidate.network.write_coloured(&mut coloured, cables);
-        written.map_err(|e| failed(e.into()))?;
-        part.write(&name("dot"), coloured)?;
+        (one.candidate.network).write_coloured(&mut coloured, cables)?;
+        write(&name("dot"), &coloured)?;
         if let Some(figure) = cables_figure(outcome, one.candidate.topology()) {
-            part.write(&name("svg"), drawn(&figure))?;
+            write(&name("svg"), drawn(&figure).as_bytes())?;
         }
     }
     let checks: Vec<(&str, &Check)> = (results.iter())
         .filter_map(|one| Some((one.label.as_str(), one.check.as_ref()?)))
         .collect();
-    write_check_table(dir, &checks, args.format).map_err(failed)?;
+    write_check_table(dir, &checks, args.format)?;
     let spreads: Vec<Distributions<'_>> = outcomes.iter().map(Outcome::distributions).collect();
     let figures = [
         bandwidth_figure(&spreads),
@@ -61,37 +61,10 @@ pub(super) fn write(
     ];
     for (stem, figure) in ANALYSIS_FIGURES.into_iter().zip(figures) {
         if let Some(figure) = figure {
-            part.write(&format!("{stem}.svg"), drawn(&figure))?;
+            write(&format!("{stem}.svg"), drawn(&figure).as_bytes())?;
         }
     }
-    part.commit().map(drop)
-}
-
-/// The experiment of the analysis, with all overrides and options, for a result in `into`; `None` if the network is no
-/// experiment, or an option is no key.
-fn experiment(args: &CongestionArgs, into: &Path) -> Option<String> {
-    let has_keys = args.tables.is_empty() && args.routing.is_empty() && args.fail.is_empty();
-    if !has_keys || args.options.without_key().is_some() || !args.options.axes().is_empty() {
-        return None;
-    }
-    let mut base = match args.fabric.as_deref() {
-        Some(file) => Base::of_file(file).ok()?,
-        None => Base::of_text("no experiment file", "", Path::new("")),
-    };
-    base.for_analyses = true;
-    let sets: Vec<Override> = (args.options.sets().iter().chain(&args.sets))
-        .map(|set| Override::typed(set))
-        .collect();
-    let empty = Override::typed("congestion={}");
-    let given: Vec<&Override> = sets.iter().collect();
-    let asked = resolve_with(&base, &given).ok();
-    let asked = asked.filter(|plan| plan.experiment.congestion.is_some());
-    let plan = asked.or_else(|| {
-        let all: Vec<&Override> = std::iter::once(&empty).chain(given).collect();
-        resolve_with(&base, &all).ok()
-    })?;
-    let hash = experiment_hash(&plan.experiment);
-    Some(experiment_toml(&plan, &[], &hash, into, Vec::new()))
+    Ok(())
 }
 
 fn drawn(figure: &Figure) -> String {

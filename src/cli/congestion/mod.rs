@@ -5,26 +5,32 @@ mod check;
 mod document;
 mod files;
 mod options;
+mod repeated;
 mod study;
 mod text;
 
-use super::out::Target;
+use super::out::{Part, Target};
 use super::progress::working;
-use super::{CliError, json_text, print, signal, tell, threads, unwritable};
+use super::repeat::{Compared, compare_analyses};
+use super::run::scratch;
+use super::{CliError, json_text, print, signal, tell, threads, unwritable, warnings};
 use candidates::Candidate;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use flitwise::config::noting;
 use flitwise::oblivious::{
     Analysis, Failure, HotCable, Network, Outcome, Request, RoutingEngine, Settings, Spreads,
     WorstCase, check_format,
 };
 use flitwise::results::TableFormat;
-use flitwise::run::Check;
+use flitwise::run::{Check, TraceDigest};
 use flitwise::stop::Stop;
 use flitwise::units::Bytes;
 use options::{Options, companions};
+use repeated::{Repeated, Source};
 use std::path::PathBuf;
 use std::rc::Rc;
+use tempfile::TempDir;
 
 /// Runs of the first batch if `--until-ci` asks for an interval.
 const FIRST_BATCH: u64 = 32;
@@ -40,7 +46,8 @@ const FIRST_BATCH: u64 = 32;
 )]
 pub struct CongestionArgs {
     /// The network: an experiment file, of which [fabric] counts; a graph in ORCS's form of DOT; the output of
-    /// ibnetdiscover, with --tables. Without it the usual fabric; - is standard input.
+    /// ibnetdiscover, with --tables. Without it the usual fabric; - is standard input. Or the directory of an analysis:
+    /// repeats it, and says whether the result is the same.
     fabric: Option<PathBuf>,
     /// Overrides a value of an experiment: fabric.routing=destro.
     #[arg(long = "set", value_name = "a.b=c")]
@@ -102,9 +109,20 @@ pub struct CongestionArgs {
     /// The file format of the tables of --out.
     #[arg(long, value_parser = table_formats(), default_value = "csv", requires = "out")]
     format: TableFormat,
+    /// The name of the network in the results, where a result is repeated.
+    #[arg(long, hide = true)]
+    label: Option<String>,
+    /// Whether files are written without --out, to be compared.
+    #[arg(skip)]
+    compared: bool,
 }
 
 impl CongestionArgs {
+    /// Whether files are written.
+    pub(super) fn writes_files(&self) -> bool {
+        self.out.is_some() || self.compared
+    }
+
     /// Whether the arguments ask for a study, which shows progress of its own.
     pub(super) fn is_study(&self) -> bool {
         study::is_asked(self)
@@ -162,6 +180,8 @@ struct Analysed {
     spreads: Spreads,
     worst: Option<WorstCase>,
     check: Option<Check>,
+    /// The trace whose messages are analysed.
+    trace: Option<TraceDigest>,
 }
 
 impl Analysed {
@@ -181,22 +201,44 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     if study::is_asked(args) {
         return study::run(args);
     }
+    match Repeated::of(args)? {
+        Some((repeated, args)) => analyses(&args, Some(&repeated)),
+        None => analyses(args, None),
+    }
+}
+
+fn analyses(args: &CongestionArgs, repeated: Option<&Repeated>) -> Result<(), CliError> {
     let stop = signal::stop_on_signal();
     check_format(args.format).map_err(|e| CliError::BadInput(e.to_string()))?;
     let target = args.out.as_deref().map(Target::of_analysis).transpose()?;
-    let candidates = signal::abortable(|| candidates::load(args))?;
-    let mut results = Vec::new();
-    let several = candidates.len() > 1;
-    let file = candidates.first().and_then(Candidate::request);
-    let requests = args.options.requests(file.unwrap_or_default())?;
-    // Created before the work: a long analysis must not fail at its end.
-    let part = target.map(Target::begin).transpose()?;
-    for candidate in candidates.into_iter().map(Rc::new) {
-        for (label, request) in companions(&requests, &candidate.label, several) {
-            results.push(analyse(args, &candidate, label, &request, Stop::new(stop))?);
+    let (done, files) = noting(|| analyse_all(args, target, Stop::new(stop)));
+    let Analyses {
+        part,
+        requests,
+        results,
+    } = done?;
+    let scratch = match (repeated, &part) {
+        (Some(_), None) => Some(scratch()?),
+        _ => None,
+    };
+    let dir = part.as_ref().map(Part::path);
+    let dir = dir.or(scratch.as_ref().map(TempDir::path));
+    let failed = |e: anyhow::Error| match &part {
+        Some(part) => part.failed(format_args!("{e:#}")),
+        None => CliError::Failed(format!("{e:#}")),
+    };
+    let source = Source::of(args, repeated, &results, &files)?;
+    warnings::tell_of_traces(source.traces());
+    let written = dir.map_or(Ok(()), |dir| files::write(dir, args, &source, &results));
+    let written = written.map_err(failed);
+    let compared = match (repeated, dir, &written) {
+        (Some(repeated), Some(dir), Ok(())) => {
+            repeated.tell_of_changes(&source);
+            Some(compare_analyses(repeated.dir(), dir))
         }
-    }
-    let written = part.map_or(Ok(()), |part| files::write(part, args, &results));
+        _ => None,
+    };
+    let written = written.and_then(|()| part.map_or(Ok(()), |part| part.commit().map(drop)));
     if args.json {
         print(&json_text(&document::of(&results).map_err(unwritable)?)?)
     } else {
@@ -204,6 +246,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     }?;
     // Printed first, so that a long analysis is not lost.
     written?;
+    compared.map_or(Ok(()), Compared::tell)?;
     match signal::first() {
         Some(_) => Err(CliError::Interrupted(format!(
             "stopped after {} of {} runs",
@@ -218,6 +261,37 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     }
 }
 
+/// The analyses of all candidates under all patterns.
+struct Analyses {
+    /// The directory for the files, created before the work: a long analysis must not fail at its end.
+    part: Option<Part>,
+    requests: Vec<Request>,
+    results: Vec<Analysed>,
+}
+
+fn analyse_all(
+    args: &CongestionArgs,
+    target: Option<Target>,
+    stop: Stop<'_>,
+) -> Result<Analyses, CliError> {
+    let candidates = signal::abortable(|| candidates::load(args))?;
+    let several = candidates.len() > 1;
+    let file = candidates.first().and_then(Candidate::request);
+    let requests = args.options.requests(file.unwrap_or_default())?;
+    let part = target.map(Target::begin).transpose()?;
+    let mut results = Vec::new();
+    for candidate in candidates.into_iter().map(Rc::new) {
+        for (label, request) in companions(&requests, &candidate.label, several) {
+            results.push(analyse(args, &candidate, label, &request, stop)?);
+        }
+    }
+    Ok(Analyses {
+        part,
+        requests,
+        results,
+    })
+}
+
 fn analyse(
     args: &CongestionArgs,
     candidate: &Rc<Candidate>,
@@ -227,16 +301,17 @@ fn analyse(
 ) -> Result<Analysed, CliError> {
     candidate.refuse_lost(request.skip_lost)?;
     let network = &candidate.network;
-    let counted = args.cables > 0 || args.out.is_some();
-    let settings = args
-        .options
-        .settings(args, candidate, request.clone(), counted, stop)?;
+    let counted = args.cables > 0 || args.writes_files();
+    let (settings, trace) =
+        args.options
+            .settings(args, candidate, request.clone(), counted, stop)?;
     let fits = settings.check(&network.graph);
     fits.map_err(|problem| candidate.bad(problem))?;
     let (analysis, spreads) = runs(args, network, &settings, request.runs, stop)?;
-    let listed = match args.out {
-        Some(_) => args.cables.max(files::CABLES_WITH_FLOWS),
-        None => args.cables,
+    let listed = if args.writes_files() {
+        args.cables.max(files::CABLES_WITH_FLOWS)
+    } else {
+        args.cables
     };
     let hottest = analysis.hottest(network, &settings, listed);
     let worst = signal::abortable(|| network.worst_of(request));
@@ -247,6 +322,7 @@ fn analyse(
     };
     Ok(Analysed {
         label,
+        trace,
         candidate: candidate.clone(),
         settings,
         analysis,

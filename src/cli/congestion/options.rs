@@ -9,7 +9,7 @@ use flitwise::fabric::ids::NicId;
 use flitwise::oblivious::{
     CableCounts, Given, HostId, HostList, PathChoice, Pattern, Request, Settings, Subset,
 };
-use flitwise::run::{communication_matrix, job_nics};
+use flitwise::run::{TraceDigest, communication_matrix, job_nics};
 use flitwise::stop::Stop;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -185,6 +185,11 @@ impl Options {
         }
     }
 
+    /// Whether a job of the experiment is analysed.
+    pub(super) fn has_job(&self) -> bool {
+        self.job.is_some()
+    }
+
     /// A given option that has no key which a study could set.
     pub(super) fn without_key(&self) -> Option<&'static str> {
         let options = [
@@ -196,6 +201,25 @@ impl Options {
         let given = options.iter().find(|(_, given)| *given);
         given.map(|(option, _)| *option)
     }
+
+    /// The options that are keys of an experiment.
+    pub(super) const WITH_KEYS: [&'static str; 15] = [
+        "pattern",
+        "against",
+        "part",
+        "level",
+        "ranks",
+        "subset",
+        "nodes",
+        "in_order",
+        "path",
+        "fair",
+        "delay",
+        "worst",
+        "skip_lost",
+        "runs",
+        "seed",
+    ];
 
     /// The options as keys of an experiment, with their values.
     pub(super) fn sets(&self) -> Vec<String> {
@@ -252,21 +276,25 @@ impl Options {
         mut request: Request,
         count_cables: bool,
         stop: Stop<'_>,
-    ) -> Result<Settings, CliError> {
-        let (given, job_hosts) = self.given(args.fabric.as_deref(), &args.sets, candidate, stop)?;
-        if let Some(given) = given {
+    ) -> Result<(Settings, Option<TraceDigest>), CliError> {
+        let (matrix, job_hosts) =
+            self.given(args.fabric.as_deref(), &args.sets, candidate, stop)?;
+        let mut trace = None;
+        if let Some((given, digest)) = matrix {
             request.pattern = Pattern::Given(Arc::new(given));
+            trace = digest;
         }
         let graph = &candidate.network.graph;
         let settings = request.settings(graph, self.seed(candidate), job_hosts);
-        Ok(Settings {
+        let settings = Settings {
             cables: if count_cables {
                 CableCounts::PerLevel
             } else {
                 CableCounts::None
             },
             ..settings.map_err(CliError::BadInput)?
-        })
+        };
+        Ok((settings, trace))
     }
 
     /// The pairs of a trace or job, and the hosts of a job.
@@ -276,7 +304,7 @@ impl Options {
         sets: &[String],
         candidate: &Candidate,
         stop: Stop<'_>,
-    ) -> Result<(Option<Given>, Option<Vec<HostId>>), CliError> {
+    ) -> Result<(Option<Matrix>, Option<Vec<HostId>>), CliError> {
         let failed = |e| no_result(&e, |e| bad_config(None, e));
         if let Some(trace) = &self.trace {
             return Ok((
@@ -294,12 +322,11 @@ impl Options {
         };
         let plan = config::load(file, sets).map_err(|e| bad_config(Some(file), &e))?;
         let nics = job_nics(&plan, job, stop).map_err(failed)?;
-        let trace = plan
-            .experiment
-            .jobs
-            .get(job)
-            .map(|job| job.trace_path.clone());
-        let given = communication_matrix(&trace.unwrap_or_default(), stop).map_err(failed)?;
+        let job = plan.experiment.jobs.get(job);
+        let trace = job.map(|job| job.trace_path.clone());
+        let mut matrix = communication_matrix(&trace.unwrap_or_default(), stop).map_err(failed)?;
+        // The place of the file differs where the analysis is repeated.
+        matrix.0.source = job.map_or_else(String::new, |job| job.trace.clone());
         // Hosts of a fabric's network are its NICs.
         let host = |nic: NicId| {
             let host = candidate.host_now(HostId::new(nic.get()));
@@ -308,7 +335,7 @@ impl Options {
             })
         };
         let hosts = nics.into_iter().map(host).collect::<Result<_, _>>()?;
-        Ok((Some(given), Some(hosts)))
+        Ok((Some(matrix), Some(hosts)))
     }
 
     /// The hosts that are listed.
@@ -324,6 +351,9 @@ impl Options {
         list.map(Some).map_err(CliError::BadInput)
     }
 }
+
+/// The messages of a trace, and the digest of the trace.
+type Matrix = (Given, Option<TraceDigest>);
 
 /// A text of TOML.
 fn quoted(text: &str) -> String {

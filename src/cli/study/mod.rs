@@ -8,7 +8,9 @@ mod slurm;
 mod tasks;
 
 use super::progress::Shown;
-use super::{CliError, bad_config, command_line, no_result, print, repeat, signal, tell, threads};
+use super::{
+    CliError, bad_config, command_line, no_result, print, repeat, signal, tell, threads, warnings,
+};
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
@@ -17,7 +19,7 @@ use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
     Engine, Grid, Here, Prepared, SLOWEST_RUN, STUDY_FILE, Studied, StudyProgress, Unwatched,
-    compare, estimate, json_lines, study_toml, summary_text, write_tables,
+    compare, estimate, json_lines, study_toml, summary_text, trace_digests, write_tables,
 };
 use measured::measured;
 use slurm::{Following, Slurm, SlurmArgs};
@@ -318,8 +320,11 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     if let Some(first) = prepared.first()
         && let Some(origin) = &first.plan.origin
     {
-        repeat::tell_of_changes(origin, &session.digests(&first.plan));
+        let plan = &first.plan;
+        let digests = session.digests(plan);
+        repeat::tell_of_changes(origin, &digests, &plan.written.dir, &plan.files);
     }
+    warnings::tell_of_traces(&trace_digests(&prepared, &session));
     // Nothing is created for a study that cannot run.
     let out = match (&options.out, options.dry_run) {
         (Some(dir), false) => Some(StudyDir::open(dir, &name)?),

@@ -1,6 +1,7 @@
 //! Reads text files.
 
 use crate::config::document::error::{ConfigError, refused};
+use crate::config::inputs;
 use std::io::Read;
 use std::path::Path;
 
@@ -26,6 +27,7 @@ pub fn read(path: &Path) -> Result<String, ConfigError> {
             format!("`{name}` is larger than {MAX_FILE} bytes; an experiment fits on a screen"),
         );
     }
+    inputs::note(path, &bytes);
     String::from_utf8(bytes).map_err(|e| {
         let good = e.utf8_error().valid_up_to();
         let line = 1 + e.as_bytes()[..good].iter().filter(|&&b| b == b'\n').count();

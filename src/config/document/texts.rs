@@ -3,6 +3,7 @@
 use crate::config::document::error::{Location, SET};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The texts that a document is made of. Byte positions count through all of
 /// them, in order.
@@ -14,7 +15,7 @@ pub(crate) struct Texts {
 #[derive(Debug, Clone)]
 struct Source {
     name: String,
-    text: String,
+    text: Arc<str>,
     base: usize,
     /// The origin of the text, if messages show it.
     place: Option<Box<Location>>,
@@ -24,7 +25,7 @@ struct Source {
 
 impl Texts {
     /// Adds a text and returns its index.
-    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> usize {
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<Arc<str>>) -> usize {
         self.add_from((None, None), name, text)
     }
 
@@ -34,7 +35,7 @@ impl Texts {
         &mut self,
         (place, dir): (Option<Box<Location>>, Option<PathBuf>),
         name: impl Into<String>,
-        text: impl Into<String>,
+        text: impl Into<Arc<str>>,
     ) -> usize {
         // From 1 on, so that the start of the first text is not the span 0..0.
         let base = self.sources.last().map_or(1, |s| s.base + s.text.len() + 1);

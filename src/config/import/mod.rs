@@ -8,6 +8,7 @@ pub(super) mod speeds;
 use crate::config::document::{ConfigError, refused};
 use crate::config::import::misfit::Misfit;
 use crate::config::import::speeds::DumpSpeeds;
+use crate::config::inputs;
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
 use crate::fabric::topology::{Names, NicName, Peer, SwitchName, Topology};
@@ -19,6 +20,7 @@ use flitwise_formats::infiniband::{
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use twox_hash::XxHash3_128;
 
 /// Most bytes of a file, unpacked: some ten times the tables of the largest fabrics.
 const MAX_FILE: usize = 1 << 28;
@@ -225,6 +227,7 @@ pub(crate) fn read_forwarding(path: &Path, key: &str) -> Result<Forwarding, Conf
     let refused = |e: LineError| wrong(key, path, &e);
     let mut source = Source::open(path).map_err(failed)?;
     let mut reader = ForwardingReader::default();
+    let mut hash = XxHash3_128::new();
     loop {
         let (buffer, end) = source.buffer();
         let piece = &buffer[..buffer.len().min(PIECE)];
@@ -246,8 +249,10 @@ pub(crate) fn read_forwarding(path: &Path, key: &str) -> Result<Forwarding, Conf
         let lines = String::from_utf8_lossy(&piece[..whole]);
         let read = lines.lines().try_for_each(|line| reader.line(line));
         read.map_err(refused)?;
+        hash.write(&piece[..whole]);
         source.consume(whole);
         if last {
+            inputs::note_hash(path, hash.finish_128());
             return reader.end().map_err(refused);
         }
     }
@@ -273,6 +278,7 @@ pub(crate) fn text(path: &Path, key: &str) -> Result<String, ConfigError> {
         }
         source.more().map_err(failed)?;
     }
+    inputs::note(path, &bytes);
     // Names of nodes may be in any encoding; nothing else is beyond ASCII.
     Ok(String::from_utf8(bytes)
         .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))

@@ -1,7 +1,10 @@
 //! The experiment that a study varies, and the overrides of the study.
 
 use crate::config::document::{ConfigError, Location, quoted_text, read};
+use crate::config::load::written;
+use crate::config::origin::Written;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use toml::de::DeValue;
 
 /// The source of an experiment.
@@ -11,7 +14,7 @@ pub struct Base {
     /// The name of the text in messages.
     pub name: String,
     /// The text.
-    pub text: String,
+    pub text: Arc<str>,
     /// The table in the text that holds the experiment; `None`: the whole text does.
     pub key: Option<String>,
     /// The directory in which traces and baseline files are looked for first.
@@ -26,7 +29,7 @@ impl Base {
     pub fn of_text(name: &str, text: &str, dir: &Path) -> Self {
         Self {
             name: name.to_owned(),
-            text: text.to_owned(),
+            text: text.into(),
             key: None,
             dir: dir.to_owned(),
             for_analyses: false,
@@ -41,6 +44,14 @@ impl Base {
         let dir = path.parent().unwrap_or(Path::new(""));
         let name = path.display().to_string();
         Ok(Self::of_text(&name, &read(path)?, dir))
+    }
+
+    /// The experiment in the keys of its file, with the texts `sets` of `--set` applied.
+    ///
+    /// # Errors
+    /// If the text is no experiment, or cannot take one of `sets`.
+    pub fn written(&self, sets: &[String]) -> Result<Written, ConfigError> {
+        written(self, "", sets)
     }
 }
 

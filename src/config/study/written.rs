@@ -18,7 +18,7 @@ impl Study {
     /// # Errors
     /// If its text is no experiment.
     pub fn base_written(&self) -> Result<Written, ConfigError> {
-        written(&self.base, BASE)
+        written(&self.base, BASE, &[])
     }
 
     /// Returns the study file of this study. `base` is its base experiment, and `origin` tells where that comes from.
