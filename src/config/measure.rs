@@ -150,6 +150,10 @@ fn loads(raw: &RawMeasure, flows: &[Background]) -> Result<Vec<Ratio>, ConfigErr
     }
     for (i, &load) in loads.iter().enumerate() {
         let key = format!("measure.loads.{i}");
+        if loads[..i].contains(&load) {
+            let problem = format!("the load {load} is there twice; remove one");
+            return refused(key, problem);
+        }
         for flow in flows {
             let rate = flow.rate.checked_mul(load).ok_or_else(|| too_fine(&key))?;
             if rate > Ratio::ONE {

@@ -19,6 +19,7 @@ mod limits;
 mod network_export;
 mod network_files;
 mod network_routing;
+mod numbers;
 mod operators;
 mod placements;
 mod places;

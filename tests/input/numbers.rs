@@ -1,0 +1,171 @@
+//! Every key of experiment and study files with zero, negative, huge, empty and repeated values: refused by a message
+//! that names the key, or accepted for a reason. `numbers.txt` lists the accepted ones with their reasons.
+
+use flitwise::config::{Base, Override, Study, experiment_keys, resolve_with};
+use flitwise::study::Grid;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Experiments that use most keys between them.
+const BASES: [&str; 4] = [
+    r#"
+        [[job]]
+        trace = "traces/hpl-16.vef.gz"
+        [[background]]
+        rate = 0.1
+        sl = "BK"
+        [qos]
+        preset = "opa-5sl"
+        scheduler = "dtable"
+    "#,
+    r#"
+        [fabric]
+        preset = "ib-edr"
+        topology = { kind = "torus", dimensions = [4, 4] }
+        [[job]]
+        trace = "traces/hpl-16.vef.gz"
+        [congestion_control]
+        kind = "ib"
+        [power]
+        policy = "high-low"
+    "#,
+    r#"
+        [[background]]
+        rate = 0.1
+        [measure]
+        loads = [0.5]
+        [series]
+        interval = "10us"
+    "#,
+    r#"
+        [congestion]
+        pattern = "shift"
+    "#,
+];
+
+/// The values, as `--set` takes them.
+const VALUES: [&str; 7] = [
+    "0",
+    "-1",
+    "1e30",
+    "18446744073709551615",
+    "\"\"",
+    "[]",
+    "[0, 0]",
+];
+
+/// The keys of a study file, and the lines around them.
+const STUDY_KEYS: [&str; 12] = [
+    "name",
+    "tags",
+    "seeds",
+    "until_ci",
+    "max_seeds",
+    "split",
+    "format",
+    "exclude",
+    "axis.0.name",
+    "axis.0.values",
+    "axis.0.reference",
+    "axis.0.key",
+];
+
+/// Whether `message` names a part of the key at `path`.
+fn names(message: &str, path: &str) -> bool {
+    let mut parts = path.split('.').filter(|part| part.parse::<u32>().is_err());
+    parts.any(|part| message.contains(part))
+}
+
+/// Whether the experiment `text` takes `key=value`; `None` if it refuses it without naming the key.
+fn taken(text: &str, key: &str, value: &str) -> Option<bool> {
+    let base = Base::of_text("numbers.toml", text, Path::new(ROOT));
+    let set = Override::typed(&format!("{key}={value}"));
+    let resolved = catch_unwind(AssertUnwindSafe(|| resolve_with(&base, &[&set])));
+    match resolved.ok()? {
+        Ok(_) => Some(true),
+        Err(e) => names(&e.to_string(), key).then_some(false),
+    }
+}
+
+/// The same of a study file.
+fn taken_by_study(key: &str, value: &str) -> Option<bool> {
+    let (head, axis) = match key.strip_prefix("axis.0.") {
+        None => (format!("{key} = {value}\n"), String::new()),
+        Some(name) => (String::new(), format!("{name} = {value}\n")),
+    };
+    let mut lines = format!("{head}experiment = \"base.toml\"\n[[axis]]\n{axis}");
+    for (name, usual) in [("key", "\"background.0.rate\""), ("values", "[0.1, 0.2]")] {
+        if key != format!("axis.0.{name}") {
+            lines += &format!("{name} = {usual}\n");
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    std::fs::write(
+        at("base.toml"),
+        "[[background]]\nrate = 0.1\n[measure]\nloads = [0.5]\n",
+    )
+    .unwrap();
+    std::fs::write(at("study.toml"), lines).unwrap();
+    let loaded = catch_unwind(|| Study::load(&at("study.toml")).and_then(Grid::of));
+    let planned = loaded.ok()?.and_then(|grid| grid.plan(0, None));
+    match planned {
+        Ok(_) => Some(true),
+        Err(e) => names(&e.to_string(), key).then_some(false),
+    }
+}
+
+#[test]
+fn odd_values_are_refused_by_name_or_have_a_reason() {
+    let mut accepted = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for value in VALUES {
+        for key in experiment_keys() {
+            let all = BASES.map(|text| taken(text, &key.path, value));
+            if all.contains(&Some(true)) {
+                accepted.insert(format!("{} = {value}", key.path));
+            }
+            if all.contains(&None) {
+                wrong.push(format!("{} = {value}", key.path));
+            }
+        }
+        for key in STUDY_KEYS {
+            match taken_by_study(key, value) {
+                Some(true) => drop(accepted.insert(format!("study: {key} = {value}"))),
+                Some(false) => {}
+                None => wrong.push(format!("study: {key} = {value}")),
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "they panic, or their message does not name them:\n{}",
+        wrong.join("\n")
+    );
+    let path = Path::new(ROOT).join("tests/input/numbers.txt");
+    let listed = std::fs::read_to_string(path).unwrap();
+    let listed = listed.lines().filter(|line| !line.starts_with('#'));
+    let listed: BTreeSet<String> = listed
+        .map(|line| {
+            let (pair, reason) = line.split_once(" | ").expect(line);
+            assert!(!reason.trim().is_empty(), "{line}");
+            pair.trim().to_owned()
+        })
+        .collect();
+    let lines = |set: Vec<&String>| {
+        set.into_iter()
+            .fold(String::new(), |all, one| all + "\n" + one)
+    };
+    let (new, gone) = (
+        accepted.difference(&listed).collect(),
+        listed.difference(&accepted).collect(),
+    );
+    assert_eq!(
+        (lines(new), lines(gone)),
+        (String::new(), String::new()),
+        "accepted without a reason, and no longer accepted"
+    );
+}
