@@ -2,7 +2,7 @@
 
 use super::explain::no_gaps;
 use super::out::{Part, Target};
-use super::progress::{Shown, estimate};
+use super::progress::{Shown, estimate, working};
 use super::repeat::{self, Compared, Repeated, has_option};
 use super::timeline::TimelineArgs;
 use super::{
@@ -51,8 +51,8 @@ pub struct RunArgs {
     /// Seed, instead of the file's.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Threads [default: the processors there are]: the baselines run beside the
-    /// experiment, the loads of a curve side by side. Results do not depend on it.
+    /// Threads [default: one per processor]: baselines and the loads of a curve run in parallel with the
+    /// experiment. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Runs the experiment with each of these seeds, 1..5 with both ends or 1,2,7, and prints a table:
@@ -75,8 +75,8 @@ pub struct RunArgs {
     /// say where the time goes.
     #[arg(long)]
     no_split: bool,
-    /// Ends the run, with its results so far, as soon as a background flow is seen to fall ever further
-    /// behind: a job that shares its queue would wait for ever longer.
+    /// Ends the run, and keeps its results so far, as soon as a background flow falls further and further behind:
+    /// a job that shares its queue would wait longer and longer.
     #[arg(long)]
     stop_when_saturated: bool,
     /// Simulates for a second, says how long the experiment will take, and ends there; of many runs it simulates
@@ -209,7 +209,9 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     // From here on there are files to remove after an error.
     let stop = signal::stop_on_signal();
     if args.estimate {
+        working::begin("run");
         let said = estimate(&plan, stop).map_err(|e| failed(&e, file, &sets))?;
+        working::end();
         return print(&format!("estimate        {said}\n"));
     }
     let mut session = session(args)?;

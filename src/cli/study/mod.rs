@@ -7,7 +7,7 @@ mod slowest;
 mod slurm;
 mod tasks;
 
-use super::progress::Shown;
+use super::progress::{Shown, working};
 use super::{
     CliError, bad_config, command_line, no_result, print, repeat, signal, tell, threads, warnings,
 };
@@ -50,8 +50,8 @@ enum StudyCommand {
         /// Directory of the study.
         dir: PathBuf,
     },
-    /// Prints paired differences: within a study those from the reference of each axis, of two studies
-    /// those of the second from the first, run by run.
+    /// Prints paired differences: in one study, of each value from the reference of its axis; of two studies, of
+    /// the second from the first, run by run.
     #[command(after_help = "Example:\n  flitwise study compare results/before results/after")]
     Compare {
         /// Directory of the study.
@@ -59,12 +59,13 @@ enum StudyCommand {
         /// Directory of another study, with axes of the same names.
         other: Option<PathBuf>,
     },
-    /// Prints the tasks of a study that have no record yet, a line each, for other machines to do.
+    /// Prints the tasks of a study that have no record yet, one on each line, for other machines to run.
     #[command(
         after_help = "Example:\n  flitwise study tasks configs/studies/scheduler.toml > tasks"
     )]
     Tasks(tasks::ListArgs),
-    /// Does tasks of a study. Each leaves a record as a whole; done again, or twice at once, it is the same.
+    /// Runs tasks of a study. Each leaves a complete record; to run a task again, or twice at once, changes
+    /// nothing.
     #[command(
         after_help = "Example:\n  parallel -a tasks flitwise study task configs/studies/scheduler.toml"
     )]
@@ -80,10 +81,10 @@ enum StudyCommand {
 /// Where the tasks of a study are done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 enum EngineKind {
-    /// By threads of this process.
+    /// In threads of this process.
     #[default]
     Local,
-    /// By job arrays of a Slurm cluster.
+    /// In job arrays of a Slurm cluster.
     Slurm,
 }
 
@@ -94,7 +95,7 @@ struct Source {
     #[arg(required = true)]
     study: Option<PathBuf>,
     /// Directory for records and tables [default: NAME.study, where NAME is the study's]. A study that
-    /// was stopped goes on there.
+    /// was stopped continues there.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Sets a key of the experiment for all runs: background.0.rate=0.1.
@@ -181,12 +182,12 @@ impl Source {
 pub struct StudyRunArgs {
     #[command(flatten)]
     source: Source,
-    /// Where tasks are done: by threads here, or by a Slurm cluster.
+    /// Where tasks run: in threads of this process, or on a Slurm cluster.
     #[arg(long, value_enum, default_value_t)]
     engine: EngineKind,
     #[command(flatten)]
     slurm: SlurmArgs,
-    /// Runs side by side [default: the processors there are]. Results do not depend on it.
+    /// Runs in parallel [default: one per processor]. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Says what would run and how long that would take, and keeps nothing. Without records it simulates some of the
@@ -306,6 +307,10 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     }
     let threads = threads(options.jobs);
     let mut session = Session::new(threads);
+    // Many points take long before the first of them runs.
+    if !options.quiet {
+        working::begin("study");
+    }
     let prepared = Studied::prepare(&grid, &mut session, &control).map_err(bad_run)?;
     let analysed = |run: &Prepared| run.plan.experiment.congestion.is_some();
     if options.simulates && prepared.first().is_some_and(analysed) {
@@ -337,8 +342,14 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
             Some(_) => None,
             None => measured(&prepared, &session, stop).map_err(bad_run)?,
         };
+        working::end();
+        if signal::first().is_some() {
+            let what = "interrupted while the time of the runs was measured: nothing was kept";
+            return Err(CliError::Interrupted(what.to_owned()));
+        }
         return print(&plan::text(&grid, &plan, measured, threads));
     }
+    working::end();
     let text = out
         .as_ref()
         .map(|out| study_toml(&grid, &prepared, &session, out.path()));
@@ -370,7 +381,7 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     let printed = deliver(&studied, kept, &mut session, options)?;
     if let (Some(_), Some(out), Some(_)) = (&cluster, &out, signal::first()) {
         tell(format_args!(
-            "the cluster goes on without this command; `flitwise study cancel {}` ends that",
+            "the cluster continues without this command; `flitwise study cancel {}` ends that",
             out.path().display()
         ));
     }
@@ -451,9 +462,9 @@ fn bad_run(e: RunError) -> CliError {
 fn outcome_of(studied: &Studied, options: &Options) -> Result<(), CliError> {
     if studied.missing > 0 || signal::first().is_some() {
         let next = if options.out.is_some() || options.records.is_some() {
-            "and the same command goes on"
+            "and the same command continues"
         } else {
-            "and nothing is kept: with --out DIR the same command would go on"
+            "and nothing is kept: with --out DIR the same command would continue"
         };
         return Err(CliError::Interrupted(format!(
             "interrupted; {} of {} runs are done, {next}",

@@ -89,7 +89,7 @@ pub(super) fn execute(args: &DoArgs) -> Result<(), CliError> {
         count(|end| matches!(end, TaskEnd::Failed(_))),
     ));
     if interrupted > 0 {
-        let what = "interrupted; the same command goes on".to_owned();
+        let what = "interrupted; the same command continues".to_owned();
         return Err(CliError::Interrupted(what));
     }
     let failed = tasks.iter().zip(&ends).find_map(|(task, end)| match end {
