@@ -37,7 +37,7 @@ pub struct ExplainArgs {
     /// Seed, instead of the file's.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Threads [default: the processors there are]: the baselines run beside the experiment.
+    /// Threads [default: one per processor]: baselines run in parallel with the experiment.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Prints the explanation of result.json, and nothing else.

@@ -48,29 +48,30 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs one experiment: how long do its jobs take, and how much slower than the baseline?
+    /// Runs one experiment, and measures how long its jobs take and how much slower they are than in the
+    /// baseline.
     Run(run::RunArgs),
-    /// Runs a study: one experiment many times, with other seeds and other values, and tables of what came
-    /// of it. Goes on where it was stopped.
+    /// Runs a study: one experiment many times, with different seeds and values, and tables of the results.
+    /// Continues a study that was stopped.
     Study(study::StudyArgs),
     /// Makes one HTML page of the directories of runs and studies: figures, tables, configuration, commands.
     Report(report::ReportArgs),
     /// Draws one figure of the directories of runs and studies, for a paper.
     Plot(report::PlotArgs),
-    /// Says why the jobs of an experiment take as long as they do.
+    /// Explains why the jobs of an experiment take as long as they do.
     Explain(explain::ExplainArgs),
-    /// Looks into a fabric.
+    /// Inspects a fabric.
     #[command(
         subcommand,
         after_help = "Example:\n  flitwise fabric info configs/hpl-16-torus.toml"
     )]
     Fabric(fabric::FabricCommand),
-    /// Says which cables the routes of a fabric make hot under a pattern of traffic, and what bandwidth is left, without a
-    /// simulation.
+    /// Finds the cables that the routes of a fabric overload under a pattern of traffic, and the bandwidth that
+    /// is left, without a simulation.
     Congestion(congestion::CongestionArgs),
-    /// Does what ORCS 2.0 does, with its options and its output.
+    /// Computes the results of ORCS 2.0, with its options and its output.
     Orcs(orcs::OrcsArgs),
-    /// Looks into traces.
+    /// Inspects traces.
     #[command(
         subcommand,
         after_help = "Example:\n  flitwise trace info traces/hpl-16.vef.gz"

@@ -156,7 +156,7 @@ impl Waiting<'_> {
                 if self.under_way(named) {
                     format!("message {awaited}, which was sent but did not reach it")
                 } else {
-                    format!("message {awaited}, which nobody has sent")
+                    format!("message {awaited}, which no rank has sent")
                 }
             }
             Event::Completed(id) => self.collective(rank, Key::Id(id)),
@@ -180,7 +180,7 @@ impl Waiting<'_> {
     fn collective(&self, rank: RankId, key: Key) -> String {
         let named = self.named(rank, key);
         let Some((members, done)) = self.job.plans.progress(key) else {
-            return format!("{named}, which nobody has entered");
+            return format!("{named}, which no rank has entered");
         };
         let ranks = self.job.ranks.iter();
         let open = ranks.filter(|rank| rank.members.is_open(key)).count() as u32;

@@ -98,7 +98,7 @@ fn a_study_that_is_stopped_has_partial_tables_and_goes_on() {
     signal(&child, SIGINT);
     let (how, _, err) = end(child);
     assert_eq!(how, End::Signal(SIGINT), "{err}");
-    assert!(err.contains("the same command goes on"), "{err}");
+    assert!(err.contains("the same command continues"), "{err}");
     let rows = |name: &str| {
         std::fs::read_to_string(out.join(name))
             .unwrap()

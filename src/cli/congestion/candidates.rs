@@ -271,7 +271,7 @@ impl Candidate {
         };
         if self.damage.is_some() {
             return Err(CliError::Failed(format!(
-                "{}: after the failures {lost} of {} pairs have no route, such as that from {} to {}; leave them out with \
+                "{}: after the failures {lost} of {} pairs have no route, such as the pair {} to {}; leave them out with \
                  --skip-lost, or route the rest with --routing",
                 self.label,
                 self.survey.pairs,
@@ -295,7 +295,7 @@ impl Candidate {
             format!(" ({})", names.join(" -> "))
         });
         Err(CliError::Failed(format!(
-            "{place}: {lost} of {} pairs have no route: that from {} to {} ends at {}, which {what}{}; mend the tables, or leave such \
+            "{place}: {lost} of {} pairs have no route: the route from {} to {} ends at {}, which {what}{}; mend the tables, or leave such \
              pairs out with --skip-lost",
             self.survey.pairs,
             host(example.src),

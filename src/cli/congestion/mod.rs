@@ -46,7 +46,7 @@ const FIRST_BATCH: u64 = 32;
 )]
 pub struct CongestionArgs {
     /// The network: an experiment file, of which [fabric] counts; a graph in ORCS's form of DOT; the output of
-    /// ibnetdiscover, with --tables. Without it the usual fabric; - is standard input. Or the directory of an analysis:
+    /// ibnetdiscover, with --tables. Without it the default fabric; - is standard input. Or the directory of an analysis:
     /// repeats it, and says whether the result is the same.
     fabric: Option<PathBuf>,
     /// Overrides a value of an experiment: fabric.routing=destro.

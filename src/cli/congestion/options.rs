@@ -37,13 +37,13 @@ pub(super) struct Options {
     /// Number of ranks of the first of two patterns.
     #[arg(long, value_name = "N")]
     part: Option<u32>,
-    /// Only this level of the pattern, counted from 0.
+    /// Analyses only this level of the pattern, counted from 0.
     #[arg(long, value_name = "N")]
     level: Option<u32>,
     /// Number of ranks, each on a host of its own [default: one per host; as many as the trace or file has].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     ranks: Option<u32>,
-    /// Which hosts take part where there are more than ranks [default: random].
+    /// The hosts that take part if there are more hosts than ranks [default: random].
     #[arg(long, value_enum)]
     subset: Option<SubsetName>,
     /// Hosts that take part: a file with a name on every line.
@@ -55,7 +55,7 @@ pub(super) struct Options {
     /// Keeps the order of the hosts: rank r is on the r-th. Otherwise every run puts them in a random order.
     #[arg(long)]
     in_order: bool,
-    /// Which address is used where hosts have several (LMC) [default: first].
+    /// The address that is used if hosts have several (LMC) [default: first].
     #[arg(long, value_enum)]
     path: Option<PathName>,
     /// Computes max-min fair bandwidths too.
@@ -67,7 +67,7 @@ pub(super) struct Options {
     /// Computes for every cable the most connections of one permutation that can cross it.
     #[arg(long)]
     worst: bool,
-    /// Goes on although pairs have no route: they are counted and left out.
+    /// Continues if pairs have no route: they are counted and left out.
     #[arg(long)]
     skip_lost: bool,
     /// Number of runs, each with other hosts [default: 1].

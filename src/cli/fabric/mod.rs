@@ -18,17 +18,17 @@ use std::path::PathBuf;
 /// Subcommands of `flitwise fabric`.
 #[derive(Debug, Subcommand)]
 pub enum FabricCommand {
-    /// Sizes, hops, bisection, buffers, load bound, and the route of a pair.
+    /// Prints sizes, hops, bisection, buffers and the load bound, and the route of a pair.
     #[command(
         after_help = "Examples:\n  flitwise fabric info configs/hpl-16-torus.toml --route 0 127\n  flitwise fabric info --set 'fabric.topology={kind=\"torus\",dimensions=[8,8,4]}'\n\ndocs/fabric-command.md explains every row."
     )]
     Info(InfoArgs),
-    /// Whether all pairs are connected and the fabric cannot deadlock.
+    /// Checks that all pairs are connected and the fabric cannot deadlock.
     #[command(
         after_help = "Example:\n  flitwise fabric check configs/hpl-16-torus.toml\n\nExits 0 if nothing is wrong, 1 if a pair has no route or packets can wait for each other\nin a cycle, which is shown, 2 for bad input."
     )]
     Check(CheckArgs),
-    /// The graph for other programs.
+    /// Writes the graph of a fabric for other programs.
     #[command(
         after_help = "Examples:\n  flitwise fabric export configs/hpl-16-tree.toml --format dot | dot -Tsvg > tree.svg\n  flitwise fabric export ibnetdiscover.txt --tables opensm-lfts.dump --format orcs > network.dot\n  flitwise fabric export drawing.dot --format ibsim > network.net"
     )]

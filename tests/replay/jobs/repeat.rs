@@ -191,6 +191,6 @@ fn a_stall_beside_what_goes_on_for_ever_is_found() {
     assert!(replay.outcomes()[2].complete);
     assert_eq!(
         replay.stall_report(),
-        ["job 'test': rank 0 waits for message 9, which nobody has sent (line 1)"]
+        ["job 'test': rank 0 waits for message 9, which no rank has sent (line 1)"]
     );
 }

@@ -132,7 +132,7 @@ fn stalls_say_who_waits_for_what() {
     ]);
     let expected = [
         "job 'test': rank 1 waits in collective 4 for rank 0, which has not entered it (line 18)",
-        "job 'test': rank 0 waits for message 9, which nobody has sent (line 17)",
+        "job 'test': rank 0 waits for message 9, which no rank has sent (line 17)",
         "job 'test': rank 1 waits for collective 4, which 2 of 3 members have not entered (line 21)",
         "job 'test': rank 2 waits for the start of its operation 77 (line 22)",
     ];
