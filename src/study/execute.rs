@@ -109,6 +109,16 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// A run whose traces are read.
+    pub(super) fn of((point, seed): (usize, u64), plan: Plan, tasks: Vec<PlanTask>) -> Self {
+        Self {
+            point,
+            seed,
+            plan: Arc::new(plan),
+            tasks,
+        }
+    }
+
     /// Resolves a run and reads its traces.
     pub(super) fn new(
         grid: &Grid,
@@ -120,12 +130,7 @@ impl Prepared {
         let plan = grid.plan_of(base, point, Some(seed))?;
         session.prepare(&plan, control)?;
         let tasks = session.tasks(&plan);
-        Ok(Self {
-            point,
-            seed,
-            plan: Arc::new(plan),
-            tasks,
-        })
+        Ok(Self::of((point, seed), plan, tasks))
     }
 }
 

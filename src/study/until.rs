@@ -142,6 +142,9 @@ impl Studied {
     }
 }
 
+/// Runs that are resolved at a time: some for each thread, and few enough to stop soon.
+const AT_ONCE: usize = 1024;
+
 fn prepare(
     grid: &Grid,
     session: &mut Session,
@@ -150,9 +153,37 @@ fn prepare(
 ) -> Result<Vec<Prepared>, RunError> {
     let mut texts = Texts::default();
     let base = &ParsedBase::of(&grid.study.base, &mut texts);
-    let stopped = |_: &_| !control.stopped();
-    let prepared = runs.take_while(stopped);
-    prepared
-        .map(|run| Prepared::new(grid, base, session, run, control))
-        .collect()
+    let runs: Vec<(usize, u64)> = runs.collect();
+    let mut prepared = Vec::new();
+    for runs in runs.chunks(AT_ONCE) {
+        if control.stopped() {
+            break;
+        }
+        let plans = side_by_side(runs, |&(point, seed)| grid.plan_of(base, point, Some(seed)));
+        let plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
+        for plan in &plans {
+            session.prepare(plan, control)?;
+        }
+        let tasks = side_by_side(&plans, |plan| session.tasks(plan));
+        let made = runs.iter().zip(plans).zip(tasks);
+        prepared.extend(made.map(|((&run, plan), tasks)| Prepared::of(run, plan, tasks)));
+    }
+    Ok(prepared)
+}
+
+/// The results of `work` on `items`, in their order, computed by a thread for each processor.
+fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let work = &work;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let size = items.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let parts = items.chunks(size);
+        let parts =
+            parts.map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<R>>()));
+        let parts: Vec<_> = parts.collect();
+        let joined = parts.into_iter().map(|part| part.join());
+        joined
+            .flat_map(|part| part.unwrap_or_else(|e| std::panic::resume_unwind(e)))
+            .collect()
+    })
 }
