@@ -218,7 +218,10 @@ fn the_last_value_is_taken_and_the_next_refused_with_the_limit() {
 #[test]
 fn the_longest_list_is_taken_and_the_next_refused_with_the_limit() {
     let times = |part: &'static str, n: usize| vec![part; n].join(", ");
-    let loads = |n: usize| format!("{FLOW}[measure]\nloads = [{}]\n", times("1", n));
+    let loads = |n: usize| {
+        let all: Vec<String> = (1..=n).map(|i| format!("\"{i}/20000\"")).collect();
+        format!("{FLOW}[measure]\nloads = [{}]\n", all.join(", "))
+    };
     let cct = |n: usize| {
         format!(
             "{JOB}[fabric]\nkind = \"voq\"\n[congestion_control]\nkind = \"ib\"\n\
