@@ -1,6 +1,5 @@
-//! Numbers of the publications (`docs/validation.md`): the cheap rows in every run of the
-//! tests, those on whole fabrics with
-//! `cargo test --release --test run validation -- --ignored --nocapture`.
+//! Numbers of the publications on small fabrics. `examples/validation` judges all rows of
+//! `docs/validation.md`.
 
 use crate::common::result_json;
 use flitwise::config::load;
@@ -46,28 +45,33 @@ fn opasim_neighbours_get_all_they_offer() {
     }
 }
 
-/// OpaSim, section 3, Figures 3 and 4: 0.72 and a knee at 0.8 are not met. The presets accept
-/// 0.896; a gap of 6 ticks, which was fitted to 0.72, has its knee at 0.71.
+/// OpaSim, section 3, Figures 3 and 4: 0.72 and a knee at 0.8 come out with an allocator in rounds. A
+/// pipelined one accepts 0.896.
 #[test]
-fn opasim_uniform_traffic_saturates_later_than_published() {
-    let seeds = ["seed=1", "seed=2", "seed=3"];
-    let mean = |sets: &[&str]| {
-        let of = |seed| accepted(&curve("004-uniform", &[&[seed], sets].concat())[0]);
-        seeds.iter().map(|&seed| of(seed)).sum::<f64>() / 3.0
+fn opasim_uniform_traffic_needs_rounds() {
+    let network = |point: &Value| number(&point["service_levels"]["default"]["network_ns"]["mean"]);
+    let of = |allocator: &str| {
+        let allocator = format!("fabric.allocator={allocator}");
+        curve("004-uniform", &["measure.loads=[0.7,0.8,1.0]", &allocator])
     };
-    let most = mean(&["measure.loads=[1.0]"]);
-    assert!((most - 0.896).abs() <= 0.01, "{most}");
-
-    let gap = "fabric.allocation_gap=\"6 ticks\"";
-    let most = mean(&["measure.loads=[1.0]", gap]);
+    let rounds = of("rounds");
+    let most = accepted(&rounds[2]);
     assert!((most - 0.72).abs() <= 0.05, "{most}");
-    let curve = curve("004-uniform", &["measure.loads=[0.7,0.72,0.8]", gap]);
-    let network = |i: usize| {
-        let network = &curve[i]["service_levels"]["default"]["network_ns"];
-        number(&network["mean"])
-    };
-    assert!(network(0) < 0.9 * network(2), "no knee above 0.7");
-    assert!(network(1) > 0.98 * network(2), "the knee is above 0.72");
+    assert!(
+        network(&rounds[0]) < 0.6 * network(&rounds[2]),
+        "a knee below 0.8"
+    );
+    assert!(
+        network(&rounds[1]) > 0.95 * network(&rounds[2]),
+        "a knee above 0.8"
+    );
+    let pipelined = of("pipelined");
+    let most = accepted(&pipelined[2]);
+    assert!((most - 0.896).abs() <= 0.01, "{most}");
+    assert!(
+        network(&pipelined[1]) < 0.6 * network(&pipelined[2]),
+        "a knee at 0.8"
+    );
 }
 
 /// What Hiperion's Table 10 wants for a service level, in per cent of the flits delivered.
@@ -131,22 +135,22 @@ fn hiperion_levels_on_a_small_tree() {
     shares_are_alike(&sbt, &rr);
 }
 
-/// What each combination of packets and gap accepts, whatever the scheduler: the factorial of
-/// `docs/validation.md` on the small tree.
+/// With the same packets the three schedulers accept the same, whatever the allocator; small packets
+/// in rounds cost throughput.
 #[test]
-fn packets_and_gap_decide_not_the_scheduler() {
-    let of = |config: &str, gap: &str| {
-        let gap = format!("fabric.allocation_gap=\"{gap} ticks\"");
-        let points = three_schedulers(config, &[&SMALL_TREE[..], &[&gap]].concat());
+fn packets_and_allocator_decide_not_the_scheduler() {
+    let of = |settings: &[&str]| {
+        let points = three_schedulers("001-tree-8", &[&SMALL_TREE[..], settings].concat());
         let [dtable, sbt, rr] = points.each_ref().map(accepted);
-        assert!((dtable - sbt).abs() < 0.01, "{config}: {dtable}, {sbt}");
-        assert!((dtable - rr).abs() < 0.01, "{config}: {dtable}, {rr}");
+        assert!((dtable - sbt).abs() < 0.02, "{settings:?}: {dtable}, {sbt}");
+        assert!((dtable - rr).abs() < 0.02, "{settings:?}: {dtable}, {rr}");
         dtable
     };
-    let large = [of("001-tree-8", "0"), of("001-tree-8", "4")];
-    let small = [of("001-tree-8-128b", "0"), of("001-tree-8-128b", "4")];
-    assert!(large.iter().all(|&of| of > 0.97), "{large:?}");
-    assert!(small[0] > 0.97 && small[1] < 0.87, "{small:?}");
+    let (rounds, small) = ("fabric.allocator=rounds", "qos.mtu=128B");
+    let without_loss = [of(&[]), of(&[small]), of(&[rounds])];
+    assert!(without_loss.iter().all(|&of| of > 0.94), "{without_loss:?}");
+    let most = of(&[rounds, small]);
+    assert!((0.75..0.9).contains(&most), "{most}");
 }
 
 /// Hiperion, section 4.2.3: VO < VI < CL < BE < BK past saturation, with the quotas of
@@ -193,39 +197,4 @@ fn tornado_starves_behind_the_dateline() {
     // Without packets that crossed the dateline NIC 0 is as well off as NIC 1.
     let alone = tornado(&["background.6.rate=0.001", "background.7.rate=0.001"]);
     close(&alone[..6], &of([1, 1, 2, 3, 5, 8, 0], 16.0)[..6]);
-}
-
-/// Hiperion, section 4.2.3, steady and at full load: DTable within 0.08 of what is
-/// published, with its shares; SBT and RR accept the same, which is not what is published.
-fn levels_of(fabric: &str, published: f64, sets: &[&str]) -> f64 {
-    let points = three_schedulers(fabric, sets);
-    let [dtable, sbt, rr] = points.each_ref().map(accepted);
-    println!("{fabric}: DTable {dtable:.4}, SBT {sbt:.4}, RR {rr:.4}");
-    for point in &points {
-        assert_eq!(point["steady"], true, "{fabric}");
-    }
-    assert!((dtable - published).abs() <= 0.08, "{fabric}: {dtable}");
-    for other in [sbt, rr] {
-        assert!((dtable - other).abs() < 0.02, "{fabric}: {dtable}, {other}");
-    }
-    shares_are_kept(&points[0]);
-    best_effort_waits_most(&points[0]);
-    shares_are_alike(&points[1], &points[2]);
-    dtable
-}
-
-/// All four, and their order under DTable.
-#[test]
-#[ignore = "many minutes"]
-fn hiperion_levels_on_the_whole_fabrics() {
-    let turns = "fabric.trunk_selection=\"round-robin\"";
-    let (full, most) = ("measure.loads=[1.0]", "measure.loads=[0.8]");
-    let trees = [
-        levels_of("001-tree-24", 0.95, &[full]),
-        levels_of("001-tree-8", 0.95, &[full]),
-    ];
-    let flat = levels_of("001-torus-2d", 0.94, &[full, turns]);
-    let cube = levels_of("001-torus-3d", 0.78, &[most, turns]);
-    assert!(trees.iter().all(|&tree| tree > flat), "{trees:?}, {flat}");
-    assert!(flat > cube, "{flat}, {cube}");
 }
