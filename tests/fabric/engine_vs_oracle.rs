@@ -144,7 +144,7 @@ fn many_central_queues_agree() {
     buffers.nic_sink = buffers.nic_queue.clone();
     buffers.input = even_pool(16, 1024, 32, 768);
     buffers.output = buffers.input.clone();
-    buffers.central = even_pool(16, 1024, 16, 768);
+    buffers.central = even_pool(16, 1536, 16, 768);
     let script = mixed(&spec, 120, 100, 4096, 7);
     compare_all(spec, &script);
 }
@@ -266,6 +266,30 @@ proptest! {
     #[test]
     fn any_fabrics_agree_even_when_they_deadlock(spec in fabric(Kind::Any), traffic in traffic()) {
         compare(&spec, &script(&spec, &traffic))?;
+    }
+
+    #[test]
+    fn each_allocator_agrees(
+        mut spec in fabric(Kind::Any),
+        traffic in traffic(),
+        iterations in 2u32..=4,
+        seed in any::<u64>(),
+    ) {
+        let (serial, rounds) = (AllocationRule::Serial, AllocationRule::Rounds);
+        for (rule, iterations, link) in [
+            (serial, 1, CentralLink::ByOutput),
+            (rounds, 1, CentralLink::ByInput),
+            (rounds, iterations, CentralLink::Random { seed }),
+        ] {
+            let switch = hierarchical_of(&mut spec);
+            switch.timing.allocation_gap = 0;
+            switch.allocator = Allocator { rule, iterations };
+            if rule == rounds {
+                switch.virtual_allocation = VirtualAllocation::Blind;
+            }
+            switch.buffers.central_link = link;
+            compare(&spec, &script(&spec, &traffic))?;
+        }
     }
 
     #[test]
