@@ -24,6 +24,7 @@ mod infiniband_spec;
 mod input_queues;
 mod link_power;
 mod names;
+mod oracle_allocation;
 mod oracle_congestion;
 mod oracle_ib_congestion;
 mod oracle_ib_flows;

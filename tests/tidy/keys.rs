@@ -56,10 +56,10 @@ fn rows<'a>(part: &'a Value, only: Option<&str>) -> Vec<(&'a str, Vec<&'a Value>
         .iter()
         .filter(|(name, _)| *name != "kind" || kind(first).is_none());
     let all = named.map(|(name, _)| {
-        let of_all: Vec<&Value> = forms
-            .iter()
-            .filter_map(|form| keys(form).get(name))
-            .collect();
+        let of_all = forms.iter().filter_map(|form| keys(form).get(name));
+        // Kinds may give different keys one name.
+        let is_same = |schema: &&Value| schema["description"] == keys(first)[name]["description"];
+        let of_all: Vec<&Value> = of_all.filter(is_same).collect();
         let required = first["required"]
             .as_array()
             .into_iter()

@@ -46,7 +46,8 @@ with_common_keys! {
         #[schemars(with = "Option<Names<AllocationRule>>")]
         allocator: AllocationRule,
         /// Iterations of a round, 1 to 64: after the first one, buffers without a grant choose among the packets whose
-        /// targets are still free. OpaSim announces an iterative allocator.
+        /// targets are still free. With 1 the VLs of a buffer wait for each other, which can deadlock on a torus. OpaSim
+        /// announces an iterative allocator.
         #[schemars(extend("x-defaults" = {"opa-gen1": 1}))]
         allocator_iterations: u32,
         /// Flits per tick through the MPort crossbar.

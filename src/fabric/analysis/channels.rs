@@ -8,7 +8,7 @@
 //! VLs of their input buffers, which share no credits. [`routes`](super::routes) finds which
 //! turns packets take.
 
-use super::graph::Graph;
+use super::graph::{Graph, couple};
 use super::routes::RouteAnalysis;
 use super::turns::{VlPair, VlPairs};
 use super::{MAX_TURNS, TooLarge};
@@ -17,7 +17,6 @@ use crate::spec::{Classes, FabricSpec, Hop, Paths};
 use crate::switch::Waits;
 use crate::switch::hierarchical::{CentralLink, CentralQueues, Quota, centrals_between};
 use crate::topology::Peer;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Kind of buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -379,25 +378,12 @@ impl Builder<'_> {
         }
         let switches = self.spec.hierarchical();
         if switches.is_some_and(|switch| switch.allocator.blocks_other_queues()) {
-            self.couple_queues(first_edge);
+            // The queue that a buffer has picked keeps the others waiting.
+            couple(&mut self.edges, first_edge, |queue| {
+                self.nodes.buffer(queue as usize)
+            });
         }
         self.add_links(switch);
-    }
-
-    /// Lets every queue of a buffer wait for all that any of them waits for, by the edges from `first` on: the
-    /// queue that the buffer has picked keeps the others waiting.
-    fn couple_queues(&mut self, first: usize) {
-        let mut waits: BTreeMap<_, [BTreeSet<u32>; 2]> = BTreeMap::new();
-        for (from, to) in self.edges.drain(first..) {
-            let (buffer, at) = self.nodes.buffer(from as usize);
-            let [queues, targets] = waits.entry((buffer, at)).or_default();
-            queues.insert(from);
-            targets.insert(to);
-        }
-        for [queues, targets] in waits.values() {
-            let of_queue = |&from| targets.iter().map(move |&to| (from, to));
-            self.edges.extend(queues.iter().flat_map(of_queue));
-        }
     }
 
     /// Adds the queues and dependencies of the input buffers of a switch:

@@ -1,5 +1,7 @@
 //! Directed graphs, and cycles in them. Nothing here knows of fabrics.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// A directed graph with nodes `0..nodes`, successors in ascending order.
 #[derive(Debug, Clone)]
 pub struct Graph {
@@ -150,6 +152,20 @@ impl Graph {
             level = next_level;
         }
         None
+    }
+}
+
+/// Lets every node lead where any node of its `group` does, by the edges from `first` on.
+pub(super) fn couple<G: Ord>(edges: &mut Vec<(u32, u32)>, first: usize, group: impl Fn(u32) -> G) {
+    let mut groups: BTreeMap<G, [BTreeSet<u32>; 2]> = BTreeMap::new();
+    for (from, to) in edges.drain(first..) {
+        let [nodes, ends] = groups.entry(group(from)).or_default();
+        nodes.insert(from);
+        ends.insert(to);
+    }
+    for [nodes, ends] in groups.values() {
+        let of_node = |&from| ends.iter().map(move |&to| (from, to));
+        edges.extend(nodes.iter().flat_map(of_node));
     }
 }
 

@@ -18,7 +18,8 @@
 //! | 1, 2 | this one; deliveries in [`output`], CNPs in [`notify`] |
 //! | 3 | [`nic`], or [`pairs`] with congestion control |
 //! | 4 | [`route`] |
-//! | 5, 6 | [`allocate`] and [`eligibility`]; [`blind`] for blind virtual allocation, [`rounds`] for allocation in rounds |
+//! | 5 | [`allocate`] and [`eligibility`]; [`blind`] for blind virtual allocation, [`rounds`] for allocation in rounds |
+//! | 6 | [`grant`] |
 //! | 7 | [`output`] and [`scheduler`]; CNPs in [`notify`] |
 //! | 8 | none: [`schedule`] has the ticks in closed form |
 
@@ -30,6 +31,7 @@ mod control;
 mod deadlock;
 mod eligibility;
 mod fifos;
+mod grant;
 mod layout;
 mod ledger;
 mod ledgers;

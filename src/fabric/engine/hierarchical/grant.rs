@@ -1,0 +1,266 @@
+//! Phase 6: switch allocation (`docs/model.md` §6). A requested target grants one source, and the packet starts to
+//! cross. Requests are in [`allocate`](super::allocate).
+
+use super::control::Control;
+use super::{Event, Fabric};
+use crate::engine::bits::first_from;
+use crate::engine::congestion::{MarkerQueue, PacketLength};
+use crate::engine::ids::{CentralId, InputId, OutputId};
+use crate::engine::pool::PacketId;
+use crate::engine::probe::{Obstacle, Watcher};
+use crate::spec::Tick;
+
+impl<C: Control, P: Watcher> Fabric<C, P> {
+    /// Switch allocation of an output buffer: grants one source. The others wake in the next
+    /// tick.
+    #[inline]
+    pub(super) fn grant_output(&mut self, output: OutputId) {
+        let to = &mut self.outputs[output.index()];
+        let requests = std::mem::take(&mut to.requests);
+        let winner = first_from(requests, to.next_source);
+        to.next_source = winner as u8 + 1;
+        let first_central = to.first_central;
+        let (id, free_at) = if winner < 4 {
+            self.leave_input(output.mport().input(winner))
+        } else {
+            self.leave_central(first_central.plus(winner - 4))
+        };
+        self.outputs[output.index()].port_free_at = free_at;
+        let packet = &mut self.kernel.packets[id];
+        let credits = u32::from(packet.credits);
+        self.output_buffers
+            .credits
+            .take(output.index(), packet.vl.into(), credits);
+        if C::ADAPTIVE {
+            self.waiting[output.index()] -= credits;
+        }
+        let seen = || packet.seen(id);
+        self.kernel.observers.granted(self.kernel.now, output, seen);
+        if let Some(control) = self.control.get_mut() {
+            let mport = if winner < 4 {
+                output.mport()
+            } else {
+                first_central.plus(winner - 4).mport()
+            };
+            let queue = MarkerQueue {
+                input: mport.input(packet.in_port.into()),
+                output,
+                vl: packet.vl,
+            };
+            let ready_at =
+                packet.arrival + self.timing.stages.input_store + self.timing.stages.routing;
+            let flits = packet.flits;
+            let bytes = flits * self.units.flit_bytes;
+            let length = PacketLength { flits, bytes };
+            let joined_now = ready_at == self.kernel.now;
+            if control.congestion.granted(queue, length, joined_now) {
+                packet.fecn = true;
+                let seen = packet.seen(id);
+                let now = self.kernel.now;
+                self.kernel.observers.marked(now, output, || seen);
+            }
+        }
+        let ready = self.kernel.now
+            + self.timing.stages.allocation
+            + self.timing.stages.crossbar
+            + self.timing.stages.output_store;
+        self.output_ready
+            .push(&mut self.kernel.wheel, ready, (output, id));
+        let losers = requests & !(1 << winner);
+        if losers != 0 {
+            if P::WATCHES {
+                self.report_losers(output, losers);
+            }
+            self.wake_sources_of_output(output, losers, self.kernel.now + 1);
+        }
+    }
+
+    /// Switch allocation of a central buffer: grants one input buffer. The others wake in the
+    /// next tick.
+    #[inline]
+    pub(super) fn grant_central(&mut self, central: CentralId) {
+        let to = &mut self.centrals[central.index()];
+        let requests = std::mem::take(&mut to.requests);
+        let winner = first_from(requests.into(), to.next_source);
+        to.next_source = winner as u8 + 1;
+        let (id, free_at) = self.leave_input(central.mport().input(winner));
+        self.centrals[central.index()].port_free_at = free_at;
+        let packet = &self.kernel.packets[id];
+        let queue = self.central_queue(packet.output, packet.vl);
+        self.central_buffers
+            .credits
+            .take(central.index(), queue, packet.credits.into());
+        let ready = self.kernel.now + self.timing.stages.allocation + self.timing.stages.crossbar;
+        self.central_ready
+            .push(&mut self.kernel.wheel, ready, (central, queue as u32, id));
+        let mut losers = requests & !(1 << winner);
+        while losers != 0 {
+            let loser = central.mport().input(losers.trailing_zeros());
+            losers &= losers - 1;
+            if P::WATCHES {
+                self.report_loser(self.picked_of_input(loser));
+            }
+            self.wake(Event::Input(loser), self.kernel.now + 1);
+        }
+    }
+
+    /// The packet that an input buffer picked in this tick.
+    pub(super) fn picked_of_input(&self, port: InputId) -> PacketId {
+        let input = &self.inputs[port.index()];
+        let vl = usize::from(input.pick);
+        self.input_fifos.head(&input.heads, port.index(), vl)
+    }
+
+    /// Tells the probe that a packet requested to cross and was not granted.
+    fn report_loser(&mut self, id: PacketId) {
+        let packet = &self.kernel.packets[id];
+        let (now, observers) = (self.kernel.now, &mut self.kernel.observers);
+        observers.blocked(now, packet.output, 1 << packet.vl, Obstacle::Arbiter);
+    }
+
+    /// Tells the probe so of the packets that the sources of `output` at `positions` picked.
+    fn report_losers(&mut self, output: OutputId, mut positions: u64) {
+        let first_central = self.outputs[output.index()].first_central;
+        while positions != 0 {
+            let position = positions.trailing_zeros();
+            positions &= positions - 1;
+            let id = match position.checked_sub(4) {
+                None => self.picked_of_input(output.mport().input(position)),
+                Some(central) => self.centrals[first_central.plus(central).index()].picked,
+            };
+            self.report_loser(id);
+        }
+    }
+
+    /// Starts the crossing of the head that an input buffer picked. Returns the packet, and
+    /// the tick from which the ports of the crossing are free.
+    #[inline]
+    fn leave_input(&mut self, port: InputId) -> (PacketId, Tick) {
+        let at = port.index();
+        let start = self.kernel.now + self.timing.stages.allocation;
+        let input = &mut self.inputs[at];
+        let vl = usize::from(input.pick);
+        let id = self.input_fifos.head(&input.heads, at, vl);
+        let packet = &mut self.kernel.packets[id];
+        packet.crossing = start;
+        let credit_return = self.links.drain_rate().credit_return(
+            vl as u32,
+            (packet.flits, packet.credits.into()),
+            start,
+            // Flit i > 0 may leave i ticks after this one.
+            packet.arrival + self.timing.stages.input_store,
+            0,
+        );
+        let free_at = credit_return.end + 1;
+        input.free_at = free_at;
+        if C::BLIND {
+            self.blind.granted_input(port);
+        }
+        if C::ROUNDS {
+            self.rounds.granted_input(port);
+        }
+        let (output, flits, next) = (packet.output, packet.flits, packet.next);
+        let granted_before = &mut self.granted_at[at * self.vls + vl];
+        let waited = self.kernel.now - packet.ready.max(*granted_before);
+        *granted_before = self.kernel.now;
+        if self.input_fifos.pop(&mut input.heads, at, vl, next) {
+            input.ready &= !(1 << vl);
+        }
+        self.turns.at(port, output).granted(flits, waited);
+        let mut credit_return = credit_return;
+        let control = self.control.get();
+        if let Some(control) = control {
+            credit_return = credit_return.delayed(control.return_delay(packet));
+        }
+        let (upstream, has_more) = (input.upstream, input.ready != 0);
+        let keep_order = control.is_some();
+        let wake_at =
+            self.links
+                .return_credits(upstream, credit_return, keep_order, self.kernel.now);
+        if let Some(tick) = wake_at {
+            self.wake(Event::Output(upstream), tick);
+        }
+        if has_more {
+            self.wake(
+                Event::Input(port),
+                free_at.saturating_sub(self.source_overlap),
+            );
+        }
+        (id, free_at)
+    }
+
+    /// Starts the crossing of the head that a central buffer picked. Returns the packet, and
+    /// the tick from which the ports of the crossing are free.
+    #[inline]
+    fn leave_central(&mut self, central: CentralId) -> (PacketId, Tick) {
+        let at = central.index();
+        let from = &mut self.centrals[at];
+        let queue = from.pick;
+        let id = from.picked;
+        let packet = &self.kernel.packets[id];
+        let crossbar = self.timing.stages.crossbar;
+        let credit_return = self.central_buffers.credits.drain_rate().credit_return(
+            queue,
+            (packet.flits, packet.credits.into()),
+            self.kernel.now + self.timing.stages.allocation,
+            packet.arrival + self.timing.stages.input_store + crossbar,
+            packet.crossing + crossbar,
+        );
+        let free_at = credit_return.end + 1;
+        from.free_at = free_at;
+        if C::BLIND {
+            self.blind.granted_central(central);
+        }
+        if C::ROUNDS {
+            self.rounds.granted_central(central);
+        }
+        let mut waiting = std::mem::take(&mut from.inputs_waiting);
+        if self
+            .central_buffers
+            .fifos
+            .pop(&mut [], at, queue as usize, packet.next)
+        {
+            *self.ready_word(central, queue / 64) &= !(1 << (queue % 64));
+        }
+        let credit_return = credit_return.delayed(1);
+        self.central_buffers
+            .credits
+            .add_return(at, credit_return, self.kernel.now);
+        while waiting != 0 {
+            let port = central.mport().input(waiting.trailing_zeros());
+            waiting &= waiting - 1;
+            self.wake(
+                Event::Input(port),
+                self.central_buffers
+                    .credits
+                    .first_credit_tick(&credit_return),
+            );
+        }
+        if self.central_has_ready(central) {
+            self.wake(
+                Event::Central(central),
+                free_at.saturating_sub(self.source_overlap),
+            );
+        }
+        (id, free_at)
+    }
+
+    /// Wakes the sources of an output at `positions`, a bit each, in tick `at`.
+    pub(super) fn wake_sources_of_output(
+        &mut self,
+        output: OutputId,
+        mut positions: u64,
+        at: Tick,
+    ) {
+        let first_central = self.outputs[output.index()].first_central;
+        while positions != 0 {
+            let position = positions.trailing_zeros();
+            positions &= positions - 1;
+            if position < 4 {
+                self.wake(Event::Input(output.mport().input(position)), at);
+            } else {
+                self.wake(Event::Central(first_central.plus(position - 4)), at);
+            }
+        }
+    }
+}

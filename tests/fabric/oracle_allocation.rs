@@ -1,0 +1,151 @@
+//! Timed scripts for the allocators of the oracle, computed by hand from `docs/model.md` §6.
+
+use crate::common::script::{Cue, Script, message};
+use crate::common::specs::hierarchical_of;
+use crate::oracle_scripts::{VO, port, run_at_once, single, ticks, way};
+use flitwise::fabric::spec::FabricSpec;
+use flitwise::fabric::spec::hierarchical::{AllocationRule, Allocator, VirtualAllocation};
+use flitwise_oracles::hierarchical::{self as oracle, OracleRun};
+
+#[test]
+fn allocation_overlaps_the_crossing_before_it() {
+    let run = run_at_once(
+        &single(4),
+        [message(0, 0, 2, VO, 8), message(1, 1, 2, VO, 8)],
+    );
+    // Both ready at 90. Input 0 wins and crosses at 98; the output is free from
+    // 99, so idle for allocation from 91: the other crosses at 99.
+    assert_eq!(way(&run, 0)[1], (150, port(0, 2)));
+    assert_eq!(way(&run, 1)[1], (151, port(0, 2)));
+}
+
+#[test]
+fn a_port_stands_still_for_the_gap() {
+    for gap in 0..=8 {
+        let mut spec = single(12);
+        hierarchical_of(&mut spec).timing.allocation_gap = gap;
+        let messages = [(0, 2), (1, 2), (4, 8), (5, 10)];
+        let messages = messages.into_iter().zip(0..);
+        let run = run_at_once(
+            &spec,
+            messages.map(|((src, dst), token)| message(token, src, dst, VO, 8)),
+        );
+        // All ready at 90. The first crosses at 98; the output is free from 99 and idle
+        // for allocation from 91 + gap: the second crosses at 99 + gap.
+        assert_eq!(ticks(&run, port(0, 2)), [150, 151 + gap]);
+        // The others share a central buffer, not the output: written at 98 and 99 + gap,
+        // read at 108 and, where the gap is as long again, at 109 + gap.
+        assert_eq!(ticks(&run, port(0, 8)), [160]);
+        assert_eq!(ticks(&run, port(0, 10)), [161 + gap]);
+    }
+}
+
+#[test]
+fn blind_sources_pick_heads_that_must_wait() {
+    const VI: u8 = 1;
+    const CL: u8 = 2;
+    let run = |allocation| {
+        let mut spec = single(4);
+        hierarchical_of(&mut spec).virtual_allocation = allocation;
+        hierarchical_of(&mut spec).timing.mport_speedup = 1;
+        // 15 flits of NIC 1 cross to output 2 in 98-112: it is idle for allocation from 105.
+        let mut script = Script::new([
+            (Cue::At(0), message(0, 1, 2, VO, 120)),
+            (Cue::At(4), message(1, 0, 2, CL, 8)),
+            (Cue::At(5), message(2, 0, 2, VI, 8)),
+            (Cue::At(6), message(3, 0, 3, VO, 8)),
+        ]);
+        oracle::run(&spec, &mut script, 10_000)
+    };
+    let tokens = |run: &OracleRun| {
+        let to_2 = run.sent.iter().filter(|d| d.from == port(0, 2));
+        to_2.filter_map(|d| d.token).collect::<Vec<_>>()
+    };
+    // In input 0, heads on VL 4 from 94, VL 2 from 95 and VL 1 from 96. The last is for
+    // output 3: granted at 96, it crosses at 104, and the pointer is 2.
+    let informed = run(VirtualAllocation::Informed);
+    assert_eq!(ticks(&informed, port(0, 3)), [156]);
+    assert_eq!(tokens(&informed), [0, 2, 1]);
+    // Picked in 94: VL 4; 95: VL 2; 96: VL 4; 97: VL 1, granted a tick later. From 98 on,
+    // VLs 2 and 4 in turn: in 105 VL 4.
+    let blind = run(VirtualAllocation::Blind);
+    assert_eq!(ticks(&blind, port(0, 3)), [157]);
+    assert_eq!(tokens(&blind), [0, 1, 2]);
+    for run in [informed, blind] {
+        assert_eq!(ticks(&run, port(0, 2)), [150, 165, 166]);
+    }
+}
+
+fn in_rounds(mut spec: FabricSpec, iterations: u32) -> FabricSpec {
+    let switch = hierarchical_of(&mut spec);
+    let rule = AllocationRule::Rounds;
+    (switch.allocator, switch.virtual_allocation) =
+        (Allocator { rule, iterations }, VirtualAllocation::Blind);
+    spec
+}
+
+/// A header waits for the next round before each crossing, whatever the tick of its arrival.
+#[test]
+fn headers_wait_for_rounds() {
+    for iterations in [1, 2] {
+        let spec = in_rounds(single(12), iterations);
+        for start in 0..16 {
+            let mut script = Script::new([
+                (Cue::At(start), message(0, 0, 1, VO, 8)),
+                (Cue::At(start), message(1, 4, 8, VO, 8)),
+            ]);
+            let run = oracle::run(&spec, &mut script, 10_000);
+            // Ready at start + 90. Rounds are 8 ticks apart; 6 of them pass between the
+            // arrival in a central buffer, 10 ticks after a round, and the next one.
+            let round = (start + 90).next_multiple_of(8);
+            assert_eq!(ticks(&run, port(0, 1)), [round + 8 + 2 + 50]);
+            assert_eq!(ticks(&run, port(0, 8)), [round + 8 + 2 + 6 + 8 + 2 + 50]);
+        }
+    }
+}
+
+#[test]
+fn sources_keep_in_rounds_what_they_have_picked() {
+    let run = |iterations| {
+        let mut spec = in_rounds(single(4), iterations);
+        hierarchical_of(&mut spec).timing.mport_speedup = 1;
+        let mut script = Script::new([
+            (Cue::At(0), message(0, 0, 2, VO, 120)),
+            (Cue::At(4), message(1, 1, 2, 2, 8)),
+            (Cue::At(7), message(2, 1, 3, VO, 8)),
+        ]);
+        oracle::run(&spec, &mut script, 10_000)
+    };
+    // In round 96 both inputs request output 2. 15 flits of input 0 cross in 104-118, so the output
+    // is idle from round 112 on. Input 1 keeps VL 4, though VL 1 is ready from 97 on: it crosses at 120
+    // and lets VL 1 have its turn in round 120.
+    let kept = run(1);
+    assert_eq!(ticks(&kept, port(0, 2)), [156, 172]);
+    assert_eq!(ticks(&kept, port(0, 3)), [180]);
+    // The second iteration of round 104 finds VL 1, whose output is free.
+    let iterated = run(2);
+    assert_eq!(ticks(&iterated, port(0, 2)), [156, 172]);
+    assert_eq!(ticks(&iterated, port(0, 3)), [164]);
+}
+
+#[test]
+fn serial_sources_wait_for_their_tails() {
+    for (rule, second) in [
+        (AllocationRule::Pipelined, 165),
+        (AllocationRule::Serial, 173),
+    ] {
+        let mut spec = single(4);
+        hierarchical_of(&mut spec).allocator.rule = rule;
+        hierarchical_of(&mut spec).timing.mport_speedup = 1;
+        let messages = [
+            message(0, 0, 2, VO, 120),
+            message(1, 0, 3, 2, 8),
+            message(2, 1, 2, VO, 8),
+        ];
+        let run = run_at_once(&spec, messages);
+        // 15 flits of input 0 cross to output 2 in 98-112. The output is idle for allocation from 105
+        // on, and so is the input, unless it is serial: then from 113 on.
+        assert_eq!(ticks(&run, port(0, 2)), [150, 165]);
+        assert_eq!(ticks(&run, port(0, 3)), [second]);
+    }
+}
