@@ -20,7 +20,7 @@ pub struct Request {
 /// Whether sources and targets allocate in tick `now`.
 fn allocates(now: Tick, spec: &FabricSpec) -> bool {
     match switch_of(spec).allocator.rule {
-        AllocationRule::Rounds => now % switch_of(spec).timing.stages.allocation == 0,
+        AllocationRule::Rounds => now.is_multiple_of(switch_of(spec).timing.stages.allocation),
         AllocationRule::Pipelined | AllocationRule::Serial => true,
     }
 }
