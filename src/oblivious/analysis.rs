@@ -10,7 +10,7 @@ use super::network::Network;
 use super::pattern::{Level, Pattern};
 use super::walker::{PathChoice, Walker};
 use flitwise_base::random::{Purpose, Stream};
-use flitwise_base::stop::Stop;
+use flitwise_base::stop::{Stop, Stopped};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -133,8 +133,8 @@ impl Settings {
 }
 
 impl Analysis {
-    /// Adds runs up to number `runs` on `threads` threads. When the user stops it, which it checks after
-    /// every part of a run, it keeps the first runs that are complete.
+    /// Adds runs up to number `runs` on `threads` threads. When the user stops it, which it checks within
+    /// every level of a run, it keeps the first runs that are complete.
     pub fn extend(
         &mut self,
         network: &Network,
@@ -150,16 +150,16 @@ impl Analysis {
         let parts = Mutex::new(vec![None; units.len()]);
         let cables = Mutex::new(std::mem::take(&mut self.cables));
         let work = || {
-            let mut worker = Worker::new(network, settings, &pool);
+            let mut worker = Worker::new(network, settings, &pool, stop);
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(unit) = units.get(at) else { break };
-                let part = worker.part(unit);
+                let Ok(part) = worker.part(unit) else { break };
                 if let Ok(mut parts) = parts.lock() {
                     parts[at] = Some(part);
                 }
                 if stop.is_set() {
-                    next.store(units.len(), Ordering::Relaxed);
+                    break;
                 }
             }
             if let Ok(mut cables) = cables.lock() {
@@ -273,7 +273,7 @@ struct Worker<'a> {
     settings: &'a Settings,
     pool: &'a [HostId],
     walker: Walker<'a>,
-    fair: Option<FairShares>,
+    fair: Option<FairShares<'a>>,
     shares: Vec<f64>,
     delays: Delays,
     level: Level,
@@ -284,7 +284,12 @@ struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(network: &'a Network, settings: &'a Settings, pool: &'a [HostId]) -> Self {
+    fn new(
+        network: &'a Network,
+        settings: &'a Settings,
+        pool: &'a [HostId],
+        stop: Stop<'a>,
+    ) -> Self {
         let counted = settings.cables != CableCounts::None;
         let edges = if counted {
             network.graph.edges().len()
@@ -295,8 +300,10 @@ impl<'a> Worker<'a> {
             network,
             settings,
             pool,
-            walker: Walker::new(network, settings.path),
-            fair: settings.fair.then(|| FairShares::new(network)),
+            walker: Walker::new(network, settings.path).stopped_by(stop),
+            fair: settings
+                .fair
+                .then(|| FairShares::new(network).stopped_by(stop)),
             shares: Vec::new(),
             delays: Delays::default(),
             level: Level::default(),
@@ -308,7 +315,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn part(&mut self, unit: &Unit) -> Part {
+    fn part(&mut self, unit: &Unit) -> Result<Part, Stopped> {
         if self.drawn != Some(unit.run) {
             let mapping = &self.settings.mapping;
             mapping.draw(self.pool, self.settings.seed, unit.run, &mut self.hosts);
@@ -329,19 +336,19 @@ impl<'a> Worker<'a> {
         for number in unit.levels.clone() {
             let mut level = std::mem::take(&mut self.level);
             self.settings.fill(unit.run, number, &mut level);
-            self.walker.count(&level, &self.hosts);
-            self.count_cables(&level, (unit.run, number));
-            self.see(&level, &mut part);
-            self.count_fair(&level, &mut part);
+            self.walker.count(&level, &self.hosts)?;
+            self.count_cables(&level, (unit.run, number))?;
+            self.see(&level, &mut part)?;
+            self.count_fair(&level, &mut part)?;
             self.level = level;
         }
         part.figures.lost = self.walker.lost() - lost_before;
         part.figures.delay = (paths != DelayPaths::None).then(|| self.delays.longest());
-        part
+        Ok(part)
     }
 
     /// Adds the experience of the pairs of a level.
-    fn see(&mut self, level: &Level, part: &mut Part) {
+    fn see(&mut self, level: &Level, part: &mut Part) -> Result<(), Stopped> {
         let mut most = 0;
         let most_hosts = self.busiest_host();
         let (figures, delays) = (&mut part.figures, &mut self.delays);
@@ -360,10 +367,11 @@ impl<'a> Worker<'a> {
             if delays.examines(pair.from, pair.to, seen.at < level.counted) {
                 delays.message(pair.from, pair.to, seen.congestion);
             }
-        });
+        })?;
         self.delays.end_level();
         figures.sum_max_cong = figures.sum_max_cong.saturating_add(most);
         figures.sum_max_hosts = figures.sum_max_hosts.saturating_add(most_hosts);
+        Ok(())
     }
 
     /// Largest load of a host link, either direction.
@@ -376,9 +384,9 @@ impl<'a> Worker<'a> {
         self.hosts.iter().map(of).max().unwrap_or(0)
     }
 
-    fn count_cables(&mut self, level: &Level, at: (u64, u32)) {
+    fn count_cables(&mut self, level: &Level, at: (u64, u32)) -> Result<(), Stopped> {
         if self.settings.cables == CableCounts::None {
-            return;
+            return Ok(());
         }
         let load = self.walker.load();
         for (cable, &load) in self.cables.loads.iter_mut().zip(load) {
@@ -395,24 +403,27 @@ impl<'a> Worker<'a> {
                 for edge in seen.route {
                     loads[edge.index()].sum += (pairs - seen.at) as u64;
                 }
-            });
+            })?;
         }
+        Ok(())
     }
 
-    fn count_fair(&mut self, level: &Level, part: &mut Part) {
-        let Some(fair) = &mut self.fair else { return };
+    fn count_fair(&mut self, level: &Level, part: &mut Part) -> Result<(), Stopped> {
+        let Some(fair) = &mut self.fair else {
+            return Ok(());
+        };
         let mut routes: Vec<EdgeId> = Vec::new();
         let mut ends = Vec::with_capacity(level.pairs.len());
         self.walker.each(level, &self.hosts, |seen| {
             routes.extend_from_slice(seen.route);
             ends.push(routes.len());
-        });
+        })?;
         let mut begin = 0;
         let routes: Vec<&[EdgeId]> = ends
             .into_iter()
             .map(|end| &routes[std::mem::replace(&mut begin, end)..end])
             .collect();
-        fair.of(self.network, &routes, &mut self.shares);
+        fair.of(self.network, &routes, &mut self.shares)?;
         for (share, route) in self.shares.iter().zip(&routes) {
             if !route.is_empty() {
                 part.fair_sum += share;
@@ -421,5 +432,6 @@ impl<'a> Worker<'a> {
                 }
             }
         }
+        Ok(())
     }
 }

@@ -3,18 +3,21 @@
 
 use super::graph::EdgeId;
 use super::network::Network;
+use super::walker::PAIRS_AT_A_TIME;
+use flitwise_base::stop::{Stop, StopEvery, Stopped};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Computes fair bandwidths of one level after the other.
 #[derive(Debug)]
-pub struct FairShares {
+pub struct FairShares<'a> {
     /// By edge: rate that is left, connections that have no share yet, and the connections that cross it.
     left: Vec<f64>,
     open: Vec<u32>,
     crossed_by: Vec<Vec<u32>>,
     used: Vec<EdgeId>,
     heap: BinaryHeap<Reverse<Offer>>,
+    stop: StopEvery<'a>,
 }
 
 /// The share that an edge can give to each of its open connections.
@@ -41,7 +44,7 @@ impl PartialOrd for Offer {
     }
 }
 
-impl FairShares {
+impl<'a> FairShares<'a> {
     /// For the edges of `network`.
     #[must_use]
     pub fn new(network: &Network) -> Self {
@@ -52,11 +55,28 @@ impl FairShares {
             crossed_by: vec![Vec::new(); edges],
             used: Vec::new(),
             heap: BinaryHeap::new(),
+            stop: Stop::never().every(PAIRS_AT_A_TIME),
         }
     }
 
-    /// Bandwidth of every connection, as a share of the fastest edge. A connection without a route gets 0.
-    pub fn of(&mut self, network: &Network, routes: &[&[EdgeId]], shares: &mut Vec<f64>) {
+    /// The same, which `stop` ends within a level.
+    #[must_use]
+    pub fn stopped_by(mut self, stop: Stop<'a>) -> Self {
+        self.stop = stop.every(PAIRS_AT_A_TIME);
+        self
+    }
+
+    /// Writes the bandwidth of every connection, as a share of the fastest edge, to `shares`. A connection without a
+    /// route gets 0.
+    ///
+    /// # Errors
+    /// If it is stopped.
+    pub fn of(
+        &mut self,
+        network: &Network,
+        routes: &[&[EdgeId]],
+        shares: &mut Vec<f64>,
+    ) -> Result<(), Stopped> {
         for edge in self.used.drain(..) {
             self.open[edge.index()] = 0;
             self.crossed_by[edge.index()].clear();
@@ -80,6 +100,7 @@ impl FairShares {
         shares.resize(routes.len(), 0.0);
         let mut settled = vec![false; routes.len()];
         while let Some(Reverse(offer)) = self.heap.pop() {
+            self.stop.check()?;
             let at = offer.edge.index();
             // Skips a share that was computed before other connections of the edge were settled.
             if self.open[at] != offer.open || offer.open == 0 {
@@ -94,6 +115,7 @@ impl FairShares {
             }
             self.crossed_by[at] = crossing;
         }
+        Ok(())
     }
 
     /// Takes a connection off the edges of its route.

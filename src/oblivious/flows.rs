@@ -18,13 +18,16 @@ impl Settings {
         self.fill(run, number, &mut level);
         let mut walker = Walker::new(network, self.path);
         let mut flows = Vec::new();
-        walker.count(&level, &hosts);
-        walker.each(&level, &hosts, |seen| {
-            if seen.route.contains(&edge) {
-                let pair = level.pairs[seen.at];
-                flows.push([pair.from, pair.to].map(|rank| hosts[rank as usize]));
-            }
+        let walked = walker.count(&level, &hosts).and_then(|()| {
+            walker.each(&level, &hosts, |seen| {
+                if seen.route.contains(&edge) {
+                    let pair = level.pairs[seen.at];
+                    flows.push([pair.from, pair.to].map(|rank| hosts[rank as usize]));
+                }
+            })
         });
+        // Nothing stops this walker.
+        debug_assert!(walked.is_ok());
         flows
     }
 }

@@ -3,6 +3,7 @@
 use super::graph::{EdgeId, HostId};
 use super::network::Network;
 use super::pattern::{Level, Pair};
+use flitwise_base::stop::{Stop, StopEvery, Stopped};
 use serde::{Deserialize, Serialize};
 
 /// Which of several addresses of a host (LMC) a pair uses.
@@ -33,6 +34,8 @@ impl PathChoice {
 
 /// Levels of more pairs are walked twice rather than kept.
 const MOST_KEPT: usize = 1 << 21;
+/// Pairs between two looks at the token that stops the work: some milliseconds.
+pub(super) const PAIRS_AT_A_TIME: u32 = 1 << 12;
 
 /// Counts routes over the edges of a network, level by level.
 #[derive(Debug)]
@@ -47,6 +50,7 @@ pub struct Walker<'a> {
     kept: bool,
     load: Vec<u64>,
     lost: u64,
+    stop: StopEvery<'a>,
 }
 
 /// The load that a pair of a level meets.
@@ -73,14 +77,26 @@ impl<'a> Walker<'a> {
             kept: true,
             load: vec![0; network.graph.edges().len()],
             lost: 0,
+            stop: Stop::never().every(PAIRS_AT_A_TIME),
         }
     }
 
+    /// The same walker, which `stop` ends within a level.
+    #[must_use]
+    pub fn stopped_by(mut self, stop: Stop<'a>) -> Self {
+        self.stop = stop.every(PAIRS_AT_A_TIME);
+        self
+    }
+
     /// Counts the routes of `level`, whose ranks run on `hosts`, and of no other level.
-    pub fn count(&mut self, level: &Level, hosts: &[HostId]) {
+    ///
+    /// # Errors
+    /// If it is stopped.
+    pub fn count(&mut self, level: &Level, hosts: &[HostId]) -> Result<(), Stopped> {
         self.forget();
         self.kept = level.pairs.len() <= MOST_KEPT;
         for (at, &pair) in level.pairs.iter().enumerate() {
+            self.stop.check()?;
             let begin = if self.kept { self.routes.len() } else { 0 };
             self.routes.truncate(begin);
             if !self.walk(pair, hosts) {
@@ -95,12 +111,22 @@ impl<'a> Walker<'a> {
                 self.ends.push(self.routes.len() as u32);
             }
         }
+        Ok(())
     }
 
     /// Calls `see` with the experience of every pair of the level, which must be the one that was counted.
-    pub fn each(&mut self, level: &Level, hosts: &[HostId], mut see: impl FnMut(Experience<'_>)) {
+    ///
+    /// # Errors
+    /// If it is stopped.
+    pub fn each(
+        &mut self,
+        level: &Level,
+        hosts: &[HostId],
+        mut see: impl FnMut(Experience<'_>),
+    ) -> Result<(), Stopped> {
         let mut begin = 0;
         for (at, &pair) in level.pairs.iter().enumerate() {
+            self.stop.check()?;
             let end = match self.ends.get(at) {
                 Some(&end) => end as usize,
                 None => {
@@ -120,6 +146,7 @@ impl<'a> Walker<'a> {
             });
             begin = end;
         }
+        Ok(())
     }
 
     /// Load of every edge from the level that was counted last.

@@ -128,11 +128,13 @@ fn check_fair(network: &Network, settings: &Settings) {
         (Level::default(), FairShares::new(network), Vec::new());
     for number in 0..settings.pattern.levels(settings.mapping.ranks).min(4) {
         settings.fill(0, number, &mut level);
-        walker.count(&level, &hosts);
+        walker.count(&level, &hosts).unwrap();
         let mut routes: Vec<Vec<EdgeId>> = Vec::new();
-        walker.each(&level, &hosts, |seen| routes.push(seen.route.to_vec()));
+        walker
+            .each(&level, &hosts, |seen| routes.push(seen.route.to_vec()))
+            .unwrap();
         let slices: Vec<&[EdgeId]> = routes.iter().map(Vec::as_slice).collect();
-        fair.of(network, &slices, &mut shares);
+        fair.of(network, &slices, &mut shares).unwrap();
         for (route, &share) in routes.iter().zip(&shares) {
             let bottleneck = route.iter().any(|edge| {
                 let over = routes
@@ -285,6 +287,7 @@ fn shares_of_a_parking_lot() {
     let routes = [route(0, 2), route(1, 2), route(3, 2)];
     let mut shares = Vec::new();
     let slices: Vec<&[EdgeId]> = routes.iter().map(Vec::as_slice).collect();
-    FairShares::new(&network).of(&network, &slices, &mut shares);
+    let mut fair = FairShares::new(&network);
+    fair.of(&network, &slices, &mut shares).unwrap();
     assert_eq!(shares, [0.25, 0.25, 0.5]);
 }

@@ -313,8 +313,13 @@ fn analyse(
     } else {
         args.cables
     };
-    let hottest = analysis.hottest(network, &settings, listed);
-    let worst = signal::abortable(|| network.worst_of(request));
+    let hottest = signal::abortable(|| analysis.hottest(network, &settings, listed));
+    // A signal ended the runs: their results come without a search that takes as long again.
+    let worst = if stop.is_set() {
+        None
+    } else {
+        signal::abortable(|| network.worst_of(request))
+    };
     let check = if args.check {
         Some(check::of(args, candidate, &settings, stop)?)
     } else {

@@ -1,6 +1,7 @@
 //! The connections of a level, with their predicted bandwidths.
 
 use crate::oblivious::{EdgeId, FairShares, HostId, Level, Network, Settings, Walker};
+use crate::stop::{Stop, Stopped};
 
 /// A pair of a level that has a route.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,9 +28,10 @@ pub(super) fn connections_of(
     settings: &Settings,
     level: &Level,
     hosts: &[HostId],
-) -> (Vec<Connection>, u64) {
-    let mut walker = Walker::new(network, settings.path);
-    walker.count(level, hosts);
+    stop: Stop<'_>,
+) -> Result<(Vec<Connection>, u64), Stopped> {
+    let mut walker = Walker::new(network, settings.path).stopped_by(stop);
+    walker.count(level, hosts)?;
     let mut connections = Vec::new();
     let mut routes: Vec<Vec<EdgeId>> = Vec::new();
     walker.each(level, hosts, |seen| {
@@ -45,12 +47,13 @@ pub(super) fn connections_of(
             });
             routes.push(seen.route.to_vec());
         }
-    });
+    })?;
     let routes: Vec<&[EdgeId]> = routes.iter().map(Vec::as_slice).collect();
     let mut shares = Vec::new();
-    FairShares::new(network).of(network, &routes, &mut shares);
+    let mut fair = FairShares::new(network).stopped_by(stop);
+    fair.of(network, &routes, &mut shares)?;
     for (connection, share) in connections.iter_mut().zip(shares) {
         connection.fair_share = share;
     }
-    (connections, walker.lost())
+    Ok((connections, walker.lost()))
 }

@@ -307,7 +307,8 @@ impl Simulated<'_> {
                     "patterns with bytes are not simulated: give pairs without bytes".to_owned(),
                 ));
             }
-            let (connections, lost) = connections_of(network, settings, &level, &hosts);
+            let found = connections_of(network, settings, &level, &hosts, self.stop);
+            let (connections, lost) = found.map_err(|_| CheckError::Interrupted)?;
             if !connections.is_empty() {
                 levels.push(self.level((run, number), connections, lost)?);
             }
