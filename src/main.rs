@@ -2,15 +2,14 @@
 
 mod cli;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
-use cli::{Cli, execute};
+use cli::{execute, parse};
 use flitwise::quote::cut;
 use std::io::{self, ErrorKind, Write};
 use std::process::{ExitCode, exit};
 
 fn main() -> ExitCode {
-    match execute(Cli::try_parse().unwrap_or_else(|e| refuse(e))) {
+    match execute(parse().unwrap_or_else(|e| refuse(e))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.end(),
     }

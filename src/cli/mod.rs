@@ -20,7 +20,7 @@ mod timeline;
 mod trace;
 mod warnings;
 
-use clap::{Parser, Subcommand};
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 use flitwise::config::ConfigError;
 use flitwise::run::RunError;
 use flitwise_base::quote;
@@ -152,6 +152,32 @@ impl CliError {
     }
 }
 
+/// Parses the command line. A negative number behind an option is its value, so that a message names the option that
+/// refuses it.
+///
+/// # Errors
+/// If the command line is wrong, or asks for help or the version.
+pub fn parse() -> Result<Cli, clap::Error> {
+    let mut command = with_arguments(Cli::command(), &|arg| {
+        if arg.is_positional() || !arg.get_action().takes_values() {
+            return arg;
+        }
+        arg.allow_negative_numbers(true)
+    });
+    let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|e| e.format(&mut command))
+}
+
+/// The same command with its arguments, and the arguments of its subcommands, changed by `change`.
+fn with_arguments(command: clap::Command, change: &dyn Fn(Arg) -> Arg) -> clap::Command {
+    let command = command.mut_args(change);
+    let subcommands = command.get_subcommands();
+    let names: Vec<String> = subcommands.map(|sub| sub.get_name().to_owned()).collect();
+    names.iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |sub| with_arguments(sub, change))
+    })
+}
+
 /// Executes the command.
 ///
 /// # Errors
@@ -260,7 +286,7 @@ fn print(text: &str) -> Result<(), CliError> {
 mod tests {
     #[test]
     fn arguments_are_consistent() {
-        use clap::CommandFactory;
-        super::Cli::command().debug_assert();
+        use super::{Cli, CommandFactory};
+        Cli::command().debug_assert();
     }
 }

@@ -212,6 +212,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         working::begin("run");
         let said = estimate(&plan, stop).map_err(|e| failed(&e, file, &sets))?;
         working::end();
+        not_interrupted("the run")?;
         return print(&format!("estimate        {said}\n"));
     }
     let mut session = session(args)?;
@@ -290,6 +291,16 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     compared.map_or(Ok(()), Compared::tell)?;
     // A closed terminal takes no results.
     outcome_of(&result.status(&plan)).and(printed)
+}
+
+/// The error of a signal while the time that `work` takes was measured.
+pub(super) fn not_interrupted(work: &str) -> Result<(), CliError> {
+    match signal::first() {
+        None => Ok(()),
+        Some(_) => Err(CliError::Interrupted(format!(
+            "interrupted while the time of {work} was measured: nothing was kept"
+        ))),
+    }
 }
 
 /// The error of a run of `file` with these `sets` that has no result.

@@ -1,7 +1,7 @@
 //! `flitwise completions` and `flitwise man`: the description of the command line for a shell and for `man`.
 
 use super::out::{cannot_write, unwritten};
-use super::{Cli, CliError, print};
+use super::{Cli, CliError, print, with_arguments};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -28,24 +28,14 @@ pub struct ManArgs {
 /// Prints the completions of a shell.
 pub(super) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
     let mut script = Vec::new();
-    let mut command = with_keys(Cli::command(), &experiment_keys());
-    clap_complete::generate(args.shell, &mut command, "flitwise", &mut script);
-    print(&String::from_utf8_lossy(&script))
-}
-
-/// The same command; its options `--set` and `--vary`, also of its subcommands, offer `keys`.
-fn with_keys(command: clap::Command, keys: &[ExperimentKey]) -> clap::Command {
-    let command = command.mut_args(|arg| match arg.get_long() {
-        Some("set" | "vary") => arg.value_parser(PossibleValuesParser::new(offered(keys))),
+    let keys = experiment_keys();
+    // The options `--set` and `--vary` offer them.
+    let mut command = with_arguments(Cli::command(), &|arg| match arg.get_long() {
+        Some("set" | "vary") => arg.value_parser(PossibleValuesParser::new(offered(&keys))),
         _ => arg,
     });
-    let names: Vec<String> = command
-        .get_subcommands()
-        .map(|sub| sub.get_name().to_owned())
-        .collect();
-    names.iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |sub| with_keys(sub, keys))
-    })
+    clap_complete::generate(args.shell, &mut command, "flitwise", &mut script);
+    print(&String::from_utf8_lossy(&script))
 }
 
 /// The values offered for the option: a key with each of its values, or up to the value.

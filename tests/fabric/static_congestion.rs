@@ -246,6 +246,23 @@ fn permutations(items: &mut Vec<u32>, from: usize, see: &mut impl FnMut(&[u32]))
     }
 }
 
+/// A level of many pairs ends within it, and leaves no run.
+#[test]
+fn a_stop_ends_a_level_within_it() {
+    use std::sync::atomic::AtomicBool;
+    let network = network(Topology::k_ary_n_tree(8, 3, None).unwrap());
+    let stopped = AtomicBool::new(true);
+    let mut analysis = Analysis::default();
+    let large = settings(Pattern::AllToAll, 512, 1);
+    analysis.extend(&network, &large, 1, 2, Stop::new(&stopped));
+    assert_eq!(analysis.runs, []);
+    // A small level is over before the first look.
+    let mut analysis = Analysis::default();
+    let small = settings(Pattern::Bisect, 16, 1);
+    analysis.extend(&network, &small, 1, 1, Stop::new(&stopped));
+    assert_eq!(analysis.runs.len(), 1);
+}
+
 /// Two pairs over one cable: each has half, and the third connection what is left.
 #[test]
 fn shares_of_a_parking_lot() {

@@ -1,8 +1,9 @@
 //! Every key of experiment and study files with zero, negative, huge, empty and repeated values: refused by a message
 //! that names the key, or accepted for a reason. `numbers.txt` lists the accepted ones with their reasons.
 
-use flitwise::config::{Base, Override, Study, experiment_keys, resolve_with};
+use flitwise::config::{Base, Override, Study, experiment_keys, resolve_with, study_file_schema};
 use flitwise::study::Grid;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -57,21 +58,26 @@ const VALUES: [&str; 7] = [
     "[0, 0]",
 ];
 
-/// The keys of a study file, and the lines around them.
-const STUDY_KEYS: [&str; 12] = [
-    "name",
-    "tags",
-    "seeds",
-    "until_ci",
-    "max_seeds",
-    "split",
-    "format",
-    "exclude",
-    "axis.0.name",
-    "axis.0.values",
-    "axis.0.reference",
-    "axis.0.key",
-];
+/// The keys of a study file that its schema describes, without the keys of an experiment inside it.
+fn study_keys() -> Vec<String> {
+    let mut keys = Vec::new();
+    add_keys(&study_file_schema(), "", &mut keys);
+    keys
+}
+
+/// Adds the keys in the part `schema` of a schema, which stands at `path`; 0 is the index of a list.
+fn add_keys(schema: &Value, path: &str, keys: &mut Vec<String>) {
+    let list = &schema["items"]["properties"];
+    let (keys_below, dot) = match (schema["properties"].as_object(), list.as_object()) {
+        (Some(below), _) => (below, "."),
+        (None, Some(below)) => (below, ".0."),
+        (None, None) => return keys.push(path.to_owned()),
+    };
+    for (name, below) in keys_below {
+        let dot = if path.is_empty() { "" } else { dot };
+        add_keys(below, &format!("{path}{dot}{name}"), keys);
+    }
+}
 
 /// Whether `message` names a part of the key at `path`.
 fn names(message: &str, path: &str) -> bool {
@@ -92,14 +98,17 @@ fn taken(text: &str, key: &str, value: &str) -> Option<bool> {
 
 /// The same of a study file.
 fn taken_by_study(key: &str, value: &str) -> Option<bool> {
-    let (head, axis) = match key.strip_prefix("axis.0.") {
-        None => (format!("{key} = {value}\n"), String::new()),
-        Some(name) => (String::new(), format!("{name} = {value}\n")),
-    };
-    let mut lines = format!("{head}experiment = \"base.toml\"\n[[axis]]\n{axis}");
-    for (name, usual) in [("key", "\"background.0.rate\""), ("values", "[0.1, 0.2]")] {
-        if key != format!("axis.0.{name}") {
-            lines += &format!("{name} = {usual}\n");
+    let usual = [
+        ("experiment", "\"base.toml\""),
+        ("axis.0.key", "\"background.0.rate\""),
+        ("axis.0.values", "[0.1, 0.2]"),
+    ];
+    let others = usual.into_iter().filter(|(name, _)| *name != key);
+    let (mut head, mut axis) = (String::new(), String::new());
+    for (name, value) in others.chain([(key, value)]) {
+        match name.strip_prefix("axis.0.") {
+            None => head += &format!("{name} = {value}\n"),
+            Some(name) => axis += &format!("{name} = {value}\n"),
         }
     }
     let dir = tempfile::tempdir().unwrap();
@@ -109,7 +118,7 @@ fn taken_by_study(key: &str, value: &str) -> Option<bool> {
         "[[background]]\nrate = 0.1\n[measure]\nloads = [0.5]\n",
     )
     .unwrap();
-    std::fs::write(at("study.toml"), lines).unwrap();
+    std::fs::write(at("study.toml"), format!("{head}[[axis]]\n{axis}")).unwrap();
     let loaded = catch_unwind(|| Study::load(&at("study.toml")).and_then(Grid::of));
     let planned = loaded.ok()?.and_then(|grid| grid.plan(0, None));
     match planned {
@@ -132,8 +141,8 @@ fn odd_values_are_refused_by_name_or_have_a_reason() {
                 wrong.push(format!("{} = {value}", key.path));
             }
         }
-        for key in STUDY_KEYS {
-            match taken_by_study(key, value) {
+        for key in study_keys() {
+            match taken_by_study(&key, value) {
                 Some(true) => drop(accepted.insert(format!("study: {key} = {value}"))),
                 Some(false) => {}
                 None => wrong.push(format!("study: {key} = {value}")),

@@ -6,6 +6,7 @@ mod bad_inputs;
 mod clusters;
 mod exit_codes;
 mod kills;
+mod options;
 mod out;
 mod outputs;
 mod signals;

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const HPL: &str = "configs/hpl-16-tree.toml";
 /// What a run with a job leaves.
@@ -314,6 +314,52 @@ fn a_run_that_waits_for_a_pipe_can_be_interrupted() {
     assert_eq!(code, End::Signal(SIGINT), "{message}");
     assert!(message.contains("nothing was simulated"), "{message}");
     assert!(!out.exists());
+}
+
+/// Commands that plan, measure or analyse, with work for a long time: a signal ends each within a bound that is generous
+/// even on a busy machine, and nothing is kept.
+#[test]
+fn commands_that_keep_nothing_end_soon() {
+    const SOON: Duration = Duration::from_secs(4);
+    const SCHEDULER: &str = "configs/studies/scheduler.toml";
+    let large = "fabric.topology={kind=\"k-ary-n-tree\",k=18,n=3}";
+    let congestion = ["congestion", "--set", large, "--in-order", "--pattern"];
+    let with = |more: &[&'static str]| [&congestion[..], more].concat();
+    for (args, message) in [
+        (
+            vec!["study", SCHEDULER, "--seeds", "1..100000", "--dry-run"],
+            "nothing was",
+        ),
+        (
+            vec!["run", HPL, "--seeds", "1..100000", "--dry-run"],
+            "nothing was",
+        ),
+        (vec!["study", SCHEDULER, "--estimate"], "nothing was kept"),
+        (
+            vec!["run", HPL, "--estimate", "--set", ENDLESS],
+            "nothing was kept",
+        ),
+        (with(&["shift", "--delay"]), "before the first run ended"),
+        (with(&["alltoall"]), "before the first run ended"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut command = super::command(&args);
+        let mut child = command.env("TMPDIR", dir.path()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        assert_eq!(child.try_wait().unwrap(), None, "{args:?} ended too early");
+        signal(&child, SIGINT);
+        let asked = Instant::now();
+        let (how, text, said) = end(child);
+        let took = asked.elapsed();
+        assert_eq!((how, text.as_str()), (End::Signal(SIGINT), ""), "{args:?}");
+        // A network that is still being made ends without a word.
+        assert!(
+            said.is_empty() || said.contains(message),
+            "{args:?}: {said}"
+        );
+        assert!(took < SOON, "{args:?} took {took:?} to end");
+        assert_eq!(names(dir.path()), [""; 0]);
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod route;
 pub(super) use check::warning;
 
 use super::{CliError, bad_config, print, tell};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use flitwise::config::{self, FabricOnly};
 use flitwise::units::Bytes;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub struct InfoArgs {
     source: Source,
     /// Prints the route of a packet from NIC to NIC, hop by hop. A NIC has a number; with a topology
     /// from ibnetdiscover also the name of its host, a GUID (0x…) or a LID ("lid 19").
-    #[arg(long, num_args = 2, value_names = ["SRC", "DST"])]
+    #[arg(long, num_args = 2, value_names = ["SRC", "DST"], action = ArgAction::Set)]
     route: Option<Vec<String>>,
     /// NIC at whose switch the first leg of that packet's path ends, with fabric.paths = "valiant"
     /// [default: SRC].

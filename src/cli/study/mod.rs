@@ -8,6 +8,7 @@ mod slurm;
 mod tasks;
 
 use super::progress::{Shown, working};
+use super::run::not_interrupted;
 use super::{
     CliError, bad_config, command_line, no_result, print, repeat, signal, tell, threads, warnings,
 };
@@ -343,10 +344,7 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
             None => measured(&prepared, &session, stop).map_err(bad_run)?,
         };
         working::end();
-        if signal::first().is_some() {
-            let what = "interrupted while the time of the runs was measured: nothing was kept";
-            return Err(CliError::Interrupted(what.to_owned()));
-        }
+        not_interrupted("the runs")?;
         return print(&plan::text(&grid, &plan, measured, threads));
     }
     working::end();

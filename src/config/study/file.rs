@@ -200,8 +200,10 @@ pub(crate) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<S
         let max_seeds = raw.max_seeds.unwrap_or(MAX_SEEDS);
         study.until_ci = Some(UntilCi { part, max_seeds });
     }
-    if let Some(DeValue::Table(set)) = document.get("set") {
-        study.sets = file.overrides("", set)?;
+    match document.get("set") {
+        None => {}
+        Some(DeValue::Table(set)) => study.sets = file.overrides("", set)?,
+        Some(_) => return Err(file.error("set", "must be a table of keys, such as { seed = 2 }")),
     }
     if raw.interference.is_some() {
         file.interference(&mut study)?;
