@@ -54,13 +54,13 @@ enum Command {
     /// Runs a study: one experiment many times, with different seeds and values, and tables of the results.
     /// Continues a study that was stopped.
     Study(study::StudyArgs),
-    /// Makes one HTML page of the directories of runs and studies: figures, tables, configuration, commands.
+    /// Makes one HTML page from the directories of runs and studies: figures, tables, configuration, commands.
     Report(report::ReportArgs),
-    /// Draws one figure of the directories of runs and studies, for a paper.
+    /// Draws one figure from the directories of runs and studies, for a paper.
     Plot(report::PlotArgs),
     /// Explains why the jobs of an experiment take as long as they do.
     Explain(explain::ExplainArgs),
-    /// Inspects a fabric.
+    /// Describes, checks and exports a fabric.
     #[command(
         subcommand,
         after_help = "Example:\n  flitwise fabric info configs/hpl-16-torus.toml"
@@ -71,13 +71,13 @@ enum Command {
     Congestion(congestion::CongestionArgs),
     /// Computes the results of ORCS 2.0, with its options and its output.
     Orcs(orcs::OrcsArgs),
-    /// Inspects traces.
+    /// Describes, checks, converts, cuts and generates traces.
     #[command(
         subcommand,
         after_help = "Example:\n  flitwise trace info traces/hpl-16.vef.gz"
     )]
     Trace(trace::TraceCommand),
-    /// Calculates quality of service.
+    /// Computes arbitration tables for quality of service.
     #[command(
         subcommand,
         after_help = "Example:\n  flitwise qos dtable configs/dtable-example.toml"
@@ -86,7 +86,7 @@ enum Command {
     /// Prints the JSON Schema (2020-12) of a document: every key with its type, meaning and unit.
     #[command(after_help = "Example:\n  flitwise schema result > result.schema.json")]
     Schema(schema::SchemaArgs),
-    /// Prints the completions of a shell.
+    /// Prints the completion script of a shell.
     #[command(
         after_help = "Example:\n  flitwise completions bash > ~/.local/share/bash-completion/completions/flitwise"
     )]

@@ -13,17 +13,18 @@ use std::path::{Path, PathBuf};
 /// The results to report on.
 #[derive(Debug, Args)]
 struct Subjects {
-    /// Directories of runs (`flitwise run --out DIR`), of studies and of static analyses (`flitwise congestion --out DIR`);
-    /// curves and bars of several are overlaid.
+    /// Directories of runs (`flitwise run --out DIR`), of studies and of static analyses (`flitwise congestion --out
+    /// DIR`); curves and bars of several are overlaid.
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
-    /// The name of a directory in figures, once for each in their order, instead of the names of experiments and studies.
+    /// Name of a directory in figures; give one for each directory, in their order [default: the names of the
+    /// experiments and studies].
     #[arg(long, value_name = "NAME")]
     label: Vec<String>,
-    /// Title, instead of these names.
+    /// Title of the page or figure [default: these names].
     #[arg(long)]
     title: Option<String>,
-    /// Says nothing.
+    /// Prints no messages and no progress.
     #[arg(long)]
     quiet: bool,
 }
@@ -32,11 +33,11 @@ struct Subjects {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  flitwise report results/hpl\n  \
                   flitwise report results/tree results/torus -o report.html\n\n\
-                  docs/report.md says what the page shows, and which command leaves it.")]
+                  docs/report.md describes the page, and the commands whose results it shows.")]
 pub struct ReportArgs {
     #[command(flatten)]
     subjects: Subjects,
-    /// The page.
+    /// File for the page.
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
 }
@@ -53,11 +54,11 @@ pub struct PlotArgs {
     /// The kind of figure.
     #[arg(long, value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::name)))]
     kind: String,
-    /// The figure; .svg, .pdf or .png says its format. Where there are several, the others have -2, -3 and so on
+    /// File for the figure; the ending .svg, .pdf or .png decides the format. Further figures have -2, -3 and so on
     /// behind the name.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Width in pixels, of which a PNG has two each.
+    /// Width in pixels; a PNG has twice as many.
     #[arg(long, default_value_t = 720, value_parser = clap::value_parser!(u32).range(i64::from(MIN_WIDTH)..=i64::from(MAX_WIDTH)))]
     width: u32,
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 /// Arguments of `flitwise schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// Which document.
+    /// The document.
     document: Document,
 }
 

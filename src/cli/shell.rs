@@ -20,7 +20,7 @@ pub struct CompletionsArgs {
 /// Arguments of `flitwise man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Writes the pages of all commands into this directory, a file each; created if need be.
+    /// Writes a page for each command into this directory, which is created if it does not exist.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -45,9 +45,9 @@ const FIRST_BATCH: u64 = 32;
                   docs/congestion.md explains every option and every row; `flitwise orcs` has the options and the output of ORCS."
 )]
 pub struct CongestionArgs {
-    /// The network: an experiment file, of which [fabric] counts; a graph in ORCS's form of DOT; the output of
-    /// ibnetdiscover, with --tables. Without it the default fabric; - is standard input. Or the directory of an analysis:
-    /// repeats it, and says whether the result is the same.
+    /// The network: an experiment file, of which [fabric] and [congestion] are used; a graph in ORCS's form of DOT; the
+    /// output of ibnetdiscover, with --tables; - is standard input. Or the directory of an analysis: repeats it and
+    /// says whether the result is the same [default: the default fabric].
     fabric: Option<PathBuf>,
     /// Overrides a value of an experiment: fabric.routing=destro.
     #[arg(long = "set", value_name = "a.b=c")]
@@ -60,34 +60,35 @@ pub struct CongestionArgs {
     /// times, the routings are compared.
     #[arg(long, value_name = "NAME", value_parser = Routing::parse)]
     routing: Vec<Routing>,
-    /// A part that has failed: `L003` (a switch), `L003 port 5`, `L003 - S001` (all cables between them), `L003 - S001 #2`,
-    /// `random:3 links`, `random:1 switches`. Without --routing the tables stay as they were.
+    /// A part that has failed: `L003` (a switch), `L003 port 5`, `L003 - S001` (all cables between them), `L003 - S001
+    /// #2`, `random:3 links`, `random:1 switches`. Without --routing the tables stay as they were.
     #[arg(long, value_name = "WHAT", value_parser = Failure::parse)]
     fail: Vec<Failure>,
     /// Seed of random failures.
     #[arg(long, value_name = "N", default_value_t = 1)]
     fail_seed: u64,
-    /// Says whether the routes can deadlock on one VL, and how many VLs keep them from it.
+    /// Reports whether the routes can deadlock on one VL, and how many VLs prevent that.
     #[arg(long)]
     vls: bool,
     #[command(flatten)]
     options: Options,
-    /// Adds runs until the 95 % interval of the mean bandwidth is this narrow: 1% of the mean on either side.
+    /// Adds runs until the 95 % interval of the mean bandwidth is within this part of the mean on both sides, such as
+    /// 1%.
     #[arg(long, value_name = "P%", value_parser = percent)]
     until_ci: Option<f64>,
     /// Makes the analysis with each of these seeds, 1..5 with both ends or 1,2,7, and prints a table: a study without
     /// a file (docs/study.md). --out then names its directory.
     #[arg(long, value_name = "SEEDS", conflicts_with = "seed")]
     seeds: Option<String>,
-    /// Makes it with each of these values of a key: congestion.pattern=bisect,shift; several of them give every
-    /// combination.
+    /// Makes the analysis with each of these values of a key: congestion.pattern=bisect,shift. Several --vary give
+    /// every combination.
     #[arg(long, value_name = "KEY=v1,v2")]
     vary: Vec<String>,
     /// Lists the N cables that carry most, with the connections that cross them.
     #[arg(long, value_name = "N", default_value_t = 0)]
     cables: usize,
-    /// Simulates the connections of the first runs at the flit level as well, on the fabric of the experiment, and says how
-    /// well 1/congestion and fair shares predict their bandwidths.
+    /// Simulates the connections of the first runs at the flit level as well, on the fabric of the experiment, and says
+    /// how well 1/congestion and fair shares predict their bandwidths.
     #[arg(long, conflicts_with_all = ["tables", "routing", "fail"])]
     check: bool,
     /// Number of runs that --check simulates.
@@ -102,8 +103,8 @@ pub struct CongestionArgs {
     /// Prints JSON.
     #[arg(long)]
     json: bool,
-    /// Writes congestion.json, the tables runs, cables and flows, and figures into this directory, of which `flitwise report`
-    /// makes a page; also cables.dot, coloured by load.
+    /// Writes congestion.json, the tables runs, cables and flows, and figures into this directory, of which `flitwise
+    /// report` makes a page; also cables.dot, coloured by load.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The file format of the tables of --out.

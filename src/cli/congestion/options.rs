@@ -30,8 +30,8 @@ pub(super) struct Options {
     /// The trace and the placement of this job of the experiment, counted from 0.
     #[arg(long, value_name = "N", conflicts_with_all = ["pattern", "ranks", "hosts", "nodes", "subset"])]
     job: Option<usize>,
-    /// A second pattern at the same time: the first pattern has the first --part ranks, the second one all others. Given
-    /// several times, the second patterns are compared.
+    /// A second pattern at the same time: the first pattern has the first --part ranks, the second one all others.
+    /// Given several times, the second patterns are compared.
     #[arg(long, value_name = "PATTERN", value_parser = Pattern::parse)]
     against: Vec<Pattern>,
     /// Number of ranks of the first of two patterns.
@@ -52,7 +52,7 @@ pub(super) struct Options {
     /// Hosts that take part, as Slurm lists them: node[001-016,020].
     #[arg(long, value_name = "LIST", conflicts_with_all = ["subset", "hosts"])]
     nodes: Option<String>,
-    /// Keeps the order of the hosts: rank r is on the r-th. Otherwise every run puts them in a random order.
+    /// Keeps the order of the hosts: rank r runs on host r, counted from 0. Otherwise every run draws a random order.
     #[arg(long)]
     in_order: bool,
     /// The address that is used if hosts have several (LMC) [default: first].
@@ -64,13 +64,13 @@ pub(super) struct Options {
     /// Computes the longest path through the levels too, each message weighed by its congestion.
     #[arg(long)]
     delay: bool,
-    /// Computes for every cable the most connections of one permutation that can cross it.
+    /// Computes for every cable how many connections of one permutation can cross it at most.
     #[arg(long)]
     worst: bool,
     /// Continues if pairs have no route: they are counted and left out.
     #[arg(long)]
     skip_lost: bool,
-    /// Number of runs, each with other hosts [default: 1].
+    /// Number of runs, each with its own draw of hosts [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=Request::MOST_RUNS))]
     runs: Option<u64>,
     /// Seed of all draws [default: the experiment's, or 1].

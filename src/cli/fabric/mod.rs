@@ -25,7 +25,7 @@ pub enum FabricCommand {
     Info(InfoArgs),
     /// Checks that all pairs are connected and the fabric cannot deadlock.
     #[command(
-        after_help = "Example:\n  flitwise fabric check configs/hpl-16-torus.toml\n\nExits 0 if nothing is wrong, 1 if a pair has no route or packets can wait for each other\nin a cycle, which is shown, 2 for bad input."
+        after_help = "Example:\n  flitwise fabric check configs/hpl-16-torus.toml\n\nExits with 0 if nothing is wrong, with 1 if a pair has no route or packets can wait for each other in a cycle,\nwhich it prints, with 2 for bad input."
     )]
     Check(CheckArgs),
     /// Writes the graph of a fabric for other programs.
@@ -38,7 +38,7 @@ pub enum FabricCommand {
 /// Which fabric.
 #[derive(Debug, Args)]
 struct Source {
-    /// Experiment file, of which [fabric] and [qos] count; without it all defaults.
+    /// Experiment file, of which [fabric] and [qos] are used [default: all defaults].
     experiment: Option<PathBuf>,
     /// Overrides a value of the file: fabric.central_queues=per-vl.
     #[arg(long = "set", value_name = "a.b=c")]
@@ -82,13 +82,13 @@ pub struct CheckArgs {
 /// Arguments of `flitwise fabric export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Experiment file, of which [fabric] and [qos] count; without it all defaults. For orcs and ibsim
-    /// also a graph of ORCS, or the output of ibnetdiscover.
+    /// Experiment file, of which [fabric] and [qos] are used [default: all defaults]. For orcs and ibsim also a graph
+    /// of ORCS, or the output of ibnetdiscover.
     file: Option<PathBuf>,
     /// Overrides a value of the experiment file: fabric.central_queues=per-vl.
     #[arg(long = "set", value_name = "a.b=c")]
     sets: Vec<String>,
-    /// orcs: forwarding tables of what ibnetdiscover found: opensm-lfts.dump, the output of dump_fts, or
+    /// orcs: forwarding tables of a network from ibnetdiscover: opensm-lfts.dump, the output of dump_fts, or
     /// ibdiagnet.fdbs.
     #[arg(long, value_name = "FILE")]
     tables: Option<PathBuf>,
@@ -114,7 +114,7 @@ enum Format {
     Json,
     /// The directed graph with routes that ORCS reads.
     Orcs,
-    /// Switches and adapters as ibnetdiscover prints them, for ibsim, in which opensm can route them.
+    /// Switches and HCAs in the form of ibnetdiscover, for ibsim, where opensm can route them.
     Ibsim,
 }
 

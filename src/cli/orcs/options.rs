@@ -19,25 +19,25 @@ const VERSION: &str = concat!(
                   docs/orcs.md explains every option and every output; `flitwise congestion` says more about a network."
 )]
 pub struct OrcsArgs {
-    /// Tells of every level that is done.
+    /// Prints a line for every level that is done.
     #[arg(short, long)]
     pub verbose: bool,
-    /// Leaves the hosts in their order: rank r is on the r-th.
+    /// Keeps the order of the hosts: rank r runs on host r, counted from 0.
     #[arg(short, long = "do_not_shuffle")]
     pub do_not_shuffle: bool,
     /// Prints the pairs of every level.
     #[arg(long)]
     pub printptrn: bool,
-    /// Says how evenly the routes between all hosts use the cables between switches, and nothing else.
+    /// Prints only how evenly the routes between all hosts use the cables between switches.
     #[arg(long)]
     pub routequal: bool,
     /// Prints the hosts of every run.
     #[arg(long)]
     pub printnamelist: bool,
-    /// Prints how many levels the pattern has, and nothing else.
+    /// Prints only how many levels the pattern has.
     #[arg(short, long)]
     pub getnumlevels: bool,
-    /// Number of ranks; 0: all hosts, but one if their number is odd.
+    /// Number of ranks; 0 stands for all hosts, less one if their number is odd.
     #[arg(short = 's', long, value_name = "INT", default_value_t = 0)]
     pub commsize: u32,
     /// Ranks of the first pattern of ptrnvsptrn; dep_max_delay examines ranks below this number only.
@@ -48,18 +48,19 @@ pub struct OrcsArgs {
         default_value_t = 2
     )]
     pub part_commsize: u32,
-    /// Follows the route of every pair, and does nothing else.
+    /// Only checks the network: follows the route of every pair.
     #[arg(long)]
     pub checkinputfile: bool,
-    /// Number of runs, each with another order of the hosts.
+    /// Number of runs, each with its own order of the hosts.
     #[arg(short, long = "num_runs", value_name = "INT", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..=Request::MOST_RUNS))]
     pub num_runs: u64,
-    /// Traffic pattern: rand, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl, 2neighbor, 4neighbor,
-    /// 6neighbor, neighbor (with --ptrnarg), ptrnvsptrn.
+    /// Traffic pattern: rand, null, bisect, bisect_fb_sym, tree, bruck, gather, scatter, ring, recdbl, 2neighbor,
+    /// 4neighbor, 6neighbor, neighbor (with --ptrnarg), ptrnvsptrn.
     #[arg(short, long, value_name = "STRING", default_value = "bisect")]
     pub ptrn: String,
-    /// Argument of a pattern: of neighbor the number of neighbours; of ptrnvsptrn FIRST::SECOND, as in tree::neighbor:2.
+    /// Argument of the pattern: the number of neighbours for neighbor, FIRST::SECOND for ptrnvsptrn, as in
+    /// tree::neighbor:2.
     #[arg(short = 'a', long, value_name = "ARG")]
     pub ptrnarg: Option<String>,
     /// First pattern of ptrnvsptrn.
@@ -68,20 +69,20 @@ pub struct OrcsArgs {
     /// Second pattern of ptrnvsptrn.
     #[arg(short = 'c', long, visible_alias = "secptrn", value_name = "STRING")]
     pub ptrnsec: Option<String>,
-    /// Which hosts take part where there are more than ranks.
+    /// The hosts that take part if there are more hosts than ranks.
     #[arg(long, value_name = "STRING", value_enum, default_value_t = SubsetName::Rand)]
     pub subset: SubsetName,
     /// The quantity to measure.
     #[arg(long, value_name = "STRING", value_enum, default_value_t = Metric::HistMaxCong)]
     pub metric: Metric,
-    /// Only this level of the pattern, counted from 0; -1: all.
+    /// Analyses only this level of the pattern, counted from 0; -1 stands for all.
     #[arg(short = 'l', long = "ptrn_level", value_name = "INT", default_value_t = -1, allow_negative_numbers = true,
           value_parser = clap::value_parser!(i32).range(-1..))]
     pub ptrn_level: i32,
     /// The network, a graph in the DOT language; - is standard input.
     #[arg(short, long = "input_file", value_name = "FILE", default_value = "-")]
     pub input_file: String,
-    /// Where results go; - is standard output.
+    /// File for the results; - is standard output.
     #[arg(short, long = "output_file", value_name = "FILE", default_value = "-")]
     pub output_file: String,
     /// Seed of all draws.
@@ -107,9 +108,9 @@ pub enum SubsetName {
     Rand,
     /// The first in a breadth-first search.
     LinearBfs,
-    /// Those whose names are the smallest hexadecimal numbers.
+    /// The hosts with the smallest GUIDs in their names.
     GuidOrderAsc,
-    /// Those whose names are the largest.
+    /// The hosts with the largest GUIDs in their names.
     GuidOrderDesc,
 }
 

@@ -16,31 +16,31 @@ use std::path::PathBuf;
 /// Arguments of `flitwise trace convert`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  flitwise trace convert traces/hpl-16.vef.gz hpl-16.vef.zst --unit 100ps\n\n  flitwise trace convert traces/goal/sweep3d-4.goal.gz sweep3d.vef.gz\n  flitwise trace convert traces/hpl-16.vef.gz hpl-16.goal --format goal\n\nFrom VEF to VEF, what the target can't hold exactly is refused, by line. Between formats, standard error says\nwhat is not as it was; docs/traces.md has a table of it."
+    after_help = "Example:\n  flitwise trace convert traces/hpl-16.vef.gz hpl-16.vef.zst --unit 100ps\n\n  flitwise trace convert traces/goal/sweep3d-4.goal.gz sweep3d.vef.gz\n  flitwise trace convert traces/hpl-16.vef.gz hpl-16.goal --format goal\n\nA conversion from VEF to VEF refuses what the target can't hold exactly, with its line. Between formats, standard\nerror lists what changes; docs/traces.md has a table."
 )]
 pub struct ConvertArgs {
-    /// Trace, plain or compressed; it is checked on the way. - is standard input.
+    /// Trace, plain or compressed, which the conversion checks; - is standard input.
     input: PathBuf,
     /// File to write: .gz is gzip, .zst zstd, everything else plain; - is standard output.
     output: PathBuf,
     /// Format of the new trace.
     #[arg(long, value_name = "FORMAT", default_value = "vef3")]
     format: Format,
-    /// Unit of time of VEF made of VEF, for example 1ns [default: the input's].
+    /// Unit of time, for conversions from VEF to VEF: 1ns [default: the unit of the input].
     #[arg(long, value_name = "TIME")]
     unit: Option<Picoseconds>,
     #[command(flatten)]
     reading: ReadingArgs,
-    /// Prints what was written as JSON.
+    /// Prints the summary of the new trace as JSON.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Format {
-    /// Times in nanoseconds, no traffic bit.
+    /// VEF, with times in nanoseconds and no traffic bit.
     Vef,
-    /// With unit of time and traffic bit.
+    /// VEF3, with a unit of time and a traffic bit.
     Vef3,
     /// A GOAL schedule, text.
     Goal,

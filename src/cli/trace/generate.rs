@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// Kernels of `flitwise trace generate`.
 #[derive(Debug, Subcommand)]
 pub enum GenerateCommand {
-    /// Every rank sends to the next and waits for the one before.
+    /// Every rank sends to the next rank and waits for the previous one.
     #[command(after_help = "Example:\n  flitwise trace generate ring --ranks 64 -o ring.vef.gz")]
     Ring(Common),
     /// Every rank exchanges with its four neighbours.
@@ -23,7 +23,7 @@ pub enum GenerateCommand {
         after_help = "Example:\n  flitwise trace generate halo3d --ranks 64 --size 64KiB -o halo.vef.gz"
     )]
     Halo3d(HaloArgs),
-    /// Every rank sends to every other.
+    /// Every rank sends to every other rank.
     #[command(
         after_help = "Example:\n  flitwise trace generate alltoall --ranks 64 --size 4KiB --as collective -o a2a.vef.gz"
     )]
@@ -38,12 +38,12 @@ pub enum GenerateCommand {
         after_help = "Example:\n  flitwise trace generate master-worker --ranks 16 --imbalance 0.5 -o farm.vef.gz"
     )]
     MasterWorker(Common),
-    /// Panels go round the rows, row blocks go down the columns of a grid; both shrink.
+    /// Panels travel along the rows of a grid, row blocks along its columns; both shrink.
     #[command(
         after_help = "Example:\n  flitwise trace generate hpl --ranks 64 --grid 8x8 --size 256KiB -o hpl.vef.gz"
     )]
     Hpl(HplArgs),
-    /// Every rank sends small messages to random others.
+    /// Every rank sends small messages to random ranks.
     #[command(
         after_help = "Example:\n  flitwise trace generate random-access --ranks 64 --size 64B --messages 8 -o gups.vef.gz"
     )]
@@ -65,16 +65,16 @@ pub struct Common {
     /// Computation of a rank per iteration, in whole nanoseconds.
     #[arg(long, value_name = "TIME", default_value = "10us")]
     compute: Picoseconds,
-    /// Every rank computes between 1 - X and 1 + X times as long, the same in all iterations.
+    /// Multiplies the computation of each rank by a random factor from 1 - X to 1 + X, the same in all iterations.
     #[arg(long, value_name = "X", default_value = "0")]
     imbalance: Ratio,
-    /// Seed of everything that is random.
+    /// Seed of all draws.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// File to write: .gz is gzip, .zst zstd, everything else plain; - is standard output.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Prints what was written as JSON.
+    /// Prints the summary of the new trace as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -84,7 +84,7 @@ pub struct Common {
 pub struct HaloArgs {
     #[command(flatten)]
     common: Common,
-    /// Ranks per dimension, for example 4x8 [default: as even as possible].
+    /// Ranks per dimension, for example 4x8 [default: as close to equal as possible].
     #[arg(long, value_name = "GRID")]
     grid: Option<Grid>,
     /// The grid has borders; else it wraps around.
@@ -107,7 +107,7 @@ pub struct AlltoallArgs {
 pub struct FftArgs {
     #[command(flatten)]
     common: Common,
-    /// Rows and columns, for example 4x8 [default: as even as possible].
+    /// Rows and columns, for example 4x8 [default: as close to equal as possible].
     #[arg(long, value_name = "GRID")]
     grid: Option<Grid>,
     /// How the ranks exchange data.
@@ -120,7 +120,7 @@ pub struct FftArgs {
 pub struct HplArgs {
     #[command(flatten)]
     common: Common,
-    /// Rows and columns, for example 4x8 [default: as even as possible].
+    /// Rows and columns, for example 4x8 [default: as close to equal as possible].
     #[arg(long, value_name = "GRID")]
     grid: Option<Grid>,
 }
@@ -139,7 +139,7 @@ pub struct RandomAccessArgs {
 enum FormArg {
     /// Point-to-point messages.
     Messages,
-    /// The operation of the format; the replay chooses the algorithm.
+    /// The collective operation of the format; the replay chooses its algorithm.
     Collective,
 }
 

@@ -29,7 +29,7 @@ pub struct InfoArgs {
     /// Prints JSON.
     #[arg(long, conflicts_with = "matrix")]
     json: bool,
-    /// Prints the whole communication matrix and nothing else.
+    /// Prints only the whole communication matrix.
     #[arg(long, value_name = "FORM")]
     matrix: Option<matrix::Form>,
 }

@@ -22,14 +22,14 @@ use std::path::{Path, PathBuf};
 /// Subcommands of `flitwise trace`.
 #[derive(Debug, Subcommand)]
 pub enum TraceCommand {
-    /// Ranks, messages, who sends to whom, collectives, computation and dependencies.
+    /// Prints a summary of a trace: ranks, messages, busiest rank pairs, collectives, computation and dependencies.
     Info(info::InfoArgs),
-    /// Reads a trace completely and reports what is wrong with it, by line.
+    /// Reads a whole trace and reports its problems, with their lines.
     #[command(
-        after_help = "Example:\n  flitwise trace check traces/hpl-16.vef.gz\n\nExits 0 if it finds nothing wrong, else 2. It reads all of the trace, but does not replay it: calls of DUMPI that a\nrun refuses are warnings, and ranks that wait for one another are found in VEF only. docs/trace-tools.md says what it\nchecks, docs/result.md describes the JSON."
+        after_help = "Example:\n  flitwise trace check traces/hpl-16.vef.gz\n\nExits with 0 if it finds no error, with 2 otherwise. It reads the whole trace but does not replay it: DUMPI calls\nthat a run refuses are warnings, and ranks that wait for each other are found in VEF only. docs/trace-tools.md lists\nthe checks, docs/result.md describes the JSON."
     )]
     Check(CheckArgs),
-    /// Copies a trace into another packing, version, unit of time or format.
+    /// Converts a trace to another compression, version, unit of time or format.
     Convert(convert::ConvertArgs),
     /// Cuts a window of time or some of the ranks out of a trace.
     Slice(slice::SliceArgs),

@@ -10,10 +10,10 @@ use std::path::Path;
 /// Options for traces that become VEF, or another format.
 #[derive(Debug, Args)]
 pub(super) struct ReadingArgs {
-    /// Flops per second of a rank in a TI trace, read or written [default: 20000].
+    /// Flops per second of a rank, for a TI trace that is read or written [default: 20000].
     #[arg(long, value_name = "FLOPS", value_parser = flops)]
     host_speed: Option<Ratio>,
-    /// Clock of a DUMPI trace that computations are taken from [default: wall, if it was recorded].
+    /// Clock of a DUMPI trace that measures computations [default: wall, if it was recorded].
     #[arg(long, value_name = "CLOCK")]
     compute_time: Option<Clock>,
     /// Leaves out calls of a DUMPI trace that can't be replayed.
@@ -22,7 +22,8 @@ pub(super) struct ReadingArgs {
     /// Accepts a DUMPI trace without any message or collective between its ranks.
     #[arg(long)]
     allow_no_communication: bool,
-    /// Longest time before a poll of a DUMPI trace that is one of its loop, and no computation [default: 4us].
+    /// Longest time before a poll of a DUMPI trace that counts as part of the polling loop, not as computation
+    /// [default: 4us].
     #[arg(long, value_name = "TIME")]
     poll_gap: Option<Picoseconds>,
 }

@@ -21,17 +21,17 @@ use std::str::FromStr;
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("part").args(["from", "to", "ranks"]).required(true).multiple(true),
-    after_help = "Example:\n  flitwise trace slice traces/hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice traces/hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n\nTimes are on the ideal clock, on which messages take no time: `trace info` shows how\nlong it runs. docs/trace-tools.md says what remains and what happens to the rest."
+    after_help = "Example:\n  flitwise trace slice traces/hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice traces/hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n\nTimes are on the ideal clock, on which messages take no time; `trace info` prints its range. docs/trace-tools.md\ndescribes which records remain."
 )]
 pub struct SliceArgs {
     /// Trace file, plain or compressed; - is standard input.
     input: PathBuf,
     /// File to write: .gz is gzip, .zst zstd, everything else plain; - is standard output.
     output: PathBuf,
-    /// Start of the window [default: the trace's start].
+    /// Start of the window [default: the start of the trace].
     #[arg(long, value_name = "TIME")]
     from: Option<Picoseconds>,
-    /// End of the window, not part of it [default: the trace's end].
+    /// End of the window, exclusive [default: the end of the trace].
     #[arg(long, value_name = "TIME")]
     to: Option<Picoseconds>,
     /// Ranks that remain, renumbered in ascending order, for example 0-15,20.
@@ -39,7 +39,7 @@ pub struct SliceArgs {
     ranks: Option<Ranks>,
     #[command(flatten)]
     reading: ReadingArgs,
-    /// Prints what was written as JSON.
+    /// Prints the summary of the new trace as JSON.
     #[arg(long)]
     json: bool,
 }

@@ -43,14 +43,14 @@ pub struct Spec {
     /// Every rank computes between 1 − x and 1 + x times as long, with one factor for all
     /// iterations; 0 to 1.
     pub imbalance: Ratio,
-    /// Seed of everything that is random.
+    /// Seed of all draws.
     pub seed: u64,
 }
 
 /// A communication pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kernel {
-    /// Every rank sends to the next and waits for the one before.
+    /// Every rank sends to the next rank and waits for the previous one.
     Ring,
     /// Every rank exchanges with its neighbours in a grid.
     Halo {
@@ -59,7 +59,7 @@ pub enum Kernel {
         /// The grid has borders; else it wraps around.
         open: bool,
     },
-    /// Every rank sends to every other.
+    /// Every rank sends to every other rank.
     AllToAll(Form),
     /// Transposes within the rows, then within the columns of a grid of two dimensions.
     Fft {
@@ -70,7 +70,7 @@ pub enum Kernel {
     },
     /// Rank 0 sends tasks to free workers.
     MasterWorker,
-    /// Panels go round the rows, row blocks go down the columns of a grid; both shrink.
+    /// Panels travel along the rows of a grid, row blocks along its columns; both shrink.
     Hpl {
         /// Rows and columns.
         grid: Grid,
