@@ -96,8 +96,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<(), CliError> {
         |e: &std::ffi::OsStr| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm");
     if !args.output.extension().is_some_and(is_page) {
         return Err(CliError::BadInput(format!(
-            "-o: a report is an HTML page, and `{}` is not called so; let it end in .html, or draw one figure with \
-             `flitwise plot`",
+            "-o: a report is an HTML page, but the name `{}` does not end in .html; change it, or draw one figure with `flitwise plot`",
             args.output.display()
         )));
     }
@@ -111,7 +110,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<(), CliError> {
 pub(super) fn plot(args: &PlotArgs) -> Result<(), CliError> {
     let Some(format) = FileFormat::of_name(&args.output) else {
         return Err(CliError::BadInput(format!(
-            "-o: the name of `{}` says no format; let it end in .svg, .pdf or .png",
+            "-o: the name `{}` has no ending of a known format; let it end in .svg, .pdf or .png",
             args.output.display()
         )));
     };

@@ -94,7 +94,7 @@ impl TimelineArgs {
         };
         let Some(format) = MessageFile::format_of_name(path) else {
             return Err(CliError::BadInput(format!(
-                "--messages: the name of `{}` says no format; let it end in .csv or .parquet",
+                "--messages: the name `{}` has no ending of a known format; let it end in .csv or .parquet",
                 path.display()
             )));
         };
@@ -112,14 +112,13 @@ impl TimelineArgs {
         };
         if plan.experiment.background_gap_skip_ps.is_some() {
             return Err(CliError::BadInput(
-                "--timeline does not go with background_gap_skip: links have no use in a gap that is \
-                 skipped; remove one of the two"
+                "--timeline does not go with background_gap_skip: links have no utilisation in a skipped gap; remove one of the two"
                     .into(),
             ));
         }
         let Some(format) = TimelineFormat::of_name(path) else {
             return Err(CliError::BadInput(format!(
-                "--timeline: the name of `{}` says no format; let it end in .pftrace (Perfetto), .paje \
+                "--timeline: the name `{}` has no ending of a known format; let it end in .pftrace (Perfetto), .paje \
                  or .csv",
                 path.display()
             )));

@@ -149,7 +149,7 @@ fn dtable_of(
     if scheduler.unwrap_or(fabric.scheduler) != RawScheduler::DTable {
         return refused(
             "qos.scheduler",
-            "is not \"dtable\", so there is no table to be made; add --set qos.scheduler=dtable",
+            "is not \"dtable\", so there is no table to compute; add --set qos.scheduler=dtable",
         );
     }
     let raw_levels = raw

@@ -292,7 +292,7 @@ fn baselines(
     if pairs.is_empty() {
         return refused(
             "baseline.overrides",
-            "leave no job to compare with; keep at least one job by its name",
+            "leave the baseline without a job; keep at least one job by its name",
         );
     }
     if !alone || pairs.len() == 1 {

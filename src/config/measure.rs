@@ -151,7 +151,7 @@ fn loads(raw: &RawMeasure, flows: &[Background]) -> Result<Vec<Ratio>, ConfigErr
     for (i, &load) in loads.iter().enumerate() {
         let key = format!("measure.loads.{i}");
         if loads[..i].contains(&load) {
-            let problem = format!("the load {load} is there twice; remove one");
+            let problem = format!("the load {load} is listed twice; remove one");
             return refused(key, problem);
         }
         for flow in flows {
@@ -186,7 +186,7 @@ pub(crate) fn unused(
         None => Ok(()),
         Some(name) => refused(
             format!("measure.{name}"),
-            "so long a warm-up is not judged: max_warm_up is as long; give a longer `max_warm_up` \
+            "a warm-up of this length is not checked, because max_warm_up is as long; give a longer `max_warm_up` \
              or remove this key",
         ),
     }

@@ -191,7 +191,7 @@ fn gap_skip(raw: &RawExperiment, experiment: &Experiment) -> Result<(), ConfigEr
     const KEY: &str = "background_gap_skip";
     let problem = match experiment.background_gap_skip_ps {
         None => return Ok(()),
-        Some(0) => "is the time simulated before each message of a job: must be longer than 0",
+        Some(0) => "is the time simulated before each message of a job; it must be longer than 0",
         Some(_) if experiment.measure.is_some() => {
             "skips gaps between the messages of jobs, and there is no job; remove it"
         }

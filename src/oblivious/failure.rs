@@ -285,7 +285,7 @@ fn draw<T>(
 ) -> Result<Vec<T>, String> {
     if count as usize > pool.len() {
         return Err(format!(
-            "{count} {what} shall fail, but there are {}",
+            "failures of {what}: {count} requested, but there are {}",
             pool.len()
         ));
     }

@@ -382,7 +382,7 @@ impl GraphBuilder {
             let from = &self.nodes[edge.from.index()];
             degree[edge.from.index()] += 1;
             if edge.from == edge.to {
-                let problem = format!("a cable of {} leads back to it; remove it", cut(&from.name));
+                let problem = format!("{} has a cable to itself; remove it", cut(&from.name));
                 return Err(NetworkError::at(edge.line, problem));
             }
             if degree[edge.from.index()] > MOST_EDGES_OF_NODE {

@@ -72,8 +72,8 @@ fn keep(list: &mut Vec<Disagreement>, rank: RankId, place: Option<Place>, messag
     }
 }
 
-/// Compares the calls of all ranks of a program from its start. It looks at the first stream of each rank, in the order of the
-/// ranks; operations other than calls of MPI do not count.
+/// Compares the calls of all ranks of a program from its start. It looks at the first stream of each rank, in the order
+/// of the ranks; operations other than calls of MPI do not count.
 ///
 /// # Errors
 /// If the trace can't be read.
@@ -283,8 +283,7 @@ impl<'a> Checker<'a> {
             self.found.error(rank, Some(place), message);
         } else if their_bytes != bytes {
             let message = format!(
-                "collective {number} of {}, {kind}, is of {bytes} bytes here, but of {their_bytes} at rank {by} ({at}); the \
-                 replay takes each as its rank says",
+                "collective {number} of {}, {kind}, is of {bytes} bytes here, but of {their_bytes} at rank {by} ({at}); the replay uses the size at each rank",
                 named()
             );
             self.found.warning(rank, Some(place), message);

@@ -148,7 +148,7 @@ pub(super) fn write_lines(out: &mut String, plan: &Plan, result: &RunResult) -> 
         }
         None => writeln!(
             out,
-            "late partners   for {} of {} messages a rank already waited, in {} of the time",
+            "late partners   {} of {} messages came to a rank that already waited, for {} of the time",
             human_count(explained.late_partners),
             human_count(explained.messages),
             share(explained.late_partners_ps),
@@ -235,8 +235,9 @@ fn write_page(
     write_table(out, &part_rows(explained, parts_before))?;
     writeln!(
         out,
-        "\n{} messages on the path; for {} of them the receiver already waited when they were sent, in {} of the time",
+        "\n{} message{} on the path; {} of them were sent to a rank that already waited, for {} of the time",
         human_count(explained.messages),
+        if explained.messages == 1 { "" } else { "s" },
         human_count(explained.late_partners),
         percent_of(explained.late_partners_ps, total),
     )?;

@@ -68,7 +68,7 @@ pub(super) fn saturation_line(topology: &Topology, run: &Simulation) -> Option<S
         ..
     } = run.saturation?;
     Some(format!(
-        "background {flow} sends more than {} can: {} behind at {}, and further with time",
+        "background {flow} creates more than {} can send: {} behind at {}, and the delay grows",
         topology.nic_text(nic),
         short_time(behind_ps),
         short_time(at_ps)

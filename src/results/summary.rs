@@ -309,7 +309,7 @@ fn write_energy(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result
     if sum(|ticks| ticks.low_bytes) > 0 && sum(|ticks| ticks.wakes) == 0 {
         writeln!(
             out,
-            "                no link that was down went up: never more bytes waited than power.threshold and nic_threshold"
+            "                no link that was down went up: the bytes that waited never exceeded power.threshold and nic_threshold"
         )?;
     }
     Ok(())

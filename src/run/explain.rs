@@ -152,7 +152,7 @@ fn follow(
     let waits: Option<Vec<Vec<Wait>>> = waits.collect();
     let waits = waits.ok_or_else(|| {
         RunError::Failed(anyhow!(
-            "the second simulation, which explains the first, saw other messages"
+            "the second simulation, which explains the first, had other messages"
         ))
     })?;
     Ok(Some(waits))

@@ -233,7 +233,7 @@ pub(super) fn status_of(
 pub(super) fn stall_of(replay: &Replay) -> String {
     let report = replay.stall_report();
     if report.is_empty() {
-        return "nothing is due any more, but the run is not over".into();
+        return "no event is left, but the run has not ended".into();
     }
     report.join("\n")
 }

@@ -297,7 +297,7 @@ fn parameters_out_of_range_are_named() {
             "service_levels = { default = { CCTI_Timer = 0 } }",
             "congestion_control.service_levels.default.CCTI_Timer: is 0",
         ),
-        ("cnp = \"0B\"", "a CNP of 0 bytes"),
+        ("cnp = \"0B\"", "a CNP has at least 1 byte"),
         ("treshold = 3", "did you mean `Threshold`?"),
         ("level = \"flow\"", "unknown value `flow`"),
         ("kind = \"ecn\"", "unknown value `ecn`"),

@@ -121,7 +121,7 @@ fn graphs_that_are_no_network_are_refused_with_line_and_cure() {
         (
             "digraph {\nH1 -> s -> H1\ns -> s\n}",
             Some(3),
-            "leads back to it",
+            "has a cable to itself",
         ),
         ("digraph { a -> b -> a }", None, "has no host"),
         (

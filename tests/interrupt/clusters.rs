@@ -194,8 +194,7 @@ fn elements_that_are_lost_are_tried_again_and_then_a_reason() {
     assert_eq!(how, End::Exit(1), "{err}");
     // Three times each; elements that ended later than others may be an array of their own.
     assert!(cluster.submitted().len() >= 2 + 3, "{err}");
-    let reason =
-        "3 elements ended without a record of it: slurmstepd: error: Detected 1 oom_kill event";
+    let reason = "3 elements of this task ended without a record: slurmstepd: error: Detected 1 oom_kill event";
     let rows = std::fs::read_to_string(cluster.path("all").join("runs.csv")).unwrap();
     assert!(rows.contains(reason), "{out}{rows}");
     // The same command goes on when the cluster is well again.

@@ -224,7 +224,7 @@ fn what_is_lost_is_said() {
     for part in [
         "1 receives of any source or tag name the message",
         "1 messages lose the number of their NIC",
-        "operations come behind others of which they were independent",
+        "independent operations of a rank are put into the order",
     ] {
         assert!(said.contains(part), "{said}");
     }

@@ -205,7 +205,7 @@ fn an_explanation_has_tables_of_all_that_it_says() {
     for row in [
         &["queueing", "2.500", "25.0 %", "2.000"][..],
         &["in all", "10.000", "100.0 %", "2.000"],
-        &["of it a later rank already waited", "0.500", "5.0 %", ""],
+        &["while a later rank already waited", "0.500", "5.0 %", ""],
         &["1", "8.000", "80.0 %", "5.500", "2.500"],
         &["collective 3 (bcast)", "1.250", "12.5 %", "0.000", "1.250"],
         &["background 0, BK", "2.500", "25.0 %"],

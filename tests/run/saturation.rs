@@ -75,7 +75,10 @@ fn a_flow_above_capacity_is_named_and_ends_the_run_on_request() {
     assert_eq!(execution_time_ps(&plan.experiment, &result.main), end_ps);
     let text = summary(&plan, &result, false);
     assert!(text.contains("\nsaturated       stopped at "), "{text}");
-    assert!(text.contains(" sends more than NIC 3 can: "), "{text}");
+    assert!(
+        text.contains(" creates more than NIC 3 can send: "),
+        "{text}"
+    );
     assert!(!text.contains("where it goes"), "{text}");
     let job = text
         .lines()

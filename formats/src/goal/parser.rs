@@ -324,7 +324,7 @@ impl Parser {
         if let Some(label) = label {
             self.labels.add(label, self.ops).map_err(|e| match e {
                 Refused::Taken(index) => format!(
-                    "label {} is that of operation {index} of rank {} already (they count from 0); give \
+                    "label {} already belongs to operation {index} of rank {} (both count from 0); give \
                      each operation of a rank a label of its own",
                     quoted_bytes(label, true),
                     self.rank
@@ -406,8 +406,7 @@ impl Parser {
                  this is no GOAL schedule"
             ),
             _ => format!(
-                "a line of more than {MAX_GOAL_LINE} bytes; one statement is on each line, and a long comment on \
-                 lines of its own"
+                "a line of more than {MAX_GOAL_LINE} bytes; write one statement on each line, and a long comment on lines of its own"
             ),
         };
         PlaceError::line(self.next_line, message)

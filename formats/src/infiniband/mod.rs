@@ -143,10 +143,7 @@ impl Discovery {
                 };
                 found.port(number, line, node)?;
             } else if line.starts_with("Rt") {
-                return error(
-                    number,
-                    "a router; only switches and adapters are understood",
-                );
+                return error(number, "a router; only switches and HCAs are read");
             }
         }
         found.check_connected(current)?;
@@ -154,7 +151,7 @@ impl Discovery {
             return error(
                 1,
                 format!(
-                    "{} switches and {} adapters; this is not the output of ibnetdiscover",
+                    "{} switches and {} HCAs; this is not the output of ibnetdiscover",
                     found.switches.len(),
                     found.adapters.len()
                 ),
@@ -169,10 +166,7 @@ impl Discovery {
             return error(number, "a node without its \"S-GUID\" or \"H-GUID\"");
         };
         if switch != line.starts_with("Switch") {
-            return error(
-                number,
-                "a switch is called \"S-GUID\", an adapter \"H-GUID\"",
-            );
+            return error(number, "a switch is called \"S-GUID\", an HCA \"H-GUID\"");
         }
         let ports = line.split_whitespace().nth(1);
         let ports = ports.and_then(|ports| ports.parse().ok());
@@ -252,7 +246,7 @@ impl Discovery {
             let words = comment.trim_start().strip_prefix("lid ");
             let lid = words.and_then(|words| words.split_whitespace().next()?.parse().ok());
             let Some(lid) = lid.filter(|&lid: &u16| lid > 0) else {
-                return error(line, "the port of an adapter without its LID (`# lid 22`)");
+                return error(line, "the port of an HCA without its LID (`# lid 22`)");
             };
             self.lids.insert(own, lid);
             if let Some(lmc) = words.and_then(|words| after(words, "lmc")) {

@@ -58,8 +58,8 @@ pub(super) fn message(
         Expected::Value(what, value) => wrong(what, value),
         Expected::Rank(what) => match digits(found) {
             Some(rank) if ranks == 1 => format!(
-                "{what} is rank {rank}, but these are the lines of rank 0 alone; if other files have those of the \
-                 other ranks, give the list of the files or their directory: else correct it"
+                "{what} is rank {rank}, but these are the lines of rank 0 alone; if other files have the lines of the \
+                 other ranks, give the list of the files or their directory; otherwise correct it"
             ),
             _ => wrong(
                 what,

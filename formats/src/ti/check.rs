@@ -69,7 +69,8 @@ pub fn check_file(path: impl AsRef<Path>) -> Result<Check, Error> {
     check_input(&input, Stop::never()).map(|(check, _)| check)
 }
 
-/// Checks an input. The trace is there unless it can't be opened; it leaves out the receives that are from `MPI_PROC_NULL`.
+/// Checks an input. The trace is there unless it can't be opened; it leaves out the receives that are from
+/// `MPI_PROC_NULL`.
 ///
 /// # Errors
 /// As [`check_file`], or if the user stops the check.
@@ -134,7 +135,7 @@ pub fn check(trace: &Trace, stop: Stop<'_>) -> Result<Check, Error> {
     }
     if let Some(mut problem) = unknown {
         problem.message = format!(
-            "{} actions have elements of a datatype whose size is not in the trace; they count as no bytes, this is the \
+            "{} actions have elements of a datatype whose size is not in the trace; they count as 0 bytes, this is the \
              first",
             check.info.unknown_sizes
         );
@@ -208,7 +209,7 @@ impl Doubts {
             ),
         };
         format!(
-            "{why}, but the trace does not say which of its {} calls of collectives are on them: all are replayed as of all ranks",
+            "{why}, but the trace does not say which of its {} calls of collectives are on them: all are replayed on all ranks",
             self.collectives
         )
     }
@@ -217,11 +218,11 @@ impl Doubts {
         let counted = [
             (
                 unknown_sizes,
-                "actions have elements of a datatype whose size is not in the trace; they count as no bytes",
+                "actions have elements of a datatype whose size is not in the trace; they count as 0 bytes",
             ),
             (
                 self.sizes,
-                "collectives have different sizes at different ranks; each is taken as its rank says",
+                "collectives have different sizes at different ranks; the replay uses the size at each rank",
             ),
             (
                 self.unfinished,
@@ -439,7 +440,7 @@ impl Checker {
             rank.differs = true;
             self.check.errors.add(|| {
                 let message = format!(
-                    "collective {index} of rank {number} is {kind}, but that of rank 0 is {theirs} (line {their_line}); all \
+                    "collective {index} of rank {number} is {kind}, but {theirs} at rank 0 (line {their_line}); all \
                      ranks must call the same ones, since the trace names no communicators"
                 );
                 at.problem(line, message)
@@ -449,7 +450,7 @@ impl Checker {
             self.check.warnings.add(|| {
                 let message = format!(
                     "collective {index}, {kind}, is of {bytes} bytes at rank {number}, but of {their_bytes} at rank 0 (line \
-                     {their_line}); a replay takes each as its rank says: correct one of them, or record the program again"
+                     {their_line}); a replay uses the size at each rank: correct one of them, or record the program again"
                 );
                 at.problem(line, message)
             });

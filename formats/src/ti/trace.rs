@@ -28,8 +28,8 @@ pub enum Form {
     Archive,
 }
 
-/// The form of the trace at `path` whose unpacked content begins with `head`; `None` if it is none. A list of names that
-/// could be any words is recognised by a file that it names.
+/// The form of the trace at `path` whose unpacked content begins with `head`; `None` if it is none. A list of names
+/// that could be any words is recognised by a file that it names.
 #[must_use]
 pub fn probe(path: &Path, head: &[u8]) -> Option<Form> {
     if archive::probe(head) {
@@ -85,8 +85,8 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Opens a trace by its list of files, its only file, the directory that has one of these, or a tar archive; plain, gzip or zstd,
-    /// the files of ranks too.
+    /// Opens a trace by its list of files, its only file, the directory that has one of these, or a tar archive; plain,
+    /// gzip or zstd, the files of ranks too.
     ///
     /// Names in a list are relative to the folder of the list. Where there is no such file, the folder above is tried,
     /// since SimGrid takes them as relative to the folder in which it runs, and then the folder of the list without the
@@ -146,8 +146,7 @@ impl Trace {
             let last = ranks - 1;
             let message = if (0..last).all(|lane| writer.is_empty(lane)) {
                 format!(
-                    "has lines of rank {last} alone; if other files have those of the other ranks, give the list of the \
-                     files or their directory: else number the ranks from 0"
+                    "has lines of rank {last} alone; if other files have the lines of the other ranks, give the list of the files or their directory; otherwise number the ranks from 0"
                 )
             } else {
                 format!(

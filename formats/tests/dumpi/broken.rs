@@ -290,18 +290,18 @@ fn oddities_are_warnings() {
     };
     warns(
         judge("MPI_Wait", &[77.into(), Value::Statuses(vec![])]),
-        "no call before made request 77",
+        "no earlier call made request 77",
     );
     warns(
         judge("MPI_Barrier", &[9.into()]),
-        "no call before made communicator 9",
+        "no earlier call made communicator 9",
     );
     let mut back = ring(0, 1);
     back.now = 1;
     back.call("MPI_Barrier", &[2.into()]);
     warns(
         judged(one.with(&back.bytes())),
-        "before the end of the call before it, where the clock went back: the time between the two counts as 0",
+        "before the previous call ends, because the clock went back: the time between the two counts as 0",
     );
     // Init ends after 2 ns; Barrier starts at 9 s and ends at 2 s.
     let mut within = File::default();

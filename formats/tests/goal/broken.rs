@@ -51,7 +51,7 @@ fn what_does_not_parse_is_named_with_line_and_column() {
         ),
         (
             "a: calc 1\na: calc 2",
-            "column 10: label `a` is that of operation 0 of rank 0 already (they count from 0); give each operation of a rank a label of its own",
+            "column 10: label `a` already belongs to operation 0 of rank 0 (both count from 0); give each operation of a rank a label of its own",
         ),
         (
             "a: calc 1\na requires b",
@@ -119,7 +119,7 @@ fn long_lines_are_refused_without_reading_them() {
     let long = format!("num_ranks 1\nrank 0 {{\ncalc {}\n}}\n", "1".repeat(100_000));
     says(
         &long,
-        "a.goal:3: a line of more than 1024 bytes; one statement is on each line, and a long comment on lines of its own",
+        "a.goal:3: a line of more than 1024 bytes; write one statement on each line, and a long comment on lines of its own",
     );
     let junk = "x".repeat(10 << 20);
     let (_dir, path) = file(&gzip(junk.as_bytes()));

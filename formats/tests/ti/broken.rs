@@ -89,17 +89,17 @@ fn what_does_not_parse_is_named_with_its_action() {
         ]
     );
     // The file of one rank of a set.
-    let others = "if other files have those of the other ranks, give the list of the files or their directory";
+    let others = "if other files have the lines of the other ranks, give the list of the files or their directory";
     assert_eq!(
         said_of("7 init\n7 finalize\n"),
         [format!(
-            "a.txt: has lines of rank 7 alone; {others}: else number the ranks from 0"
+            "a.txt: has lines of rank 7 alone; {others}; otherwise number the ranks from 0"
         )]
     );
     assert_eq!(
         said_of("0 init\n0 send 7 0 8\n"),
         [format!(
-            "a.txt:2: `send`: the destination is rank 7, but these are the lines of rank 0 alone; {others}: else correct it"
+            "a.txt:2: `send`: the destination is rank 7, but these are the lines of rank 0 alone; {others}; otherwise correct it"
         )]
     );
     assert_eq!(
@@ -173,7 +173,7 @@ fn messages_and_collectives_that_do_not_fit_are_named() {
             "0 barrier\n1 barrier\n0 bcast 4 0\n1 bcast 4 1\n0 barrier\n"
         )),
         [
-            "a.txt:6: collective 1 of rank 1 is `bcast` with root 1, but that of rank 0 is `bcast` with root 0 (line 5); all \
+            "a.txt:6: collective 1 of rank 1 is `bcast` with root 1, but `bcast` with root 0 at rank 0 (line 5); all \
           ranks must call the same ones, since the trace names no communicators"
         ]
     );
@@ -203,8 +203,7 @@ fn collectives_of_different_sizes_are_warned_of() {
     assert_eq!(
         warned("0 barrier\n1 barrier\n0 allreduce 10 5\n1 allreduce 20 5\n"),
         [
-            "a.txt:6: collective 1, `allreduce`, is of 20 bytes at rank 1, but of 10 at rank 0 (line 5); a replay takes each \
-             as its rank says: correct one of them, or record the program again"
+            "a.txt:6: collective 1, `allreduce`, is of 20 bytes at rank 1, but of 10 at rank 0 (line 5); a replay uses the size at each rank: correct one of them, or record the program again"
         ]
     );
     assert_eq!(

@@ -166,7 +166,7 @@ fn percent(text: &str) -> Result<f64, String> {
     let number = number.filter(|p| *p > 0.0 && *p < 100.0);
     number
         .map(|p| p / 100.0)
-        .ok_or_else(|| "write a share above 0 %, as in 1%".to_owned())
+        .ok_or_else(|| "write a share above 0 % and below 100 %, such as 1%".to_owned())
 }
 
 /// The results of one candidate.

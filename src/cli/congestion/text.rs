@@ -122,7 +122,7 @@ fn head(out: &mut String, one: &Analysed) {
         });
         let text = if worst.exact() {
             format!(
-                "a permutation of hosts has congestion {}{at}; none has more",
+                "the worst permutation of hosts has congestion {}{at}",
                 worst.congestion
             )
         } else {
@@ -166,7 +166,7 @@ fn failed(damage: &Damage) -> String {
 /// Whether one VL can deadlock, the cycle, and the number of VLs that cannot.
 fn vls(deadlock: &Deadlock, network: &Network) -> String {
     let Some(cycle) = &deadlock.cycle else {
-        return "1 is enough: no cable waits for itself".into();
+        return "1 is enough: cables do not wait for each other in a cycle".into();
     };
     let names: Vec<String> = cycle
         .iter()
@@ -177,7 +177,7 @@ fn vls(deadlock: &Deadlock, network: &Network) -> String {
         Err(why) => why.clone(),
     };
     format!(
-        "{enough}; on one these wait for each other: {}",
+        "{enough}; on one VL these cables wait for each other in a cycle: {}",
         names.join("; ")
     )
 }

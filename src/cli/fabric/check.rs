@@ -162,7 +162,7 @@ impl<'a> Verdict<'a> {
             "tables",
             "ok",
             format!(
-                "{}, {}, {}: every packet fits everywhere",
+                "{}, {}, {}: each buffer holds the largest packet",
                 names::counted(qos.service_levels.len() as u64, "service level"),
                 names::counted(scs as u64, "SC"),
                 names::counted(qos.vls.into(), "VL")
@@ -234,7 +234,7 @@ impl<'a> Verdict<'a> {
         if self.per_destination {
             let queues = names::counted(self.queues, "queue");
             let text = format!(
-                "{queues}, each one for every destination, to which all routes lead: no cycle"
+                "{queues}, each for one destination, to which all its routes lead: no cycle"
             );
             return row(out, "channels", "ok", text);
         }
@@ -250,7 +250,7 @@ impl<'a> Verdict<'a> {
             out,
             "channels",
             "FAILED",
-            format!("{graph}; a cycle, each waits for the next, the last for the first:"),
+            format!("{graph}; a cycle: each of these waits for the next, the last for the first:"),
         )?;
         for channel in cycle {
             row(out, "", "", self.name(channel))?;

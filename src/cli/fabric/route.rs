@@ -146,7 +146,7 @@ impl<'a> Route<'a> {
         )?;
         writeln!(
             out,
-            "  {}, latency without load {} ticks of {} ps, {}",
+            "  {}, zero-load latency {} ticks of {} ps, {}",
             names::counted(path.steps.len() as u64 - 1, "hop"),
             path.tail,
             self.spec.units.tick.length_ps(),

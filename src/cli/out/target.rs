@@ -23,8 +23,8 @@ pub(in crate::cli) struct Target {
 }
 
 impl Target {
-    /// Checks `dir` for the result of `plan`, and changes nothing. `file` is the experiment's; with `force` the result of
-    /// another experiment may be replaced.
+    /// Checks `dir` for the result of `plan`, and changes nothing. `file` is the experiment's; with `force` the result
+    /// of another experiment may be replaced.
     ///
     /// # Errors
     /// If the result of `plan` must not or cannot take the place of `dir`.
@@ -89,8 +89,8 @@ impl Target {
         Part::begin(self)
     }
 
-    /// The document of the result that the directory holds; `None` if the directory is empty or missing. `cure`: what else
-    /// one can do about files without a document.
+    /// The document of the result that the directory holds; `None` if the directory is empty or missing. `cure`: what
+    /// else one can do about files without a document.
     fn document(&self, cure: &str) -> Result<Option<Value>, CliError> {
         let entries = std::fs::read_dir(&self.path);
         if entries.map_or(true, |mut entries| entries.next().is_none()) {
@@ -104,7 +104,7 @@ impl Target {
         } = self.owner;
         let broken = |why: &str| {
             Err(refuse(format_args!(
-                "`{}` has files named like those of {noun}, but {why}; name another directory, or {cure}",
+                "`{}` has files with names that {noun} uses, but {why}; name another directory, or {cure}",
                 self.shown.display()
             )))
         };

@@ -71,7 +71,7 @@ pub(super) fn saturated(seen: &SaturatedRun) -> String {
     };
     let saturation = &seen.saturation;
     format!(
-        "warning: {which}saturated: background {} sends more than {} can; at {} of simulated time its \
+        "warning: {which}saturated: background {} creates more than {} can send; at {} of simulated time its \
          oldest message has waited for {}, and the wait grows, also for jobs on its service level. Lower \
          its rate, give it an `sl` of its own, or let flows take turns with \
          fabric.nic_queueing = \"per-flow\"; --stop-when-saturated ends such runs",

@@ -287,7 +287,11 @@ fn cluster_of(
         ))),
         (EngineKind::Slurm, _) => {
             let command = args.source.task_command(out, args.slurm.cpus());
-            let bad = |e| CliError::Failed(format!("cannot tell where this is: {e}"));
+            let bad = |e| {
+                CliError::Failed(format!(
+                    "cannot find the path of the study or of this program: {e}"
+                ))
+            };
             Ok(Some((args.slurm.clone(), command.map_err(bad)?)))
         }
     }
@@ -315,8 +319,7 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     let prepared = Studied::prepare(&grid, &mut session, &control).map_err(bad_run)?;
     let analysed = |run: &Prepared| run.plan.experiment.congestion.is_some();
     if options.simulates && prepared.first().is_some_and(analysed) {
-        let problem = "the experiment asks for a static analysis ([congestion]), which simulates nothing; take `flitwise congestion` \
-                       in place of `flitwise run`, or remove the table";
+        let problem = "the experiment asks for a static analysis ([congestion]), which simulates nothing; use `flitwise congestion` instead of `flitwise run`, or remove the table";
         return Err(CliError::BadInput(problem.to_owned()));
     }
     if control.stopped() {
@@ -379,7 +382,7 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     let printed = deliver(&studied, kept, &mut session, options)?;
     if let (Some(_), Some(out), Some(_)) = (&cluster, &out, signal::first()) {
         tell(format_args!(
-            "the cluster continues without this command; `flitwise study cancel {}` ends that",
+            "the cluster continues without this command; `flitwise study cancel {}` cancels what is left",
             out.path().display()
         ));
     }

@@ -54,7 +54,7 @@ pub(super) fn text(
         ),
         None => match measured {
             Some(measured) => measured.text(threads),
-            None => "nothing was simulated to measure how long it takes: begin it, stop it with Ctrl-C, and ask again\n"
+            None => "the time is unknown, because no run could be measured: start the study, stop it with Ctrl-C, and ask again\n"
                 .to_owned(),
         },
     };

@@ -73,7 +73,7 @@ fn to_another(args: &ConvertArgs, input: &Input) -> Result<(), CliError> {
     let bad = |why: &str| Err(CliError::BadInput(why.into()));
     let (form, format) = match args.format {
         Format::Vef => {
-            return bad("--format vef is for traces that are VEF: choose vef3, and convert that");
+            return bad("--format vef takes VEF traces only: convert to vef3 first");
         }
         Format::Vef3 => (convert::Form::Vef3, "VEF3"),
         Format::Goal => (convert::Form::Goal, "GOAL, text"),
@@ -81,7 +81,7 @@ fn to_another(args: &ConvertArgs, input: &Input) -> Result<(), CliError> {
         Format::Ti => (convert::Form::Ti, "TI"),
     };
     if args.unit.is_some() {
-        return bad("--unit is for traces that are VEF and become VEF: leave it out");
+        return bad("--unit applies to conversions from VEF to VEF only: leave it out");
     }
     let reading = args.reading.reading();
     let file = checked(input)?;

@@ -143,7 +143,7 @@ fn write_pairs(out: &mut String, traffic: &Traffic) -> fmt::Result {
         let others = human_count(others);
         writeln!(
             out,
-            "and {others} messages of further pairs, not told apart"
+            "and {others} messages of other pairs, which are not counted one by one"
         )?;
     }
     Ok(())

@@ -26,7 +26,7 @@ impl Output {
     pub fn beside(input: &Path, parts: &[PathBuf], path: &Path) -> Result<Self, CliError> {
         if is_read(input, parts, path) {
             Err(CliError::BadInput(format!(
-                "{}: is a file of the trace that is read, {}: name another file",
+                "{}: belongs to the input trace {}; name another file",
                 path.display(),
                 shown(input).display()
             )))

@@ -116,7 +116,7 @@ pub(crate) fn pattern(
         }),
         (None, None, Some(_), None, None, None) => refused(
             format!("{key}.pattern"),
-            "`fraction` is missing, the share of the NICs that send to the hotspot: { hotspot = 0, fraction = 0.1 }",
+            "`fraction`, the share of the NICs that send to the hotspot, is missing: { hotspot = 0, fraction = 0.1 }",
         ),
         (None, None, None, None, Some(list), None) => {
             let nic = |(i, nic): (usize, &RawPlace)| {
@@ -159,7 +159,7 @@ impl Forms for RawPattern {
     fn text<E: Error>(text: &str) -> Result<Self, E> {
         if text == "hotspot" {
             return Err(E::custom(
-                "a hotspot names its NIC and its share of senders: { hotspot = 0, fraction = 0.1 }",
+                "a hotspot needs its NIC and the share of the NICs that send to it: { hotspot = 0, fraction = 0.1 }",
             ));
         }
         RawPatternName::deserialize(text.into_deserializer()).map(Self::Named)

@@ -67,7 +67,7 @@ impl Misfit<'_> {
             // 255 stands for no route; 0 is the switch itself.
             let says = match port {
                 None => "has no entry",
-                Some(0) => "keeps for itself what is",
+                Some(0) => "ends the route",
                 Some(_) => "has no route",
             };
             let top = match lid % 64 {

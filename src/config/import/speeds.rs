@@ -118,7 +118,7 @@ impl DumpSpeeds {
         ConfigError::new(
             "fabric.topology.file",
             format!(
-                "{}:{}: a link speed of {}, which is not known here (SDR to XDR, 1x to 12x are); set \
+                "{}:{}: unknown link speed {}; the known ones are SDR to XDR with 1x to 12x; set \
                  {key} for all such links",
                 self.path.display(),
                 told.line,

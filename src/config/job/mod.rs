@@ -116,7 +116,7 @@ pub(crate) fn jobs(
     if raw.is_empty() && *general != Choices::default() {
         return refused(
             "collectives",
-            "there is no job whose collectives it could be for; remove it or add a [[job]]",
+            "there is no job with collectives; remove it or add a [[job]]",
         );
     }
     check_segment(general, general, "collectives")?;

@@ -107,7 +107,7 @@ fn link_power(raw: &RawPower, d: &Defaults, fabric: &FabricSpec) -> Result<LinkP
     let wake = time(raw.transition, d.transition_ps);
     let down_after = match (raw.down_after, raw.rho) {
         (Some(_), Some(_)) => {
-            let problem = "says the same as power.down_after; remove one of the two";
+            let problem = "has the same meaning as power.down_after; remove one of the two";
             return refused("power.rho", problem);
         }
         (Some(time), None) => time.ticks(tick),

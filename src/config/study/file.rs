@@ -184,13 +184,14 @@ pub(crate) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<S
     };
     about.check().map_err(|e| document.locate(e))?;
     if name_of_place(&study.name) {
-        let problem = "names a place, and the directory of the study is called after it; leave out the slashes";
+        let problem =
+            "is also the name of the study's directory, so it has no slashes; leave them out";
         return Err(file.error("name", problem));
     }
     match (raw.max_seeds, &raw.until_ci) {
         (Some(0), _) => return Err(file.error("max_seeds", "is 0; a point has at least 1 seed")),
         (Some(_), None) => {
-            let problem = "is the most seeds that `until_ci` adds up to, which is missing; add it, or list the seeds as `seeds`";
+            let problem = "limits the seeds that `until_ci` adds, but `until_ci` is missing; add it, or list the seeds as `seeds`";
             return Err(file.error("max_seeds", problem));
         }
         _ => {}
@@ -290,7 +291,10 @@ impl<'t> File<'_, 't> {
             }
         };
         let Some(name) = raw.name.clone().or_else(|| raw.key.clone()) else {
-            return Err(error("variants", "need `name`, what tables call the axis"));
+            return Err(error(
+                "variants",
+                "need `name`, the name of the axis in tables",
+            ));
         };
         let mut axis = Axis {
             name,

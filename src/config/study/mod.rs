@@ -185,7 +185,7 @@ impl Study {
             ));
         }
         if let Some(label) = twice(&axis.settings) {
-            return error(format!("{} is there twice; remove one", quoted(label)));
+            return error(format!("{} is listed twice; remove one", quoted(label)));
         }
         self.axes.push(axis);
         let points = self.axes.iter().try_fold(1_usize, |product, axis| {
@@ -196,7 +196,7 @@ impl Study {
         match points {
             Some(_) => Ok(()),
             None => error(format!(
-                "gives more than {MAX_POINTS} combinations; vary less"
+                "gives more than {MAX_POINTS} combinations; remove values or axes"
             )),
         }
     }

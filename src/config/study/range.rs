@@ -34,7 +34,7 @@ pub(crate) fn distinct(seeds: Vec<u64>) -> Result<Vec<u64>, String> {
     let mut sorted = seeds.clone();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(format!("seed {} is there twice", pair[0])),
+        Some(pair) => Err(format!("seed {} is listed twice", pair[0])),
         None if seeds.is_empty() => Err("there is no seed; give at least one".to_owned()),
         None => Ok(seeds),
     }

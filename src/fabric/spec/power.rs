@@ -125,8 +125,7 @@ impl LinkPower {
             None if self.low().is_some() => error(
                 "power.policy",
                 format!(
-                    "\"high-low\" needs links that can be slower, and those of hierarchical switches \
-                     move a flit in each tick; {CURE}, or policy = \"on-off\""
+                    "\"high-low\" needs links that can be slower, and the links of hierarchical switches move a flit in each tick; {CURE}, or policy = \"on-off\""
                 ),
             ),
             None if self.wake_ahead > 0 => error(

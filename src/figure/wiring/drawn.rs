@@ -46,7 +46,7 @@ pub fn draw(
     let together = !drawn.each_nic;
     let (network, left_out, trunks) = drawn.network();
     let mut note = String::from(
-        "Each direction of a link is a line, on the right of its way; numbers: the most used ones.",
+        "Each direction of a link is a line, drawn to the right of the centre; numbers mark the most used ones.",
     );
     if together {
         note += &format!(" The {nics} of a switch are one line: its most used.");

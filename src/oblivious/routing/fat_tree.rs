@@ -105,7 +105,7 @@ impl<'a> Tree<'a> {
         };
         let [leaf, switch] = [leaf, switch].map(|node| &self.graph.node(node).name);
         let problem = format!(
-            "ftree: no way from {leaf} leads up and then down to {switch}, so this is no fat tree; take updn, min-hop or dfsssp"
+            "ftree: no path from {leaf} leads up and then down to {switch}, so this is no fat tree; take updn, min-hop or dfsssp"
         );
         Err(NetworkError::at(0, problem))
     }
@@ -209,7 +209,7 @@ fn levels(graph: &Graph) -> Result<Vec<u32>, NetworkError> {
         if a != FAR && a == b {
             let [from, to] = [from, to].map(|node| &graph.node(node).name);
             let problem = format!(
-                "ftree: {from} and {to} are linked and both {a} links above the nearest switch with hosts, so this is no fat tree; \
+                "ftree: {from} and {to} are linked, and each is {a} links above the nearest switch with hosts, so this is no fat tree; \
                  take updn, min-hop or dfsssp"
             );
             return Err(NetworkError::at(edge.line, problem));

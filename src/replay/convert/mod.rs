@@ -66,8 +66,8 @@ const MAX_OPERATIONS: u64 = 1 << 25;
 /// Ranks that the refusal of an endless trace names.
 const MOST_STALLED: usize = 20;
 
-/// Writes the trace `file`, which messages call `name`, in another form. A TI trace is read, and written, for ranks of the speed in
-/// `reading`.
+/// Writes the trace `file`, which messages call `name`, in another form. A TI trace is read, and written, for ranks of
+/// the speed in `reading`.
 ///
 /// # Errors
 /// If the trace can't be read, has too many operations, or does not end on an ideal network; or if `out` fails.
@@ -223,7 +223,7 @@ fn lost_with(form: Form, graph: &Graph, course: &ideal::Course, losses: &mut Los
         Form::Goal | Form::GoalBinary => return,
         Form::Vef3 | Form::Ti => losses.add(
             course.extra_order(graph),
-            "operations come behind others of which they were independent, in the order of an ideal network",
+            "independent operations of a rank are put into the order of an ideal network",
         ),
     }
     let any = |task: &Task| match task {

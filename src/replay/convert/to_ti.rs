@@ -90,7 +90,7 @@ pub(super) fn write(
         rank.end()?;
         losses.add(
             rank.extra_waits,
-            "waits name an older request of the same message besides",
+            "waits also name an older request of the same message",
         );
         lines += rank.lines;
     }

@@ -87,7 +87,7 @@ impl Job<'_> {
         rows.push(row("in all", &self.job["total_ps"], &baseline["total_ps"]));
         let late = &self.job["late_partners_ps"];
         let mut within = vec![
-            "of it a later rank already waited".to_owned(),
+            "while a later rank already waited".to_owned(),
             us(late),
             self.share(late),
         ];

@@ -69,7 +69,7 @@ fn a_row_of_trees_is_no_fat_tree() {
     assert!(
         error
             .problem
-            .contains("no way from s2 leads up and then down to s0"),
+            .contains("no path from s2 leads up and then down to s0"),
         "{error}"
     );
 }

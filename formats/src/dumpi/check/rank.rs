@@ -144,8 +144,7 @@ impl RankCheck {
             let back = seconds(before.saturating_sub(wall.start));
             self.odd(check, Odd::Time, || {
                 format!(
-                    "by the wall clock it starts {back} before the end of the call before it, where the clock went back: the \
-                     time between the two counts as 0"
+                    "by the wall clock it starts {back} before the previous call ends, because the clock went back: the time between the two counts as 0"
                 )
             });
         }
@@ -170,8 +169,7 @@ impl RankCheck {
         if let Some(Request(number)) = unknown {
             self.odd(check, Odd::Request, || {
                 format!(
-                    "no call before made request {number}; one of a function that is not recorded, as those of MPI-3 \
-                     are, may have done so: what it waits for is not known"
+                    "no earlier call made request {number}; a call that is not recorded, for example of MPI-3, may have made it: what this call waits for is not known"
                 )
             });
         }
@@ -219,8 +217,7 @@ impl RankCheck {
         {
             self.odd(check, Odd::Comm, || {
                 format!(
-                    "no call before made {comm}; one of a function that is not recorded, as \
-                     MPI_Comm_split_type is not, may have done so: its members are not known"
+                    "no earlier call made {comm}; a call that is not recorded, such as MPI_Comm_split_type, may have made it: its members are not known"
                 )
             });
         }
@@ -398,7 +395,8 @@ fn leap(computed: i64, on_cpu: Option<i64>) -> String {
     )
 }
 
-/// The clock went back within a call. What is computed before it is counted up to its start, which may be what is wrong.
+/// The clock went back within a call. What is computed before it is counted up to its start, which may be what is
+/// wrong.
 #[cold]
 fn ends_before_start(wall: Span, last_end: Option<i64>) -> String {
     let back = seconds(wall.start.saturating_sub(wall.stop));

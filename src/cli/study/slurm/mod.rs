@@ -221,7 +221,7 @@ impl Follow<'_> {
                 if note.is_some() || *tries == TRIES {
                     let lost = || {
                         format!(
-                            "{TRIES} elements ended without a record of it: {}",
+                            "{TRIES} elements of this task ended without a record: {}",
                             log(task.id)
                         )
                     };

@@ -124,7 +124,7 @@ impl FabricSpec {
         let acks = self.switch.kind().acks() != Acks::None;
         match control.notification {
             Notification::Cnp { bytes: 0 } => {
-                error("congestion_control.cnp", "a CNP of 0 bytes".into())
+                error("congestion_control.cnp", "a CNP has at least 1 byte".into())
             }
             Notification::Ack | Notification::AckNow if !acks => error(
                 "congestion_control.notification",

@@ -43,7 +43,7 @@ impl FabricSpec {
         if voq.port_standard == PortStandard::InfiniBand && levels > MAX_SERVICE_LEVELS {
             return error(
                 "qos.service_levels",
-                format!("{levels} service levels; InfiniBand has {MAX_SERVICE_LEVELS}"),
+                format!("{levels} service levels; InfiniBand has at most {MAX_SERVICE_LEVELS}"),
             );
         }
         self.validate_rates(voq)?;
@@ -52,7 +52,7 @@ impl FabricSpec {
             validate_arbiter(key, arbiter, &used)?;
         }
         if voq.hca.ack_bytes == 0 {
-            return error("fabric.ack", "an ACK of 0 bytes".into());
+            return error("fabric.ack", "an ACK has at least 1 byte".into());
         }
         self.validate_static_buffers(&used, voq)?;
         self.validate_input_queues(&used, voq)

@@ -120,14 +120,13 @@ struct Compared {
 fn remarks(check: &Check) -> Vec<String> {
     let of_odd = Odd::ALL.into_iter().filter_map(|odd| {
         let what = match odd {
-            Odd::Time => "calls begin before the end of the call before them, or end before they begin, where a clock went back",
+            Odd::Time => "calls begin before the previous call ends, or end before they begin, because a clock went back",
             Odd::Leap => {
                 "computations take far longer by the wall clock than by the processor's, where a clock was set or went back; \
                  compute_time says which clock counts"
             }
             Odd::Request => {
-                "calls wait for requests that no recorded call made: DUMPI does not record the calls of MPI-3, such as \
-                 MPI_Iallreduce, which are missing in the replay"
+                "calls wait for requests that no recorded call made: DUMPI does not record the calls of MPI-3, such as MPI_Iallreduce, so they are missing in the replay"
             }
             Odd::Topology => {
                 "communicators with a topology have no recorded message: DUMPI does not record neighbourhood collectives, \
@@ -136,7 +135,7 @@ fn remarks(check: &Check) -> Vec<String> {
             // Its calls are counted as ones that can't be replayed.
             Odd::Comm => return None,
             Odd::Ends => {
-                "times a rank lacks its MPI_Init or MPI_Finalize: the recorder was switched off, or the program ended early"
+                "calls of MPI_Init or MPI_Finalize are missing: the recorder was switched off, or the program ended early"
             }
         };
         Some((check.odd(odd), what))
@@ -233,7 +232,7 @@ impl TraceFile for DumpiFile {
     fn remarks(&self) -> Vec<String> {
         let sizes = self.compared.get().map_or(0, |compared| compared.sizes);
         let sizes = (sizes > 0).then(|| {
-            format!("{sizes} collectives have different sizes at different ranks; each is taken as its rank says")
+            format!("{sizes} collectives have different sizes at different ranks; the replay uses the size at each rank")
         });
         self.remarks.iter().cloned().chain(sizes).collect()
     }

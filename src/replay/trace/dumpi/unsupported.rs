@@ -24,7 +24,7 @@ const KINDS: [(Kind, &str); 4] = [
     ),
     (
         Kind::BetweenGroups,
-        "that are collectives between two groups with a root or uneven sizes, of which recordings say too little",
+        "that are collectives between two groups with a root or uneven sizes, which recordings describe too briefly",
     ),
 ];
 

@@ -81,8 +81,7 @@ pub(super) fn polls_left_out(set: &Set) -> Result<Option<String>, Error> {
     }
     Ok((polls > 0).then(|| {
         format!(
-            "{} polls that found nothing are not recorded: the time of their loops counts as computation where it is longer \
-             than the poll_gap of the job",
+            "{} polls that found nothing are not recorded: the time of their loops counts as computation if it is longer than the job's poll_gap",
             human_count(polls)
         )
     }))

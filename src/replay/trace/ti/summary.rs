@@ -63,7 +63,7 @@ pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
     ];
     if info.unknown_sizes > 0 {
         let unknown = count(info.unknown_sizes);
-        rows.push(("unknown sizes", format!("{unknown}: counted as no bytes")));
+        rows.push(("unknown sizes", format!("{unknown}: counted as 0 bytes")));
     }
     let keys = keys(json!({
         "format": "TI",

@@ -91,7 +91,7 @@ fn rows(info: &Info) -> Vec<(&'static str, String)> {
         (
             "collectives",
             format!(
-                "{}, {} if every block goes straight",
+                "{}, {} if every block is sent directly to its destination",
                 human_count(collectives),
                 human_bytes(info.collective_bytes())
             ),
