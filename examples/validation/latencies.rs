@@ -176,12 +176,11 @@ fn alike(fabric: Fabric) -> Row {
     }
 }
 
+/// Compares the torus with both trees: the text of the comparison, and whether the statement holds.
+type Judge = fn([f64; 5], [[f64; 5]; 2]) -> (String, bool);
+
 /// A torus against both trees, under DTable.
-fn against_trees(
-    torus: Fabric,
-    statement: &str,
-    judge: fn([f64; 5], [[f64; 5]; 2]) -> (String, bool),
-) -> Row {
+fn against_trees(torus: Fabric, statement: &str, judge: Judge) -> Row {
     Row {
         source: "001 §4.2.3",
         statement: format!("{}, DTable: {statement}", torus.name()),
