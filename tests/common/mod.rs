@@ -10,6 +10,7 @@ pub mod data;
 pub mod ids;
 pub mod infiniband;
 pub mod lone_packet;
+pub mod markup;
 pub mod paths;
 pub mod random;
 pub mod random_buffers;

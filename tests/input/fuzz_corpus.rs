@@ -10,6 +10,8 @@ mod dumpi;
 mod properties;
 #[path = "../fuzz/replays.rs"]
 mod replays;
+#[path = "../fuzz/results.rs"]
+mod results;
 #[path = "../fuzz/schedules.rs"]
 mod schedules;
 
@@ -126,4 +128,39 @@ fn goal_schedule() {
 #[test]
 fn ti_trace() {
     replay(schedules::ti_trace, &["fuzz/corpus/ti_trace"]);
+}
+
+#[test]
+fn result_json() {
+    replay(results::result_json_read, &["fuzz/corpus/result_json"]);
+}
+
+#[test]
+fn study_json() {
+    replay(results::study_json, &["fuzz/corpus/study_json"]);
+}
+
+#[test]
+fn runs_jsonl() {
+    replay(results::runs_jsonl, &["fuzz/corpus/runs_jsonl"]);
+}
+
+#[test]
+fn congestion_json() {
+    replay(results::congestion_json, &["fuzz/corpus/congestion_json"]);
+}
+
+#[test]
+fn result_tables() {
+    replay(results::result_tables, &["fuzz/corpus/result_tables"]);
+}
+
+#[test]
+fn record() {
+    replay(results::record, &["fuzz/corpus/record"]);
+}
+
+#[test]
+fn study_file() {
+    replay(results::study_file, &["fuzz/corpus/study_file"]);
 }

@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../results.rs"]
+mod results;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| results::study_json(data));
