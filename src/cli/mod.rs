@@ -99,6 +99,14 @@ enum Command {
 }
 
 impl Command {
+    /// Whether the command writes files and does nothing else that a signal could interrupt.
+    fn only_writes(&self) -> bool {
+        matches!(
+            self,
+            Self::Report(_) | Self::Plot(_) | Self::Qos(_) | Self::Man(_)
+        )
+    }
+
     /// The name of a command that shows no progress of its own.
     fn unwatched(&self) -> Option<&'static str> {
         match self {
@@ -193,6 +201,9 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
 }
 
 fn dispatch(command: Command) -> Result<(), CliError> {
+    if command.only_writes() {
+        signal::abort_on_signal();
+    }
     match command {
         Command::Run(args) => run::run(&args),
         Command::Study(args) => study::run(&args),

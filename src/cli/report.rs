@@ -1,7 +1,7 @@
 //! `flitwise report` and `flitwise plot`: a page and figures from the directories of runs, studies and static analyses.
 
 use super::out::unwritten;
-use super::{CliError, tell};
+use super::{CliError, signal, tell};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use flitwise::figure::{EncodeError, Figure, FileFormat, MAX_WIDTH, MIN_WIDTH, encoded};
@@ -130,7 +130,9 @@ pub(super) fn plot(args: &PlotArgs) -> Result<(), CliError> {
         files.add(sink, &bytes).map_err(|e| unwritten("-o", &e))?;
         paths.push(path);
     }
+    let whole = signal::hold_off_abort();
     files.finish().map_err(|e| unwritten("-o", &e))?;
+    drop(whole);
     paths.iter().for_each(|path| args.subjects.wrote(path));
     Ok(())
 }

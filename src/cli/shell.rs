@@ -1,7 +1,7 @@
 //! `flitwise completions` and `flitwise man`: the description of the command line for a shell and for `man`.
 
 use super::out::{cannot_write, unwritten};
-use super::{Cli, CliError, print, with_arguments};
+use super::{Cli, CliError, print, signal, with_arguments};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -58,6 +58,7 @@ pub(super) fn man(args: &ManArgs) -> Result<(), CliError> {
     std::fs::create_dir_all(dir).map_err(|e| cannot_write(dir, e))?;
     let mut files = Batch::default();
     pages(&command, "flitwise", dir, &mut files)?;
+    let _whole = signal::hold_off_abort();
     files.finish().map_err(|e| unwritten("--out", &e))
 }
 

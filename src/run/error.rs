@@ -17,6 +17,9 @@ pub enum RunError {
     /// The run failed: exit code 1.
     #[error("{0:#}")]
     Failed(anyhow::Error),
+    /// The record of a task cannot be kept: exit code 1.
+    #[error("{0:#}")]
+    Unkept(anyhow::Error),
     /// The user stopped the run before it began to simulate; the text names the step that was interrupted.
     #[error("interrupted while {0}: nothing was simulated")]
     Interrupted(String),

@@ -10,6 +10,7 @@ mod analyse;
 mod control;
 mod error;
 mod explain;
+mod fits;
 mod many;
 mod matrix;
 mod measure;

@@ -125,7 +125,7 @@ impl Records {
         };
         write()
             .context("cannot keep a record")
-            .map_err(RunError::Failed)
+            .map_err(RunError::Unkept)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs the tasks of plans: side by side, each once, and only if it has no record.
 
 use super::analyse::analyse;
+use super::fits::fits;
 use super::record::{Record, Records};
 use super::simulate::{Watched, run_experiment};
 use super::task::{Network, Task, TaskId, tasks};
@@ -102,7 +103,8 @@ impl Session {
                         let run = &record.simulation;
                         run.explanation.is_some() || !explains(explain, &task)
                     };
-                    records.read(id).filter(explained)
+                    let fitting = |record: &Record| fits(&record.simulation, &task.experiment);
+                    records.read(id).filter(fitting).filter(explained)
                 }
                 _ => None,
             };
@@ -184,14 +186,20 @@ pub(super) fn combined(
     let (mut main, mut baselines, mut curve) = (None, Vec::new(), Vec::new());
     let (mut unloaded, mut ideal) = (None, None);
     for (run, mut outcome) in results {
-        // The last jobs may be no part of the task.
-        let jobs = match run {
-            Run::Baseline(at) => plan.baselines.get(at).map(|other| &other.experiment.jobs),
-            Run::Experiment | Run::Load(_) | Run::Unloaded | Run::Ideal => {
-                Some(&plan.experiment.jobs)
-            }
+        let experiment = match run {
+            Run::Baseline(at) => plan.baselines.get(at).map(|other| &other.experiment),
+            Run::Experiment | Run::Load(_) | Run::Unloaded | Run::Ideal => Some(&plan.experiment),
         };
-        outcome.jobs.resize(jobs.map_or(0, Vec::len), None);
+        if !experiment.is_some_and(|experiment| fits(&outcome, experiment)) {
+            let problem =
+                "a record does not fit its experiment; remove the records, and run it again";
+            return Err(RunError::Failed(anyhow!(problem)));
+        }
+        // The last jobs may be no part of the task.
+        outcome.jobs.resize(
+            experiment.map_or(0, |experiment| experiment.jobs.len()),
+            None,
+        );
         match run {
             Run::Experiment => main = Some(outcome),
             Run::Baseline(at) if at == baselines.len() => baselines.push(outcome),

@@ -161,6 +161,8 @@ struct State {
     /// By run.
     rows: Vec<Option<Vec<RunRow>>>,
     seen: StudySnapshot,
+    /// Why a record cannot be kept, which ends the study.
+    unkept: Option<RunError>,
 }
 
 impl<'a> Batch<'a> {
@@ -208,12 +210,16 @@ impl<'a> Batch<'a> {
                 missing,
                 rows: runs.iter().map(|_| None).collect(),
                 seen,
+                unkept: None,
             }),
         }
     }
 
     /// The rows by run: `None` for runs that were not done when the user stopped the study.
-    pub(super) fn all(self, threads: usize) -> Vec<Option<Vec<RunRow>>> {
+    ///
+    /// # Errors
+    /// If a record cannot be kept.
+    pub(super) fn all(self, threads: usize) -> Result<Vec<Option<Vec<RunRow>>>, RunError> {
         std::thread::scope(|scope| {
             let threads = threads.min(self.queue.len());
             for _ in 1..threads {
@@ -222,7 +228,8 @@ impl<'a> Batch<'a> {
             self.worker();
         });
         let state = self.state.into_inner();
-        state.unwrap_or_else(PoisonError::into_inner).rows
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        state.unkept.map_or(Ok(state.rows), Err)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -232,7 +239,7 @@ impl<'a> Batch<'a> {
     /// Does one task after the other until none is left.
     fn worker(&self) {
         // Outcomes of tasks that were done elsewhere are collected in any case.
-        while self.elsewhere.is_some() || !self.control.stopped() {
+        while self.goes_on() {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&(run, task)) = self.queue.get(at) else {
                 return;
@@ -247,7 +254,12 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// The outcome of a task; `None` if the user stopped it.
+    fn goes_on(&self) -> bool {
+        let stopped = self.elsewhere.is_none() && self.control.stopped();
+        !stopped && self.state().unkept.is_none()
+    }
+
+    /// The outcome of a task; `None` if the user stopped it, or its record cannot be kept.
     fn outcome(&self, run: usize, task: PlanTask) -> Option<Outcome> {
         if let Some(simulation) = self.session.recorded(task.id) {
             return Some(Ok(Arc::new(simulation)));
@@ -261,6 +273,10 @@ impl<'a> Batch<'a> {
             Ok(simulation) if simulation.status == Status::Interrupted => None,
             Ok(simulation) => Some(Ok(Arc::new(simulation))),
             Err(RunError::Interrupted(_)) => None,
+            Err(e @ RunError::Unkept(_)) => {
+                self.state().unkept.get_or_insert(e);
+                None
+            }
             Err(e) => Some(Err(reason(&e).into())),
         }
     }

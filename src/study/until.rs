@@ -65,7 +65,7 @@ impl Studied {
     /// Runs the tasks that are prepared, by `engine` or on up to `threads` threads, and the seeds that `until_ci` adds.
     ///
     /// # Errors
-    /// If a trace is broken that only an added seed needs, or `engine` cannot do its tasks.
+    /// If a trace is broken that only an added seed needs, `engine` cannot do its tasks, or a record cannot be kept.
     pub fn run(
         grid: Grid,
         prepared: Vec<Prepared>,
@@ -99,7 +99,7 @@ impl Studied {
         let mut next = prepared;
         while !next.is_empty() {
             let elsewhere = engine.run(&next, session, progress)?;
-            let done = Batch::new(session, &next, elsewhere, control, progress).all(threads);
+            let done = Batch::new(session, &next, elsewhere, control, progress).all(threads)?;
             studied.runs += done.len();
             studied.missing += done.iter().filter(|rows| rows.is_none()).count();
             studied.rows.extend(done.into_iter().flatten().flatten());

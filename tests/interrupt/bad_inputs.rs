@@ -1,9 +1,10 @@
 //! Damaged inputs of every command: a clear error or a result, never a panic, a hang or all memory (`docs/reliability.md`).
 
+use super::commands::copied;
 use super::{FLITWISE, text_of};
 use flitwise::random::{Purpose, Stream};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// Inputs that are tried; `FLITWISE_BAD_INPUTS` asks for another number, `FLITWISE_SEED` for other damage.
@@ -53,6 +54,17 @@ const OF_TABLES: &[&str] = &["qos dtable @", "qos dtable @ --json"];
 const OF_RESULTS: &[&str] = &[
     "report @ --quiet -o @.html",
     "plot @ --quiet --kind slowdown -o @.svg",
+    "run @ --no-split --quiet --estimate",
+    "run tests/corpus/results/named-job.toml --quiet --estimate --out @",
+];
+const OF_TABLES_OF_STUDIES: &[&str] = &[
+    "report @ --quiet -o @.html",
+    "plot @ --quiet --kind slowdown -o @.svg",
+    "study show @",
+    "study compare @",
+    "study compare @ @/../whole",
+    "study @ --dry-run --out @/../other",
+    "study tasks @ --out @",
 ];
 
 fn read(path: &str) -> Vec<u8> {
@@ -100,9 +112,18 @@ fn good(dir: &Path) -> Vec<Good> {
     let run = dir.join("run");
     let experiment = super::experiment(dir);
     made(&["run", &experiment, "--quiet", "--out"], "run");
-    for name in ["result.json", "flows.csv", "matrix.csv"] {
+    for name in ["result.json", "experiment.toml", "flows.csv", "matrix.csv"] {
         all.push((text_of(&run.join(name)), OF_RESULTS));
     }
+    let study = dir.join("study");
+    let line = ["run", &experiment, "--quiet", "--seeds", "1..2", "--out"];
+    made(&line, "study");
+    for name in ["study.json", "study.toml", "runs.jsonl"] {
+        all.push((text_of(&study.join(name)), OF_TABLES_OF_STUDIES));
+    }
+    let record = super::names(&study.join("records")).remove(0);
+    let record = study.join("records").join(record);
+    all.push((text_of(&record), OF_TABLES_OF_STUDIES));
     let good = all.into_iter().map(|(name, commands)| Good {
         bytes: read(&name),
         name,
@@ -237,23 +258,23 @@ fn one(good: &[Good], dir: &Path, seed: u64, number: u64) -> Option<String> {
     let line = from.commands[stream.below(from.commands.len() as u64) as usize];
     let place = dir.join(format!("bad-{number}"));
     std::fs::create_dir(&place).unwrap();
-    let path: PathBuf = if from.name.starts_with('/') && from.commands == OF_RESULTS {
-        // A file of a result is damaged in its directory.
-        let run = dir.join("run");
-        for entry in std::fs::read_dir(&run).unwrap() {
-            let entry = entry.unwrap().path();
-            std::fs::copy(&entry, place.join(entry.file_name().unwrap())).unwrap();
+    let name = Path::new(&from.name);
+    // A file of a result or a study is damaged in its directory.
+    let results = ["run", "study"].map(|name| dir.join(name));
+    let path = match results.iter().find(|results| name.starts_with(results)) {
+        Some(results) => {
+            let path = place.join("damaged");
+            copied(results, &path);
+            copied(results, &place.join("whole"));
+            let below = name.strip_prefix(results).unwrap();
+            std::fs::write(path.join(below), &bytes).unwrap();
+            path
         }
-        std::fs::write(
-            place.join(Path::new(&from.name).file_name().unwrap()),
-            &bytes,
-        )
-        .unwrap();
-        place.clone()
-    } else {
-        let path = place.join(Path::new(&from.name).file_name().unwrap());
-        std::fs::write(&path, &bytes).unwrap();
-        path
+        None => {
+            let path = place.join(name.file_name().unwrap());
+            std::fs::write(&path, &bytes).unwrap();
+            path
+        }
     };
     let fault = fault(&ended(line, &path));
     if let Some(fault) = &fault {

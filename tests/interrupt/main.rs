@@ -4,8 +4,11 @@
 
 mod bad_inputs;
 mod clusters;
+mod commands;
+mod disk;
 mod exit_codes;
 mod kills;
+mod moments;
 mod options;
 mod out;
 mod outputs;

@@ -12,7 +12,6 @@ use super::run::not_interrupted;
 use super::{
     CliError, bad_config, command_line, no_result, print, repeat, signal, tell, threads, warnings,
 };
-use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
 use flitwise::config::Study;
@@ -426,13 +425,16 @@ fn write(
     session: &mut Session,
 ) -> Result<(), CliError> {
     let (tables, slowest) = (out.stage("tables")?, out.stage(SLOWEST_RUN)?);
-    let write = || -> anyhow::Result<()> {
-        write_tables(tables.path(), studied)?;
-        let command = tables.path().join(COMMAND_FILE);
-        std::fs::write(command, command_line::typed()).context("cannot write the command")?;
-        std::fs::write(tables.path().join(STUDY_FILE), text).context("cannot write the study")
-    };
-    write().map_err(|e| CliError::Failed(format!("{e:#}")))?;
+    write_tables(tables.path(), studied).map_err(|e| CliError::Failed(format!("{e:#}")))?;
+    let command = command_line::typed();
+    for (name, text) in [(COMMAND_FILE, command.as_str()), (STUDY_FILE, text)] {
+        std::fs::write(tables.path().join(name), text).map_err(|e| {
+            CliError::Failed(format!(
+                "cannot write `{}`: {e}",
+                out.path().join(name).display()
+            ))
+        })?;
+    }
     slowest::write(slowest.path(), studied, session)?;
     out.commit(&tables, &slowest)
 }
