@@ -239,7 +239,9 @@ fn analyses(args: &CongestionArgs, repeated: Option<&Repeated>) -> Result<(), Cl
         }
         _ => None,
     };
-    let written = written.and_then(|()| part.map_or(Ok(()), |part| part.commit().map(drop)));
+    // A part of an analysis is printed only: no file would say that it is one.
+    let whole = part.filter(|_| signal::first().is_none());
+    let written = written.and_then(|()| whole.map_or(Ok(()), |part| part.commit().map(drop)));
     if args.json {
         print(&json_text(&document::of(&results).map_err(unwritable)?)?)
     } else {
