@@ -224,6 +224,9 @@ struct Kept {
     dir: TempDir,
     plan: flitwise::config::Plan,
     said: (Value, String),
+    /// The file of the first task's record, and what it holds.
+    path: std::path::PathBuf,
+    sound: String,
 }
 
 impl Kept {
@@ -234,7 +237,18 @@ impl Kept {
         plan.explain = text == POWER;
         let result = run(&dir, &plan);
         let said = said(&plan, &result);
-        Self { dir, plan, said }
+        let mut session = session(&dir);
+        session.prepare(&plan, &Control::default()).unwrap();
+        let id = session.tasks(&plan)[0].id;
+        let path = dir.path().join(format!("records/{id}.json"));
+        let sound = std::fs::read_to_string(&path).unwrap();
+        Self {
+            dir,
+            plan,
+            said,
+            path,
+            sound,
+        }
     }
 }
 
@@ -263,38 +277,28 @@ pub fn record(data: &[u8]) {
         let letter = data.first().filter(|_| data.get(1) == Some(&b'\n'));
         let found = EXPERIMENTS.iter().position(|(one, _)| Some(one) == letter);
         match found {
-            Some(at) => replaced(&kept[at], &data[2..]),
+            Some(at) => {
+                replaced(&kept[at], &data[2..]);
+            }
             None => damaged(&kept[0], data),
         }
     });
 }
 
-/// The file of the first task's record, and what was in it.
-fn first_record(kept: &Kept) -> (std::path::PathBuf, Vec<u8>) {
-    let mut session = session(&kept.dir);
-    session.prepare(&kept.plan, &Control::default()).unwrap();
-    let id = session.tasks(&kept.plan)[0].id;
-    let path = kept.dir.path().join(format!("records/{id}.json"));
-    let bytes = std::fs::read(&path).unwrap();
-    (path, bytes)
-}
-
 fn damaged(kept: &Kept, data: &[u8]) {
-    let (path, _) = first_record(kept);
-    std::fs::write(&path, data).unwrap();
+    std::fs::write(&kept.path, data).unwrap();
     let again = run(&kept.dir, &kept.plan);
     assert!(said(&kept.plan, &again) == kept.said);
 }
 
-fn replaced(kept: &Kept, simulation: &[u8]) {
-    let (path, sound) = first_record(kept);
-    let sound_text = String::from_utf8(sound.clone()).unwrap();
-    let (head, _) = sound_text.split_once("\"simulation\":").unwrap();
+/// Returns whether the record was taken.
+fn replaced(kept: &Kept, simulation: &[u8]) -> bool {
+    let (head, _) = kept.sound.split_once("\"simulation\":").unwrap();
     let simulation = String::from_utf8_lossy(simulation);
     // Nothing counts so far, and sums of such counts are not checked.
     let digits = simulation.split(|c: char| !c.is_ascii_digit());
     if digits.map(str::len).max() > Some(MAX_DIGITS) {
-        return;
+        return false;
     }
     let body = format!("{head}\"simulation\":{}", simulation.trim_end());
     if let Ok(record) = serde_json::from_str::<Record>(&format!("{body}}}")) {
@@ -302,8 +306,37 @@ fn replaced(kept: &Kept, simulation: &[u8]) {
         assert_eq!(serde_json::from_str::<Record>(&written).unwrap(), record);
     }
     let sum = XxHash3_128::oneshot(body.as_bytes());
-    std::fs::write(&path, format!("{body},\"checksum\":\"{sum:032x}\"}}\n")).unwrap();
+    let text = format!("{body},\"checksum\":\"{sum:032x}\"}}\n");
+    std::fs::write(&kept.path, &text).unwrap();
     let result = run(&kept.dir, &kept.plan);
     said(&kept.plan, &result);
-    std::fs::write(&path, sound).unwrap();
+    let taken = std::fs::read(&kept.path).unwrap() == text.as_bytes();
+    std::fs::write(&kept.path, &kept.sound).unwrap();
+    taken
+}
+
+/// The sound seeds are read: targets that refuse all of them would show nothing.
+pub fn sound_seeds_are_read() {
+    let pages = [
+        ("result.json", of_this_version(RESULT, results::SCHEMA)),
+        (
+            "congestion.json",
+            of_this_version(ANALYSIS, CONGESTION_SCHEMA),
+        ),
+        ("study.json", of_this_version(STUDY, study::SCHEMA)),
+    ];
+    for (name, text) in pages {
+        let dir = directory(&[("runs.jsonl", RUNS)]);
+        assert!(of_json(&dir, name, &text).is_some(), "{name}");
+    }
+    for seed in [
+        &include_bytes!("corpus/record/a-job-0")[..],
+        include_bytes!("corpus/record/a-load-0"),
+        include_bytes!("corpus/record/explained-with-power-0"),
+    ] {
+        let (letter, simulation) = seed.split_at(2);
+        let at = EXPERIMENTS.iter().position(|(one, _)| *one == letter[0]);
+        let taken = KEPT.with(|kept| replaced(&kept[at.unwrap()], simulation));
+        assert!(taken, "{}", letter.escape_ascii());
+    }
 }

@@ -164,3 +164,8 @@ fn record() {
 fn study_file() {
     replay(results::study_file, &["fuzz/corpus/study_file"]);
 }
+
+#[test]
+fn sound_seeds_are_read() {
+    results::sound_seeds_are_read();
+}
