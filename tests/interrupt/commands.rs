@@ -118,6 +118,13 @@ pub fn cases(results: &Path) -> Vec<Case> {
             "task",
             Records,
         ),
+        case(
+            "explain",
+            [1, 2].map(|seed| format!("{file} --quiet --force --seed {seed}")),
+            "--out",
+            "explained",
+            Result,
+        ),
         case("man", of(""), "--out", "man", Whole),
         case(
             "qos dtable",
