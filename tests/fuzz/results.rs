@@ -13,6 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use twox_hash::XxHash3_128;
 
+#[allow(clippy::duplicate_mod, reason = "the tests have it as well")]
 #[path = "../common/markup.rs"]
 mod markup;
 
