@@ -16,7 +16,7 @@ pub struct Run {
     pub scheduler: Scheduler,
     pub trunks: Trunks,
     pub load: f64,
-    /// In flits/cycle/NIC.
+    /// In flits/cycle/NIC; NaN after a deadlock, as everything else.
     pub accepted: f64,
     pub levels: Vec<Level>,
 }
@@ -134,9 +134,20 @@ fn run(fabric: Fabric, row: &str) -> Result<Run> {
         scheduler: named(cells[2])?,
         trunks: named(cells[3])?,
         load: cells[4].parse()?,
-        accepted: cells[8].parse()?,
+        accepted: number(cells[8]),
         levels,
     })
+}
+
+/// The largest value; NaN if one is.
+pub fn most(values: impl IntoIterator<Item = f64>) -> f64 {
+    let larger = |a: f64, b: f64| if a > b || a.is_nan() { a } else { b };
+    values.into_iter().fold(f64::MIN, larger)
+}
+
+/// The smallest value; NaN if one is.
+pub fn least(values: impl IntoIterator<Item = f64>) -> f64 {
+    -most(values.into_iter().map(|value| -value))
 }
 
 /// A mean over seeds.

@@ -62,9 +62,22 @@ pub fn readings() -> impl Iterator<Item = Reading> {
 }
 
 impl Row {
+    /// What a reading gives. A row about a fabric that came to a deadlock does not hold.
+    fn outcome(&self, data: &Data, reading: Reading) -> Option<Outcome> {
+        let outcome = (self.test)(data, reading)?;
+        if !outcome.obtained.contains("NaN") {
+            return Some(outcome);
+        }
+        Some(Outcome {
+            obtained: "deadlock".to_owned(),
+            holds: false,
+            ..outcome
+        })
+    }
+
     /// The verdict; `None` if the chosen reading was not run.
     pub fn verdict(&self, data: &Data) -> Option<Verdict> {
-        let holds = |reading| Some((self.test)(data, reading)?.holds);
+        let holds = |reading| Some(self.outcome(data, reading)?.holds);
         Some(if !holds(Reading::CHOSEN)? {
             Verdict::NotMet
         } else if readings().all(|reading| holds(reading) == Some(true)) {
@@ -91,7 +104,7 @@ pub fn page(data: &Data) -> String {
     let mut text = String::from("| source | row | published | obtained | seeds | |\n");
     text += "|---|---|---|---|---|---|\n";
     for row in &rows {
-        let Some((verdict, outcome)) = row.verdict(data).zip((row.test)(data, Reading::CHOSEN))
+        let Some((verdict, outcome)) = row.verdict(data).zip(row.outcome(data, Reading::CHOSEN))
         else {
             continue;
         };
@@ -122,7 +135,7 @@ fn by_reading(rows: &[Row], data: &Data) -> String {
     text += "\n|---|---|---|---|---|---|---|---|\n";
     for row in rows {
         let cells: Vec<String> = readings()
-            .map(|reading| match (row.test)(data, reading) {
+            .map(|reading| match row.outcome(data, reading) {
                 Some(of) if of.holds => of.obtained,
                 Some(of) => format!("{} ✗", of.obtained),
                 None => "–".to_owned(),

@@ -1,6 +1,6 @@
 //! Latencies: Hiperion, section 4.2.3. End to end, means in ns.
 
-use crate::data::{Cell, Data, Reading};
+use crate::data::{Cell, Data, Reading, least, most};
 use crate::fabric::Fabric;
 use crate::grid::Scheduler;
 use crate::judge::{Outcome, Row};
@@ -166,7 +166,7 @@ fn alike(fabric: Fabric) -> Row {
             let (seeds, sbt) = before(data, reading, fabric, Scheduler::Sbt)?;
             let (other, rr) = before(data, reading, fabric, Scheduler::Rr)?;
             let ratios = sbt.iter().flatten().zip(rr.iter().flatten());
-            let most = ratios.map(|(a, b)| (a / b - 1.0).abs()).fold(0.0, f64::max);
+            let most = most(ratios.map(|(a, b)| (a / b - 1.0).abs()));
             Some(Outcome {
                 obtained: format!("within {:.1} %", 100.0 * most),
                 seeds: seeds.min(other),
@@ -209,17 +209,17 @@ fn slower(torus: Fabric) -> Row {
         seen: false,
         test: Box::new(move |data, reading| {
             let (mut seeds, torus) = before(data, reading, torus, Scheduler::DTable)?;
-            let mut least = f64::MAX;
+            let mut smallest = f64::MAX;
             for tree in [Fabric::Tree24, Fabric::Tree8] {
                 let (of_tree, tree) = before(data, reading, tree, Scheduler::DTable)?;
                 let ratios = torus.iter().flatten().zip(tree.iter().flatten());
-                least = ratios.map(|(a, b)| a / b).fold(least, f64::min);
+                smallest = least(ratios.map(|(a, b)| a / b).chain([smallest]));
                 seeds = seeds.min(of_tree);
             }
             Some(Outcome {
-                obtained: format!("{least:.2} times at least"),
+                obtained: format!("{smallest:.2} times at least"),
                 seeds,
-                holds: least > 1.0,
+                holds: smallest > 1.0,
             })
         }),
     }
@@ -229,7 +229,7 @@ fn slower_at_full_load(torus: Fabric) -> Row {
     let statement = "slower than both trees past saturation, in all SLs";
     against_trees(torus, statement, |torus, trees| {
         let ratios = trees.iter().flat_map(|tree| torus.iter().zip(tree));
-        let least = ratios.map(|(a, b)| a / b).fold(f64::MAX, f64::min);
+        let least = least(ratios.map(|(a, b)| a / b));
         (format!("{least:.2} times at least"), least > 1.0)
     })
 }

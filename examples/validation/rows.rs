@@ -1,6 +1,6 @@
 //! Throughput and shares: OpaSim, section 3; Hiperion, section 4.2.3.
 
-use crate::data::{Cell, Data, Reading};
+use crate::data::{Cell, Data, Reading, least, most};
 use crate::fabric::Fabric;
 use crate::grid::{Scheduler, Trunks};
 use crate::judge::{Outcome, Row};
@@ -155,7 +155,7 @@ fn lead(fabric: Fabric, published: f64) -> Row {
                 of(Scheduler::Rr)?,
             ];
             let [dtable, sbt, rr] = cells.each_ref().map(|cell| cell.accepted().mean);
-            let lead = dtable - sbt.max(rr);
+            let lead = dtable - most([sbt, rr]);
             Some(Outcome {
                 obtained: format!("{lead:+.3}"),
                 seeds: fewest(&cells),
@@ -202,7 +202,7 @@ fn order(scheduler: Scheduler) -> Row {
             let [a, b, c, d] = Fabric::HIPERION;
             let cells = [of(a)?, of(b)?, of(c)?, of(d)?];
             let accepted = cells.each_ref().map(|cell| cell.accepted().mean);
-            let lead = accepted[..3].iter().copied().fold(f64::MAX, f64::min) - accepted[3];
+            let lead = least(accepted[..3].iter().copied()) - accepted[3];
             Some(Outcome {
                 obtained: format!("by {lead:.3}"),
                 seeds: fewest(&cells),
@@ -237,7 +237,7 @@ fn trees_under_sbt() -> Row {
 /// Most points by which a cell's shares differ from `wanted`.
 fn off(cell: &Cell<'_>, wanted: [f64; 5]) -> f64 {
     let of = |(level, wanted): (usize, f64)| (cell.share(level).mean - wanted).abs();
-    wanted.into_iter().enumerate().map(of).fold(0.0, f64::max)
+    most(wanted.into_iter().enumerate().map(of))
 }
 
 fn shares(fabric: Fabric) -> Row {

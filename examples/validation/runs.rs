@@ -136,6 +136,11 @@ fn sort(csv: &Path) -> Result<()> {
 fn measured(plan: &Plan) -> Result<String> {
     let result = run_plan(plan, &Control::default(), 1)?;
     let status = &result.main.status;
+    if let Status::Stalled(_) = status {
+        // Neither a load nor latencies.
+        let levels = names(plan.experiment.fabric.qos.service_levels.len()).len();
+        return Ok(format!("0.0,deadlock,{}", ",,,".repeat(levels)));
+    }
     ensure!(*status == Status::Complete, "{status:?}");
     let curve = result_json(plan, &result).curve;
     let point = curve.first().context("the result has no load")?;
