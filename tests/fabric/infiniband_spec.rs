@@ -119,7 +119,9 @@ fn buffers() {
     refused("fabric.output_buffer", "largest packet takes 10", |s| {
         s.congestion_control.as_mut().unwrap().notification = Notification::Cnp { bytes: 640 };
     });
-    refused("fabric.ack", "0 bytes", |s| voq_of(s).hca.ack_bytes = 0);
+    refused("fabric.ack", "at least 1 byte", |s| {
+        voq_of(s).hca.ack_bytes = 0
+    });
     refused("fabric.crossbar_speedup", "at least 1", |s| {
         voq_of(s).crossbar_speedup = 0
     });
@@ -167,7 +169,7 @@ fn input_queues() {
 #[test]
 fn levels_and_lanes() {
     refused("qos.sc2vl", "at most 15", |s| s.qos.vls = 16);
-    refused("qos.service_levels", "InfiniBand has 16", |s| {
+    refused("qos.service_levels", "InfiniBand has at most 16", |s| {
         let one = s.qos.service_levels[0].clone();
         s.qos.sc2vl = [Some(0); 32];
         s.qos.service_levels = (0..18)
@@ -312,7 +314,7 @@ fn congestion_parameters_are_told_by_their_names() {
     refused_control(&name("service_levels"), "1 service", |c| {
         cct_of(c).service_levels.truncate(1)
     });
-    refused_control(&name("cnp"), "0 bytes", |c| {
+    refused_control(&name("cnp"), "at least 1 byte", |c| {
         c.notification = Notification::Cnp { bytes: 0 }
     });
     refused_control(&name("notification"), "use CNPs", |c| {

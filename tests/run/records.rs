@@ -160,8 +160,6 @@ fn loads_and_seeds_share_records() {
     assert_eq!(count("measure.loads=[0.5, 0.2]", "seed=1"), 2);
     assert_eq!(count("measure.loads=[0.2, 0.3, 0.5]", "seed=1"), 3);
     assert_eq!(count("measure.loads=[0.3]", "seed=2"), 4);
-    // The same task twice runs once.
-    assert_eq!(count("measure.loads=[0.7, 0.7]", "seed=1"), 5);
 }
 
 /// What a job computes, and how long it waits for ranks that are late, is its own: neither background traffic nor another
