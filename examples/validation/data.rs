@@ -1,7 +1,7 @@
 //! Means over the seeds.
 
 use crate::fabric::Fabric;
-use crate::grid::{Allocator, Packets, Scheduler, Trunks, named, split_packets};
+use crate::grid::{Allocator, Packets, Scheduler, Setting, Trunks, named, split_packets};
 use crate::runs;
 use anyhow::{Context, Result, ensure};
 use flitwise::results::interval_95;
@@ -10,12 +10,7 @@ use std::path::Path;
 /// One run.
 #[derive(Debug, Clone)]
 pub struct Run {
-    pub fabric: Fabric,
-    pub allocator: Allocator,
-    pub packets: Packets,
-    pub scheduler: Scheduler,
-    pub trunks: Trunks,
-    pub load: f64,
+    pub setting: Setting,
     /// In flits/cycle/NIC; NaN after a deadlock, as everything else.
     pub accepted: f64,
     pub levels: Vec<Level>,
@@ -35,7 +30,7 @@ pub struct Level {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
     pub allocator: Allocator,
-    /// Packets of SBT and RR; those of DTable are of Table 9 in every reading.
+    /// Packets of SBT and RR. DTable has the packets of Table 9 in every reading.
     pub packets: Packets,
 }
 
@@ -45,6 +40,43 @@ impl Reading {
         allocator: Allocator::Rounds,
         packets: Packets::Small,
     };
+}
+
+/// What a row asks of a fabric, whatever the reading.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    pub fabric: Fabric,
+    pub scheduler: Scheduler,
+    pub trunks: Trunks,
+    pub load: f64,
+}
+
+impl Asked {
+    /// A fabric at full load.
+    pub fn full(fabric: Fabric, scheduler: Scheduler) -> Self {
+        Self {
+            fabric,
+            scheduler,
+            trunks: fabric.trunks(),
+            load: fabric.full_load(),
+        }
+    }
+
+    /// What was run for it in a reading.
+    fn setting(self, reading: Reading) -> Setting {
+        let packets = match (reading.packets, self.fabric) {
+            (_, Fabric::Uniform | Fabric::Neighbour) | (Packets::Table9, _) => Packets::Table9,
+            (Packets::Small, _) => split_packets(self.scheduler),
+        };
+        Setting {
+            fabric: self.fabric,
+            allocator: reading.allocator,
+            packets,
+            scheduler: self.scheduler,
+            trunks: self.trunks,
+            load: self.load,
+        }
+    }
 }
 
 /// All runs.
@@ -71,42 +103,11 @@ impl Data {
         Ok(data)
     }
 
-    /// The measurement of a fabric at `load`, with the links of trunks in turn; `None` without
-    /// runs.
-    pub fn cell(
-        &self,
-        reading: Reading,
-        fabric: Fabric,
-        scheduler: Scheduler,
-        load: f64,
-    ) -> Option<Cell<'_>> {
-        let trunks = if fabric.has_trunks() {
-            Trunks::RoundRobin
-        } else {
-            Trunks::Destination
-        };
-        self.with_trunks(reading, fabric, scheduler, (load, trunks))
-    }
-
-    /// The same with any choice of links.
-    pub fn with_trunks(
-        &self,
-        reading: Reading,
-        fabric: Fabric,
-        scheduler: Scheduler,
-        (load, trunks): (f64, Trunks),
-    ) -> Option<Cell<'_>> {
-        let packets = match (reading.packets, fabric) {
-            (_, Fabric::Uniform | Fabric::Neighbour) | (Packets::Table9, _) => Packets::Table9,
-            (Packets::Small, _) => split_packets(scheduler),
-        };
-        let of = |run: &&Run| {
-            run.fabric == fabric
-                && (run.allocator, run.packets) == (reading.allocator, packets)
-                && (run.scheduler, run.trunks) == (scheduler, trunks)
-                && run.load == load
-        };
-        let runs: Vec<&Run> = self.runs.iter().filter(of).collect();
+    /// The measurement in a reading; `None` without runs.
+    pub fn cell(&self, reading: Reading, asked: Asked) -> Option<Cell<'_>> {
+        let setting = asked.setting(reading);
+        let runs = self.runs.iter().filter(|run| run.setting == setting);
+        let runs: Vec<&Run> = runs.collect();
         (!runs.is_empty()).then_some(Cell(runs))
     }
 }
@@ -127,27 +128,19 @@ fn run(fabric: Fabric, row: &str) -> Result<Run> {
         _ => 5,
     };
     ensure!(levels.len() == expected, "{} service levels", levels.len());
-    Ok(Run {
+    let setting = Setting {
         fabric,
         allocator: named(cells[0])?,
         packets: named(cells[1])?,
         scheduler: named(cells[2])?,
         trunks: named(cells[3])?,
         load: cells[4].parse()?,
+    };
+    Ok(Run {
+        setting,
         accepted: number(cells[8]),
         levels,
     })
-}
-
-/// The largest value; NaN if one is.
-pub fn most(values: impl IntoIterator<Item = f64>) -> f64 {
-    let larger = |a: f64, b: f64| if a > b || a.is_nan() { a } else { b };
-    values.into_iter().fold(f64::MIN, larger)
-}
-
-/// The smallest value; NaN if one is.
-pub fn least(values: impl IntoIterator<Item = f64>) -> f64 {
-    -most(values.into_iter().map(|value| -value))
 }
 
 /// A mean over seeds.
@@ -186,6 +179,11 @@ impl Cell<'_> {
     /// Number of seeds.
     pub fn seeds(&self) -> usize {
         self.0.len()
+    }
+
+    /// Whether a run came to a deadlock, which has neither a load nor latencies.
+    pub fn is_deadlocked(&self) -> bool {
+        self.0.iter().any(|run| run.accepted.is_nan())
     }
 
     /// Accepted load in flits/cycle/NIC.

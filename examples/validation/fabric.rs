@@ -1,5 +1,6 @@
 //! The fabrics of the two publications.
 
+use crate::grid::Trunks;
 use clap::ValueEnum;
 
 /// A fabric of OpaSim (section 3) or Hiperion (section 4.1).
@@ -59,6 +60,15 @@ impl Fabric {
     /// Whether the choice of a trunk's link matters.
     pub fn has_trunks(self) -> bool {
         matches!(self, Self::Torus2d | Self::Torus3d)
+    }
+
+    /// Choice of a trunk's link, unless a row asks for another one. Without effect where there are none.
+    pub fn trunks(self) -> Trunks {
+        if self.has_trunks() {
+            Trunks::RoundRobin
+        } else {
+            Trunks::Destination
+        }
     }
 
     /// Load at which it is measured as saturated: just past the most that it can carry.

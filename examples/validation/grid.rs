@@ -27,7 +27,7 @@ pub enum Allocator {
 /// Reading of the packets of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Packets {
-    /// Those of Table 9, by service level. OpaSim's router has one service level.
+    /// The packets of Table 9, by service level; OpaSim's router, with one service level, has one size.
     #[value(name = "table-9")]
     Table9,
     /// 128 B in every service level.
@@ -53,16 +53,22 @@ pub enum Trunks {
     RoundRobin,
 }
 
-/// A measurement, which is repeated for every seed.
+/// What a run measures, but for its seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
-    pub part: Part,
+pub struct Setting {
     pub fabric: Fabric,
     pub allocator: Allocator,
     pub packets: Packets,
     pub scheduler: Scheduler,
     pub trunks: Trunks,
     pub load: f64,
+}
+
+/// A measurement, which is repeated for every seed.
+#[derive(Debug, Clone, Copy)]
+pub struct Point {
+    pub part: Part,
+    pub setting: Setting,
 }
 
 /// Name of a value in settings and results.
@@ -76,8 +82,8 @@ pub fn named<T: ValueEnum>(name: &str) -> anyhow::Result<T> {
     T::from_str(name, false).map_err(anyhow::Error::msg)
 }
 
-impl Point {
-    /// The columns that say what was run, but for the seed.
+impl Setting {
+    /// The columns of the results that say so.
     pub fn key(&self) -> String {
         let Self {
             allocator,
@@ -121,101 +127,85 @@ pub fn split_packets(scheduler: Scheduler) -> Packets {
     }
 }
 
-/// All points, those of a seed in the order in which they are run.
+/// All points, in the order in which a seed takes them.
 pub fn all() -> Vec<Point> {
     let mut points = Vec::new();
     for allocator in [Allocator::Rounds, Allocator::Pipelined, Allocator::Serial] {
-        points.extend(router(allocator));
-        for fabric in Fabric::HIPERION {
-            points.extend(full(fabric, allocator));
-        }
+        let mut settings = router(allocator);
+        settings.extend(Fabric::HIPERION.iter().flat_map(|&of| full(of, allocator)));
+        points.extend(settings.into_iter().map(|of| (Part::Full, of)));
     }
     for fabric in Fabric::HIPERION {
-        points.extend(curves(fabric));
-        points.extend(by_destination(fabric));
-        points.push(Point {
-            packets: Packets::Small,
-            ..point(fabric, Scheduler::DTable, Part::Control)
-        });
+        points.extend(SCHEDULERS.into_iter().flat_map(|scheduler| {
+            tenths().map(move |load| {
+                let chosen = chosen(fabric, scheduler);
+                (Part::Curves, Setting { load, ..chosen })
+            })
+        }));
+        if fabric.has_trunks() {
+            points.extend(SCHEDULERS.map(|scheduler| {
+                let trunks = Trunks::Destination;
+                let chosen = chosen(fabric, scheduler);
+                let load = 0.8;
+                (
+                    Part::Trunks,
+                    Setting {
+                        trunks,
+                        load,
+                        ..chosen
+                    },
+                )
+            }));
+        }
+        let packets = Packets::Small;
+        let chosen = chosen(fabric, Scheduler::DTable);
+        points.push((Part::Control, Setting { packets, ..chosen }));
     }
-    points
+    let point = |(part, setting)| Point { part, setting };
+    points.into_iter().map(point).collect()
 }
+
+const SCHEDULERS: [Scheduler; 3] = [Scheduler::DTable, Scheduler::Sbt, Scheduler::Rr];
 
 fn tenths() -> impl Iterator<Item = f64> {
     (1..=10).map(|tenth| f64::from(tenth) / 10.0)
 }
 
 /// OpaSim's router: the curve of uniform traffic, and neighbours at full load.
-fn router(allocator: Allocator) -> Vec<Point> {
-    let of = |fabric, part, load| Point {
-        part,
-        fabric,
+fn router(allocator: Allocator) -> Vec<Setting> {
+    let of = |fabric, load| Setting {
         allocator,
         packets: Packets::Table9,
-        scheduler: Scheduler::RrVl,
-        trunks: Trunks::Destination,
         load,
+        ..chosen(fabric, Scheduler::RrVl)
     };
-    let uniform = tenths().map(|load| of(Fabric::Uniform, Part::Full, load));
-    let neighbour = of(Fabric::Neighbour, Part::Full, 1.0);
-    uniform.chain([neighbour]).collect()
+    let uniform = tenths().map(|load| of(Fabric::Uniform, load));
+    uniform.chain([of(Fabric::Neighbour, 1.0)]).collect()
 }
 
-fn point(fabric: Fabric, scheduler: Scheduler, part: Part) -> Point {
-    Point {
-        part,
+/// A fabric at full load in the chosen reading.
+fn chosen(fabric: Fabric, scheduler: Scheduler) -> Setting {
+    Setting {
         fabric,
         allocator: Allocator::Rounds,
         packets: split_packets(scheduler),
         scheduler,
-        trunks: if fabric.has_trunks() {
-            Trunks::RoundRobin
-        } else {
-            Trunks::Destination
-        },
+        trunks: fabric.trunks(),
         load: fabric.full_load(),
     }
 }
 
-const SCHEDULERS: [Scheduler; 3] = [Scheduler::DTable, Scheduler::Sbt, Scheduler::Rr];
-
-fn full(fabric: Fabric, allocator: Allocator) -> Vec<Point> {
-    let mut points = Vec::new();
-    for scheduler in SCHEDULERS {
-        for packets in [Packets::Table9, Packets::Small] {
-            // DTable has the packets of Table 9 in both readings.
-            if scheduler == Scheduler::DTable && packets == Packets::Small {
-                continue;
-            }
-            points.push(Point {
-                allocator,
-                packets,
-                ..point(fabric, scheduler, Part::Full)
-            });
-        }
-    }
-    points
-}
-
-fn curves(fabric: Fabric) -> Vec<Point> {
+/// A fabric at full load under each scheduler. DTable has the packets of Table 9 in both readings.
+fn full(fabric: Fabric, allocator: Allocator) -> Vec<Setting> {
     let of = |scheduler| {
-        tenths().map(move |load| Point {
-            load,
-            ..point(fabric, scheduler, Part::Curves)
+        let packets = [Packets::Table9, split_packets(scheduler)];
+        packets.map(|packets| Setting {
+            allocator,
+            packets,
+            ..chosen(fabric, scheduler)
         })
     };
-    SCHEDULERS.into_iter().flat_map(of).collect()
-}
-
-fn by_destination(fabric: Fabric) -> Vec<Point> {
-    let of = |scheduler| Point {
-        trunks: Trunks::Destination,
-        load: 0.8,
-        ..point(fabric, scheduler, Part::Trunks)
-    };
-    if fabric.has_trunks() {
-        SCHEDULERS.map(of).to_vec()
-    } else {
-        Vec::new()
-    }
+    let mut settings: Vec<Setting> = SCHEDULERS.into_iter().flat_map(of).collect();
+    settings.dedup();
+    settings
 }

@@ -1,11 +1,11 @@
 //! Verdicts on rows, and the tables of `docs/validation.md`.
 
-use crate::data::{Data, Reading};
+use crate::data::{Asked, Cell, Data, Reading};
 use crate::grid::{Allocator, Packets, name};
 use crate::{latencies, rows};
 use std::fmt::{self, Display, Write as _};
 
-/// What a reading gives for a row.
+/// The outcome of a row in a reading.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// For the table.
@@ -15,8 +15,8 @@ pub struct Outcome {
     pub holds: bool,
 }
 
-/// The test of a row in a reading; `None` where it was not run.
-pub type Test = Box<dyn Fn(&Data, Reading) -> Option<Outcome>>;
+/// Judges the measurements of a row: the text for the table, and whether the row holds.
+type Judge = Box<dyn Fn(&[Cell<'_>]) -> (String, bool)>;
 
 /// A published sentence or number.
 pub struct Row {
@@ -26,7 +26,60 @@ pub struct Row {
     pub published: String,
     /// The readings were compared by this row before one was chosen.
     pub seen: bool,
-    pub test: Test,
+    pub asked: Vec<Asked>,
+    pub judge: Judge,
+}
+
+impl Row {
+    /// A row about measurements; what is published is `so` for a sentence.
+    pub fn new(
+        source: &'static str,
+        (statement, published): (impl Into<String>, impl Into<String>),
+        seen: bool,
+        asked: impl Into<Vec<Asked>>,
+        judge: impl Fn(&[Cell<'_>]) -> (String, bool) + 'static,
+    ) -> Self {
+        Self {
+            source,
+            statement: statement.into(),
+            published: published.into(),
+            seen,
+            asked: asked.into(),
+            judge: Box::new(judge),
+        }
+    }
+
+    /// The outcome in a reading; `None` where the fabrics were not run. A row about a fabric that came to a
+    /// deadlock does not hold.
+    fn outcome(&self, data: &Data, reading: Reading) -> Option<Outcome> {
+        let cells = self.asked.iter().map(|&asked| data.cell(reading, asked));
+        let cells: Vec<Cell<'_>> = cells.collect::<Option<_>>()?;
+        let seeds = cells.iter().map(Cell::seeds).min().unwrap_or(0);
+        let (obtained, holds) = if cells.iter().any(Cell::is_deadlocked) {
+            ("deadlock".to_owned(), false)
+        } else {
+            (self.judge)(&cells)
+        };
+        Some(Outcome {
+            obtained,
+            seeds,
+            holds,
+        })
+    }
+
+    /// The verdict; `None` if the chosen reading was not run.
+    pub fn verdict(&self, data: &Data) -> Option<Verdict> {
+        let holds = |reading| Some(self.outcome(data, reading)?.holds);
+        Some(if !holds(Reading::CHOSEN)? {
+            Verdict::NotMet
+        } else if readings().all(|reading| holds(reading) == Some(true)) {
+            Verdict::Met
+        } else if self.seen {
+            Verdict::WithReading
+        } else {
+            Verdict::Predicted
+        })
+    }
 }
 
 /// The four classes.
@@ -59,35 +112,6 @@ pub fn readings() -> impl Iterator<Item = Reading> {
     allocators
         .into_iter()
         .flat_map(move |allocator| packets.map(|packets| Reading { allocator, packets }))
-}
-
-impl Row {
-    /// What a reading gives. A row about a fabric that came to a deadlock does not hold.
-    fn outcome(&self, data: &Data, reading: Reading) -> Option<Outcome> {
-        let outcome = (self.test)(data, reading)?;
-        if !outcome.obtained.contains("NaN") {
-            return Some(outcome);
-        }
-        Some(Outcome {
-            obtained: "deadlock".to_owned(),
-            holds: false,
-            ..outcome
-        })
-    }
-
-    /// The verdict; `None` if the chosen reading was not run.
-    pub fn verdict(&self, data: &Data) -> Option<Verdict> {
-        let holds = |reading| Some(self.outcome(data, reading)?.holds);
-        Some(if !holds(Reading::CHOSEN)? {
-            Verdict::NotMet
-        } else if readings().all(|reading| holds(reading) == Some(true)) {
-            Verdict::Met
-        } else if self.seen {
-            Verdict::WithReading
-        } else {
-            Verdict::Predicted
-        })
-    }
 }
 
 /// All rows.
@@ -159,6 +183,9 @@ fn by_reading(rows: &[Row], data: &Data) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Run;
+    use crate::fabric::Fabric;
+    use crate::grid::{Scheduler, Setting};
     use std::path::Path;
 
     /// The tables of the page are those of the results beside it.
@@ -177,30 +204,41 @@ mod tests {
         }
     }
 
-    /// A row that holds in the readings that `holds` names.
-    fn row(seen: bool, holds: fn(Reading) -> bool) -> Row {
-        Row {
-            source: "",
-            statement: String::new(),
-            published: String::new(),
-            seen,
-            test: Box::new(move |_, reading| {
-                Some(Outcome {
-                    obtained: String::new(),
-                    seeds: 1,
-                    holds: holds(reading),
-                })
-            }),
-        }
+    /// The verdict on a row that asks for 0.7 of the router, where the allocators accept what `accepted` says.
+    fn verdict(seen: bool, accepted: [(Allocator, f64); 3]) -> Option<Verdict> {
+        let asked = Asked::full(Fabric::Uniform, Scheduler::RrVl);
+        let row = Row::new("", ("", ""), seen, [asked], |cells| {
+            let accepted = cells[0].accepted();
+            (accepted.text(1), accepted.mean == 0.7)
+        });
+        let runs = accepted.map(|(allocator, accepted)| Run {
+            setting: Setting {
+                fabric: asked.fabric,
+                allocator,
+                packets: Packets::Table9,
+                scheduler: asked.scheduler,
+                trunks: asked.trunks,
+                load: asked.load,
+            },
+            accepted,
+            levels: Vec::new(),
+        });
+        row.verdict(&Data {
+            runs: runs.to_vec(),
+        })
     }
 
     #[test]
     fn a_verdict_says_what_it_depends_on() {
-        let of = |seen, holds| row(seen, holds).verdict(&Data::default());
-        let chosen = |reading| reading == Reading::CHOSEN;
-        assert_eq!(of(true, |_| true), Some(Verdict::Met));
-        assert_eq!(of(true, chosen), Some(Verdict::WithReading));
-        assert_eq!(of(false, chosen), Some(Verdict::Predicted));
-        assert_eq!(of(false, |of| of != Reading::CHOSEN), Some(Verdict::NotMet));
+        let of = |seen, [pipelined, rounds, serial]: [f64; 3]| {
+            let pipelined = (Allocator::Pipelined, pipelined);
+            let others = [(Allocator::Rounds, rounds), (Allocator::Serial, serial)];
+            verdict(seen, [pipelined, others[0], others[1]])
+        };
+        assert_eq!(of(true, [0.7, 0.7, 0.7]), Some(Verdict::Met));
+        assert_eq!(of(true, [0.9, 0.7, 0.7]), Some(Verdict::WithReading));
+        assert_eq!(of(false, [0.9, 0.7, 0.9]), Some(Verdict::Predicted));
+        assert_eq!(of(false, [0.7, 0.9, 0.7]), Some(Verdict::NotMet));
+        assert_eq!(of(true, [0.7, f64::NAN, 0.7]), Some(Verdict::NotMet));
     }
 }

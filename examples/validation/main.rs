@@ -64,8 +64,8 @@ fn main() -> Result<()> {
         } => {
             let chosen = |point: &grid::Point| {
                 (part.is_empty() || part.contains(&point.part))
-                    && (fabric.is_empty() || fabric.contains(&point.fabric))
-                    && (allocator.is_empty() || allocator.contains(&point.allocator))
+                    && (fabric.is_empty() || fabric.contains(&point.setting.fabric))
+                    && (allocator.is_empty() || allocator.contains(&point.setting.allocator))
             };
             let points: Vec<_> = grid::all().into_iter().filter(chosen).collect();
             runs::run(&results, &points, seeds, threads)

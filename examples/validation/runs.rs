@@ -1,7 +1,7 @@
 //! Runs points, and keeps a row per run.
 
 use crate::fabric::Fabric;
-use crate::grid::Point;
+use crate::grid::{Point, Setting};
 use anyhow::{Context, Result, bail, ensure};
 use flitwise::config::{Plan, load};
 use flitwise::results::result_json;
@@ -15,24 +15,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Columns before those of the service levels.
 pub const HEADER: &str = "allocator,packets,scheduler,trunks,load,seed,warm_up_us,steady,accepted";
-/// Columns of [`Point::key`] and the seed.
+/// Columns of [`Setting::key`] and the seed.
 const KEY: usize = 6;
 
 struct Run<'a> {
-    point: &'a Point,
+    setting: &'a Setting,
     seed: u64,
 }
 
 impl Run<'_> {
     fn key(&self) -> String {
-        format!("{},{}", self.point.key(), self.seed)
+        format!("{},{}", self.setting.key(), self.seed)
     }
 
     /// The run as a row of the results.
     fn row(&self) -> Result<String> {
-        let mut sets = self.point.settings();
+        let mut sets = self.setting.settings();
         sets.push(format!("seed={}", self.seed));
-        let name = format!("configs/validation-{}.toml", self.point.fabric.file());
+        let name = format!("configs/validation-{}.toml", self.setting.fabric.file());
         let plan = load(Path::new(&name), &sets)?;
         Ok(format!("{},{}\n", self.key(), measured(&plan)?))
     }
@@ -51,14 +51,18 @@ pub fn run(results: &Path, points: &[Point], seeds: u64, threads: usize) -> Resu
         let rows = old_rows(&path(results, fabric))?;
         done.extend(rows.iter().map(|row| (fabric.file(), key(row))));
     }
-    let runs = (1..=seeds).flat_map(|seed| points.iter().map(move |point| Run { point, seed }));
-    let missing = |run: &Run<'_>| done.insert((run.point.fabric.file(), run.key()));
+    let runs = (1..=seeds).flat_map(|seed| {
+        points
+            .iter()
+            .map(move |Point { setting, .. }| Run { setting, seed })
+    });
+    let missing = |run: &Run<'_>| done.insert((run.setting.fabric.file(), run.key()));
     let runs: Vec<Run<'_>> = runs.filter(missing).collect();
     let next = AtomicUsize::new(0);
     let work = || -> Result<()> {
         while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let row = run.row().with_context(|| run.key())?;
-            append(&path(results, run.point.fabric), &row)?;
+            append(&path(results, run.setting.fabric), &row)?;
         }
         Ok(())
     };
