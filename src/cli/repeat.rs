@@ -2,19 +2,15 @@
 
 mod compare;
 
+use super::out::{ANALYSIS, Owner, RUN};
 use super::{CliError, tell};
 use compare::first_difference;
 use flitwise::config::{InputFile, Origin, Plan};
-use flitwise::results::{
-    COMMAND_FILE, EXPERIMENT_FILE, OVERVIEW_FILE, is_analysis_file, is_result_file, origin_files,
-};
+use flitwise::results::{COMMAND_FILE, EXPERIMENT_FILE, OVERVIEW_FILE, RESULT_FILE, origin_files};
 use flitwise::run::{Session, TraceDigest};
 use flitwise::study::{SLOWEST_RUN, STUDY_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
 use std::path::{Path, PathBuf};
-
-/// The file by which a result of `flitwise run` is known.
-const RESULT: &str = "result.json";
 
 /// The files that differ from run to run.
 const NOT_COMPARED: [&str; 3] = [COMMAND_FILE, EXPERIMENT_FILE, STUDY_FILE];
@@ -30,12 +26,12 @@ pub(super) struct Repeated {
 pub(super) fn experiment(path: &Path) -> Result<(PathBuf, Option<Repeated>), CliError> {
     let dir = if path.is_dir() {
         path
-    } else if path.file_name().is_some_and(|name| name == RESULT) {
+    } else if path.file_name().is_some_and(|name| name == RESULT_FILE) {
         path.parent().unwrap_or(Path::new(""))
     } else {
         return Ok((path.to_owned(), None));
     };
-    let (file, result) = (dir.join(EXPERIMENT_FILE), dir.join(RESULT));
+    let (file, result) = (dir.join(EXPERIMENT_FILE), dir.join(RESULT_FILE));
     if file.is_file() {
         let dir = dir.to_owned();
         return Ok((file, Some(Repeated { dir })));
@@ -129,11 +125,11 @@ impl Repeated {
 
     /// Compares the files of the new result in `now` with those of the old one.
     pub(super) fn compare(&self, now: &Path) -> Compared {
-        if !self.dir.join(RESULT).is_file() {
-            let shown = self.dir.join(RESULT);
+        if !self.dir.join(RESULT_FILE).is_file() {
+            let shown = self.dir.join(RESULT_FILE);
             return Compared::Nothing(format!("there is no `{}` to compare with", shown.display()));
         }
-        compare_results(&self.dir, now, RESULT, is_result_file)
+        compare_results(&self.dir, now, &RUN)
     }
 }
 
@@ -166,12 +162,12 @@ impl Compared {
 
 /// Compares the static analysis in `now` with the one in `before`.
 pub(super) fn compare_analyses(before: &Path, now: &Path) -> Compared {
-    compare_results(before, now, "congestion.json", is_analysis_file)
+    compare_results(before, now, &ANALYSIS)
 }
 
-/// Compares all files of two results for which `owns` holds, beginning with `marker`, except for those that differ from run
-/// to run.
-fn compare_results(before: &Path, now: &Path, marker: &str, owns: fn(&str) -> bool) -> Compared {
+/// Compares all files of two results of one command, the document first, except for files that differ from run to run.
+fn compare_results(before: &Path, now: &Path, owner: &Owner) -> Compared {
+    let Owner { marker, owns, .. } = *owner;
     let mut names = vec![marker.to_owned()];
     for dir in [before, now] {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
@@ -199,9 +195,10 @@ fn compare_results(before: &Path, now: &Path, marker: &str, owns: fn(&str) -> bo
             ));
         }
     }
-    let but = match marker {
-        RESULT => ", except for the times of `engine`",
-        _ => "",
+    let but = if marker == RESULT_FILE {
+        ", except for the times of `engine`"
+    } else {
+        ""
     };
     Compared::Same(format!(
         "the same bytes as `{shown}` in all {seen} files{but}"
@@ -225,7 +222,7 @@ pub(super) fn compare_tables(before: &Path, now: &Path) -> Result<(), CliError> 
         }
     }
     let [slowest, again] = [before, now].map(|dir| dir.join(SLOWEST_RUN));
-    if let Compared::Different(text) = compare_results(&slowest, &again, RESULT, is_result_file) {
+    if let Compared::Different(text) = compare_results(&slowest, &again, &RUN) {
         return Err(CliError::Failed(text));
     }
     tell(format_args!(

@@ -14,7 +14,7 @@ use clap::Args;
 use flitwise::config::{self, Base, Plan, Study, series_lacks};
 use flitwise::results::document::Document;
 use flitwise::results::{
-    COMMAND_FILE, EXPERIMENT_FILE, MissingFeature, SeriesFiles, curve_csv, curve_svg,
+    COMMAND_FILE, EXPERIMENT_FILE, MissingFeature, RESULT_FILE, SeriesFiles, curve_csv, curve_svg,
     experiment_toml, is_series_file, result_json, summary, write_distributions, write_link_files,
 };
 use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
@@ -338,7 +338,7 @@ pub(super) fn write_result(
         let written = std::fs::write(dir.join(name), text);
         written.with_context(|| format!("cannot write `{name}`"))
     };
-    write("result.json", &(serde_json::to_string_pretty(json)? + "\n"))?;
+    write(RESULT_FILE, &(serde_json::to_string_pretty(json)? + "\n"))?;
     write("summary.txt", summary)?;
     let (traces, hash) = (&result.traces, &json.experiment_hash);
     let experiment = experiment_toml(plan, traces, hash, dir, options);

@@ -51,6 +51,10 @@ use crate::figure::Theme;
 use crate::oblivious::TABLES;
 use crate::run::RunResult;
 
+/// The document of a run, by which its directory is known.
+pub const RESULT_FILE: &str = "result.json";
+/// The document of a static analysis, by which its directory is known.
+pub const ANALYSIS_FILE: &str = "congestion.json";
 /// The file beside the results with the activities of the ranks, slice by slice.
 pub const OVERVIEW_FILE: &str = "ranks.csv";
 /// The file beside the results with the command that made them.
@@ -63,7 +67,7 @@ pub const EXPERIMENT_FILE: &str = "experiment.toml";
 #[must_use]
 pub fn is_result_file(name: &str) -> bool {
     let own = [
-        "result.json",
+        RESULT_FILE,
         "summary.txt",
         "curve.csv",
         "curve.svg",

@@ -3,6 +3,7 @@
 use super::aggregate::Mean;
 use super::metrics::{Measure, Metrics};
 use super::tables::{difference_text, with_interval};
+use super::write::STUDY_RESULT_FILE;
 use crate::results::write_table;
 use anyhow::{Context, bail};
 use flitwise_base::quote::cut;
@@ -34,7 +35,7 @@ fn read(dir: &Path) -> anyhow::Result<Read> {
             dir.display()
         )
     };
-    let study: Value = serde_json::from_str(&text("study.json")?).with_context(broken)?;
+    let study: Value = serde_json::from_str(&text(STUDY_RESULT_FILE)?).with_context(broken)?;
     let axes = study["axes"].as_array().cloned().unwrap_or_default();
     let axes = axes.iter().filter_map(|axis| axis["column"].as_str());
     let lines = text("runs.jsonl")?;

@@ -28,5 +28,7 @@ pub use row::{BackgroundRow, JobRow, RowStatus, RunRow, Value};
 pub use tables::summary_text;
 pub use tasks::{StudyTask, TaskEnd, distinct_tasks, run_tasks};
 pub use until::Studied;
-pub use write::{SLOWEST_RUN, STUDY_FILE, TABLE_FILES, json_lines, write_tables};
+pub use write::{
+    SLOWEST_RUN, STUDY_FILE, STUDY_RESULT_FILE, TABLE_FILES, json_lines, write_tables,
+};
 pub use written::{study_toml, trace_digests};

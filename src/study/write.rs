@@ -21,10 +21,12 @@ pub const SLOWEST_RUN: &str = "slowest-run";
 
 /// The file with the study and its base experiment, which repeats it.
 pub const STUDY_FILE: &str = "study.toml";
+/// The document of a study, by which its directory is known.
+pub const STUDY_RESULT_FILE: &str = "study.json";
 
 /// The files of a study, beside its records.
 pub const TABLE_FILES: [&str; 17] = [
-    "study.json",
+    STUDY_RESULT_FILE,
     "runs.csv",
     "runs.parquet",
     "runs.jsonl",
@@ -67,7 +69,7 @@ pub fn write_tables(dir: &Path, studied: &Studied) -> anyhow::Result<()> {
     whole(&dir.join("tables.md"), &markdown(studied))?;
     whole(&dir.join("tables.tex"), &latex(studied))?;
     let document = serde_json::to_string_pretty(&Document::of(studied))?;
-    whole(&dir.join("study.json"), &format!("{document}\n"))
+    whole(&dir.join(STUDY_RESULT_FILE), &format!("{document}\n"))
 }
 
 fn whole(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -9,7 +9,7 @@ use flitwise::oblivious::{
     Distributions, Outcome, bandwidth_figure, cables_figure, congestion_figure, delay_figure,
     write_tables,
 };
-use flitwise::results::{ANALYSIS_FIGURES, COMMAND_FILE, EXPERIMENT_FILE};
+use flitwise::results::{ANALYSIS_FIGURES, ANALYSIS_FILE, COMMAND_FILE, EXPERIMENT_FILE};
 use flitwise::run::{Check, check_figure, write_check_table};
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(super) fn write(
         written.with_context(|| format!("cannot write `{name}`"))
     };
     let document = serde_json::to_string_pretty(&document::of(results)?)? + "\n";
-    write("congestion.json", document.as_bytes())?;
+    write(ANALYSIS_FILE, document.as_bytes())?;
     write(COMMAND_FILE, command_line::typed().as_bytes())?;
     write(EXPERIMENT_FILE, source.text(dir).as_bytes())?;
     let outcomes: Vec<Outcome<'_>> = results.iter().map(Analysed::outcome).collect();

@@ -5,7 +5,7 @@ use crate::cli::{Cli, CliError, bad_config, repeat};
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches};
 use flitwise::config::{Base, InputFile, Origin, analysis_origin};
-use flitwise::results::{AnalysisInput, EXPERIMENT_FILE, analysis_toml};
+use flitwise::results::{ANALYSIS_FILE, AnalysisInput, EXPERIMENT_FILE, analysis_toml};
 use flitwise::run::TraceDigest;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -35,9 +35,9 @@ impl Repeated {
         let shown = dir.display();
         let bad = |problem: String| Err(CliError::BadInput(problem));
         let file = dir.join(EXPERIMENT_FILE);
-        if !dir.join("congestion.json").is_file() || !file.is_file() {
+        if !dir.join(ANALYSIS_FILE).is_file() || !file.is_file() {
             return bad(format!(
-                "`{shown}` is a directory without congestion.json and {EXPERIMENT_FILE}; name a network, or the directory of \
+                "`{shown}` is a directory without {ANALYSIS_FILE} and {EXPERIMENT_FILE}; name a network, or the directory of \
                  an analysis"
             ));
         }

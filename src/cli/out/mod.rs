@@ -11,6 +11,7 @@ mod target;
 
 pub(super) use exchange::take_place;
 pub(super) use input::not_an_input;
+pub(super) use owner::{ANALYSIS, Owner, RUN};
 pub(super) use part::{Part, remove_empty, remove_part};
 pub(super) use target::Target;
 

@@ -1,7 +1,7 @@
 //! The commands whose results fill a directory, and the files that each writes there.
 
 use flitwise::oblivious::CONGESTION_SCHEMA;
-use flitwise::results::{SCHEMA, is_analysis_file, is_result_file};
+use flitwise::results::{ANALYSIS_FILE, RESULT_FILE, SCHEMA, is_analysis_file, is_result_file};
 use flitwise::study::TABLE_FILES;
 use flitwise_formats::temporary;
 
@@ -21,7 +21,7 @@ pub(in crate::cli) struct Owner {
 /// `flitwise run`.
 pub(in crate::cli) static RUN: Owner = Owner {
     noun: "a result",
-    marker: "result.json",
+    marker: RESULT_FILE,
     schema: SCHEMA,
     owns: is_result_file,
 };
@@ -29,7 +29,7 @@ pub(in crate::cli) static RUN: Owner = Owner {
 /// `flitwise congestion`.
 pub(in crate::cli) static ANALYSIS: Owner = Owner {
     noun: "a static analysis",
-    marker: "congestion.json",
+    marker: ANALYSIS_FILE,
     schema: CONGESTION_SCHEMA,
     owns: is_analysis_file,
 };

@@ -1,5 +1,6 @@
 //! The first difference of two files.
 
+use flitwise::results::RESULT_FILE;
 use flitwise::results::document::Engine;
 use flitwise_base::quote::cut;
 use std::fs::File;
@@ -16,7 +17,7 @@ pub(super) fn first_difference(before: &Path, now: &Path) -> Option<String> {
         (Err(_), Err(_)) => None,
         (Ok(_), Err(_)) => Some(", which was not written again".to_owned()),
         (Err(_), Ok(_)) => Some(", which is not there".to_owned()),
-        (Ok(_), Ok(_)) if before.ends_with("result.json") => {
+        (Ok(_), Ok(_)) if before.ends_with(RESULT_FILE) => {
             let [before, now] = [before, now].map(std::fs::read_to_string);
             let [before, now] = [before, now].map(|text| without_speed(&text.unwrap_or_default()));
             lines(before.as_bytes(), now.as_bytes())

@@ -2,7 +2,7 @@
 
 use crate::cli::out::{remove_part, take_place};
 use crate::cli::{CliError, signal};
-use flitwise::study::{SLOWEST_RUN, TABLE_FILES};
+use flitwise::study::{SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
 use flitwise_formats::source::{read_regular, read_regular_text};
 use flitwise_formats::temporary;
@@ -164,7 +164,7 @@ fn check(path: &Path, name: &str) -> Result<(), CliError> {
             cut(foreign)
         )));
     }
-    let text = read_regular(&path.join("study.json")).unwrap_or_default();
+    let text = read_regular(&path.join(STUDY_RESULT_FILE)).unwrap_or_default();
     let there: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     match there["name"].as_str() {
         Some(other) if other != name => Err(refuse(format_args!(
@@ -200,7 +200,7 @@ fn lock(_: &Path) -> Result<Option<File>, CliError> {
 
 /// The tables in `dir`.
 pub(super) fn shown(dir: &Path) -> Result<String, CliError> {
-    if dir.is_dir() && !dir.join("study.json").is_file() {
+    if dir.is_dir() && !dir.join(STUDY_RESULT_FILE).is_file() {
         return Err(CliError::BadInput(format!(
             "`{}` has no study.json; name the directory of a study that has run",
             dir.display()

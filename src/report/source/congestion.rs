@@ -4,6 +4,7 @@ use super::table::{Row, read_rows};
 use super::{command, name_of, typed_document};
 use crate::oblivious::{CONGESTION_SCHEMA, Distributions};
 use crate::report::error::ReportError;
+use crate::results::ANALYSIS_FILE;
 use crate::results::document::{AnalysedNetwork, CongestionDocument};
 use crate::wiring::{End, WiredLink};
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ impl CongestionSource {
             label: name_of(dir),
             dir: dir.to_owned(),
             command: command(dir),
-            document: typed_document(&dir.join("congestion.json"), CONGESTION_SCHEMA)?,
+            document: typed_document(&dir.join(ANALYSIS_FILE), CONGESTION_SCHEMA)?,
             cables: cables(&dir.join("cables.csv"))?,
         })
     }

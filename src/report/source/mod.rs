@@ -10,6 +10,8 @@ pub use run::{Distribution, LinkUse, Pair, RunSource, Series, Slice};
 pub use study::{StudyRow, StudySource};
 
 use crate::report::error::ReportError;
+use crate::results::{ANALYSIS_FILE, COMMAND_FILE, RESULT_FILE};
+use crate::study::STUDY_RESULT_FILE;
 use flitwise_base::quote::cut;
 use flitwise_formats::source::{read_regular, read_regular_text};
 use serde::de::DeserializeOwned;
@@ -119,13 +121,13 @@ fn one(dir: &Path) -> Result<Source, ReportError> {
             "`{shown}` {what}; name the directory of a run (`flitwise run EXP.toml --out DIR`) or of a study"
         )));
     }
-    if dir.join("result.json").is_file() {
+    if dir.join(RESULT_FILE).is_file() {
         return Ok(Source::Run(Box::new(RunSource::read(dir)?)));
     }
-    if dir.join("study.json").is_file() {
+    if dir.join(STUDY_RESULT_FILE).is_file() {
         return Ok(Source::Study(Box::new(StudySource::read(dir)?)));
     }
-    if dir.join("congestion.json").is_file() {
+    if dir.join(ANALYSIS_FILE).is_file() {
         let analysis = CongestionSource::read(dir)?;
         return Ok(Source::Congestion(Box::new(analysis)));
     }
@@ -135,7 +137,7 @@ fn one(dir: &Path) -> Result<Source, ReportError> {
         paths.sort();
         paths.into_iter().find(|path| path.join(name).is_file())
     };
-    let documents = ["result.json", "study.json", "congestion.json"];
+    let documents = [RESULT_FILE, STUDY_RESULT_FILE, ANALYSIS_FILE];
     let hint = match documents.into_iter().find_map(inside) {
         Some(path) => format!("; did you mean `{}`?", path.display()),
         None => "; `flitwise run EXP.toml --out DIR`, `flitwise study STUDY.toml` and `flitwise congestion … --out DIR` \
@@ -192,6 +194,6 @@ fn document(path: &Path, schema: &str) -> Result<Value, ReportError> {
 
 /// The command that made a directory, if it is known.
 fn command(dir: &Path) -> Option<String> {
-    let text = read_regular_text(&dir.join(crate::results::COMMAND_FILE)).ok()?;
+    let text = read_regular_text(&dir.join(COMMAND_FILE)).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }

@@ -6,7 +6,7 @@ use crate::config::experiment::SeriesKind;
 use crate::figure::tables::{Key, NONE};
 use crate::report::error::ReportError;
 use crate::results::series::{LINKS, STATES};
-use crate::results::{OVERVIEW_FILE, SCHEMA};
+use crate::results::{OVERVIEW_FILE, RESULT_FILE, SCHEMA};
 use crate::wiring::End;
 use flitwise_formats::limits::MAX_TASKS;
 use serde_json::{Map, Value};
@@ -129,7 +129,7 @@ impl RunSource {
     /// # Errors
     /// If a file is damaged or of another version.
     pub(super) fn read(dir: &Path) -> Result<Self, ReportError> {
-        let path = dir.join("result.json");
+        let path = dir.join(RESULT_FILE);
         let result = document(&path, SCHEMA)?;
         has_possible_ranks(&path, &result)?;
         let name = result["about"]["name"].as_str();

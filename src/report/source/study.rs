@@ -3,7 +3,8 @@
 use super::run::RunSource;
 use super::{command, document};
 use crate::report::error::ReportError;
-use crate::study::SLOWEST_RUN;
+use crate::results::RESULT_FILE;
+use crate::study::{SLOWEST_RUN, STUDY_RESULT_FILE};
 use flitwise_formats::source::read_regular_text;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -59,14 +60,14 @@ impl StudySource {
     /// # Errors
     /// If a file is damaged or of another version.
     pub(super) fn read(dir: &Path) -> Result<Self, ReportError> {
-        let study = document(&dir.join("study.json"), crate::study::SCHEMA)?;
+        let study = document(&dir.join(STUDY_RESULT_FILE), crate::study::SCHEMA)?;
         let axes = study["axes"].as_array().map_or(&[][..], Vec::as_slice);
         let text = |axis: &Value, key: &str| axis[key].as_str().unwrap_or_default().to_owned();
         let names = axes.iter().map(|axis| text(axis, "name")).collect();
         let columns: Vec<String> = axes.iter().map(|axis| text(axis, "column")).collect();
         let rows = rows(&dir.join("runs.jsonl"), &columns)?;
         let slowest = dir.join(SLOWEST_RUN);
-        let detail = if slowest.join("result.json").is_file() {
+        let detail = if slowest.join(RESULT_FILE).is_file() {
             Some(RunSource::read(&slowest)?)
         } else {
             None
