@@ -20,6 +20,7 @@ pub mod random_queueing;
 pub mod random_tables;
 pub mod random_topology;
 pub mod random_traffic;
+pub mod reasons;
 pub mod resolved;
 pub mod script;
 pub mod specs;

@@ -1,6 +1,7 @@
 //! Every key of experiment and study files with zero, negative, huge, empty and repeated values: refused by a message
 //! that names the key, or accepted for a reason. `numbers.txt` lists the accepted ones with their reasons.
 
+use crate::common::reasons::have_reasons;
 use flitwise::config::{Base, Override, Study, experiment_keys, resolve_with, study_file_schema};
 use flitwise::study::Grid;
 use serde_json::Value;
@@ -154,27 +155,5 @@ fn odd_values_are_refused_by_name_or_have_a_reason() {
         "they panic, or their message does not name them:\n{}",
         wrong.join("\n")
     );
-    let path = Path::new(ROOT).join("tests/input/numbers.txt");
-    let listed = std::fs::read_to_string(path).unwrap();
-    let listed = listed.lines().filter(|line| !line.starts_with('#'));
-    let listed: BTreeSet<String> = listed
-        .map(|line| {
-            let (pair, reason) = line.split_once(" | ").expect(line);
-            assert!(!reason.trim().is_empty(), "{line}");
-            pair.trim().to_owned()
-        })
-        .collect();
-    let lines = |set: Vec<&String>| {
-        set.into_iter()
-            .fold(String::new(), |all, one| all + "\n" + one)
-    };
-    let (new, gone) = (
-        accepted.difference(&listed).collect(),
-        listed.difference(&accepted).collect(),
-    );
-    assert_eq!(
-        (lines(new), lines(gone)),
-        (String::new(), String::new()),
-        "accepted without a reason, and no longer accepted"
-    );
+    have_reasons(&Path::new(ROOT).join("tests/input/numbers.txt"), &accepted);
 }

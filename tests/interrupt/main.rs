@@ -12,6 +12,8 @@ mod moments;
 mod options;
 mod out;
 mod outputs;
+#[path = "../common/reasons.rs"]
+mod reasons;
 mod signals;
 mod studies;
 

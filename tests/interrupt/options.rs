@@ -1,6 +1,7 @@
 //! Every option of every command that takes a number, with zero, a negative and a huge number, nothing, and given twice:
 //! refused by a message that names it, or accepted for a reason. `options.txt` lists the accepted ones with their reasons.
 
+use super::reasons::have_reasons;
 use super::{End, FLITWISE, end};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -186,19 +187,5 @@ fn odd_numbers_are_refused_by_name_or_have_a_reason() {
         "they fail, or their message does not name the option:\n{}",
         wrong.join("\n")
     );
-    let listed = std::fs::read_to_string(root.join("tests/interrupt/options.txt")).unwrap();
-    let listed = listed.lines().filter(|line| !line.starts_with('#'));
-    let listed: BTreeSet<String> = listed
-        .map(|line| {
-            let (pair, reason) = line.split_once(" | ").expect(line);
-            assert!(!reason.trim().is_empty(), "{line}");
-            pair.trim().to_owned()
-        })
-        .collect();
-    let new: Vec<_> = accepted.difference(&listed).collect();
-    let gone: Vec<_> = listed.difference(&accepted).collect();
-    assert!(
-        new.is_empty() && gone.is_empty(),
-        "accepted without a reason: {new:#?}\nno longer accepted: {gone:#?}"
-    );
+    have_reasons(&root.join("tests/interrupt/options.txt"), &accepted);
 }
