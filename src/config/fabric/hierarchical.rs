@@ -28,7 +28,7 @@ with_common_keys! {
         #[schemars(extend("x-defaults" = {"opa-gen1": "12.5GB/s", "opa-400": "50GB/s"}))]
         link_rate: Rate,
         /// The part of an allocation that waits for the transfer before it, at most the whole allocation
-        /// ([validation.md](log/validation.md#the-gap-between-packets)).
+        /// ([log/validation.md](log/validation.md#the-gap-between-packets)).
         #[schemars(extend("x-defaults" = {"opa-gen1": "0 ticks"}))]
         allocation_gap: Latency,
         /// A buffer picks a packet that its target can take now; or `"blind"`: it picks the next packet, as the
