@@ -1,4 +1,4 @@
-//! Speed of the engine: budgets 1a, 1b, 1c, 1f and 3a to 3c of `docs/performance.md`.
+//! Speed of the engine: budgets 1a, 1b, 1c, 1f and 3a to 3c of `docs/evidence/performance.md`.
 //!
 //! ```text
 //! cargo bench --bench fabric [-- [--runs N] [--scale X] [WORD …]]

@@ -1,4 +1,4 @@
-//! Speed of the replay: budgets 1e and 1g of `docs/performance.md`.
+//! Speed of the replay: budgets 1e and 1g of `docs/evidence/performance.md`.
 //!
 //! ```text
 //! cargo bench --bench replay [-- [--runs N] [--scale X] [WORD …]]

@@ -1,4 +1,4 @@
-//! Large traces: budget 1d of `docs/performance.md`.
+//! Large traces: budget 1d of `docs/evidence/performance.md`.
 //!
 //! ```text
 //! cargo bench --bench stream [-- [--scale X]]     # X × 500 MB; into TMPDIR

@@ -1,7 +1,7 @@
-//! Draws latency over load from a table of measurements of several simulators, for `docs/validation-simulators.md`.
+//! Draws latency over load from a table of measurements of several simulators, for `docs/evidence/simulators.md`.
 //!
 //! ```text
-//! cargo run --example latency_curves -- docs/booksim/direct.csv docs/booksim/direct.svg
+//! cargo run --example latency_curves -- docs/evidence/booksim/direct.csv docs/evidence/booksim/direct.svg
 //! ```
 //!
 //! The table has the columns of [`HEADER`]. A row without a latency is beyond saturation and is not drawn. Panels and

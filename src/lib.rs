@@ -4,7 +4,7 @@
 //!
 //! # A run
 //! An experiment file becomes a [`Plan`](config::Plan), which [`run_plan`](run::run_plan) runs with all
-//! that it is compared with. `docs/experiment.md` describes every key. To read a text in place of a file there is
+//! that it is compared with. `docs/reference/experiment.md` describes every key. To read a text in place of a file there is
 //! [`resolve_text`](config::resolve_text).
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! Verdicts on rows, and the tables of `docs/validation.md`.
+//! Verdicts on rows, and the tables of `docs/evidence/validation.md`.
 
 use crate::data::{Asked, Cell, Data, Reading};
 use crate::grid::{Allocator, Packets, name};
@@ -191,7 +191,7 @@ mod tests {
     /// The tables of the page are those of the results beside it.
     #[test]
     fn documented_verdicts_are_those_of_the_results() {
-        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/evidence");
         let data = Data::read(&docs.join("validation")).unwrap();
         let shown = std::fs::read_to_string(docs.join("validation.md")).unwrap();
         let lines = page(&data);

@@ -1,5 +1,5 @@
 //! Repeats the runs of OpaSim (004) and Hiperion (001), and judges each published sentence by them,
-//! for `docs/validation.md`.
+//! for `docs/evidence/validation.md`.
 //!
 //! ```text
 //! cargo run --release --example validation -- run --seeds 30 --threads 2
@@ -26,7 +26,7 @@ enum Command {
     /// Runs what is missing in the results: one CSV file per fabric, one row per run.
     Run {
         /// Folder of the results.
-        #[arg(long, default_value = "docs/validation")]
+        #[arg(long, default_value = "docs/evidence/validation")]
         results: PathBuf,
         /// Part of the runs; all of them without it.
         #[arg(long, value_enum)]
@@ -47,7 +47,7 @@ enum Command {
     /// Prints the verdicts as Markdown.
     Judge {
         /// Folder of the results.
-        #[arg(long, default_value = "docs/validation")]
+        #[arg(long, default_value = "docs/evidence/validation")]
         results: PathBuf,
     },
 }

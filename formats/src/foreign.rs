@@ -106,7 +106,8 @@ const GOAL_BINARY: &str = "a GOAL schedule in binary form, where another format 
                            makes VEF3 of it";
 
 /// The recorders of the formats that are read.
-const RECORD: &str = "record the program with VEF-Prospector, DUMPI or SimGrid (docs/traces.md)";
+const RECORD: &str =
+    "record the program with VEF-Prospector, DUMPI or SimGrid (docs/reference/traces.md)";
 
 impl fmt::Display for Foreign {
     /// The format of the file and the cure, as the rest of a message that names the file.
@@ -120,16 +121,16 @@ impl fmt::Display for Foreign {
             Self::Chakra => (
                 "a Chakra execution trace",
                 "record NCCL with nccl_goal_generator of ATLAHS, which writes GOAL, or an MPI program with VEF-Prospector, DUMPI \
-                 or SimGrid (docs/traces.md)",
+                 or SimGrid (docs/reference/traces.md)",
             ),
             Self::Paraver => ("a trace of Paraver or Dimemas", RECORD),
             Self::Allprof => (
                 "the file of a rank that liballprof recorded",
-                "Schedgen of LogGOPSim makes a GOAL schedule of all of them (docs/traces.md)",
+                "Schedgen of LogGOPSim makes a GOAL schedule of all of them (docs/reference/traces.md)",
             ),
             Self::Paje => (
                 "a Pajé trace",
-                "let `smpirun` of SimGrid write a TI trace: `-trace-ti` in place of `-trace` (docs/traces.md)",
+                "let `smpirun` of SimGrid write a TI trace: `-trace-ti` in place of `-trace` (docs/reference/traces.md)",
             ),
             Self::Packed(by) => {
                 return write!(

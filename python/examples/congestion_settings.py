@@ -1,4 +1,4 @@
-"""The table of docs/congestion-control.md, "How to set them", from its study:
+"""The table of docs/evidence/congestion-control.md, "How to set them", from its study:
 
     flitwise study configs/studies/congestion-settings.toml
     python3 python/examples/congestion_settings.py congestion-settings.study

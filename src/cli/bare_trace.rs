@@ -42,7 +42,7 @@ pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
         format!("name it in one:\n  echo '{experiment}' > {new}\n  flitwise run {new}{room}")
     };
     Some(CliError::BadInput(format!(
-        "`{name}` is a trace, and `run` takes an experiment (docs/experiment.md); {cure}"
+        "`{name}` is a trace, and `run` takes an experiment (docs/reference/experiment.md); {cure}"
     )))
 }
 

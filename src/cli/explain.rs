@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  flitwise explain configs/hpl-16-tree.toml --set background.0.rate=0.2\n\n\
-                  docs/explain.md says what the parts mean."
+                  docs/reference/explain.md says what the parts mean."
 )]
 pub struct ExplainArgs {
-    /// Experiment file with jobs (docs/experiment.md describes every key).
+    /// Experiment file with jobs (docs/reference/experiment.md describes every key).
     experiment: PathBuf,
     /// Overrides a value of the file; lists are indexed: job.0.sl=BK.
     #[arg(long = "set", value_name = "a.b=c")]

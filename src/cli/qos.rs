@@ -14,7 +14,7 @@ pub enum QosCommand {
     /// Prints the DTable of a specification or an experiment: every column of its method, the corrected arbitration
     /// table, and settings that reach shares that are out of range.
     #[command(
-        after_help = "Example:\n  flitwise qos dtable configs/dtable-example.toml\n  flitwise qos dtable --preset opa-5sl --set qos.dtable.k=1\n\ndocs/qos-dtable.md describes the file, the columns and the JSON."
+        after_help = "Example:\n  flitwise qos dtable configs/dtable-example.toml\n  flitwise qos dtable --preset opa-5sl --set qos.dtable.k=1\n\ndocs/reference/qos-dtable.md describes the file, the columns and the JSON."
     )]
     Dtable(DtableArgs),
 }

@@ -33,7 +33,7 @@ struct Subjects {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  flitwise report results/hpl\n  \
                   flitwise report results/tree results/torus -o report.html\n\n\
-                  docs/report.md describes the page, and the commands whose results it shows.")]
+                  docs/reference/report.md describes the page, and the commands whose results it shows.")]
 pub struct ReportArgs {
     #[command(flatten)]
     subjects: Subjects,

@@ -30,7 +30,7 @@ use tempfile::TempDir;
                   flitwise run configs/hpl-16-tree.toml --seeds 1..5 --vary qos.scheduler=rr,sbt,dtable"
 )]
 pub struct RunArgs {
-    /// Experiment file (docs/experiment.md describes every key); or the directory of a result: runs its
+    /// Experiment file (docs/reference/experiment.md describes every key); or the directory of a result: runs its
     /// experiment.toml, and says whether the result is the same.
     #[arg(required_unless_present = "from")]
     experiment: Option<PathBuf>,
@@ -56,7 +56,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Runs the experiment with each of these seeds, 1..5 with both ends or 1,2,7, and prints a table:
-    /// a study without a file (docs/study.md). --out then names its directory.
+    /// a study without a file (docs/reference/study.md). --out then names its directory.
     #[arg(long, value_name = "SEEDS", conflicts_with = "seed")]
     seeds: Option<String>,
     /// Runs the experiment with each of these values of a key, and prints a table; commas separate
@@ -94,7 +94,7 @@ pub struct RunArgs {
     /// Prints no summary and no progress.
     #[arg(long)]
     quiet: bool,
-    /// Adds to the results why each job takes as long as it does (docs/explain.md), for which the runs are
+    /// Adds to the results why each job takes as long as it does (docs/reference/explain.md), for which the runs are
     /// simulated twice; and details per job and more links to the summary.
     #[arg(long)]
     explain: bool,

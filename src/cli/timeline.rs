@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 pub(super) struct TimelineArgs {
     /// Writes what every rank does, the messages and the use of the links over time
-    /// (docs/timeline.md): for Perfetto if the name ends in .pftrace or .perfetto-trace, Paje
+    /// (docs/reference/timeline.md): for Perfetto if the name ends in .pftrace or .perfetto-trace, Paje
     /// in .paje or .trace, rows per rank in .csv; compressed with .gz or .zst behind it.
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub(super) struct TimelineArgs {
     )]
     timeline_interval: Picoseconds,
     /// Writes a row for each message of a job: ranks, NICs, bytes, and when it was posted, injected,
-    /// delivered and matched (docs/timeline.md). The name ends in .csv, .csv.gz, .csv.zst or .parquet.
+    /// delivered and matched (docs/reference/timeline.md). The name ends in .csv, .csv.gz, .csv.zst or .parquet.
     #[arg(long, value_name = "FILE")]
     messages: Option<PathBuf>,
 }

@@ -1,6 +1,6 @@
 //! Reads the input of `flitwise qos dtable`: a file with a `[dtable]`, or the
 //! `[qos]` of an experiment. Unlike in a run, a share may be outside its range.
-//! `docs/qos-dtable.md` describes every key.
+//! `docs/reference/qos-dtable.md` describes every key.
 
 use crate::config::document::{
     ConfigError, Document, Keys, Texts, check_name, error, read, refused,
@@ -113,7 +113,7 @@ pub fn dtable_text(name: &str, text: &str, sets: &[String]) -> Result<DTableInpu
     } else {
         refused(
             "dtable",
-            "there is neither a [dtable] nor the [qos] of an experiment; docs/qos-dtable.md \
+            "there is neither a [dtable] nor the [qos] of an experiment; docs/reference/qos-dtable.md \
              describes both",
         )
     };

@@ -66,7 +66,7 @@ pub(crate) struct RawExperiment {
     #[serde(default)]
     pub background: Vec<RawBackground>,
     /// A time W, such as `"20us"`: while no job has a message in the fabric, background flows are simulated only for
-    /// W before the next one. [gap-skip.md](gap-skip.md) defines what is skipped, and shows what is gained and how
+    /// W before the next one. [gap skip](../model/gap-skip.md) defines what is skipped, and shows what is gained and how
     /// exact the results are.
     #[schemars(extend("x-default" = "none: everything is simulated"))]
     pub background_gap_skip: Option<Picoseconds>,

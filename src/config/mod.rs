@@ -2,7 +2,7 @@
 //!
 //! Each section of the file is a module: its keys as written, what they mean, and when nothing uses
 //! them. [`experiment`] holds the result. `document` knows where each value was written, for error
-//! messages. `docs/experiment.md` describes every key.
+//! messages. `docs/reference/experiment.md` describes every key.
 
 mod about;
 mod analysis;

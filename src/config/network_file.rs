@@ -1,5 +1,5 @@
 //! Reads networks for static analysis: an experiment file, a graph in the DOT language, or the output of
-//! `ibnetdiscover` with forwarding tables (`docs/congestion-input.md`). The content tells which one it is.
+//! `ibnetdiscover` with forwarding tables (`docs/reference/congestion-input.md`). The content tells which one it is.
 
 use crate::config::document::{ConfigError, read, refused};
 use crate::config::fabric_only::{FabricOnly, Needed, fabric_of_text};

@@ -1,4 +1,4 @@
-//! Explains why a job takes as long as it does: its critical path, and the use of the time on it (`docs/explain.md`).
+//! Explains why a job takes as long as it does: its critical path, and the use of the time on it (`docs/reference/explain.md`).
 //!
 //! A run that is to be explained is simulated twice. The first time the replay keeps the
 //! [critical path](crate::replay::critical_path) of each job. The second time, which sees the same messages, a probe

@@ -4,7 +4,7 @@
 //! congestion control and [kind of switch](switch). The [`Engine`](engine::Engine) simulates it. A
 //! [`Workload`](workload::Workload) creates the messages and is told when they arrive; a [`Probe`](engine::probe::Probe)
 //! watches every step of every packet. [`analysis`] finds routes, loads, bisection and possible deadlocks without a
-//! simulation. `docs/model.md` and `docs/model-infiniband.md` define the two models.
+//! simulation. `docs/model/fabric.md` and `docs/model/infiniband.md` define the two models.
 //!
 //! Without the feature `engine`, which is on by default, the crate has the plain data alone. The oracles of the tests use
 //! it in this form, so they cannot call code on which the engine relies.

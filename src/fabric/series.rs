@@ -1,4 +1,4 @@
-//! Time series: samples of the state of a fabric at regular times (`docs/model-infiniband.md`,
+//! Time series: samples of the state of a fabric at regular times (`docs/model/infiniband.md`,
 //! section 13).
 
 use super::ids::{NicId, PortId, SwitchId};

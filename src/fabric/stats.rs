@@ -387,7 +387,7 @@ impl LinkStats {
     }
 }
 
-/// The ticks that a link spent in each power state (`docs/link-power.md`). They add up to all counted
+/// The ticks that a link spent in each power state (`docs/model/link-power.md`). They add up to all counted
 /// ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkStateTicks {

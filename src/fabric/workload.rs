@@ -56,9 +56,9 @@ impl Message {
 /// The queueing of the messages of a NIC before the fabric cuts them into packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queueing {
-    /// A FIFO per service level (`docs/model.md` §2).
+    /// A FIFO per service level (`docs/model/fabric.md` §2).
     PerLevel,
-    /// A FIFO per queue pair: service level and destination (`docs/model-infiniband.md` §2).
+    /// A FIFO per queue pair: service level and destination (`docs/model/infiniband.md` §2).
     PerPair,
 }
 

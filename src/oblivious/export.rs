@@ -1,5 +1,5 @@
 //! Networks for other programs: ORCS's graph with routes, and the subnet that `ibsim` simulates
-//! (`docs/congestion-input.md`).
+//! (`docs/reference/congestion-input.md`).
 
 use super::cables::Cables;
 use super::graph::{Edge, EdgeId, Graph, HostId, NetworkError, Node, NodeId, NodeKind};

@@ -1,5 +1,5 @@
 //! Networks from graphs in the DOT language, with the routes in comments, as ORCS reads them
-//! (`docs/congestion-input.md`).
+//! (`docs/reference/congestion-input.md`).
 
 use super::graph::{Graph, GraphBuilder, HostId, NetworkError, Node, NodeId, NodeKind};
 use super::network::Network;

@@ -1,5 +1,5 @@
 //! Static congestion analysis of oblivious routes: which cables the routes of a traffic pattern share, before any
-//! simulation (`docs/congestion.md`; Schneider, Hoefler and Lumsdaine, ORCS, 2009).
+//! simulation (`docs/reference/congestion.md`; Schneider, Hoefler and Lumsdaine, ORCS, 2009).
 //!
 //! Nothing here has a time: a [`Network`] is a graph with a next edge for every (switch, destination), a pattern
 //! is pairs of ranks in levels, and the congestion of a cable is the number of pairs of a level that cross it.

@@ -6,7 +6,7 @@ use super::graph::{EdgeId, HostId};
 use super::network::Network;
 use super::survey::Survey;
 
-/// Version of the layout of `congestion.json` (`docs/congestion.md`).
+/// Version of the layout of `congestion.json` (`docs/reference/congestion.md`).
 pub const CONGESTION_SCHEMA: &str = "flitwise-congestion-1";
 
 /// The results for one network.

@@ -1,5 +1,5 @@
 //! The request for an analysis before the network is known: the table `[congestion]` of an experiment, and the options
-//! of `flitwise congestion` (`docs/congestion.md`).
+//! of `flitwise congestion` (`docs/reference/congestion.md`).
 
 use super::analysis::{Analysis, Settings};
 use super::cables::CableCounts;

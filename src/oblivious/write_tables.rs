@@ -1,4 +1,4 @@
-//! Runs, cables and connections as tables: `runs`, `cables` and `flows`, in CSV and Parquet (`docs/congestion.md`).
+//! Runs, cables and connections as tables: `runs`, `cables` and `flows`, in CSV and Parquet (`docs/reference/congestion.md`).
 
 use super::cables::CableLoad;
 use super::graph::{EdgeId, NodeId};

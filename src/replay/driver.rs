@@ -36,7 +36,7 @@ pub struct ReplaySpec<'a> {
     /// Background flows last at least to this tick, even without a job.
     pub background_until: Option<Tick>,
     /// Skips gaps between the messages of jobs, except this number of ticks before each message
-    /// (`docs/gap-skip.md`). Without a background flow, or with `background_until`, this changes
+    /// (`docs/model/gap-skip.md`). Without a background flow, or with `background_until`, this changes
     /// nothing.
     pub gap_skip: Option<Tick>,
 }

@@ -1,4 +1,4 @@
-//! Skips gaps between the messages of jobs (`docs/gap-skip.md`).
+//! Skips gaps between the messages of jobs (`docs/model/gap-skip.md`).
 //!
 //! While the fabric carries no message of a job, jobs depend on nothing that happens there. So the
 //! replay looks ahead: it processes the events of the jobs up to the tick T of the next message. What

@@ -94,7 +94,7 @@ impl IntraNode {
 }
 
 impl Default for IntraNode {
-    /// 100 ns and 20 GB/s; `docs/replay.md`, "Inside a node", has the sources.
+    /// 100 ns and 20 GB/s; `docs/model/replay.md`, "Inside a node", has the sources.
     fn default() -> Self {
         Self {
             latency_ps: 100_000,

@@ -5,7 +5,7 @@
 //! collectives by the plans in [collectives] and waits for the dependencies.
 //! One agenda in picoseconds orders all events. [`trace`] reads programs from files of all formats, [`convert`]
 //! writes them in another format, [`generate`] makes traces of common kernels, and [`background`] makes synthetic flows.
-//! `docs/replay.md` defines the replay.
+//! `docs/model/replay.md` defines the replay.
 //!
 //! # Examples
 //! ```

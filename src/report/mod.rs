@@ -1,4 +1,4 @@
-//! Reports: figures and a page from the directories of runs and studies (`docs/report.md`).
+//! Reports: figures and a page from the directories of runs and studies (`docs/reference/report.md`).
 //!
 //! `source` reads the files that a run or a study left in its directory, and nothing else: no simulation happens here.
 //! `charts` makes [figures](crate::figure) of them, one file per kind. `page` combines everything in one HTML document.

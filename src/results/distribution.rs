@@ -112,7 +112,7 @@ const WAITS: [Column<'static>; 7] = [
     Column::full("waited_ps", ColumnKind::Integer),
 ];
 
-/// Writes `latencies.csv` and, with a job, `matrix.csv` and `waits.csv` into `dir` (`docs/result.md`).
+/// Writes `latencies.csv` and, with a job, `matrix.csv` and `waits.csv` into `dir` (`docs/reference/result.md`).
 ///
 /// # Errors
 /// If a file cannot be written.

@@ -1,4 +1,4 @@
-//! The tables of `flitwise qos dtable`, as text and as JSON. `docs/qos-dtable.md`
+//! The tables of `flitwise qos dtable`, as text and as JSON. `docs/reference/qos-dtable.md`
 //! describes every column.
 
 use super::table::write_table;

@@ -1,4 +1,4 @@
-//! The energy of a run (`docs/energy.md`), from the time that links spent in each power state and the watts of the
+//! The energy of a run (`docs/model/energy.md`), from the time that links spent in each power state and the watts of the
 //! experiment.
 
 use super::measures::utilisation;

@@ -92,7 +92,7 @@ pub(super) fn write_links(
     Ok(())
 }
 
-/// Columns of `links.csv` (`docs/result.md`).
+/// Columns of `links.csv` (`docs/reference/result.md`).
 const COLUMNS: [Column<'static>; 14] = [
     Column::optional("from_nic", ColumnKind::Integer),
     Column::optional("from_switch", ColumnKind::Integer),

@@ -1,4 +1,4 @@
-//! The table of the messages of all jobs (`docs/timeline.md`), written during the run: in memory are the messages on
+//! The table of the messages of all jobs (`docs/reference/timeline.md`), written during the run: in memory are the messages on
 //! their way, and those that arrived and that no operation has taken.
 
 use crate::fabric::ids::NicId;

@@ -29,7 +29,7 @@ pub struct TimeSplit {
     pub latency_and_serialisation_ps: u64,
     /// T − U: waiting for other messages: for a link that is busy, or for credits. Messages of the same NIC count as others.
     pub contention_ps: u64,
-    /// Of T − U: contention for links that other packets used, or that were off or on their way up: [`explain`](explain.md)
+    /// Of T − U: contention for links that other packets used, or that were off or on their way up: [`explain`](../reference/explain.md)
     /// tells these apart.
     pub queueing_ps: u64,
     /// Of T − U: contention for links that lacked credits. T − U is divided as the waits of all packets of the run are,

@@ -1,5 +1,5 @@
 //! Experiments without a job: for every load, simulates synthetic traffic until the fabric is steady, and then counts
-//! the traffic of a window (`docs/experiment.md`, `[measure]`).
+//! the traffic of a window (`docs/reference/experiment.md`, `[measure]`).
 
 use super::simulate::{engine_of, status_of};
 use super::traces::Traces;

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Version of the layout.
 pub const SCHEMA: &str = "flitwise-study-1";
 
-/// `study.json`: what a study is and how far it is (docs/study.md).
+/// `study.json`: what a study is and how far it is (docs/reference/study.md).
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Document<'a> {
@@ -28,7 +28,7 @@ pub(super) struct Document<'a> {
     tags: &'a [String],
     /// Keys that hold for all runs, each as `--set` takes it.
     sets: Vec<String>,
-    /// The topology of the first point, as in `experiment.fabric.topology` of [result.json](result.md); an axis may vary it.
+    /// The topology of the first point, as in `experiment.fabric.topology` of [result.json](../reference/result.md); an axis may vary it.
     topology: &'a Value,
     /// The axes, in the order of the file.
     axes: Vec<Axis<'a>>,

@@ -1,4 +1,4 @@
-//! Studies: many runs of one experiment, side by side, and their tables (`docs/study.md`).
+//! Studies: many runs of one experiment, side by side, and their tables (`docs/reference/study.md`).
 //!
 //! A [`Study`](crate::config::Study) says what varies; a [`Grid`] has its points. [`Studied::run`] runs them through a
 //! [`Session`](crate::run::Session), whose records let a study continue where it stopped. [`write_tables`] writes the

@@ -1,4 +1,4 @@
-//! The tasks of a study one by one, for processes on other machines (`docs/cluster.md`).
+//! The tasks of a study one by one, for processes on other machines (`docs/reference/cluster.md`).
 
 use super::execute::Prepared;
 use super::grid::Grid;

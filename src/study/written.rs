@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The first lines of the file.
 const HEAD: &str = "# The study of these tables with its base experiment. `flitwise study DIR --out OTHER` repeats the study of this\n\
-                    # directory, and says whether the tables are the same (docs/study.md).\n\n";
+                    # directory, and says whether the tables are the same (docs/reference/study.md).\n\n";
 
 /// Returns the digests of the traces of all runs, each once.
 #[must_use]

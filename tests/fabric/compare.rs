@@ -104,7 +104,7 @@ pub fn as_stats(counts: CongestionCounts) -> CongestionStats {
     }
 }
 
-/// Everything of `docs/model.md` §9.
+/// Everything of `docs/model/fabric.md` §9.
 fn compare_counts(stats: &FabricStats, oracle: &OracleRun) -> Result<(), TestCaseError> {
     prop_assert_eq!(stats.messages, oracle.messages);
     prop_assert_eq!(stats.messages_delivered, oracle.messages_delivered);

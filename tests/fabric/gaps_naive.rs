@@ -1,4 +1,4 @@
-//! A naive workload that skips gaps as `docs/gap-skip.md` defines it: it lists every background message
+//! A naive workload that skips gaps as `docs/model/gap-skip.md` defines it: it lists every background message
 //! from the start, and strikes out those of a gap.
 
 use flitwise::fabric::ids::NicId;

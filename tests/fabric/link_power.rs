@@ -1,4 +1,4 @@
-//! Power states of links (`docs/link-power.md`): the engine against the oracle on random fabrics, and
+//! Power states of links (`docs/model/link-power.md`): the engine against the oracle on random fabrics, and
 //! times that were worked out by hand.
 
 use crate::common::infiniband::{static_pool, voq_fabric, voq_of};

@@ -1,4 +1,4 @@
-//! Timed scripts for the allocators of the oracle, computed by hand from `docs/model.md` §6.
+//! Timed scripts for the allocators of the oracle, computed by hand from `docs/model/fabric.md` §6.
 
 use crate::common::script::{Cue, Script, message};
 use crate::common::specs::hierarchical_of;

@@ -1,5 +1,5 @@
 //! Congestion control on the hierarchical switch, in the oracle: marks, notifications and
-//! delays computed by hand from `docs/model-infiniband.md`, section 12.
+//! delays computed by hand from `docs/model/infiniband.md`, section 12.
 
 use crate::common::collision::{
     Change, Collision, check_without_marker, check_without_source_control,

@@ -1,5 +1,5 @@
 //! Congestion control in the oracle of the InfiniBand fabric: marks, notifications and
-//! delays computed by hand from `docs/model-infiniband.md`, sections 9 to 11.
+//! delays computed by hand from `docs/model/infiniband.md`, sections 9 to 11.
 
 use crate::common::collision::{
     Change, Collision, check_without_marker, check_without_source_control,

@@ -1,5 +1,5 @@
 //! Timed scripts for the oracle: input queues against hot flows, computed by hand from §15 of
-//! `docs/model-infiniband.md`.
+//! `docs/model/infiniband.md`.
 
 use crate::common::infiniband::{static_pool, voq_fabric, voq_of};
 use crate::common::script::{Cue, Script, message};

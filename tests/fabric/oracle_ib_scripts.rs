@@ -1,5 +1,5 @@
 //! Timed scripts for the oracle of the InfiniBand fabric: what must leave when, computed
-//! by hand from `docs/model-infiniband.md`.
+//! by hand from `docs/model/infiniband.md`.
 
 use crate::common::ids::hop;
 use crate::common::infiniband::{ratio, ring_with_tables, static_pool, voq_fabric, voq_of};

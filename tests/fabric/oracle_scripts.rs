@@ -1,5 +1,5 @@
 //! Timed scripts for the oracle: messages at known ticks, and what must leave
-//! when, computed by hand from `docs/model.md`.
+//! when, computed by hand from `docs/model/fabric.md`.
 
 use crate::common::script::{Cue, Script, jam, message};
 use crate::common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, opasim};

@@ -1,4 +1,4 @@
-//! Queueing schemes: which queues packets take, worked out by hand from `docs/queueing.md`; that every
+//! Queueing schemes: which queues packets take, worked out by hand from `docs/model/queueing.md`; that every
 //! shipped combination with a topology is free of deadlock; and which ones are refused. That engine and oracle agree is in the random
 //! comparisons of `engine_vs_oracle*`.
 

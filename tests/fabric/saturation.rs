@@ -1,5 +1,5 @@
 //! Random small fabrics whose queues hold one or two packets, and more traffic than they can carry: what `fabric check` finds
-//! free of deadlock must carry it all. More cases with `PROPTEST_CASES` (`docs/queueing.md`, "Deadlock").
+//! free of deadlock must carry it all. More cases with `PROPTEST_CASES` (`docs/model/queueing.md`, "Deadlock").
 
 use crate::common::infiniband::{static_pool, voq_fabric, voq_of, with_hierarchical_switches};
 use crate::common::random::{Kind, classes, config, fabric};

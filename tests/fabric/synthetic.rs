@@ -265,7 +265,7 @@ fn a_window_counts_what_happens_in_it() {
     assert_eq!(main.stats.flits_delivered, 320);
     let measured = main.measured.clone().unwrap();
     assert_eq!((measured.warm_up, measured.steady), (640, None));
-    // 8 on the link to the switch, 150 through an MPort and to the NIC (docs/model.md §4),
+    // 8 on the link to the switch, 150 through an MPort and to the NIC (docs/model/fabric.md §4),
     // 15 until the tail. Nobody is in the way.
     let level = &main.stats.service_levels[0];
     for latency in [&level.end_to_end, &level.network] {

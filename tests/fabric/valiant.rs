@@ -1,4 +1,4 @@
-//! Valiant routing (`docs/model.md` §7): its experiment keys, its freedom from deadlock, and what it
+//! Valiant routing (`docs/model/fabric.md` §7): its experiment keys, its freedom from deadlock, and what it
 //! is for: traffic that minimal paths send over a single link.
 
 use crate::common::script::{Cue, Script, accepted_load, message};

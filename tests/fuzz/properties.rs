@@ -1,6 +1,6 @@
 //! What holds for every input, however broken: one function per fuzz target. The fuzzer
 //! calls them with inputs of its own, `tests/input/fuzz_corpus.rs` with those that are kept.
-//! docs/fuzzing.md states each property in a sentence.
+//! docs/evidence/fuzzing.md states each property in a sentence.
 #![allow(dead_code, reason = "each target uses one of them")]
 
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! `[congestion_control]` means what `docs/experiment.md` says.
+//! `[congestion_control]` means what `docs/reference/experiment.md` says.
 
 use crate::common::resolved::{cct, control, corpus, fabric, plan_with, port_vl, refused, voq};
 use flitwise::config::{experiment_json, resolve_text};

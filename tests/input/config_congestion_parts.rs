@@ -1,5 +1,5 @@
 //! Marker and source control in `[congestion_control]`: each may be left out
-//! (`docs/experiment.md`).
+//! (`docs/reference/experiment.md`).
 
 use crate::common::resolved::{control, plan_with, refused};
 use flitwise::config::experiment::SeriesKind;

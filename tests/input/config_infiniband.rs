@@ -1,4 +1,4 @@
-//! The keys of InfiniBand mean what `docs/experiment.md` says.
+//! The keys of InfiniBand mean what `docs/reference/experiment.md` says.
 
 use crate::common::ids::{hop, port_of};
 use crate::common::resolved::{fabric, plan_with, ratio, refused, voq};

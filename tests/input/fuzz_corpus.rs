@@ -1,5 +1,5 @@
 //! The inputs that the fuzzer found worth keeping, and every broken file of the corpora,
-//! through the properties of the fuzz targets (docs/fuzzing.md). A failed test prints the
+//! through the properties of the fuzz targets (docs/evidence/fuzzing.md). A failed test prints the
 //! file last.
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Damaged inputs of every command: a clear error or a result, never a panic, a hang or all memory (`docs/reliability.md`).
+//! Damaged inputs of every command: a clear error or a result, never a panic, a hang or all memory (`docs/evidence/reliability.md`).
 
 use super::commands::copied;
 use super::{FLITWISE, text_of};

@@ -1,4 +1,4 @@
-//! Every row of the table of exit codes in `docs/reliability.md`.
+//! Every row of the table of exit codes in `docs/evidence/reliability.md`.
 
 use super::{End, FLITWISE, SIGHUP, SIGINT, SIGTERM, command, end, run, signal, start, text_of};
 use std::fs::File;

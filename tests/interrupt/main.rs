@@ -1,5 +1,5 @@
 //! What is left when a run ends, whatever ends it: signals, kills, full disks, other runs
-//! (`docs/reliability.md`).
+//! (`docs/evidence/reliability.md`).
 #![cfg(unix)]
 
 mod bad_inputs;

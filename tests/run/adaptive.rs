@@ -1,5 +1,5 @@
 //! What detours are for, on `configs/adaptive-dragonfly.toml`: nine groups of a = 4 switches with p = 2 NICs and h = 2 global
-//! links each, so one global link between every two groups. Numbers and commands: `docs/adaptive-routing.md`.
+//! links each, so one global link between every two groups. Numbers and commands: `docs/evidence/adaptive-routing.md`.
 
 use flitwise::config::load;
 use flitwise::results::result_json;

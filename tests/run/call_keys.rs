@@ -1,5 +1,5 @@
 //! The keys of a job that say what computing and sending cost, on programs of a few lines whose times are plain
-//! (`docs/experiment.md`, `[[job]]`). The keys differ in what they do to the same program, so that none can stand for another.
+//! (`docs/reference/experiment.md`, `[[job]]`). The keys differ in what they do to the same program, so that none can stand for another.
 
 use flitwise::config::resolve_text;
 use flitwise::run::{Control, run_plan};

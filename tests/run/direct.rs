@@ -1,4 +1,4 @@
-//! The dragonfly and the flattened butterfly that `docs/validation-simulators.md` holds against BookSim 2: latencies of
+//! The dragonfly and the flattened butterfly that `docs/evidence/simulators.md` holds against BookSim 2: latencies of
 //! idle fabrics in closed form, and what minimal paths accept of adversarial traffic.
 
 use crate::common::result_json;

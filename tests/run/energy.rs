@@ -1,4 +1,4 @@
-//! Energies worked out by hand (`docs/energy.md`): every state, class and part draws watts of its own, so that none can stand for
+//! Energies worked out by hand (`docs/model/energy.md`): every state, class and part draws watts of its own, so that none can stand for
 //! another.
 
 use crate::common::result_json;
@@ -177,7 +177,7 @@ fn a_job_is_charged_for_its_time() {
 }
 
 /// 003, Table I: 10 us and, by ρ = 90 %, 11.1 us. One lane of twelve sends B* = 10 us · 12 GB/s · (1/12) / (1 − 1/12) while
-/// it would take as long to go up (`docs/link-power.md` §4); a smaller queue has a lower threshold.
+/// it would take as long to go up (`docs/model/link-power.md` §4); a smaller queue has a lower threshold.
 #[test]
 fn times_and_thresholds_are_those_of_the_preset() {
     let thresholds = |vl_policy: &str| {

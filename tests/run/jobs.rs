@@ -207,7 +207,10 @@ fn jobs_choose_their_collectives() {
         ("scan", &["recursive-doubling"]),
         ("exscan", &["recursive-doubling"]),
     ];
-    let docs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/experiment.md"));
+    let docs = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/docs/reference/experiment.md"
+    ));
     let docs = docs.unwrap();
     let two = job("") + &job("");
     let plain = experiment_hash(&resolve(&two, &[]).unwrap().experiment);
@@ -215,7 +218,8 @@ fn jobs_choose_their_collectives() {
         let row = docs
             .lines()
             .find(|l| l.starts_with(&format!("| `{operation}` |")));
-        let row = row.unwrap_or_else(|| panic!("docs/experiment.md: no row for {operation}"));
+        let row =
+            row.unwrap_or_else(|| panic!("docs/reference/experiment.md: no row for {operation}"));
         for algorithm in algorithms {
             assert!(
                 row.contains(&format!("`\"{algorithm}\"`")),

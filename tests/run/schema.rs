@@ -1,4 +1,4 @@
-//! The JSON Schemas, the documents they describe, and the tables of `docs/result.md`. The documents come from the experiments
+//! The JSON Schemas, the documents they describe, and the tables of `docs/reference/result.md`. The documents come from the experiments
 //! in `tests/corpus/results`.
 
 use crate::common::{bless, result_json};
@@ -162,7 +162,7 @@ fn keys_in(value: &Value, schema: &Value, root: &Value, path: &str, keys: &mut B
     }
 }
 
-/// The tables of `docs/result.md`, from the schema.
+/// The tables of `docs/reference/result.md`, from the schema.
 struct Tables<'a> {
     schema: &'a Value,
     /// Paths that have a table of their own.
@@ -322,7 +322,7 @@ fn every_key_of_a_schema_is_described() {
 fn the_page_has_the_fields_of_the_schema() {
     const BEGIN: &str = "<!-- fields of `";
     const END: &str = "<!-- end of fields -->";
-    let path = Path::new(ROOT).join("docs/result.md");
+    let path = Path::new(ROOT).join("docs/reference/result.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let mut parts = page.split(BEGIN);
     let mut text = parts.next().unwrap().to_owned();

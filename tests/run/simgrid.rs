@@ -2,7 +2,7 @@
 //! its platform: 64 hosts around a switch that takes no time, links of 125 MB/s and 50 us each.
 //!
 //! SimGrid's network model CM02 knows nothing but these two numbers; its model SMPI multiplies them by factors that were fitted to a
-//! cluster, so it is not compared. `docs/traces.md` has the numbers, and says where they differ and why.
+//! cluster, so it is not compared. `docs/reference/traces.md` has the numbers, and says where they differ and why.
 
 use flitwise::config::resolve_text;
 use flitwise::run::{Control, Status, run_plan};

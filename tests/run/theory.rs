@@ -1,6 +1,6 @@
 //! What theory says exactly, of both kinds of switch: the mean wait in front of one link, the
 //! shares of a parking lot, the flits on every link under dimension order, latencies of an idle
-//! fabric. Numbers and commands: `docs/validation-simulators.md`.
+//! fabric. Numbers and commands: `docs/evidence/simulators.md`.
 
 use flitwise::config::{Plan, load};
 use flitwise::fabric::engine::{Engine, RunEnd};

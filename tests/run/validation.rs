@@ -1,5 +1,5 @@
 //! Numbers of the publications on small fabrics. `examples/validation` judges all rows of
-//! `docs/validation.md`.
+//! `docs/evidence/validation.md`.
 
 use crate::common::result_json;
 use flitwise::config::load;

@@ -9,7 +9,11 @@ use flitwise::config::{experiment_schema, study_file_schema};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-const PAGES: &[&str] = &["docs/experiment.md", "docs/energy.md", "docs/study.md"];
+const PAGES: &[&str] = &[
+    "docs/reference/experiment.md",
+    "docs/model/energy.md",
+    "docs/reference/study.md",
+];
 const END: &str = "<!-- end -->";
 
 /// The alternatives of a part of a schema that have keys.

@@ -198,9 +198,9 @@ fn the_repository_is_complete() {
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         ".ci/run",
-        "docs/experiment.md",
-        "docs/model.md",
-        "docs/result.md",
+        "docs/reference/experiment.md",
+        "docs/model/fabric.md",
+        "docs/reference/result.md",
     ] {
         let size = std::fs::metadata(Path::new(ROOT).join(name)).map_or(0, |m| m.len());
         assert!(size > 100, "{name} is missing or empty");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/evidence");
 
 type Row = BTreeMap<String, String>;
 

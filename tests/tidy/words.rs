@@ -50,7 +50,7 @@ const IDIOMS: &[&str] = &[
 
 /// The words of the column *not* of all tables.
 fn forbidden() -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/glossary.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/glossary.md");
     let text = std::fs::read_to_string(path).unwrap();
     let (mut found, mut has_column) = (Vec::new(), false);
     for line in text.lines().filter_map(|line| line.strip_suffix('|')) {
@@ -150,7 +150,7 @@ fn no_word_is_used_that_the_glossary_replaces() {
     }
     assert!(
         found.is_empty(),
-        "docs/glossary.md has the words to use instead; a word with another sense belongs into `OTHER_SENSES`\n{found}"
+        "docs/reference/glossary.md has the words to use instead; a word with another sense belongs into `OTHER_SENSES`\n{found}"
     );
 }
 

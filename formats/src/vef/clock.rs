@@ -1,6 +1,6 @@
 //! The ideal clock: when every record would start if the network took no time.
 //!
-//! The ideal clock gives the times of a replay (`docs/replay.md`) in which messages arrive when
+//! The ideal clock gives the times of a replay (`docs/model/replay.md`) in which messages arrive when
 //! they are sent, and a member completes a collective as soon as the data that it gets exist
 //! (`exchange`):
 //! start(r) = max(start of the task's previous record, event of r) + time of r. Times

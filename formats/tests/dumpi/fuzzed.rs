@@ -1,4 +1,4 @@
-//! The inputs that the fuzz targets keep (docs/fuzzing.md), without the rest of the workspace.
+//! The inputs that the fuzz targets keep (docs/evidence/fuzzing.md), without the rest of the workspace.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The ideal clock of `docs/trace-tools.md`, naively: whole traces in memory, tried until
+//! The ideal clock of `docs/reference/trace-tools.md`, naively: whole traces in memory, tried until
 //! nothing moves.
 
 use std::collections::HashMap;

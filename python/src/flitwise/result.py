@@ -31,7 +31,7 @@ def read_json(place: Path, schema: str, what: str) -> Dict[str, Any]:
 
 
 class Result(Mapping[str, Any]):
-    """``result.json``, with the keys of docs/result.md: ``result["slowdown"]``, ``result["jobs"][0]["name"]``."""
+    """``result.json``, with the keys of docs/reference/result.md: ``result["slowdown"]``, ``result["jobs"][0]["name"]``."""
 
     def __init__(self, path: "Union[str, os.PathLike[str]]"):
         place = Path(path)

@@ -19,7 +19,7 @@ pub(super) fn of(
 ) -> Result<Check, CliError> {
     let bad = |problem: String| CliError::BadInput(format!("--check: {problem}"));
     if !candidate.is_experiment() {
-        let cure = "only an experiment says what its switches are; name the dump in one (docs/experiment.md, `ibnetdiscover`)";
+        let cure = "only an experiment says what its switches are; name the dump in one (docs/reference/experiment.md, `ibnetdiscover`)";
         return Err(bad(cure.to_owned()));
     }
     // The analysis alone does not check whether the buffers fit.

@@ -1,4 +1,4 @@
-//! The JSON of `flitwise congestion` (`docs/congestion.md`).
+//! The JSON of `flitwise congestion` (`docs/reference/congestion.md`).
 
 use super::Analysed;
 use super::candidates::Candidate;

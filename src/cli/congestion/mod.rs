@@ -1,4 +1,4 @@
-//! `flitwise congestion`: the effect of a fabric's routes on traffic, without a simulation (`docs/congestion.md`).
+//! `flitwise congestion`: the effect of a fabric's routes on traffic, without a simulation (`docs/reference/congestion.md`).
 
 mod candidates;
 mod check;
@@ -42,7 +42,7 @@ const FIRST_BATCH: u64 = 32;
                   flitwise congestion ibnetdiscover.txt --tables opensm-lfts.dump --pattern shift --cables 10\n  \
                   flitwise congestion configs/hpl-16-tree.toml --trace traces/hpl-16.vef.gz --runs 100\n  \
                   flitwise congestion configs/hpl-16-tree.toml --runs 100 --seeds 1..5 --vary congestion.pattern=bisect,shift\n\n\
-                  docs/congestion.md explains every option and every row; `flitwise orcs` has the options and the output of ORCS."
+                  docs/reference/congestion.md explains every option and every row; `flitwise orcs` has the options and the output of ORCS."
 )]
 pub struct CongestionArgs {
     /// The network: an experiment file, of which [fabric] and [congestion] are used; a graph in ORCS's form of DOT; the
@@ -77,7 +77,7 @@ pub struct CongestionArgs {
     #[arg(long, value_name = "P%", value_parser = percent)]
     until_ci: Option<f64>,
     /// Makes the analysis with each of these seeds, 1..5 with both ends or 1,2,7, and prints a table: a study without
-    /// a file (docs/study.md). --out then names its directory.
+    /// a file (docs/reference/study.md). --out then names its directory.
     #[arg(long, value_name = "SEEDS", conflicts_with = "seed")]
     seeds: Option<String>,
     /// Makes the analysis with each of these values of a key: congestion.pattern=bisect,shift. Several --vary give

@@ -1,4 +1,4 @@
-//! `--seeds` and `--vary`: many analyses and their tables, a study without a file (`docs/study.md`).
+//! `--seeds` and `--vary`: many analyses and their tables, a study without a file (`docs/reference/study.md`).
 
 use super::CongestionArgs;
 use crate::cli::{CliError, bad_config, study};
@@ -39,7 +39,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     let loaded = load_network(Some(file), None, &[]).map_err(wrong)?;
     let NetworkSource::Experiment(only) = &loaded.source else {
         return bad(format!(
-            "{}: --seeds and --vary vary the keys of an experiment, and this is none; name it in one (docs/experiment.md)",
+            "{}: --seeds and --vary vary the keys of an experiment, and this is none; name it in one (docs/reference/experiment.md)",
             file.display()
         ));
     };

@@ -343,7 +343,7 @@ impl<'a> Verdict<'a> {
     }
 }
 
-/// The JSON of the check (`docs/fabric-command.md`).
+/// The JSON of the check (`docs/reference/fabric-command.md`).
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,

@@ -1,5 +1,5 @@
 //! `flitwise fabric`: describes a fabric, checks whether it can deadlock, and exports it
-//! (`docs/fabric-command.md`).
+//! (`docs/reference/fabric-command.md`).
 
 mod check;
 mod export;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 pub enum FabricCommand {
     /// Prints sizes, hops, bisection, buffers and the load bound, and the route of a pair.
     #[command(
-        after_help = "Examples:\n  flitwise fabric info configs/hpl-16-torus.toml --route 0 127\n  flitwise fabric info --set 'fabric.topology={kind=\"torus\",dimensions=[8,8,4]}'\n\ndocs/fabric-command.md explains every row."
+        after_help = "Examples:\n  flitwise fabric info configs/hpl-16-torus.toml --route 0 127\n  flitwise fabric info --set 'fabric.topology={kind=\"torus\",dimensions=[8,8,4]}'\n\ndocs/reference/fabric-command.md explains every row."
     )]
     Info(InfoArgs),
     /// Checks that all pairs are connected and the fabric cannot deadlock.

@@ -256,7 +256,7 @@ impl<'a> Route<'a> {
     }
 }
 
-/// `route` of `flitwise fabric info --json` (`docs/fabric-command.md`). Where the operators have no names, keys with names are
+/// `route` of `flitwise fabric info --json` (`docs/reference/fabric-command.md`). Where the operators have no names, keys with names are
 /// absent.
 #[derive(Serialize)]
 pub(super) struct RouteDocument<'a> {

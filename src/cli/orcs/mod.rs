@@ -1,4 +1,4 @@
-//! `flitwise orcs`: the options and the output of ORCS 2.0, on our analysis (`docs/orcs.md`).
+//! `flitwise orcs`: the options and the output of ORCS 2.0, on our analysis (`docs/reference/orcs.md`).
 
 mod checks;
 mod drawing;

@@ -16,7 +16,7 @@ const VERSION: &str = concat!(
     version = VERSION,
     after_help = "Examples:\n  flitwise orcs -i fabric.dot -p bruck -s 16\n  \
                   flitwise orcs -i fabric.dot -p ptrnvsptrn -f tree -c bisect -z 800 --metric dep_max_delay -n 100\n\n\
-                  docs/orcs.md explains every option and every output; `flitwise congestion` says more about a network."
+                  docs/reference/orcs.md explains every option and every output; `flitwise congestion` says more about a network."
 )]
 pub struct OrcsArgs {
     /// Prints a line for every level that is done.

@@ -1,4 +1,4 @@
-//! `--out DIR`: a directory of results that appears whole or not at all (`docs/reliability.md`).
+//! `--out DIR`: a directory of results that appears whole or not at all (`docs/evidence/reliability.md`).
 //!
 //! [`Target`] checks the contents of DIR before the run. [`Part`] is the hidden directory beside it into which the run
 //! writes; at the end it takes the place of DIR.

@@ -91,7 +91,7 @@ enum EngineKind {
 /// A study, and where it is kept.
 #[derive(Debug, Args)]
 struct Source {
-    /// Study file (docs/study.md describes every key), or the directory of a study that has run.
+    /// Study file (docs/reference/study.md describes every key), or the directory of a study that has run.
     #[arg(required = true)]
     study: Option<PathBuf>,
     /// Directory for records and tables [default: NAME.study, where NAME is the study's]. A study that

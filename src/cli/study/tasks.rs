@@ -1,5 +1,5 @@
 //! The tasks of a study one by one, for other machines: `flitwise study tasks` lists them, `flitwise study task`
-//! does some (`docs/cluster.md`).
+//! does some (`docs/reference/cluster.md`).
 
 use super::{Source, bad_run, grid_of};
 use crate::cli::{CliError, bad_config, print, signal, tell, threads};

@@ -1,5 +1,5 @@
 //! `flitwise trace`: summarises, checks, converts, cuts and generates traces.
-//! `docs/trace-tools.md` describes the commands.
+//! `docs/reference/trace-tools.md` describes the commands.
 
 mod check;
 mod convert;
@@ -26,7 +26,7 @@ pub enum TraceCommand {
     Info(info::InfoArgs),
     /// Reads a whole trace and reports its problems, with their lines.
     #[command(
-        after_help = "Example:\n  flitwise trace check traces/hpl-16.vef.gz\n\nExits with 0 if it finds no error, with 2 otherwise. It reads the whole trace but does not replay it: DUMPI calls\nthat a run refuses are warnings, and ranks that wait for each other are found in VEF only. docs/trace-tools.md lists\nthe checks, docs/result.md describes the JSON."
+        after_help = "Example:\n  flitwise trace check traces/hpl-16.vef.gz\n\nExits with 0 if it finds no error, with 2 otherwise. It reads the whole trace but does not replay it: DUMPI calls\nthat a run refuses are warnings, and ranks that wait for each other are found in VEF only. docs/reference/trace-tools.md lists\nthe checks, docs/reference/result.md describes the JSON."
     )]
     Check(CheckArgs),
     /// Converts a trace to another compression, version, unit of time or format.

@@ -56,7 +56,7 @@ pub(crate) enum RawTrafficPreset {
     Opa5SlEqual,
 }
 
-/// A synthetic flow. It serialises as an entry of `experiment.background` in `docs/result.md`, but for
+/// A synthetic flow. It serialises as an entry of `experiment.background` in `docs/reference/result.md`, but for
 /// the service level, which has a name there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]

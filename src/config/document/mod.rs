@@ -427,7 +427,9 @@ fn friendly(message: &str) -> String {
     }
     if let Some(rest) = message.strip_prefix("missing field `") {
         let key = rest.trim_end().trim_end_matches('`');
-        return format!("`{key}` is missing; add it (docs/experiment.md describes every key)");
+        return format!(
+            "`{key}` is missing; add it (docs/reference/experiment.md describes every key)"
+        );
     }
     let (problem, expected) = match message.rsplit_once(", expected ") {
         Some((problem, expected)) => (problem, Some(expected.trim_end())),

@@ -33,7 +33,7 @@ pub fn read(path: &Path) -> Result<String, ConfigError> {
         let line = 1 + e.as_bytes()[..good].iter().filter(|&&b| b == b'\n').count();
         ConfigError::new(
             "",
-            format!("{name}:{line}: not a text in UTF-8; an experiment is a TOML file (docs/experiment.md)"),
+            format!("{name}:{line}: not a text in UTF-8; an experiment is a TOML file (docs/reference/experiment.md)"),
         )
     })
 }

@@ -28,15 +28,15 @@ with_common_keys! {
         #[schemars(extend("x-defaults" = {"opa-gen1": "12.5GB/s", "opa-400": "50GB/s"}))]
         link_rate: Rate,
         /// The part of an allocation that waits for the transfer before it, at most the whole allocation
-        /// ([log/validation.md](log/validation.md#the-gap-between-packets)).
+        /// ([log](../log/validation.md#the-gap-between-packets)).
         #[schemars(extend("x-defaults" = {"opa-gen1": "0 ticks"}))]
         allocation_gap: Latency,
         /// A buffer picks a packet that its target can take now; or `"blind"`: it picks the next packet, as the
-        /// publications describe it ([model.md](model.md#6-allocation)).
+        /// publications describe it ([model](../model/fabric.md#6-allocation)).
         #[schemars(extend("x-defaults" = {"opa-gen1": "informed"}))]
         #[schemars(with = "Option<Names<VirtualAllocation>>")]
         virtual_allocation: VirtualAllocation,
-        /// When the switch allocates its crossbars ([model.md](model.md#6-allocation)): in every tick, so that an
+        /// When the switch allocates its crossbars ([model](../model/fabric.md#6-allocation)): in every tick, so that an
         /// allocation overlaps the transfer before it (`"pipelined"`); in `"rounds"`; or `"serial"`.
         ///
         /// `"rounds"`: only in ticks divisible by `allocation_latency`; a buffer picks the next packet (`"blind"`) and

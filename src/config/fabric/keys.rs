@@ -18,7 +18,7 @@ macro_rules! with_common_keys {
                 /// The topology's own: `"dor"`, `"hybrid-dor"` (on kns; `"dor"` means the same there), `"destro"`,
                 /// `"d-mod-k"` (the same as destro), `"minimal"`, `"min-hop"` in graphs; or, on any topology,
                 /// forwarding tables that Flitwise computes: `"min-hop"`, `"updn"`, `"ftree"`, `"dfsssp"`
-                /// ([routing-engines.md](routing-engines.md)).
+                /// ([routing engines](../reference/routing-engines.md)).
                 #[schemars(extend("x-default" = "`\"dor\"` on torus, mesh and hyperx, `\"hybrid-dor\"` on kns, `\"minimal\"` on dragonflies, slim flies and megaflies, `\"min-hop\"` in graphs, `\"d-mod-k\"` on `xgft` and `fat-tree`, else `\"destro\"`"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::topology::RoutingName>>")]
                 routing: $crate::fabric::topology::RoutingName,
@@ -33,7 +33,7 @@ macro_rules! with_common_keys {
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::RingTie>>")]
                 ring_tie: $crate::fabric::spec::RingTie,
                 /// Which link of a trunk a packet takes: the one of its destination; or `"round-robin"`,
-                /// `"least-queued"` ([model.md](model.md#7-routing-sc-and-vl)).
+                /// `"least-queued"` ([model](../model/fabric.md#7-routing-sc-and-vl)).
                 #[schemars(extend("default" = "destination"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::TrunkSelection>>")]
                 trunk_selection: $crate::fabric::spec::TrunkSelection,
@@ -44,7 +44,7 @@ macro_rules! with_common_keys {
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::UpPorts>>")]
                 up_ports: $crate::fabric::spec::UpPorts,
                 /// One leg, as `routing` or `forwarding` says (`"minimal"`); or with *detours* over a NIC or group
-                /// drawn at random ([model.md](model.md#7-routing-sc-and-vl)): `"valiant"`, `"ugal-l"`, `"ugal-g"`,
+                /// drawn at random ([model](../model/fabric.md#7-routing-sc-and-vl)): `"valiant"`, `"ugal-l"`, `"ugal-g"`,
                 /// `"par"`.
                 ///
                 /// `"valiant"`: every packet takes a detour. `"ugal-l"`: the switch of the source compares its queue
@@ -120,7 +120,7 @@ macro_rules! with_common_keys {
                 nic_queue: $crate::units::Bytes,
                 /// In what order a NIC serves messages that share an application queue: of a service level, or of a
                 /// queue pair where there are queue pairs. `"fifo"`: in the order of creation; or `"per-flow"`: a
-                /// message of each job and each background flow in turn ([model.md](model.md#2-parts)).
+                /// message of each job and each background flow in turn ([model](../model/fabric.md#2-parts)).
                 ///
                 /// With `"fifo"` a job waits behind all that background flows have created, with `"per-flow"` for at
                 /// most one message of each other.

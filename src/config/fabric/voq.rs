@@ -75,9 +75,9 @@ with_common_keys! {
         ///
         /// `"virtual-output"`: in virtual output queues, so that packets for different out-ports do not block each
         /// other. `"fifo"`: in one FIFO, whose head blocks the packets behind it
-        /// ([model-infiniband.md](model-infiniband.md#2-parts)). `"per-flow"`: in a FIFO for each destination, each
+        /// ([InfiniBand](../model/infiniband.md#2-parts)). `"per-flow"`: in a FIFO for each destination, each
         /// with the credits of a whole VL. `"isolating"`: in one FIFO, beside which flows that block it get queues of
-        /// their own ([queueing.md](queueing.md#against-hot-flows)).
+        /// their own ([queueing](../model/queueing.md#against-hot-flows)).
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "virtual-output", "sauron": "fifo"}))]
         #[schemars(with = "Option<Names<InputQueues>>")]
         input_queues: InputQueues,

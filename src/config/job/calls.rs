@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::ser::Serializer;
 use serde_json::{Value, json};
 
-/// How the MPI calls of a job send. It serialises as `experiment.jobs[].calls` in `docs/result.md`.
+/// How the MPI calls of a job send. It serialises as `experiment.jobs[].calls` in `docs/reference/result.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Calls {
@@ -23,7 +23,7 @@ pub struct Calls {
     pub receive_overhead_ps: u64,
 }
 
-/// How a job computes, besides its scale. It serialises into the entry of the job in `docs/result.md`.
+/// How a job computes, besides its scale. It serialises into the entry of the job in `docs/reference/result.md`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Compute {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawJob {
-    /// Trace file in any [format](traces.md), directory of a trace of several files, pipe, or `"-"`: standard input.
+    /// Trace file in any [format](../reference/traces.md), directory of a trace of several files, pipe, or `"-"`: standard input.
     /// A stream is read once, into a file without a name in `TMPDIR` (else `/tmp`); jobs that name the same stream,
     /// by whatever names (`"-"` and `"/dev/stdin"`), replay the same trace.
     pub trace: String,
@@ -68,23 +68,23 @@ pub(crate) struct RawJob {
     pub send_completion: Option<RawSendCompletion>,
     /// Largest message that is sent before its receive is known: of calls and schedules always, of VEF only with
     /// `"rendezvous"`.
-    #[schemars(extend("x-default" = "`\"64KiB\"` of messages of VEF, 64000 B of [MPI calls](replay.md#mpi-calls)"))]
+    #[schemars(extend("x-default" = "`\"64KiB\"` of messages of VEF, 64000 B of [MPI calls](../model/replay.md#mpi-calls)"))]
     pub eager_threshold: Option<Bytes>,
     /// Multiplies every computation.
     #[schemars(extend("default" = 1))]
     pub compute_scale: Option<Ratio>,
-    /// Flops per second of a rank, above 0; only for [TI traces](traces.md#ti). The default is what SimGrid's
+    /// Flops per second of a rank, above 0; only for [TI traces](../reference/traces.md#ti). The default is what SimGrid's
     /// recorder counts by if it is told nothing else: with the value of the recording run every computation takes as
     /// long as it was recorded.
     #[schemars(extend("default" = 20000))]
     pub host_speed: Option<Ratio>,
-    /// Clock of a [DUMPI trace](traces.md#dumpi) between whose calls a rank computes: `"wall"`, or `"cpu"` where
+    /// Clock of a [DUMPI trace](../reference/traces.md#dumpi) between whose calls a rank computes: `"wall"`, or `"cpu"` where
     /// ranks shared processors.
     #[schemars(extend("x-default" = "the first that is recorded"))]
     #[schemars(with = "Option<Names<ComputeTime>>")]
     pub compute_time: Option<ComputeTime>,
     /// Longest time before a poll (`MPI_Test…`, `MPI_Iprobe`) of a DUMPI trace that is one of the loop around it, and
-    /// no computation ([polls](replay.md#dumpi-traces)).
+    /// no computation ([polls](../model/replay.md#dumpi-traces)).
     #[schemars(extend("default" = "4us"))]
     pub poll_gap: Option<Picoseconds>,
     /// Longest computation of a trace: what took longer takes this long, before `compute_scale`. Against what
@@ -116,7 +116,7 @@ pub(crate) struct RawJob {
     #[schemars(extend("default" = "0s"))]
     pub receive_overhead: Option<Picoseconds>,
     /// Latency of messages between ranks of one NIC, which skip the fabric ([where the numbers are
-    /// from](replay.md#inside-a-node)).
+    /// from](../model/replay.md#inside-a-node)).
     #[schemars(extend("default" = "100ns"))]
     pub intra_node_latency: Option<Picoseconds>,
     /// Bandwidth of the same messages.

@@ -26,7 +26,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Intra-node latency where none is given: 100 ns, without MPI's own work, as on the fabric
-/// (docs/replay.md has the sources).
+/// (docs/model/replay.md has the sources).
 const INTRA_NODE_LATENCY_PS: u64 = 100_000;
 
 /// The default of the bandwidth within a node: 20 GB/s, which shared memory gives a pair of ranks.
@@ -38,7 +38,7 @@ const EAGER_THRESHOLD: u64 = 65_536;
 /// Most files of a directory among which a similar name is looked for.
 const MAX_ENTRIES: usize = 10_000;
 
-/// One application. It serialises as an entry of `experiment.jobs` in `docs/result.md`, but for the
+/// One application. It serialises as an entry of `experiment.jobs` in `docs/reference/result.md`, but for the
 /// service level, which has a name there.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

@@ -17,7 +17,7 @@ pub(crate) struct RawVfabric {
     pub name: String,
     /// Traffic class: a job that names the vFabric travels on the first SL of it.
     pub tc: u8,
-    /// NICs that such jobs may use, by number or by [name](fabric-command.md#names-of-operators).
+    /// NICs that such jobs may use, by number or by [name](../reference/fabric-command.md#names-of-operators).
     #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<Vec<RawPlace>>,
     /// Names of the jobs that may use it.

@@ -36,7 +36,7 @@ pub(crate) struct RawPower {
     #[schemars(extend("default" = 1))]
     pub low_lanes: Option<u32>,
     /// Bytes that wait in a switch beyond which a link goes up, with `"high-low"`
-    /// ([link-power.md](link-power.md#4-going-up)). The buffer is that of a VL of an in-port, less a largest packet.
+    /// ([link power](../model/link-power.md#4-going-up)). The buffer is that of a VL of an in-port, less a largest packet.
     #[schemars(extend("x-default" = "B*, or what the buffer holds"))]
     pub threshold: Option<Bytes>,
     /// Bytes in the output buffer of a NIC beyond which its link goes up, with `"high-low"`.
@@ -74,7 +74,7 @@ pub(crate) struct RawPower {
     pub nic_watts: Option<Watts>,
 }
 
-/// When links go down (`docs/link-power.md`).
+/// When links go down (`docs/model/link-power.md`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -99,7 +99,7 @@ impl PowerPolicy {
     }
 }
 
-/// Published values, with their sources in `docs/energy.md`.
+/// Published values, with their sources in `docs/model/energy.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PowerPreset {

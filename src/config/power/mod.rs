@@ -1,5 +1,5 @@
 //! Resolves `[power]`: the states of links for the fabric, and what they cost for the results
-//! (`docs/energy.md`).
+//! (`docs/model/energy.md`).
 
 pub(super) mod keys;
 
@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 /// Most watts of a part of the fabric: far beyond any hardware, while sums over a fabric stay in range.
 const MAX_WATTS: f64 = 1e9;
 
-/// The power of the parts of a fabric, in watts (`docs/energy.md`). It serialises, with the states of links, as
-/// `experiment.power` in `docs/result.md`.
+/// The power of the parts of a fabric, in watts (`docs/model/energy.md`). It serialises, with the states of links, as
+/// `experiment.power` in `docs/reference/result.md`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Power {
@@ -173,7 +173,7 @@ fn thresholds(
 }
 
 /// B* = wake · r · r_low / (r − r_low), in whole bytes: what a link of rate r sends on its low lanes
-/// while it would take as long to go up and send the same (`docs/link-power.md` §4).
+/// while it would take as long to go up and send the same (`docs/model/link-power.md` §4).
 fn backlog(low: LowState, wake: u64, rate: Ratio, fabric: &FabricSpec) -> u64 {
     let (lanes, few) = (u128::from(low.lanes), u128::from(low.low_lanes));
     if lanes <= few {

@@ -30,7 +30,7 @@ pub(crate) struct RawQos {
     #[schemars(extend("x-default" = "of the preset, else VL = SC"))]
     pub sc2vl: Option<Vec<u8>>,
     /// A queueing scheme: `"one-queue"`, `"dbbm"`, `"voqnet"`, `"bbq"`, `"flow2sl"`, `"vftree"`, `"voqsw"`, `"obqa"`,
-    /// `"iodet"`, `"h2lq"` or `"sf2lq"` ([queueing.md](queueing.md)).
+    /// `"iodet"`, `"h2lq"` or `"sf2lq"` ([queueing](../model/queueing.md)).
     ///
     /// With a queueing scheme every service level has VLs of its own for the queues of the scheme in each VL class,
     /// so that packets for a busy port or NIC hold up only packets that share their queue. Service levels have no

@@ -50,7 +50,7 @@ pub struct UntilCi {
     pub max_seeds: u64,
 }
 
-/// A base experiment, and the properties that vary (`docs/study.md`).
+/// A base experiment, and the properties that vary (`docs/reference/study.md`).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Study {

@@ -1,7 +1,7 @@
 //! The channel dependency graph: which queue can wait for credits of which other queue.
 //!
 //! A fabric whose graph has no cycle cannot deadlock (Dally and Seitz, 1987). The channels of
-//! hierarchical switches are the queues of `docs/model.md` §2. A packet of at most c credits
+//! hierarchical switches are the queues of `docs/model/fabric.md` §2. A packet of at most c credits
 //! waits for credits of one queue only if c credits of that queue are exclusive. Otherwise it
 //! also waits for the credits that the queues of the buffer share. These credits are one more
 //! channel, which waits for all queues that may use them. The channels of `voq` switches are the

@@ -1,4 +1,4 @@
-//! Paths with detours, from the minimal routes (`docs/model.md` §7): every turn that a packet may take on any leg, whatever
+//! Paths with detours, from the minimal routes (`docs/model/fabric.md` §7): every turn that a packet may take on any leg, whatever
 //! the queues. Each leg goes by minimal routes, on VL classes that [`FabricSpec::first_class`] tells.
 //!
 //! The turns are counted as if every source sent to every NIC, itself included. So they may include

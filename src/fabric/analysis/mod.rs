@@ -1,6 +1,6 @@
 //! Analysis of the specification of a fabric without a run: hops and loads of all
 //! routes, bisection, the route of one packet tick by tick, and whether the fabric can
-//! deadlock (`docs/fabric-command.md`). No traffic is simulated.
+//! deadlock (`docs/reference/fabric-command.md`). No traffic is simulated.
 
 pub mod bisection;
 pub mod channels;

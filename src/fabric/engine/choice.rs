@@ -1,4 +1,4 @@
-//! Which of the candidates for its next hop a packet takes (`docs/model.md` §7). The destination's
+//! Which of the candidates for its next hop a packet takes (`docs/model/fabric.md` §7). The destination's
 //! own candidate, or the first link of a trunk, comes from `fabric::routing`.
 //!
 //! `src/fabric/spec/routing.rs` lists the files that a new choice touches.

@@ -1,5 +1,5 @@
 //! The counters that both kinds of fabric share: messages, packets, latencies, and the events of
-//! congestion control (`docs/model.md` §9, `docs/model-infiniband.md` §13). Each fabric counts the
+//! congestion control (`docs/model/fabric.md` §9, `docs/model/infiniband.md` §13). Each fabric counts the
 //! packets and waits of its links itself.
 
 use super::nic::Messages;
@@ -24,7 +24,7 @@ pub(super) struct Arrived {
     pub injected: Tick,
 }
 
-/// The counters of a link (`docs/model.md` §9, `docs/model-infiniband.md` §13).
+/// The counters of a link (`docs/model/fabric.md` §9, `docs/model/infiniband.md` §13).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkCounts {
     pub flits: u64,

@@ -1,4 +1,4 @@
-//! Detours (`docs/model.md` §7): which packets leave the minimal path, over which NIC, and on which leg of
+//! Detours (`docs/model/fabric.md` §7): which packets leave the minimal path, over which NIC, and on which leg of
 //! its path each packet is. [`next_hop`](super::next_hop) asks at every switch.
 
 use super::choice::{Choice, Occupancy};

@@ -2,8 +2,8 @@
 //!
 //! A packet costs a handful of events per hop: its header becomes ready in a buffer, or a part
 //! stops waiting for a port or for credits. The ticks of its flits follow in closed form. In each
-//! tick the engine first collects the events. Then each phase (`docs/model.md` §5,
-//! `docs/model-infiniband.md` §5) runs once over the parts that these events concern. A part
+//! tick the engine first collects the events. Then each phase (`docs/model/fabric.md` §5,
+//! `docs/model/infiniband.md` §5) runs once over the parts that these events concern. A part
 //! affects other parts in the next tick at the earliest, so the order of the parts within a phase
 //! does not matter.
 //!

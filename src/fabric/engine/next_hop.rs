@@ -1,4 +1,4 @@
-//! Routing, for both kinds of switch: which output a packet takes at a switch (`docs/model.md` §7). The router's table has
+//! Routing, for both kinds of switch: which output a packet takes at a switch (`docs/model/fabric.md` §7). The router's table has
 //! the candidate of each destination. [`choice`](super::choice) picks among several candidates.
 //! [`detours`](super::detours) decides which packets leave the minimal path, and towards which NIC.
 

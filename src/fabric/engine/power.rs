@@ -1,4 +1,4 @@
-//! Power states of links (`docs/link-power.md`), for every kind of switch.
+//! Power states of links (`docs/model/link-power.md`), for every kind of switch.
 //!
 //! Nothing happens in the tick in which a link goes down. The next function that reads the link
 //! updates its state in closed form. So only announcements cost events.

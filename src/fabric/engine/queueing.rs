@@ -1,4 +1,4 @@
-//! Queueing schemes (`docs/queueing.md`) as tables of the rules in
+//! Queueing schemes (`docs/model/queueing.md`) as tables of the rules in
 //! [`spec::queueing`](crate::spec::queueing), for every kind of switch. DBBM is in
 //! [`vls`](super::vls): its queue follows from the destination alone.
 

@@ -1,5 +1,5 @@
 //! Adds up the payload delivered per flow between two samples of a time series
-//! (`docs/model-infiniband.md` §13). Each fabric samples its Port VLs and sources itself.
+//! (`docs/model/infiniband.md` §13). Each fabric samples its Port VLs and sources itself.
 
 use super::pool::InFlight;
 use crate::ids::NicId;

@@ -1,4 +1,4 @@
-//! Which VL a packet takes for its next hop (`docs/model.md` §7): tables of the rules in
+//! Which VL a packet takes for its next hop (`docs/model/fabric.md` §7): tables of the rules in
 //! [`spec::vls`](crate::spec::vls), for both kinds of switch.
 
 use super::ids::{InputId, OutputId};

@@ -1,7 +1,7 @@
 //! Congestion control in three parts: a marker at the switches, a notification by the
 //! destination, and a control at the source. The only marker and the only control so far are
 //! InfiniBand's, with parameters under the names of the InfiniBand Architecture Specification
-//! 1.2.1 (annex A10, tables 515–521); what they do is in `docs/model-infiniband.md`, sections 9
+//! 1.2.1 (annex A10, tables 515–521); what they do is in `docs/model/infiniband.md`, sections 9
 //! to 11.
 
 use crate::ids::{PortId, SwitchId, SwitchPort};
@@ -23,7 +23,7 @@ pub const MAX_CCT_SHIFT: u8 = 3;
 pub const MAX_THRESHOLD: u8 = 15;
 
 /// All parameters of congestion control. They serialise as `experiment.congestion_control` in
-/// `docs/result.md`. Only the service levels differ: here they are a list by SL and have no names.
+/// `docs/reference/result.md`. Only the service levels differ: here they are a list by SL and have no names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename = "ib")]
 pub struct CongestionControl {

@@ -1,5 +1,5 @@
 //! The JSON of a specification where it is not what the derivation gives. `experiment` in
-//! `docs/result.md` describes it. Ids and ports are keys, lists of thousands of numbers one text each.
+//! `docs/reference/result.md` describes it. Ids and ports are keys, lists of thousands of numbers one text each.
 
 use super::congestion::{CctEntry, PortCongestion};
 use super::{

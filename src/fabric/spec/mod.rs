@@ -45,7 +45,7 @@ use super::workload::Queueing;
 use flitwise_base::units::Ratio;
 use serde::Serialize;
 
-/// A complete, resolved fabric. It serialises as `experiment.fabric` in `docs/result.md`, with ticks,
+/// A complete, resolved fabric. It serialises as `experiment.fabric` in `docs/reference/result.md`, with ticks,
 /// flits and credits in its keys. Service levels and congestion control, which have parts of their own
 /// there, serialise apart.
 #[derive(Debug, Clone, PartialEq, Serialize)]

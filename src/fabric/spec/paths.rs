@@ -1,4 +1,4 @@
-//! Paths with detours (`docs/model.md` §7): which packets leave the minimal path, and over which NICs.
+//! Paths with detours (`docs/model/fabric.md` §7): which packets leave the minimal path, and over which NICs.
 //!
 //! The engine's side is `src/fabric/engine/detours.rs`, the oracle's `tests/oracles/src/detours.rs`; the turns that
 //! follow are counted in `src/fabric/analysis/legs.rs`.

@@ -1,4 +1,4 @@
-//! Power states of links as plain data (`docs/link-power.md`): when a link goes down, its abilities
+//! Power states of links as plain data (`docs/model/link-power.md`): when a link goes down, its abilities
 //! while it is down, and the time that it takes to go up again.
 //!
 //! The engine's side is `src/fabric/engine/power.rs`, the oracle's `tests/oracles/src/power.rs`.

@@ -1,4 +1,4 @@
-//! Queueing schemes: in which queue of a VL class a packet waits (`docs/queueing.md`). A queue is a
+//! Queueing schemes: in which queue of a VL class a packet waits (`docs/model/queueing.md`). A queue is a
 //! VL, so a scheme is a VL policy. How an input buffer serves its queues is a choice of the switch.
 //!
 //! A new scheme by destination, or a local one, touches five files: this one; `src/config/qos/keys.rs` and `vls.rs`,

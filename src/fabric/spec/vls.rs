@@ -1,4 +1,4 @@
-//! Which VL a packet takes for its next hop (`docs/model.md` §7), as a function of the
+//! Which VL a packet takes for its next hop (`docs/model/fabric.md` §7), as a function of the
 //! specification. Analysis asks it hop by hop; the engine makes its tables from it
 //! (`src/fabric/engine/vls.rs`).
 //!
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// The rule by which a packet gets its VL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VlPolicy {
-    /// By service channel, as in `docs/model.md` section 7.
+    /// By service channel, as in `docs/model/fabric.md` section 7.
     ServiceChannels,
     /// By a queueing scheme: by service channel, and every service level has an SC for each queue of
     /// each VL class.

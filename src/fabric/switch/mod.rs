@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Switch {
-    /// Omni-Path: MPorts, central buffers (`docs/model.md`).
+    /// Omni-Path: MPorts, central buffers (`docs/model/fabric.md`).
     Hierarchical(Box<Hierarchical>),
-    /// InfiniBand: input buffers with virtual output queues, or FIFOs (`docs/model-infiniband.md`).
+    /// InfiniBand: input buffers with virtual output queues, or FIFOs (`docs/model/infiniband.md`).
     Voq(Box<Voq>),
 }
 

@@ -1,4 +1,4 @@
-//! VL classes as a table (`docs/model.md` §7).
+//! VL classes as a table (`docs/model/fabric.md` §7).
 
 use super::Topology;
 use crate::ids::PortId;

@@ -122,7 +122,7 @@ pub struct ClosedForm {
     pub formula: &'static str,
 }
 
-/// A family of topologies with its parameters. VL classes are explained in `docs/model.md`,
+/// A family of topologies with its parameters. VL classes are explained in `docs/model/fabric.md`,
 /// section 7.
 pub trait Family {
     /// The out-ports that a packet at `switch` may take to a destination at another switch.
@@ -222,7 +222,7 @@ pub trait Family {
         false
     }
 
-    /// Links between the halves of the NICs (`docs/fabric-command.md`). `None` if no closed form is
+    /// Links between the halves of the NICs (`docs/reference/fabric-command.md`). `None` if no closed form is
     /// known.
     fn bisection(&self, _topology: &Topology) -> Option<ClosedForm> {
         None

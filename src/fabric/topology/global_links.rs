@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Which group a global port leads to (`docs/model.md`, section 7). The names are from
+/// Which group a global port leads to (`docs/model/fabric.md`, section 7). The names are from
 /// Camarero, Vallejo, Beivide: Topological characterization of Hamming and dragonfly networks
 /// and its implications on routing, 2014, and from Hastings et al.: Comparing global link
 /// arrangements for dragonfly networks, 2015. We could read neither. The palm tree is as

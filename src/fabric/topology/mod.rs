@@ -8,7 +8,7 @@
 //! A new family touches six files: its own, which has its keys, names, routings and constructor and implements
 //! [`Family`]; this one, which lists it; `config/fabric/topology/mod.rs`, for its `kind`; its own file in
 //! `tests/oracles/src/families/`, which connects and routes it independently, and the list in `mod.rs` there; and
-//! `tests/common/random_topology.rs`, with which the tests of both engines try it. Section 7 of `docs/model.md`
+//! `tests/common/random_topology.rs`, with which the tests of both engines try it. Section 7 of `docs/model/fabric.md`
 //! defines it. The tables of the other pages and the schemas follow.
 
 mod classes;

@@ -1,4 +1,4 @@
-//! Routings of our own for any graph of hosts and switches (`docs/routing-engines.md`). Each gives every switch one edge
+//! Routings of our own for any graph of hosts and switches (`docs/reference/routing-engines.md`). Each gives every switch one edge
 //! per destination; pairs that cannot be connected get none.
 
 mod dfsssp;

@@ -1,4 +1,4 @@
-//! A cut through a gap between the messages of jobs (`docs/gap-skip.md`): sources pass over the
+//! A cut through a gap between the messages of jobs (`docs/model/gap-skip.md`): sources pass over the
 //! messages of the ticks that are not simulated.
 
 use super::source::{Flow, Source, Then};

@@ -5,7 +5,7 @@
 //! list of them: a source stores only its next message, and hands it over when the fabric asks
 //! for it ([`Background::replenish`]). So a backlog takes no memory.
 //!
-//! Phase 3 of a tick (`docs/model.md` §5) calls this module through the
+//! Phase 3 of a tick (`docs/model/fabric.md` §5) calls this module through the
 //! [`Workload`](flitwise_fabric::workload::Workload) of the replay. It creates messages and
 //! counts them; the fabric cuts them into packets. `injection` decides when messages are
 //! created, `pattern` where they go, `source` joins the two, `queues` stores the waiting ones, and `turns` says whose comes
@@ -111,7 +111,7 @@ pub enum BackgroundError {
 }
 
 /// Units of link time ([`FabricSpec::link_units`]) that a message of `bytes` takes when it is
-/// cut into packets of at most `mtu_bytes` (`docs/model.md` §1).
+/// cut into packets of at most `mtu_bytes` (`docs/model/fabric.md` §1).
 #[must_use]
 pub fn message_units(fabric: &FabricSpec, mtu_bytes: u32, bytes: u64) -> u64 {
     let mtu = u64::from(mtu_bytes.max(1));

@@ -1,4 +1,4 @@
-//! Whose message comes next where several flows share an application queue (`docs/model.md` §2).
+//! Whose message comes next where several flows share an application queue (`docs/model/fabric.md` §2).
 
 use super::{Background, Tick};
 use flitwise_fabric::workload::Message;

@@ -1,6 +1,6 @@
 //! Which algorithm a collective uses: the decision table.
 //!
-//! The methods of [`Choices`] follow the table in `docs/replay.md` row by row. That page names the sources.
+//! The methods of [`Choices`] follow the table in `docs/model/replay.md` row by row. That page names the sources.
 
 use crate::program::AlltoallBlocks;
 use flitwise_base::units::Bytes;

@@ -2,7 +2,7 @@
 //! [program](crate::program) of MPI calls.
 //!
 //! All operations of a trace are in memory, with their dependencies (`graph`). What the target does not have is put in other words,
-//! and counted: `docs/traces.md` lists it. Where a target has one order of operations, or names messages in place of
+//! and counted: `docs/reference/traces.md` lists it. Where a target has one order of operations, or names messages in place of
 //! receives that accept any, it is as on a network on which messages take no time (`ideal`).
 
 mod expand;

@@ -1,5 +1,5 @@
 //! Generates traces of kernels: the communication of common parallel programs, without the
-//! programs. `docs/trace-tools.md` describes each kernel.
+//! programs. `docs/reference/trace-tools.md` describes each kernel.
 //!
 //! A kernel is a function that tells the `Builder` what happens, in an order that a recorder
 //! could have written. It runs twice. The first line of a trace says how many lines follow, so

@@ -1,4 +1,4 @@
-//! MPI's own work: matching, protocols and requests, as `docs/replay.md` says. Programs of
+//! MPI's own work: matching, protocols and requests, as `docs/model/replay.md` says. Programs of
 //! messages with an id pass nothing of it.
 
 mod call;

@@ -41,7 +41,8 @@ fn figure(run: &RunSource, job: &Value) -> Figure {
             &format!("What the time on the critical path of {name} was for"),
             &run.label,
         ),
-        note: "Ten equal slices of the time, from top to bottom (docs/explain.md).".to_owned(),
+        note: "Ten equal slices of the time, from top to bottom (docs/reference/explain.md)."
+            .to_owned(),
         chart: Chart::Stacks(Stacks {
             axis: Axis::new("time in the slice", unit),
             parts: parts.iter().map(|part| part.words().to_owned()).collect(),

@@ -1,5 +1,5 @@
 //! Tables about critical paths: the use of the time, of the whole, by rank and by collective; and the senders of the
-//! packets that delayed it, and where (`docs/explain.md`).
+//! packets that delayed it, and where (`docs/reference/explain.md`).
 
 use super::section::Table;
 use super::tables::{ROWS, texts};

@@ -124,7 +124,7 @@ pub(super) fn configuration(sources: &[Source]) -> Section {
         id: "configuration".to_owned(),
         title: "Configuration".to_owned(),
         lead: vec![
-            "Every setting as it was interpreted; docs/result.md says what the fields mean."
+            "Every setting as it was interpreted; docs/reference/result.md says what the fields mean."
                 .to_owned(),
         ],
         ..Section::default()

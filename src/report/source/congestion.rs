@@ -1,4 +1,4 @@
-//! The files of a static analysis, read from its directory (`docs/congestion.md`).
+//! The files of a static analysis, read from its directory (`docs/reference/congestion.md`).
 
 use super::table::{Row, read_rows};
 use super::{command, name_of, typed_document};

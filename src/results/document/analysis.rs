@@ -1,4 +1,4 @@
-//! `congestion.json`: a static analysis, as `flitwise congestion` writes and reports read it (`docs/congestion.md`).
+//! `congestion.json`: a static analysis, as `flitwise congestion` writes and reports read it (`docs/reference/congestion.md`).
 
 use crate::oblivious::Spreads;
 use crate::run::Check;
@@ -30,7 +30,10 @@ pub struct CongestionDocument {
 /// A candidate.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "a network")]
-#[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
+#[allow(
+    missing_docs,
+    reason = "docs/reference/congestion.md describes the fields"
+)]
 pub struct AnalysedNetwork {
     pub label: String,
     pub pattern: String,
@@ -59,7 +62,10 @@ pub struct AnalysedNetwork {
 /// The effect of `--fail`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "what failed")]
-#[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
+#[allow(
+    missing_docs,
+    reason = "docs/reference/congestion.md describes the fields"
+)]
 pub struct Failed {
     pub cables: usize,
     pub hosts: usize,
@@ -69,7 +75,10 @@ pub struct Failed {
 /// The result of `--vls`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "VLs")]
-#[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
+#[allow(
+    missing_docs,
+    reason = "docs/reference/congestion.md describes the fields"
+)]
 pub struct VirtualLanes {
     pub cycle_on_one: Option<Vec<String>>,
     pub enough: Option<usize>,
@@ -80,7 +89,10 @@ pub struct VirtualLanes {
 /// Connections of a congestion.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(expecting = "a congestion with its connections")]
-#[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
+#[allow(
+    missing_docs,
+    reason = "docs/reference/congestion.md describes the fields"
+)]
 pub struct Congested {
     pub congestion: u64,
     pub connections: u64,
@@ -89,7 +101,10 @@ pub struct Congested {
 /// Runs of a delay.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(expecting = "a delay with its runs")]
-#[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
+#[allow(
+    missing_docs,
+    reason = "docs/reference/congestion.md describes the fields"
+)]
 pub struct Delayed {
     pub delay: u64,
     pub runs: u64,
@@ -98,7 +113,10 @@ pub struct Delayed {
 /// The result of `--worst`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "a permutation")]
-#[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
+#[allow(
+    missing_docs,
+    reason = "docs/reference/congestion.md describes the fields"
+)]
 pub struct WorstPermutation {
     pub congestion: u64,
     pub bound: u64,
@@ -108,7 +126,10 @@ pub struct WorstPermutation {
 /// A cable and the connections that cross it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "a cable")]
-#[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
+#[allow(
+    missing_docs,
+    reason = "docs/reference/congestion.md describes the fields"
+)]
 pub struct RankedCable {
     pub from: String,
     pub to: String,
@@ -123,7 +144,10 @@ pub struct RankedCable {
 /// A connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(expecting = "a connection")]
-#[allow(missing_docs, reason = "docs/congestion.md describes the fields")]
+#[allow(
+    missing_docs,
+    reason = "docs/reference/congestion.md describes the fields"
+)]
 pub struct Flow {
     pub from: String,
     pub to: String,

@@ -59,7 +59,7 @@ pub struct Loads {
     pub accepted_gbit_per_s_per_nic: f64,
     /// An eighth of it.
     pub accepted_gbyte_per_s_per_nic: f64,
-    /// The 95 % confidence interval of the accepted load by batch means ([experiment.md](experiment.md#measure)); null if the batches of the window are too few or correlated.
+    /// The 95 % confidence interval of the accepted load by batch means ([experiment](../reference/experiment.md#measure)); null if the batches of the window are too few or correlated.
     #[schemars(transform = in_unit("flits/cycle/NIC"))]
     pub accepted_interval: Option<Interval>,
 }

@@ -40,7 +40,7 @@ pub struct Explanation {
     pub against_baseline: Option<Difference>,
 }
 
-/// A time for each of [the parts](explain.md#the-parts).
+/// A time for each of [the parts](../reference/explain.md#the-parts).
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]

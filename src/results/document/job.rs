@@ -118,7 +118,7 @@ pub struct Job {
     /// ([Waits](#latencies-messages-waits-ranks-the-command)).
     pub longest_waits: Vec<RankWait>,
     /// The names of `nics`, only where the topology has
-    /// [names of operators](fabric-command.md#names-of-operators).
+    /// [names of operators](../reference/fabric-command.md#names-of-operators).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
     /// With `[power]`: what the whole fabric cost while the job ran, the mean power of the run times `execution_time_ps`.

@@ -46,7 +46,7 @@ pub struct Link {
     /// Where links have power states: how often it had to go up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakes: Option<u64>,
-    /// Only where the topology has [names of operators](fabric-command.md#names-of-operators): the host, or switch and port as
+    /// Only where the topology has [names of operators](../reference/fabric-command.md#names-of-operators): the host, or switch and port as
     /// on the device, of the sending end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_name: Option<String>,
@@ -63,7 +63,7 @@ pub struct Link {
     pub to_guid: Option<Option<String>>,
 }
 
-/// A number for each power state of links ([link-power.md](link-power.md#1-states)).
+/// A number for each power state of links ([link power](../model/link-power.md#1-states)).
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields, inline)]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! `result.json` as types, from which its schema and the tables of `docs/result.md` are derived. Everything but `engine` is a
+//! `result.json` as types, from which its schema and the tables of `docs/reference/result.md` are derived. Everything but `engine` is a
 //! pure function of the experiment.
 //!
 //! The counters are destructured, so that a new one does not compile until it is here or is left
@@ -92,7 +92,7 @@ pub struct Document {
     /// than 1 % of it, and by more than the longest message per NIC; counted in flits, on InfiniBand in bytes with headers.
     pub saturated: bool,
     /// The first background flow that was seen to fall ever further behind while the run went on
-    /// ([reliability.md](reliability.md#saturation)); null if none was, and without a job.
+    /// ([reliability](../evidence/reliability.md#saturation)); null if none was, and without a job.
     pub saturation: Option<Saturation>,
     /// The enabled jobs, see below.
     pub jobs: Vec<Job>,
@@ -118,7 +118,7 @@ pub struct Document {
     pub service_levels: Vec<ServiceLevel>,
     /// The counters of congestion control; null without it.
     pub congestion: Option<Congestion>,
-    /// The energy of the run, with `[power]`; null without it ([energy.md](energy.md)).
+    /// The energy of the run, with `[power]`; null without it ([energy](../model/energy.md)).
     pub energy: Option<EnergyUse>,
     /// The 20 directed links that hold up packets longest, worst first ([Links](#links)); of links that hold up as long, those
     /// with the longest credit wait. Links that hold up none are left out.
@@ -142,7 +142,7 @@ pub struct Document {
     /// As `unloaded`, on a network where messages arrive when they are sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ideal: Option<Reference>,
-    /// The gaps that `background_gap_skip` left out ([gap-skip.md](gap-skip.md)).
+    /// The gaps that `background_gap_skip` left out ([gap skip](../model/gap-skip.md)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gaps_skipped: Option<GapsSkipped>,
 }

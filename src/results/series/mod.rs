@@ -1,4 +1,4 @@
-//! Time series as files and figures (`docs/result.md`, "Time series").
+//! Time series as files and figures (`docs/reference/result.md`, "Time series").
 //!
 //! Each run appends its rows to a [`spool`] of its own. In the end the spools of all runs become one
 //! [table](crate::figure::tables) per series, in the order of the runs, and the experiment's spools become its

@@ -82,7 +82,7 @@ fn gbit_per_s(bytes: u64, ps: u64) -> f64 {
     (u128::from(bytes) * 8000) as f64 / ps.max(1) as f64
 }
 
-/// The columns of a series; `docs/result.md` describes them.
+/// The columns of a series; `docs/reference/result.md` describes them.
 pub(super) fn columns(kind: SeriesKind, names: Option<&Names>) -> Vec<Column<'static>> {
     let column = |kind: ColumnKind, optional: bool| {
         move |name: &'static str| Column {

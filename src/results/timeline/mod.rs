@@ -1,4 +1,4 @@
-//! A run as a timeline (`docs/timeline.md`): the activities of every rank, the messages, and the use of the links.
+//! A run as a timeline (`docs/reference/timeline.md`): the activities of every rank, the messages, and the use of the links.
 //!
 //! `tracker` turns what is observed of a run into events in the order of time. `perfetto`, `paje` and `slices` write
 //! each event at once, so memory is bounded by the activities and messages at one time. `overview` keeps a bounded

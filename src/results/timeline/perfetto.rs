@@ -1,4 +1,4 @@
-//! Track events of Perfetto, as its protocol buffers (`docs/timeline.md` names the fields).
+//! Track events of Perfetto, as its protocol buffers (`docs/reference/timeline.md` names the fields).
 //!
 //! A packet per event; no packet is kept. Readers sort packets by time, so a counter has its value from the beginning
 //! of the interval that the value describes.

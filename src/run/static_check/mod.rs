@@ -1,6 +1,6 @@
 //! Compares the static analysis with the flit level: the connections of a level send on a simulated fabric, and the
 //! bandwidth of each is compared with the predictions from its congestion and its max-min fair share
-//! (`docs/congestion-check.md`).
+//! (`docs/evidence/congestion-check.md`).
 
 mod connections;
 mod figure;

@@ -1,4 +1,4 @@
-//! Detours (`docs/model.md` §7): the next leg of the path of a packet, and the costs by which paths are compared.
+//! Detours (`docs/model/fabric.md` §7): the next leg of the path of a packet, and the costs by which paths are compared.
 
 use super::families;
 use super::routing::Leg;

@@ -1,5 +1,5 @@
-//! The oracles: the fabric of `docs/model.md` ([`hierarchical`]) and the fabric of
-//! `docs/model-infiniband.md` ([`voq`]) in their most obvious form, tick by tick and flit by flit.
+//! The oracles: the fabric of `docs/model/fabric.md` ([`hierarchical`]) and the fabric of
+//! `docs/model/infiniband.md` ([`voq`]) in their most obvious form, tick by tick and flit by flit.
 //! The tests compare the engine with them.
 //!
 //! Every flit is an entry in the queue of the buffer, link or crossbar that it is in; a tick is eight

@@ -1,4 +1,4 @@
-//! Power states of links (`docs/link-power.md`), tick by tick.
+//! Power states of links (`docs/model/link-power.md`), tick by tick.
 
 use crate::wiring::End;
 use flitwise_fabric::spec::{LinkPower, ManagedLinks, Tick};

@@ -1,4 +1,4 @@
-//! Queues of packets by queueing schemes (`docs/queueing.md`). A queue is the position of an SC in the list of
+//! Queues of packets by queueing schemes (`docs/model/queueing.md`). A queue is the position of an SC in the list of
 //! the service level: class after class, queue after queue.
 
 use super::routing::{Header, Load, NextHop, Router};

@@ -31,7 +31,7 @@ pub struct CctiChange {
     pub ccti: u16,
 }
 
-/// Counters of congestion control (`docs/model-infiniband.md` §13).
+/// Counters of congestion control (`docs/model/infiniband.md` §13).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CongestionCounts {
     /// Packets marked by a switch.

@@ -1,4 +1,4 @@
-//! Next hops and VL classes (`docs/model.md` §7).
+//! Next hops and VL classes (`docs/model/fabric.md` §7).
 
 use super::detours::{self, QueueOf, Streams};
 use super::families::{self, Among, cube, dragonfly, graph};

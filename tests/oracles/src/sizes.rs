@@ -1,4 +1,4 @@
-//! Sizes of packets in flits and credits (`docs/model.md` §1), and which VLs they may take (§7).
+//! Sizes of packets in flits and credits (`docs/model/fabric.md` §1), and which VLs they may take (§7).
 
 use flitwise_fabric::spec::{FabricSpec, Notification, VlPolicy};
 use flitwise_fabric::workload::Message;

@@ -1,4 +1,4 @@
-//! VLs of packets (`docs/model.md` §7).
+//! VLs of packets (`docs/model/fabric.md` §7).
 
 use super::detours;
 use super::families::dragonfly;

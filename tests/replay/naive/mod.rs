@@ -1,4 +1,4 @@
-//! The naive replay: `docs/replay.md` in its most obvious form, on a fabric without contention.
+//! The naive replay: `docs/model/replay.md` in its most obvious form, on a fabric without contention.
 //!
 //! It goes from one time at which something happens to the next. At each it first notes what
 //! has arrived or left, then the first rank that can do something acts, until none can

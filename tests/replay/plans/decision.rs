@@ -1,4 +1,4 @@
-//! The choice of an algorithm: the decision table of `docs/replay.md`, and choices by hand.
+//! The choice of an algorithm: the decision table of `docs/model/replay.md`, and choices by hand.
 
 use flitwise::replay::collectives::decide::{
     Allgather, Allreduce, Alltoall, Bcast, Reduce, ReduceScatter, Rooted, Scan,
@@ -13,7 +13,7 @@ fn decide(kind: &CollectiveKind, n: u32, choices: &Choices) -> Algorithm {
     Plan::new(kind, n as usize, choices).unwrap().algorithm()
 }
 
-/// The table of docs/replay.md, at both sides of every boundary.
+/// The table of docs/model/replay.md, at both sides of every boundary.
 #[test]
 fn the_table_decides_unless_told_otherwise() {
     let choose = |kind: CollectiveKind, n| decide(&kind, n, &Choices::default());

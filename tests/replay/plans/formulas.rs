@@ -1,4 +1,4 @@
-//! The textbooks' closed forms for every algorithm: the table of docs/replay.md.
+//! The textbooks' closed forms for every algorithm: the table of docs/model/replay.md.
 
 use flitwise::replay::collectives::Algorithm;
 use flitwise::replay::collectives::decide::{

@@ -1,5 +1,5 @@
 //! Cuts a part out of a trace: a window of the [ideal clock](super::clock), some of its
-//! ranks, or both. `docs/trace-tools.md` says what remains and why it can be replayed.
+//! ranks, or both. `docs/reference/trace-tools.md` says what remains and why it can be replayed.
 //!
 //! The file is read twice: [`Plan::make`] finds what remains, [`Plan::write`] writes it.
 //! Both follow the trace in the order in which its records can start, which is the order

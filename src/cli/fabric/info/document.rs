@@ -1,4 +1,4 @@
-//! The JSON of `flitwise fabric info` (`docs/fabric-command.md`).
+//! The JSON of `flitwise fabric info` (`docs/reference/fabric-command.md`).
 
 use super::{BusyLink, Info, PortKinds, mean};
 use crate::cli::fabric::route::RouteDocument;

@@ -1,4 +1,4 @@
-//! `--engine slurm`: the tasks of a study as job arrays of a Slurm cluster (`docs/cluster.md`).
+//! `--engine slurm`: the tasks of a study as job arrays of a Slurm cluster (`docs/reference/cluster.md`).
 //!
 //! `rounds` keeps the submitted arrays on disk, `pack` divides tasks among the elements of an array, `client` calls
 //! Slurm's commands. Only its record decides whether a task is done.

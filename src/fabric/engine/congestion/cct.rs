@@ -1,5 +1,5 @@
 //! Sources with a congestion control table: the CCTI of each flow, its timer, and how long the next
-//! packet of its holder is held (`docs/model-infiniband.md` §11).
+//! packet of its holder is held (`docs/model/infiniband.md` §11).
 //!
 //! A BECN in phase 1 raises a CCTI; a NIC asks when it sends whether a packet is held. Timers need
 //! no events: between two BECNs a CCTI only falls, in known ticks, so it is brought up to date

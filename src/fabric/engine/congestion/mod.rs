@@ -1,5 +1,5 @@
 //! Congestion control, the same for all kinds of switch: a marker at the switches
-//! (`docs/model-infiniband.md` §9) and a control at the sources (§11). The specification names both;
+//! (`docs/model/infiniband.md` §9) and a control at the sources (§11). The specification names both;
 //! a `match` in each call selects them. Notifications (§10) are packets, so each kind of fabric
 //! creates its own.
 

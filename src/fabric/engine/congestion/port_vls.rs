@@ -1,5 +1,5 @@
 //! Port VLs: how many flits wait for each (output, VL), whether it is congested or starved of
-//! credits, and which packets it marks with FECN (`docs/model-infiniband.md` §9).
+//! credits, and which packets it marks with FECN (`docs/model/infiniband.md` §9).
 //!
 //! The fabric reports each packet that is routed to a Port VL (phase 4) and each that is granted
 //! (phase 6). At the end of phase 6 the Port VLs whose fill changed enter or leave the congestion

@@ -1,4 +1,4 @@
-//! Phases 5 and 6: two-stage allocation of the crossbars (`docs/model.md` §6;
+//! Phases 5 and 6: two-stage allocation of the crossbars (`docs/model/fabric.md` §6;
 //! OpaSim §2.1, VA-SA).
 //!
 //! In phase 5 (virtual allocation) each listed source picks a queue and requests the

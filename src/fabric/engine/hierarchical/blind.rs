@@ -1,5 +1,5 @@
 //! Phase 5 with blind virtual allocation: a source picks a head without checking whether
-//! the target can take it (`docs/model.md` §6, `Blind`). Requests and grants are in
+//! the target can take it (`docs/model/fabric.md` §6, `Blind`). Requests and grants are in
 //! [`allocate`](super::allocate).
 //!
 //! An idle source picks the next ready head in every tick. While no target can take any of

@@ -1,4 +1,4 @@
-//! Which of the two central buffers of an MPort a packet takes (`docs/model.md` §2).
+//! Which of the two central buffers of an MPort a packet takes (`docs/model/fabric.md` §2).
 
 use super::Fabric;
 use super::control::Control;

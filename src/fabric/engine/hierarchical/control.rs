@@ -1,4 +1,4 @@
-//! Congestion control of the hierarchical switch (`docs/model-infiniband.md` §12): whether a
+//! Congestion control of the hierarchical switch (`docs/model/infiniband.md` §12): whether a
 //! fabric has it, and its state. The rules are in
 //! [`congestion`](crate::engine::congestion); the phases call them through this
 //! module.

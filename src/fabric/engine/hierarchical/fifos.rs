@@ -1,4 +1,4 @@
-//! FIFOs of packets in buffers of one kind (`docs/model.md` §3). The credits that the packets take
+//! FIFOs of packets in buffers of one kind (`docs/model/fabric.md` §3). The credits that the packets take
 //! are in [`ledgers`](super::ledgers).
 //!
 //! To touch few cache lines per packet, the heads of the first FIFOs lie in the part that reads

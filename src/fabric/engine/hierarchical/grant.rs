@@ -1,4 +1,4 @@
-//! Phase 6: switch allocation (`docs/model.md` §6). A requested target grants one source, and the packet starts to
+//! Phase 6: switch allocation (`docs/model/fabric.md` §6). A requested target grants one source, and the packet starts to
 //! cross. Requests are in [`allocate`](super::allocate).
 
 use super::control::Control;

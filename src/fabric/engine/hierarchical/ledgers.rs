@@ -1,4 +1,4 @@
-//! The credits of buffers of one kind, as their senders know them (`docs/model.md` §3). Phases 3
+//! The credits of buffers of one kind, as their senders know them (`docs/model/fabric.md` §3). Phases 3
 //! to 7 use them. The packets in the buffers are in [`fifos`](super::fifos).
 //!
 //! A credit ledger shows what the sender into the buffer sees: credits are free from the tick
@@ -152,7 +152,7 @@ impl<const USED: usize> Ledgers<USED> {
         )
     }
 
-    /// Whether a packet of `credits` has quota in queue `q` at tick `now` (`docs/model.md`
+    /// Whether a packet of `credits` has quota in queue `q` at tick `now` (`docs/model/fabric.md`
     /// §3).
     #[inline]
     pub(super) fn has_quota(&mut self, buffer: usize, q: usize, credits: u32, now: Tick) -> bool {

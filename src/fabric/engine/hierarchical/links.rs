@@ -1,5 +1,5 @@
 //! Links, as their senders know them: the credits of the buffer at the far end, credits on their
-//! way back, and whether the sender waits for them (`docs/model.md` §3).
+//! way back, and whether the sender waits for them (`docs/model/fabric.md` §3).
 //!
 //! A link is the only thing between two devices. The sender takes credits and asks when more
 //! arrive; the receiver gives them back. The link says whether the sender must be woken, and when.

@@ -1,7 +1,7 @@
-//! The fabric of hierarchical switches (`docs/model.md`).
+//! The fabric of hierarchical switches (`docs/model/fabric.md`).
 //!
 //! [`Fabric`] owns all switches, NICs and links, and runs the phases of a tick
-//! (`docs/model.md` §5). It does not create traffic: a
+//! (`docs/model/fabric.md` §5). It does not create traffic: a
 //! [`Workload`](crate::workload::Workload) does, and is told what was delivered.
 //!
 //! A packet costs a handful of events per hop. Its header becomes ready in an input,
@@ -381,7 +381,7 @@ impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
         self.touch_nic(message.src);
     }
 
-    /// Phases 3 to 7 of `docs/model.md` §5.
+    /// Phases 3 to 7 of `docs/model/fabric.md` §5.
     #[inline]
     fn act(&mut self, workload: &mut dyn Workload) {
         self.fill_send_queues(workload);

@@ -1,5 +1,5 @@
 //! Phase 3: messages join the application queues, and NICs cut them into packets while their
-//! send queues have quota (`docs/model.md` §5). With congestion control a NIC chooses
+//! send queues have quota (`docs/model/fabric.md` §5). With congestion control a NIC chooses
 //! among queue pairs instead of SLs ([`pairs`](super::pairs)). Links send the packets in
 //! phase 7 ([`output`](super::output)).
 

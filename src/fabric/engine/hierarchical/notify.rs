@@ -1,4 +1,4 @@
-//! Congestion notification packets (CNPs) at NICs (`docs/model-infiniband.md` §10 and §12).
+//! Congestion notification packets (CNPs) at NICs (`docs/model/infiniband.md` §10 and §12).
 //!
 //! A NIC creates a CNP in phase 1, when a marked packet arrives, and sends it before data
 //! in phase 7. In between, a CNP is routed like data. Which packets are marked is decided

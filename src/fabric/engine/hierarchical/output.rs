@@ -1,4 +1,4 @@
-//! Phase 7: outputs and NICs send (`docs/model.md` §8). Also phase 1: packets are delivered.
+//! Phase 7: outputs and NICs send (`docs/model/fabric.md` §8). Also phase 1: packets are delivered.
 //!
 //! [`scheduler`](super::scheduler) has the rules that choose a VL, [`notify`](super::notify) the
 //! sending of CNPs.

@@ -1,5 +1,5 @@
 //! Phase 3 with congestion control: a NIC has a FIFO of messages per queue pair, and holds
-//! back the packets of flows that were notified of congestion (`docs/model-infiniband.md`
+//! back the packets of flows that were notified of congestion (`docs/model/infiniband.md`
 //! §12). How long it holds them is decided in
 //! [`congestion`](crate::engine::congestion).
 

@@ -1,4 +1,4 @@
-//! Phases 5 and 6 with allocation in rounds (`docs/model.md` §6, `rounds`): sources and targets act
+//! Phases 5 and 6 with allocation in rounds (`docs/model/fabric.md` §6, `rounds`): sources and targets act
 //! only in ticks that are divisible by the allocation time. Requests and grants are in
 //! [`allocate`](super::allocate).
 //!

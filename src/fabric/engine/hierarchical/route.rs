@@ -1,5 +1,5 @@
 //! Phase 4: headers become ready and join the FIFOs of their buffers. In input buffers,
-//! routing decides the out-port, the SC and the VL (`docs/model.md` §7). The next hops come
+//! routing decides the out-port, the SC and the VL (`docs/model/fabric.md` §7). The next hops come
 //! from [`NextHops`](crate::engine::next_hop::NextHops). Allocation is in
 //! [`allocate`](super::allocate).
 

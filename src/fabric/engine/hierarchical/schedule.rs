@@ -4,7 +4,7 @@
 //! [`ledgers`](super::ledgers).
 //!
 //! Flit i leaves at the maximum of up to three lines `start + ⌊i / rate⌋`
-//! (`docs/model.md` §4). One line is the crossing itself; the others are the arrival of
+//! (`docs/model/fabric.md` §4). One line is the crossing itself; the others are the arrival of
 //! the flits from earlier stages. Every line is non-decreasing in i, and each stage is
 //! bounded by the stages before it. So the maximum is exactly what a greedy transfer,
 //! flit by flit, does. A test below and the comparison with the oracle check this.

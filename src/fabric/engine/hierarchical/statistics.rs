@@ -1,4 +1,4 @@
-//! The statistics of links (`docs/model.md` §9), which are read and restarted between ticks. Phase 7
+//! The statistics of links (`docs/model/fabric.md` §9), which are read and restarted between ticks. Phase 7
 //! counts ([`output`](super::output)). The counters per SL and per message are in
 //! [`counters`](crate::engine::counters).
 

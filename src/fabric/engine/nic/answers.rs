@@ -1,5 +1,5 @@
 //! Which packets a NIC answers with ACKs and CNPs, and which of these carry a BECN
-//! (`docs/model-infiniband.md` §10).
+//! (`docs/model/infiniband.md` §10).
 
 use crate::ids::NicId;
 use crate::spec::{FabricSpec, Notification};

@@ -1,5 +1,5 @@
 //! Messages on their way, the queues in which they wait at their NICs, and how they are cut into
-//! packets (`docs/model.md` §2, `docs/model-infiniband.md` §8).
+//! packets (`docs/model/fabric.md` §2, `docs/model/infiniband.md` §8).
 
 use crate::engine::counters::Counters;
 use crate::engine::pool::{InFlight, MessageId, Pool};

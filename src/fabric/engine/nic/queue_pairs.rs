@@ -1,5 +1,5 @@
 //! Queue pairs: the queues of messages of each NIC, one per (SL, destination)
-//! (`docs/model-infiniband.md` §2, §8 and §12).
+//! (`docs/model/infiniband.md` §2, §8 and §12).
 //!
 //! This module keeps the queue pairs that have a packet in the order in which the NIC scans them,
 //! in one or more groups: by VL in a `voq` fabric. The fabric keeps the NIC's pointers, and

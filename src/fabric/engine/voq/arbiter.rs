@@ -1,5 +1,5 @@
 //! VL arbitration: round robin, or the high and low tables of InfiniBand
-//! (`docs/model-infiniband.md` §6).
+//! (`docs/model/infiniband.md` §6).
 //!
 //! A switch output asks its arbiter in phase 5, a NIC's send engine in phase 7 (b): which VL is
 //! next among those that have an eligible packet. [`Arbiters::pick`] changes nothing. The state

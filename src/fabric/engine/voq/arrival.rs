@@ -1,4 +1,4 @@
-//! Phase 1: the tail of a packet reaches its NIC (`docs/model-infiniband.md` §8 and §10).
+//! Phase 1: the tail of a packet reaches its NIC (`docs/model/infiniband.md` §8 and §10).
 //!
 //! The NIC delivers data, creates CNPs and ACKs, and raises the CCTI of a flow for a BECN.
 //! It does not empty the receive buffer here: when the sink takes the flits of a packet was

@@ -1,5 +1,5 @@
 //! Credit returns in closed form: in which tick each credit of a packet that leaves a buffer may
-//! be used again (`docs/model-infiniband.md` §3).
+//! be used again (`docs/model/infiniband.md` §3).
 //!
 //! One crossbar port, link or sink empties a buffer. So its packets leave one after the other,
 //! and at most one of them has left in part. A credit costs no event: an output that counts its

@@ -1,4 +1,4 @@
-//! Phases 5 and 6: outputs grant, in-ports accept (`docs/model-infiniband.md` §6), and Port VLs
+//! Phases 5 and 6: outputs grant, in-ports accept (`docs/model/infiniband.md` §6), and Port VLs
 //! enter or leave the congestion state (§9).
 //!
 //! The effects of an accepted grant are in `crossing`, routing (phase 4) in `route`, and sending by

@@ -1,4 +1,4 @@
-//! The effects of an accepted grant (`docs/model-infiniband.md` §4).
+//! The effects of an accepted grant (`docs/model/infiniband.md` §4).
 //!
 //! After its grant nothing holds up a packet before the next buffer. So phase 6 decides at once in
 //! which ticks its flits cross, leave by the link and arrive, and from which ticks their credits

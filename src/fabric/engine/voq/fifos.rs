@@ -1,4 +1,4 @@
-//! Input buffers that organise the packets of a VL as a FIFO (`docs/model-infiniband.md` §2), or as one for each
+//! Input buffers that organise the packets of a VL as a FIFO (`docs/model/infiniband.md` §2), or as one for each
 //! destination (§15, `PerFlow`).
 //!
 //! Only the head of a FIFO is in a VoQ, and so requests its output. The packets behind it are

@@ -1,4 +1,4 @@
-//! Phases 5 and 6 with an allocator other than one iteration of iSLIP (`docs/model-infiniband.md` §6).
+//! Phases 5 and 6 with an allocator other than one iteration of iSLIP (`docs/model/infiniband.md` §6).
 //! All other fabrics have both phases in `crossbar`.
 
 use super::Fabric;

@@ -1,5 +1,5 @@
 //! Phase 3: messages join the queue of their queue pair. They are cut into packets as the send
-//! engine of the NIC fetches these (`docs/model-infiniband.md` §8).
+//! engine of the NIC fetches these (`docs/model/infiniband.md` §8).
 
 use super::Fabric;
 use crate::engine::congestion::FlowId;

@@ -1,4 +1,4 @@
-//! The fabric of InfiniBand switches and NICs (`docs/model-infiniband.md`).
+//! The fabric of InfiniBand switches and NICs (`docs/model/infiniband.md`).
 //!
 //! The crossbar binds an in-port and an output of a switch to each other for one packet at a
 //! time. After its grant nothing holds up a packet before the next switch: the grant decides
@@ -381,7 +381,7 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
         self.mark_nic_dirty(message.src);
     }
 
-    /// Phases 4 to 7 of `docs/model-infiniband.md` §5. Grants have decided what the links of
+    /// Phases 4 to 7 of `docs/model/infiniband.md` §5. Grants have decided what the links of
     /// switches do in phase 7, and all of phase 8.
     #[inline]
     fn act(&mut self, workload: &mut dyn Workload) {

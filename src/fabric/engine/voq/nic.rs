@@ -1,4 +1,4 @@
-//! Phase 7 of NICs, and their injection reports in phase 2 (`docs/model-infiniband.md` §8).
+//! Phase 7 of NICs, and their injection reports in phase 2 (`docs/model/infiniband.md` §8).
 //!
 //! In phase 7 each NIC starts a CNP or an ACK (a), fetches a packet with its send engine (b), and
 //! starts a packet of its output buffer on the link (c). How messages join send queues and are cut

@@ -1,4 +1,4 @@
-//! Power states of links (`docs/link-power.md`) in fabrics of these switches: announcements of packets,
+//! Power states of links (`docs/model/link-power.md`) in fabrics of these switches: announcements of packets,
 //! and counters. `join`, `crossing` and `nic` tell `engine::power` which packets wait, and
 //! ask it how they go.
 

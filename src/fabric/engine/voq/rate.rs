@@ -1,5 +1,5 @@
 //! Rates of links, crossbars, send engines and sinks, exact to the byte, and the sub-tick times
-//! that they lead to (`docs/model-infiniband.md` §1).
+//! that they lead to (`docs/model/infiniband.md` §1).
 //!
 //! This module only computes, and belongs to no phase.
 

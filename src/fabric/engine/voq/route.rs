@@ -1,5 +1,5 @@
 //! Phase 4: routing decides output, SC and VL of each packet whose header becomes ready, and the
-//! packet joins its VoQ (`docs/model-infiniband.md` §7), or its FIFO: see `fifos` and `flows`.
+//! packet joins its VoQ (`docs/model/infiniband.md` §7), or its FIFO: see `fifos` and `flows`.
 //!
 //! If a route depends on no other packet, it is looked up as soon as a grant or a NIC sends the
 //! packet to the switch, so that it is at hand when the header is ready.

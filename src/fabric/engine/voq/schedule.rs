@@ -1,5 +1,5 @@
 //! Flit schedules: in which tick each flit of a packet passes a place, in closed form, behind
-//! servers of exact rates (`docs/model-infiniband.md` §1 and §4).
+//! servers of exact rates (`docs/model/infiniband.md` §1 and §4).
 //!
 //! A flit schedule has one line ⌊start + i · q/p⌋ for each rate p/q that the packet has passed.
 //! Flit i passes in the latest tick of all lines. Of two lines of the same rate the later one

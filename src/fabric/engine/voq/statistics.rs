@@ -1,4 +1,4 @@
-//! Statistics of links, and the occupancy of Port VLs (`docs/model-infiniband.md` §13).
+//! Statistics of links, and the occupancy of Port VLs (`docs/model/infiniband.md` §13).
 //!
 //! A link counts a packet when it starts there. `crossing` counts it earlier, at the grant. So the
 //! packets that their link has not started yet are subtracted here, when the statistics are read

@@ -1,4 +1,4 @@
-//! Checks that a queueing scheme fits the fabric (`docs/queueing.md`).
+//! Checks that a queueing scheme fits the fabric (`docs/model/queueing.md`).
 
 use crate::error::error;
 use crate::spec::{FabricSpec, QueueingScheme, SchemeKind, SpecError};

@@ -1,4 +1,4 @@
-//! Which queues a central buffer has (`docs/model.md` §2).
+//! Which queues a central buffer has (`docs/model/fabric.md` §2).
 
 use super::{CentralLink, CentralQueues, MPORT_CENTRALS, mport};
 use crate::ids::{PortId, SwitchId};

@@ -1,4 +1,4 @@
-//! The hierarchical switch of OpaSim and Hiperion as plain data (`docs/model.md`).
+//! The hierarchical switch of OpaSim and Hiperion as plain data (`docs/model/fabric.md`).
 
 mod central;
 mod parameters;
@@ -87,7 +87,7 @@ pub struct Timing {
     pub stages: Stages,
     /// Ticks, 0 to [`Stages::allocation`], in which a crossbar port stands still between two
     /// packets: so much of an allocation waits for the transfer before it to end. Ours; no
-    /// publication says how far the two overlap (`docs/validation.md`).
+    /// publication says how far the two overlap (`docs/evidence/validation.md`).
     #[serde(rename = "allocation_gap_ticks")]
     pub allocation_gap: Tick,
     /// Flits per tick from an input buffer through its MPort crossbar.
@@ -104,7 +104,7 @@ impl Timing {
     }
 }
 
-/// The allocator of the crossbars (`docs/model.md` §6).
+/// The allocator of the crossbars (`docs/model/fabric.md` §6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Allocator {
     /// When sources and targets allocate.
@@ -179,7 +179,7 @@ impl Serialize for CentralLink {
 }
 
 /// Which of its queues a buffer picks in virtual allocation
-/// (`docs/model.md` §6).
+/// (`docs/model/fabric.md` §6).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VirtualAllocation {
@@ -230,7 +230,7 @@ fn lists_by_vl<S: Serializer>(per_vl: &[Quota], s: S) -> Result<S::Ok, S::Error>
     Lists { exclusive, max }.serialize(s)
 }
 
-/// The division of a central buffer into FIFOs (see `docs/model.md`).
+/// The division of a central buffer into FIFOs (see `docs/model/fabric.md`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CentralQueues {

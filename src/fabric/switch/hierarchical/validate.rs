@@ -1,5 +1,5 @@
 //! Checks that hierarchical switches can be built, and that they can move every packet as
-//! `docs/model.md` requires in sections 2 and 3.
+//! `docs/model/fabric.md` requires in sections 2 and 3.
 
 use super::{
     AllocationRule, Allocator, Classes, DTABLE_UNIT_BYTES, DTableEntry, Hierarchical, Pool,

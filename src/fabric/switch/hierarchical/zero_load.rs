@@ -1,4 +1,4 @@
-//! The times of one packet at zero load (`docs/model.md` §4). Its flits follow each other by one tick
+//! The times of one packet at zero load (`docs/model/fabric.md` §4). Its flits follow each other by one tick
 //! on every link, so the times of its header give all others.
 
 use super::{Hierarchical, centrals_between};

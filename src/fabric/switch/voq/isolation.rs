@@ -1,4 +1,4 @@
-//! The isolation of the flows that congest an input buffer (`docs/model-infiniband.md` §15), as plain data.
+//! The isolation of the flows that congest an input buffer (`docs/model/infiniband.md` §15), as plain data.
 
 use super::{InputQueues, Voq};
 use crate::error::error;

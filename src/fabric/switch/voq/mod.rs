@@ -1,4 +1,4 @@
-//! The InfiniBand switch and its NICs as plain data (`docs/model-infiniband.md`).
+//! The InfiniBand switch and its NICs as plain data (`docs/model/infiniband.md`).
 
 mod isolation;
 mod parameters;
@@ -49,7 +49,7 @@ pub enum PortStandard {
     None,
 }
 
-/// The allocator by which outputs and in-ports of a crossbar agree on packets (`docs/model-infiniband.md` §6).
+/// The allocator by which outputs and in-ports of a crossbar agree on packets (`docs/model/infiniband.md` §6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Allocator {
     /// Which pointers move.
@@ -115,7 +115,7 @@ pub struct Voq {
     pub hca: Hca,
 }
 
-/// The organisation of the packets of a VL in an input buffer of a switch (`docs/model-infiniband.md` §2).
+/// The organisation of the packets of a VL in an input buffer of a switch (`docs/model/infiniband.md` §2).
 /// The choice of the VL is separate: [`Qos::vl_policy`](crate::spec::Qos::vl_policy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -128,7 +128,7 @@ pub enum InputQueues {
     /// Communications 35 (12), 1987).
     Fifo,
     /// A FIFO for each destination, with credits of its own: more than a switch can have, and the bound of
-    /// what queueing schemes can do (`docs/model-infiniband.md` §15).
+    /// what queueing schemes can do (`docs/model/infiniband.md` §15).
     PerFlow,
     /// One FIFO, and a few queues beside it for the flows that block it: like FBICM (Escudero-Sahuquillo et
     /// al., *FBICM: Efficient Congestion Management for High-Performance Networks Using Distributed

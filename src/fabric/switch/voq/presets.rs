@@ -19,7 +19,7 @@ const fn gigabits(tenths: u64) -> Ratio {
 /// Presets with InfiniBand switches. All links are x4.
 ///
 /// A crossbar twice as fast as the links is ours: at their speed, whose packets wait follows from
-/// the order of the ports (`docs/congestion-control.md`). Vendors publish no buffer sizes: 32 KiB
+/// the order of the ports (`docs/evidence/congestion-control.md`). Vendors publish no buffer sizes: 32 KiB
 /// per input port and some three packets of 2 KiB in an output buffer are ours, from QDR; the
 /// faster the links, the more a buffer has to cover the round trip of a credit.
 impl Parameters {

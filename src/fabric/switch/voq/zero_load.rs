@@ -1,5 +1,5 @@
 //! The flit schedule of one packet at zero load in a `voq` fabric, flit by flit
-//! (`docs/model-infiniband.md`, sections 1, 4 and 8). The engine computes the same in closed
+//! (`docs/model/infiniband.md`, sections 1, 4 and 8). The engine computes the same in closed
 //! form. This module does not use the engine.
 
 use super::Voq;

@@ -1,5 +1,5 @@
 //! The source control of NICs: indices into the congestion control table
-//! (`docs/model-infiniband.md` §11).
+//! (`docs/model/infiniband.md` §11).
 
 use super::{FlowKey, times};
 use crate::sizes;

@@ -1,4 +1,4 @@
-//! Congestion control, the same in both fabrics (`docs/model-infiniband.md` §9, §11 and §12).
+//! Congestion control, the same in both fabrics (`docs/model/infiniband.md` §9, §11 and §12).
 
 mod flows;
 mod port_vl;

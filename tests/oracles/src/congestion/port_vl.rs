@@ -1,4 +1,4 @@
-//! Congestion at switches: the state of Port VLs, and marks (`docs/model-infiniband.md` §9).
+//! Congestion at switches: the state of Port VLs, and marks (`docs/model/infiniband.md` §9).
 
 use super::times;
 use crate::wiring::{End, Wiring};

@@ -1,5 +1,5 @@
 //! The families of topologies: how each connects its switches, and the route that a packet takes
-//! (`docs/model.md` §7, `docs/experiment.md`), from coordinates and digits alone.
+//! (`docs/model/fabric.md` §7, `docs/reference/experiment.md`), from coordinates and digits alone.
 
 pub mod cube;
 pub mod dragonfly;

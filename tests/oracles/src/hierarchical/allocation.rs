@@ -1,4 +1,4 @@
-//! Virtual and switch allocation (`docs/model.md` §6): two rounds of round
+//! Virtual and switch allocation (`docs/model/fabric.md` §6): two rounds of round
 //! robin that give packets their way through a crossbar.
 
 use super::packet::{Packet, PacketId};

@@ -1,5 +1,5 @@
 //! Congestion control in the whole fabric: notifications, timers, and its observables
-//! (`docs/model-infiniband.md` §10 to §13).
+//! (`docs/model/infiniband.md` §10 to §13).
 
 use super::fabric::Fabric;
 use super::packet::PacketId;

@@ -1,4 +1,4 @@
-//! The counters (`docs/model.md` §9): plain sums, and lists of events.
+//! The counters (`docs/model/fabric.md` §9): plain sums, and lists of events.
 
 use crate::power::StateTicks;
 use crate::wiring::End;

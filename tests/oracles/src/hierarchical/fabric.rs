@@ -406,7 +406,7 @@ impl<'s> Fabric<'s> {
 impl run::Fabric for Fabric<'_> {
     type Run = OracleRun;
 
-    /// The phases of `docs/model.md` §5.
+    /// The phases of `docs/model/fabric.md` §5.
     fn tick(&mut self, now: Tick, workload: &mut dyn Workload) -> usize {
         self.moved = 0;
         self.links.iter_mut().for_each(Link::begin_tick);

@@ -1,5 +1,5 @@
 //! Congestion at a switch: the fill of each Port VL, its state, and marks
-//! (`docs/model-infiniband.md` §9 and §12).
+//! (`docs/model/infiniband.md` §9 and §12).
 
 use super::packet::{Packet, PacketId};
 use super::switch_of;

@@ -1,4 +1,4 @@
-//! The oracle of `docs/model.md`, with congestion control as in `docs/model-infiniband.md` §12.
+//! The oracle of `docs/model/fabric.md`, with congestion control as in `docs/model/infiniband.md` §12.
 
 mod allocation;
 mod blocked;

@@ -1,4 +1,4 @@
-//! Output schedulers (`docs/model.md` §8): which VL's head goes next.
+//! Output schedulers (`docs/model/fabric.md` §8): which VL's head goes next.
 
 use super::packet::Packet;
 use super::switch_of;

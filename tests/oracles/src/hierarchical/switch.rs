@@ -1,5 +1,5 @@
 //! The hierarchical switch: input buffers, central buffers, output buffers and
-//! the crossbars between them (`docs/model.md` §2, §4 and §6).
+//! the crossbars between them (`docs/model/fabric.md` §2, §4 and §6).
 
 use super::buffer::{Buffer, Ledger};
 use super::marking::Marking;

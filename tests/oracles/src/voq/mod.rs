@@ -1,4 +1,4 @@
-//! The oracle of `docs/model-infiniband.md`, whose sections the modules name. Where the page gives a
+//! The oracle of `docs/model/infiniband.md`, whose sections the modules name. Where the page gives a
 //! closed form for a flit, the flit moves by its own rules and the form is asserted.
 
 mod arrival;

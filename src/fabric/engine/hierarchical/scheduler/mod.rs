@@ -1,4 +1,4 @@
-//! Output schedulers of phase 7: which VL of an output sends next (`docs/model.md` §8).
+//! Output schedulers of phase 7: which VL of an output sends next (`docs/model/fabric.md` §8).
 //! [`output`](super::output) decides which VLs are candidates.
 
 mod dtable;

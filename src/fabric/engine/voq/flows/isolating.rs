@@ -1,4 +1,4 @@
-//! Input buffers that isolate flows (`docs/model-infiniband.md` §15, `Isolating`): the normal FIFOs, the
+//! Input buffers that isolate flows (`docs/model/infiniband.md` §15, `Isolating`): the normal FIFOs, the
 //! congested-flow queues (CFQs), and the sorting.
 //!
 //! As in `fifos`, only heads are in VoQs; the packets behind them are listed here.

@@ -1,4 +1,4 @@
-//! Credits of each flow, as the senders of links to switches know them (`docs/model-infiniband.md` §15,
+//! Credits of each flow, as the senders of links to switches know them (`docs/model/infiniband.md` §15,
 //! `PerFlow`). As `link`, with a ledger for each flow in place of each VL.
 //!
 //! There may be a thousand flows for each of some thousand links, so a link keeps the flows that use

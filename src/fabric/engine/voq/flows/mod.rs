@@ -1,4 +1,4 @@
-//! Input buffers that keep hot flows from the others (`docs/model-infiniband.md` §15).
+//! Input buffers that keep hot flows from the others (`docs/model/infiniband.md` §15).
 //!
 //! With credits of its own a flow takes no credits from another (`ledgers`); if flows are isolated, their senders
 //! stop them (`isolating`, `stops`). Both change two things, of which the rest of the fabric knows no more than the

@@ -1,4 +1,4 @@
-//! Which head of a VoQ requests its output, where any of them may (`docs/model-infiniband.md` §15), and which queue
+//! Which head of a VoQ requests its output, where any of them may (`docs/model/infiniband.md` §15), and which queue
 //! pair of a NIC is eligible.
 
 use super::Flow;

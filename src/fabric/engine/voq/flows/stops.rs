@@ -1,4 +1,4 @@
-//! Stops and goes (`docs/model-infiniband.md` §15, `Isolating`): which flows the senders of links hold back,
+//! Stops and goes (`docs/model/infiniband.md` §15, `Isolating`): which flows the senders of links hold back,
 //! and what is on its way to them.
 
 use super::table::{Flow, FlowTable};
