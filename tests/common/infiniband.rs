@@ -121,7 +121,6 @@ pub fn with_hierarchical_switches(mut spec: FabricSpec) -> FabricSpec {
     spec.switch = Switch::Hierarchical(Box::new(Hierarchical {
         timing: hierarchical::Timing {
             stages,
-            allocation_gap: 0,
             mport_speedup: 1,
             central_speedup: 1,
         },

@@ -71,13 +71,11 @@ prop_compose! {
         (link, host_link) in (1u64..=20, 1u64..=9),
         (input_store, routing, output_store) in (0u64..=3, 0u64..=12, 0u64..=8),
         (allocation, crossbar) in (1u64..=9, 1u64..=3),
-        gap in prop_oneof![2 => Just(0u64), 1 => 1u64..=9],
         (mport_speedup, central_speedup) in (speedup(), speedup()),
     ) -> (u32, LinkLatency, Timing) {
         let latency = LinkLatency { switch: link, host: host_link };
         let timing = Timing {
             stages: Stages { input_store, routing, allocation, crossbar, output_store },
-            allocation_gap: gap.min(allocation),
             mport_speedup,
             central_speedup,
         };
@@ -388,7 +386,7 @@ pub fn raw_allocation() -> BoxedStrategy<(Allocator, VirtualAllocation, CentralL
 /// A switch with empty buffers and the plainest scheduler. In a sound fabric with several switches no queue keeps the
 /// others of its buffer waiting.
 fn empty_switch(
-    mut timing: Timing,
+    timing: Timing,
     (mut allocator, mut virtual_allocation, link): (Allocator, VirtualAllocation, CentralLink),
     per_vl: bool,
     is_sound: bool,
@@ -399,9 +397,6 @@ fn empty_switch(
             allocator.iterations = allocator.iterations.max(if is_sound { 2 } else { 1 });
         }
         AllocationRule::Pipelined | AllocationRule::Serial => allocator.iterations = 1,
-    }
-    if allocator.rule != AllocationRule::Pipelined {
-        timing.allocation_gap = 0;
     }
     let mut buffers = empty_buffers(per_vl);
     buffers.central_link = link;

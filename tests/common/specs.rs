@@ -21,7 +21,6 @@ pub fn opa_timing() -> Timing {
             crossbar: 2,
             output_store: 50,
         },
-        allocation_gap: 0,
         mport_speedup: 3,
         central_speedup: 4,
     }

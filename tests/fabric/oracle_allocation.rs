@@ -20,27 +20,6 @@ fn allocation_overlaps_the_crossing_before_it() {
 }
 
 #[test]
-fn a_port_stands_still_for_the_gap() {
-    for gap in 0..=8 {
-        let mut spec = single(12);
-        hierarchical_of(&mut spec).timing.allocation_gap = gap;
-        let messages = [(0, 2), (1, 2), (4, 8), (5, 10)];
-        let messages = messages.into_iter().zip(0..);
-        let run = run_at_once(
-            &spec,
-            messages.map(|((src, dst), token)| message(token, src, dst, VO, 8)),
-        );
-        // All ready at 90. The first crosses at 98; the output is free from 99 and idle
-        // for allocation from 91 + gap: the second crosses at 99 + gap.
-        assert_eq!(ticks(&run, port(0, 2)), [150, 151 + gap]);
-        // The others share a central buffer, not the output: written at 98 and 99 + gap,
-        // read at 108 and, where the gap is as long again, at 109 + gap.
-        assert_eq!(ticks(&run, port(0, 8)), [160]);
-        assert_eq!(ticks(&run, port(0, 10)), [161 + gap]);
-    }
-}
-
-#[test]
 fn blind_sources_pick_heads_that_must_wait() {
     const VI: u8 = 1;
     const CL: u8 = 2;

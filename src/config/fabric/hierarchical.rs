@@ -9,7 +9,7 @@ use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::switch::hierarchical::{
     AllocationRule, Allocator, CentralLink, CentralQueues, Scheduler, VirtualAllocation,
 };
-use crate::units::{BufferPart, Bytes, Latency, Rate};
+use crate::units::{BufferPart, Bytes, Rate};
 use serde::Deserialize;
 
 /// `fabric.central_link`.
@@ -27,10 +27,6 @@ with_common_keys! {
         /// at least 1 ps (`"56Gb/s"` gives 8000/7 ps). The rates of the crossbars follow it; latencies do not.
         #[schemars(extend("x-defaults" = {"opa-gen1": "12.5GB/s", "opa-400": "50GB/s"}))]
         link_rate: Rate,
-        /// The part of an allocation that waits for the transfer before it, at most the whole allocation
-        /// ([log](../log/validation.md#the-gap-between-packets)).
-        #[schemars(extend("x-defaults" = {"opa-gen1": "0 ticks"}))]
-        allocation_gap: Latency,
         /// A buffer picks a packet that its target can take now; or `"blind"`: it picks the next packet, as the
         /// publications describe it ([model](../model/fabric.md#6-allocation)).
         #[schemars(extend("x-defaults" = {"opa-gen1": "informed"}))]
@@ -91,7 +87,6 @@ impl RawHierarchical {
     /// Overrides the parameters by the keys that are given. `seed`: of the experiment.
     pub(crate) fn resolve(&self, p: &mut HierarchicalParameters, seed: u64) {
         replace(&mut p.link_rate, self.link_rate.map(|rate| rate.0));
-        replace(&mut p.allocation_gap, self.allocation_gap);
         let Allocator { rule, iterations } = &mut p.allocator;
         replace(rule, self.allocator);
         replace(iterations, self.allocator_iterations);

@@ -73,7 +73,6 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
                     crossbar: 1,
                     output_store: 0,
                 },
-                allocation_gap: 0,
                 mport_speedup: 1,
                 central_speedup: 1,
             },

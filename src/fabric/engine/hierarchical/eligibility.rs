@@ -100,7 +100,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         position: u32,
     ) -> Eligibility {
         let to = &mut self.outputs[output.index()];
-        let overlap = self.timing.allocation_overlap();
+        let overlap = self.timing.stages.allocation;
         let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
         let found = Eligibility::of(
             &mut self.output_buffers,
@@ -121,7 +121,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     #[inline(always)]
     fn report(&mut self, found: &Eligibility, output: OutputId, vl: usize, idle_at: Tick) {
         if P::WATCHES && !matches!(found, Eligibility::Eligible) {
-            let overlap = self.timing.allocation_overlap();
+            let overlap = self.timing.stages.allocation;
             let now = self.kernel.now;
             let obstacle = if idle_at.saturating_sub(overlap) > now {
                 Obstacle::Crossbar
@@ -143,7 +143,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         position: u32,
     ) -> Eligibility {
         let to = &mut self.centrals[central.index()];
-        let overlap = self.timing.allocation_overlap();
+        let overlap = self.timing.stages.allocation;
         let ticks = (to.port_free_at.saturating_sub(overlap), self.kernel.now);
         let at = (central.index(), queue);
         let found = Eligibility::of(&mut self.central_buffers, at, credits, ticks);

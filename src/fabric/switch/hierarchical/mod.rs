@@ -85,23 +85,10 @@ pub struct Timing {
     // In the JSON at the end of the switch, for every kind.
     #[serde(skip)]
     pub stages: Stages,
-    /// Ticks, 0 to [`Stages::allocation`], in which a crossbar port stands still between two
-    /// packets: so much of an allocation waits for the transfer before it to end. Ours; no
-    /// publication says how far the two overlap (`docs/evidence/validation.md`).
-    #[serde(rename = "allocation_gap_ticks")]
-    pub allocation_gap: Tick,
     /// Flits per tick from an input buffer through its MPort crossbar.
     pub mport_speedup: u32,
     /// Flits per tick from a central buffer through the central crossbar.
     pub central_speedup: u32,
-}
-
-impl Timing {
-    /// Ticks of an allocation that may pass before the target it is for is free.
-    #[must_use]
-    pub(crate) fn allocation_overlap(&self) -> Tick {
-        self.stages.allocation.saturating_sub(self.allocation_gap)
-    }
 }
 
 /// The allocator of the crossbars (`docs/model/fabric.md` §6).
@@ -308,7 +295,7 @@ impl Hierarchical {
     pub(crate) fn source_overlap(&self) -> Tick {
         match self.allocator.rule {
             AllocationRule::Serial => 0,
-            AllocationRule::Pipelined | AllocationRule::Rounds => self.timing.allocation_overlap(),
+            AllocationRule::Pipelined | AllocationRule::Rounds => self.timing.stages.allocation,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::parameters::Parameters;
 use crate::sizes::Sizes;
 use crate::spec::{Qos, SpecError, Units};
 use crate::topology::Topology;
-use flitwise_base::units::{BufferPart, Latency, PS_PER_S, Ratio, TickLength};
+use flitwise_base::units::{BufferPart, PS_PER_S, Ratio, TickLength};
 
 /// Parameters of the hierarchical switch.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,6 @@ pub struct HierarchicalParameters {
     /// Rate of all links in bytes per second.
     pub link_rate: Ratio,
     /// Part of an allocation that waits for the transfer before it to end.
-    pub allocation_gap: Latency,
     /// The rule by which the sources pick a queue.
     pub virtual_allocation: VirtualAllocation,
     /// When sources and targets allocate.
@@ -83,7 +82,6 @@ impl HierarchicalParameters {
         Ok(Hierarchical {
             timing: Timing {
                 stages: all.stages.ticks(units.tick),
-                allocation_gap: self.allocation_gap.ticks(units.tick),
                 mport_speedup: self.mport_speedup,
                 central_speedup: self.central_speedup,
             },

@@ -93,7 +93,6 @@ impl Parameters {
 fn opa_switch(link_rate: u64) -> HierarchicalParameters {
     HierarchicalParameters {
         link_rate: Ratio::whole(link_rate),
-        allocation_gap: Latency::Ticks(0),
         virtual_allocation: VirtualAllocation::Informed,
         allocator: Allocator::default(),
         mport_speedup: 3,

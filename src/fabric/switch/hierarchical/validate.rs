@@ -30,7 +30,6 @@ impl FabricSpec {
     pub(super) fn validate_hierarchical_timing(&self, t: &Timing) -> Result<(), SpecError> {
         let Timing {
             stages,
-            allocation_gap,
             mport_speedup,
             central_speedup,
         } = *t;
@@ -42,16 +41,7 @@ impl FabricSpec {
                 return error(key, "is 0; it must be at least 1 (tick, byte, flit)".into());
             }
         }
-        self.validate_stages(&stages)?;
-        let allocation = stages.allocation;
-        if allocation_gap > allocation {
-            let problem = format!(
-                "{allocation_gap} ticks are more than the {allocation} of an allocation; at most all of it \
-                 can wait for the transfer before it: lower the gap or raise allocation_latency"
-            );
-            return error("fabric.allocation_gap", problem);
-        }
-        Ok(())
+        self.validate_stages(&stages)
     }
 
     /// Credits of the largest packet of every VL; 0 where no SL uses the VL.
@@ -236,10 +226,6 @@ fn validate_allocator(switch: &Hierarchical) -> Result<(), SpecError> {
     if rule == AllocationRule::Rounds && switch.virtual_allocation == VirtualAllocation::Informed {
         let problem = "in rounds (fabric.allocator) virtual allocation is \"blind\"; remove it";
         return error("fabric.virtual_allocation", problem.into());
-    }
-    if rule != AllocationRule::Pipelined && switch.timing.allocation_gap > 0 {
-        let problem = "only the allocator \"pipelined\" (fabric.allocator) has a gap; remove it";
-        return error("fabric.allocation_gap", problem.into());
     }
     Ok(())
 }

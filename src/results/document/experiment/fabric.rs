@@ -154,8 +154,6 @@ struct Switch {
     crossbar_ticks: u64,
     /// Time to store in an output buffer.
     output_ticks: u64,
-    /// `hierarchical`: part of an allocation that waits for the end of the previous transfer.
-    allocation_gap_ticks: Option<u64>,
     /// `hierarchical`: rate of an MPort crossbar.
     #[schemars(extend("unit" = "flits/tick"))]
     mport_speedup: Option<u64>,

@@ -78,10 +78,9 @@ pub fn requests(
 }
 
 /// The tick from which a port must be free to be idle for allocation at `now`: its transfer
-/// may end while the allocation is under way, if the rest of the allocation, at least the
-/// gap, lies behind that transfer.
+/// may end while the allocation is under way.
 fn idle_by(now: Tick, spec: &FabricSpec) -> Tick {
-    now + switch_of(spec).timing.stages.allocation - switch_of(spec).timing.allocation_gap
+    now + switch_of(spec).timing.stages.allocation
 }
 
 /// The same for the port of a source, whose transfer may have to end first.
