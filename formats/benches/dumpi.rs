@@ -1,6 +1,6 @@
 //! Parse and check speed on generated DUMPI files:
 //! `cargo bench -p flitwise-formats --bench dumpi [-- MEGABYTES]`.
-//! The calls are those of a halo exchange: receives, sends, waits with a status each, and now and then a reduction,
+//! The calls are a halo exchange: receives, sends, waits with a status each, and now and then a reduction,
 //! as recordings of stencil codes have them. Prints the median of five runs, by the clock and by the CPU time of the
 //! calling thread; files are in the page cache.
 

@@ -64,7 +64,7 @@ const MAX_LINE: usize = 8000;
 
 /// Everything that is printed: whatever text of input is in it, no character reaches a terminal as a control sequence.
 ///
-/// The functions that print are the only ones that use it; they need not know what comes from input. Escapes are those of
+/// The functions that print are the only ones that use it; they need not know what comes from input. Escapes follow
 /// JSON, so that a document stays one.
 #[must_use]
 pub fn printed(text: &str) -> Cow<'_, str> {

@@ -123,7 +123,7 @@ impl Repeated {
         }
     }
 
-    /// Compares the files of the new result in `now` with those of the old one.
+    /// Compares the files of the new result in `now` with the files of the old one.
     pub(super) fn compare(&self, now: &Path) -> Compared {
         if !self.dir.join(RESULT_FILE).is_file() {
             let shown = self.dir.join(RESULT_FILE);

@@ -356,7 +356,7 @@ impl<'a> Checker<'a> {
             let comm = self.program.communicator(rank, comm);
             format!("{} on {comm}", tag.cast_signed())
         };
-        // Only recorders of calls are compared here, which know those of MPI-2.
+        // Only recorders of calls are compared here, which know the calls of MPI-2.
         let received = "record the program to its end, or without MPI_Mrecv and MPI_Imrecv, which DUMPI does not record";
         let cures = [
             received,

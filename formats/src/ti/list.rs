@@ -104,7 +104,7 @@ pub(super) fn entries(text: &[u8]) -> Result<Vec<Entry>, PlaceError> {
         let wrong = |message: String| Err(PlaceError::line(line, message));
         if entries.len() == MAX_TASKS as usize {
             return wrong(format!(
-                "more than {MAX_TASKS} files; a trace has at most so many ranks"
+                "more than {MAX_TASKS} files; a trace has at most this many ranks"
             ));
         }
         match std::str::from_utf8(name) {

@@ -22,7 +22,7 @@ fn recording(name: &str) -> Option<(Set, Value)> {
     Some((Set::open(&dir).unwrap(), counts))
 }
 
-/// Bytes by the table of the file alone, as the independent reader has them, in place of those of the types as they are made.
+/// Bytes by the table of the file alone, as the independent reader has them, in place of the sizes of the types as they are made.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct ByTable {
     sends: u64,
@@ -120,7 +120,7 @@ fn agrees(set: &Set, counts: &Value) -> Info {
     info
 }
 
-/// Messages and bytes of sends, those of `MPI_Sendrecv` included, with types tracked.
+/// Messages and bytes of sends, `MPI_Sendrecv` included, with types tracked.
 fn sent(info: &Info) -> (u64, u64) {
     let sends = info.total(|rank| rank.sends);
     let both = info.total(|rank| rank.sendrecvs);

@@ -140,7 +140,7 @@ fn a_directory_or_its_metafile_is_a_trace() {
     assert_eq!(set.metafile().unwrap().numprocs, 3);
     assert!(set.file(1).unwrap().ends_with("ring-0001.bin.gz") && set.file(3).is_none());
     assert!(set.reader(3).is_err() && set.trailer(3).is_err());
-    // Without a metafile, and with files that are only called like those of a trace.
+    // Without a metafile, and with files that are only called like files of a trace.
     std::fs::remove_file(dir.path().join("ring.meta")).unwrap();
     put(&dir, "model-0000.bin", b"weights");
     is_ring(dir.path());

@@ -186,7 +186,7 @@ pub fn generate(seed: u64, tasks: u32, steps: u32) -> Trace {
             _ => {}
         }
     }
-    // Whatever is owed is entered in order of id, which nobody can block.
+    // Whatever is owed is entered in order of id, which nothing can block.
     loop {
         let next = (0..tasks as usize)
             .filter(|&at| t[at].inside.is_none_or(|g| missing[g as usize] == 0))

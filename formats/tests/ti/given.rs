@@ -267,7 +267,7 @@ fn messages_of_nobody_are_settled_by_those_that_are_sent() {
         (messages(&check), receives)
     };
     let sends = "1 send 0 7 8\n1 send -333 7 8\n1 sendRecv 8 -333 8 -333\n";
-    // A tag that no message has is that of messages from nobody; a named source takes what is sent.
+    // A receive whose tag no message has gets no message; a receive from a named source takes what is sent.
     assert_eq!(
         of(&format!("0 recv -333 7 8\n0 recv -333 5 8\n{sends}")),
         (vec![], 1)

@@ -111,7 +111,7 @@ impl StudyDir {
     }
 }
 
-/// Whether a directory has no entries, as that of a study without a complete run.
+/// Whether a directory has no entries, as a study without a complete run has none.
 fn is_empty(path: &Path) -> bool {
     std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
@@ -127,7 +127,7 @@ fn absent_is_fine(removed: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-/// A hidden directory within that of a study, which is removed in the end.
+/// A hidden directory within a study's, which is removed in the end.
 #[derive(Debug)]
 pub(super) struct Stage {
     path: PathBuf,

@@ -410,7 +410,7 @@ fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigErro
     refused(key, problem)
 }
 
-/// The file in the directory of `path` whose name is most like that of `path`, if there is a similar one.
+/// The file in the directory of `path` whose name is most like `path`, if there is a similar one.
 fn similar_file(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());

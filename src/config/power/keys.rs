@@ -36,7 +36,7 @@ pub(crate) struct RawPower {
     #[schemars(extend("default" = 1))]
     pub low_lanes: Option<u32>,
     /// Bytes that wait in a switch beyond which a link goes up, with `"high-low"`
-    /// ([link power](../model/link-power.md#4-going-up)). The buffer is that of a VL of an in-port, less a largest packet.
+    /// ([link power](../model/link-power.md#4-going-up)). The buffer belongs to a VL of an in-port, less a largest packet.
     #[schemars(extend("x-default" = "B*, or what the buffer holds"))]
     pub threshold: Option<Bytes>,
     /// Bytes in the output buffer of a NIC beyond which its link goes up, with `"high-low"`.

@@ -40,7 +40,7 @@ pub struct EnergyUse {
     /// `total_j` times `execution_time_ps`; null without a job, or if the run is not complete.
     #[schemars(extend("unit" = "J s"))]
     pub energy_delay_js: Option<f64>,
-    /// The part of the counted time in which links carried nothing, the mean over all links; what goes on low lanes takes its
+    /// The part of the counted time in which links carried nothing, the mean over all links; a packet on low lanes takes its
     /// longer time.
     pub idle_share: f64,
     /// Links between switches.

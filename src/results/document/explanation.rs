@@ -170,9 +170,9 @@ pub struct Phase {
 pub struct Difference {
     /// The difference of `total_ps`.
     pub total_ps: i64,
-    /// As `explanation[].parts`: the difference of each, which add up to that of `total_ps`.
+    /// As `explanation[].parts`: the difference of each, which add up to the difference of `total_ps`.
     pub parts: Parts<i64>,
-    /// The difference for each culprit, the largest first; they add up to that of `queueing_ps`.
+    /// The difference for each culprit, the largest first; they add up to the difference of `queueing_ps`.
     pub culprits: Vec<Culprit<i64>>,
 }
 

@@ -55,7 +55,7 @@ pub struct Reference {
     pub status: Status,
     /// As `execution_time_ps`.
     pub execution_time_ps: u64,
-    /// `execution_time_ps` of the experiment over that of this run; null if one of the runs is not complete.
+    /// `execution_time_ps` of the experiment over the time of this run; null if one of the runs is not complete.
     #[schemars(extend("unit" = "factor"))]
     pub slowdown: Option<f64>,
     /// The enabled jobs, except jobs that repeat until the others end.

@@ -14,7 +14,7 @@ pub(crate) struct Classes {
     pub count: usize,
     /// Class, within its parity, of each port, counted over all switches.
     pub of_port: Vec<u16>,
-    /// Classes are numbered within each of so many residues of ports.
+    /// Classes are numbered within each of this number of residues of ports.
     parities: u32,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct CongestionControl {
     marker: Option<String>,
     /// As `experiment.congestion_control.switch_ports`, of ports that lead to NICs.
     host_ports: Option<PortCongestion>,
-    /// Of the marker: parameters of ports that lead to switches, by their names in the file; those of a
+    /// Of the marker: parameters of ports that lead to switches, by their names in the file; parameters of a
     /// preset are written out.
     switch_ports: Option<PortCongestion>,
     /// The same parameters of single ports.

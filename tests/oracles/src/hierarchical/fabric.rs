@@ -285,7 +285,7 @@ impl<'s> Fabric<'s> {
         for (switch, requests) in self.switches.iter_mut().zip(&self.requests) {
             let (spec, packets) = (self.spec, &mut self.packets);
             self.moved += allocation::grant(switch, requests, now, spec, packets);
-            // A round goes on within its tick.
+            // A round continues within its tick.
             for iteration in 1..switch_of(spec).allocator.iterations {
                 let requests = allocation::requests(switch, iteration, now, spec, packets);
                 self.moved += allocation::grant(switch, &requests, now, spec, packets);

@@ -59,7 +59,7 @@ pub struct Link<'s> {
     far_size: Vec<u32>,
     /// The far end has credits for each destination.
     per_flow: bool,
-    /// Stops and goes on their way back, and flows, as (VL, destination), that are stopped.
+    /// Stop and go signals on their way back, and flows, as (VL, destination), that are stopped.
     notices: DelayLine<Notice>,
     /// Stops sent so far.
     pub stops: u64,
