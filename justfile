@@ -36,6 +36,10 @@ bench program="fabric" filter="":
 doc:
     cargo doc --workspace --no-deps --open
 
+# Builds the book into `target/book` with mdBook (`cargo install mdbook`), and opens it.
+book:
+    mdbook build docs --open
+
 # Checks licences, advisories and sources of dependencies.
 deny:
     cargo deny check

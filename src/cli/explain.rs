@@ -31,7 +31,7 @@ pub struct ExplainArgs {
     /// it.
     #[arg(long, value_name = "DIR", conflicts_with = "against")]
     out: Option<PathBuf>,
-    /// Replaces the result of another experiment in the directory of --out, too.
+    /// Replaces the directory of --out even if it holds the result of another experiment.
     #[arg(long, requires = "out")]
     force: bool,
     /// Seed, instead of the file's.

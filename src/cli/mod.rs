@@ -48,11 +48,10 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs one experiment, and measures how long its jobs take and how much slower they are than in the
-    /// baseline.
+    /// Runs an experiment and measures how long its jobs take, and how much longer than in the baseline.
     Run(run::RunArgs),
     /// Runs a study: one experiment many times, with different seeds and values, and tables of the results.
-    /// Continues a study that was stopped.
+    /// Resumes a stopped study.
     Study(study::StudyArgs),
     /// Makes one HTML page from the directories of runs and studies: figures, tables, configuration, commands.
     Report(report::ReportArgs),
@@ -66,8 +65,8 @@ enum Command {
         after_help = "Example:\n  flitwise fabric info configs/hpl-16-torus.toml"
     )]
     Fabric(fabric::FabricCommand),
-    /// Finds the cables that the routes of a fabric overload under a pattern of traffic, and the bandwidth that
-    /// is left, without a simulation.
+    /// Finds the cables that a traffic pattern overloads, and the bandwidth left to its flows, without a
+    /// simulation.
     Congestion(congestion::CongestionArgs),
     /// Computes the results of ORCS 2.0, with its options and its output.
     Orcs(orcs::OrcsArgs),

@@ -25,7 +25,7 @@ pub struct DtableArgs {
     /// A file with [dtable], or an experiment whose scheduler is dtable.
     #[arg(required_unless_present = "preset", conflicts_with = "preset")]
     spec: Option<PathBuf>,
-    /// Takes a QoS preset instead of a file.
+    /// Uses a QoS preset instead of a file.
     #[arg(long, value_name = "NAME", value_parser = ["opa-5sl"])]
     preset: Option<String>,
     /// Overrides a value of the file; lists are indexed: dtable.service_levels.0.distance=4.

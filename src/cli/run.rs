@@ -45,7 +45,7 @@ pub struct RunArgs {
     /// place of an earlier result of the same experiment.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Replaces the result of another experiment in the directory of --out, too.
+    /// Replaces the directory of --out even if it holds the result of another experiment.
     #[arg(long, requires = "out")]
     force: bool,
     /// Seed, instead of the file's.
@@ -67,23 +67,22 @@ pub struct RunArgs {
     /// sides, such as 2%.
     #[arg(long, value_name = "PART", conflicts_with = "seed")]
     until_ci: Option<String>,
-    /// Keeps a record of each run in this directory, and takes what is there instead of running it
-    /// again: the experiment, its baselines, its loads; created if need be.
+    /// Keeps a record of each run (experiment, baselines, loads) in this directory, and reuses the records
+    /// there. Creates the directory.
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
-    /// Does not replay the jobs on an unloaded fabric and on an ideal network: the results then do not
-    /// say where the time goes.
+    /// Skips the replays on an unloaded fabric and an ideal network, and with them the split of the time.
     #[arg(long)]
     no_split: bool,
-    /// Ends the run, and keeps its results so far, as soon as a background flow falls further and further behind:
-    /// a job that shares its queue would wait longer and longer.
+    /// Ends the run as soon as a background flow saturates, and keeps the results so far: a job that shares its
+    /// queue would wait ever longer.
     #[arg(long)]
     stop_when_saturated: bool,
-    /// Simulates for a second, says how long the experiment will take, and ends there; of many runs it simulates
-    /// a few, for half a second each.
+    /// Simulates for a second, estimates how long the experiment takes, and ends; with many runs, simulates a
+    /// few of them for half a second each.
     #[arg(long, conflicts_with_all = ["out", "json", "quiet", "explain"])]
     estimate: bool,
-    /// With --seeds or --vary: says what would run and how long that would take, as `flitwise study --dry-run` does.
+    /// With --seeds or --vary: lists the runs and estimates their time, as `flitwise study --dry-run` does.
     #[arg(long, conflicts_with_all = ["json", "quiet", "explain"])]
     dry_run: bool,
     #[command(flatten)]

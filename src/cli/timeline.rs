@@ -18,7 +18,7 @@ pub(super) struct TimelineArgs {
     /// in .paje or .trace, rows per rank in .csv; compressed with .gz or .zst behind it.
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
-    /// How often the timeline has the use of the links; 0us: not at all.
+    /// Interval between the timeline's samples of link use; 0us: none.
     #[arg(
         long,
         value_name = "TIME",

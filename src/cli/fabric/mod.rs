@@ -25,7 +25,7 @@ pub enum FabricCommand {
     Info(InfoArgs),
     /// Checks that all pairs are connected and the fabric cannot deadlock.
     #[command(
-        after_help = "Example:\n  flitwise fabric check configs/hpl-16-torus.toml\n\nExits with 0 if nothing is wrong, with 1 if a pair has no route or packets can wait for each other in a cycle,\nwhich it prints, with 2 for bad input."
+        after_help = "Example:\n  flitwise fabric check configs/hpl-16-torus.toml\n\nExits with 0 if nothing is wrong, with 1 if a pair has no route or packets can wait for each other in a cycle, which it prints, with 2 for bad input."
     )]
     Check(CheckArgs),
     /// Writes the graph of a fabric for other programs.

@@ -64,13 +64,13 @@ enum StudyCommand {
         after_help = "Example:\n  flitwise study tasks configs/studies/scheduler.toml > tasks"
     )]
     Tasks(tasks::ListArgs),
-    /// Runs tasks of a study. Each leaves a complete record; to run a task again, or twice at once, changes
+    /// Runs tasks of a study. Each leaves a complete record; running a task again, or twice at once, changes
     /// nothing.
     #[command(
         after_help = "Example:\n  parallel -a tasks flitwise study task configs/studies/scheduler.toml"
     )]
     Task(tasks::DoArgs),
-    /// Removes what a study has in the queue of a Slurm cluster.
+    /// Removes a study's jobs from the queue of a Slurm cluster.
     #[command(after_help = "Example:\n  flitwise study cancel results/scheduler")]
     Cancel {
         /// Directory of the study.
@@ -94,8 +94,8 @@ struct Source {
     /// Study file (docs/reference/study.md describes every key), or the directory of a study that has run.
     #[arg(required = true)]
     study: Option<PathBuf>,
-    /// Directory for records and tables [default: NAME.study, where NAME is the study's]. A study that
-    /// was stopped continues there.
+    /// Directory for records and tables [default: NAME.study, where NAME is the study's]. A stopped study
+    /// resumes there.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Sets a key of the experiment for all runs: background.0.rate=0.1.
@@ -185,12 +185,10 @@ pub struct StudyRunArgs {
     /// Where tasks run: in threads of this process, or on a Slurm cluster.
     #[arg(long, value_enum, default_value_t)]
     engine: EngineKind,
-    #[command(flatten)]
-    slurm: SlurmArgs,
     /// Runs in parallel [default: one per processor]. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Says what would run and how long that would take, and keeps nothing. Without records it simulates some of the
+    /// Lists the runs and estimates their time, and keeps nothing. Without records it simulates some of the
     /// runs for half a second each.
     #[arg(long, visible_alias = "estimate")]
     dry_run: bool,
@@ -207,6 +205,9 @@ pub struct StudyRunArgs {
     /// Prints no tables and no progress.
     #[arg(long)]
     quiet: bool,
+    // The last one, because its heading would cover the options behind it.
+    #[command(flatten)]
+    slurm: SlurmArgs,
 }
 
 /// Most seeds of a point, unless --max-seeds says otherwise.

@@ -46,8 +46,8 @@ pub(in crate::cli) struct SlurmArgs {
     /// Processors of an element, which simulates as many tasks at a time [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     cpus: Option<u16>,
-    /// Tasks of an element, one after the other [default: what makes 256 elements; more where the cluster's
-    /// MaxArraySize asks for it].
+    /// Tasks of an element, one after the other [default: enough for at most 256 elements, or for the cluster's
+    /// MaxArraySize].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     tasks_per_element: Option<u32>,
     /// Elements that run at a time [default: all].
@@ -56,7 +56,7 @@ pub(in crate::cli) struct SlurmArgs {
     /// Another option for sbatch, such as --sbatch=--account=physics; may be given several times.
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     sbatch: Vec<String>,
-    /// Seconds from one look at the queue to the next [default: 1, growing to 15].
+    /// Seconds between checks of the queue [default: 1, growing to 15].
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     poll: Option<Duration>,
 }
