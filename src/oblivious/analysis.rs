@@ -134,7 +134,8 @@ impl Settings {
 
 impl Analysis {
     /// Adds runs up to number `runs` on `threads` threads. When the user stops it, which it checks within
-    /// every level of a run, it keeps the first runs that are complete.
+    /// every level of a run, it keeps the first runs that are complete, and no loads of cables: they are
+    /// counted over all runs, so the loads of the others are among them.
     pub fn extend(
         &mut self,
         network: &Network,
@@ -172,8 +173,10 @@ impl Analysis {
             }
             work();
         });
-        self.cables = cables.into_inner().unwrap_or_default();
         let parts = parts.into_inner().unwrap_or_default();
+        if parts.iter().all(Option::is_some) {
+            self.cables = cables.into_inner().unwrap_or_default();
+        }
         let mut last: Option<(u64, Part)> = None;
         for (unit, part) in units.iter().zip(parts) {
             let Some(part) = part else { return };

@@ -10,6 +10,8 @@ use flitwise::oblivious::{
 use flitwise::stop::Stop;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 fn network(topology: Topology) -> Network {
     // No packet will be in a buffer, so any kind of switch will do.
@@ -150,6 +152,24 @@ fn check_fair(network: &Network, settings: &Settings) {
             assert!(bottleneck || route.is_empty());
         }
     }
+}
+
+/// Loads of cables are counted over all runs, so an analysis that was stopped has none.
+#[test]
+fn a_stopped_analysis_has_no_loads_of_cables() {
+    let network = network(Topology::single(32).unwrap());
+    let settings = settings(Pattern::Bisect, 32, 1);
+    let flag = AtomicBool::new(false);
+    let mut analysis = Analysis::default();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(20));
+            flag.store(true, Ordering::Relaxed);
+        });
+        analysis.extend(&network, &settings, 1_000_000, 2, Stop::new(&flag));
+    });
+    assert!(analysis.runs.len() < 1_000_000);
+    assert!(analysis.cables.loads.is_empty());
 }
 
 proptest! {

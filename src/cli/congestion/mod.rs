@@ -252,13 +252,18 @@ fn analyses(args: &CongestionArgs, repeated: Option<&Repeated>) -> Result<(), Cl
     compared.map_or(Ok(()), Compared::tell)?;
     match signal::first() {
         Some(_) => Err(CliError::Interrupted(format!(
-            "stopped after {} of {} runs",
+            "stopped after {} of {} runs{}",
             results
                 .iter()
                 .map(|r| r.analysis.runs.len())
                 .min()
                 .unwrap_or(0),
-            requests.first().map_or(0, |request| request.runs)
+            requests.first().map_or(0, |request| request.runs),
+            if args.cables > 0 {
+                "; loads of cables need all of them"
+            } else {
+                ""
+            }
         ))),
         None => Ok(()),
     }
