@@ -1,4 +1,4 @@
-//! Judges the statements of reference 003 by a study of its fabrics, schemes and policies, for `docs/evidence/sauron.md`.
+//! Judges the statements of reference 003 by a study of its fabrics, schemes and policies, for `docs/log/sauron.md`.
 //!
 //! ```text
 //! flitwise study configs/studies/sauron-sensitivity.toml --out results/sensitivity
