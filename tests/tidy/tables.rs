@@ -1,4 +1,4 @@
-//! The tables of two pages are what the files beside them say, which studies wrote.
+//! The tables of two pages and of their logs are what the files beside the pages say, which studies wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -45,9 +45,9 @@ fn lines(rows: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
     lines.into_iter().map(text).collect()
 }
 
-/// The page has a table for each study and fabric, so equal lines of two fabrics are there twice.
+/// The log has a table for each study and fabric, so equal lines of two fabrics are there twice.
 #[test]
-fn interference_shows_what_its_studies_found() {
+fn interference_log_shows_what_its_studies_found() {
     let studies = ["background", "background-512", "background-recorded"];
     let slowdown = |row: Row| {
         let scheduler = if row["scheduler"] == "dtable" {
@@ -70,13 +70,16 @@ fn interference_shows_what_its_studies_found() {
         .collect();
     wanted.sort();
     assert_eq!(
-        tables("interference.md", "| application | job in | scheduler |"),
+        tables(
+            "../log/interference.md",
+            "| application | job in | scheduler |"
+        ),
         wanted
     );
 }
 
 #[test]
-fn interference_shows_the_paired_differences() {
+fn interference_log_shows_the_paired_differences() {
     let difference = |row: Row| {
         let line = match (&*row["axis"], &*row["job_in"], &*row["scheduler"]) {
             ("job in", "BK", "dtable") => "BK − CL, DTable",
@@ -97,9 +100,34 @@ fn interference_shows_the_paired_differences() {
     wanted.sort();
     assert_eq!(
         tables(
-            "interference.md",
+            "../log/interference.md",
             "| application | difference in percentage points |"
         ),
+        wanted
+    );
+}
+
+/// The order of the cells is the order of the files: job in CL under DTable and RR, then in BK.
+#[test]
+fn interference_shows_the_slowdowns_at_20_percent() {
+    let mut cells: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let form = |mean: f64, half: f64| format!("{mean:.3} ± {half:.3}");
+    for study in ["background", "background-512"] {
+        let rows = csv(&format!("interference/{study}/points.csv"));
+        for row in rows.iter().filter(|row| row["rate"] == "0.2") {
+            let fabric = row["fabric"].replace("-equal-packets", ", equal packets");
+            let line = format!("{fabric} | {}", row["application"]);
+            let cell = cell(row, "slowdown_ratio", form);
+            cells.entry(line).or_default().push(cell);
+        }
+    }
+    let mut wanted: Vec<String> = cells
+        .into_iter()
+        .map(|(line, cells)| format!("| {line} | {} |", cells.join(" | ")))
+        .collect();
+    wanted.sort();
+    assert_eq!(
+        tables("interference.md", "| fabric | application | CL, DTable |"),
         wanted
     );
 }
@@ -139,6 +167,10 @@ fn congestion_control_shows_what_its_study_found() {
         .iter()
         .map(|(setting, seeds)| (format!("{} | {}", setting[0], setting[1]), shown(seeds)));
     let wanted: BTreeSet<String> = lines(rows).into_iter().collect();
-    let page = tables("congestion-control.md", "| Threshold | CCTI_Timer |");
-    assert_eq!(page.into_iter().collect::<BTreeSet<_>>(), wanted);
+    let [log, page] = ["../log/congestion-control.md", "congestion-control.md"]
+        .map(|page| BTreeSet::from_iter(tables(page, "| Threshold | CCTI_Timer |")));
+    assert_eq!(log, wanted);
+    // The page has the rows of one threshold.
+    let at_12 = wanted.iter().filter(|row| row.starts_with("| 12 |"));
+    assert_eq!(page, at_12.cloned().collect::<BTreeSet<_>>());
 }
