@@ -1,4 +1,4 @@
-//! Verdicts on rows, and the tables of `docs/evidence/validation.md`.
+//! Verdicts on rows, and the tables of `docs/evidence/validation.md` and `docs/evidence/readings.md`.
 
 use crate::data::{Asked, Cell, Data, Reading};
 use crate::grid::{Allocator, Packets, name};
@@ -188,19 +188,18 @@ mod tests {
     use crate::grid::{Scheduler, Setting};
     use std::path::Path;
 
-    /// The tables of the page are those of the results beside it.
+    /// The tables of the pages are those of the results beside them: each line is in one of the pages.
     #[test]
     fn documented_verdicts_are_those_of_the_results() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/evidence");
         let data = Data::read(&docs.join("validation")).unwrap();
-        let shown = std::fs::read_to_string(docs.join("validation.md")).unwrap();
+        let read = |page: &str| std::fs::read_to_string(docs.join(page)).unwrap();
+        let shown = ["validation.md", "readings.md"].map(read);
         let lines = page(&data);
         assert!(lines.lines().count() > 60, "{lines}");
         for line in lines.lines() {
-            assert!(
-                shown.lines().any(|of| of == line),
-                "not in the page: {line}"
-            );
+            let mut of_pages = shown.iter().flat_map(|page| page.lines());
+            assert!(of_pages.any(|of| of == line), "in neither page: {line}");
         }
     }
 
