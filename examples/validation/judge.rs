@@ -1,4 +1,4 @@
-//! Verdicts on rows, and the tables of `docs/evidence/validation.md` and `docs/evidence/readings.md`.
+//! Verdicts on rows, and the tables of `docs/evidence/validation.md` and `docs/log/readings.md`.
 
 use crate::data::{Asked, Cell, Data, Reading};
 use crate::grid::{Allocator, Packets, name};
@@ -191,10 +191,10 @@ mod tests {
     /// The tables of the pages are those of the results beside them: each line is in one of the pages.
     #[test]
     fn documented_verdicts_are_those_of_the_results() {
-        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/evidence");
-        let data = Data::read(&docs.join("validation")).unwrap();
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let data = Data::read(&docs.join("evidence/validation")).unwrap();
         let read = |page: &str| std::fs::read_to_string(docs.join(page)).unwrap();
-        let shown = ["validation.md", "readings.md"].map(read);
+        let shown = ["evidence/validation.md", "log/readings.md"].map(read);
         let lines = page(&data);
         assert!(lines.lines().count() > 60, "{lines}");
         for line in lines.lines() {

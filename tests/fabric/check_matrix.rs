@@ -1,5 +1,5 @@
 //! Every queueing scheme on every kind of topology and switch, with all `paths`: free of deadlock, or refused for a reason that
-//! `docs/model/queueing.md` gives. The table of that page is what this finds; `FLITWISE_BLESS=1` writes it.
+//! `docs/model/queueing.md` gives. The table in `docs/log/check-matrix.md` is what this finds; `FLITWISE_BLESS=1` writes it.
 
 use crate::common::bless;
 use crate::fabric_analysis::{cycle_of, routes_of};
@@ -160,7 +160,7 @@ fn tables() -> String {
 fn the_page_shows_which_schemes_are_free_of_deadlock() {
     const BEGIN: &str = "<!-- check matrix -->\n";
     const END: &str = "<!-- end of the check matrix -->\n";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/model/queueing.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/log/check-matrix.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).expect("the page has the mark");
     let (shown, after) = rest.split_once(END).expect("the page has the end mark");
