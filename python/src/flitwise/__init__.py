@@ -6,7 +6,7 @@
     for pair in study.pairs("scheduler", "slowdown_ratio"):
         print(pair.labels, pair.difference)
 
-Everything is plain Python. ``Table.to_pandas()`` needs pandas, Parquet files need pyarrow.
+The package needs Python alone, except that ``Table.to_pandas()`` needs pandas and Parquet files need pyarrow.
 """
 
 from __future__ import annotations
@@ -39,10 +39,7 @@ __all__ = [
 
 
 def load(path: "Union[str, os.PathLike[str]]") -> Union[Result, Study]:
-    """Reads a study directory, a result directory or a ``result.json``.
-
-    Returns a :class:`Study` or a :class:`Result`, by what is there.
-    """
+    """Reads the directory of a study or of a run, or a ``result.json``, and returns a ``Study`` or a ``Result``."""
     place = Path(path)
     if place.name == "study.json" or (place / "study.json").is_file():
         return Study(place)

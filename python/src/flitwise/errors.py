@@ -2,4 +2,4 @@
 
 
 class FlitwiseError(ValueError):
-    """A file that is missing or not what it should be. The message names it, the cause and the cure."""
+    """A file is missing, cut or of another version. The message names the file, the cause and the cure."""

@@ -31,16 +31,16 @@ def read_json(place: Path, schema: str, what: str) -> Dict[str, Any]:
 
 
 class Result(Mapping[str, Any]):
-    """``result.json``, with the keys of docs/reference/result.md: ``result["slowdown"]``, ``result["jobs"][0]["name"]``."""
+    """The result of a run: a mapping with the keys of ``result.json``, such as ``result["slowdown"]``."""
 
     def __init__(self, path: "Union[str, os.PathLike[str]]"):
         place = Path(path)
         if place.is_dir():
             place = place / "result.json"
         what = "give a file that `flitwise run --json` printed, or a directory that `flitwise run --out` wrote"
-        #: The file.
+        #: The path of ``result.json``.
         self.path = place
-        #: The document.
+        #: The content of ``result.json``.
         self.data = read_json(place, SCHEMA, what)
 
     def __getitem__(self, key: str) -> Any:
@@ -62,31 +62,31 @@ class Result(Mapping[str, Any]):
 
     @property
     def name(self) -> Optional[str]:
-        """What the experiment is called."""
+        """The name of the experiment; ``None`` if it has none."""
         return (self.data.get("about") or {}).get("name")
 
     def job(self, name: Optional[str] = None) -> Dict[str, Any]:
-        """The job of this name; the only one if none is given."""
+        """The entry of a job in ``jobs``. The name may be left out if there is one job."""
         return _named(self.data["jobs"], "name", name, self.path, "job")
 
     def explanation(self, job: Optional[str] = None) -> Dict[str, Any]:
-        """Why a job takes as long as it does: only of a run with ``--explain``."""
+        """The entry of a job in ``explanation``. The run needs ``--explain``."""
         found = self.data.get("explanation")
         if not found:
             raise FlitwiseError(f"{self.path} has no explanation; run the experiment with --explain, to its end")
         return _named(found, "job", job, self.path, "explanation")
 
     def parts(self, job: Optional[str] = None) -> Dict[str, int]:
-        """What the time of a job was for, in ps, as its explanation says; the parts add up to its total."""
+        """The parts of a job's time in ps, by its explanation. They add up to the time of the job."""
         return dict(self.explanation(job)["parts"])
 
     def table(self, name: str) -> Table:
-        """A table beside the result: ``links``, ``curve``, or a time series: ``flows``, ``port_vls``, ``sources``."""
+        """A table in the directory of the run: ``links``, ``curve``, ``flows``, ``port_vls``, ``sources`` or ``waits``."""
         return find_table(self.path.parent, name)
 
     @property
     def curve(self) -> Table:
-        """Loads with their throughput and latency, a row per load and service level."""
+        """Throughput and latency over load: a row for each load and service level."""
         rows = []
         for point in self.data["curve"]:
             flat = {key: value for key, value in point.items() if not isinstance(value, dict)}

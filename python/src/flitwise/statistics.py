@@ -17,14 +17,16 @@ _T = (
 class Mean(NamedTuple):
     """A mean and half its 95 % confidence interval."""
 
+    #: The mean.
     mean: float
-    #: ``None`` of a single value.
+    #: Half the interval; ``None`` for a single value.
     ci95: Optional[float]
+    #: The number of values.
     count: int
 
     @property
     def is_tie(self) -> bool:
-        """True if the interval contains 0: a difference that may be none."""
+        """True if the interval contains 0: the difference may be none."""
         return self.ci95 is not None and abs(self.mean) <= self.ci95
 
     def __str__(self) -> str:

@@ -18,49 +18,50 @@ SCHEMA = "flitwise-study-1"
 
 
 class Axis(NamedTuple):
-    """What varies."""
+    """An axis of a study: a key and the values that it takes."""
 
+    #: The name in the study file.
     name: str
-    #: Its column in the tables.
+    #: The name of its column in the tables.
     column: str
-    #: The labels of its settings.
+    #: The labels of its values.
     labels: List[str]
-    #: The label that the others are compared with.
+    #: The label of the value that the others are compared with.
     reference: str
 
 
 class Pair(NamedTuple):
-    """Runs that differ in one axis alone, with the same seeds."""
+    """Runs of a point and of its reference on one axis, with the same seeds."""
 
-    #: The labels on all axes, by column; the one that differs has the compared setting.
+    #: The labels by column. The label on the compared axis is not the reference.
     labels: Dict[str, Value]
-    #: The load, of a study without jobs.
+    #: The load, in a study without jobs.
     load: Value
-    #: The setting compared with.
+    #: The label of the reference on the compared axis.
     reference: Value
-    #: ``(seed, value, value of the reference)``
+    #: A tuple ``(seed, value, value of the reference)`` for each seed.
     seeds: List[Tuple[int, float, float]]
 
     @property
     def difference(self) -> Mean:
-        """Value less reference, seed by seed."""
+        """The mean of value minus reference, paired by seed."""
         return mean_ci95(value - other for _, value, other in self.seeds)
 
     @property
     def percent(self) -> Mean:
-        """The difference in per cent of the reference, seed by seed."""
+        """The same in per cent of the reference."""
         return mean_ci95(100 * (value - other) / other for _, value, other in self.seeds)
 
 
 class Study:
-    """A directory that ``flitwise study`` wrote."""
+    """The directory of a study."""
 
     def __init__(self, path: "Union[str, os.PathLike[str]]"):
         place = Path(path)
-        #: The directory.
+        #: The path of the directory.
         self.path = place.parent if place.name == "study.json" else place
         what = "give a directory that `flitwise study` wrote (NAME.study)"
-        #: ``study.json``.
+        #: The content of ``study.json``.
         self.data: Dict[str, Any] = read_json(self.path / "study.json", SCHEMA, what)
         self._tables: Dict[str, Table] = {}
 
@@ -69,12 +70,12 @@ class Study:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the study."""
         return str(self.data["name"])
 
     @property
     def axes(self) -> List[Axis]:
-        """What varies."""
+        """The axes, in the order of the study file."""
         return [
             Axis(axis["name"], axis["column"], [setting["label"] for setting in axis["settings"]], axis["reference"])
             for axis in self.data["axes"]
@@ -96,27 +97,27 @@ class Study:
 
     @property
     def runs(self) -> Table:
-        """A row for each run; of a study without jobs for each run and load."""
+        """The table with a row for each run; in a study without jobs, for each run and load."""
         return self.table("runs")
 
     @property
     def jobs(self) -> Table:
-        """A row for each run and job."""
+        """The table with a row for each run and job."""
         return self.table("jobs")
 
     @property
     def background(self) -> Table:
-        """A row for each run and background flow."""
+        """The table with a row for each run and background flow."""
         return self.table("background")
 
     @property
     def points(self) -> Table:
-        """A row for each point: means over the seeds, and half their 95 % intervals."""
+        """The table with a row for each point: means over the seeds, and half their 95 % intervals."""
         return self.table("points")
 
     @property
     def differences(self) -> Table:
-        """A row for each point that differs in one axis from its reference: means of paired differences."""
+        """The table with the mean paired difference of each point from its reference on each axis."""
         return self.table("differences")
 
     def mean(self, column: str, **labels: Value) -> Mean:
@@ -127,9 +128,9 @@ class Study:
         return mean_ci95(_number(value, column) for value in found)
 
     def pairs(self, axis: str, column: str, reference: Union[str, float, None] = None) -> List[Pair]:
-        """Pairs the runs that differ in one axis alone, by their seeds, and compares a column of ``runs``.
+        """Pairs the runs that differ in one axis only, seed by seed, to compare a column of ``runs``.
 
-        The reference is that of the axis, unless another label is given. Runs without a value are left out.
+        Another label may serve as reference. Runs without a value are left out.
         """
         of = self.axis(axis)
         against = of.reference if reference is None else str(reference)

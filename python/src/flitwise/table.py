@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     import pandas
 
-#: A cell. ``None`` is an empty one.
+#: A cell of a table: a number, a text, or ``None`` if it is empty.
 Value = Union[int, float, str, None]
-#: The cells of a row by the names of their columns.
+#: A row of a table: its cells by the names of their columns.
 Row = Dict[str, Value]
 
 #: Columns of words, which may look like numbers.
@@ -68,14 +68,14 @@ def unit(column: str) -> Optional[str]:
 
 
 class Table:
-    """Rows with typed cells. It iterates over its rows, which are dictionaries."""
+    """A table with typed cells. Iterating yields its rows; ``table["column"]`` is a list of cells."""
 
     def __init__(self, name: str, columns: Sequence[str], rows: List[Row]):
-        #: What messages call it.
+        #: The name of the table in error messages.
         self.name = name
         #: The names of its columns, in order.
         self.columns = list(columns)
-        #: Its rows.
+        #: The rows, as dictionaries.
         self.rows = rows
 
     def __iter__(self) -> Iterator[Row]:
@@ -94,12 +94,12 @@ class Table:
 
     @property
     def units(self) -> Dict[str, str]:
-        """The units of the columns that have one."""
+        """The units by column, for the columns that have one."""
         found = ((column, unit(column)) for column in self.columns)
         return {column: name for column, name in found if name is not None}
 
     def where(self, _test: Optional[Callable[[Row], bool]] = None, **cells: Value) -> "Table":
-        """The rows that have all these cells, and of which the test holds.
+        """A table of the rows that have these cells and pass the test.
 
         ``study.runs.where(scheduler="rr", status="complete")``
         """
@@ -128,7 +128,7 @@ class Table:
 
 
 def read_table(path: "Union[str, os.PathLike[str]]") -> Table:
-    """Reads a CSV or Parquet file that Flitwise wrote: of a study, a time series, links, a curve, a timeline."""
+    """Reads a CSV or Parquet file that Flitwise wrote, such as a timeline."""
     place = Path(path)
     if place.suffix == ".parquet":
         return _parquet(place)
