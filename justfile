@@ -39,6 +39,7 @@ doc:
 # Builds the book into `target/book` with mdBook (`cargo install mdbook`), and opens it.
 book:
     mdbook build docs --open
+
 # Makes static programs, wheels and their SHA-256 sums in dist/: `just dist`, or `just dist aarch64`.
 dist *machines:
     packaging/dist.sh {{ machines }}

@@ -101,6 +101,32 @@ fn nothing_is_left_to_fill_in() {
     }
 }
 
+/// Files that repeat the version, and how they write it.
+const VERSIONED: &[(&str, &str)] = &[
+    ("CITATION.cff", "version: V"),
+    ("codemeta.json", "\"version\": \"V\""),
+    ("packaging/conda/recipe.yaml", "version: \"V\""),
+    ("packaging/flitwise.def", "image.version V"),
+    (
+        "packaging/spack/spack_repo/flitwise/packages/flitwise/package.py",
+        "version(\"V\")",
+    ),
+];
+
+#[test]
+fn packages_have_the_version_of_the_program() {
+    for (name, form) in VERSIONED {
+        let text = std::fs::read_to_string(Path::new(ROOT).join(name)).unwrap();
+        let wanted = form.replace('V', env!("CARGO_PKG_VERSION"));
+        assert!(text.contains(&wanted), "{name} has no `{wanted}`");
+    }
+}
+
+/// Whether a page is a log, which keeps the words of its day.
+fn is_log(path: &Path) -> bool {
+    path.parent().is_some_and(|dir| dir.ends_with("log"))
+}
+
 /// The pages of the book in order, with their texts; included files are part of their page.
 fn book() -> Vec<(PathBuf, String)> {
     let docs = Path::new(ROOT).join("docs");
@@ -136,7 +162,6 @@ fn summary_lists_every_page() {
 
 #[test]
 fn the_book_can_be_read() {
-    let is_log = |path: &Path| path.parent().is_some_and(|dir| dir.ends_with("log"));
     let words = book()
         .iter()
         .filter(|(path, _)| !is_log(path))
