@@ -2,6 +2,9 @@
 
 use flitwise_base::units::number;
 
+/// Fewest numbers at an axis: a single one tells no scale.
+const MIN_TICKS: usize = 2;
+
 /// Numbers onto pixels.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scale {
@@ -64,28 +67,38 @@ impl Scale {
         self.from + part.clamp(-0.05, 1.05) * (self.to - self.from)
     }
 
-    /// The numbers at the axis, with what is written there.
+    /// The numbers at the axis, at least two, with what is written there.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
-        if self.log {
-            self.powers()
+        let powers = if self.log { self.powers() } else { Vec::new() };
+        if powers.len() < MIN_TICKS {
+            self.even()
         } else {
-            let step = step(self.low, self.high, self.from, self.to);
-            let first = (self.low / step - 1e-9).ceil() as i64;
-            let last = (self.high / step + 1e-9).floor() as i64;
-            let decimals = (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
-            let label = |value: f64| {
-                if !(1e-6..1e7).contains(&step) {
-                    number(value)
-                } else {
-                    format!("{value:.decimals$}")
-                }
-            };
-            // Adding 0 makes 0 of -0.
-            let ticks = (first..=last.min(first + 50)).map(|at| at as f64 * step + 0.0);
-            ticks.map(|value| (value, label(value))).collect()
+            powers
         }
     }
 
+    /// Numbers at even steps.
+    fn even(&self) -> Vec<(f64, String)> {
+        let ends = |step: f64| {
+            let first = (self.low / step - 1e-9).ceil() as i64;
+            let last = (self.high / step + 1e-9).floor() as i64;
+            (first, last)
+        };
+        let is_enough = |step: &f64| {
+            let (first, last) = ends(*step);
+            last - first + 1 >= MIN_TICKS as i64
+        };
+        // A step that is wide for the range may leave a single number in it.
+        let widest = step(self.low, self.high, self.from, self.to);
+        let mut steps = [1.0, 0.5, 0.2, 0.1].map(|part| part * widest).into_iter();
+        let step = steps.find(is_enough).unwrap_or(widest);
+        let (first, last) = ends(step);
+        // Adding 0 makes 0 of -0.
+        let ticks = (first..=last.min(first + 50)).map(|at| at as f64 * step + 0.0);
+        ticks.map(|value| (value, label(value, step))).collect()
+    }
+
+    /// Powers of ten and, where there is room, numbers between them.
     fn powers(&self) -> Vec<(f64, String)> {
         let decades = (self.high / self.low).log10();
         let pixels = (self.to - self.from).abs();
@@ -100,6 +113,27 @@ impl Scale {
         all.filter(inside)
             .map(|value| (value, number(value)))
             .collect()
+    }
+}
+
+/// A number of an axis whose numbers are `step` apart, with the digits that tell it from its neighbours.
+fn label(value: f64, step: f64) -> String {
+    let power = |of: f64| (of.abs().log10() + 1e-9).floor();
+    if (1e-6..1e7).contains(&step) {
+        let decimals = (-power(step)).clamp(0.0, 9.0) as usize;
+        return format!("{value:.decimals$}");
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = (power(value) - power(step)).clamp(0.0, 15.0) as usize;
+    let text = format!("{value:.digits$e}");
+    match text.split_once('e') {
+        Some((digits, power)) if digits.contains('.') => {
+            let digits = digits.trim_end_matches('0').trim_end_matches('.');
+            format!("{digits}e{power}")
+        }
+        _ => text,
     }
 }
 
@@ -127,6 +161,7 @@ fn step(low: f64, high: f64, from: f64, to: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn labels(scale: Scale) -> String {
         let ticks = scale.ticks().into_iter().map(|(_, text)| text);
@@ -156,5 +191,50 @@ mod tests {
             labels(Scale::exact([0.0, f64::NAN], pixels)),
             "0.0 0.2 0.4 0.6 0.8 1.0"
         );
+        // 200 is the only one of 1, 2 and 5 times a power of ten between these.
+        assert_eq!(
+            labels(Scale::logarithmic([120.0, 480.0], pixels)),
+            "150 200 250 300 350 400 450"
+        );
+    }
+
+    /// Where an axis ends, and how long it is.
+    fn axis() -> impl Strategy<Value = ([f64; 2], [f64; 2])> {
+        let value = (-9..15_i32, 1.0..10.0_f64).prop_map(|(power, part)| part * 10_f64.powi(power));
+        // From values that nearly agree to those that differ by orders.
+        let wide = prop_oneof![1.001..1.5_f64, 1.5..30.0, 30.0..1e9];
+        let axis = (value, wide, any::<bool>(), 60.0..1000.0_f64);
+        axis.prop_map(|(low, wide, is_below, pixels)| {
+            let range = if is_below {
+                [-low, low * wide - 2.0 * low]
+            } else {
+                [low, low * wide]
+            };
+            (range, [pixels, 0.0])
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn an_axis_has_two_different_numbers(
+            (range, pixels) in axis(),
+            of in prop_oneof![
+                Just(Scale::linear as fn(_, _) -> Scale),
+                Just(Scale::exact as fn(_, _) -> Scale),
+                Just(Scale::logarithmic as fn(_, _) -> Scale),
+            ],
+        ) {
+            let scale = of(range, pixels);
+            let ticks = scale.ticks();
+            prop_assert!(ticks.len() >= MIN_TICKS, "{ticks:?} in {scale:?}");
+            for pair in ticks.windows(2) {
+                prop_assert!(pair[0].0 < pair[1].0 && pair[0].1 != pair[1].1, "{ticks:?} in {scale:?}");
+            }
+            let inside = |(value, _): &(f64, String)| {
+                let at = scale.at(*value);
+                (-0.2 - 0.002 * pixels[0]..=1.002 * pixels[0] + 0.2).contains(&at)
+            };
+            prop_assert!(ticks.iter().all(inside), "{ticks:?} in {scale:?}");
+        }
     }
 }
