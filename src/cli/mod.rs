@@ -7,6 +7,7 @@ mod explain;
 mod fabric;
 mod orcs;
 mod out;
+mod plot;
 mod progress;
 mod qos;
 mod repeat;
@@ -56,7 +57,7 @@ enum Command {
     /// Makes one HTML page from the directories of runs and studies: figures, tables, configuration, commands.
     Report(report::ReportArgs),
     /// Draws one figure from the directories of runs and studies, for a paper.
-    Plot(report::PlotArgs),
+    Plot(plot::PlotArgs),
     /// Explains why the jobs of an experiment take as long as they do.
     Explain(explain::ExplainArgs),
     /// Describes, checks and exports a fabric.
@@ -207,7 +208,7 @@ fn dispatch(command: Command) -> Result<(), CliError> {
         Command::Run(args) => run::run(&args),
         Command::Study(args) => study::run(&args),
         Command::Report(args) => report::report(&args),
-        Command::Plot(args) => report::plot(&args),
+        Command::Plot(args) => plot::plot(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Fabric(command) => fabric::run(&command),
         Command::Congestion(args) => congestion::run(&args),

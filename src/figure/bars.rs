@@ -174,7 +174,9 @@ impl Bars {
                 if let Some(bar) = bar {
                     let left = start + bar_width * series as f64;
                     let says = self.says(panel, group, series, *bar);
+                    frame.begin_series(series);
                     bar_of(frame, series, *bar, [left, bar_width], (scale, base), &says);
+                    frame.canvas.end();
                 }
             }
             names.draw(frame, &group.name, [middle, y + h], group_width - 4.0);

@@ -171,9 +171,16 @@ pub(super) struct Path {
     pub says: Option<String>,
 }
 
+/// A group of shapes that the script of a page can find: the data in its attributes.
+pub(super) type Part = Vec<(&'static str, String)>;
+
 /// Something drawn.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
+    /// Begins a group; only a page has it.
+    Begin(Part),
+    /// Ends the last group that has begun.
+    End,
     Path(Path),
     Circle {
         at: [f64; 2],
@@ -193,6 +200,14 @@ pub(super) enum Shape {
 pub(super) struct Canvas(pub Vec<Shape>);
 
 impl Canvas {
+    pub(super) fn begin(&mut self, part: Part) {
+        self.0.push(Shape::Begin(part));
+    }
+
+    pub(super) fn end(&mut self) {
+        self.0.push(Shape::End);
+    }
+
     pub(super) fn line(&mut self, from: [f64; 2], to: [f64; 2], stroke: Stroke) {
         self.stroked(vec![Segment::Move(from), Segment::Line(to)], stroke);
     }

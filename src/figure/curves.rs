@@ -1,9 +1,10 @@
 //! Curves: measures over loads, distributions, time series.
 
 use super::axis::Axis;
-use super::canvas::{COLOURS, DASHES, Paint, Stroke};
-use super::frame::{Frame, room_beyond, room_for};
+use super::canvas::{COLOURS, DASHES, Paint, Part, Stroke};
+use super::frame::{self, Frame, room_beyond, room_for};
 use super::scale::Scale;
+use flitwise_base::units::number;
 
 /// Curves in panels that share their axes.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -153,16 +154,48 @@ impl Curves {
             if first {
                 frame.side(*area, &self.y.label());
             }
+            frame.canvas.begin(self.part(*area, x_range));
             if self.stacked {
+                frame.canvas.begin(vec![("plot", String::new())]);
                 self.areas(frame, panel, &lying, &scale);
+                frame.canvas.end();
             }
             frame.foot(*area, &lying, &self.x);
             if !self.stacked {
+                frame.canvas.begin(vec![("plot", String::new())]);
                 for line in &panel.lines {
                     self.line(frame, line, &lying, &scale);
                 }
+                frame.canvas.end();
             }
+            frame.canvas.end();
         }
+    }
+
+    /// A panel at `area`. Time series and distributions can be zoomed; loads are few.
+    fn part(&self, area: [f64; 4], x_range: [f64; 2]) -> Part {
+        let mut part = if self.log_x || self.marks {
+            frame::panel(area, &self.x)
+        } else {
+            frame::zooming(area, x_range, &self.x)
+        };
+        part.push(("y", self.y.name.clone()));
+        part.push(("y-unit", self.y.unit.clone()));
+        part
+    }
+
+    /// A line of `path`, whose points stand for `points`. Points of areas have the height of their area.
+    fn values(series: usize, points: &[CurvePoint], below: Option<&[CurvePoint]>) -> Part {
+        let value = |(at, point): (usize, &CurvePoint)| {
+            let base = below.and_then(|below| below.get(at)).map_or(0.0, |p| p.y);
+            let mut text = format!("{} {}", number(point.x), number(point.y - base));
+            if let Some(half) = point.half {
+                text += &format!(" {}", number(half));
+            }
+            text
+        };
+        let values: Vec<String> = points.iter().enumerate().map(value).collect();
+        vec![("series", series.to_string()), ("values", values.join(";"))]
     }
 
     fn style(&self, series: usize) -> SeriesStyle {
@@ -176,9 +209,10 @@ impl Curves {
         if self.stacked {
             series.reverse();
         }
-        let names: Vec<&str> = series.iter().map(|&at| self.series[at].as_str()).collect();
-        frame.keys(&names, |frame, at, [x, y]| {
-            let style = self.style(series[at]);
+        let names = series.into_iter().map(|at| (at, self.series[at].as_str()));
+        let names: Vec<(usize, &str)> = names.collect();
+        frame.keys(&names, |frame, series, [x, y]| {
+            let style = self.style(series);
             if self.stacked {
                 let area = [x + 4.0, y - 6.0, 16.0, 12.0];
                 frame.canvas.rect(area, style.fill(), None);
@@ -197,6 +231,9 @@ impl Curves {
         let points = line.points.iter();
         let path: Vec<[f64; 2]> = points.map(|p| [x.at(p.x), y.at(p.y)]).collect();
         let stroke = style.stroke(self.marks);
+        frame
+            .canvas
+            .begin(Self::values(line.series, &line.points, None));
         frame.canvas.path(&path, stroke);
         // A line needs two ends.
         let marks = self.marks || path.len() == 1;
@@ -220,11 +257,13 @@ impl Curves {
                 }
             }
         }
+        frame.canvas.end();
     }
 
     /// The surface between each line and the one below it, which is the axis for the first.
     fn areas(&self, frame: &mut Frame, panel: &CurvePanel, x: &Scale, y: &Scale) {
         let mut below: Option<Vec<[f64; 2]>> = None;
+        let mut points_below: Option<&[CurvePoint]> = None;
         for line in &panel.lines {
             let point = |p: &CurvePoint| [x.at(p.x), y.at(p.y)];
             let mut path: Vec<[f64; 2]> = line.points.iter().map(point).collect();
@@ -235,11 +274,16 @@ impl Curves {
             }
             let base =
                 below.unwrap_or_else(|| path.iter().map(|[px, _]| [*px, y.at(0.0)]).collect());
+            frame
+                .canvas
+                .begin(Self::values(line.series, &line.points, points_below));
             let outline: Vec<[f64; 2]> = path.iter().chain(base.iter().rev()).copied().collect();
             frame.canvas.area(&outline, self.style(line.series).fill());
             // A pale line between them, for those that do not see the colours.
             frame.canvas.path(&base, Stroke::new(Paint::Surface, 0.8));
+            frame.canvas.end();
             below = Some(path);
+            points_below = Some(&line.points);
         }
     }
 

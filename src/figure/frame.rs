@@ -1,7 +1,7 @@
 //! The surroundings of a chart: title, note, legend, and the axes of a panel.
 
 use super::axis::Axis;
-use super::canvas::{Anchor, COLOURS, Canvas, Paint, Sheet, Stroke, Style, Theme};
+use super::canvas::{Anchor, COLOURS, Canvas, Paint, Part, Sheet, Stroke, Style, Theme, tenths};
 use super::scale::Scale;
 use super::text::{broken, fitted, width_of};
 
@@ -18,6 +18,7 @@ pub(super) struct Frame {
     pub width: f64,
     /// Where the next part begins.
     pub y: f64,
+    pub theme: Theme,
 }
 
 /// How the legend of surfaces shows a series.
@@ -42,6 +43,7 @@ impl Frame {
             canvas: Canvas::default(),
             width,
             y: MARGIN,
+            theme,
         };
         if theme == Theme::File {
             frame.lines(title, Style::new(15.0, Paint::Ink).bold());
@@ -63,7 +65,7 @@ impl Frame {
 
     /// The names of the series, each with its surface.
     pub(super) fn legend(&mut self, names: &[String], swatch: Swatch) {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let names: Vec<(usize, &str)> = names.iter().map(String::as_str).enumerate().collect();
         self.keys(&names, |frame, at, [x, y]| {
             let area = [x + 4.0, y - 6.0, 16.0, 12.0];
             match swatch {
@@ -73,9 +75,13 @@ impl Frame {
         });
     }
 
-    /// Names from left to right in as many lines as that takes; `draw` puts beside each, by its place among them, what it
-    /// stands for.
-    pub(super) fn keys(&mut self, names: &[&str], draw: impl Fn(&mut Self, usize, [f64; 2])) {
+    /// The names of series by their numbers, from left to right in as many lines as that takes. `draw` draws the sample
+    /// of a series beside its name.
+    pub(super) fn keys(
+        &mut self,
+        names: &[(usize, &str)],
+        draw: impl Fn(&mut Self, usize, [f64; 2]),
+    ) {
         if names.is_empty() {
             return;
         }
@@ -83,17 +89,22 @@ impl Frame {
         let (key, gap) = (26.0, 16.0);
         let mut x = MARGIN;
         self.y += 4.0;
-        for (at, name) in names.iter().enumerate() {
-            let name = fitted(name, TEXT, room - key);
+        for &(series, whole) in names {
+            let name = fitted(whole, TEXT, room - key);
             let wide = key + width_of(&name, TEXT);
             if x > MARGIN && x + wide > MARGIN + room {
                 x = MARGIN;
                 self.y += TEXT + 6.0;
             }
-            draw(self, at, [x, self.y + TEXT / 2.0]);
+            self.canvas.begin(vec![
+                ("key", series.to_string()),
+                ("name", whole.to_owned()),
+            ]);
+            draw(self, series, [x, self.y + TEXT / 2.0]);
             let style = Style::new(TEXT, Paint::Ink);
             let base = self.y + TEXT - 1.5;
             self.canvas.text([x + key, base], style, &name);
+            self.canvas.end();
             x += wide + gap;
         }
         self.y += TEXT + 10.0;
@@ -224,12 +235,18 @@ impl Frame {
         }
     }
 
+    /// Begins a group of the series numbered `series`.
+    pub(super) fn begin_series(&mut self, series: usize) {
+        self.canvas.begin(vec![("series", series.to_string())]);
+    }
+
     /// The axis below a panel, with its numbers.
     pub(super) fn foot(&mut self, area: [f64; 4], scale: &Scale, axis: &Axis) {
         let [x, y, w, h] = area;
         let bottom = y + h;
         self.canvas
             .line([x, bottom], [x + w, bottom], Stroke::new(Paint::Ink, 1.0));
+        self.canvas.begin(vec![("ticks", String::new())]);
         let mut free = f64::NEG_INFINITY;
         for (value, label) in scale.ticks() {
             let at = scale.at(value);
@@ -246,6 +263,7 @@ impl Frame {
             let style = Style::new(TEXT - 0.5, Paint::Ink).anchored(Anchor::Middle);
             self.canvas.text([at, bottom + 17.0], style, &label);
         }
+        self.canvas.end();
         let style = Style::new(TEXT, Paint::Muted).anchored(Anchor::Middle);
         let label = fitted(&axis.label(), TEXT, w);
         self.canvas
@@ -290,6 +308,22 @@ impl Frame {
             shapes: self.canvas.0,
         }
     }
+}
+
+/// A panel at `area` whose horizontal axis, from `ends[0]` to `ends[1]`, can be zoomed.
+pub(super) fn zooming(area: [f64; 4], ends: [f64; 2], x: &Axis) -> Part {
+    let mut part = panel(area, x);
+    part.push(("zoom", ends.map(|end| end.to_string()).join(" ")));
+    part
+}
+
+/// A panel at `area` with a horizontal axis.
+pub(super) fn panel(area: [f64; 4], x: &Axis) -> Part {
+    vec![
+        ("area", area.map(|at| tenths(at).to_string()).join(" ")),
+        ("x", x.name.clone()),
+        ("x-unit", x.unit.clone()),
+    ]
 }
 
 /// Room that the numbers of a horizontal axis take beyond the margin: half of the last one may be right of its end.

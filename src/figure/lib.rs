@@ -31,6 +31,7 @@ mod file;
 #[cfg(feature = "pictures")]
 mod font;
 mod frame;
+mod labels;
 mod matrix;
 mod network;
 #[cfg(feature = "pictures")]

@@ -1,8 +1,8 @@
 //! Nodes and links, each direction of a link as a line of its own, shaded and thick by how much it is used.
 
-use super::canvas::{Anchor, Paint, STEPS, Stroke, Style};
+use super::canvas::{Anchor, Paint, STEPS, Stroke, Style, Theme};
 use super::frame::{Frame, MARGIN, TEXT};
-use super::text::fitted;
+use super::text::{fitted, width_of};
 use flitwise_base::units::number;
 
 /// A network.
@@ -20,6 +20,9 @@ pub struct Network {
     pub links: Vec<Link>,
     /// Names of parts, each at the left of a height from 0 to 1.
     pub rows: Vec<(f64, String)>,
+    /// The names and values of the links with the numbers from 1. Only a file has them below the drawing: a page has a
+    /// table.
+    pub key: Vec<(String, String)>,
 }
 
 /// A node.
@@ -50,6 +53,9 @@ pub struct Link {
     pub tags: [Vec<usize>; 2],
 }
 
+/// Size of the text of the key, and the room of its numbers.
+const KEY_TEXT: f64 = TEXT - 0.5;
+const KEY_NUMBER: f64 = 22.0;
 /// Lines above this number are thin.
 const MANY: usize = 350;
 /// Most links that have tooltips: a page with more would be large.
@@ -111,6 +117,33 @@ impl Network {
                 .text([MARGIN, y + h * height + 4.0], style, &name);
         }
         frame.y = y + h + 22.0;
+        if frame.theme == Theme::File {
+            self.draw_key(frame);
+        }
+    }
+
+    /// The links that have numbers, in columns that are read downwards.
+    fn draw_key(&self, frame: &mut Frame) {
+        let room = frame.width - 2.0 * MARGIN;
+        let text = |(name, value): &(String, String)| format!("{name}: {value}");
+        let widest = self.key.iter().map(|one| width_of(&text(one), KEY_TEXT));
+        let widest = widest.fold(0.0, f64::max) + KEY_NUMBER + 12.0;
+        let columns = (room / widest).floor().clamp(1.0, 3.0);
+        let rows = self.key.len().div_ceil(columns as usize).max(1);
+        for (at, one) in self.key.iter().enumerate() {
+            let x = MARGIN + (at / rows) as f64 * room / columns;
+            let y = frame.y + KEY_TEXT + (at % rows) as f64 * (KEY_TEXT + 4.0);
+            let style = Style::new(KEY_TEXT, Paint::Ink);
+            let number = style.bold().anchored(Anchor::End);
+            frame
+                .canvas
+                .text([x + KEY_NUMBER - 6.0, y], number, &(at + 1).to_string());
+            let name = fitted(&text(one), KEY_TEXT, room / columns - KEY_NUMBER);
+            frame.canvas.text([x + KEY_NUMBER, y], style, &name);
+        }
+        if !self.key.is_empty() {
+            frame.y += rows as f64 * (KEY_TEXT + 4.0) + 4.0;
+        }
     }
 
     /// The use that has the darkest shade: links that are little used shall differ, too.

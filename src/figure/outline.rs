@@ -36,7 +36,7 @@ impl Outline {
                     round: false,
                 })
             }
-            Shape::Text { .. } => None,
+            Shape::Text { .. } | Shape::Begin(_) | Shape::End => None,
         }
     }
 }

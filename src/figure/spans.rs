@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::canvas::{Anchor, Paint, Style};
-use super::frame::{Frame, MARGIN, Swatch, TEXT};
+use super::frame::{self, Frame, MARGIN, Swatch, TEXT};
 use super::scale::Scale;
 use super::text::{fitted, width_of};
 
@@ -70,17 +70,27 @@ impl Spans {
                 }
             }
         }
+        let rows: Vec<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
+        let mut panel = frame::zooming([x, y, w, h], [0.0, self.end], &self.x);
+        panel.push(("rows", rows.join("\n")));
+        panel.push(("of", self.of.clone()));
+        frame.canvas.begin(panel);
+        frame.canvas.begin(vec![("plot", String::new())]);
         for (does, boxes) in boxes.iter().enumerate() {
+            frame.begin_series(does);
             // A colour is enough: stripes would hide the pattern of the rows.
             frame.canvas.rects(boxes, Paint::Series(does));
+            frame.canvas.end();
         }
+        frame.canvas.end();
+        frame.foot([x, y, w, h], &scale, &self.x);
+        frame.canvas.end();
         let style = Style::new(TEXT, Paint::Muted)
             .anchored(Anchor::Middle)
             .upright();
         frame
             .canvas
             .text([MARGIN + 9.0, y + h / 2.0], style, &self.of);
-        frame.foot([x, y, w, h], &scale, &self.x);
         frame.y = y + h + 42.0;
     }
 }

@@ -58,14 +58,18 @@ impl Stacks {
                 .canvas
                 .text([x - 6.0, top + BAR / 2.0 + 4.0], style, &name);
             let mut sum = 0.0;
+            frame.canvas.begin(vec![("stack", String::new())]);
             for (part, size) in stack.parts.iter().enumerate() {
                 let (from, to) = (scale.at(sum), scale.at(sum + size));
                 sum += size;
                 if to - from > 0.05 {
                     let says = self.says(stack, part, *size);
+                    frame.begin_series(part);
                     frame.fill(part, [from, top, to - from, BAR], Some(&says));
+                    frame.canvas.end();
                 }
             }
+            frame.canvas.end();
         }
         frame.foot([x, y, w, h], &scale, &self.axis);
         frame.y = y + h + 42.0;

@@ -21,8 +21,11 @@ pub(super) fn svg(sheet: &Sheet, theme: Theme) -> String {
          aria-label=\"{label}\" font-family=\"system-ui, 'DejaVu Sans', sans-serif\">\n{ground}"
     );
     for shape in &sheet.shapes {
-        out.push_str(&element(shape, theme));
-        out.push('\n');
+        let element = element(shape, theme);
+        if !element.is_empty() {
+            out.push_str(&element);
+            out.push('\n');
+        }
     }
     out.push_str("</svg>\n");
     out
@@ -30,6 +33,13 @@ pub(super) fn svg(sheet: &Sheet, theme: Theme) -> String {
 
 fn element(shape: &Shape, theme: Theme) -> String {
     match shape {
+        Shape::Begin(_) | Shape::End if theme == Theme::File => String::new(),
+        Shape::Begin(part) => {
+            let attribute =
+                |(name, value): &(&str, String)| format!(" data-{name}=\"{}\"", escaped(value));
+            format!("<g{}>", part.iter().map(attribute).collect::<String>())
+        }
+        Shape::End => "</g>".to_owned(),
         Shape::Path(path) => path_element(path, theme),
         Shape::Circle {
             at: [x, y],

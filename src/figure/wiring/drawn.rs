@@ -39,12 +39,18 @@ pub fn draw(
     for link in links {
         drawn.add(link);
     }
-    for (tag, link) in (1..).zip(tagged.iter().take(TAGGED)) {
+    let tagged = &tagged[..tagged.len().min(TAGGED)];
+    for (tag, link) in (1..).zip(tagged) {
         drawn.tag(link, tag);
     }
+    let key = tagged.iter().map(|link| {
+        let [from, to] = link.names;
+        (format!("{from} → {to}"), measure.text(link.value))
+    });
     let nics = measure.nics;
     let together = !drawn.each_nic;
-    let (network, left_out, trunks) = drawn.network();
+    let (mut network, left_out, trunks) = drawn.network();
+    network.key = key.collect();
     let mut note = String::from(
         "Each direction of a link is a line, drawn to the right of the centre; numbers mark the most used ones.",
     );
@@ -257,6 +263,7 @@ impl<'a> Drawn<'a> {
             nodes: things.iter().map(node).collect(),
             links: links.into_values().collect(),
             rows,
+            key: Vec::new(),
         };
         (network, left_out, trunks)
     }
@@ -288,21 +295,24 @@ impl<'a> Drawn<'a> {
     }
 }
 
-fn says(line: &Line, measure: Measure<'_>) -> String {
-    let text = |value: f64| {
-        if measure.percent {
+impl Measure<'_> {
+    fn text(self, value: f64) -> String {
+        if self.percent {
             format!("{} %", number(100.0 * value))
         } else {
             number(value)
         }
-    };
+    }
+}
+
+fn says(line: &Line, measure: Measure<'_>) -> String {
     match line.count {
-        1 => format!("{}: {}", line.name, text(line.most)),
+        1 => format!("{}: {}", line.name, measure.text(line.most)),
         count => format!(
             "{count} links, {} in the mean, most {}: {}",
-            text(line.sum / count as f64),
+            measure.text(line.sum / count as f64),
             line.name,
-            text(line.most)
+            measure.text(line.most)
         ),
     }
 }
@@ -347,6 +357,8 @@ mod tests {
         let link = &drawing.network.links[0];
         assert_eq!(link.used, [Some(3.0), Some(0.0)]);
         assert_eq!(link.tags, [vec![1, 2], vec![]]);
+        let key = ["3", "1"].map(|value| ("a port 1 → b port 2".to_owned(), value.to_owned()));
+        assert_eq!(drawing.network.key, key);
         assert_eq!(
             link.says[0],
             "2 links, 2 in the mean, most a port 1 → b port 2: 3"

@@ -30,6 +30,8 @@ pub(super) enum Of {
     OneLoad,
     /// Studies of jobs.
     Jobs,
+    /// Studies of jobs, and of synthetic traffic at one load.
+    JobsOrOneLoad,
 }
 
 impl Of {
@@ -39,6 +41,7 @@ impl Of {
             Self::Loads => study.rows.iter().any(|row| row.load.is_some()),
             Self::OneLoad => study.has_one_load(),
             Self::Jobs => study.rows.iter().any(|row| row.load.is_none()),
+            Self::JobsOrOneLoad => Self::OneLoad.has(study) || Self::Jobs.has(study),
         }
     }
 }
@@ -99,7 +102,15 @@ const PACKET_LATENCY: Measure = Measure {
     axis: "mean latency in the network",
     column: "packet_latency_mean_ns",
     unit: Unit::Nanoseconds,
+    of: Of::JobsOrOneLoad,
     ..THROUGHPUT
+};
+const MESSAGE_LATENCY: Measure = Measure {
+    title: "Latency of messages",
+    axis: "mean end-to-end latency",
+    column: "latency_mean_ns",
+    of: Of::Jobs,
+    ..PACKET_LATENCY
 };
 const ENERGY_PER_BIT: Measure = Measure {
     title: "Energy for each bit delivered",
@@ -134,7 +145,8 @@ pub(super) fn throughputs(sources: &[Source]) -> Vec<Figure> {
 }
 
 pub(super) fn latencies(sources: &[Source]) -> Vec<Figure> {
-    figures(sources, PACKET_LATENCY)
+    let of = |measure| figures(sources, measure);
+    [of(MESSAGE_LATENCY), of(PACKET_LATENCY)].concat()
 }
 
 pub(super) fn energies(sources: &[Source]) -> Vec<Figure> {
@@ -152,6 +164,11 @@ pub(super) fn times(sources: &[Source]) -> Vec<Figure> {
 
 pub(super) fn bandwidths(sources: &[Source]) -> Vec<Figure> {
     figures(sources, BANDWIDTH)
+}
+
+/// The slowdowns of a study by its axes.
+pub(super) fn slowdown_grid(study: &StudySource) -> Grid {
+    grid(&[study], SLOWDOWN, false)
 }
 
 /// Values by the labels on the axes.
@@ -297,7 +314,17 @@ impl Grid {
         least > 0.0 && most > ORDERS * least
     }
 
-    fn estimate(&self, labels: &[String], factor: f64) -> Option<Estimate> {
+    /// `5 seeds` or `3 to 5 seeds`; `None` of single values.
+    pub fn seeds(&self) -> Option<String> {
+        let counts = || self.values.values().map(Vec::len);
+        match (counts().min().unwrap_or(0), counts().max().unwrap_or(0)) {
+            (_, 0 | 1) => None,
+            (a, b) if a == b => Some(format!("{a} seeds")),
+            (a, b) => Some(format!("{a} to {b} seeds")),
+        }
+    }
+
+    pub fn estimate(&self, labels: &[String], factor: f64) -> Option<Estimate> {
         let values: Vec<f64> = self
             .values
             .get(labels)?
@@ -430,12 +457,9 @@ fn known(group: &BarGroup) -> bool {
 }
 
 fn note(grid: &Grid, roles: &Roles, log: bool) -> String {
-    let fewest = grid.values.values().map(Vec::len).min().unwrap_or(0);
-    let most = grid.values.values().map(Vec::len).max().unwrap_or(0);
-    let mut note = match (fewest, most) {
-        (_, 0 | 1) => String::new(),
-        (a, b) if a == b => format!("Means of {a} seeds with 95 % intervals."),
-        (a, b) => format!("Means of {a} to {b} seeds with 95 % intervals."),
+    let mut note = match grid.seeds() {
+        None => String::new(),
+        Some(seeds) => format!("Means of {seeds} with 95 % intervals."),
     };
     if let Some(series) = roles.series {
         let name = &grid.axes[series].0;

@@ -77,6 +77,7 @@ fn of_job(run: &RunSource, job: &str, pairs: &[&Pair], measure: Measure) -> Figu
     let cell = |pair: &&Pair| Cell {
         row: (pair.from[0] / group) as usize,
         column: (pair.to[0] / group) as usize,
+        half: None,
         value: factor
             * match measure {
                 Measure::Bytes | Measure::Waits => pair.amount as f64,
@@ -101,6 +102,7 @@ fn of_job(run: &RunSource, job: &str, pairs: &[&Pair], measure: Measure) -> Figu
                 .map(cell)
                 .filter(|cell| cell.value > 0.0)
                 .collect(),
+            ..Matrix::default()
         }),
     }
 }

@@ -7,6 +7,7 @@ mod differences;
 mod distribution;
 mod energy;
 mod explanation;
+mod interference;
 mod links;
 mod matrix;
 mod ranks;
@@ -26,6 +27,8 @@ use crate::figure::Figure;
 pub enum Kind {
     /// Slowdowns against the baseline, as bars with intervals.
     Slowdown,
+    /// How much each job of an interference study slows each other one down, as a matrix.
+    Interference,
     /// Execution times, as bars with intervals.
     Time,
     /// Where the time goes.
@@ -68,8 +71,9 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of a report.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Slowdown,
+        Self::Interference,
         Self::Time,
         Self::Split,
         Self::Differences,
@@ -95,6 +99,7 @@ impl Kind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Slowdown => "slowdown",
+            Self::Interference => "interference",
             Self::Time => "time",
             Self::Split => "split",
             Self::Differences => "differences",
@@ -123,6 +128,10 @@ impl Kind {
                 "slowdowns: no run has a job and a [baseline]",
                 "flitwise run EXP.toml --out DIR",
             ),
+            Self::Interference => (
+                "interference, which needs a study with [interference]",
+                "flitwise study STUDY.toml",
+            ),
             Self::Time => (
                 "execution times: no run has a job",
                 "flitwise run EXP.toml --out DIR",
@@ -135,8 +144,12 @@ impl Kind {
                 "paired differences: no study has an axis with several settings",
                 "flitwise run EXP.toml --seeds 1..5 --vary qos.scheduler=rr,sbt --out DIR",
             ),
-            Self::Throughput | Self::Latency => (
+            Self::Throughput => (
                 "curves: no run has loads",
+                "flitwise run EXP.toml --set 'measure.loads=[0.2, 0.5, 0.8]' --out DIR",
+            ),
+            Self::Latency => (
+                "curves: no run has loads, and no study has latencies",
                 "flitwise run EXP.toml --set 'measure.loads=[0.2, 0.5, 0.8]' --out DIR",
             ),
             Self::Energy => (
@@ -191,6 +204,7 @@ impl Kind {
 pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
     match kind {
         Kind::Slowdown => bars::slowdowns(sources),
+        Kind::Interference => interference::figures(sources),
         Kind::Time => bars::times(sources),
         Kind::Split => time::splits(sources),
         Kind::Differences => differences::figures(sources),

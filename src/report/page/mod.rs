@@ -21,12 +21,16 @@ type Figures = (&'static str, &'static str, &'static [Kind]);
 
 /// The sections of runs and studies.
 const SECTIONS: [Figures; 12] = [
-    ("slowdown", "Slowdown", &[Kind::Slowdown]),
+    (
+        "slowdown",
+        "Slowdown",
+        &[Kind::Slowdown, Kind::Interference],
+    ),
     ("time", "Execution time", &[Kind::Time, Kind::Split]),
     ("differences", "Paired differences", &[Kind::Differences]),
     (
         "curves",
-        "Throughput and latency over load",
+        "Throughput and latency",
         &[Kind::Throughput, Kind::Latency],
     ),
     ("energy", "Energy", &[Kind::Energy]),

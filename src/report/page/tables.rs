@@ -15,6 +15,7 @@ pub(super) fn of_figure(figure: &Figure) -> Option<Table> {
         Chart::Bars(bars) => of_bars(bars),
         Chart::Stacks(stacks) => of_stacks(stacks),
         Chart::Curves(curves) if curves.marks => of_curves(curves),
+        Chart::Matrix(matrix) if matrix.written => of_whole_matrix(matrix),
         Chart::Matrix(matrix) => of_matrix(matrix),
         Chart::Spans(spans) => of_spans(spans),
         Chart::Curves(_) | Chart::Network(_) | Chart::Column(_) => return None,
@@ -114,6 +115,23 @@ fn of_matrix(matrix: &Matrix) -> Content {
         ]
     });
     (texts(&["most, from → to", &matrix.measure]), rows.collect())
+}
+
+/// All cells, in their rows and columns.
+fn of_whole_matrix(matrix: &Matrix) -> Content {
+    let mut head = vec![format!("{}, {}", matrix.rows, matrix.columns)];
+    head.extend(matrix.names.iter().cloned());
+    let empty = vec!["–".to_owned(); matrix.names.len()];
+    let mut rows: Vec<Vec<String>> = (matrix.names.iter())
+        .map(|name| [&[name.clone()], &empty[..]].concat())
+        .collect();
+    for cell in &matrix.cells {
+        let row = rows.get_mut(cell.row);
+        if let Some(place) = row.and_then(|row| row.get_mut(cell.column + 1)) {
+            *place = with_interval(cell.value, cell.half);
+        }
+    }
+    (head, rows)
 }
 
 fn of_spans(spans: &Spans) -> Content {

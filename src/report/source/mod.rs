@@ -41,7 +41,8 @@ impl Source {
         }
     }
 
-    fn set_label(&mut self, label: String) {
+    /// Gives it another name.
+    pub fn set_label(&mut self, label: String) {
         match self {
             Self::Run(run) => run.label = label,
             Self::Study(study) => study.label = label,
