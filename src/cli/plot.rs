@@ -156,12 +156,7 @@ fn unknown_name(label: &str, figures: &mut [Figure]) -> CliError {
 }
 
 pub(super) fn plot(args: &PlotArgs) -> Result<(), CliError> {
-    let Some(format) = FileFormat::of_name(&args.output) else {
-        return Err(CliError::BadInput(format!(
-            "-o: the name `{}` has no ending of a known format; let it end in .svg, .pdf or .png",
-            args.output.display()
-        )));
-    };
+    let format = format_of(&args.output, "-o")?;
     let asked = Kind::ALL.into_iter().find(|kind| kind.name() == args.kind);
     let kind =
         asked.ok_or_else(|| CliError::BadInput(format!("--kind: unknown `{}`", args.kind)))?;
@@ -169,7 +164,7 @@ pub(super) fn plot(args: &PlotArgs) -> Result<(), CliError> {
     let mut paths = Vec::new();
     for (number, figure) in (1..).zip(args.figures(kind)?) {
         let path = numbered(&args.output, number);
-        let bytes = bytes(&figure, args.width, format)?;
+        let bytes = encoded_bytes(&figure, args.width, format)?;
         let sink = Sink::create(&path).map_err(|e| unwritten("-o", &e))?;
         files.add(sink, &bytes).map_err(|e| unwritten("-o", &e))?;
         paths.push(path);
@@ -181,7 +176,22 @@ pub(super) fn plot(args: &PlotArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-fn bytes(figure: &Figure, width: u32, format: FileFormat) -> Result<Vec<u8>, CliError> {
+/// The format of a figure's file, whose name `option` gives.
+pub(super) fn format_of(path: &Path, option: &str) -> Result<FileFormat, CliError> {
+    FileFormat::of_name(path).ok_or_else(|| {
+        CliError::BadInput(format!(
+            "{option}: the name `{}` has no ending of a known format; let it end in .svg, .pdf or .png",
+            path.display()
+        ))
+    })
+}
+
+/// The bytes of a figure's file.
+pub(super) fn encoded_bytes(
+    figure: &Figure,
+    width: u32,
+    format: FileFormat,
+) -> Result<Vec<u8>, CliError> {
     encoded(figure, width, format).map_err(|e| match e {
         EncodeError::NoPictures => CliError::BadInput(MissingFeature::PICTURES.to_string()),
         e => CliError::Failed(e.to_string()),

@@ -1,7 +1,8 @@
 //! `flitwise trace info`.
 
-use super::matrix;
 use super::opened::{open, refused};
+use super::{matrix, plot};
+use crate::cli::plot::format_of;
 use crate::cli::{CliError, print};
 use clap::Args;
 use flitwise::replay::trace::Summary;
@@ -21,7 +22,7 @@ const PAIRS: usize = 10;
 /// Arguments of `flitwise trace info`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  flitwise trace info traces/hpl-16.vef.gz\n  flitwise trace info traces/hpl-16.vef.gz --matrix csv > matrix.csv\n\ndocs/reference/trace-tools.md explains the figures, docs/reference/result.md the JSON."
+    after_help = "Example:\n  flitwise trace info traces/hpl-16.vef.gz\n  flitwise trace info traces/hpl-16.vef.gz --matrix csv > matrix.csv\n  flitwise trace info traces/hpl-16.vef.gz --plot hpl.svg\n\ndocs/reference/trace-tools.md explains the figures, docs/reference/result.md the JSON."
 )]
 pub struct InfoArgs {
     /// Trace file, plain or compressed; - is standard input.
@@ -32,13 +33,23 @@ pub struct InfoArgs {
     /// Prints only the whole communication matrix.
     #[arg(long, value_name = "FORM")]
     matrix: Option<matrix::Form>,
+    /// Also draws who sends to whom and the message sizes; the ending .svg, .pdf or .png decides the format.
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
+    // A name that is refused shall not cost the reading of the trace.
+    if let Some(output) = &args.plot {
+        format_of(output, "--plot")?;
+    }
     let trace = open(&args.file)?;
     let format = trace.format;
     let summary = format.summary(&trace.for_report()?);
     let summary = summary.map_err(|e| refused(&e))?;
+    if let Some(output) = &args.plot {
+        plot::write(output, &args.file, &summary, size_label)?;
+    }
     if let Some(form) = args.matrix {
         return print(&matrix::whole(summary.ranks, &summary.traffic, form)?);
     }

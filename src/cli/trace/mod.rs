@@ -8,6 +8,7 @@ mod info;
 mod matrix;
 mod opened;
 mod output;
+mod plot;
 mod reading;
 mod slice;
 

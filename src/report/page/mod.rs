@@ -115,6 +115,7 @@ pub fn page(sources: &[Source], title: Option<&str>) -> Result<String, ReportErr
         palette => PALETTE_CSS,
         style => include_str!("page.css"),
         script => include_str!("page.js"),
+        figures => include_str!("figures.js"),
         version => env!("CARGO_PKG_VERSION"),
     };
     let mut environment = Environment::new();
