@@ -26,6 +26,8 @@ pub(super) enum Paint {
     Pale(usize),
     /// A shade between nothing (0) and everything (9).
     Shade(usize),
+    /// Text on a shade.
+    OnShade(usize),
 }
 
 /// Colours of series: Okabe and Ito's, in an order in which neighbours differ in lightness as well, and two greys.
@@ -60,6 +62,8 @@ impl Paint {
             // The mean with white, of each byte.
             Self::Pale(at) => (SERIES[at % COLOURS] >> 1 & 0x7f7f7f) + 0x7f7f7f,
             Self::Shade(at) => SHADES[at.min(STEPS - 1)],
+            Self::OnShade(0..=5) => Self::Ink.rgb(),
+            Self::OnShade(_) => Self::Surface.rgb(),
         }
     }
 
@@ -79,6 +83,9 @@ impl Paint {
                 format!("color-mix(in srgb,var(--s{strong}),var(--surface))")
             }
             Self::Shade(at) => format!("var(--h{})", at.min(STEPS - 1)),
+            Self::OnShade(0..=3) => "var(--ink)".to_owned(),
+            Self::OnShade(4..=5) => "var(--mid)".to_owned(),
+            Self::OnShade(_) => "var(--surface)".to_owned(),
         }
     }
 }

@@ -326,6 +326,12 @@ pub(super) fn panel(area: [f64; 4], x: &Axis) -> Part {
     ]
 }
 
+/// Names as an attribute, each up to a semicolon.
+pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| name.replace(';', ",")).collect();
+    names.join(";")
+}
+
 /// Room that the numbers of a horizontal axis take beyond the margin: half of the last one may be right of its end.
 pub(super) fn room_beyond(scale: &Scale) -> f64 {
     let labels = scale.ticks().into_iter();

@@ -1,7 +1,7 @@
 //! A matrix of shades.
 
 use super::canvas::{Anchor, Paint, Part, STEPS, Stroke, Style, tenths};
-use super::frame::{Frame, MARGIN, TEXT};
+use super::frame::{self, Frame, MARGIN, TEXT};
 use super::text::{fitted, width_of};
 use flitwise_base::units::number;
 
@@ -126,12 +126,7 @@ impl Matrix {
                 shades[part].push(area);
             }
             if self.written && cells.side >= 30.0 {
-                let paint = if part > STEPS / 2 {
-                    Paint::Surface
-                } else {
-                    Paint::Ink
-                };
-                let style = Style::new(SMALL, paint).anchored(Anchor::Middle);
+                let style = Style::new(SMALL, Paint::OnShade(part)).anchored(Anchor::Middle);
                 let [x, y, w, h] = area;
                 let text = written(cell.value);
                 frame
@@ -162,7 +157,10 @@ impl Matrix {
             ("cells", rows.join(";")),
             ("from", format!("{} {}", tenths(cells.x), tenths(cells.y))),
             ("side", format!("{}", cells.side)),
-            ("names", self.names.join("\n")),
+            (
+                "names",
+                frame::listed(self.names.iter().map(String::as_str)),
+            ),
             ("measure", self.measure.clone()),
         ]
     }

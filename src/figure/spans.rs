@@ -70,9 +70,9 @@ impl Spans {
                 }
             }
         }
-        let rows: Vec<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
+        let rows = self.rows.iter().map(|row| row.name.as_str());
         let mut panel = frame::zooming([x, y, w, h], [0.0, self.end], &self.x);
-        panel.push(("rows", rows.join("\n")));
+        panel.push(("rows", frame::listed(rows)));
         panel.push(("of", self.of.clone()));
         frame.canvas.begin(panel);
         frame.canvas.begin(vec![("plot", String::new())]);

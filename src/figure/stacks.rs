@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::canvas::{Anchor, Paint, Stroke, Style};
 use super::frame::{Frame, MARGIN, Swatch, TEXT};
 use super::scale::Scale;
-use super::text::{fitted, width_of};
+use super::text::{broken, fitted, width_of};
 use flitwise_base::units::number;
 
 /// Bars made of parts.
@@ -29,6 +29,8 @@ pub struct Stack {
 
 const BAR: f64 = 20.0;
 const PITCH: f64 = 28.0;
+/// From one line of a name to the next.
+const LINE: f64 = TEXT + 1.0;
 
 impl Stacks {
     pub(super) fn draw(&self, frame: &mut Frame) {
@@ -53,10 +55,18 @@ impl Stacks {
         for (at, stack) in self.stacks.iter().enumerate() {
             let top = y + PITCH * at as f64 + (PITCH - BAR) / 2.0;
             let style = Style::new(TEXT, Paint::Ink).anchored(Anchor::End);
-            let name = fitted(&stack.name, TEXT, left - 8.0);
-            frame
-                .canvas
-                .text([x - 6.0, top + BAR / 2.0 + 4.0], style, &name);
+            let mut lines = broken(&stack.name, TEXT, left - 8.0);
+            if lines.len() > 2 {
+                // Two lines have room beside a bar.
+                let rest = stack.name.trim_start().strip_prefix(lines[0].as_str());
+                let rest = fitted(rest.unwrap_or_default().trim(), TEXT, left - 8.0);
+                lines = vec![lines.swap_remove(0), rest];
+            }
+            let middle = top + BAR / 2.0 + 4.0 - LINE / 2.0 * (lines.len() as f64 - 1.0);
+            for (number, line) in (0..).zip(&lines) {
+                let y = middle + LINE * f64::from(number);
+                frame.canvas.text([x - 6.0, y], style, line);
+            }
             let mut sum = 0.0;
             frame.canvas.begin(vec![("stack", String::new())]);
             for (part, size) in stack.parts.iter().enumerate() {

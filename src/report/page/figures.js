@@ -40,7 +40,7 @@
       Object.assign(this, { group, drawing, area: numbers(group.dataset.area) });
       this.plot = group.querySelector("[data-plot]");
       this.ends = group.dataset.zoom ? numbers(group.dataset.zoom) : null;
-      this.rows = group.dataset.rows === undefined ? null : group.dataset.rows.split("\n");
+      this.rows = group.dataset.rows === undefined ? null : group.dataset.rows.split(";");
       this.lines = Array.from(group.querySelectorAll("[data-values]"), (line) => {
         const places = line.querySelector("path").getAttribute("d").matchAll(/[ML](-?[\d.]+) (-?[\d.]+)/g);
         const values = line.dataset.values.split(";").map(numbers);
@@ -227,7 +227,7 @@
       this.cells = Array.from(this.svg.querySelectorAll("[data-cells]"), (group) => ({
         from: numbers(group.dataset.from),
         side: Number(group.dataset.side),
-        names: group.dataset.names.split("\n"),
+        names: group.dataset.names.split(";"),
         rows: group.dataset.cells.split(";").map((row) => row.split(",")),
         measure: group.dataset.measure,
       }));
