@@ -28,6 +28,11 @@ bless program="cli":
 run *arguments:
     cargo run --release -- {{ arguments }}
 
+# Draws the pictures of docs/howto/gallery.md with its commands, in a minute or two.
+gallery:
+    cargo build --release
+    docs/howto/gallery/make.sh target/release/flitwise
+
 # Runs a benchmark in the profile that is quoted: `just bench fabric 1a`.
 bench program="fabric" filter="":
     cargo bench --bench {{ program }} -- {{ filter }}

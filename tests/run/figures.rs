@@ -2,9 +2,9 @@
 
 use flitwise::figure::{
     Axis, BarGroup, BarPanel, Bars, Chart, CurvePanel, CurvePoint, Curves, Estimate, Figure, Line,
-    Link, Network, Node, Stack, Stacks, Theme,
+    Link, Matrix, Network, Node, Row, Span, Spans, Stack, Stacks, Theme,
 };
-use flitwise::figure::{FileFormat, encoded};
+use flitwise::figure::{Cell, FileFormat, encoded};
 
 fn estimate(mean: f64, half: f64) -> Option<Estimate> {
     Some(Estimate {
@@ -13,7 +13,17 @@ fn estimate(mean: f64, half: f64) -> Option<Estimate> {
     })
 }
 
-fn figures() -> Vec<Figure> {
+pub fn cell(row: usize, column: usize, value: f64) -> Cell {
+    Cell {
+        row,
+        column,
+        value,
+        half: Some(0.1),
+    }
+}
+
+/// A figure of each kind but networks.
+pub fn figures() -> Vec<Figure> {
     let names = |names: &[&str]| {
         names
             .iter()
@@ -72,6 +82,29 @@ fn figures() -> Vec<Figure> {
         }],
     });
     let column = Chart::Column(vec![stacks.clone(), stacks.clone()]);
+    let matrix = Chart::Matrix(Matrix {
+        measure: "time (us)".into(),
+        rows: "waiting".into(),
+        columns: "waited for".into(),
+        names: names(&["computing", "<b>"]),
+        cells: vec![cell(0, 1, 0.5), cell(1, 0, 250.0)],
+        linear: true,
+        written: true,
+    });
+    let spans = Chart::Spans(Spans {
+        x: Axis::new("time", "us"),
+        of: "rank".into(),
+        names: names(&["computing", "waiting"]),
+        rows: vec![Row {
+            name: "0".into(),
+            spans: vec![Span {
+                from: 0.0,
+                to: 1.0,
+                does: 1,
+            }],
+        }],
+        end: 2.0,
+    });
     let charts = [
         bars(false),
         bars(true),
@@ -79,6 +112,8 @@ fn figures() -> Vec<Figure> {
         curves(true),
         stacks,
         column,
+        matrix,
+        spans,
     ];
     let figure = |chart| Figure {
         title: "A title".into(),

@@ -75,7 +75,8 @@ fn run_of(result: &Value) -> Vec<Source> {
     sources_of(&[dir.path().to_owned()])
 }
 
-fn sources() -> Vec<Source> {
+/// A run with a figure of nearly every kind.
+pub fn sources() -> Vec<Source> {
     run_of(&result())
 }
 
@@ -83,7 +84,10 @@ fn sources() -> Vec<Source> {
 fn the_page_is_whole_and_loads_nothing() {
     let page = page(&sources(), None).unwrap();
     assert_well_formed(&page);
-    let loads = page.replace("http://www.w3.org/2000/svg", "");
+    // A name, and places in the page itself.
+    let loads = page
+        .replace("http://www.w3.org/2000/svg", "")
+        .replace("url(#", "");
     for forbidden in ["http:", "https:", "src=", "<link", "@import", "url("] {
         assert!(!loads.contains(forbidden), "{forbidden}");
     }
@@ -281,7 +285,15 @@ fn study_rows(loads: &[&str]) -> Vec<Value> {
 }
 
 fn study_of(rows: &[Value]) -> Vec<Source> {
-    let axes = ["topology", "scheme", "policy"].map(|axis| json!({ "name": axis, "column": axis }));
+    study_with(&["topology", "scheme", "policy"], rows)
+}
+
+/// A study with these axes.
+fn study_with(axes: &[&str], rows: &[Value]) -> Vec<Source> {
+    let axes: Vec<Value> = axes
+        .iter()
+        .map(|axis| json!({ "name": axis, "column": axis }))
+        .collect();
     let document = json!({ "schema": study::SCHEMA, "name": "power", "axes": axes });
     let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
     let dir = tempfile::tempdir().unwrap();
@@ -424,4 +436,52 @@ fn a_run_shows_what_draws_its_energy() {
         let found = figures(Kind::Energy, &run_of(&result)).unwrap();
         assert!(found[0].note.contains(words), "{}", found[0].note);
     }
+}
+
+/// Three jobs beside each other under two schedulers, two seeds each: the slowdown has the numbers of the jobs as digits.
+#[test]
+fn an_interference_study_is_a_matrix_for_each_scheduler() {
+    let jobs = ["HPL", "LAMMPS", "FFT"];
+    let mut rows = Vec::new();
+    for (scheduler, name) in ["rr", "dtable"].iter().enumerate() {
+        for (job, beside) in (0..9).map(|at| (at / 3, at % 3)) {
+            for seed in [-0.01, 0.01] {
+                let slowdown = 1.0 + scheduler as f64 + 0.1 * job as f64 + 0.02 * beside as f64;
+                rows.push(json!({
+                    "run": rows.len(), "point": 9 * scheduler + 3 * job + beside,
+                    "scheduler": name, "job": jobs[job], "beside": jobs[beside],
+                    "load": null, "slowdown_ratio": slowdown + seed, "latency_mean_ns": 900.0,
+                }));
+            }
+        }
+    }
+    let sources = study_with(&["scheduler", "job", "beside"], &rows);
+    let found = figures(Kind::Interference, &sources).unwrap();
+    assert_eq!(found.len(), 2);
+    for (scheduler, (figure, name)) in found.iter().zip(["rr", "dtable"]).enumerate() {
+        assert_eq!(
+            figure.title,
+            format!("Interference between jobs: power, {name}")
+        );
+        let Chart::Matrix(matrix) = &figure.chart else {
+            panic!("no matrix");
+        };
+        assert_eq!(matrix.names, jobs);
+        assert_eq!(matrix.cells.len(), 9);
+        for cell in &matrix.cells {
+            let slowdown =
+                1.0 + scheduler as f64 + 0.1 * cell.row as f64 + 0.02 * cell.column as f64;
+            assert!((cell.value - slowdown).abs() < 1e-9, "{cell:?}");
+            // The interval of two values that lie 0.02 apart.
+            assert!((cell.half.unwrap() - 0.127_06).abs() < 1e-4, "{cell:?}");
+        }
+    }
+    let page = page(&sources, None).unwrap();
+    assert_well_formed(&page);
+    assert!(
+        page.contains("<th scope=\"row\">LAMMPS</th><td>1.1 ± 0.13</td><td>1.12 ± 0.13</td>"),
+        "{page}"
+    );
+    // Latencies of messages; the study has none of packets.
+    assert_eq!(figures(Kind::Latency, &sources).unwrap().len(), 1);
 }

@@ -23,6 +23,9 @@
     for (const cursor of document.querySelectorAll(".cursor")) cursor.remove();
   };
 
+  document.addEventListener("pointerdown", (event) => event.target.closest?.(".wide, .narrow") || hideTip());
+  document.addEventListener("scroll", hideTip, { passive: true });
+
   /** Shows `lines` beside a point of the window. */
   const showTip = (lines, [x, y]) => {
     tip.replaceChildren(...lines.map((line) => Object.assign(document.createElement("div"), { textContent: line })));
@@ -238,7 +241,8 @@
       host.setAttribute("aria-label", `${this.svg.getAttribute("aria-label")}: arrow keys read its values`);
       host.addEventListener("pointermove", (event) => this.hover(event));
       host.addEventListener("pointerdown", (event) => this.hover(event));
-      host.addEventListener("pointerleave", hideTip);
+      // A finger that lifts leaves, too: its values stay until the next touch.
+      host.addEventListener("pointerleave", (event) => event.pointerType === "touch" || hideTip());
       host.addEventListener("blur", hideTip);
       host.addEventListener("keydown", (event) => this.key(event));
       this.makeKeys();
