@@ -54,7 +54,9 @@ impl Frame {
 
     /// Lines of text over the whole width.
     pub(super) fn lines(&mut self, text: &str, style: Style) {
-        for line in broken(text, style.size, self.width - 2.0 * MARGIN) {
+        // Bold letters are wider.
+        let size = style.size * if style.bold { 1.12 } else { 1.0 };
+        for line in broken(text, size, self.width - 2.0 * MARGIN) {
             self.y += style.size + 3.0;
             self.canvas.text([MARGIN, self.y - 2.0], style, &line);
         }

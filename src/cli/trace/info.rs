@@ -48,7 +48,7 @@ pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
     let summary = format.summary(&trace.for_report()?);
     let summary = summary.map_err(|e| refused(&e))?;
     if let Some(output) = &args.plot {
-        plot::write(output, &args.file, &summary, size_label)?;
+        plot::write(output, &args.file, &summary)?;
     }
     if let Some(form) = args.matrix {
         return print(&matrix::whole(summary.ranks, &summary.traffic, form)?);
@@ -63,7 +63,7 @@ pub(super) fn run(args: &InfoArgs) -> Result<(), CliError> {
 }
 
 /// Smallest and largest message of class `i` of [`Traffic::sizes`].
-fn size_class(i: usize) -> (u64, u64) {
+pub(super) fn size_class(i: usize) -> (u64, u64) {
     match i {
         0 => (0, 0),
         _ => {

@@ -1,5 +1,6 @@
 //! A figure of the messages of a trace: who sends to whom, and how large the messages are.
 
+use super::info::size_class;
 use crate::cli::CliError;
 use crate::cli::out::unwritten;
 use crate::cli::plot::{encoded_bytes, format_of};
@@ -19,20 +20,15 @@ const ORDERS: u64 = 30;
 /// Width of the figure in pixels.
 const WIDTH: u32 = 720;
 
-/// Writes the figure of the trace `file` into `output`. `size_label` names a class of [`Traffic::sizes`].
-pub(super) fn write(
-    output: &Path,
-    file: &Path,
-    summary: &Summary,
-    size_label: impl Fn(usize) -> String,
-) -> Result<(), CliError> {
+/// Writes the figure of the trace `file` into `output`.
+pub(super) fn write(output: &Path, file: &Path, summary: &Summary) -> Result<(), CliError> {
     let format = format_of(output, "--plot")?;
-    let figure = figure(file, summary, size_label);
+    let figure = figure(file, summary);
     let bytes = encoded_bytes(&figure, WIDTH, format)?;
     sink::write(output, &bytes).map_err(|e| unwritten("--plot", &e))
 }
 
-fn figure(file: &Path, summary: &Summary, size_label: impl Fn(usize) -> String) -> Figure {
+fn figure(file: &Path, summary: &Summary) -> Figure {
     let traffic = &summary.traffic;
     let group = summary.ranks.div_ceil(ROWS).max(1);
     let mut note = format!(
@@ -60,7 +56,7 @@ fn figure(file: &Path, summary: &Summary, size_label: impl Fn(usize) -> String) 
         note,
         chart: Chart::Column(vec![
             Chart::Matrix(matrix(summary.ranks, group, traffic)),
-            Chart::Bars(sizes(traffic, size_label)),
+            Chart::Bars(sizes(traffic)),
         ]),
     }
 }
@@ -94,12 +90,12 @@ fn matrix(ranks: u32, group: u32, traffic: &Traffic) -> Matrix {
 }
 
 /// The messages in each class of sizes, from the smallest that has one to the largest.
-fn sizes(traffic: &Traffic, size_label: impl Fn(usize) -> String) -> Bars {
+fn sizes(traffic: &Traffic) -> Bars {
     let counts = || traffic.sizes.iter().copied().filter(|&count| count > 0);
     let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     let classes = traffic.sizes.iter().enumerate();
     let group = |(class, &count): (usize, &u64)| BarGroup {
-        name: size_label(class),
+        name: human_bytes(size_class(class).0).replace(".0 ", " "),
         bars: vec![(count > 0).then_some(Estimate {
             mean: count as f64,
             half: None,
@@ -108,7 +104,7 @@ fn sizes(traffic: &Traffic, size_label: impl Fn(usize) -> String) -> Bars {
     Bars {
         axis: Axis::new("messages", ""),
         log: most > least.saturating_mul(ORDERS),
-        groups: "message size".to_owned(),
+        groups: "message size: from this to less than twice as much".to_owned(),
         series: vec![String::new()],
         panels: vec![BarPanel {
             name: String::new(),

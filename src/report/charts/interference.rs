@@ -60,7 +60,7 @@ fn of_grid(grid: &Grid) -> Option<Vec<Figure>> {
     )
 }
 
-/// The axes that vary beside those of jobs.
+/// The axes that vary, other than the two of jobs.
 fn other_axes(grid: &Grid) -> impl Iterator<Item = usize> + '_ {
     let is_other = |at: &usize| {
         let (name, labels) = &grid.axes[*at];
