@@ -123,7 +123,7 @@ fn of_whole_matrix(matrix: &Matrix) -> Content {
     head.extend(matrix.names.iter().cloned());
     let empty = vec!["–".to_owned(); matrix.names.len()];
     let mut rows: Vec<Vec<String>> = (matrix.names.iter())
-        .map(|name| [&[name.clone()], &empty[..]].concat())
+        .map(|name| [std::slice::from_ref(name), &empty[..]].concat())
         .collect();
     for cell in &matrix.cells {
         let row = rows.get_mut(cell.row);
