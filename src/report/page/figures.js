@@ -34,7 +34,7 @@
     const left = x + 14 + width > innerWidth ? x - 14 - width : x + 14;
     const top = y + 14 + height > innerHeight ? y - 14 - height : y + 14;
     tip.style.left = `${Math.max(4, Math.min(left, innerWidth - width - 4))}px`;
-    tip.style.top = `${Math.max(4, top)}px`;
+    tip.style.top = `${Math.max(4, Math.min(top, innerHeight - height - 4))}px`;
   };
 
   /** The chart of a panel: its lines or rows, and the part of its axis that is shown. */
@@ -349,7 +349,7 @@
 
     key(event) {
       if (event.target !== this.host || event.ctrlKey || event.altKey || event.metaKey) return;
-      const zoom = { "+": [0.5, 0], "-": [2, 0], "0": [Infinity, 0] }[event.key];
+      const zoom = { "+": [0.5, 0], "=": [0.5, 0], "-": [2, 0], "0": [Infinity, 0] }[event.key];
       if (zoom && this.figure.zooms) {
         hideTip();
         this.figure.zoomBy(...zoom);
@@ -479,7 +479,9 @@
         end();
       });
       host.addEventListener("pointercancel", end);
-      host.addEventListener("dblclick", () => this.zoomTo(0, 1));
+      host.addEventListener("dblclick", (event) => {
+        if (drawing.panels.some((panel) => panel.has(drawing.place(event)))) this.zoomTo(0, 1);
+      });
       host.addEventListener("keydown", (event) => event.key === "Escape" && end());
     }
   }
