@@ -17,9 +17,13 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  flitwise plot scheduler.study --kind slowdown -o slowdown.pdf\n  \
                   flitwise plot results/tree results/torus --kind latency -o latency.svg --label tree --label torus\n  \
-                  flitwise plot scheduler.study --kind slowdown -o slowdown.pdf --label rr='round robin' --y-label slowdown --no-subtitle"
+                  flitwise plot scheduler.study --kind slowdown -o figure.pdf --label rr='round robin' --no-subtitle"
 )]
 pub struct PlotArgs {
+    /// Name of a directory; give one for each directory, in their order [default: the names of the experiments and
+    /// studies]. Or KEY=TEXT: the text for a name in the figure (of a series, category, panel or directory).
+    #[arg(long, value_name = "NAME|KEY=TEXT")]
+    label: Vec<String>,
     #[command(flatten)]
     subjects: Subjects,
     /// The kind of figure.
@@ -32,10 +36,6 @@ pub struct PlotArgs {
     /// Width in pixels; a PNG has twice as many.
     #[arg(long, default_value_t = 720, value_parser = clap::value_parser!(u32).range(i64::from(MIN_WIDTH)..=i64::from(MAX_WIDTH)))]
     width: u32,
-    /// Name of a directory; give one for each directory, in their order [default: the names of the experiments and
-    /// studies]. Or KEY=TEXT: the text for a name in the figure (of a series, category, panel or directory).
-    #[arg(long, value_name = "NAME|KEY=TEXT")]
-    label: Vec<String>,
     /// Label of the horizontal axis, with its unit.
     #[arg(long, value_name = "TEXT")]
     x_label: Option<String>,

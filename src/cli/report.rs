@@ -28,12 +28,12 @@ pub(super) struct Subjects {
                   flitwise report results/tree results/torus -o report.html\n\n\
                   docs/reference/report.md describes the page, and the commands whose results it shows.")]
 pub struct ReportArgs {
-    #[command(flatten)]
-    subjects: Subjects,
     /// Name of a directory in figures; give one for each directory, in their order [default: the names of the
     /// experiments and studies].
     #[arg(long, value_name = "NAME")]
     label: Vec<String>,
+    #[command(flatten)]
+    subjects: Subjects,
     /// File for the page.
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
