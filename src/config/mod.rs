@@ -27,7 +27,7 @@ mod place;
 mod power;
 mod qos;
 mod resolve;
-mod schema;
+pub(crate) mod schema;
 mod series;
 mod study;
 

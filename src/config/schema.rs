@@ -66,12 +66,15 @@ fn without_null(schema: &mut Schema) {
         schema.remove("default");
     }
     if let Some(Value::String(text)) = schema.get_mut("description") {
-        let paragraphs: Vec<String> = text
-            .split("\n\n")
-            .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
-            .collect();
-        *text = paragraphs.join("\n\n");
+        *text = one_line_each(text);
     }
+}
+
+/// Joins the lines of each paragraph of a description.
+pub(crate) fn one_line_each(text: &str) -> String {
+    let paragraphs = text.split("\n\n");
+    let lines = paragraphs.map(|words| words.split_whitespace().collect::<Vec<_>>().join(" "));
+    lines.collect::<Vec<_>>().join("\n\n")
 }
 
 /// A key of experiments, as `--set` and `--vary` name it.

@@ -20,20 +20,26 @@ use serde::Serialize;
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TimeSplit {
-    /// C: computation of a rank, the mean over all ranks, as `compute_ps` of the job.
+    /// C: computation of a rank, mean over all ranks, as `compute_ps`.
     pub computing_ps: u64,
-    /// I − C: the mean over all ranks of waiting for ranks that are late even if messages take no time, also until the last
-    /// rank has ended; and messages inside a node.
+    /// I − C: waiting for ranks that are late even if messages take no time, and messages inside a node.
+    ///
+    /// The mean over all ranks, also of the time until the last rank has ended.
     pub partners_ps: u64,
-    /// U − I: latency of the fabric, and the time that the bytes of a message take on its links.
+    /// U − I: latency of the fabric, and serialisation of messages on its links.
     pub latency_and_serialisation_ps: u64,
-    /// T − U: waiting for other messages: for a link that is busy, or for credits. Messages of the same NIC count as others.
+    /// T − U: waiting for other messages, also of the same NIC.
+    ///
+    /// A message waits for a link that is busy, or for credits.
     pub contention_ps: u64,
-    /// Of T − U: contention for links that other packets used, or that were off or on their way up: [`explain`](../reference/explain.md)
-    /// tells these apart.
+    /// Of T − U: for links in use, off or on their way up.
+    ///
+    /// Other packets used them. [`explain`](../reference/explain.md) tells these apart.
     pub queueing_ps: u64,
-    /// Of T − U: contention for links that lacked credits. T − U is divided as the waits of all packets of the run are,
-    /// `links[].waited_ns`: of each link the part *credit wait* / (*credit wait* + *time in use*).
+    /// Of T − U: for links that lacked credits.
+    ///
+    /// T − U is divided as the waits of all packets of the run are, `links[].waited_ns`: of each link the part *credit
+    /// wait* / (*credit wait* + *time in use*).
     pub credit_stalls_ps: u64,
 }
 

@@ -162,13 +162,20 @@ fn keys_in(value: &Value, schema: &Value, root: &Value, path: &str, keys: &mut B
     }
 }
 
+/// The section whose fields are listed by name, with the key of the experiment file or the schema to describe them.
+const BY_NAME: &str = "experiment";
+
 /// The tables of `docs/reference/result.md`, from the schema.
 struct Tables<'a> {
     schema: &'a Value,
     /// Paths that have a table of their own.
     sections: Vec<&'a str>,
-    /// Types whose fields a table has, with the path where.
-    shown: BTreeMap<&'a str, String>,
+    /// Fields with their descriptions, and the path of the object that has them in a table.
+    shown: Vec<(Vec<(&'a String, &'a Value)>, String)>,
+    /// The objects around the present one, with their paths.
+    around: Vec<(&'a Value, String)>,
+    /// The rows of the present table: fields of one object, and their meaning.
+    rows: Vec<(Vec<String>, String)>,
 }
 
 impl<'a> Tables<'a> {
@@ -182,61 +189,140 @@ impl<'a> Tables<'a> {
                 node = resolved(&node["items"], self.schema);
             }
         }
-        let mut rows = "| field | unit | meaning |\n|---|---|---|\n".to_owned();
-        self.rows(node, path, &mut rows);
-        rows
+        self.rows.clear();
+        if path == BY_NAME {
+            self.names(node, path);
+        } else {
+            self.fields(node, path);
+        }
+        let head = if path == BY_NAME {
+            "| object | fields |\n|---|---|\n"
+        } else {
+            "| field | meaning |\n|---|---|\n"
+        };
+        let rows = self.rows.iter();
+        let rows = rows.map(|(fields, meaning)| format!("| {} | {meaning} |\n", fields.join(", ")));
+        head.to_owned() + &rows.collect::<String>()
     }
 
-    /// The rows of what is in a value.
-    fn rows(&mut self, node: &'a Value, path: &str, rows: &mut String) {
+    /// The rows of an object: each field, and what is in it unless another table or row has that.
+    fn fields(&mut self, node: &'a Value, path: &str) {
+        self.around.push((node, path.to_owned()));
         let required = node["required"].as_array();
         for (key, property) in node["properties"].as_object().into_iter().flatten() {
             let is_required = required.is_some_and(|all| all.iter().any(|name| name == key));
-            let absent = if is_required { "" } else { ", or absent" };
-            self.row(property, &below(path, key), absent, rows);
+            self.field(property, path, key, is_required);
         }
         if let named @ Value::Object(_) = &node["additionalProperties"] {
-            let path = below(path, named["title"].as_str().unwrap());
-            self.row(named, &path, "", rows);
+            self.field(named, path, named["title"].as_str().unwrap(), true);
+        }
+        self.around.pop();
+    }
+
+    fn field(&mut self, property: &'a Value, path: &str, key: &str, is_required: bool) {
+        let text = property["description"].as_str().unwrap();
+        let (mut meaning, _) = text.split_once("\n\n").unwrap_or((text, ""));
+        let (node, inner) = self.inside(property, &below(path, key));
+        let same = |(outer, _): &&(&Value, String)| outer["properties"][key]["description"] == text;
+        let (_, outer) = self.around.split_last().unwrap();
+        let as_outer = outer.iter().rev().find(same);
+        let as_outer = as_outer.map(|(_, outer)| format!("As in `{outer}`."));
+        if let Some(reference) = &as_outer {
+            meaning = reference;
+        }
+        let fields = fields_of(node);
+        let has_fields = !fields.is_empty() || node["additionalProperties"].is_object();
+        let elsewhere = meaning.starts_with("As ") || self.sections.contains(&inner.as_str());
+        let mut shown = self.shown.iter();
+        let before = shown.find(|(known, _)| !fields.is_empty() && *known == fields);
+        let mut meaning = meaning.to_owned();
+        let is_new = before.is_none();
+        if let (Some((_, before)), false) = (before, elsewhere) {
+            meaning += &format!(" Fields: as `{before}`.");
+        }
+        let unit = property["unit"].as_str();
+        let unit = unit.filter(|unit| !elsewhere && *unit != "number" && !is_told(key, unit));
+        let unit = unit.map(|unit| format!(" ({unit})")).unwrap_or_default();
+        let null = if may_be_null(property) { "?" } else { "" };
+        let absent = if is_required { "" } else { "†" };
+        let has_rows = has_fields && !elsewhere && is_new;
+        let name = |path: &str| format!("`{path}`{null}{absent}{unit}");
+        match self.rows.last_mut() {
+            Some((fields, known))
+                if *known == meaning
+                    && !has_rows
+                    && fields[0].starts_with(&format!("`{path}.")) =>
+            {
+                fields.push(name(key));
+            }
+            _ => self.rows.push((vec![name(&below(path, key))], meaning)),
+        }
+        if has_rows {
+            if !fields.is_empty() {
+                self.shown.push((fields, inner.clone()));
+            }
+            self.fields(node, &inner);
         }
     }
 
-    /// The row of a property, and those of what is in it unless another table or row has them.
-    fn row(&mut self, property: &'a Value, path: &str, absent: &str, rows: &mut String) {
-        let mut meaning = property["description"].as_str().unwrap().to_owned();
-        let (mut node, mut inner) = (resolved(property, self.schema), path.to_owned());
-        let mut name = type_name(property);
-        if let Some(items) = node.get("items") {
-            inner += "[]";
-            name = type_name(items);
-            node = resolved(items, self.schema);
+    /// The rows of an object and of the objects in it: the names of their fields.
+    fn names(&mut self, node: &'a Value, path: &str) {
+        let mut fields = Vec::new();
+        let mut objects = Vec::new();
+        for (key, property) in node["properties"].as_object().into_iter().flatten() {
+            let (inner, path) = self.inside(property, &below(path, key));
+            fields.push(format!("`{key}`"));
+            if property["description"]
+                .as_str()
+                .unwrap()
+                .starts_with("As `")
+            {
+                continue;
+            }
+            objects.push((inner, path));
         }
-        let has_fields =
-            node.get("properties").is_some() || node["additionalProperties"].is_object();
-        let elsewhere = meaning.starts_with("As `") || self.sections.contains(&inner.as_str());
-        let before = name.and_then(|name| self.shown.get(name)).cloned();
-        if let (Some(before), false) = (&before, elsewhere) {
-            meaning += &format!(" Its fields are those of `{before}`.");
+        if let named @ Value::Object(_) = &node["additionalProperties"] {
+            let key = named["title"].as_str().unwrap();
+            fields.push(format!("`{key}`"));
+            objects.push(self.inside(named, &below(path, key)));
         }
-        let null = if may_be_null(property) {
-            " or null"
-        } else {
-            ""
-        };
-        let kind = kind(property, self.schema);
-        *rows += &format!("| `{path}` | {kind}{null}{absent} | {meaning} |\n");
-        if has_fields && !elsewhere && before.is_none() {
-            self.shown.extend(name.map(|name| (name, inner.clone())));
-            self.rows(node, &inner, rows);
+        self.rows
+            .push((vec![format!("`{path}`")], fields.join(", ")));
+        for (node, path) in objects {
+            if node["properties"].is_object() || node["additionalProperties"].is_object() {
+                self.names(node, &path);
+            }
+        }
+    }
+
+    /// The value that a property at `path` has, or the values in its list; with the path of these.
+    fn inside(&self, property: &'a Value, path: &str) -> (&'a Value, String) {
+        let node = resolved(property, self.schema);
+        match node.get("items") {
+            Some(items) => (resolved(items, self.schema), format!("{path}[]")),
+            None => (node, path.to_owned()),
         }
     }
 }
 
-/// The name of the type that a schema refers to.
-fn type_name(schema: &Value) -> Option<&str> {
-    let choices = schema["anyOf"].as_array().into_iter().flatten();
-    let mut all = std::iter::once(schema).chain(choices);
-    all.find_map(|schema| schema["$ref"].as_str())
+/// The fields of an object with their descriptions.
+fn fields_of(node: &Value) -> Vec<(&String, &Value)> {
+    let fields = node["properties"].as_object().into_iter().flatten();
+    fields
+        .map(|(key, property)| (key, &property["description"]))
+        .collect()
+}
+
+/// Whether the name of a field ends with its unit.
+fn is_told(key: &str, unit: &str) -> bool {
+    let end = key.rsplit('_').next().unwrap_or_default();
+    let long = [
+        ("bytes", "B"),
+        ("watts", "W"),
+        ("bits", "bit"),
+        ("hops", "flits"),
+    ];
+    key.ends_with("_per_nic") || end.eq_ignore_ascii_case(unit) || long.contains(&(end, unit))
 }
 
 fn may_be_null(schema: &Value) -> bool {
@@ -247,34 +333,6 @@ fn may_be_null(schema: &Value) -> bool {
     std::iter::once(schema)
         .chain(choices)
         .any(|schema| is_null(&schema["type"]))
-}
-
-/// The unit of a number, or what else a value is.
-fn kind(schema: &Value, root: &Value) -> String {
-    if let Some(Value::Array(choices)) = schema.get("anyOf") {
-        let kinds = choices.iter().filter(|choice| choice["type"] != "null");
-        let mut kinds: Vec<String> = kinds.map(|choice| kind(choice, root)).collect();
-        kinds.dedup();
-        return kinds.join(" or ");
-    }
-    let node = resolved(schema, root);
-    let types = node["type"].as_array().cloned();
-    let types = types.unwrap_or_else(|| vec![node["type"].clone()]);
-    let known = types
-        .iter()
-        .filter_map(Value::as_str)
-        .find(|kind| *kind != "null");
-    match (known, schema["unit"].as_str()) {
-        (Some("array"), Some("number")) => "list of numbers".to_owned(),
-        (Some("array"), Some(unit)) => format!("list of {unit}"),
-        (Some("array"), None) if node["items"]["type"] == "string" => "list of texts".to_owned(),
-        (Some("array"), None) => "list".to_owned(),
-        (_, Some(unit)) => unit.to_owned(),
-        (Some("string"), None) => "text".to_owned(),
-        (Some("boolean"), None) => "true or false".to_owned(),
-        (Some("integer"), None) => "number".to_owned(),
-        (known, None) => known.unwrap().to_owned(),
-    }
 }
 
 #[test]
@@ -333,7 +391,9 @@ fn the_page_has_the_fields_of_the_schema() {
     let mut tables = Tables {
         schema: &schema,
         sections: parts.iter().map(|(path, _)| *path).collect(),
-        shown: BTreeMap::new(),
+        shown: Vec::new(),
+        around: Vec::new(),
+        rows: Vec::new(),
     };
     for (path, rest) in parts {
         let (_, after) = rest.split_once(END).expect("the table has an end");

@@ -51,15 +51,17 @@ pub struct Loads {
     pub offered_flits_per_cycle_per_nic: f64,
     /// The same as a rate on the link, as `throughput_gbit_per_s_per_nic`.
     pub offered_gbit_per_s_per_nic: f64,
-    /// An eighth of it.
+    /// The same as a rate on the link, as `throughput_gbit_per_s_per_nic`.
     pub offered_gbyte_per_s_per_nic: f64,
     /// Flits delivered.
     pub accepted_flits_per_cycle_per_nic: f64,
     /// The same as a rate on the link, as `throughput_gbit_per_s_per_nic`.
     pub accepted_gbit_per_s_per_nic: f64,
-    /// An eighth of it.
+    /// The same as a rate on the link, as `throughput_gbit_per_s_per_nic`.
     pub accepted_gbyte_per_s_per_nic: f64,
-    /// The 95 % confidence interval of the accepted load by batch means ([experiment](../reference/experiment.md#measure)); null if the batches of the window are too few or correlated.
+    /// The [95 % interval](../reference/experiment.md#measure) of the accepted load; null without one.
+    ///
+    /// A confidence interval by batch means; null if the batches of the window are too few or correlated.
     #[schemars(transform = in_unit("flits/cycle/NIC"))]
     pub accepted_interval: Option<Interval>,
 }
@@ -86,16 +88,24 @@ pub struct LevelPoint {
     /// Its loads.
     #[serde(flatten)]
     pub loads: Loads,
-    /// The part of the flits delivered.
+    /// Its part of the flits delivered.
     pub share: f64,
-    /// The time from the creation of a message to its delivery, for messages delivered in the window; null without any.
+    /// From the creation of a message to its delivery; null without messages.
+    ///
+    /// Messages delivered in the window count.
     pub end_to_end_ns: Option<Latency>,
-    /// The interval of the end-to-end mean, in ns; null as `curve[].accepted_interval`, or if a batch delivered no message.
+    /// The interval of the end-to-end mean.
+    ///
+    /// Null as `curve[].accepted_interval`, or if a batch delivered no message.
     #[schemars(transform = in_unit("ns"))]
     pub end_to_end_interval_ns: Option<Interval>,
-    /// The time from the header leaving the NIC to the tail arriving, for packets delivered in the window; null without any.
+    /// From the header leaving the NIC to the tail arriving, per packet; null without packets.
+    ///
+    /// Packets delivered in the window count.
     pub network_ns: Option<Latency>,
-    /// The interval of the network mean, in ns; null as `curve[].accepted_interval`, or if a batch delivered no packet.
+    /// The interval of the network mean.
+    ///
+    /// Null as `curve[].accepted_interval`, or if a batch delivered no packet.
     #[schemars(transform = in_unit("ns"))]
     pub network_interval_ns: Option<Interval>,
 }

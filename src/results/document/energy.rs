@@ -14,20 +14,20 @@ use serde::Serialize;
 #[schemars(deny_unknown_fields, rename = "Energy")]
 #[non_exhaustive]
 pub struct EnergyUse {
-    /// The power policy, as in the file.
+    /// The power policy.
     #[schemars(extend("enum" = ["always-on", "on-off", "high-low"]))]
     pub policy: &'static str,
-    /// The energy of links, switches and NICs.
+    /// Links, switches and NICs.
     pub total_j: f64,
-    /// The energy of links.
+    /// Links.
     pub links_j: f64,
-    /// The energy of switches without their links.
+    /// Switches without their links.
     pub switches_j: f64,
-    /// The energy of NICs without their links.
+    /// NICs without their links.
     pub nics_j: f64,
-    /// The energy of the links if they had always been up.
+    /// Links if they had always been up.
     pub links_always_up_j: f64,
-    /// The part of `links_always_up_j` that the states of the links save.
+    /// The part of `links_always_up_j` that link states save.
     #[schemars(extend("unit" = "fraction"))]
     pub links_saved: f64,
     /// `total_j` over the counted time.
@@ -37,11 +37,12 @@ pub struct EnergyUse {
     /// `total_j` over `delivered_bits` (energy/data); null if nothing was delivered.
     #[schemars(extend("unit" = "pJ/bit"))]
     pub pj_per_bit: Option<f64>,
-    /// `total_j` times `execution_time_ps`; null without a job, or if the run is not complete.
+    /// `total_j` times `execution_time_ps`; null without a job or if not complete.
     #[schemars(extend("unit" = "J s"))]
     pub energy_delay_js: Option<f64>,
-    /// The part of the counted time in which links carried nothing, the mean over all links; a packet on low lanes takes its
-    /// longer time.
+    /// Time in which links carried nothing, mean over all links.
+    ///
+    /// A part of the counted time. Packets on low lanes take their longer time.
     pub idle_share: f64,
     /// Links between switches.
     pub switch_links: LinkEnergyUse,
@@ -56,17 +57,19 @@ pub struct EnergyUse {
 pub struct LinkEnergyUse {
     /// Directions of links.
     pub links: u64,
-    /// The energy in all states.
+    /// Energy in all states.
     pub energy_j: f64,
-    /// The energy in each state.
+    /// Energy in each state.
     #[schemars(transform = in_unit("J"))]
     pub energy_by_state_j: ByState,
-    /// The part of the counted time in each state, the mean over the links.
+    /// Part of the counted time in each state, mean over the links.
     #[schemars(transform = in_unit("fraction"))]
     pub share_of_time: ByState,
-    /// How often links had to go up.
+    /// Number of times that links had to go up.
     pub wakes: u64,
-    /// The part of the counted time in which the links carried nothing.
+    /// Time in which these links carried nothing.
+    ///
+    /// A part of the counted time.
     pub idle_share: f64,
 }
 

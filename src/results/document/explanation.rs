@@ -15,18 +15,22 @@ use serde::Serialize;
 pub struct Explanation {
     /// The name of the job.
     pub job: String,
-    /// The time from the start of the run to the last event of the job, all repetitions included.
+    /// The time from the start of the run to the last event of the job.
+    ///
+    /// All repetitions are included.
     pub total_ps: u64,
-    /// The parts of the time; they add up to `total_ps`.
+    /// The [parts](../reference/explain.md#the-parts) of the time; they add up to `total_ps`.
     pub parts: Parts<u64>,
     /// Messages on the critical path.
     pub messages: u64,
-    /// Of these, how many a receiver with nothing else to do waited for before they were sent.
+    /// Messages that were not yet sent when an idle receiver began to wait for them.
     #[schemars(extend("unit" = "messages"))]
     pub late_partners: u64,
-    /// The time of the path in which such a receiver waited, each moment once; within the parts.
+    /// The time of the path in which such a receiver waited, each moment once.
+    ///
+    /// It is contained in the parts.
     pub late_partners_ps: u64,
-    /// Whose packets were in the way, longest first; adds up to `queueing_ps`.
+    /// Senders of the packets that were in the way, longest first; adds up to `queueing_ps`.
     pub culprits: Vec<Culprit<u64>>,
     /// The links where messages of the path waited, longest first, at most 100.
     pub links: Vec<LinkWait>,
@@ -36,7 +40,9 @@ pub struct Explanation {
     pub collectives: Vec<CollectiveParts>,
     /// Ten equal slices of the time.
     pub phases: Vec<Phase>,
-    /// By how much this run is longer than its baseline; null without one.
+    /// Difference between this run and its baseline; null without one.
+    ///
+    /// Negative where this run is shorter.
     pub against_baseline: Option<Difference>,
 }
 
@@ -102,7 +108,7 @@ pub struct Culprit<T> {
     pub from: String,
     /// The service level of the packets.
     pub sl: String,
-    /// How long they were in the way; against a baseline how much longer, negative if shorter.
+    /// Time in the way; against a baseline the difference, negative if shorter.
     #[schemars(extend("unit" = "ps"))]
     pub ps: T,
 }
@@ -155,7 +161,7 @@ pub struct CollectiveParts {
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Phase {
-    /// The begin of the slice.
+    /// The start of the slice.
     pub from_ps: u64,
     /// The end of the slice.
     pub to_ps: u64,

@@ -58,73 +58,81 @@ impl RankWait {
 pub struct Job {
     /// Its name.
     pub name: String,
-    /// The name of its service level.
+    /// Its service level.
     pub sl: String,
-    /// The number of its ranks.
+    /// Its ranks.
     pub ranks: u32,
-    /// The NIC of rank 0, 1, …: the placement that was used, also one that was drawn. `placement = { list = … }` with this
-    /// list repeats it.
+    /// The NIC of rank 0, 1, …: the placement that was used or drawn.
+    ///
+    /// `placement = { list = … }` with this list repeats it.
     #[schemars(with = "Vec<u32>")]
     pub nics: Vec<NicId>,
-    /// XXH3-128 of the bytes of the trace file, without unpacking it (`xxhsum -H2`).
+    /// XXH3-128 of the trace file, not unpacked (`xxhsum -H2`).
     #[schemars(regex(pattern = "^[0-9a-f]{32}$"), extend("unit" = "32 hex digits"))]
     pub trace_xxh3: Option<String>,
-    /// The format of the trace: `"VEF"` (VEF3 as well), `"GOAL"`, `"TI"` or `"DUMPI"`.
+    /// `"VEF"` (VEF3 as well), `"GOAL"`, `"TI"` or `"DUMPI"`.
+    ///
+    /// The format of the trace.
     pub format: Option<String>,
-    /// The calls of the trace that can't be replayed, with how many there are, which the job left out, as
-    /// `skip_unsupported` asks for; then the communication that the trace lacks, or that is doubtful, as the warnings of the
-    /// run have it; null without any.
+    /// Calls of the trace that the job left out, and missing or doubtful communication; null without any.
+    ///
+    /// First the calls that cannot be replayed, with their number, which the job left out, as `skip_unsupported` asks
+    /// for; then the communication that the trace lacks, or that is doubtful, as in the warnings of the run.
     pub left_out: Option<String>,
-    /// Whether every operation is done, every message was delivered and every collective completed, in all repetitions; with
-    /// `repeat = "until-others-end"` in at least one.
+    /// Whether all operations, messages and collectives completed.
+    ///
+    /// In all repetitions; with `repeat = "until-others-end"` in at least one.
     pub complete: bool,
     /// The start of the job.
     pub start_ps: u64,
     /// Complete repetitions.
     pub repetitions: usize,
-    /// The time from start to last event of each complete repetition, in order.
+    /// The time from start to last event of each complete repetition.
     pub repetition_times_ps: Vec<u64>,
-    /// The mean of `repetition_times_ps`, rounded down: with one run the time from its start to its last event; if not
-    /// complete, the time to its last event, or to the end of a run that was interrupted or stopped.
+    /// The mean of `repetition_times_ps`, rounded down.
+    ///
+    /// With one run the time from its start to its last event; if not complete, the time to its last event, or to the
+    /// end of a run that was interrupted or stopped.
     pub execution_time_ps: u64,
     /// The same in its baseline.
     pub baseline_time_ps: Option<u64>,
-    /// The first of the two above over the second.
+    /// `execution_time_ps` / `baseline_time_ps` of the job.
     pub slowdown: Option<f64>,
-    /// Computation of a rank, in its stream that computed longest: the mean over all ranks and complete repetitions. It does
-    /// not depend on the network.
+    /// Computation of a rank, in the stream that computed longest; mean over ranks and repetitions.
+    ///
+    /// All ranks and complete repetitions count. It does not depend on the network.
     pub compute_ps: u64,
     /// The rest of `execution_time_ps`: network and waiting for partners.
     pub network_ps: u64,
-    /// Point-to-point messages of the trace that were replayed; this field and the next five count all repetitions, also one
-    /// that was cut off.
+    /// Point-to-point messages replayed; this and the next five count all repetitions.
+    ///
+    /// Also a repetition that was cut off.
     #[schemars(extend("unit" = "messages"))]
     pub point_to_point: u64,
     /// Their payload.
     pub point_to_point_bytes: u64,
     /// Collective operations completed.
     pub collectives: u64,
-    /// All messages, collectives and what a rendezvous asks and answers (RTS, CTS) included.
+    /// All messages, with collectives and the RTS and CTS of rendezvous.
     pub messages: u64,
     /// Their payload.
     pub bytes: u64,
     /// Messages between ranks of one NIC, which skip the fabric.
     pub intra_node_messages: u64,
-    /// The time from creation to delivery of the job's messages in the fabric; null without any.
+    /// From creation to delivery of the job's messages in the fabric; null without any.
     pub latency_ns: Option<Latency>,
     /// The same in its baseline.
     pub baseline_latency_ns: Option<Latency>,
-    /// The 20 longest waits of ranks for each other, longest first; `waits.csv` has all
-    /// ([Waits](#latencies-messages-waits-ranks-the-command)).
+    /// The 20 longest waits of ranks for each other; [`waits.csv`](#files-of-tables) has all.
     pub longest_waits: Vec<RankWait>,
-    /// The names of `nics`, only where the topology has
-    /// [names of operators](../reference/fabric-command.md#names-of-operators).
+    /// The names of `nics`, where the topology has [names of
+    /// operators](../reference/fabric-command.md#names-of-operators).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// With `[power]`: what the whole fabric cost while the job ran, the mean power of the run times `execution_time_ps`.
+    /// With `[power]`: mean power of the whole fabric in the run times `execution_time_ps`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
-    /// Where the time goes: parts that add up to `execution_time_ps`; see below.
+    /// Parts that add up to `execution_time_ps`, below.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_split: Option<TimeSplit>,
 }

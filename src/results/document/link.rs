@@ -23,34 +23,38 @@ pub struct Link {
     pub flits: u64,
     /// Packets sent.
     pub packets: u64,
-    /// The part of the counted ticks, the first and the last included, in which the link was busy: on hierarchical switches
-    /// `flits` / ticks; on InfiniBand the bytes of the packets at the rate of the link. All of a packet counts in the tick in
-    /// which it starts, so the part is cut at 1.
+    /// Time in which the link was busy; at most 1.
+    ///
+    /// The part of the counted ticks, the first and the last included: on hierarchical switches `flits` / ticks; on
+    /// InfiniBand the bytes of the packets at the rate of the link. All of a packet counts in the tick in which it
+    /// starts; the part is cut at 1.
     #[schemars(extend("unit" = "fraction"))]
     pub utilisation: f64,
-    /// The time in which packets were ready and the link was free, but no packet had credits (like XmitWait).
+    /// Time in which packets were ready and the link free, but credits lacking (like XmitWait).
     pub credit_wait_ns: f64,
-    /// The sum over packets of the time from ready to leave until leaving.
+    /// Time from ready to leaving, sum over packets.
     pub queue_wait_ns: f64,
-    /// The sum over packets of the time that they waited for this link: in input buffers of its switch, in front of it, and at
-    /// a NIC for credits.
+    /// Time that packets waited for this link, sum over packets.
+    ///
+    /// In input buffers of its switch, in front of it, and at a NIC for credits.
     pub waited_ns: f64,
-    /// The sum over packets of the time that they waited because of this link.
+    /// Time that packets waited because of this link, sum over packets.
     pub held_up_ns: f64,
-    /// The part of the sum of `held_up_ns` over all links.
+    /// Its part of the sum of `held_up_ns` over all links.
     pub held_up_share: f64,
-    /// Where links have power states: how long it was in each.
+    /// Where links have power states: time in each.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(transform = in_unit("ns"))]
     pub states_ns: Option<ByState>,
-    /// Where links have power states: how often it had to go up.
+    /// Where links have power states: number of times that it had to go up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakes: Option<u64>,
-    /// Only where the topology has [names of operators](../reference/fabric-command.md#names-of-operators): the host, or switch and port as
-    /// on the device, of the sending end.
+    /// With [names of operators](../reference/fabric-command.md#names-of-operators): the sending end.
+    ///
+    /// The host, or switch and port as on the device. Only where the topology has these names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_name: Option<String>,
-    /// There: the GUID of the device at the sending end; null if it is not known.
+    /// With these names: the GUID of its device; null if not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Nullable<String>", extend("unit" = "`0x` and 16 hex digits"))]
     pub from_guid: Option<Option<String>>,

@@ -61,44 +61,60 @@ const LINKS: usize = 20;
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Document {
-    /// `flitwise-result-1`; another layout would have another name. Fields may be added under the same name.
+    /// `flitwise-result-1`; fields may be added under the same name.
+    ///
+    /// Another layout would have another name.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
-    /// `complete`; `interrupted` (a signal such as Ctrl-C ended the run: results cover the simulated part of the run or of a
-    /// baseline); `stalled` (nothing can move, in the run, at one of its loads or in a baseline); `saturated`
-    /// (`--stop-when-saturated` ended the run or a baseline; runs that come later in the plan have no result).
+    /// `complete`, `interrupted`, `stalled` (nothing can move) or `saturated`.
+    ///
+    /// `interrupted`: a signal such as Ctrl-C ended the run, and results cover the simulated part of the run or of a
+    /// baseline. `stalled`: in the run, at one of its loads or in a baseline. `saturated`: `--stop-when-saturated`
+    /// ended the run or a baseline; runs that come later in the plan have no result.
     pub status: Status,
-    /// When stalled: which parts wait for which; of several loads, the first that stalled.
+    /// The parts that wait for each other, when stalled; of several loads, the first that stalled.
     pub stall: Option<String>,
     /// Name, description and tags of the file; null if it has none.
     pub about: Option<About>,
-    /// The configuration as interpreted, see below.
+    /// The configuration [as interpreted](#the-experiment-as-interpreted).
     pub experiment: InterpretedExperiment,
-    /// Tells runs apart: XXH3 (128 bits) of `experiment`, the version of the program, and the `trace_xxh3` of its jobs,
-    /// disabled ones included.
+    /// XXH3 (128 bits) of `experiment`, the version of Flitwise and the `trace_xxh3` of all jobs.
+    ///
+    /// It tells runs apart. Disabled jobs count.
     #[schemars(regex(pattern = "^[0-9a-f]{32}$"), extend("unit" = "32 hex digits"))]
     pub experiment_hash: String,
     /// The seed of the run.
     pub seed: u64,
-    /// The time from 0 to the end of the last job, except jobs that repeat until the others end. If the run is not complete:
-    /// the time so far, never more than was simulated, without jobs that had not started. Null without a job.
+    /// The time from 0 to the end of the last job; null without a job.
+    ///
+    /// Jobs that repeat until the others end do not count. If the run is not complete: the time so far, never more than
+    /// was simulated, without jobs that had not started.
     pub execution_time_ps: Option<u64>,
-    /// The same for the same jobs in the baselines: the latest end; null without a baseline or if one did not complete.
+    /// The latest end of the same jobs in the baselines; null if one is not complete.
+    ///
+    /// Null without a baseline.
     pub baseline_time_ps: Option<u64>,
     /// `execution_time_ps` / `baseline_time_ps`; null if either is missing or the run is not complete.
     pub slowdown: Option<f64>,
-    /// Whether the fabric did not keep up with the background traffic. Beside jobs: more than 1 % of its messages, and more
-    /// than 10 per NIC, were not delivered when the run ended. In a window: what was created exceeds what was delivered by more
-    /// than 1 % of it, and by more than the longest message per NIC; counted in flits, on InfiniBand in bytes with headers.
+    /// Whether the fabric failed to keep up with the [background traffic](../evidence/reliability.md#saturation).
+    ///
+    /// Beside jobs: more than 1 % of its messages, and more than 10 per NIC, were not delivered when the run ended. In
+    /// a window: what was created exceeds what was delivered by more than 1 % of it, and by more than the longest
+    /// message per NIC; counted in flits, on InfiniBand in bytes with headers.
     pub saturated: bool,
-    /// The first background flow that was seen to fall ever further behind while the run went on
-    /// ([reliability](../evidence/reliability.md#saturation)); null if none was, and without a job.
+    /// The first background flow that fell ever further behind in a run with jobs; null if none did.
+    ///
+    /// It was seen while the run was in progress ([reliability](../evidence/reliability.md#saturation)).
     pub saturation: Option<Saturation>,
-    /// The enabled jobs, see below.
+    /// The enabled [jobs](#jobs).
     pub jobs: Vec<Job>,
-    /// The background flows, in the order of the file; a preset or a list of flows gives several.
+    /// The background flows, in the order of the file.
+    ///
+    /// A preset or a list of flows gives several.
     pub background: Vec<Background>,
-    /// Without a job: an entry for each load, in the order of the file; see below.
+    /// Without a job: an entry for [each load](#the-curve).
+    ///
+    /// Loads are in the order of the file.
     pub curve: Vec<LoadPoint>,
     /// The size of the fabric.
     pub fabric: FabricSize,
@@ -106,10 +122,13 @@ pub struct Document {
     pub traffic: Traffic,
     /// Delivered flits over the whole run and all NICs.
     pub throughput_flits_per_cycle_per_nic: f64,
-    /// The same as a rate on the link: a flit per cycle is the rate of the fastest link, headers of packets and padding of flits
-    /// included.
+    /// The same as a rate on the link, with packet headers and padding of flits.
+    ///
+    /// A flit per cycle is the rate of the fastest link.
     pub throughput_gbit_per_s_per_nic: f64,
-    /// An eighth of it.
+    /// The same as a rate on the link, with packet headers and padding of flits.
+    ///
+    /// An eighth of the rate in Gb/s.
     pub throughput_gbyte_per_s_per_nic: f64,
     /// Latencies by service level.
     #[schemars(transform = by_sl)]
@@ -118,10 +137,12 @@ pub struct Document {
     pub service_levels: Vec<ServiceLevel>,
     /// The counters of congestion control; null without it.
     pub congestion: Option<Congestion>,
-    /// The energy of the run, with `[power]`; null without it ([energy](../model/energy.md)).
+    /// The [energy](../model/energy.md) of the run, with `[power]`; null without it.
     pub energy: Option<EnergyUse>,
-    /// The 20 directed links that hold up packets longest, worst first ([Links](#links)); of links that hold up as long, those
-    /// with the longest credit wait. Links that hold up none are left out.
+    /// The 20 directed links that hold up packets longest, worst first ([Links](#links)).
+    ///
+    /// Of links that hold up packets equally long, the link with the longest credit wait comes first. Links that hold
+    /// up none are left out.
     pub links: Vec<Link>,
     /// The 20 directed links with the highest utilisation, highest first.
     pub busiest_links: Vec<Link>,
@@ -129,20 +150,22 @@ pub struct Document {
     pub baselines: Vec<Baseline>,
     /// The only field that differs from run to run.
     pub engine: Engine,
-    /// With `--explain`, and on its own from `flitwise explain --json`: an entry for each job that the run waits for; null if
-    /// the run is not complete.
+    /// With `--explain`: an [entry](#explanation) per job that the run waits for; null if not complete.
+    ///
+    /// `flitwise explain --json` prints it on its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Nullable<Vec<Explanation>>")]
     pub explanation: Option<Option<Vec<Explanation>>>,
-    /// Without `--no-split`: the jobs on the fabric of the experiment in which every message is alone, without background
-    /// traffic and without jobs that repeat until the others end. Computation, dependencies and messages inside nodes are as in
-    /// the experiment.
+    /// Without `--no-split`: the jobs on the fabric in which every message is alone.
+    ///
+    /// The fabric is the fabric of the experiment, without background traffic and without jobs that repeat until the
+    /// others end. Computation, dependencies and messages inside nodes are as in the experiment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unloaded: Option<Reference>,
     /// As `unloaded`, on a network where messages arrive when they are sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ideal: Option<Reference>,
-    /// The gaps that `background_gap_skip` left out ([gap skip](../model/gap-skip.md)).
+    /// The gaps that `background_gap_skip` [left out](../model/gap-skip.md).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gaps_skipped: Option<GapsSkipped>,
 }
@@ -156,7 +179,9 @@ pub struct FabricSize {
     pub nics: u32,
     /// Switches.
     pub switches: u32,
-    /// Links between switches, both directions counted as one; NIC links are not counted.
+    /// Cables between switches.
+    ///
+    /// Both directions count as one; NIC links are not counted.
     pub links: u64,
 }
 

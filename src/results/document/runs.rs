@@ -55,7 +55,7 @@ pub struct Reference {
     pub status: Status,
     /// As `execution_time_ps`.
     pub execution_time_ps: u64,
-    /// `execution_time_ps` of the experiment over the time of this run; null if one of the runs is not complete.
+    /// `execution_time_ps` of the experiment over this one; null if a run is not complete.
     #[schemars(extend("unit" = "factor"))]
     pub slowdown: Option<f64>,
     /// The enabled jobs, except jobs that repeat until the others end.
@@ -100,9 +100,9 @@ impl Reference {
 pub struct Engine {
     /// The version of Flitwise.
     pub version: &'static str,
-    /// Events of the run, baselines not included.
+    /// Events of the run, without baselines.
     pub events: u64,
-    /// The wall-clock time of the run, baselines not included.
+    /// The wall-clock time of the run, without baselines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_s: Option<f64>,
     /// The wall-clock time of the baselines.

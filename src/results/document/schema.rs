@@ -1,5 +1,6 @@
 //! JSON Schemas that are derived from the types of documents, and what these types share.
 
+use crate::config::schema::one_line_each;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -127,7 +128,7 @@ fn finish(schema: &mut Schema) {
         schema.remove(unneeded);
     }
     if let Some(Value::String(text)) = schema.get_mut("description") {
-        *text = text.replace('\n', " ");
+        *text = one_line_each(text);
     }
     name_choices(schema);
     let required = schema.get("required").and_then(Value::as_array).cloned();

@@ -23,11 +23,13 @@ pub struct Traffic {
     /// Messages delivered.
     #[schemars(extend("unit" = "messages"))]
     pub messages_delivered: u64,
-    /// Messages created, from the start on, and not delivered when the run ended.
+    /// Messages created from the start on and not delivered at the end.
     pub backlog_messages: u64,
     /// Packets that left a NIC.
     pub packets: u64,
-    /// Flits that left a NIC; the sum of the next two, unless only a window is counted.
+    /// Flits that left a NIC.
+    ///
+    /// The sum of the next two, unless only a window is counted.
     #[schemars(extend("unit" = "flits"))]
     pub flits_injected: u64,
     /// Flits that reached their NIC.
@@ -36,7 +38,7 @@ pub struct Traffic {
     /// Flits between NICs when the run ended.
     #[schemars(extend("unit" = "flits"))]
     pub flits_in_flight: u64,
-    /// Flits that crossed switch-to-switch links, counted per link.
+    /// Flits that crossed links between switches, counted per link.
     pub flit_hops: u64,
     /// Flits that crossed links between NIC and switch.
     pub host_flit_hops: u64,
@@ -103,10 +105,11 @@ impl Traffic {
 pub struct GapsSkipped {
     /// Gaps between messages of jobs of which a part was skipped.
     pub gaps: u64,
-    /// The simulated time skipped in all. Execution times contain it; traffic, rates, utilisations and latencies are of
-    /// the rest.
+    /// The simulated time skipped; execution times contain it.
+    ///
+    /// Traffic, rates, utilisations and latencies are of the rest.
     pub skipped_ps: u64,
-    /// Messages that background flows would have created in this time; they count nowhere else.
+    /// Messages that background flows would have created then; they count nowhere else.
     pub background_messages: u64,
 }
 
@@ -138,7 +141,7 @@ pub struct Saturation {
     pub nic: NicId,
     /// The simulated time at which it was seen.
     pub at_ps: u64,
-    /// How long its oldest message had waited by then.
+    /// The time that its oldest message had waited by then.
     pub behind_ps: u64,
 }
 
@@ -169,13 +172,17 @@ pub struct Congestion {
     /// Notifications that destinations created: CNPs, and ACKs with BECN.
     #[schemars(extend("unit" = "packets"))]
     pub notifications_sent: u64,
-    /// Notifications that reached a source; the others were in flight at the end.
+    /// Notifications that reached a source.
+    ///
+    /// The others were in flight at the end.
     #[schemars(extend("unit" = "packets"))]
     pub notifications_received: u64,
     /// Data packets sent.
     pub data_packets: u64,
-    /// The mean over `data_packets` of the control level of their flow when they were sent: how far the source slows the
-    /// flow down, 0 being not at all. With a congestion control table it is the CCTI.
+    /// The mean control level of flows over `data_packets`; 0: not slowed down.
+    ///
+    /// It is the level when the packet was sent, which tells how far the source slows the flow down; with a congestion
+    /// control table the CCTI.
     #[schemars(extend("unit" = "level"))]
     pub mean_control_level: f64,
     /// The highest control level with which a data packet was sent.
@@ -190,8 +197,9 @@ pub struct Congestion {
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct CongestionTable {
-    /// The part of `notifications_received` after which the CCTI was at `Trigger_Threshold` or above: the events that a NIC
-    /// would log.
+    /// Notifications after which the CCTI was at `Trigger_Threshold` or above.
+    ///
+    /// A part of `notifications_received`: the events that a NIC would log.
     #[schemars(extend("unit" = "packets"))]
     pub threshold_events: u64,
 }
@@ -233,9 +241,9 @@ pub struct Background {
     pub offered_messages: u64,
     /// Messages delivered.
     pub delivered_messages: u64,
-    /// Messages created less those delivered, 0 at least.
+    /// Messages created less messages delivered, at least 0.
     pub backlog_messages: u64,
-    /// Flits of the messages created over the whole run and all NICs.
+    /// Flits of the messages created, over the whole run and all NICs.
     pub offered_flits_per_cycle_per_nic: f64,
     /// The same for the messages delivered.
     pub accepted_flits_per_cycle_per_nic: f64,
@@ -270,9 +278,9 @@ pub(super) fn background(plan: &Plan, run: &Simulation) -> Vec<Background> {
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct LevelLatency {
-    /// The time from the creation of a message to its delivery, per message; null if there was none.
+    /// From the creation of a message to its delivery; null without messages.
     pub end_to_end: Option<Latency>,
-    /// The time from the header leaving the NIC to the tail arriving, per packet; null if there was none.
+    /// From the header leaving the NIC to the tail arriving, per packet; null without packets.
     pub network: Option<Latency>,
 }
 
