@@ -24,15 +24,17 @@ pub(crate) struct RawBaseline {
     /// False: no baseline.
     #[schemars(extend("default" = true))]
     pub enabled: Option<bool>,
-    /// True: every job is measured without the others. One run per job, the others disabled so that placement stays
-    /// the same; a job that repeats until the others end runs once.
+    /// True: every job is measured in a run without the others.
+    ///
+    /// The others are disabled, and placement remains the same; a job that repeats until the others end runs once.
     #[schemars(extend("default" = true))]
     pub alone: Option<bool>,
-    /// A TOML file whose values replace values of the experiment, before `overrides` do.
+    /// A TOML file that replaces values of the experiment, before `overrides`.
     #[serde(rename = "file")]
     pub _file: Option<String>,
-    /// Replace values of the experiment; keys are dotted as in `--set`, tables are merged. With a `file` there is no
-    /// default.
+    /// Replace values of the experiment, with keys as in `--set`; with a `file` no default.
+    ///
+    /// Tables are merged.
     #[serde(rename = "overrides")]
     #[schemars(extend("x-default" = "`{ background = [], \"qos.scheduler\" = \"rr\", \"congestion_control.kind\" = \"none\" }`, with `[power]` also `\"power.policy\" = \"always-on\"`"))]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]

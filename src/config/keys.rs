@@ -33,53 +33,61 @@ pub(crate) const DEFAULT_SEED: u64 = 1;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawExperiment {
-    /// Title of the experiment, at most 255 characters: the first line of the summary and the title of figures.
+    /// Title, at most 255 characters: heads the summary and figures.
     pub name: Option<String>,
-    /// Purpose of the experiment, at most 4096 characters.
+    /// Purpose, at most 4096 characters.
     pub description: Option<String>,
-    /// Words to find the experiment by, each once.
+    /// Search words, each once; at most 64.
     pub tags: Option<Vec<String>>,
     /// Seed of every random stream; `--seed N` overrides it.
     #[schemars(extend("default" = DEFAULT_SEED))]
     pub seed: Option<u64>,
-    /// The switches, their links and NICs, and the routes through them.
+    /// Switches, links, NICs and routes.
     #[serde(default)]
     pub fabric: RawFabric,
-    /// Service levels, their VLs, and which packet a link carries next.
+    /// Service levels, their VLs, and the scheduler of links.
     #[serde(default)]
     pub qos: RawQos,
-    /// InfiniBand's congestion control, for either kind of switch.
+    /// InfiniBand's congestion control, on any kind of switch.
     #[serde(default)]
     pub congestion_control: RawCongestionControl,
-    /// Power of the parts of the fabric, and when idle links go down. Without the table energy is not counted.
+    /// Power of the fabric, and policy for idle links.
+    ///
+    /// Without the table energy is not counted.
     pub power: Option<RawPower>,
-    /// Virtual fabrics: which NICs and service level the jobs that name one may use.
+    /// NICs and service levels for the jobs that name one.
     #[serde(default)]
     pub vfabric: Vec<RawVfabric>,
-    /// The applications: traces to replay.
+    /// Applications: traces to replay.
     #[serde(default)]
     pub job: Vec<RawJob>,
-    /// Algorithms for the collectives of all jobs; `collectives` of a job overrides them.
+    /// Algorithms for the collectives of all jobs.
+    ///
+    /// `collectives` of a job overrides them.
     #[serde(default)]
     pub collectives: Choices,
-    /// Synthetic traffic, either beside jobs, for as long as one of them runs, or alone, to be measured.
+    /// Synthetic traffic, beside jobs or measured alone.
+    ///
+    /// Beside jobs it runs while one of them runs.
     #[serde(default)]
     pub background: Vec<RawBackground>,
-    /// A time W, such as `"20us"`: while no job has a message in the fabric, background flows are simulated only for
-    /// W before the next one. [gap skip](../model/gap-skip.md) defines what is skipped, and shows what is gained and how
-    /// exact the results are.
-    #[schemars(extend("x-default" = "none: everything is simulated"))]
+    /// [Skips](../model/gap-skip.md) background traffic between messages of jobs, except this time before each.
+    ///
+    /// While no job has a message in the fabric, background flows are simulated only for this time, such as `"20us"`,
+    /// before the next one. Without it everything is simulated.
     pub background_gap_skip: Option<Picoseconds>,
-    /// How the traffic of an experiment without a `[[job]]` is measured.
+    /// Measurement of the traffic of an experiment without a `[[job]]`.
     pub measure: Option<RawMeasure>,
-    /// Asks for a static analysis: what the routes leave of the bandwidth of a traffic pattern. Nothing is simulated.
+    /// Request for a static analysis, without simulation.
+    ///
+    /// It tells what the routes leave of the bandwidth of a traffic pattern.
     pub congestion: Option<RawRequest>,
     /// Time series to record below `--out DIR`.
     pub series: Option<RawSeries>,
-    /// The experiment that slowdown is measured against: the same experiment with some values changed.
+    /// Baseline of the slowdown: overrides of the experiment.
     #[serde(default)]
     pub baseline: RawBaseline,
-    /// The result beside which Flitwise wrote the file, [below](#origin).
+    /// Source of a file that Flitwise wrote beside a result.
     pub origin: Option<Origin>,
 }
 

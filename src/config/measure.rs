@@ -31,26 +31,44 @@ const BATCHES: u32 = 4;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawMeasure {
-    /// Factors on the rates of all flows, a run for each factor; if the rates add up to 1, a factor is the load in
-    /// flits per cycle and NIC. A load of 0 is an idle fabric, which is steady at `warm_up`.
+    /// Factors on the rates of all flows, a run for each.
+    ///
+    /// If the rates add up to 1, a factor is the load in flits per cycle and NIC. A load of 0 is an idle fabric, which
+    /// is steady at `warm_up`.
     #[schemars(extend("default" = [1]))]
     pub loads: Option<Vec<Ratio>>,
     /// Least time before the window.
     #[schemars(extend("default" = "20us"))]
     pub warm_up: Option<Latency>,
-    /// Most time before the window; if equal to `warm_up`, Flitwise does not look for a steady fabric.
-    #[schemars(extend("x-default" = "`\"500us\"`, or `warm_up` if that is more"))]
+    /// Most time before the window; if equal to `warm_up`, fixed.
+    ///
+    /// Flitwise then does not look for a steady fabric.
+    #[schemars(extend("x-default" = "`\"500us\"`, at least `warm_up`"))]
     pub max_warm_up: Option<Latency>,
-    /// Length of the parts of the warm-up that are compared.
-    #[schemars(extend("x-default" = "`\"5us\"`, or a `batches`-th of `warm_up` if that is less"))]
+    /// Length of the batches that are compared.
+    ///
+    /// They are parts of the warm-up.
+    #[schemars(extend("x-default" = "`\"5us\"`, at most `warm_up` / `batches`"))]
     pub batch: Option<Latency>,
-    /// How many batches must agree, at least 2; together no longer than `warm_up`.
+    /// Number of agreeing batches, at least 2.
+    ///
+    /// Together they are no longer than `warm_up`.
     #[schemars(extend("default" = BATCHES))]
     pub batches: Option<u32>,
-    /// How far apart batches may be, at most 1.
+    /// Largest difference of such batches, at most 1.
+    ///
+    /// Flitwise checks at `warm_up`, and then at the end of each further batch. The fabric is steady if three things
+    /// hold for the last `batches` batches: the numbers of flits delivered differ by at most `tolerance` × their mean
+    /// (largest less smallest); so do the mean network latencies of the packets delivered; and each batch delivered a
+    /// packet.
     #[schemars(extend("default" = "5%"))]
     pub tolerance: Option<Ratio>,
     /// Length of the window.
+    ///
+    /// Offered load: flits of the messages created in the window. Accepted load: flits of the packets delivered in it.
+    /// End-to-end latency: of the messages delivered in it, from creation to the arrival of the last tail. Network
+    /// latency: of the packets delivered in it, from the header leaving the NIC to the tail arriving. The time of their
+    /// creation does not matter; at saturation the end-to-end latency grows with warm-up and window.
     #[schemars(extend("default" = "50us"))]
     pub window: Option<Latency>,
 }

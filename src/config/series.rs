@@ -20,17 +20,28 @@ const MAX_LINES: u32 = 16;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawSeries {
-    /// Time from one sample to the next: `"10us"`, or ticks; rounded up to ticks.
+    /// Time from one sample to the next, rounded up to ticks.
+    ///
+    /// `"10us"`, or ticks.
     pub interval: Latency,
-    /// Any of `"flows"` (payload delivered per sender, receiver and service level), `"port_vls"` (data waiting and
-    /// packets marked per switch output and VL), `"sources"` (control level and delay per flow, or per service level
-    /// of a NIC) and `"power"` (links in each power state, and their power).
-    #[schemars(extend("x-default" = "all series that the fabric has: `\"port_vls\"` on hierarchical switches only with a `marker` of congestion control, `\"sources\"` only with a `source`, `\"power\"` only with a `policy` of `[power]` other than `\"always-on\"`"))]
+    /// Any of `"flows"`, `"port_vls"`, `"sources"` and `"power"` ([columns](result.md#time-series)).
+    ///
+    /// `"flows"`: payload delivered per sender, receiver and service level. `"port_vls"`: data waiting and packets
+    /// marked per switch output and VL; by default, on hierarchical switches only with a `marker` of congestion
+    /// control. `"sources"`: control level and delay per flow, or per service level of a NIC; by default only with a
+    /// `source`. `"power"`: links in each power state, and their power; by default only with a `policy` of `[power]`
+    /// other than `"always-on"`.
+    ///
+    /// A flow, Port VL or source takes about 36 bytes per sample in which it was active. During a run the samples are
+    /// in hidden files beside DIR, about as large as the CSV will be, not in memory.
+    #[schemars(extend("x-default" = "all that the fabric has"))]
     pub record: Option<Vec<SeriesKind>>,
-    /// Files of the samples.
+    /// Files of the samples: `"csv"`, `"parquet"` or `"both"`.
     #[schemars(extend("default" = "csv"), with = "Option<Names<TableFormat>>")]
     pub format: Option<TableFormat>,
-    /// True: records the baselines as well, in separate rows.
+    /// True: also records the baselines.
+    ///
+    /// They have rows of their own.
     #[schemars(extend("default" = false))]
     pub baselines: Option<bool>,
     /// Most lines of a figure, 0 to 16; 0: no figures.

@@ -2,7 +2,8 @@
 //!
 //! `<!-- keys: SCHEMA PATH -->` begins a table of the keys at a path, such as `experiment qos`; `<!-- end -->` ends it. A kind in
 //! brackets takes the keys that only this kind has, as in `experiment fabric(voq)`; without one, keys that all kinds have.
-//! `<!-- kinds: SCHEMA PATH -->` is a table of kinds with their keys, `<!-- choices: SCHEMA PATH -->` of keys with their values.
+//! `<!-- kinds: SCHEMA PATH -->` is a table of kinds with their keys, `<!-- choices: SCHEMA PATH -->` of keys with their values;
+//! `<!-- names: SCHEMA PATH -->` is a list of keys with their defaults. Only the first paragraph of a description stands in a table.
 
 use crate::bless;
 use flitwise::config::{experiment_schema, study_file_schema};
@@ -114,20 +115,18 @@ fn default_of(schemas: &[&Value], required: bool) -> String {
     match schema.get("default") {
         Some(value) => shown(value),
         None if required => "required".to_owned(),
-        None if forms(schema).is_empty() || schema["type"] == "array" => "none".to_owned(),
         None => String::new(),
     }
 }
 
-/// The table of keys, and below it what does not fit into a cell.
+/// The table of keys.
 fn table(part: &Value, only: Option<&str>, is_root: bool) -> String {
     let mut table = "| key | default | meaning |\n|---|---|---|\n".to_owned();
-    let mut below = String::new();
     for (name, schemas, required) in rows(part, only) {
         let description = schemas[0]["description"]
             .as_str()
             .unwrap_or_else(|| panic!("{name} has no description"));
-        let (cell, rest) = description.split_once("\n\n").unwrap_or((description, ""));
+        let (cell, _) = description.split_once("\n\n").unwrap_or((description, ""));
         let default = default_of(&schemas, required);
         let name = match (
             is_root && !forms(schemas[0]).is_empty(),
@@ -138,34 +137,43 @@ fn table(part: &Value, only: Option<&str>, is_root: bool) -> String {
             (true, _) => format!("[{name}]"),
         };
         table += &format!("| `{name}` | {default} | {} |\n", cell.replace('|', "\\|"));
-        if !rest.is_empty() {
-            below += &format!("\n**`{name}`**: {rest}\n");
-        }
-    }
-    table + &below
-}
-
-/// The table of kinds with their keys.
-fn kinds(part: &Value) -> String {
-    let mut table = "| `kind` | keys |\n|---|---|\n".to_owned();
-    for form in forms(part) {
-        let named = keys(form).iter().filter(|(name, _)| *name != "kind");
-        let named = named.map(|(name, schema)| {
-            match (schema["x-default"].as_str(), schema.get("default")) {
-                (Some(words), _) => format!("`{name}` ({words})"),
-                (None, Some(value)) => format!("`{name}` ({})", shown(value)),
-                (None, None) => format!("`{name}`"),
-            }
-        });
-        let keys = named.collect::<Vec<_>>().join(", ");
-        table += &format!("| `\"{}\"` | {keys} |\n", kind(form).unwrap());
     }
     table
 }
 
+/// The table of kinds with their keys.
+fn kinds(part: &Value) -> String {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for form in forms(part) {
+        let (kind, keys) = (format!("`\"{}\"`", kind(form).unwrap()), names(form));
+        match rows.iter_mut().find(|(_, known)| *known == keys) {
+            Some((kinds, _)) => *kinds += &format!(", {kind}"),
+            None => rows.push((kind, keys)),
+        }
+    }
+    let rows = rows
+        .iter()
+        .map(|(kinds, keys)| format!("| {kinds} | {keys} |\n"));
+    "| `kind` | keys |\n|---|---|\n".to_owned() + &rows.collect::<String>()
+}
+
+/// The keys of a form, with their defaults in brackets.
+fn names(form: &Value) -> String {
+    let named = keys(form).iter().filter(|(name, _)| *name != "kind");
+    let named =
+        named.map(
+            |(name, schema)| match (schema["x-default"].as_str(), schema.get("default")) {
+                (Some(words), _) => format!("`{name}` ({words})"),
+                (None, Some(value)) => format!("`{name}` ({})", shown(value)),
+                (None, None) => format!("`{name}`"),
+            },
+        );
+    named.collect::<Vec<_>>().join(", ")
+}
+
 /// The table of keys with the values that they take.
 fn choices(part: &Value) -> String {
-    let mut table = "| key | values | for |\n|---|---|---|\n".to_owned();
+    let mut table = "| key | values |\n|---|---|\n".to_owned();
     for (name, schema) in keys(part) {
         let names = schema["oneOf"]
             .as_array()
@@ -177,14 +185,11 @@ fn choices(part: &Value) -> String {
             .collect::<Vec<_>>()
             .join(", ");
         let values = if names.is_empty() {
-            schema["x-written"].as_str().unwrap().to_owned()
+            schema["description"].as_str().unwrap().to_owned()
         } else {
             names
         };
-        table += &format!(
-            "| `{name}` | {values} | {} |\n",
-            schema["description"].as_str().unwrap()
-        );
+        table += &format!("| `{name}` | {values} |\n");
     }
     table
 }
@@ -207,6 +212,7 @@ fn between(marker: &str, experiment: &Value, study: &Value) -> String {
         "keys" => table(part, only, path == "."),
         "kinds" => kinds(part),
         "choices" => choices(part),
+        "names" => names(forms(part)[0]) + ".\n",
         other => panic!("no table {other}"),
     }
 }
@@ -220,9 +226,9 @@ fn pages_have_the_keys_of_the_schemas() {
         let text = std::fs::read_to_string(&path).unwrap();
         let mut wanted = String::new();
         let mut rest = text.as_str();
-        while let Some(at) = ["<!-- keys: ", "<!-- kinds: ", "<!-- choices: "]
+        while let Some(at) = ["keys", "kinds", "choices", "names"]
             .iter()
-            .filter_map(|m| rest.find(m))
+            .filter_map(|what| rest.find(&format!("<!-- {what}: ")))
             .min()
         {
             let (before, marked) = rest.split_at(at);

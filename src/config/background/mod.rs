@@ -17,33 +17,48 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawBackground {
-    /// The five service levels of Hiperion in place of `sl` and `message`: a flow each for VO, VI, CL, BE and BK with
-    /// the message sizes of its Table 8. `"opa-5sl"`: their parts of `rate` are 10, 30, 50, 5 and 5 % (Table 10,
-    /// Inj.); `"opa-5sl-equal"`: 20 % each. Needs service levels of these names.
+    /// `"opa-5sl"`: a flow per service level of Hiperion; `"opa-5sl-equal"`: with equal rates.
+    ///
+    /// The flows replace `sl` and `message`: VO, VI, CL, BE and BK with the message sizes of Hiperion's Table 8. Their
+    /// parts of `rate` are 10, 30, 50, 5 and 5 % with `"opa-5sl"` (Table 10, Inj.), 20 % each with `"opa-5sl-equal"`.
+    /// Service levels of these names must exist.
     pub preset: Option<RawTrafficPreset>,
     /// Service level.
     #[schemars(extend("x-default" = "the only one, or `CL`"))]
     pub sl: Option<String>,
-    /// Offered load of every NIC that sends: flits per cycle, 0 to 1, as an exact fraction; or bytes per second such
-    /// as `"3.3GB/s"`. With 0 the flow sends nothing, and all other results are as without it. A cycle is the time of
-    /// a flit on the fastest link, the largest of `link_speed`, `host_link_speed` and `link_speeds` on `voq`
-    /// switches. Headers count; on hierarchical switches so does the padding of packets to whole flits.
+    /// Offered load of every sending NIC: flits per cycle, 0 to 1, exact; or a rate such as `"3.3GB/s"`.
+    ///
+    /// With 0 the flow sends nothing, and all other results are as without it. A cycle is the time of a flit on the
+    /// fastest link, the largest of `link_speed`, `host_link_speed` and `link_speeds` on `voq` switches. Headers count;
+    /// on hierarchical switches so does the padding of packets to whole flits.
     pub rate: RawInjectionRate,
-    /// `"cbr"`: the next message follows one of m flits after m / `rate` cycles, exactly; a random phase per source.
-    /// `"bernoulli"`: in every tick a message is created with the same probability, which gives `rate` in the mean.
+    /// `"cbr"`: constant rate, random phase; `"bernoulli"`: equal probability in every tick.
+    ///
+    /// `"cbr"`: the next message follows one of m flits after m / `rate` cycles, exactly; each source has a random
+    /// phase. `"bernoulli"` gives `rate` in the mean.
     #[schemars(extend("default" = "cbr"), with = "Option<Names<Injection>>")]
     pub injection: Option<Injection>,
-    /// Message size; or a mix such as `[{ size = "128B", share = 0.8 }, { size = "4KiB", share = 0.2 }]`, shares of
-    /// the messages (not of the bytes), drawn anew for every message.
+    /// Message size; or a mix: `[{ size = "128B", share = 0.8 }, { size = "4KiB", share = 0.2 }]`.
+    ///
+    /// Shares are of the messages, not of the bytes. The size is drawn anew for every message. OpaSim has
+    /// SHORT_MESSAGE_SIZE and LONG_MESSAGE_SIZE, and the percentages of both.
     #[schemars(extend("x-default" = "the MTU of its service level"))]
     pub message: Option<RawMessage>,
-    /// The pattern, below: which NIC sends to which.
+    /// Destinations of each NIC, below.
+    ///
+    /// Messages that the fabric cannot take yet wait in the application queue of their NIC and service level, or, on
+    /// `voq` fabrics and under congestion control, of their queue pair (NIC, service level, destination). The number of
+    /// messages that wait has no limit, and they take no memory: Flitwise stores only the time of each source's next
+    /// message, and makes the message when the NIC has room for it. Where a source draws its destinations (`uniform`)
+    /// and each destination has a queue, Flitwise stores about 200 B for every pair of a source and a destination with
+    /// waiting messages, however many there are, and finds the next message by drawing again, which takes about as many
+    /// draws as there are destinations.
     #[schemars(extend("default" = "uniform"))]
     pub pattern: Option<RawPattern>,
-    /// The flow creates messages from this time on.
+    /// Time from which the flow creates messages.
     #[schemars(extend("default" = "0s"))]
     pub start: Option<Picoseconds>,
-    /// The flow creates no messages from this time on.
+    /// Time from which the flow creates none.
     #[schemars(extend("x-default" = "never"))]
     pub stop: Option<Picoseconds>,
 }

@@ -93,10 +93,10 @@ macro_rules! tables {
 
 tables! {
     ports {
-        /// Weight w of every switch port, 0–15: a VL of a port is congested from a fill of (16 − w)/16 on; 0: never.
+        /// Weight w, 0–15: a port's VL is congested from a fill of (16 − w)/16 on; 0: never.
         #[schemars(extend("default" = 12))]
         threshold = "Threshold": u8,
-        /// True: a VL of a port can be congested even while it has no credits.
+        /// True: a port's VL without credits can be congested.
         #[schemars(extend("x-default" = "true towards NICs, else false"))]
         victim_mask = "Victim_Mask": bool,
         /// Packets below this many 64 B are not marked (0–255).
@@ -108,12 +108,16 @@ tables! {
         /// True: the port may be starved of credits.
         #[schemars(extend("default" = false))]
         credit_mask = "Credit_Mask": bool,
-        /// Weight c of credit starvation (0–15): with `Credit_Mask`, a VL of a port with a fill from (16 − c)/16 on,
-        /// and without credits, is starved: its packets are marked as if it were congested; 0: never.
+        /// Weight c of credit starvation, 0–15, with `Credit_Mask`; 0: never.
+        ///
+        /// A VL of a port with a fill from (16 − c)/16 on, and without credits, is starved: its packets are marked as
+        /// if it were congested.
         #[schemars(extend("default" = 0))]
         cs_threshold = "CS_Threshold": u8,
-        /// Shift:multiplier (0–3, 0–16383): the credits of packets granted to a starved VL go back later, by
-        /// multiplier / 2^shift times what the packet took on the link it came by.
+        /// Delay of a starved VL's credits, shift:multiplier (0–3, 0–16383).
+        ///
+        /// The credits of packets granted to it go back later by multiplier / 2^shift times the time that the packet
+        /// took on the link by which it came.
         #[schemars(extend("default" = "0:0"))]
         cs_return_delay = "CS_ReturnDelay": RawReturnDelay,
     }
@@ -124,93 +128,108 @@ tables! {
         /// Smallest index (0–255).
         #[schemars(extend("default" = 0))]
         ccti_min = "CCTI_Min": u8,
-        /// Time after which the index falls by 1: a number (0–65535) counts 1.024 us; or any time such as `"30us"`,
-        /// also one too long for 16 bits.
+        /// Time after which the index falls by 1, in 1.024 us (0–65535), or such as `"30us"`.
+        ///
+        /// The time may be too long for 16 bits.
         #[schemars(extend("default" = 64))]
         ccti_timer = "CCTI_Timer": RawTimer,
-        /// A BECN that leaves the index here or above is counted as an event of the log (0–255); 0: none. Rates do
-        /// not depend on it.
+        /// Index from which on a BECN counts as an event of the log (0–255); 0: none.
+        ///
+        /// It is the index after the BECN. Rates do not depend on it.
         #[schemars(extend("default" = 0))]
         trigger_threshold = "Trigger_Threshold": u8,
     }
     section {
-        /// `"ib"` switches congestion control on; with `kind = "none"` all other keys may stay, without a `kind` they
-        /// are an error.
+        /// `"ib"` switches congestion control on.
+        ///
+        /// With `kind = "none"` all other keys may remain and are ignored; without a `kind` they are an error.
         #[schemars(extend("default" = "none"))]
         kind: Option<RawControlKind>,
-        /// The part of a switch that marks packets: VLs of ports, by the thresholds below; `"none"`: nothing does.
+        /// Part of a switch that marks packets: VLs of ports; or `"none"`.
         ///
-        /// With `marker = "none"`, unless `CCTI_Min` is above 0, a hierarchical fabric differs from one without
-        /// congestion control only by the queues of its NICs, which are per destination.
+        /// VLs of ports mark by `Threshold` and the keys after it. With `marker = "none"`, unless `CCTI_Min` is above
+        /// 0, a hierarchical fabric differs from one without congestion control only by the queues of its NICs, which
+        /// are per destination.
         #[schemars(extend("default" = "port-vl"))]
         marker: Option<RawMarker>,
-        /// Reaction of a source to notifications: it delays packets by the congestion control table below; `"none"`:
-        /// nothing.
+        /// Reaction of a source to notifications: delays by the table `CCT`; or `"none"`.
         ///
-        /// `source = "none"` is the control experiment: the same marks and notifications, which take bandwidth and
-        /// are counted, but no reaction. It tells what the reaction is worth, and how often a threshold marks when no
+        /// `source = "none"` is the control experiment: the same marks and notifications, which take bandwidth and are
+        /// counted, but no reaction. It tells what the reaction is worth, and how often a threshold marks when no
         /// source slows down.
         #[schemars(extend("default" = "cct"))]
         source: Option<RawSourceControl>,
-        /// A published set of parameters, below, which does not switch control on by itself; keys that are given
-        /// override it.
+        /// Published parameters, below; given keys override them.
+        ///
+        /// A preset does not switch congestion control on by itself.
         preset: Option<RawControlPreset>,
-        /// The keys from `Threshold` to `CS_ReturnDelay` for ports that lead to NICs: `{ Threshold = 8 }`.
+        /// `Threshold` to `CS_ReturnDelay` for ports that lead to NICs: `{ Threshold = 8 }`.
         #[serde(default)]
         host_ports: RawPortCongestion,
         /// The same keys for ports that lead to switches.
         #[serde(default)]
         switch_ports: RawPortCongestion,
-        /// The same keys for single ports: `[{ switch = 1, port = 2, Threshold = 0 }]`; the switch by name and
-        /// `device_port` as in `link_speeds`.
+        /// The same keys for single ports: `[{ switch = 1, port = 2, Threshold = 0 }]`.
+        ///
+        /// The switch may be given by name, and the port as `device_port`, as in `link_speeds`.
         #[serde(default)]
         port: Vec<RawOnePort>,
-        /// Quantity compared with the threshold: the fill of each queue; `"sum"`; `"sum-shared"`: the sum, with the
-        /// threshold divided by the number of queues in use.
+        /// Fill compared with the threshold: each queue's; or `"sum"`, `"sum-shared"`.
+        ///
+        /// `"sum-shared"`: the sum, with the threshold divided by the number of queues in use.
         #[schemars(extend("default" = "any-queue"))]
         #[schemars(with = "Option<Names<FillComparison>>")]
         compare: Option<FillComparison>,
-        /// `"random"`: each eligible packet is marked with probability 1/(`Marking_Rate` + 1), drawn from the seed of
-        /// the experiment; `"fixed"`: exactly `Marking_Rate` pass between two marks, which can lock onto the order in
-        /// which flows take turns.
+        /// `"random"`: with probability 1/(`Marking_Rate` + 1); `"fixed"`: after every `Marking_Rate` packets.
+        ///
+        /// Only eligible packets count. `"random"` draws from the seed of the experiment; `"fixed"` can lock onto the
+        /// order in which flows take turns.
         #[schemars(extend("default" = "random"))]
         #[schemars(with = "Option<Names<Marking>>")]
         marking: Option<Marking>,
-        /// `"cnp"`: a packet of its own; `"ack"`: BECN on the next ACK, which needs `fabric.acks`; `"ack-at-once"`:
-        /// on an ACK that is sent at once, as Linux's driver `hfi1` does.
+        /// `"cnp"`: a packet of its own; `"ack"`: BECN on the next ACK; `"ack-at-once"`: on an immediate ACK.
+        ///
+        /// `"ack"` needs `fabric.acks`. `"ack-at-once"` is what Linux's driver `hfi1` does.
         #[schemars(extend("default" = "cnp"))]
         notification: Option<RawNotification>,
         /// Whole length of a CNP.
         #[schemars(extend("default" = "42B"))]
         cnp: Option<Bytes>,
-        /// Flow that is slowed down: the queue pair (source, destination, SL), or `"sl"`, the SL of the NIC.
+        /// Flow that is slowed down: a queue pair; or `"sl"`, the SL of a NIC.
+        ///
+        /// A queue pair is (source, destination, SL).
         #[schemars(extend("default" = "qp"))]
         #[schemars(with = "Option<Names<FlowLevel>>")]
         level: Option<FlowLevel>,
-        /// With `level = "sl"` an SL waits by its own index; `"link"`: the largest index of all SLs holds the whole
-        /// NIC, as `hfi1` does.
+        /// With `level = "sl"`: an SL waits by its own index; or `"link"`: by the largest of its NIC.
+        ///
+        /// With `"link"` the largest index of all SLs holds the whole NIC, as `hfi1` does.
         #[schemars(extend("default" = "flow"))]
         #[schemars(with = "Option<Names<SlScope>>")]
         sl_scope: Option<SlScope>,
-        /// `"per-flow"`: a BECN starts the timer; `"per-sl"`: it runs freely, one per SL of a NIC.
+        /// `"per-flow"`: a BECN starts the timer; `"per-sl"`: one per SL of a NIC runs freely.
         #[schemars(extend("default" = "per-flow"))]
         #[schemars(with = "Option<Names<TimerScope>>")]
         timer: Option<TimerScope>,
-        /// `"at-expiry"`: a timer of a flow that runs is set anew only when it expires, as `hfi1` does; `"on-becn"`:
-        /// each BECN sets it anew, too.
+        /// A running timer restarts when it expires; or `"on-becn"`, at each BECN, too.
+        ///
+        /// It is the timer of a flow. `hfi1` restarts it at expiry.
         #[schemars(extend("default" = "at-expiry"))]
         #[schemars(with = "Option<Names<TimerRestart>>")]
         timer_restart: Option<TimerRestart>,
-        /// An increase beyond `CCTI_Limit` leads to it; `"skip"`: it is not applied, as in Intel's PSM library.
+        /// An increase beyond `CCTI_Limit` leads to it; with `"skip"` it is not applied.
+        ///
+        /// `"skip"` is what Intel's PSM library does.
         #[schemars(extend("default" = "saturate"))]
         #[schemars(with = "Option<Names<CctiBound>>")]
         ccti_bound: Option<CctiBound>,
-        /// The table's entries multiply the time of the packet just sent; `"max-packet"`: they multiply the time of
-        /// the largest data packet of any SL, as `hfi1` does.
+        /// Delays are multiples of the last packet's time; or `"max-packet"`, of the largest packet's.
+        ///
+        /// The multiplier is the table's entry. `"max-packet"` is the largest data packet of any SL, as in `hfi1`.
         #[schemars(extend("default" = "packet"))]
         #[schemars(with = "Option<Names<IrdBase>>")]
         ird_base: Option<IrdBase>,
-        /// The congestion control table, below.
+        /// Congestion control table, below.
         #[schemars(extend("default" = {"linear": "1/4"}))]
         #[serde(rename = "CCT")]
         cct: Option<RawCct>,
@@ -218,8 +237,9 @@ tables! {
         #[schemars(extend("default" = 127))]
         #[serde(rename = "CCTI_Limit")]
         ccti_limit: Option<u16>,
-        /// `CCTI_Increase`, `CCTI_Min`, `CCTI_Timer`, `Trigger_Threshold` of single SLs: `{ CL = { CCTI_Timer = 16 }
-        /// }`.
+        /// `CCTI_Increase` to `Trigger_Threshold` of single SLs: `{ CL = { CCTI_Timer = 16 } }`.
+        ///
+        /// The keys are `CCTI_Increase`, `CCTI_Min`, `CCTI_Timer` and `Trigger_Threshold`.
         #[serde(default)]
         service_levels: BTreeMap<String, RawSlCongestion>,
     }

@@ -23,27 +23,32 @@ pub(crate) enum RawCentralLink {
 
 with_common_keys! {
     of_kind HierarchicalKeys, RawHierarchical {
-        /// Rate of every link: one flit per tick, so a tick is `flit` / `link_rate`: 640 ps, or any fraction that is
-        /// at least 1 ps (`"56Gb/s"` gives 8000/7 ps). The rates of the crossbars follow it; latencies do not.
+        /// Rate of every link, one flit per tick; crossbars follow it, latencies do not.
+        ///
+        /// A tick is `flit` / `link_rate`: 640 ps, or any fraction that is at least 1 ps (`"56Gb/s"` gives 8000/7 ps).
         #[schemars(extend("x-defaults" = {"opa-gen1": "12.5GB/s", "opa-400": "50GB/s"}))]
         link_rate: Rate,
-        /// A buffer picks a packet that its target can take now; or `"blind"`: it picks the next packet, as the
-        /// publications describe it ([model](../model/fabric.md#6-allocation)).
+        /// A buffer picks a packet that its target can take; or `"blind"`: the next packet, as published.
+        ///
+        /// The [model](../model/fabric.md#6-allocation) defines both.
         #[schemars(extend("x-defaults" = {"opa-gen1": "informed"}))]
         #[schemars(with = "Option<Names<VirtualAllocation>>")]
         virtual_allocation: VirtualAllocation,
-        /// When the switch allocates its crossbars ([model](../model/fabric.md#6-allocation)): in every tick, so that an
-        /// allocation overlaps the transfer before it (`"pipelined"`); in `"rounds"`; or `"serial"`.
+        /// `"pipelined"` allocates in every tick; or in `"rounds"`; or `"serial"`
+        /// ([model](../model/fabric.md#6-allocation)).
         ///
-        /// `"rounds"`: only in ticks divisible by `allocation_latency`; a buffer picks the next packet (`"blind"`) and
-        /// keeps that choice until it is granted, the reading of OpaSim and Hiperion whose results are nearest to
-        /// theirs. `"serial"`: a buffer is allocated again when its packet has left it.
+        /// `"pipelined"`: an allocation overlaps the transfer before it. `"rounds"`: only in ticks divisible by
+        /// `allocation_latency`; a buffer picks the next packet (`"blind"`) and keeps that choice until it is granted,
+        /// the reading of OpaSim and Hiperion whose results are nearest to theirs. `"serial"`: a buffer is allocated
+        /// again when its packet has left it.
         #[schemars(extend("x-defaults" = {"opa-gen1": "pipelined"}))]
         #[schemars(with = "Option<Names<AllocationRule>>")]
         allocator: AllocationRule,
-        /// Iterations of a round, 1 to 64: after the first one, buffers without a grant choose among the packets whose
-        /// targets are still free. With 1 the VLs of a buffer wait for each other, which can deadlock on a torus. OpaSim
-        /// announces an iterative allocator.
+        /// Iterations of a round, 1 to 64; with 1 a torus can deadlock.
+        ///
+        /// After the first iteration, buffers without a grant choose among the packets whose targets are still free.
+        /// With 1 the VLs of a buffer wait for each other, which can deadlock on a torus. OpaSim announces an iterative
+        /// allocator.
         #[schemars(extend("x-defaults" = {"opa-gen1": 1}))]
         allocator_iterations: u32,
         /// Flits per tick through the MPort crossbar.
@@ -52,31 +57,40 @@ with_common_keys! {
         /// Flits per tick through the central crossbar.
         #[schemars(extend("x-defaults" = {"opa-gen1": 4}))]
         central_speedup: u32,
-        /// Each of the two central buffers per MPort; larger, if neither this nor `central_exclusive` is given, where the
-        /// exclusive quotas of its queues need that: switches with many neighbours.
+        /// Each of the two central buffers per MPort; larger where exclusive quotas need it.
+        ///
+        /// The default grows, if neither this nor `central_exclusive` is given, on switches with many neighbours.
         #[schemars(extend("x-defaults" = {"opa-gen1": "64KiB", "opasim": "2KiB"}))]
         central_buffer: Bytes,
-        /// Credits reserved for each VL in NIC and port buffers; `packets` here are packets of the largest MTU.
+        /// Space reserved for each VL in NIC and port buffers.
+        ///
+        /// `packets` here are packets of the largest MTU. OpaSim's EXCLUSIVE_VC_CREDITS is 16, which for each of 8 VLs
+        /// does not fit into its 64.
         #[schemars(extend("x-default" = "`\"4 packets\"`, or 1 where 4 do not fit; `opasim` `\"4 credits\"`"))]
         exclusive: BufferPart,
-        /// Most credits that a VL may hold there.
+        /// Largest space of a VL there.
+        ///
+        /// OpaSim's MAX_VC_CREDITS (48).
         #[schemars(extend("x-defaults" = {"opa-gen1": "3/4", "opasim": "48 credits"}))]
         max: BufferPart,
-        /// Credits reserved for each queue of a central buffer; `packets` here are the largest packets on the queue's
-        /// VL.
+        /// Space reserved for each queue of a central buffer.
+        ///
+        /// `packets` here are the largest packets on the queue's VL.
         #[schemars(extend("x-defaults" = {"opa-gen1": "1 packets"}))]
         central_exclusive: BufferPart,
-        /// Most credits that such a queue may hold.
+        /// Largest space of such a queue.
         #[schemars(extend("x-default" = "as `max`"))]
         central_max: BufferPart,
-        /// A central buffer has a queue per VL and neighbour (the local NICs are one neighbour); or `"per-vl"`: per
-        /// VL only, which may deadlock on a torus.
+        /// Queues of a central buffer: per VL and neighbour; or `"per-vl"`, which may deadlock a torus.
+        ///
+        /// The local NICs are one neighbour.
         #[schemars(extend("x-defaults" = {"opa-gen1": "per-neighbour"}))]
         #[schemars(with = "Option<Names<CentralQueues>>")]
         central_queues: CentralQueues,
-        /// Which of the two central buffers of an MPort a packet to another MPort takes: the one with the parity of its
-        /// out-port; or `"by-input"`, with the parity of its in-port; or `"random"`, drawn for each packet from the
-        /// random streams of `seed`: then packets of a flow can overtake each other.
+        /// Central buffer for another MPort, by the parity of the out-port; or `"by-input"`, `"random"`.
+        ///
+        /// An MPort has two. `"by-input"`: the parity of the in-port decides. `"random"`: drawn for each packet from
+        /// the random streams of `seed`; packets of a flow can then overtake each other.
         #[schemars(extend("x-defaults" = {"opa-gen1": "by-output"}))]
         #[schemars(with = "Option<Names<RawCentralLink>>")]
         central_link: RawCentralLink,

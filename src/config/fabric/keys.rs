@@ -9,125 +9,154 @@ macro_rules! with_common_keys {
     ($then:ident $($rest:tt)*) => {
         $then! {
             {
-                /// Names the set of defaults for all other keys; [Presets](#presets) lists them with their sources.
-                #[schemars(extend("x-default" = "`\"opa-gen1\"`; of `\"voq\"` switches `\"ib-qdr-648\"`, of `\"input-queued\"` ones `\"sauron\"`"))]
+                /// Set of defaults for all other keys ([Presets](#presets)).
+                #[schemars(extend("x-default" = "`\"opa-gen1\"`, `\"ib-qdr-648\"` or `\"sauron\"`, by `kind`"))]
                 preset: $crate::config::fabric::keys::FabricPreset,
-                /// The graph of switches, links and NICs, [below](#topologies).
-                #[schemars(extend("x-default" = "one switch: `{ kind = \"single\", nics = 48 }`; of the [preset](#presets)"))]
+                /// [Graph](#topologies) of switches, links and NICs.
+                #[schemars(extend("x-default" = "the preset's"))]
                 topology: $crate::config::fabric::topology::RawTopology,
-                /// The topology's own: `"dor"`, `"hybrid-dor"` (on kns; `"dor"` means the same there), `"destro"`,
-                /// `"d-mod-k"` (the same as destro), `"minimal"`, `"min-hop"` in graphs; or, on any topology,
-                /// forwarding tables that Flitwise computes: `"min-hop"`, `"updn"`, `"ftree"`, `"dfsssp"`
-                /// ([routing engines](../reference/routing-engines.md)).
-                #[schemars(extend("x-default" = "`\"dor\"` on torus, mesh and hyperx, `\"hybrid-dor\"` on kns, `\"minimal\"` on dragonflies, slim flies and megaflies, `\"min-hop\"` in graphs, `\"d-mod-k\"` on `xgft` and `fat-tree`, else `\"destro\"`"))]
+                /// The topology's own routing, or forwarding tables that Flitwise computes, [below](#routing).
+                ///
+                /// The topology's own: `"dor"` (the default on torus, mesh and hyperx), `"hybrid-dor"` (on kns; `"dor"`
+                /// means the same there), `"minimal"` (on dragonflies, slim flies and megaflies), `"min-hop"` (in
+                /// graphs), `"d-mod-k"` (on `xgft` and `fat-tree`; the same as destro), else `"destro"`. Computed
+                /// tables, on any topology: `"min-hop"`, `"updn"`, `"ftree"`, `"dfsssp"` ([routing
+                /// engines](../reference/routing-engines.md)).
+                #[schemars(extend("x-default" = "by topology"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::topology::RoutingName>>")]
                 routing: $crate::fabric::topology::RoutingName,
-                /// Failed links and switches: `[[fabric.failure]]`, see [below](#failures).
+                /// [Failed](#failures) links and switches, `[[fabric.failure]]`.
                 failure: Vec<$crate::config::fabric::failure::RawFailure>,
-                /// Decides which links and switches fail, where they are drawn at random.
+                /// Seed of failures that are drawn at random.
                 #[schemars(extend("x-default" = "`seed`"))]
                 failure_seed: u64,
-                /// The direction that a packet takes round an even ring when both directions are equally short; or
-                /// `"source-parity"`: the parity of the source's coordinate decides.
+                /// Direction round an even ring when both are equally short; or `"source-parity"`.
+                ///
+                /// With `"source-parity"` the parity of the source's coordinate decides.
                 #[schemars(extend("default" = "positive"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::RingTie>>")]
                 ring_tie: $crate::fabric::spec::RingTie,
-                /// Which link of a trunk a packet takes: the one of its destination; or `"round-robin"`,
-                /// `"least-queued"` ([model](../model/fabric.md#7-routing-sc-and-vl)).
+                /// Link of a trunk: the destination's; or `"round-robin"`, `"least-queued"`.
+                ///
+                /// The [model](../model/fabric.md#7-routing-sc-and-vl) defines them.
                 #[schemars(extend("default" = "destination"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::TrunkSelection>>")]
                 trunk_selection: $crate::fabric::spec::TrunkSelection,
-                /// Which up-port of a tree, or of the tree on a line of a `kns`, a packet takes: the one of its
-                /// destination (D-mod-k); or `"least-queued"`: the one with the shortest queue. Then packets of a
-                /// flow can overtake each other.
+                /// Up-port of a tree: the destination's; or `"least-queued"`, which may reorder a flow.
+                ///
+                /// It may also be the tree on a line of a `kns`. The destination's up-port is the one of D-mod-k;
+                /// `"least-queued"` takes the port with the shortest queue, and then packets of a flow can overtake
+                /// each other.
                 #[schemars(extend("default" = "destination"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::UpPorts>>")]
                 up_ports: $crate::fabric::spec::UpPorts,
-                /// One leg, as `routing` or `forwarding` says (`"minimal"`); or with *detours* over a NIC or group
-                /// drawn at random ([model](../model/fabric.md#7-routing-sc-and-vl)): `"valiant"`, `"ugal-l"`, `"ugal-g"`,
-                /// `"par"`.
+                /// `"valiant"`, `"ugal-l"`, `"ugal-g"`, `"par"` add [detours](../model/fabric.md#7-routing-sc-and-vl)
+                /// over a random NIC or group.
                 ///
-                /// `"valiant"`: every packet takes a detour. `"ugal-l"`: the switch of the source compares its queue
-                /// towards the detour, times the hops of the detour, with its queue on the minimal path, times the
-                /// hops of that path, and takes the smaller. `"ugal-g"`: compares the queues of global links, wherever
-                /// they are: an ideal that no switch can know. `"par"`: as `"ugal-l"`, and every further switch of the
-                /// source's group compares again. Detours need more
-                /// VL classes: 4 SCs per service level on a torus, dragonfly or slim fly (6 with `"par"`), 3 on a
-                /// dragonfly over groups (4), else 2 (3). Packets of a flow can overtake each other.
+                /// `"minimal"`: one leg, as `routing` or `forwarding` says. `"valiant"`: every packet takes a detour.
+                /// `"ugal-l"`: the switch of the source compares its queue towards the detour, times the hops of the
+                /// detour, with its queue on the minimal path, times the hops of that path, and takes the smaller.
+                /// `"ugal-g"`: compares the queues of global links, wherever they are: an ideal that no switch can
+                /// know. `"par"`: as `"ugal-l"`, and every further switch of the source's group compares again. Detours
+                /// need more VL classes: 4 SCs per service level on a torus, dragonfly or slim fly (6 with `"par"`), 3
+                /// on a dragonfly over groups (4), else 2 (3). Packets of a flow can overtake each other.
                 #[schemars(extend("default" = "minimal"))]
                 paths: $crate::config::fabric::keys::RawPaths,
-                /// Where detours lead: to the switch of any NIC; or, on a dragonfly, to the group of a NIC outside of
-                /// the groups of source and destination.
+                /// Target of detours: the switch of any NIC; or the group of a NIC on a dragonfly.
+                ///
+                /// The group is neither the source's nor the destination's.
                 #[schemars(extend("x-default" = "`\"group\"` for adaptive `paths` on a dragonfly, else `\"nic\"`"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::Intermediate>>")]
                 paths_intermediate: $crate::fabric::spec::Intermediate,
-                /// Handicap of detours: adaptive `paths` add it to the detour's side of the comparison, in bytes of a
-                /// queue times one hop; whole credits count. More keeps more packets on minimal paths.
+                /// Handicap of detours, in bytes of a queue times one hop.
+                ///
+                /// Adaptive `paths` add it to the detour's side of the comparison; whole credits count. More keeps more
+                /// packets on minimal paths.
                 #[schemars(extend("x-default" = "`\"0B\"`"))]
                 paths_bias: $crate::units::Bytes,
-                /// Linear forwarding tables: per switch the port towards NIC 0, 1, …; or, with an `ibnetdiscover`
-                /// topology, the `opensm-lfts.dump` of the same fabric or the output of `dump_fts`.
-                #[schemars(extend("x-default" = "none: `routing` decides"))]
-                forwarding: $crate::config::fabric::tables::RawForwarding,
-                /// SL-to-VL tables: the VL of SL 0, 1, … as `[0, 1, 0]`; or tables of single NICs and ports as well;
-                /// or, with an `ibnetdiscover` topology, the `opensm-sl2vl.dump` of the same fabric. Service levels
-                /// have no `scs` then, and there is no `sc2vl`.
+                /// Forwarding tables: per switch the port towards NIC 0, 1, …; or a dump of them.
                 ///
-                /// Tables of NICs and ports are written `{ default = [0, 1], hca = [{ hca = 3, vls = [1, 1] }], port
-                /// = [{ switch = 0, in = 1, out = 2, vls = [0, 0] }] }`: `hca` is a NIC; with an `ibnetdiscover`
-                /// topology names as well, and in `port` a `switch` by name.
-                #[schemars(extend("x-default" = "none: service channels decide"))]
+                /// They are linear and replace `routing`. With an `ibnetdiscover` topology: the `opensm-lfts.dump` of
+                /// the same fabric, or the output of `dump_fts`.
+                forwarding: $crate::config::fabric::tables::RawForwarding,
+                /// SL-to-VL tables: the VL of SL 0, 1, …, as `[0, 1, 0]`; per NIC and port; or a dump.
+                ///
+                /// They replace service channels: service levels have no `scs` then, and there is no `sc2vl`. Tables of
+                /// single NICs and ports are written `{ default = [0, 1], hca = [{ hca = 3, vls = [1, 1] }], port = [{
+                /// switch = 0, in = 1, out = 2, vls = [0, 0] }] }`: `hca` is a NIC; with an `ibnetdiscover` topology
+                /// names as well, and in `port` a `switch` by name. The dump, of an `ibnetdiscover` topology, is the
+                /// `opensm-sl2vl.dump` of the same fabric.
                 sl2vl: $crate::config::fabric::tables::RawSl2Vl,
                 /// Size of a flit.
+                ///
+                /// OpaSim's BYTES_PER_FLIT (8).
                 #[schemars(extend("x-defaults" = {"opa-gen1": "8B", "ib-qdr-648": "64B", "sauron": "64B"}))]
                 flit: $crate::units::Bytes,
-                /// Header added to every packet. Of InfiniBand LRH, BTH, ICRC and VCRC of every data packet; links of
-                /// `voq` switches carry payload and headers exact to the byte.
+                /// Header of every packet: LRH, BTH, ICRC and VCRC on InfiniBand.
+                ///
+                /// Links of `voq` switches carry payload and headers exact to the byte.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "0B", "ib-qdr-648": "26B", "sauron": "26B"}))]
                 header: $crate::units::Bytes,
-                /// Buffer space that one credit stands for; whole flits.
+                /// Buffer space of one credit, in whole flits.
+                ///
+                /// OpaSim counts FLITS_PER_CREDIT (4).
                 #[schemars(extend("x-defaults" = {"opa-gen1": "64B", "opasim": "32B", "ib-qdr-648": "64B", "sauron": "64B"}))]
                 credit: $crate::units::Bytes,
-                /// Flight between switches (FLY); `"5.12ns"` are 8 cycles of OpaSim.
+                /// Flight between switches (FLY).
+                ///
+                /// `"5.12ns"` are 8 cycles of OpaSim.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "5.12ns", "ib-qdr-648": "15ns", "sauron": "25ns"}))]
                 link_latency: $crate::units::Latency,
                 /// Flight between NIC and switch (INJ).
                 #[schemars(extend("x-defaults" = {"opa-gen1": "5.12ns", "ib-qdr-648": "15ns", "sauron": "25ns"}))]
                 host_link_latency: $crate::units::Latency,
-                /// Storing in an input buffer (SB): 50 cycles of OpaSim.
+                /// Storing in an input buffer (SB).
+                ///
+                /// `"32ns"` are 50 cycles of OpaSim.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "32ns", "ib-qdr-648": "10ns", "sauron": "10ns"}))]
                 input_latency: $crate::units::Latency,
-                /// Routing a header (RT): 32 cycles.
+                /// Routing a header (RT).
+                ///
+                /// `"20.48ns"` are 32 cycles of OpaSim.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "20.48ns", "ib-qdr-648": "60ns", "sauron": "60ns"}))]
                 routing_latency: $crate::units::Latency,
-                /// One allocation (AT): 8 cycles.
+                /// One allocation (AT).
+                ///
+                /// `"5.12ns"` are 8 cycles of OpaSim. OpaSim's AT is 16; 8 for each of the two allocations make its
+                /// table and its printed 160 cycles agree.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "5.12ns", "ib-qdr-648": "10ns", "sauron": "10ns"}))]
                 allocation_latency: $crate::units::Latency,
-                /// Crossing a crossbar, on hierarchical switches either one (X): 2 cycles.
+                /// Crossing a crossbar (X).
+                ///
+                /// `"1.28ns"` are 2 cycles of OpaSim. On hierarchical switches it holds for both crossbars.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "1.28ns", "ib-qdr-648": "10ns", "sauron": "10ns"}))]
                 crossbar_latency: $crate::units::Latency,
-                /// Storing in an output buffer (SB): 50 cycles.
+                /// Storing in an output buffer (SB).
+                ///
+                /// `"32ns"` are 50 cycles of OpaSim.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "32ns", "ib-qdr-648": "10ns", "sauron": "10ns"}))]
                 output_latency: $crate::units::Latency,
-                /// Input buffer of a port; on `voq` switches divided equally among the VLs in use.
+                /// Input buffer of a port; on `voq` switches split equally among VLs.
+                ///
+                /// These are the VLs in use. OpaSim's QUEUE_SIZE (256 flits), there also of all other buffers.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "64KiB", "opasim": "2KiB", "ib-qdr-648": "32KiB", "sauron": "64KiB"}))]
                 input_buffer: $crate::units::Bytes,
-                /// Output buffer of a port; on `voq` switches for all VLs together, and `"0B"`: none.
+                /// Output buffer of a port; on `voq` switches of all VLs; `"0B"`: none.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "64KiB", "opasim": "2KiB", "ib-qdr-648": "8KiB", "sauron": "0B"}))]
                 output_buffer: $crate::units::Bytes,
-                /// Send queue of a NIC; with `voq` switches for all VLs together.
+                /// Send queue of a NIC; with `voq` switches of all VLs.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "32KiB", "opasim": "2KiB", "ib-qdr-648": "8KiB", "sauron": "8KiB"}))]
                 nic_queue: $crate::units::Bytes,
-                /// In what order a NIC serves messages that share an application queue: of a service level, or of a
-                /// queue pair where there are queue pairs. `"fifo"`: in the order of creation; or `"per-flow"`: a
-                /// message of each job and each background flow in turn ([model](../model/fabric.md#2-parts)).
+                /// Order of jobs and flows in a queue of a NIC: by creation; or `"per-flow"`, in turn.
                 ///
-                /// With `"fifo"` a job waits behind all that background flows have created, with `"per-flow"` for at
-                /// most one message of each other.
+                /// The queue is the application queue of a service level, or of a queue pair where there are queue
+                /// pairs ([model](../model/fabric.md#2-parts)). With `"fifo"` a job waits behind all messages that
+                /// background flows have created; with `"per-flow"`, which serves a message of each job and each
+                /// background flow in turn, for at most one message of each other.
                 #[schemars(extend("default" = "fifo"))]
                 #[schemars(with = "Option<crate::config::document::kinds::Names<crate::replay::background::NicQueueing>>")]
                 nic_queueing: $crate::replay::background::NicQueueing,
-                /// Receive buffer of a NIC; with `voq` switches divided equally among the VLs in use.
+                /// Receive buffer of a NIC; split like `input_buffer`.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "32KiB", "opasim": "2KiB", "ib-qdr-648": "32KiB", "sauron": "64KiB"}))]
                 nic_sink: $crate::units::Bytes,
             }

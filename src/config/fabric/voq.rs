@@ -46,66 +46,75 @@ struct RawHcaRate(HcaRate);
 
 with_common_keys! {
     of_kind VoqKeys, RawVoq {
-        /// Data rate of links between switches: SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR with x1, x2, x4 (the
-        /// default), x8 or x12; or any rate.
+        /// Rate between switches: SDR to XDR with x1 to x12 (x4), or any rate.
+        ///
+        /// Names are SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR and XDR, with x1, x2, x4 (the default), x8 or x12. It is
+        /// the data rate.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "QDR x4", "ib-ddr-testbed": "34634179687.5b/s", "sauron": "96Gb/s"}))]
         link_speed: RawSpeed,
-        /// Data rate of links to NICs; a fabric of one switch has no others, so change both keys together.
+        /// Rate of links to NICs, the only links of a single switch.
+        ///
+        /// A fabric of one switch has no others. Change both keys together.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "QDR x4", "ib-ddr-testbed": "DDR x4", "sauron": "96Gb/s"}))]
         host_link_speed: RawSpeed,
-        /// Links of another speed: `[{ switch = 0, port = 3, speed = "SDR x4" }]` names either end; with an
-        /// `ibnetdiscover` topology also `{ switch = "L003", device_port = 4, … }`.
+        /// Links of another speed, by either end: `[{ switch = 0, port = 3, speed = "SDR x4" }]`.
+        ///
+        /// With an `ibnetdiscover` topology also `{ switch = "L003", device_port = 4, … }`.
         link_speeds: Vec<RawLinkSpeed>,
-        /// Length of a tick, at most the time of a flit on the fastest link; latencies are rounded up to ticks.
-        #[schemars(extend("x-default" = "an eighth of a flit on the fastest link: 2 ns with QDR"))]
+        /// Tick, at most a flit on the fastest link; latencies are rounded up to ticks.
+        #[schemars(extend("x-default" = "an eighth of a flit: 2 ns with QDR"))]
         tick: Picoseconds,
-        /// Rate of the crossbar, from an input to an output buffer, over the rate of the fastest link.
+        /// Rate of the crossbar over the rate of the fastest link.
+        ///
+        /// The crossbar leads from input to output buffers.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": 2, "sauron": 1}))]
         crossbar_speedup: u32,
-        /// The rule by which the crossbar's arbiters move their round-robin pointers: `"islip"` moves them only for
-        /// accepted grants, `"round-robin"` for every grant.
+        /// Pointers of arbiters move for accepted grants (`"islip"`) or for all (`"round-robin"`).
+        ///
+        /// These are the round-robin pointers of the crossbar's arbiters.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "islip", "sauron": "islip"}))]
         #[schemars(with = "Option<Names<AllocationRule>>")]
         allocator: AllocationRule,
         /// Rounds of grants and acceptances in a tick.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": 1, "sauron": 1}))]
         allocator_iterations: u32,
-        /// The organisation of the packets of a VL in an input buffer, whatever the `vl_policy`: `"virtual-output"`, `"fifo"`,
-        /// `"per-flow"` or `"isolating"`.
+        /// Queues of a VL in an input buffer: `"virtual-output"`, `"fifo"`, `"per-flow"` or `"isolating"`.
         ///
-        /// `"virtual-output"`: in virtual output queues, so that packets for different out-ports do not block each
-        /// other. `"fifo"`: in one FIFO, whose head blocks the packets behind it
-        /// ([InfiniBand](../model/infiniband.md#2-parts)). `"per-flow"`: in a FIFO for each destination, each
-        /// with the credits of a whole VL. `"isolating"`: in one FIFO, beside which flows that block it get queues of
-        /// their own ([queueing](../model/queueing.md#against-hot-flows)).
+        /// They do not depend on the `vl_policy`. `"virtual-output"`: virtual output queues; packets for different
+        /// out-ports do not block each other. `"fifo"`: one FIFO, whose head blocks the packets behind it
+        /// ([InfiniBand](../model/infiniband.md#2-parts)). `"per-flow"`: a FIFO for each destination, each with the
+        /// credits of a whole VL. `"isolating"`: one FIFO, beside which flows that block it get queues of their own
+        /// ([queueing](../model/queueing.md#against-hot-flows)).
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "virtual-output", "sauron": "fifo"}))]
         #[schemars(with = "Option<Names<InputQueues>>")]
         input_queues: InputQueues,
-        /// With `input_queues = "isolating"`: queues for hot flows of each input buffer and VL, at most 64.
+        /// Queues for hot flows per input buffer and VL with `"isolating"`, at most 64.
         #[schemars(extend("x-default" = "4"))]
         isolation_queues: u32,
-        /// The fill of the normal FIFO at which the flow of its head is isolated: part of the VL, or credits,
-        /// packets or bytes.
+        /// Fill of the normal FIFO at which the flow of its head is isolated.
+        ///
+        /// A part of the VL, or credits, packets or bytes.
         #[schemars(extend("x-default" = "`\"1/4\"`"))]
         isolation_detect: BufferPart,
-        /// The fill of a queue for a hot flow at which the switch tells the sender to stop the flow.
+        /// Fill of a hot flow's queue that stops the flow at its sender.
         #[schemars(extend("x-default" = "`\"3/16\"`"))]
         isolation_stop: BufferPart,
-        /// The fill of such a queue at which the switch tells the sender to resume the flow.
+        /// Fill of the same queue that resumes it.
         #[schemars(extend("x-default" = "`\"1/8\"`"))]
         isolation_go: BufferPart,
-        /// Instead of equal parts of `input_buffer`, the sizes for VL 0, 1, …: `["8 packets", "4KiB"]`.
+        /// Sizes for VL 0, 1, … instead of equal parts of `input_buffer`: `["8 packets", "4KiB"]`.
         input_buffer_vls: Vec<BufferPart>,
         /// The same for `nic_sink`.
         nic_sink_vls: Vec<BufferPart>,
-        /// Rate at which the host can send: a rate of payload in packets of the largest MTU, or flits per cycle,
-        /// headers included, such as `"2/5"`.
+        /// Rate of a host's payload; or flits per cycle with headers, such as `"2/5"`.
+        ///
+        /// The host can send at this rate, counted in packets of the largest MTU.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "unlimited", "ib-ddr-testbed": "13.1Gb/s", "sauron": "unlimited"}))]
         hca_send_rate: RawHcaRate,
-        /// Rate at which the host can take packets.
+        /// Rate at which a host takes packets.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "unlimited", "ib-ddr-testbed": "13.1Gb/s", "sauron": "unlimited"}))]
         hca_sink_rate: RawHcaRate,
-        /// `"per-packet"` or `"per-message"`: acknowledgements of a reliable connection.
+        /// Acknowledgements of a reliable connection: `"per-packet"` or `"per-message"`.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "none", "ib-ddr-testbed": "per-message", "sauron": "none"}))]
         #[schemars(with = "Option<Names<Acks>>")]
         acks: Acks,

@@ -14,9 +14,10 @@ use std::path::PathBuf;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawJob {
-    /// Trace file in any [format](../reference/traces.md), directory of a trace of several files, pipe, or `"-"`: standard input.
-    /// A stream is read once, into a file without a name in `TMPDIR` (else `/tmp`); jobs that name the same stream,
-    /// by whatever names (`"-"` and `"/dev/stdin"`), replay the same trace.
+    /// Trace file in any [format](../reference/traces.md), directory, pipe, or `"-"`: standard input.
+    ///
+    /// A directory holds a trace of several files. A stream is read once, into a file without a name in `TMPDIR` (else
+    /// `/tmp`); jobs that name the same stream, by whatever names (`"-"` and `"/dev/stdin"`), replay the same trace.
     pub trace: String,
     /// Where `trace` is looked for first, if not beside the experiment.
     #[serde(skip)]
@@ -24,24 +25,27 @@ pub(crate) struct RawJob {
     /// The place where the result found it that wrote the experiment.
     #[serde(skip)]
     pub trace_file: Option<PathBuf>,
-    /// A unique name; names of jobs, service levels and vFabrics have at most 255 characters and no control characters.
+    /// Unique name.
+    ///
+    /// Names of jobs, service levels and vFabrics have at most 255 characters and no control characters.
     #[schemars(extend("x-default" = "the file name up to its first dot"))]
     pub name: Option<String>,
     /// False: the job keeps its NICs but is not replayed.
     #[schemars(extend("default" = true))]
     pub enabled: Option<bool>,
-    /// Service level; or name a `vfabric`.
+    /// Service level, unless a `vfabric` gives it.
     #[schemars(extend("x-default" = "the only one, or `CL`"))]
     pub sl: Option<String>,
-    /// The [vFabric](#vfabric) by which the job travels.
+    /// [vFabric](#vfabric) of the job.
     pub vfabric: Option<String>,
-    /// Where the ranks run. `"linear"`: on the lowest free NICs, `tasks_per_node` ranks on each in turn.
-    /// `"round-robin"`: round the switches. `"round-robin-groups"`: round the [groups](#placement-by-groups).
-    /// `"random"`, `"random-switches"`, `"random-groups"`: NICs, switches or groups in random order, each filled
-    /// before the next, drawn from the seed of the experiment; `{ random = 7 }`, `{ random-groups = 7 }` from a seed
-    /// of its own. Or `{ list = [NIC of rank 0, …] }`, where ranks with the same NIC share a node, or `{ file =
-    /// "hosts" }`, a [host file](#host-files). Jobs are placed in the order of the file, each on NICs that no earlier
-    /// job has.
+    /// NICs of the ranks, [below](#placement).
+    ///
+    /// `"linear"`: the lowest free NICs, `tasks_per_node` ranks on each in turn. `"round-robin"`: round the switches.
+    /// `"round-robin-groups"`: round the groups. `"random"`, `"random-switches"`, `"random-groups"`: NICs, switches or
+    /// groups in random order, each filled before the next, drawn from the seed of the experiment; `{ random = 7 }`, `{
+    /// random-groups = 7 }` from a seed of its own. `{ list = [NIC of rank 0, …] }`: ranks with the same NIC share a
+    /// node. `{ file = "hosts" }`: a host file; slots that are left stay free. Jobs are placed in the order of the
+    /// file, each on NICs that no earlier job has.
     ///
     /// With `"round-robin"` rank 0 runs on the first NIC of switch 0, rank 1 on the first NIC of switch 1, and when
     /// each has one, the next ranks on their second NICs; switches without a free NIC are left out, and with several
@@ -54,69 +58,83 @@ pub(crate) struct RawJob {
     /// Start of the job.
     #[schemars(extend("default" = "0s"))]
     pub start: Option<Picoseconds>,
-    /// How many times the job runs its trace, one run after the other, at most 1000000; or `"until-others-end"`,
-    /// which needs another job that ends, and is left out on the unloaded fabric and the ideal network ([where the
-    /// time goes](result.md#jobs)).
+    /// Number of runs, up to 1000000; or `"until-others-end"`.
+    ///
+    /// The runs follow one another. `"until-others-end"` needs another job that ends; the unloaded fabric and the ideal
+    /// network leave such a job out ([where the time goes](result.md#jobs)).
     #[schemars(extend("default" = 1))]
     pub repeat: Option<RawRepeat>,
-    /// True: the job may also be placed on NICs that earlier jobs have.
+    /// True: earlier jobs' NICs are also free for this job.
     #[schemars(extend("default" = false))]
     pub share_nics: Option<bool>,
-    /// A send is done when handed to the NIC (`"handed"`), when its last flit left (`"injected"`), or, above
-    /// `eager_threshold`, when delivered (`"rendezvous"`).
+    /// A send is done when `"handed"` to the NIC, `"injected"`, or delivered (`"rendezvous"`).
+    ///
+    /// `"injected"`: when its last flit left. `"rendezvous"`: messages above `eager_threshold` when they are delivered.
     #[schemars(extend("default" = "handed"))]
     pub send_completion: Option<RawSendCompletion>,
-    /// Largest message that is sent before its receive is known: of calls and schedules always, of VEF only with
-    /// `"rendezvous"`.
-    #[schemars(extend("x-default" = "`\"64KiB\"` of messages of VEF, 64000 B of [MPI calls](../model/replay.md#mpi-calls)"))]
+    /// Largest message sent before its receive is known; of VEF only with `"rendezvous"`.
+    ///
+    /// It always counts for MPI calls and schedules.
+    #[schemars(extend("x-default" = "`\"64KiB\"`; of [MPI calls](../model/replay.md#mpi-calls) 64000 B"))]
     pub eager_threshold: Option<Bytes>,
-    /// Multiplies every computation.
+    /// Factor on every computation.
     #[schemars(extend("default" = 1))]
     pub compute_scale: Option<Ratio>,
-    /// Flops per second of a rank, above 0; only for [TI traces](../reference/traces.md#ti). The default is what SimGrid's
-    /// recorder counts by if it is told nothing else: with the value of the recording run every computation takes as
-    /// long as it was recorded.
+    /// Flops per second of a rank, above 0, in [TI traces](../reference/traces.md#ti).
+    ///
+    /// The default is the value that SimGrid's recorder counts by unless told otherwise: with the value of the
+    /// recording run every computation takes as long as it was recorded.
     #[schemars(extend("default" = 20000))]
     pub host_speed: Option<Ratio>,
-    /// Clock of a [DUMPI trace](../reference/traces.md#dumpi) between whose calls a rank computes: `"wall"`, or `"cpu"` where
-    /// ranks shared processors.
+    /// Clock of computations in a [DUMPI trace](../reference/traces.md#dumpi): `"wall"` or `"cpu"`.
+    ///
+    /// A rank computes between its calls. Take `"cpu"` where ranks shared processors.
     #[schemars(extend("x-default" = "the first that is recorded"))]
     #[schemars(with = "Option<Names<ComputeTime>>")]
     pub compute_time: Option<ComputeTime>,
-    /// Longest time before a poll (`MPI_Test…`, `MPI_Iprobe`) of a DUMPI trace that is one of the loop around it, and
-    /// no computation ([polls](../model/replay.md#dumpi-traces)).
+    /// Longest gap before a poll in a DUMPI trace that is no [computation](../model/replay.md#dumpi-traces).
+    ///
+    /// A poll (`MPI_Test…`, `MPI_Iprobe`) after a shorter gap is one of the loop around it.
     #[schemars(extend("default" = "4us"))]
     pub poll_gap: Option<Picoseconds>,
-    /// Longest computation of a trace: what took longer takes this long, before `compute_scale`. Against what
-    /// disturbed a recording.
+    /// Longest computation of a trace, before `compute_scale`.
+    ///
+    /// Longer ones are cut to it. It removes disturbances of a recording.
     pub compute_cap: Option<Picoseconds>,
-    /// A factor on the computations of each rank, after `compute_scale`, as in `[1, 1, 1.5, 1]`; behind the last one
-    /// the list begins again.
+    /// Factors on the computations by rank, after `compute_scale`: `[1, 1, 1.5, 1]`.
+    ///
+    /// After the last one the list begins again.
     #[schemars(extend("x-default" = "1 for each"))]
     pub compute_factors: Option<Vec<Ratio>>,
-    /// Each computation is longer or shorter by up to this part of itself, at most 1, drawn evenly by the seed of the
-    /// experiment for each rank; last of all. Baselines, the unloaded fabric and the ideal network draw the same.
+    /// Largest change of each computation, as a part of it, at most 1.
+    ///
+    /// A computation becomes longer or shorter, drawn evenly by the seed of the experiment for each rank, and applied
+    /// last. Baselines, the unloaded fabric and the ideal network draw the same.
     #[schemars(extend("default" = 0))]
     pub compute_noise: Option<Ratio>,
-    /// True: leaves out calls of a DUMPI trace that have no counterpart in a replay, such as one-sided communication;
-    /// the run and its result report their number. False: refuses a trace with such calls, and reports their number
-    /// and the place of the first.
+    /// True: leaves out calls of a DUMPI trace that cannot be replayed.
+    ///
+    /// These calls have no counterpart in a replay, such as one-sided communication; the run and its result report
+    /// their number. False: refuses a trace with such calls, and reports their number and the place of the first.
     #[schemars(extend("default" = false))]
     pub skip_unsupported: Option<bool>,
-    /// True: replays a DUMPI trace without any message or collective between its ranks. False: refuses it, since DUMPI
-    /// does not record the calls of MPI-3, and all communication may be lost.
+    /// True: replays a DUMPI trace without messages between ranks.
+    ///
+    /// It has no collectives either. False: refuses it, since DUMPI does not record the calls of MPI-3, and all
+    /// communication may be lost.
     #[schemars(extend("default" = false))]
     pub allow_no_communication: Option<bool>,
-    /// Time that a rank is busy before each message that it sends by an MPI call (LogP's o of a sender); it counts as
-    /// computation.
+    /// Computation before each message sent by an MPI call (LogP's o).
     #[schemars(extend("default" = "0s"))]
     pub send_overhead: Option<Picoseconds>,
-    /// Time that a rank is busy after each message that an MPI call received, before its next operation; it counts as
-    /// computation.
+    /// Computation after each message received by an MPI call.
+    ///
+    /// It comes before the next operation of the rank.
     #[schemars(extend("default" = "0s"))]
     pub receive_overhead: Option<Picoseconds>,
-    /// Latency of messages between ranks of one NIC, which skip the fabric ([where the numbers are
-    /// from](../model/replay.md#inside-a-node)).
+    /// Latency of [messages inside a node](../model/replay.md#inside-a-node).
+    ///
+    /// They are between ranks of one NIC and skip the fabric.
     #[schemars(extend("default" = "100ns"))]
     pub intra_node_latency: Option<Picoseconds>,
     /// Bandwidth of the same messages.
@@ -125,7 +143,7 @@ pub(crate) struct RawJob {
     /// Cost of reductions.
     #[schemars(extend("default" = "0ps/B"))]
     pub reduction_cost: Option<CostPerByte>,
-    /// Algorithm per operation, as in `{ bcast = "chain" }` or `[job.collectives]`.
+    /// Algorithm per operation: `{ bcast = "chain" }` or `[job.collectives]`.
     #[serde(default)]
     #[schemars(extend("x-default" = "as `[collectives]`"))]
     pub collectives: Choices,

@@ -13,11 +13,11 @@ use serde::Deserialize;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawVfabric {
-    /// Its name, which jobs use.
+    /// Its name.
     pub name: String,
-    /// Traffic class: a job that names the vFabric travels on the first SL of it.
+    /// Traffic class, on whose first SL its jobs travel.
     pub tc: u8,
-    /// NICs that such jobs may use, by number or by [name](../reference/fabric-command.md#names-of-operators).
+    /// NICs of its jobs, by number or [name](../reference/fabric-command.md#names-of-operators).
     #[schemars(extend("x-default" = "all"))]
     pub hosts: Option<Vec<RawPlace>>,
     /// Names of the jobs that may use it.

@@ -10,66 +10,86 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPower {
-    /// `"on-off"`: idle links go down and carry nothing; `"high-low"`: they go down and carry packets on a few lanes,
-    /// not on hierarchical switches.
+    /// `"on-off"`: idle links go down; `"high-low"`: to a few lanes, not on hierarchical switches.
+    ///
+    /// With `"on-off"` a link that is down carries nothing; with `"high-low"` it carries packets on `low_lanes`.
     #[schemars(extend("default" = "always-on"))]
     pub policy: Option<PowerPolicy>,
-    /// The defaults of the other keys.
+    /// Defaults of the other keys.
+    ///
+    /// `"sauron"`, `"eee-deep-sleep"` or `"eee-fast-wake"`.
     #[schemars(extend("default" = "sauron"))]
     pub preset: Option<PowerPreset>,
     /// Time to go up (t_transition).
-    #[schemars(extend("x-default" = "`\"10us\"`; `\"5.5us\"` with `\"eee-deep-sleep\"`, `\"300ns\"` with `\"eee-fast-wake\"`"))]
+    ///
+    /// `"5.5us"` with `"eee-deep-sleep"`, `"300ns"` with `"eee-fast-wake"`.
+    #[schemars(extend("x-default" = "`\"10us\"`, or the preset's"))]
     pub transition: Option<Latency>,
     /// Time to go down.
-    #[schemars(extend("x-default" = "`\"0ns\"`; `\"2us\"` with `\"eee-deep-sleep\"`, `\"200ns\"` with `\"eee-fast-wake\"`"))]
+    ///
+    /// `"2us"` with `"eee-deep-sleep"`, `"200ns"` with `"eee-fast-wake"`.
+    #[schemars(extend("x-default" = "`\"0ns\"`, or the preset's"))]
     pub sleep: Option<Latency>,
     /// Idle time before a link goes down (t_down), in place of `rho`.
     #[schemars(extend("x-default" = "by `rho`"))]
     pub down_after: Option<Latency>,
-    /// Idle time before a link goes down, as `transition` / `rho`: 11.1 us by default.
+    /// The same as `transition` / `rho`: 11.1 us by default.
     #[schemars(extend("default" = 0.9))]
     pub rho: Option<Ratio>,
-    /// Lanes of a link that is up, with `"high-low"`.
+    /// Lanes while up, with `"high-low"`.
     #[schemars(extend("default" = 12))]
     pub lanes: Option<u32>,
-    /// Lanes of a link that is down, with `"high-low"`.
+    /// Lanes while down, with `"high-low"`.
     #[schemars(extend("default" = 1))]
     pub low_lanes: Option<u32>,
-    /// Bytes that wait in a switch beyond which a link goes up, with `"high-low"`
-    /// ([link power](../model/link-power.md#4-going-up)). The buffer belongs to a VL of an in-port, less a largest packet.
+    /// Bytes in a switch beyond which a link [goes up](../model/link-power.md#4-going-up), with `"high-low"`.
+    ///
+    /// The bytes wait for the link. The buffer of the default is the part of a VL of an in-port, less a largest packet.
     #[schemars(extend("x-default" = "B*, or what the buffer holds"))]
     pub threshold: Option<Bytes>,
-    /// Bytes in the output buffer of a NIC beyond which its link goes up, with `"high-low"`.
+    /// The same in the output buffer of a NIC.
     #[schemars(extend("x-default" = "B* for NICs, or what the buffer holds"))]
     pub nic_threshold: Option<Bytes>,
-    /// Links that a packet announces itself to, beyond the one that it waits for, with `"on-off"`; not on
-    /// hierarchical switches.
+    /// Links beyond the next that a packet wakes, with `"on-off"`; not on hierarchical switches.
+    ///
+    /// A packet announces itself to this many links beyond the one that it waits for.
     #[schemars(extend("default" = 0))]
     pub wake_ahead: Option<u32>,
     /// `"switches"`: links of NICs are always up.
     #[schemars(extend("default" = "all"))]
     #[schemars(with = "Option<Names<ManagedLinks>>")]
     pub links: Option<ManagedLinks>,
-    /// Power of a link that is up, of one port or cable as `watts_per` says.
+    /// Power of a link that is up, by `watts_per`.
+    ///
+    /// Of one port or one cable.
     #[schemars(extend("default" = 4.1))]
     pub link_watts: Option<Watts>,
     /// The same on the low lanes, with `"high-low"`.
-    #[schemars(extend("x-default" = "`link_watts` · `low_lanes` / `lanes`; 0.41 with `\"eee-deep-sleep\"`, 2.05 with `\"eee-fast-wake\"`"))]
+    ///
+    /// 0.41 with `"eee-deep-sleep"`, 2.05 with `"eee-fast-wake"`.
+    #[schemars(extend("x-default" = "`link_watts` · `low_lanes` / `lanes`, or the preset's"))]
     pub low_watts: Option<Watts>,
-    /// The same with `"on-off"` while a link carries nothing.
-    #[schemars(extend("x-default" = "0; 0.41 with `\"eee-deep-sleep\"`, 2.05 with `\"eee-fast-wake\"`"))]
+    /// The same while a link is down, with `"on-off"`.
+    ///
+    /// 0.41 with `"eee-deep-sleep"`, 2.05 with `"eee-fast-wake"`.
+    #[schemars(extend("x-default" = "0, or the preset's"))]
     pub off_watts: Option<Watts>,
     /// The same while a link goes up or down.
     #[schemars(extend("x-default" = "`link_watts`"))]
     pub transition_watts: Option<Watts>,
-    /// `"port"`: each direction of a cable draws `link_watts`, as a port has a sender and a receiver; `"cable"`: both
-    /// directions together.
+    /// `"port"`: each direction of a cable draws `link_watts`; `"cable"`: both together.
+    ///
+    /// A port has a sender and a receiver.
     #[schemars(extend("default" = "port"))]
     pub watts_per: Option<WattsPer>,
-    /// A switch without its links (crossbar, routing, arbiters), whatever its load.
+    /// A switch without its links.
+    ///
+    /// Its crossbar, routing and arbiters, whatever its load.
     #[schemars(extend("default" = 7.2))]
     pub switch_watts: Option<Watts>,
-    /// A NIC without its link; 003 leaves NICs out.
+    /// A NIC without its link.
+    ///
+    /// 003 leaves NICs out.
     #[schemars(extend("default" = 0))]
     pub nic_watts: Option<Watts>,
 }

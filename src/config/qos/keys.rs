@@ -8,60 +8,68 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawQos {
-    /// `single`: one SL `default` on 8 VLs (2 on tori and dragonflies). `ib`: the same on 1 VL (2 there). `opa-5sl`:
-    /// VO, VI, CL, BE, BK of Hiperion's Tables 7–10.
-    #[schemars(extend("x-default" = "`\"single\"` without a `[qos]` table, else `\"opa-5sl\"`; on `voq` switches `\"ib\"`"))]
-    pub preset: Option<QosPreset>,
-    /// `rr`: SBT with equal weights. `rr-vl`: one packet per VL in turn. `sbt`: shares in percent as weights.
-    /// `dtable`. `ib-vlarb`: the tables below, or round robin over VLs without them, which is also what `rr` and
-    /// `rr-vl` are on `voq` switches.
+    /// `"single"`: one SL on 8 VLs; `"ib"`: on 1 VL; `"opa-5sl"`: five SLs of Hiperion.
     ///
-    /// `sbt`, as published, stays with a VL as long as its service level has weight left, so within a service level
-    /// of several VLs (`single`) a stream at the rate of the link starves the other VLs: take `rr-vl` there.
+    /// The one SL is called `default`; on tori and dragonflies it has 2 VLs in both presets. `"opa-5sl"`: VO, VI, CL,
+    /// BE, BK of Hiperion's Tables 7–10.
+    #[schemars(extend("x-default" = "`\"single\"` without `[qos]`, else `\"opa-5sl\"`; on `voq` switches `\"ib\"`"))]
+    pub preset: Option<QosPreset>,
+    /// `"rr"`, `"rr-vl"`, `"sbt"`, `"dtable"`; on `voq` switches `"ib-vlarb"`.
+    ///
+    /// `"rr"`: SBT with equal weights. `"rr-vl"`: one packet per VL in turn. `"sbt"`: shares in percent as weights. As
+    /// published, it stays with a VL as long as its service level has weight left, so within a service level of several
+    /// VLs (`single`) a stream at the rate of the link starves the other VLs: take `"rr-vl"` there. `"ib-vlarb"`: the
+    /// tables of `vlarb`, or round robin over VLs without them, which is also what `"rr"` and `"rr-vl"` are on `voq`
+    /// switches.
     #[schemars(extend("x-default" = "`dtable` (`opa-5sl`), `rr-vl` (`opasim`), `ib-vlarb` (`voq`), else `rr`"))]
     pub scheduler: Option<RawScheduler>,
-    /// MTU of the preset's service levels, and of those in `service_levels` without their own.
+    /// MTU of service levels without their own.
+    ///
+    /// Of the preset's service levels, and of those in `service_levels`.
     #[schemars(extend("x-default" = "`\"1024B\"`, `opasim` `\"128B\"`, `ib-*` `\"2048B\"`; `opa-5sl`: Table 9"))]
     pub mtu: Option<Bytes>,
-    /// The service levels, instead of a preset: a list of `{ name, tc, scs, mtu, share }`.
+    /// Service levels, instead of a preset: a list of `{ name, tc, scs, mtu, share }`.
     #[schemars(extend("x-default" = "of the preset"))]
     pub service_levels: Option<Vec<RawServiceLevel>>,
     /// VL of SC 0, 1, …
     #[schemars(extend("x-default" = "of the preset, else VL = SC"))]
     pub sc2vl: Option<Vec<u8>>,
-    /// A queueing scheme: `"one-queue"`, `"dbbm"`, `"voqnet"`, `"bbq"`, `"flow2sl"`, `"vftree"`, `"voqsw"`, `"obqa"`,
-    /// `"iodet"`, `"h2lq"` or `"sf2lq"` ([queueing](../model/queueing.md)).
+    /// A [queueing scheme](../model/queueing.md) such as `"dbbm"`; it excludes `scs` and `sc2vl`.
     ///
-    /// With a queueing scheme every service level has VLs of its own for the queues of the scheme in each VL class,
-    /// so that packets for a busy port or NIC hold up only packets that share their queue. Service levels have no
-    /// `scs` then, and there is no `sc2vl`.
+    /// One of `"one-queue"`, `"dbbm"`, `"voqnet"`, `"bbq"`, `"flow2sl"`, `"vftree"`, `"voqsw"`, `"obqa"`, `"iodet"`,
+    /// `"h2lq"` and `"sf2lq"`. With a queueing scheme every service level has VLs of its own for the queues of the
+    /// scheme in each VL class; packets for a busy port or NIC then hold up only packets that share their queue.
     #[schemars(extend("default" = "service-channels"))]
     pub vl_policy: Option<RawVlPolicy>,
-    /// The number of queues of the scheme in each VL class; always 1 with `"one-queue"`.
+    /// Queues of the scheme in each VL class; always 1 with `"one-queue"`.
     ///
     /// All queues need VLs: at most 15 on `voq` switches, 31 on others. `"dbbm"` has at most 8 in each on a torus,
     /// dragonfly or slim fly; with detours (`paths`) 2 there (1 with `"par"`), 4 on a dragonfly over groups (2),
     /// elsewhere 10 (5).
     #[schemars(extend("x-default" = "the scheme's"))]
     pub queues: Option<u8>,
-    /// Queues of the escape network of `"h2lq"` and `"sf2lq"`, which is VL class 1.
+    /// Queues of the escape network of `"h2lq"` and `"sf2lq"`.
+    ///
+    /// The escape network is VL class 1.
     #[schemars(extend("x-default" = "2 with `\"h2lq\"`, 4 with `\"sf2lq\"`"))]
     pub escape_queues: Option<u8>,
+    /// Rule of `"flow2sl"`, `"iodet"` or `"h2lq"`.
+    ///
     /// Of `"flow2sl"`: `"sum"` or `"difference"`; of `"iodet"`: `"dimension"` or `"coordinate"`; of `"h2lq"`:
     /// `"hierarchical"` or `"plain"`.
     #[schemars(extend("x-default" = "the first"))]
     pub queue_rule: Option<RawQueueRule>,
-    /// The table of `dtable`: `{ entries = 128, gmtu = "1KiB", w = 8, k = 2, distances = { VO = 2, … } }`; may stay
-    /// in the file while `scheduler` names another one.
+    /// Table of the scheduler `"dtable"`, with `entries`, `gmtu`, `w`, `k` and `distances`.
+    ///
+    /// `{ entries = 128, gmtu = "1KiB", w = 8, k = 2, distances = { VO = 2, … } }`. It may remain in the file while
+    /// `scheduler` names another scheduler; it is ignored then.
     #[serde(default)]
     #[schemars(extend("x-default" = "of the preset"))]
     pub dtable: RawDTable,
-    /// `{ high = [[0, 16]], low = [[1, 4], [2, 4]], high_limit = 1 }`: the arbitration tables of InfiniBand for the
-    /// outputs of switches; may stay in the file like `dtable`.
+    /// Arbitration tables of switches: `{ high = [[0, 16]], low = [[1, 4], [2, 4]], high_limit = 1 }`.
     ///
-    /// Entries of `vlarb` are [VL, weight in 64 B]; `high_limit` is the Limit of High Priority in 4 KiB: 0, the default,
-    /// for one packet, 255 for no limit.
-    #[schemars(extend("x-default" = "none: round robin"))]
+    /// An entry is [VL, weight in 64 B]; `high_limit` is the Limit of High Priority in 4 KiB: 0, the default, for one
+    /// packet, 255 for no limit. The tables may remain in the file like `dtable`.
     pub vlarb: Option<RawVlArb>,
     /// The same for NICs.
     #[schemars(extend("x-default" = "as `vlarb`"))]
@@ -110,14 +118,15 @@ pub(crate) struct RawServiceLevel {
     /// Its traffic class.
     #[schemars(extend("x-default" = "its index"))]
     pub tc: Option<u8>,
-    /// Its service channels: on a torus or dragonfly exactly two, the VL classes, else the destination picks one.
-    /// Required, except where SL-to-VL tables or a queueing scheme decide the VLs.
+    /// Its SCs; on a torus or dragonfly one for each VL class, else the destination picks one.
+    ///
+    /// On a torus or dragonfly exactly two. Required, except where SL-to-VL tables or a queueing scheme decide the VLs.
     #[serde(default)]
     pub scs: Vec<u8>,
     /// Its MTU.
     #[schemars(extend("x-default" = "`qos.mtu`"))]
     pub mtu: Option<Bytes>,
-    /// Its share φ; needed by `sbt` and `dtable`, where the shares add up to 1.
+    /// Its share φ for `sbt` and `dtable`; the shares add up to 1.
     pub share: Option<Ratio>,
 }
 

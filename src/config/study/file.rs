@@ -22,46 +22,60 @@ use toml::de::{DeTable, DeValue};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawStudy {
-    /// Name of the study, and of its directory: `NAME.study`.
-    #[schemars(extend("x-default" = "the name of the file, without `.toml`"))]
+    /// Name of the study and of its directory `NAME.study`.
+    #[schemars(extend("x-default" = "the file's, without `.toml`"))]
     name: Option<String>,
-    /// The question of the study; kept in `study.json`.
+    /// The question of the study.
+    ///
+    /// `study.json` keeps it.
     description: Option<String>,
-    /// Words to find the study by; kept in `study.json`.
+    /// Search words.
+    ///
+    /// `study.json` keeps them.
     #[serde(default)]
     tags: Vec<String>,
-    /// The base experiment: its file, or a table with its keys.
+    /// Base experiment: its file, or a table with its keys.
     experiment: RawBase,
-    /// A list, or `"A..B"` with both ends. The seed decides the random placement and the background traffic.
+    /// A list, or `"A..B"` with both ends.
+    ///
+    /// The seed decides the random placement and the background traffic.
     #[schemars(extend("x-default" = "the experiment's"))]
     seeds: Option<ListOrRange<u64>>,
-    /// Keys of the experiment and their values, for all runs.
+    /// Values of the experiment, for all runs.
     #[serde(rename = "set")]
     #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     _set: Option<IgnoredAny>,
-    /// Also replay the jobs on the unloaded fabric and on the ideal network, which tells where the time goes.
+    /// Also replays the jobs on the unloaded fabric and the ideal network.
+    ///
+    /// This tells where the time goes.
     #[schemars(extend("default" = true))]
     split: Option<bool>,
-    /// False: leaves out the baselines of jobs that repeat until the others end, as `[interference]` does.
+    /// False: no baselines of jobs that repeat until the others end.
+    ///
+    /// `[interference]` leaves them out.
     #[schemars(extend("default" = true))]
     endless_baselines: Option<bool>,
-    /// Files of the tables.
+    /// Files of the tables: `"csv"`, `"parquet"` or `"both"`.
     #[schemars(extend("default" = "csv"), with = "Option<Names<TableFormat>>")]
     format: Option<TableFormat>,
-    /// For example `"2%"`: adds seeds to a point until half the interval of its execution time is at most this part
-    /// of the mean.
+    /// Precision such as `"2%"`: adds seeds to points.
+    ///
+    /// A point gets half as many seeds again, at least one, counting on from the largest, until half the interval of
+    /// its execution time is at most this part of the mean. Points that do not vary get none.
     until_ci: Option<String>,
     /// Most seeds of a point with `until_ci`.
     #[schemars(extend("default" = 30))]
     max_seeds: Option<u64>,
-    /// The axes, each a list of values of a key, or of variants. The last one varies fastest.
+    /// Axes: lists of values of a key, or of variants; the last one varies fastest.
     #[serde(default)]
     axis: Vec<RawAxis>,
-    /// Names of axes, each with a value or a list of values; a combination to which all of them apply is left out.
+    /// Combinations to leave out: axes with values.
+    ///
+    /// Each axis has a value or a list of values. A combination is left out if all of them apply to it.
     #[serde(default, rename = "exclude")]
     #[schemars(with = "Vec<serde_json::Map<String, Value>>")]
     _exclude: Vec<IgnoredAny>,
-    /// The matrix of jobs beside one another, [below](#interference).
+    /// [Matrix](#interference) of jobs beside one another.
     interference: Option<RawInterference>,
 }
 
@@ -106,7 +120,7 @@ struct RawAxis {
     /// Name of the axis in tables.
     #[schemars(extend("x-default" = "`key`"))]
     name: Option<String>,
-    /// The key that varies, as for `--set`.
+    /// Key that varies, as for `--set`.
     key: Option<String>,
     /// Its values: a list, or a range `"A..B step C"`.
     #[schemars(with = "Option<ListOrRange<Value>>")]
@@ -114,7 +128,7 @@ struct RawAxis {
     /// In place of `key` and `values`: a table for each variant, with the keys that it sets.
     #[schemars(with = "Option<BTreeMap<String, serde_json::Map<String, Value>>>")]
     variants: Option<IgnoredAny>,
-    /// The value or variant that the others are compared with.
+    /// Value or variant that the others are compared with.
     #[serde(rename = "reference")]
     #[schemars(extend("x-default" = "the first"))]
     #[schemars(with = "Option<Value>")]

@@ -118,7 +118,7 @@ macro_rules! choices {
         #[serde(deny_unknown_fields, default)]
         pub struct Choices {
             $($(#[$doc])* pub $field: Option<$type>,)+
-            /// Longest segment of a chain of broadcasts, at least 1 byte; 16 KiB if `None`.
+            /// Longest segment of a `"chain"` broadcast, at least 1 byte; by default 16 KiB.
             #[serde(skip_serializing)]
             pub chain_segment: Option<Bytes>,
         }
