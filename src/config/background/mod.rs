@@ -44,7 +44,7 @@ pub(crate) struct RawBackground {
     /// SHORT_MESSAGE_SIZE and LONG_MESSAGE_SIZE, and the percentages of both.
     #[schemars(extend("x-default" = "the MTU of its service level"))]
     pub message: Option<RawMessage>,
-    /// Destinations of each NIC, below.
+    /// Destinations of each NIC.
     ///
     /// Messages that the fabric cannot take yet wait in the application queue of their NIC and service level, or, on
     /// `voq` fabrics and under congestion control, of their queue pair (NIC, service level, destination). The number of

@@ -159,7 +159,7 @@ tables! {
         /// source slows down.
         #[schemars(extend("default" = "cct"))]
         source: Option<RawSourceControl>,
-        /// Published parameters, below; given keys override them.
+        /// Published parameters; given keys override them.
         ///
         /// A preset does not switch congestion control on by itself.
         preset: Option<RawControlPreset>,
@@ -229,7 +229,7 @@ tables! {
         #[schemars(extend("default" = "packet"))]
         #[schemars(with = "Option<Names<IrdBase>>")]
         ird_base: Option<IrdBase>,
-        /// Congestion control table, below.
+        /// Congestion control table.
         #[schemars(extend("default" = {"linear": "1/4"}))]
         #[serde(rename = "CCT")]
         cct: Option<RawCct>,

@@ -15,7 +15,7 @@ macro_rules! with_common_keys {
                 /// [Graph](#topologies) of switches, links and NICs.
                 #[schemars(extend("x-default" = "the preset's"))]
                 topology: $crate::config::fabric::topology::RawTopology,
-                /// The topology's own routing, or forwarding tables that Flitwise computes, [below](#routing).
+                /// The topology's own [routing](#routing), or forwarding tables that Flitwise computes.
                 ///
                 /// The topology's own: `"dor"` (the default on torus, mesh and hyperx), `"hybrid-dor"` (on kns; `"dor"`
                 /// means the same there), `"minimal"` (on dragonflies, slim flies and megaflies), `"min-hop"` (in

@@ -38,7 +38,7 @@ pub(crate) struct RawJob {
     pub sl: Option<String>,
     /// [vFabric](#vfabric) of the job.
     pub vfabric: Option<String>,
-    /// NICs of the ranks, [below](#placement).
+    /// [NICs](#placement) of the ranks.
     ///
     /// `"linear"`: the lowest free NICs, `tasks_per_node` ranks on each in turn. `"round-robin"`: round the switches.
     /// `"round-robin-groups"`: round the groups. `"random"`, `"random-switches"`, `"random-groups"`: NICs, switches or

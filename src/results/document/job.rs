@@ -132,7 +132,7 @@ pub struct Job {
     /// With `[power]`: mean power of the whole fabric in the run times `execution_time_ps`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
-    /// Parts that add up to `execution_time_ps`, below.
+    /// Parts that add up to `execution_time_ps`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_split: Option<TimeSplit>,
 }
