@@ -40,9 +40,11 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
 
 /// The values offered for the option: a key with each of its values, or up to the value.
 fn offered(keys: &[ExperimentKey]) -> impl Iterator<Item = String> {
-    keys.iter().flat_map(|ExperimentKey { path, values, .. }| {
-        let with_value = values.iter().map(move |value| format!("{path}={value}"));
-        let open = values.is_empty().then(|| format!("{path}="));
+    keys.iter().flat_map(|ExperimentKey { path, words, .. }| {
+        let with_value = words
+            .iter()
+            .map(move |word| format!("{path}={}", word.text));
+        let open = words.is_empty().then(|| format!("{path}="));
         with_value.chain(open)
     })
 }

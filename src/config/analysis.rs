@@ -1,6 +1,6 @@
 //! `[congestion]`: the request for a static analysis of the fabric.
 
-use crate::config::document::{ConfigError, Names, given, read, refused};
+use crate::config::document::{ConfigError, given, read, refused};
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::{self, Given, Graph, HostList, PathChoice, Pattern, Request, Subset};
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ pub(crate) struct RawRequest {
     #[schemars(extend("default" = false))]
     pub in_order: Option<bool>,
     /// Which address of a host.
-    #[schemars(extend("default" = "first"), with = "Option<Names<PathChoice>>")]
+    #[schemars(extend("default" = "first"))]
     pub path: Option<PathChoice>,
     /// True: max-min fair bandwidths too.
     #[schemars(extend("default" = false))]
@@ -61,9 +61,13 @@ pub(crate) struct RawRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawSubset {
+    /// Drawn at random, once for all runs, as ORCS does.
     Random,
+    /// Drawn at random before every run.
     RandomEachRun,
+    /// The first in a breadth-first search: few leaf switches.
     LinearBfs,
+    /// The first of the network.
     First,
 }
 

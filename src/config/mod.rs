@@ -45,7 +45,7 @@ pub(crate) use load::{ParsedBase, resolve_parsed};
 pub use load::{load, resolve_text, resolve_with};
 pub use network_file::{LoadedNetwork, NetworkSource, load_network, network_text};
 pub use origin::{Origin, OriginFile, OriginTrace, Written, analysis_origin};
-pub use schema::{ExperimentKey, experiment_keys, experiment_schema, study_file_schema};
+pub use schema::{ExperimentKey, Word, experiment_keys, experiment_schema, study_file_schema};
 pub use series::series_lacks;
 pub use study::base::{Base, Override};
 pub use study::{Axis, Setting, Study, UntilCi};

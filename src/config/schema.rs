@@ -83,8 +83,20 @@ pub(crate) fn one_line_each(text: &str) -> String {
 pub struct ExperimentKey {
     /// Its path, with 0 for the index of a list: `job.0.sl`.
     pub path: String,
-    /// The texts that it takes, if it takes only some.
-    pub values: Vec<String>,
+    /// Its meaning: the first paragraph of its description.
+    pub meaning: String,
+    /// The words that it takes.
+    pub words: Vec<Word>,
+}
+
+/// A word that a key takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Word {
+    /// The word.
+    pub text: String,
+    /// Its meaning: the first paragraph of its description.
+    pub meaning: String,
 }
 
 /// Returns the keys of experiments, of all kinds of switches and topologies, in the order of the declarations.
@@ -92,8 +104,8 @@ pub struct ExperimentKey {
 /// # Examples
 /// ```
 /// let keys = flitwise::config::experiment_keys();
-/// let scheduler = keys.iter().find(|key| key.path == "qos.scheduler");
-/// assert!(scheduler.is_some_and(|key| key.values.contains(&"dtable".to_owned())));
+/// let scheduler = keys.iter().find(|key| key.path == "qos.scheduler").unwrap();
+/// assert!(scheduler.words.iter().any(|word| word.text == "dtable"));
 /// ```
 #[must_use]
 pub fn experiment_keys() -> Vec<ExperimentKey> {
@@ -112,7 +124,11 @@ fn collect(schema: &Value, path: &str, keys: &mut Vec<ExperimentKey>) {
     let before = keys.len();
     for form in &forms {
         for (name, key) in form["properties"].as_object().into_iter().flatten() {
-            collect(key, &below(name), keys);
+            match key.get("const").and_then(Value::as_str) {
+                // The name of the form itself.
+                Some(kind) => add(keys, below(name), "", vec![word(kind, form)]),
+                None => collect(key, &below(name), keys),
+            }
         }
         if form["items"].is_object() && form["items"]["properties"].is_object() {
             collect(&form["items"], &below("0"), keys);
@@ -121,24 +137,48 @@ fn collect(schema: &Value, path: &str, keys: &mut Vec<ExperimentKey>) {
     if keys.len() > before {
         return;
     }
-    let texts = forms.iter().flat_map(|form| {
-        let names = form["enum"].as_array().into_iter().flatten();
-        names.chain(form.get("const")).filter_map(Value::as_str)
-    });
-    let values: Vec<String> = texts.map(str::to_owned).collect();
+    // The elements of a list of words have no keys.
+    let elements = forms.iter().filter_map(|form| form.get("items"));
+    let elements = elements.flat_map(self::forms);
+    let words = forms.iter().copied().chain(elements).flat_map(words);
+    add(keys, path.to_owned(), meaning(schema), words.collect());
+}
+
+/// Adds a key, or the words that are new to a key.
+fn add(keys: &mut Vec<ExperimentKey>, path: String, meaning: &str, words: Vec<Word>) {
     match keys.iter_mut().find(|key| key.path == path) {
         Some(known) => {
-            let new = values
-                .into_iter()
-                .filter(|value| !known.values.contains(value));
-            let new: Vec<String> = new.collect();
-            known.values.extend(new);
+            let is_new = |word: &Word| known.words.iter().all(|old| old.text != word.text);
+            let new: Vec<Word> = words.into_iter().filter(is_new).collect();
+            known.words.extend(new);
         }
         None => keys.push(ExperimentKey {
-            path: path.to_owned(),
-            values,
+            path,
+            meaning: meaning.to_owned(),
+            words,
         }),
     }
+}
+
+/// The words of a form of a key.
+fn words(form: &Value) -> impl Iterator<Item = Word> {
+    let names = form["enum"].as_array().into_iter().flatten();
+    let names = names.chain(form.get("const")).filter_map(Value::as_str);
+    names.map(|name| word(name, form))
+}
+
+/// A word, and what the schema of it says.
+fn word(text: &str, form: &Value) -> Word {
+    Word {
+        text: text.to_owned(),
+        meaning: meaning(form).to_owned(),
+    }
+}
+
+/// The first paragraph of a description.
+fn meaning(schema: &Value) -> &str {
+    let text = schema["description"].as_str().unwrap_or_default();
+    text.split("\n\n").next().unwrap_or_default()
 }
 
 /// The alternatives of a part of a schema.

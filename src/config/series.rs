@@ -1,6 +1,6 @@
 //! `[series]`: its keys as written, and their meaning.
 
-use crate::config::document::{ConfigError, Names, refused};
+use crate::config::document::{ConfigError, refused};
 use crate::fabric::spec::congestion::{Marker, SourceControl};
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::results::TableFormat;
@@ -37,7 +37,7 @@ pub(crate) struct RawSeries {
     #[schemars(extend("x-default" = "all that the fabric has"))]
     pub record: Option<Vec<SeriesKind>>,
     /// Files of the samples: `"csv"`, `"parquet"` or `"both"`.
-    #[schemars(extend("default" = "csv"), with = "Option<Names<TableFormat>>")]
+    #[schemars(extend("default" = "csv"))]
     pub format: Option<TableFormat>,
     /// True: also records the baselines.
     ///

@@ -7,7 +7,9 @@ use flitwise_base::stop::{Stop, StopEvery, Stopped};
 use serde::{Deserialize, Serialize};
 
 /// Which of several addresses of a host (LMC) a pair uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum PathChoice {
     /// Always the first, like programs that do not know of LMC.

@@ -5,7 +5,7 @@ pub(super) mod pattern;
 
 use crate::config::background::message::{RawInjectionRate, RawMessage, rate, sizes, too_fine};
 use crate::config::background::pattern::{RawFlow, RawPattern, RawPatternTable, pattern};
-use crate::config::document::{ConfigError, Names, given, refused};
+use crate::config::document::{ConfigError, given, refused};
 use crate::config::qos::presets::OPA_5SL;
 use crate::config::qos::service_level;
 use crate::fabric::spec::FabricSpec;
@@ -36,7 +36,7 @@ pub(crate) struct RawBackground {
     ///
     /// `"cbr"`: the next message follows one of m flits after m / `rate` cycles, exactly; each source has a random
     /// phase. `"bernoulli"` gives `rate` in the mean.
-    #[schemars(extend("default" = "cbr"), with = "Option<Names<Injection>>")]
+    #[schemars(extend("default" = "cbr"))]
     pub injection: Option<Injection>,
     /// Message size; or a mix: `[{ size = "128B", share = 0.8 }, { size = "4KiB", share = 0.2 }]`.
     ///
@@ -65,8 +65,10 @@ pub(crate) struct RawBackground {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) enum RawTrafficPreset {
+    /// The five service levels of Hiperion with 10, 30, 50, 5 and 5 % of the rate.
     #[serde(rename = "opa-5sl")]
     Opa5Sl,
+    /// The same with 20 % each.
     #[serde(rename = "opa-5sl-equal")]
     Opa5SlEqual,
 }

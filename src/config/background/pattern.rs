@@ -23,13 +23,21 @@ pub(crate) enum RawPattern {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawPatternName {
+    /// Any other NIC with equal probability, drawn anew for every message.
     Uniform,
+    /// The bits of the number in reverse order.
     BitReversal,
+    /// Every bit of the number inverted.
     BitComplement,
+    /// NIC (x, y) of a square sends to (y, x).
     Transpose,
+    /// The bits of the number rotated to the left by one.
     Shuffle,
+    /// Almost half way round each dimension of a torus or mesh.
     Tornado,
+    /// NIC x sends to x + 1.
     Neighbour,
+    /// A random permutation without fixed points, drawn from the seed.
     Permutation,
 }
 

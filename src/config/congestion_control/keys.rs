@@ -1,6 +1,6 @@
 //! The keys of `[congestion_control]`.
 
-use crate::config::document::{Forms, Names, form_schemas, forms, read_forms};
+use crate::config::document::{Forms, form_schemas, forms, read_forms};
 use crate::config::place::RawPlace;
 use crate::fabric::spec::congestion::{
     CctiBound, FillComparison, FlowLevel, IrdBase, Marking, SlScope, TimerRestart, TimerScope,
@@ -178,14 +178,12 @@ tables! {
         ///
         /// `"sum-shared"`: the sum, with the threshold divided by the number of queues in use.
         #[schemars(extend("default" = "any-queue"))]
-        #[schemars(with = "Option<Names<FillComparison>>")]
         compare: Option<FillComparison>,
         /// `"random"`: with probability 1/(`Marking_Rate` + 1); `"fixed"`: after every `Marking_Rate` packets.
         ///
         /// Only eligible packets count. `"random"` draws from the seed of the experiment; `"fixed"` can lock onto the
         /// order in which flows take turns.
         #[schemars(extend("default" = "random"))]
-        #[schemars(with = "Option<Names<Marking>>")]
         marking: Option<Marking>,
         /// `"cnp"`: a packet of its own; `"ack"`: BECN on the next ACK; `"ack-at-once"`: on an immediate ACK.
         ///
@@ -199,35 +197,29 @@ tables! {
         ///
         /// A queue pair is (source, destination, SL).
         #[schemars(extend("default" = "qp"))]
-        #[schemars(with = "Option<Names<FlowLevel>>")]
         level: Option<FlowLevel>,
         /// With `level = "sl"`: an SL waits by its own index; or `"link"`: by the largest of its NIC.
         ///
         /// With `"link"` the largest index of all SLs holds the whole NIC, as `hfi1` does.
         #[schemars(extend("default" = "flow"))]
-        #[schemars(with = "Option<Names<SlScope>>")]
         sl_scope: Option<SlScope>,
         /// `"per-flow"`: a BECN starts the timer; `"per-sl"`: one per SL of a NIC runs freely.
         #[schemars(extend("default" = "per-flow"))]
-        #[schemars(with = "Option<Names<TimerScope>>")]
         timer: Option<TimerScope>,
         /// A running timer restarts when it expires; or `"on-becn"`, at each BECN, too.
         ///
         /// It is the timer of a flow. `hfi1` restarts it at expiry.
         #[schemars(extend("default" = "at-expiry"))]
-        #[schemars(with = "Option<Names<TimerRestart>>")]
         timer_restart: Option<TimerRestart>,
         /// An increase beyond `CCTI_Limit` leads to it; with `"skip"` it is not applied.
         ///
         /// `"skip"` is what Intel's PSM library does.
         #[schemars(extend("default" = "saturate"))]
-        #[schemars(with = "Option<Names<CctiBound>>")]
         ccti_bound: Option<CctiBound>,
         /// Delays are multiples of the last packet's time; or `"max-packet"`, of the largest packet's.
         ///
         /// The multiplier is the table's entry. `"max-packet"` is the largest data packet of any SL, as in `hfi1`.
         #[schemars(extend("default" = "packet"))]
-        #[schemars(with = "Option<Names<IrdBase>>")]
         ird_base: Option<IrdBase>,
         /// Congestion control table.
         #[schemars(extend("default" = {"linear": "1/4"}))]
@@ -248,29 +240,38 @@ tables! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawControlKind {
+    /// Off.
     None,
+    /// InfiniBand's congestion control.
     Ib,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawMarker {
+    /// Nothing marks.
     None,
+    /// The VLs of ports, by their thresholds.
     PortVl,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawSourceControl {
+    /// No reaction: the control experiment.
     None,
+    /// Delays packets by the congestion control table.
     Cct,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawNotification {
+    /// A packet of its own.
     Cnp,
+    /// The next acknowledgement, which needs `fabric.acks`.
     Ack,
+    /// An acknowledgement that is sent at once, as Linux's driver `hfi1` does.
     AckAtOnce,
 }
 
@@ -315,8 +316,11 @@ pub(crate) struct RawCctTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawControlPreset {
+    /// Gran et al., First experiences with congestion control in InfiniBand hardware (IPDPS 2010).
     Simula,
+    /// The congestion control manager of MLNX OFED.
     Mellanox,
+    /// Intel's Omni-Path fabric manager.
     OpaFm,
 }
 

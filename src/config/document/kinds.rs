@@ -1,14 +1,11 @@
 //! Asks serde for the variants of an enum of structures, and for the fields of each variant.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::Error;
 use serde::de::{
-    Deserialize, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _,
-    IntoDeserializer, VariantAccess, Visitor,
+    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error as _, IntoDeserializer,
+    VariantAccess, Visitor,
 };
 use serde::forward_to_deserialize_any;
-use std::borrow::Cow;
-use std::marker::PhantomData;
 
 type NameList = &'static [&'static str];
 
@@ -35,22 +32,6 @@ pub(crate) fn kinds_of<'de, T: Deserialize<'de>>() -> Vec<Kind> {
         keys: names(Some(name)),
     };
     names(None).iter().map(keys).collect()
-}
-
-/// The schema of `T`, an enum that a file names by a text: it takes the names from the `Deserialize` of `T`.
-pub(crate) struct Names<T>(PhantomData<T>);
-
-impl<T: DeserializeOwned> JsonSchema for Names<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "Names".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<&str> = kinds_of::<T>().iter().map(|kind| kind.name).collect();
-        json_schema!({ "type": "string", "enum": names })
-    }
 }
 
 /// Poses as a document, and notes the variants of an enum, or the fields of one of them, for

@@ -15,7 +15,7 @@ pub(crate) use error::{
     ConfigError, Location, SET, VARY, check_name, nearest, refused, small, suggestion,
 };
 pub(crate) use forms::{Forms, form_schemas, given, read_forms};
-pub(crate) use kinds::{Names, kinds_of};
+pub(crate) use kinds::kinds_of;
 pub(crate) use read::read;
 pub(crate) use tagged::{Tagged, text};
 pub(crate) use texts::Texts;

@@ -1,6 +1,6 @@
 //! The hierarchical switch in an experiment file: its keys, its parameters and its schedulers.
 
-use crate::config::document::{ConfigError, Names, refused};
+use crate::config::document::{ConfigError, refused};
 use crate::config::fabric::keys::{of_kind, replace, with_common_keys};
 use crate::config::qos::keys::RawScheduler;
 use crate::config::qos::scheduler::{Scheduling, dtable, equal_weights, sbt};
@@ -13,11 +13,14 @@ use crate::units::{BufferPart, Bytes, Rate};
 use serde::Deserialize;
 
 /// `fabric.central_link`.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawCentralLink {
+    /// The one with the parity of the out-port.
     ByOutput,
+    /// The one with the parity of the in-port.
     ByInput,
+    /// Drawn for each packet.
     Random,
 }
 
@@ -32,7 +35,6 @@ with_common_keys! {
         ///
         /// The [model](../model/fabric.md#6-allocation) defines both.
         #[schemars(extend("x-defaults" = {"opa-gen1": "informed"}))]
-        #[schemars(with = "Option<Names<VirtualAllocation>>")]
         virtual_allocation: VirtualAllocation,
         /// `"pipelined"` allocates in every tick; or in `"rounds"`; or `"serial"`
         /// ([model](../model/fabric.md#6-allocation)).
@@ -42,7 +44,6 @@ with_common_keys! {
         /// the reading of OpaSim and Hiperion whose results are nearest to theirs. `"serial"`: a buffer is allocated
         /// again when its packet has left it.
         #[schemars(extend("x-defaults" = {"opa-gen1": "pipelined"}))]
-        #[schemars(with = "Option<Names<AllocationRule>>")]
         allocator: AllocationRule,
         /// Iterations of a round, 1 to 64; with 1 a torus can deadlock.
         ///
@@ -85,14 +86,12 @@ with_common_keys! {
         ///
         /// The local NICs are one neighbour.
         #[schemars(extend("x-defaults" = {"opa-gen1": "per-neighbour"}))]
-        #[schemars(with = "Option<Names<CentralQueues>>")]
         central_queues: CentralQueues,
         /// Central buffer for another MPort, by the parity of the out-port; or `"by-input"`, `"random"`.
         ///
         /// An MPort has two. `"by-input"`: the parity of the in-port decides. `"random"`: drawn for each packet from
         /// the random streams of `seed`; packets of a flow can then overtake each other.
         #[schemars(extend("x-defaults" = {"opa-gen1": "by-output"}))]
-        #[schemars(with = "Option<Names<RawCentralLink>>")]
         central_link: RawCentralLink,
     }
 }

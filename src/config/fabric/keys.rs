@@ -23,7 +23,6 @@ macro_rules! with_common_keys {
                 /// tables, on any topology: `"min-hop"`, `"updn"`, `"ftree"`, `"dfsssp"` ([routing
                 /// engines](../reference/routing-engines.md)).
                 #[schemars(extend("x-default" = "by topology"))]
-                #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::topology::RoutingName>>")]
                 routing: $crate::fabric::topology::RoutingName,
                 /// [Failed](#failures) links and switches, `[[fabric.failure]]`.
                 failure: Vec<$crate::config::fabric::failure::RawFailure>,
@@ -34,13 +33,11 @@ macro_rules! with_common_keys {
                 ///
                 /// With `"source-parity"` the parity of the source's coordinate decides.
                 #[schemars(extend("default" = "positive"))]
-                #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::RingTie>>")]
                 ring_tie: $crate::fabric::spec::RingTie,
                 /// Link of a trunk: the destination's; or `"round-robin"`, `"least-queued"`.
                 ///
                 /// The [model](../model/fabric.md#7-routing-sc-and-vl) defines them.
                 #[schemars(extend("default" = "destination"))]
-                #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::TrunkSelection>>")]
                 trunk_selection: $crate::fabric::spec::TrunkSelection,
                 /// Up-port of a tree: the destination's; or `"least-queued"`, which may reorder a flow.
                 ///
@@ -48,7 +45,6 @@ macro_rules! with_common_keys {
                 /// `"least-queued"` takes the port with the shortest queue, and then packets of a flow can overtake
                 /// each other.
                 #[schemars(extend("default" = "destination"))]
-                #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::UpPorts>>")]
                 up_ports: $crate::fabric::spec::UpPorts,
                 /// `"valiant"`, `"ugal-l"`, `"ugal-g"`, `"par"` add [detours](../model/fabric.md#7-routing-sc-and-vl)
                 /// over a random NIC or group.
@@ -66,7 +62,6 @@ macro_rules! with_common_keys {
                 ///
                 /// The group is neither the source's nor the destination's.
                 #[schemars(extend("x-default" = "`\"group\"` for adaptive `paths` on a dragonfly, else `\"nic\"`"))]
-                #[schemars(with = "Option<crate::config::document::kinds::Names<crate::fabric::spec::Intermediate>>")]
                 paths_intermediate: $crate::fabric::spec::Intermediate,
                 /// Handicap of detours, in bytes of a queue times one hop.
                 ///
@@ -154,7 +149,6 @@ macro_rules! with_common_keys {
                 /// background flows have created; with `"per-flow"`, which serves a message of each job and each
                 /// background flow in turn, for at most one message of each other.
                 #[schemars(extend("default" = "fifo"))]
-                #[schemars(with = "Option<crate::config::document::kinds::Names<crate::replay::background::NicQueueing>>")]
                 nic_queueing: $crate::replay::background::NicQueueing,
                 /// Receive buffer of a NIC; split like `input_buffer`.
                 #[schemars(extend("x-defaults" = {"opa-gen1": "32KiB", "opasim": "2KiB", "ib-qdr-648": "32KiB", "sauron": "64KiB"}))]
@@ -222,21 +216,33 @@ pub(crate) use {of_kind, with_common_keys};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FabricPreset {
+    /// Omni-Path of the first generation: 48 ports, 100 Gb/s.
     #[serde(rename = "opa-gen1")]
     OpaGen1,
+    /// Cornelis' CN5000: 48 ports, 400 Gb/s.
     #[serde(rename = "opa-400")]
     Opa400,
+    /// The simulator OpaSim: 48 ports, 100 Gb/s, small buffers.
     #[serde(rename = "opasim")]
     OpaSim,
+    /// The InfiniBand test bed of Gran and Reinemo (2011): DDR, seven hosts on two switches.
     IbDdrTestbed,
+    /// The fat tree of Gran and Reinemo (2011): QDR, 648 NICs on switches of 36 ports.
     #[serde(rename = "ib-qdr-648")]
     IbQdr648,
+    /// InfiniBand QDR: 36 ports, 32 Gb/s.
     IbQdr,
+    /// InfiniBand FDR: 36 ports, 54.5 Gb/s.
     IbFdr,
+    /// InfiniBand EDR: 36 ports, 100 Gb/s.
     IbEdr,
+    /// InfiniBand HDR: 40 ports, 200 Gb/s.
     IbHdr,
+    /// InfiniBand NDR: 64 ports, 400 Gb/s.
     IbNdr,
+    /// InfiniBand XDR: 72 ports, 800 Gb/s.
     IbXdr,
+    /// The simulator SAURON: input-queued switches, 96 Gb/s.
     Sauron,
 }
 
@@ -244,10 +250,15 @@ pub(crate) enum FabricPreset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawPaths {
+    /// One leg, as `routing` or `forwarding` says.
     Minimal,
+    /// Every packet takes a detour.
     Valiant,
+    /// The switch of the source compares its own queues, and takes the minimal path or a detour.
     UgalL,
+    /// The same with the queues of global links, wherever they are: an ideal.
     UgalG,
+    /// As `ugal-l`, and every further switch of the source's group compares again.
     Par,
 }
 

@@ -84,7 +84,13 @@ fn of_presets(kind: &mut Value) {
     let name = name.as_str().unwrap_or_default();
     let mut presets: Vec<&str> = kinds_of::<FabricPreset>().iter().map(|p| p.name).collect();
     presets.retain(|preset| default_kind(Some(preset)) == name);
-    kind["properties"]["preset"]["enum"] = json!(presets);
+    let known = kind["properties"]["preset"]["oneOf"].as_array_mut();
+    let fits = |preset: &Value| {
+        preset["const"]
+            .as_str()
+            .is_some_and(|name| presets.contains(&name))
+    };
+    known.into_iter().for_each(|known| known.retain(fits));
     kind["required"] = json!([]);
     if default_kind(None) == name {
         kind["properties"]["kind"]["default"] = json!(name);

@@ -1,8 +1,6 @@
 //! The InfiniBand switch and its NICs in an experiment file: their keys, parameters and arbiters.
 
-use crate::config::document::{
-    ConfigError, Forms, Names, form_schemas, given, read_forms, refused,
-};
+use crate::config::document::{ConfigError, Forms, form_schemas, given, read_forms, refused};
 use crate::config::fabric::keys::{of_kind, replace, with_common_keys};
 use crate::config::fabric::topology::RawTopology;
 use crate::config::fabric::topology::graphs::{RawGraph, RawNics};
@@ -73,7 +71,6 @@ with_common_keys! {
         ///
         /// These are the round-robin pointers of the crossbar's arbiters.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "islip", "sauron": "islip"}))]
-        #[schemars(with = "Option<Names<AllocationRule>>")]
         allocator: AllocationRule,
         /// Rounds of grants and acceptances in a tick.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": 1, "sauron": 1}))]
@@ -86,7 +83,6 @@ with_common_keys! {
         /// credits of a whole VL. `"isolating"`: one FIFO, beside which flows that block it get queues of their own
         /// ([queueing](../model/queueing.md#against-hot-flows)).
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "virtual-output", "sauron": "fifo"}))]
-        #[schemars(with = "Option<Names<InputQueues>>")]
         input_queues: InputQueues,
         /// Queues for hot flows per input buffer and VL with `"isolating"`, at most 64.
         #[schemars(extend("x-default" = "4"))]
@@ -116,7 +112,6 @@ with_common_keys! {
         hca_sink_rate: RawHcaRate,
         /// Acknowledgements of a reliable connection: `"per-packet"` or `"per-message"`.
         #[schemars(extend("x-defaults" = {"ib-qdr-648": "none", "ib-ddr-testbed": "per-message", "sauron": "none"}))]
-        #[schemars(with = "Option<Names<Acks>>")]
         acks: Acks,
         /// Whole length of an ACK.
         #[schemars(extend("x-default" = "`\"30B\"`"))]

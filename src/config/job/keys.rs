@@ -1,6 +1,6 @@
 //! The keys of `[[job]]`.
 
-use crate::config::document::{Forms, Names, form_schemas, forms, read_forms};
+use crate::config::document::{Forms, form_schemas, forms, read_forms};
 use crate::config::job::placement::RawPlacement;
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
@@ -90,7 +90,6 @@ pub(crate) struct RawJob {
     ///
     /// A rank computes between its calls. Take `"cpu"` where ranks shared processors.
     #[schemars(extend("x-default" = "the first that is recorded"))]
-    #[schemars(with = "Option<Names<ComputeTime>>")]
     pub compute_time: Option<ComputeTime>,
     /// Longest gap before a poll in a DUMPI trace that is no [computation](../model/replay.md#dumpi-traces).
     ///
@@ -152,8 +151,11 @@ pub(crate) struct RawJob {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawSendCompletion {
+    /// When it is handed to the NIC.
     Handed,
+    /// When its last flit has left.
     Injected,
+    /// Above `eager_threshold` when it is delivered.
     Rendezvous,
 }
 
@@ -192,6 +194,6 @@ read_forms! { RawRepeat }
 form_schemas! {
     RawRepeat: |_generator| json_schema!({ "anyOf": [
             { "type": "integer", "minimum": 1, "maximum": MAX_REPEAT },
-            { "const": "until-others-end" },
+            { "const": "until-others-end", "description": "Again and again, until all other jobs have ended." },
         ] });
 }

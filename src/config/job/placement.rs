@@ -1,11 +1,12 @@
 //! `placement` of a job: the parts of a fabric over which ranks are dealt out, as written in files and in results.
 
-use crate::config::document::{Forms, form_schemas, read_forms};
+use crate::config::document::{Forms, form_schemas, kinds_of, read_forms};
 use crate::config::place::RawPlace;
 use crate::fabric::ids::NicId;
 use crate::fabric::topology::Topology;
-use schemars::json_schema;
-use serde::de::{Error, MapAccess, SeqAccess};
+use schemars::{JsonSchema, json_schema};
+use serde::Deserialize;
+use serde::de::{Error, IntoDeserializer, MapAccess, SeqAccess};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Map;
 
@@ -64,15 +65,23 @@ impl Part {
     }
 }
 
-/// The placements without a list, by name.
-const NAMES: &[&str] = &[
-    "linear",
-    "round-robin",
-    "round-robin-groups",
-    "random",
-    "random-switches",
-    "random-groups",
-];
+/// The placements without a list.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Name {
+    /// On the lowest free NICs.
+    Linear,
+    /// On a NIC of each switch in turn.
+    RoundRobin,
+    /// On a NIC of each group in turn.
+    RoundRobinGroups,
+    /// On NICs in random order.
+    Random,
+    /// On switches in random order, each filled before the next.
+    RandomSwitches,
+    /// On groups in random order, each filled before the next.
+    RandomGroups,
+}
 
 /// The placements with more than a name.
 const TABLES: &[&str] = &["list", "random", "random-switches", "random-groups", "file"];
@@ -87,13 +96,16 @@ fn drawn(name: &str) -> Option<Part> {
     }
 }
 
-/// The placement that a file calls `name`.
-fn named(name: &str) -> Option<Placement> {
+/// Returns the placement of this name.
+fn named(name: Name) -> Placement {
+    let drawn = |part| Placement::Random { part, seed: None };
     match name {
-        "linear" => Some(Placement::Linear),
-        "round-robin" => Some(Placement::RoundRobin(Part::Switch)),
-        "round-robin-groups" => Some(Placement::RoundRobin(Part::Group)),
-        name => drawn(name).map(|part| Placement::Random { part, seed: None }),
+        Name::Linear => Placement::Linear,
+        Name::RoundRobin => Placement::RoundRobin(Part::Switch),
+        Name::RoundRobinGroups => Placement::RoundRobin(Part::Group),
+        Name::Random => drawn(Part::Nic),
+        Name::RandomSwitches => drawn(Part::Switch),
+        Name::RandomGroups => drawn(Part::Group),
     }
 }
 
@@ -140,7 +152,11 @@ impl Forms for RawPlacement {
     const EXPECTED: &'static str = "";
 
     fn expected() -> String {
-        let names: Vec<String> = NAMES.iter().map(|name| format!("\"{name}\"")).collect();
+        let names = kinds_of::<Name>();
+        let names: Vec<String> = names
+            .iter()
+            .map(|kind| format!("\"{}\"", kind.name))
+            .collect();
         format!(
             "{}, {{ random = SEED }}, {{ list = [0, 1, ...] }} or {{ file = HOST_FILE }}",
             names.join(", ")
@@ -148,8 +164,7 @@ impl Forms for RawPlacement {
     }
 
     fn text<E: Error>(text: &str) -> Result<Self, E> {
-        let placement = named(text).map(Self::Spread);
-        placement.ok_or_else(|| E::unknown_variant(text, NAMES))
+        Name::deserialize(text.into_deserializer()).map(|name| Self::Spread(named(name)))
     }
 
     fn table<'de, A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
@@ -194,7 +209,7 @@ form_schemas! {
             keys.insert(name.to_owned(), schema.to_value());
         }
         json_schema!({ "anyOf": [
-            { "type": "string", "enum": NAMES },
+            generator.subschema_for::<Name>(),
             {
                 "type": "object",
                 "properties": keys,

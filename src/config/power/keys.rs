@@ -1,6 +1,6 @@
 //! The keys of `[power]` as written.
 
-use crate::config::document::{Forms, Names, given, read_forms};
+use crate::config::document::{Forms, given, read_forms};
 use crate::fabric::spec::ManagedLinks;
 use crate::units::{Bytes, Latency, Ratio};
 use schemars::JsonSchema;
@@ -57,7 +57,6 @@ pub(crate) struct RawPower {
     pub wake_ahead: Option<u32>,
     /// `"switches"`: links of NICs are always up.
     #[schemars(extend("default" = "all"))]
-    #[schemars(with = "Option<Names<ManagedLinks>>")]
     pub links: Option<ManagedLinks>,
     /// Power of a link that is up, by `watts_per`.
     ///
@@ -123,8 +122,11 @@ impl PowerPolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PowerPreset {
+    /// The links of the simulator SAURON.
     Sauron,
+    /// Energy-Efficient Ethernet, deep sleep.
     EeeDeepSleep,
+    /// Energy-Efficient Ethernet, fast wake.
     EeeFastWake,
 }
 

@@ -78,10 +78,13 @@ pub(crate) struct RawQos {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) enum QosPreset {
+    /// One service level, and the arbitration tables of InfiniBand.
     #[serde(rename = "ib")]
     Ib,
+    /// One service level.
     #[serde(rename = "single")]
     Single,
+    /// The five service levels of Hiperion: VO, VI, CL, BE and BK.
     #[serde(rename = "opa-5sl")]
     Opa5Sl,
 }
@@ -89,11 +92,16 @@ pub(crate) enum QosPreset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawScheduler {
+    /// Round robin: SBT with equal weights.
     Rr,
+    /// One packet per VL in turn.
     RrVl,
+    /// The scheduler of Omni-Path: the shares of service levels in percent as weights.
     Sbt,
+    /// A table of arbitration made for the latency and the share of each service level.
     #[serde(rename = "dtable")]
     DTable,
+    /// The arbitration tables of InfiniBand; round robin over VLs without them.
     IbVlarb,
 }
 
@@ -156,17 +164,29 @@ impl RawDTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawVlPolicy {
+    /// No scheme: service channels decide.
     ServiceChannels,
+    /// One queue.
     OneQueue,
+    /// By the destination modulo the number of queues.
     Dbbm,
+    /// A queue for each destination.
     Voqnet,
+    /// By bands of consecutive destinations.
     Bbq,
+    /// By the groups of source and destination.
     Flow2sl,
+    /// By the leaf switch of the destination, on trees.
     Vftree,
+    /// By the out-port of the next switch.
     Voqsw,
+    /// By the out-port of the next switch, on trees.
     Obqa,
+    /// By the dimension of the out-port.
     Iodet,
+    /// By the position in the group, on dragonflies, with an escape network.
     H2lq,
+    /// By the switch of the destination, on slim flies, with an escape network.
     Sf2lq,
 }
 
@@ -174,11 +194,17 @@ pub(crate) enum RawVlPolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RawQueueRule {
+    /// Of `flow2sl`: the sum of both groups.
     Sum,
+    /// Of `flow2sl`: their difference.
     Difference,
+    /// Of `iodet`: the dimension.
     Dimension,
+    /// Of `iodet`: the coordinate of the destination's switch in that dimension.
     Coordinate,
+    /// Of `h2lq`: by groups and positions.
     Hierarchical,
+    /// Of `h2lq`: the destination modulo the number of queues.
     Plain,
 }
 

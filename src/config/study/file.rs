@@ -1,7 +1,7 @@
 //! Reads study files. Every value keeps the place where it was written.
 
 use crate::config::about::About;
-use crate::config::document::{ConfigError, Document, Keys, Names, Texts, TypeName, read};
+use crate::config::document::{ConfigError, Document, Keys, Texts, TypeName, read};
 use crate::config::keys::RawExperiment;
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{distinct, range, seeds};
@@ -56,7 +56,7 @@ pub(crate) struct RawStudy {
     #[schemars(extend("default" = true))]
     endless_baselines: Option<bool>,
     /// Files of the tables: `"csv"`, `"parquet"` or `"both"`.
-    #[schemars(extend("default" = "csv"), with = "Option<Names<TableFormat>>")]
+    #[schemars(extend("default" = "csv"))]
     format: Option<TableFormat>,
     /// Precision such as `"2%"`: adds seeds to points.
     ///

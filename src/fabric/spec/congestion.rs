@@ -131,7 +131,9 @@ pub struct PortCongestion {
 }
 
 /// Which of the eligible packets of a Port VL are marked.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Marking {
     /// Each with probability 1 / (`Marking_Rate` + 1), from a stream of the Port VL's own.
@@ -142,7 +144,9 @@ pub enum Marking {
 }
 
 /// The comparison of the fill of the queues of a Port VL with its threshold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum FillComparison {
     /// Each queue with the threshold.
@@ -169,7 +173,9 @@ pub enum Notification {
 }
 
 /// The owner of an index into the congestion control table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowLevel {
     /// Each queue pair: source, destination and SL.
@@ -180,7 +186,9 @@ pub enum FlowLevel {
 }
 
 /// Which index holds back a packet of a service level.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlScope {
     /// The index of its own flow.
@@ -191,7 +199,9 @@ pub enum SlScope {
 }
 
 /// The effect of a BECN on a running timer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerRestart {
     /// Nothing: only an expiry sets the timer again.
@@ -202,7 +212,9 @@ pub enum TimerRestart {
 }
 
 /// The effect of an increase that would lead beyond `CCTI_Limit`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum CctiBound {
     /// The index becomes `CCTI_Limit`.
@@ -213,7 +225,9 @@ pub enum CctiBound {
 }
 
 /// The time on the link that an entry of the table multiplies.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum IrdBase {
     /// The time of the packet just sent.
@@ -224,7 +238,9 @@ pub enum IrdBase {
 }
 
 /// The owner of a `CCTI_Timer`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerScope {
     /// Each flow; a BECN starts it.

@@ -68,7 +68,7 @@ impl DetourRule {
 }
 
 /// The intermediate place of a detour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Intermediate {
     /// To the switch of any NIC.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Which of the parallel links of a trunk a packet takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrunkSelection {
     /// Destination NIC modulo the number of links; keeps the order of a flow.
@@ -28,7 +28,9 @@ pub enum TrunkSelection {
 }
 
 /// Which up-port a packet takes on its way up a tree.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpPorts {
     /// The up-port that the destination selects (D-mod-k); keeps the order of a flow.

@@ -170,7 +170,7 @@ pub struct BufferCredits {
 }
 
 /// Which packets a receiving NIC acknowledges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Acks {
     /// None: unreliable transport.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::ops::Range;
 
 /// Direction taken when both directions round an even ring are equally long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RingTie {
     /// Always the positive direction.

@@ -36,8 +36,13 @@ impl JsonSchema for Arrangement {
         "Arrangement".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names = ["palm-tree", "absolute", "consecutive", "relative"];
-        json_schema!({ "type": "string", "enum": names })
+        let one = |name: &str, meaning: &str| json_schema!({ "type": "string", "const": name, "description": meaning });
+        json_schema!({ "oneOf": [
+            one("palm-tree", "To the groups before the switch's own group, the nearest first."),
+            one("absolute", "To the other groups in the order of their numbers."),
+            one("consecutive", "The same as `absolute`."),
+            one("relative", "To the groups after the switch's own group, the nearest first."),
+        ] })
     }
 }
 

@@ -5,7 +5,7 @@ use super::FAMILIES;
 use serde::Deserialize;
 
 /// A routing by its name in an experiment file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoutingName {
     /// Dimension order.

@@ -16,7 +16,7 @@ pub struct Rate {
 }
 
 /// Kind of an injection process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Injection {
     /// Constant bit rate: after a message of m units the next one follows in m / rate ticks.

@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 
 /// The order in which an application queue serves the flows that share it. A flow is here a job, or a
 /// background flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum NicQueueing {
     /// In the order of creation: a job waits behind everything that background flows have created

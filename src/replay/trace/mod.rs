@@ -203,7 +203,7 @@ impl Wording {
 }
 
 /// The clock by which a trace measures the computations of its ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComputeTime {
     /// The wall clock.

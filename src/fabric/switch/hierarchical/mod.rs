@@ -126,7 +126,9 @@ impl Allocator {
 }
 
 /// When sources and targets allocate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationRule {
     /// In every tick. The next allocation overlaps the present transfer.
@@ -167,7 +169,9 @@ impl Serialize for CentralLink {
 
 /// Which of its queues a buffer picks in virtual allocation
 /// (`docs/model/fabric.md` §6).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum VirtualAllocation {
     /// The next one with a ready header that its target can take now.
@@ -218,7 +222,7 @@ fn lists_by_vl<S: Serializer>(per_vl: &[Quota], s: S) -> Result<S::Ok, S::Error>
 }
 
 /// The division of a central buffer into FIFOs (see `docs/model/fabric.md`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CentralQueues {
     /// One FIFO per (VL, next neighbour or local NICs).

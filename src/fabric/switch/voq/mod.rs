@@ -69,7 +69,9 @@ impl Default for Allocator {
 }
 
 /// The rule that moves the pointer of an output to its in-ports, in the first iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationRule {
     /// With a grant that is accepted (McKeown, "The iSLIP scheduling algorithm for input-queued
@@ -117,7 +119,9 @@ pub struct Voq {
 
 /// The organisation of the packets of a VL in an input buffer of a switch (`docs/model/infiniband.md` §2).
 /// The choice of the VL is separate: [`Qos::vl_policy`](crate::spec::Qos::vl_policy).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputQueues {
     /// Virtual output queues: the first packet for each (out-port, VL) may request it.
