@@ -12,23 +12,13 @@ const USUAL_NICS: u32 = 48;
 /// Explains how to replay the file if it is a trace, or names its format if that cannot be replayed; `None` if it is
 /// neither, or no file that can be read again.
 pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
-    let (is_folder, is_dumpi) = (ti::is_folder(file), Set::is_directory(file));
-    if !is_folder && !is_dumpi && !file.metadata().is_ok_and(|meta| meta.is_file()) {
-        return None;
-    }
     let name = file.display();
-    let ranks = if is_dumpi {
-        Set::open(file).map_or(0, |set| set.ranks())
-    } else if is_folder {
-        ti::Trace::open(file).map_or(0, |trace| trace.ranks())
-    } else {
-        match ranks_of(file)? {
-            Ok(ranks) => ranks,
-            Err(format) => {
-                return Some(CliError::BadInput(format!(
-                    "`{name}` is no experiment but {format}"
-                )));
-            }
+    let ranks = match ranks(file)? {
+        Ok(ranks) => ranks,
+        Err(format) => {
+            return Some(CliError::BadInput(format!(
+                "`{name}` is no experiment but {format}"
+            )));
         }
     };
     // A JSON text is a TOML text, too.
@@ -46,7 +36,21 @@ pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
     )))
 }
 
-/// The ranks of a trace, 0 if it is broken; or the kind of another file; `None` if it is no trace.
+/// Returns the number of ranks of a trace, 0 if it is broken; or the format of another file; `None` if it is no trace, or
+/// no file that can be read again.
+pub(super) fn ranks(file: &Path) -> Option<Result<u32, Foreign>> {
+    if Set::is_directory(file) {
+        Some(Ok(Set::open(file).map_or(0, |set| set.ranks())))
+    } else if ti::is_folder(file) {
+        Some(Ok(ti::Trace::open(file).map_or(0, |trace| trace.ranks())))
+    } else if file.metadata().is_ok_and(|meta| meta.is_file()) {
+        ranks_of(file)
+    } else {
+        None
+    }
+}
+
+/// The same for a single file.
 fn ranks_of(file: &Path) -> Option<Result<u32, Foreign>> {
     let mut source = Source::open(file).ok()?;
     let head = source.head().ok()?;
@@ -71,14 +75,19 @@ fn ranks_of(file: &Path) -> Option<Result<u32, Foreign>> {
 
 /// The override that gives every rank a NIC; none where the usual fabric has them.
 fn room_for(ranks: u32) -> String {
-    let fits = |&(k, n): &(u32, u32)| k.checked_pow(n).is_some_and(|nics| nics >= ranks);
-    let mut sizes = (2..=5).flat_map(|n| (2..=32).map(move |k| (k, n)));
-    match sizes.find(fits) {
+    match tree_for(ranks) {
         Some((k, n)) if ranks > USUAL_NICS => {
             format!(" --set 'fabric.topology={{kind=\"k-ary-n-tree\",k={k},n={n}}}'")
         }
         _ => String::new(),
     }
+}
+
+/// Returns `k` and `n` of the k-ary n-tree with the fewest levels that has a NIC for each rank.
+pub(super) fn tree_for(ranks: u32) -> Option<(u32, u32)> {
+    let fits = |&(k, n): &(u32, u32)| k.checked_pow(n).is_some_and(|nics| nics >= ranks);
+    let mut sizes = (2..=5).flat_map(|n| (2..=32).map(move |k| (k, n)));
+    sizes.find(fits)
 }
 
 /// An unused file name for the experiment, in the current directory.

@@ -2,9 +2,12 @@
 
 mod bare_trace;
 mod command_line;
+mod complete;
 mod congestion;
 mod explain;
 mod fabric;
+mod init;
+mod list;
 mod orcs;
 mod out;
 mod plot;
@@ -49,6 +52,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Writes an experiment to start from, commented and with all files that it needs.
+    Init(init::InitArgs),
     /// Runs an experiment and measures how long its jobs take, and how much longer than in the baseline.
     Run(run::RunArgs),
     /// Runs a study: one experiment many times, with different seeds and values, and tables of the results.
@@ -83,6 +88,8 @@ enum Command {
         after_help = "Example:\n  flitwise qos dtable configs/dtable-example.toml"
     )]
     Qos(qos::QosCommand),
+    /// Lists the words that experiments take, such as presets and topologies, each with its meaning.
+    List(list::ListArgs),
     /// Prints the JSON Schema (2020-12) of a document: every key with its type, meaning and unit.
     #[command(after_help = "Example:\n  flitwise schema result > result.schema.json")]
     Schema(schema::SchemaArgs),
@@ -91,6 +98,9 @@ enum Command {
         after_help = "Example:\n  flitwise completions bash > ~/.local/share/bash-completion/completions/flitwise"
     )]
     Completions(shell::CompletionsArgs),
+    /// Completes an argument of --set or --vary for a shell.
+    #[command(name = complete::COMMAND, hide = true)]
+    Complete(complete::CompleteArgs),
     /// Prints the manual page.
     #[command(
         after_help = "Examples:\n  flitwise man | man -l -\n  flitwise man --out ~/.local/share/man/man1"
@@ -103,7 +113,7 @@ impl Command {
     fn only_writes(&self) -> bool {
         matches!(
             self,
-            Self::Report(_) | Self::Plot(_) | Self::Qos(_) | Self::Man(_)
+            Self::Init(_) | Self::Report(_) | Self::Plot(_) | Self::Qos(_) | Self::Man(_)
         )
     }
 
@@ -120,7 +130,13 @@ impl Command {
             Self::Orcs(_) => Some("orcs"),
             Self::Trace(_) => Some("trace"),
             Self::Run(_) | Self::Study(_) | Self::Explain(_) => None,
-            Self::Qos(_) | Self::Schema(_) | Self::Completions(_) | Self::Man(_) => None,
+            Self::Init(_)
+            | Self::List(_)
+            | Self::Qos(_)
+            | Self::Schema(_)
+            | Self::Completions(_)
+            | Self::Complete(_)
+            | Self::Man(_) => None,
         }
     }
 }
@@ -205,6 +221,7 @@ fn dispatch(command: Command) -> Result<(), CliError> {
         signal::abort_on_signal();
     }
     match command {
+        Command::Init(args) => init::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Study(args) => study::run(&args),
         Command::Report(args) => report::report(&args),
@@ -215,8 +232,10 @@ fn dispatch(command: Command) -> Result<(), CliError> {
         Command::Orcs(args) => orcs::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Qos(command) => qos::run(&command),
+        Command::List(args) => list::run(&args),
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => shell::completions(&args),
+        Command::Complete(args) => complete::run(&args),
         Command::Man(args) => shell::man(&args),
     }
 }

@@ -7,6 +7,11 @@ use flitwise::results::result_schema;
 use flitwise::study::study_schema;
 use serde_json::{Map, Value};
 
+/// The usual name of the schema of experiment files beside them,
+pub(super) const EXPERIMENT_SCHEMA_FILE: &str = "experiment.schema.json";
+/// and of the schema of study files.
+pub(super) const STUDY_SCHEMA_FILE: &str = "study-file.schema.json";
+
 /// Arguments of `flitwise schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
@@ -31,9 +36,19 @@ pub(super) fn run(args: &SchemaArgs) -> Result<(), CliError> {
     print(&json_text(&match args.document {
         Document::Result => result_schema(),
         Document::Study => study_schema(),
-        Document::Experiment => for_editors(experiment_schema()),
-        Document::StudyFile => for_editors(study_file_schema()),
+        Document::Experiment => experiment_for_editors(),
+        Document::StudyFile => study_for_editors(),
     })?)
+}
+
+/// Returns the schema of experiment files for editors.
+pub(super) fn experiment_for_editors() -> Value {
+    for_editors(experiment_schema())
+}
+
+/// Returns the schema of study files for editors.
+pub(super) fn study_for_editors() -> Value {
+    for_editors(study_file_schema())
 }
 
 /// The schema with the descriptions that an editor shows of a key; they include its default, and how it is written.
@@ -79,7 +94,7 @@ fn by_preset(presets: &Map<String, Value>) -> String {
 }
 
 /// The same text without the links between pages, which do not work in an editor.
-fn without_links(text: &str) -> String {
+pub(super) fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
     while let Some((before, label, after)) = next_link(rest) {

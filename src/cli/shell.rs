@@ -1,7 +1,7 @@
 //! `flitwise completions` and `flitwise man`: the description of the command line for a shell and for `man`.
 
 use super::out::{cannot_write, unwritten};
-use super::{Cli, CliError, print, signal, with_arguments};
+use super::{Cli, CliError, complete, print, signal, with_arguments};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -25,17 +25,41 @@ pub struct ManArgs {
     out: Option<PathBuf>,
 }
 
-/// Prints the completions of a shell.
+/// Prints the completions of a shell. The words of `--set` and `--vary` come from the program, if the shell can ask it.
 pub(super) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
-    let mut script = Vec::new();
+    let asks = matches!(args.shell, Shell::Bash | Shell::Fish | Shell::Zsh);
     let keys = experiment_keys();
-    // The options `--set` and `--vary` offer them.
     let mut command = with_arguments(Cli::command(), &|arg| match arg.get_long() {
-        Some("set" | "vary") => arg.value_parser(PossibleValuesParser::new(offered(&keys))),
+        Some("set" | "vary") if !asks => {
+            arg.value_parser(PossibleValuesParser::new(offered(&keys)))
+        }
         _ => arg,
     });
+    let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "flitwise", &mut script);
-    print(&String::from_utf8_lossy(&script))
+    let script = String::from_utf8_lossy(&script).into_owned();
+    print(&match args.shell {
+        Shell::Bash => script + complete::BASH,
+        Shell::Fish => script + complete::FISH,
+        Shell::Zsh => zsh(&script),
+        _ => script,
+    })
+}
+
+/// The script for zsh with the function for keys before its last line, which registers the functions.
+fn zsh(script: &str) -> String {
+    let [usual, keys] = complete::ZSH_ACTION;
+    let takes_keys = |line: &str| line.contains("'*--set=") || line.contains("'*--vary=");
+    let lines = script.lines().map(|line| {
+        if takes_keys(line) {
+            line.replace(usual, keys) + "\n"
+        } else {
+            format!("{line}\n")
+        }
+    });
+    let script: String = lines.collect();
+    let (head, tail) = script.split_once("\n").unwrap_or((&script, ""));
+    format!("{head}\n{}{tail}", complete::ZSH)
 }
 
 /// The values offered for the option: a key with each of its values, or up to the value.

@@ -62,6 +62,21 @@ pub(super) struct Shown {
     pub precise: &'static Measure,
 }
 
+/// Returns the measures in the tables of studies of simulated runs, then of static analyses: the column without `_mean`
+/// and `_ci95`, and the title.
+///
+/// # Examples
+/// ```
+/// assert!(flitwise::study::metrics().contains(&("slowdown_ratio", "slowdown")));
+/// ```
+#[must_use]
+pub fn metrics() -> Vec<(&'static str, &'static str)> {
+    let all = [&SIMULATED, &STATIC].into_iter();
+    let all = all.flat_map(|metrics| metrics.measures);
+    all.map(|measure| (measure.of_points, measure.title))
+        .collect()
+}
+
 impl Metrics {
     /// The metrics of the runs of a plan.
     pub fn of(plan: &Plan) -> &'static Self {

@@ -24,6 +24,7 @@ pub use document::{SCHEMA, study_schema};
 pub use estimate::{Estimate, estimate, open_runs};
 pub use execute::{Engine, Here, Prepared, StudyProgress, StudySnapshot, Unwatched};
 pub use grid::{Grid, Point};
+pub use metrics::metrics;
 pub use row::{BackgroundRow, JobRow, RowStatus, RunRow, Value};
 pub use tables::summary_text;
 pub use tasks::{StudyTask, TaskEnd, distinct_tasks, run_tasks};

@@ -7,5 +7,6 @@ mod bless;
 mod docs;
 mod keys;
 mod seams;
+mod start;
 mod tables;
 mod words;

@@ -1,0 +1,156 @@
+//! The templates: experiments and studies of `configs/` with the files that they name, all inside the program.
+
+use super::super::schema::{EXPERIMENT_SCHEMA_FILE, STUDY_SCHEMA_FILE};
+use std::path::Path;
+
+/// A file of the repository.
+#[derive(Debug)]
+pub(in crate::cli) struct Shipped {
+    /// Its path in the repository.
+    pub path: &'static str,
+    pub bytes: &'static [u8],
+}
+
+/// An experiment or a study to start from.
+#[derive(Debug)]
+pub(super) struct Template {
+    pub name: &'static str,
+    pub main: Shipped,
+    /// The other files, which the main file names.
+    pub others: &'static [Shipped],
+}
+
+/// The template that takes a trace of the user.
+pub(super) const MY_TRACE: &str = "my-trace";
+
+macro_rules! shipped {
+    ($path:expr) => {
+        Shipped {
+            path: $path,
+            bytes: include_bytes!(concat!("../../../", $path)),
+        }
+    };
+}
+
+macro_rules! templates {
+    ($($name:literal: $main:literal with [$($other:literal),*];)*) => {
+        /// All templates, in the order in which they are listed.
+        pub(super) static TEMPLATES: &[Template] = &[$(Template {
+            name: $name,
+            main: shipped!($main),
+            others: &[$(shipped!($other)),*],
+        }),*];
+    };
+}
+
+templates! {
+    "hpl-tree": "configs/hpl-16-tree.toml" with ["traces/hpl-16.vef.gz"];
+    "my-trace": "configs/templates/my-trace.toml" with ["traces/randomaccess-16.vef.gz"];
+    "torus": "configs/hpl-16-torus.toml" with ["traces/hpl-16.vef.gz"];
+    "two-jobs": "configs/two-jobs.toml" with ["traces/lammps_melt-16.vef.gz", "traces/randomaccess-16.vef.gz"];
+    "formats": "configs/formats.toml" with [
+        "traces/dumpi/nas_is_S-16.tar.gz", "traces/goal/alltoall-linear-32-4k.goal.gz", "traces/ti/nas_dt_SH_W-32.tar.gz"
+    ];
+    "dragonfly": "configs/dragonfly.toml" with [];
+    "load-curve": "configs/templates/load-curve.toml" with [];
+    "cc-hotspot": "configs/ib-hpl-16-hotspot.toml" with ["traces/hpl-16.vef.gz"];
+    "ib-from-dump": "configs/templates/ib-from-dump.toml" with [
+        "traces/hpl-16.vef.gz", "configs/templates/ibnetdiscover.txt", "configs/templates/opensm-lfts.dump"
+    ];
+    "power": "configs/hpl-16-power.toml" with ["traces/hpl-16.vef.gz"];
+    "scheduler-study": "configs/templates/scheduler-study.toml" with ["configs/hpl-16-tree.toml", "traces/hpl-16.vef.gz"];
+}
+
+impl Shipped {
+    /// The name of the file beside the experiment.
+    pub fn name(&self) -> &'static str {
+        self.path.rsplit('/').next().unwrap_or(self.path)
+    }
+
+    /// The text of an experiment or a study as it is in the repository.
+    fn text(&self) -> &'static str {
+        std::str::from_utf8(self.bytes).unwrap_or_default()
+    }
+
+    fn is_text(&self) -> bool {
+        Path::new(self.path)
+            .extension()
+            .is_some_and(|e| e == "toml")
+    }
+}
+
+impl Template {
+    /// Returns the template of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TEMPLATES.iter().find(|template| template.name == name)
+    }
+
+    /// The question that it answers: the `description` of its file.
+    pub fn question(&self) -> String {
+        let table: toml::Table = self.main.text().parse().unwrap_or_default();
+        let question = table.get("description").and_then(toml::Value::as_str);
+        question.unwrap_or_default().to_owned()
+    }
+
+    /// Whether it is a study.
+    pub fn is_study(&self) -> bool {
+        is_study(&self.main)
+    }
+
+    /// All files but the schemas.
+    fn files(&'static self) -> impl Iterator<Item = &'static Shipped> {
+        std::iter::once(&self.main).chain(self.others)
+    }
+
+    /// The main file and its base, if it is a study, with the files that they name beside them, and their schemas on top.
+    pub fn texts(&'static self) -> Vec<(&'static str, String)> {
+        let texts = self.files().filter(|file| file.is_text());
+        texts.map(|file| (file.name(), self.moved(file))).collect()
+    }
+
+    /// The files that are copied as they are.
+    pub fn copies(&'static self) -> impl Iterator<Item = &'static Shipped> {
+        self.others.iter().filter(|file| !file.is_text())
+    }
+
+    /// The text of `file` for a directory that holds all files of the template.
+    fn moved(&'static self, file: &Shipped) -> String {
+        let mut text = file.text().replace("\"../../", "\"").replace("\"../", "\"");
+        for other in self.files() {
+            text = text.replace(other.path, other.name());
+        }
+        let schema = if is_study(file) {
+            STUDY_SCHEMA_FILE
+        } else {
+            EXPERIMENT_SCHEMA_FILE
+        };
+        format!("#:schema ./{schema}\n{text}")
+    }
+
+    /// The commands at the head of the main file, as they are typed beside the directory `dir`.
+    pub fn commands(&self, dir: &str) -> Vec<String> {
+        let typed = |line: &str| {
+            let command = line.strip_prefix("#   flitwise ")?;
+            let command = command.split("   #").next().unwrap_or(command).trim_end();
+            let place = format!("{dir}/{}", self.main.name());
+            Some(format!(
+                "flitwise {}",
+                command.replace(self.main.path, &place)
+            ))
+        };
+        self.main.text().lines().filter_map(typed).collect()
+    }
+}
+
+/// Whether the file is a study: it has a base experiment.
+fn is_study(file: &Shipped) -> bool {
+    let table: toml::Table = file.text().parse().unwrap_or_default();
+    table.contains_key("experiment")
+}
+
+/// Whether a template has a file of this name.
+pub(in crate::cli) fn is_template_file(name: &str) -> bool {
+    let mut files = TEMPLATES.iter().flat_map(Template::files);
+    files.any(|file| file.name() == name)
+        || [EXPERIMENT_SCHEMA_FILE, STUDY_SCHEMA_FILE].contains(&name)
+}

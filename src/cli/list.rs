@@ -1,0 +1,192 @@
+//! `flitwise list`: the words that experiments take, from the declarations of their keys, and the metrics of studies.
+
+use super::schema::without_links;
+use super::{CliError, json_text, print};
+use clap::Args;
+use flitwise::config::{ExperimentKey, experiment_keys};
+use flitwise::study::metrics;
+use serde::Serialize;
+use std::fmt::Write;
+
+/// The form of the JSON.
+const SCHEMA: &str = "flitwise-list-1";
+
+/// Arguments of `flitwise list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  flitwise list topologies\n  flitwise list fabric.allocator")]
+pub struct ListArgs {
+    /// A kind of words, or any key that takes words [default: lists the kinds and the keys].
+    what: Option<String>,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Kinds of words with the keys that take them; `*` stands for any part of a key.
+const KINDS: &[(&str, &str)] = &[
+    ("presets", "*.preset"),
+    ("switches", "fabric.kind"),
+    ("topologies", "fabric.topology.kind"),
+    ("routings", "fabric.routing"),
+    ("paths", "fabric.paths"),
+    ("schedulers", "qos.scheduler"),
+    ("queueing", "qos.vl_policy"),
+    ("power", "power.policy"),
+    ("placements", "job.0.placement"),
+    ("collectives", "collectives.*"),
+    ("patterns", "*.pattern"),
+    ("series", "series.record"),
+];
+/// The kind of words that are no values of a key.
+const METRICS: &str = "metrics";
+
+/// A word of a list.
+#[derive(Debug, Serialize)]
+struct Line {
+    /// The key that takes it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    key: String,
+    word: String,
+    meaning: String,
+}
+
+#[derive(Serialize)]
+struct Words<'a> {
+    schema: &'static str,
+    kind: &'a str,
+    words: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Overview {
+    schema: &'static str,
+    kinds: Vec<OneKind>,
+}
+
+/// A kind of words, or a key with words that are of no kind.
+#[derive(Debug, Serialize)]
+struct OneKind {
+    kind: String,
+    meaning: String,
+}
+
+pub(super) fn run(args: &ListArgs) -> Result<(), CliError> {
+    let mut keys = experiment_keys();
+    keys.retain(|key| !key.words.is_empty());
+    let Some(kind) = args.what.as_deref() else {
+        let kinds = overview(&keys);
+        return print(&if args.json {
+            json_text(&Overview {
+                schema: SCHEMA,
+                kinds,
+            })?
+        } else {
+            table(
+                kinds
+                    .iter()
+                    .map(|one| (one.kind.as_str(), one.meaning.as_str())),
+            )
+        });
+    };
+    let words = lines(kind, &keys);
+    if words.is_empty() {
+        return Err(CliError::BadInput(format!(
+            "`{kind}` is no kind of words and no key that takes words; `flitwise list` lists them"
+        )));
+    }
+    print(&if args.json {
+        json_text(&Words {
+            schema: SCHEMA,
+            kind,
+            words,
+        })?
+    } else {
+        text(&words)
+    })
+}
+
+/// The kinds, then the keys that take other words.
+fn overview(keys: &[ExperimentKey]) -> Vec<OneKind> {
+    let kinds = KINDS.iter().map(|&(kind, pattern)| OneKind {
+        kind: kind.to_owned(),
+        meaning: format!("the words of {pattern}"),
+    });
+    let metrics = OneKind {
+        kind: METRICS.to_owned(),
+        meaning: "the measures in the tables of a study".to_owned(),
+    };
+    let is_other =
+        |key: &&ExperimentKey| !KINDS.iter().any(|(_, pattern)| fits(&key.path, pattern));
+    let others = keys.iter().filter(is_other).map(|key| OneKind {
+        kind: key.path.clone(),
+        meaning: sentence(&key.meaning),
+    });
+    kinds.chain([metrics]).chain(others).collect()
+}
+
+/// The words of a kind or of a key.
+fn lines(kind: &str, keys: &[ExperimentKey]) -> Vec<Line> {
+    if kind == METRICS {
+        let line = |(word, meaning): (&str, &str)| Line {
+            key: String::new(),
+            word: word.to_owned(),
+            meaning: meaning.to_owned(),
+        };
+        return metrics().into_iter().map(line).collect();
+    }
+    let pattern = KINDS.iter().find(|(name, _)| *name == kind);
+    let pattern = pattern.map_or(kind, |(_, pattern)| pattern);
+    let of_kind = keys.iter().filter(|key| fits(&key.path, pattern));
+    let words = of_kind.flat_map(|key| {
+        key.words.iter().map(|word| Line {
+            key: key.path.clone(),
+            word: word.text.clone(),
+            meaning: sentence(&word.meaning),
+        })
+    });
+    words.collect()
+}
+
+/// Whether a key is one of those that `pattern` stands for.
+fn fits(key: &str, pattern: &str) -> bool {
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(end), _) => key.ends_with(end),
+        (_, Some(start)) => key.starts_with(start),
+        _ => key == pattern,
+    }
+}
+
+/// The first sentence, without links between pages and its full stop.
+fn sentence(meaning: &str) -> String {
+    let text = without_links(meaning);
+    let first = text.split(". ").next().unwrap_or(&text);
+    first.trim_end_matches('.').to_owned()
+}
+
+/// A line for each word, below the name of its key where there are several.
+fn text(words: &[Line]) -> String {
+    let by_key: Vec<&[Line]> = words.chunk_by(|a, b| a.key == b.key).collect();
+    let several = by_key.len() > 1;
+    let tables = by_key.iter().map(|words| {
+        let rows = words
+            .iter()
+            .map(|line| (line.word.as_str(), line.meaning.as_str()));
+        let rows = table(rows);
+        match words.first() {
+            Some(first) if several => format!("{}\n{rows}", first.key),
+            _ => rows,
+        }
+    });
+    tables.collect::<Vec<_>>().join("\n")
+}
+
+/// Two columns.
+fn table<'a>(rows: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> String {
+    let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, meaning) in rows {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{}", format!("{name:width$}  {meaning}").trim_end());
+    }
+    text
+}
