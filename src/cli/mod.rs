@@ -20,16 +20,19 @@ mod schema;
 mod shell;
 mod signal;
 mod study;
+mod style;
 mod timeline;
 mod trace;
 mod warnings;
 
+use anstream::AutoStream;
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 use flitwise::config::ConfigError;
 use flitwise::run::RunError;
 use flitwise_base::quote;
 use progress::working;
 use serde::Serialize;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -46,6 +49,9 @@ use thiserror::Error;
                   (with the results so far), 143 by SIGTERM, 129 by SIGHUP."
 )]
 pub struct Cli {
+    /// Colours messages and headings.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: clap::ColorChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -182,13 +188,15 @@ impl CliError {
 /// # Errors
 /// If the command line is wrong, or asks for help or the version.
 pub fn parse() -> Result<Cli, clap::Error> {
-    let mut command = with_arguments(Cli::command(), &|arg| {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let command = Cli::command().color(style::choose(&args));
+    let mut command = with_arguments(command, &|arg| {
         if arg.is_positional() || !arg.get_action().takes_values() {
             return arg;
         }
         arg.allow_negative_numbers(true)
     });
-    let mut matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let mut matches = command.try_get_matches_from_mut(args)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|e| e.format(&mut command))
 }
 
@@ -283,7 +291,11 @@ fn bad_config(file: Option<&Path>, e: &ConfigError) -> CliError {
 fn tell(line: fmt::Arguments<'_>) {
     working::clear();
     let line = line.to_string();
-    let _ = writeln!(io::stderr().lock(), "{}", quote::message(&line));
+    let line = quote::message(&line);
+    let _ = match style::message(&line, &io::stderr()) {
+        Some(styled) => writeln!(AutoStream::auto(io::stderr().lock()), "{styled}"),
+        None => writeln!(io::stderr().lock(), "{line}"),
+    };
 }
 
 /// A document as JSON with indentation, and a newline.
@@ -299,12 +311,21 @@ fn unwritable(error: serde_json::Error) -> CliError {
 
 /// Writes results to standard output; a closed pipe is no error.
 fn print(text: &str) -> Result<(), CliError> {
+    print_to(io::stdout().lock(), &quote::printed(text))
+}
+
+/// Writes a summary to standard output, with headings that stand out on a terminal.
+fn print_summary(text: &str) -> Result<(), CliError> {
+    let text = quote::printed(text);
+    match style::summary(&text, &io::stdout()) {
+        Some(styled) => print_to(AutoStream::auto(io::stdout().lock()), &styled),
+        None => print_to(io::stdout().lock(), &text),
+    }
+}
+
+fn print_to(mut out: impl Write, text: &str) -> Result<(), CliError> {
     working::clear();
-    let mut out = io::stdout().lock();
-    match out
-        .write_all(quote::printed(text).as_bytes())
-        .and_then(|()| out.flush())
-    {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(CliError::Failed(format!("cannot write the results: {e}")))
         }

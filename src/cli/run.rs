@@ -6,8 +6,8 @@ use super::progress::{Shown, estimate, working};
 use super::repeat::{self, Compared, Repeated, has_option};
 use super::timeline::TimelineArgs;
 use super::{
-    CliError, bad_config, bare_trace, command_line, fabric, json_text, no_result, print, signal,
-    tell, threads, unwritable, warnings,
+    CliError, bad_config, bare_trace, command_line, fabric, json_text, no_result, print,
+    print_summary, signal, tell, threads, unwritable, warnings,
 };
 use anyhow::Context;
 use clap::Args;
@@ -278,7 +278,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     // Printed even if the files could not be written, so that a long run is not lost.
     let printed = match (args.json, args.quiet) {
         (true, _) => print(&for_output(&json)?),
-        (false, false) => print(&text),
+        (false, false) => print_summary(&text),
         (false, true) => Ok(()),
     };
     let quiet = args.quiet || args.json;

@@ -10,7 +10,8 @@ mod tasks;
 use super::progress::{Shown, working};
 use super::run::not_interrupted;
 use super::{
-    CliError, bad_config, command_line, no_result, print, repeat, signal, tell, threads, warnings,
+    CliError, bad_config, command_line, no_result, print, print_summary, repeat, signal, tell,
+    threads, warnings,
 };
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
@@ -399,7 +400,7 @@ fn deliver(
     let written = out.map_or(Ok(()), |(out, text)| write(out, text, studied, session));
     let printed = match (options.json, options.quiet) {
         (true, _) => print(&json_lines(studied)),
-        (false, false) => print(&summary_text(studied)),
+        (false, false) => print_summary(&summary_text(studied)),
         (false, true) => Ok(()),
     };
     written?;
