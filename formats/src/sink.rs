@@ -57,7 +57,7 @@ impl Sink {
     /// If it can't be created.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let direct = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
-        Self::begin(path, direct).map_err(|e| Error::io(path, e))
+        Self::begin(path, direct, Encoding::of_name(path)).map_err(|e| Error::io(path, e))
     }
 
     /// Begins a file of a directory that a command keeps. It replaces whatever has its name there:
@@ -66,10 +66,18 @@ impl Sink {
     /// # Errors
     /// If it can't be created.
     pub fn replace(path: &Path) -> Result<Self, Error> {
-        Self::begin(path, false).map_err(|e| Error::io(path, e))
+        Self::begin(path, false, Encoding::of_name(path)).map_err(|e| Error::io(path, e))
     }
 
-    fn begin(path: &Path, direct: bool) -> io::Result<Self> {
+    /// The same for bytes that are packed already, as the name of the file says.
+    ///
+    /// # Errors
+    /// If it can't be created.
+    pub fn replace_as_is(path: &Path) -> Result<Self, Error> {
+        Self::begin(path, false, Encoding::Plain).map_err(|e| Error::io(path, e))
+    }
+
+    fn begin(path: &Path, direct: bool, encoding: Encoding) -> io::Result<Self> {
         if path.is_dir() {
             return Err(io::Error::new(
                 io::ErrorKind::IsADirectory,
@@ -83,7 +91,7 @@ impl Sink {
             (Some(part), file)
         };
         let out = BufWriter::with_capacity(BLOCK, file);
-        let packer = match Encoding::of_name(path) {
+        let packer = match encoding {
             Encoding::Plain => Packer::Plain(out),
             // Without a name and a time: the same trace gives the same bytes.
             Encoding::Gzip => Packer::Gzip(flate2::write::GzEncoder::new(

@@ -53,15 +53,18 @@ fn every_template_runs_anywhere() {
     let dir = dir.path();
     let templates = templates(dir);
     assert!(templates.len() >= 10, "{templates:?}");
+    assert_eq!(std::fs::read_dir(dir).unwrap().count(), 0);
     for (name, question) in templates {
         assert!(question.ends_with('?'), "{name}: {question}");
+        let dir = &dir.join(&name);
+        std::fs::create_dir(dir).unwrap();
         let told = printed(dir, &["init", &name]);
         let commands: Vec<&str> = told
             .lines()
             .filter_map(|l| l.strip_prefix("  flitwise "))
             .collect();
         assert!(commands.len() >= 2, "{told}");
-        for entry in std::fs::read_dir(dir.join(&name)).unwrap() {
+        for entry in std::fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_none_or(|e| e != "toml") {
                 continue;
@@ -73,7 +76,7 @@ fn every_template_runs_anywhere() {
                 .unwrap()
                 .strip_prefix("#:schema ./")
                 .unwrap();
-            let schema = std::fs::read(dir.join(&name).join(schema)).unwrap();
+            let schema = std::fs::read(dir.join(schema)).unwrap();
             let schema =
                 jsonschema::validator_for(&serde_json::from_slice(&schema).unwrap()).unwrap();
             let table: toml::Table = text.parse().unwrap();

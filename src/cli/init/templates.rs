@@ -62,8 +62,19 @@ templates! {
 }
 
 impl Shipped {
-    /// The name of the file beside the experiment.
-    pub fn name(&self) -> &'static str {
+    /// The name of the file that is written: of a template that of the template.
+    pub fn name(&self) -> String {
+        let template = TEMPLATES
+            .iter()
+            .find(|template| template.main.path == self.path);
+        match template {
+            Some(template) => format!("{}.toml", template.name),
+            None => self.last().to_owned(),
+        }
+    }
+
+    /// The name of the file in the repository.
+    fn last(&self) -> &'static str {
         self.path.rsplit('/').next().unwrap_or(self.path)
     }
 
@@ -103,7 +114,7 @@ impl Template {
     }
 
     /// The main file and its base, if it is a study, with the files that they name beside them, and their schemas on top.
-    pub fn texts(&'static self) -> Vec<(&'static str, String)> {
+    pub fn texts(&'static self) -> Vec<(String, String)> {
         let texts = self.files().filter(|file| file.is_text());
         texts.map(|file| (file.name(), self.moved(file))).collect()
     }
@@ -117,7 +128,9 @@ impl Template {
     fn moved(&'static self, file: &Shipped) -> String {
         let mut text = file.text().replace("\"../../", "\"").replace("\"../", "\"");
         for other in self.files() {
-            text = text.replace(other.path, other.name());
+            let name = other.name();
+            text = text.replace(other.path, &name);
+            text = text.replace(&format!("\"{}\"", other.last()), &format!("\"{name}\""));
         }
         let schema = if is_study(file) {
             STUDY_SCHEMA_FILE
@@ -127,16 +140,12 @@ impl Template {
         format!("#:schema ./{schema}\n{text}")
     }
 
-    /// The commands at the head of the main file, as they are typed beside the directory `dir`.
-    pub fn commands(&self, dir: &str) -> Vec<String> {
+    /// The commands at the head of the main file, whose place is `place`.
+    pub fn commands(&self, place: &str) -> Vec<String> {
         let typed = |line: &str| {
-            let command = line.strip_prefix("#   flitwise ")?;
-            let command = command.split("   #").next().unwrap_or(command).trim_end();
-            let place = format!("{dir}/{}", self.main.name());
-            Some(format!(
-                "flitwise {}",
-                command.replace(self.main.path, &place)
-            ))
+            let command = line.strip_prefix("#   ")?;
+            let command = command.split("   #").next().unwrap_or(command);
+            Some(command.replace(self.main.path, place))
         };
         self.main.text().lines().filter_map(typed).collect()
     }
@@ -146,11 +155,4 @@ impl Template {
 fn is_study(file: &Shipped) -> bool {
     let table: toml::Table = file.text().parse().unwrap_or_default();
     table.contains_key("experiment")
-}
-
-/// Whether a template has a file of this name.
-pub(in crate::cli) fn is_template_file(name: &str) -> bool {
-    let mut files = TEMPLATES.iter().flat_map(Template::files);
-    files.any(|file| file.name() == name)
-        || [EXPERIMENT_SCHEMA_FILE, STUDY_SCHEMA_FILE].contains(&name)
 }

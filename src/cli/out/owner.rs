@@ -1,6 +1,5 @@
 //! The commands whose results fill a directory, and the files that each writes there.
 
-use crate::cli::init::is_template_file;
 use flitwise::oblivious::CONGESTION_SCHEMA;
 use flitwise::results::{ANALYSIS_FILE, RESULT_FILE, SCHEMA, is_analysis_file, is_result_file};
 use flitwise::study::TABLE_FILES;
@@ -35,19 +34,9 @@ pub(in crate::cli) static ANALYSIS: Owner = Owner {
     owns: is_analysis_file,
 };
 
-/// `flitwise init`, which replaces nothing.
-pub(in crate::cli) static TEMPLATE: Owner = Owner {
-    noun: "a template",
-    marker: "",
-    schema: "",
-    owns: is_template_file,
-};
-
 /// Whether an unfinished result of any command may have a file of this name.
 pub(super) fn is_own_file(name: &str) -> bool {
-    [&RUN, &ANALYSIS, &TEMPLATE]
-        .iter()
-        .any(|owner| (owner.owns)(name))
+    [&RUN, &ANALYSIS].iter().any(|owner| (owner.owns)(name))
         || TABLE_FILES.contains(&name)
         || temporary::is_temporary(name)
 }

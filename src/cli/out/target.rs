@@ -1,6 +1,6 @@
 //! The files in DIR before the run, and whether a result may replace them.
 
-use super::owner::{ANALYSIS, Owner, RUN, TEMPLATE};
+use super::owner::{ANALYSIS, Owner, RUN};
 use super::part::Part;
 use super::{cannot_write, refuse};
 use crate::cli::CliError;
@@ -44,22 +44,6 @@ impl Target {
         let target = Self::new(dir, &ANALYSIS)?;
         target.document("move them away")?;
         Ok(target)
-    }
-
-    /// Checks `dir` for a template, which replaces nothing, and changes nothing.
-    ///
-    /// # Errors
-    /// If `dir` has files, or a template cannot take its place.
-    pub fn of_template(dir: &Path) -> Result<Self, CliError> {
-        let first = |dir: &Path| std::fs::read_dir(dir).ok()?.next()?.ok();
-        if let Some(entry) = first(dir) {
-            return Err(refuse(format_args!(
-                "`{}` exists and holds `{}`; name a new directory with --out DIR",
-                dir.display(),
-                cut(&entry.file_name().to_string_lossy())
-            )));
-        }
-        Self::new(dir, &TEMPLATE)
     }
 
     fn new(dir: &Path, owner: &'static Owner) -> Result<Self, CliError> {
