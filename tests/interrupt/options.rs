@@ -28,7 +28,7 @@ const NUMBERS: [&str; 17] = [
     "<X>",
 ];
 /// The other ones: texts, names and files.
-const TEXTS: [&str; 18] = [
+const TEXTS: [&str; 19] = [
     "<ARG>",
     "<CLOCK>",
     "<DIR>",
@@ -46,6 +46,7 @@ const TEXTS: [&str; 18] = [
     "<STRING>",
     "<SUBSET>",
     "<TITLE>",
+    "<WHEN>",
     "<a.b=c>",
 ];
 /// A part of a network that fails.
