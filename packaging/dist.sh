@@ -19,7 +19,7 @@ for machine; do
     (cd python && maturin build --profile dist --target "$target" --zig --compatibility manylinux_2_17 musllinux_1_1 --out ../dist)
     install -m 755 "$CARGO_TARGET_DIR/$target/dist/flitwise" "dist/flitwise-linux-$machine"
 done
-# For other systems, where pip compiles the program.
+# For other systems, where pip compiles the program. maturin first asks for a Cargo.toml in python/, and prints an error that means nothing.
 (cd python && maturin sdist --out ../dist)
 cd dist
 sha256sum -- * > SHA256SUMS
