@@ -119,7 +119,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Goes on by `length` bytes, which may hold line feeds.
+    /// Advances by `length` bytes, which may hold line feeds.
     fn pass(&mut self, length: usize) {
         let passed = &self.text.as_bytes()[self.at..self.at + length];
         self.line += memchr_iter(b'\n', passed).count();

@@ -37,7 +37,7 @@
 //!   does not block it is in the call that completed it.
 //! - **Tests and probes** that found nothing (`flag` 0, a negative `index`) are polls: the time is waiting, not work. The
 //!   recorder may leave them out, and counts them in [`Trailer::ignored`].
-//! - **Calls that are missing.** The recorder knows the functions of MPI-2. Those of MPI-3, such as `MPI_Ibarrier`,
+//! - **Calls that are missing.** The recorder knows the functions of MPI-2. Functions of MPI-3, such as `MPI_Ibarrier`,
 //!   neighbourhood collectives and `MPI_Comm_split_type`, leave no trace but their handles; [`check()`] warns of them.
 //! - **Displacements and extents** are cut to 32 bits, and displacements of structures are wrong on machines of 64 bits:
 //!   the payload of a datatype is right, where it lies is not known.

@@ -42,7 +42,7 @@ pub struct Trailer {
     /// Calls of each function by its number, in the stream or not; empty if the file does not say. The last entry
     /// is their sum.
     pub calls: Vec<u32>,
-    /// Those of them that are not in the stream.
+    /// The calls among them that are not in the stream.
     pub ignored: Vec<u32>,
     /// Bytes of each datatype by its number. A number that a program used for several types one after another has
     /// one size only: [`Types`](super::Types) knows better.

@@ -22,7 +22,7 @@ pub enum WriteError {
 /// How SimGrid writes any source, and any tag.
 const ANY_SOURCE: &str = "-555";
 /// `MPI_PROC_NULL` as a destination.
-const NOBODY: &str = "-333";
+const PROC_NULL: &str = "-333";
 const ANY_TAG: &str = "-444";
 
 /// Writes the lines of one rank. `out` should be buffered.
@@ -123,7 +123,7 @@ impl Line {
             Action::Send {
                 to, tag, elements, ..
             } => {
-                self.or(*to, NOBODY);
+                self.or(*to, PROC_NULL);
                 self.number(*tag);
                 self.elements(elements);
             }
@@ -144,7 +144,7 @@ impl Line {
                 recv,
             } => {
                 self.number(send.count);
-                self.or(*to, NOBODY);
+                self.or(*to, PROC_NULL);
                 self.number(recv.count);
                 self.or(*from, ANY_SOURCE);
                 self.types([send.datatype, recv.datatype]);

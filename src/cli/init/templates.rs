@@ -62,7 +62,7 @@ templates! {
 }
 
 impl Shipped {
-    /// The name of the file that is written: of a template that of the template.
+    /// The name of the file that is written: the template's.
     pub fn name(&self) -> String {
         let template = TEMPLATES
             .iter()

@@ -247,7 +247,7 @@ impl Family for Dragonfly {
         u8::from(self.vl_classes() > 1 && self.is_global(port))
     }
 
-    /// That of a full mesh, if it is one and no NIC is missing.
+    /// The bisection of a full mesh, if it is one and no NIC is missing.
     fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
         let (switches, links) = match (self.a, self.groups()) {
             (a, 1) => (u64::from(a), 1),

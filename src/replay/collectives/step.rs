@@ -16,7 +16,7 @@ pub enum Step {
         /// Tells apart the messages between the same two members.
         tag: u32,
     },
-    /// Goes on when the message has arrived.
+    /// Continues when the message has arrived.
     Recv {
         /// Sending member.
         from: u32,
