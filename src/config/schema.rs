@@ -134,14 +134,15 @@ fn collect(schema: &Value, path: &str, keys: &mut Vec<ExperimentKey>) {
             collect(&form["items"], &below("0"), keys);
         }
     }
-    if keys.len() > before {
-        return;
-    }
     // The elements of a list of words have no keys.
     let elements = forms.iter().filter_map(|form| form.get("items"));
     let elements = elements.flat_map(self::forms);
     let words = forms.iter().copied().chain(elements).flat_map(words);
-    add(keys, path.to_owned(), meaning(schema), words.collect());
+    let words: Vec<Word> = words.collect();
+    // A table has keys in place of words, or is written by a word in the simplest case.
+    if keys.len() == before || !words.is_empty() {
+        add(keys, path.to_owned(), meaning(schema), words);
+    }
 }
 
 /// Adds a key, or the words that are new to a key.

@@ -108,7 +108,7 @@ fn list() -> String {
     let mut text = String::new();
     for template in TEMPLATES {
         // Writing to a String does not fail.
-        let _ = writeln!(text, "{:<16}{}", template.name, template.question());
+        let _ = writeln!(text, "{:<17}{}", template.name, template.question());
     }
     text + "\n`flitwise init NAME` writes the commented experiment NAME.toml and all files that it needs.\n"
 }

@@ -62,7 +62,7 @@ templates! {
 }
 
 impl Shipped {
-    /// The name of the file that is written: the template's.
+    /// The name of the file that is written; the main file has the name of its template.
     pub fn name(&self) -> String {
         let template = TEMPLATES
             .iter()

@@ -84,13 +84,17 @@ fn of_presets(kind: &mut Value) {
     let name = name.as_str().unwrap_or_default();
     let mut presets: Vec<&str> = kinds_of::<FabricPreset>().iter().map(|p| p.name).collect();
     presets.retain(|preset| default_kind(Some(preset)) == name);
-    let known = kind["properties"]["preset"]["oneOf"].as_array_mut();
     let fits = |preset: &Value| {
-        preset["const"]
-            .as_str()
-            .is_some_and(|name| presets.contains(&name))
+        let name = preset["const"].as_str();
+        name.is_some_and(|name| presets.contains(&name))
     };
-    known.into_iter().for_each(|known| known.retain(fits));
+    let preset = &mut kind["properties"]["preset"];
+    // A key that may be left out has the names within the first of two forms.
+    for place in ["/oneOf", "/anyOf/0/oneOf"] {
+        if let Some(Value::Array(known)) = preset.pointer_mut(place) {
+            known.retain(fits);
+        }
+    }
     kind["required"] = json!([]);
     if default_kind(None) == name {
         kind["properties"]["kind"]["default"] = json!(name);

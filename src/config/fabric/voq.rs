@@ -394,7 +394,7 @@ form_schemas! {
         ] })
     };
     RawHcaRate: |generator| json_schema!({ "anyOf": [
-            { "const": "unlimited" },
+            { "const": "unlimited", "description": "As fast as the link." },
             Ratio::json_schema(generator),
             Rate::json_schema(generator),
         ] });
