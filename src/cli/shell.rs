@@ -1,12 +1,10 @@
 //! `flitwise completions` and `flitwise man`: the description of the command line for a shell and for `man`.
 
 use super::out::{cannot_write, unwritten};
-use super::{Cli, CliError, complete, print, signal, with_arguments};
-use clap::builder::PossibleValuesParser;
+use super::{Cli, CliError, complete, print, signal};
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
-use flitwise::config::{ExperimentKey, experiment_keys};
 use flitwise_formats::sink::{Batch, Sink};
 use std::path::{Path, PathBuf};
 
@@ -27,14 +25,7 @@ pub struct ManArgs {
 
 /// Prints the completions of a shell. The words of `--set` and `--vary` come from the program, if the shell can ask it.
 pub(super) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
-    let asks = matches!(args.shell, Shell::Bash | Shell::Fish | Shell::Zsh);
-    let keys = experiment_keys();
-    let mut command = with_arguments(Cli::command(), &|arg| match arg.get_long() {
-        Some("set" | "vary") if !asks => {
-            arg.value_parser(PossibleValuesParser::new(offered(&keys)))
-        }
-        _ => arg,
-    });
+    let mut command = Cli::command();
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "flitwise", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
@@ -60,17 +51,6 @@ fn zsh(script: &str) -> String {
     let script: String = lines.collect();
     let (head, tail) = script.split_once("\n").unwrap_or((&script, ""));
     format!("{head}\n{}{tail}", complete::ZSH)
-}
-
-/// The values offered for the option: a key with each of its values, or up to the value.
-fn offered(keys: &[ExperimentKey]) -> impl Iterator<Item = String> {
-    keys.iter().flat_map(|ExperimentKey { path, words, .. }| {
-        let with_value = words
-            .iter()
-            .map(move |word| format!("{path}={}", word.text));
-        let open = words.is_empty().then(|| format!("{path}="));
-        with_value.chain(open)
-    })
 }
 
 /// Prints the page of the whole program, or writes a page for every command.
