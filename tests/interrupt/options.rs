@@ -28,7 +28,7 @@ const NUMBERS: [&str; 17] = [
     "<X>",
 ];
 /// The other ones: texts, names and files.
-const TEXTS: [&str; 19] = [
+const TEXTS: [&str; 21] = [
     "<ARG>",
     "<CLOCK>",
     "<DIR>",
@@ -39,12 +39,14 @@ const TEXTS: [&str; 19] = [
     "<KEY=v1,v2>",
     "<KIND>",
     "<NAME>",
+    "<NAME|KEY=TEXT>",
     "<OPTION>",
     "<PATH>",
     "<PATTERN>",
     "<RESULT>",
     "<STRING>",
     "<SUBSET>",
+    "<TEXT>",
     "<TITLE>",
     "<WHEN>",
     "<a.b=c>",

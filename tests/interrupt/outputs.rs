@@ -4,6 +4,7 @@ use super::commands::{GRAPH, Output, cases, content, copied, refs, results, word
 use super::{End, SIGKILL, command, names, run, signal, text_of};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::time::Duration;
 
 /// Kills of each command; `FLITWISE_KILLS` asks for another number of all kills.
 const KILLS: usize = 2;
@@ -46,6 +47,39 @@ fn a_killed_command_leaves_the_old_or_the_new_output() {
         "{killed} of {} commands killed before their end",
         kills * cases.len()
     );
+}
+
+/// `init` replaces no file, so a kill leaves some of its files, each whole, and the same command adds the others.
+#[test]
+fn a_killed_init_leaves_whole_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let init = |name: &str| {
+        words(&format!(
+            "init hpl-tree --out {}",
+            text_of(&dir.path().join(name))
+        ))
+    };
+    let (how, _, message) = run(&refs(&init("whole")));
+    assert_eq!(how, End::Exit(0), "{message}");
+    let whole = content(&dir.path().join("whole"));
+    for kill in 0..20 {
+        let name = format!("killed-{kill}");
+        let mut child = command(&refs(&init(&name))).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(kill));
+        signal(&child, SIGKILL);
+        child.wait().unwrap();
+        let path = dir.path().join(&name);
+        if path.exists() {
+            let left = content(&path);
+            assert!(
+                left.iter()
+                    .all(|(name, bytes)| whole.get(name) == Some(bytes))
+            );
+        }
+        let (how, _, message) = run(&refs(&init(&name)));
+        assert_eq!(how, End::Exit(0), "{message}");
+        assert_eq!(content(&path), whole);
+    }
 }
 
 #[test]
