@@ -63,6 +63,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         // The other result takes the place of the baselines.
         plan.baselines.clear();
         other.baselines.clear();
+        same_names(&plan, other)?;
     }
     let target = |dir| Target::of_run(dir, &plan, &args.experiment, args.force);
     let target = args.out.as_deref().map(target).transpose()?;
@@ -111,6 +112,25 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         outcome_of(&result.status(plan))?;
     }
     outcome_of(&result.status(&plan)).and(printed)
+}
+
+/// Checks that the two experiments of a comparison have a job of the same name.
+fn same_names(plan: &Plan, other: &Plan) -> Result<(), CliError> {
+    let names = |plan: &Plan| -> Vec<String> {
+        let jobs = plan.experiment.jobs.iter();
+        jobs.map(|job| job.name.to_string()).collect()
+    };
+    let (own, others) = (names(plan), names(other));
+    if own.iter().any(|name| others.contains(name)) {
+        return Ok(());
+    }
+    Err(CliError::BadInput(format!(
+        "--against: its jobs are {}, and the experiment's are {}: none has the same name; give one to both, as \
+         with --set job.0.name={}",
+        others.join(", "),
+        own.join(", "),
+        others.first().map_or("", String::as_str)
+    )))
 }
 
 /// Writes the files of the result.

@@ -158,13 +158,20 @@ impl Request {
             })),
             _ => self.pattern.clone(),
         };
+        let mut mapping = Mapping {
+            subset: hosts.map_or_else(|| self.subset.clone(), Subset::Listed),
+            ranks: self.ranks.unwrap_or(usual),
+            shuffle: !self.in_order,
+        };
+        if self.in_order && mapping.subset == Subset::Random && mapping.ranks <= have {
+            // The draw decides which hosts take part, not which rank each has.
+            let mut drawn = mapping.pool(graph, seed);
+            drawn.sort_unstable();
+            mapping.subset = Subset::Listed(drawn);
+        }
         Ok(Settings {
             pattern,
-            mapping: Mapping {
-                subset: hosts.map_or_else(|| self.subset.clone(), Subset::Listed),
-                ranks: self.ranks.unwrap_or(usual),
-                shuffle: !self.in_order,
-            },
+            mapping,
             seed,
             level: self.level,
             path: self.path,

@@ -17,6 +17,8 @@ const ROWS: usize = 10;
 /// The explanation that a job is compared with.
 #[derive(Clone, Copy)]
 pub(super) struct Before<'a> {
+    /// The word for it in a text.
+    pub called: &'static str,
     pub experiment: &'a Experiment,
     pub explained: &'a Explanation,
 }
@@ -31,6 +33,7 @@ pub(super) fn in_baseline<'a>(
     runs.find_map(|(baseline, run)| {
         let &(_, other) = baseline.jobs.iter().find(|&&(main, _)| main == job)?;
         Some(Before {
+            called: "baseline",
             experiment: &baseline.experiment,
             explained: explanation_of(run, other)?,
         })
@@ -42,6 +45,7 @@ fn by_name<'a>(plan: &'a Plan, result: &'a RunResult, name: &str) -> Option<Befo
     let experiment = &plan.experiment;
     let job = experiment.jobs.iter().position(|job| job.name == name)?;
     Some(Before {
+        called: "other",
         experiment,
         explained: explanation_of(&result.main, job)?,
     })
@@ -229,10 +233,9 @@ fn write_page(
     )?;
     if let Some(before) = before {
         let words = difference_words(explained, before.explained);
-        writeln!(out, "vs baseline: {words}")?;
+        writeln!(out, "vs {}: {words}", before.called)?;
     }
-    let parts_before = before.map(|before| before.explained);
-    write_table(out, &part_rows(explained, parts_before))?;
+    write_table(out, &part_rows(explained, before))?;
     writeln!(
         out,
         "\n{} message{} on the path; {} of them were sent to a rank that already waited, for {} of the time",
@@ -269,11 +272,12 @@ fn write_page(
 }
 
 /// Rows of the parts, and beside them the parts of `before`.
-fn part_rows(explained: &Explanation, before: Option<&Explanation>) -> Vec<Vec<String>> {
+fn part_rows(explained: &Explanation, before: Option<Before<'_>>) -> Vec<Vec<String>> {
     let mut rows = vec![["part", "ps", "share"].map(String::from).to_vec()];
-    if before.is_some() {
-        rows[0].extend(["baseline ps", "more"].map(String::from));
+    if let Some(before) = before {
+        rows[0].extend([format!("{} ps", before.called), "more".to_owned()]);
     }
+    let before = before.map(|before| before.explained);
     let shown = |part: &Part| {
         let both = [Some(explained), before];
         both.into_iter()
