@@ -159,7 +159,12 @@ fn fits(key: &str, pattern: &str) -> bool {
 /// The first sentence, without links between pages and its full stop.
 fn sentence(meaning: &str) -> String {
     let text = without_links(meaning);
-    let first = text.split(". ").next().unwrap_or(&text);
+    // "et al. 2015" ends no sentence.
+    let begins =
+        |rest: &str| rest.starts_with(|c: char| c.is_uppercase() || matches!(c, '`' | '"'));
+    let mut ends = text.match_indices(". ");
+    let end = ends.find(|&(at, dot)| begins(&text[at + dot.len()..]));
+    let first = end.map_or(text.as_str(), |(at, _)| &text[..at]);
     first.trim_end_matches('.').to_owned()
 }
 

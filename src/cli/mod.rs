@@ -44,7 +44,7 @@ use thiserror::Error;
 #[command(
     version,
     about,
-    after_help = "Example:\n  flitwise run configs/hpl-16-tree.toml\n\n\
+    after_help = "Example:\n  flitwise init hpl-tree\n  flitwise run hpl-tree.toml\n\n\
                   Exit codes: 0 success, 1 the run failed or stalled or a disk is full, 2 bad input, 130 ended by Ctrl-C \
                   (with the results so far), 143 by SIGTERM, 129 by SIGHUP."
 )]

@@ -136,8 +136,10 @@ fn book() -> Vec<(PathBuf, String)> {
         let text = std::fs::read_to_string(&path);
         let text = text.unwrap_or_else(|e| panic!("SUMMARY.md: {link}: {e}"));
         let included = text.split("{{#include ").nth(1).map(|rest| {
-            let file = rest.split(['}', ':']).next().unwrap();
-            std::fs::read_to_string(path.parent().unwrap().join(file)).unwrap()
+            let (file, anchor) = rest.split_once("}}").unwrap().0.split_once(':').unwrap();
+            let text = std::fs::read_to_string(path.parent().unwrap().join(file)).unwrap();
+            let from = text.split_once(&format!("ANCHOR: {anchor} ")).unwrap().1;
+            from.split_once("ANCHOR_END").unwrap().0.to_owned()
         });
         (path, text + &included.unwrap_or_default())
     };

@@ -147,6 +147,7 @@ fn tree(template: &Template, trace: &Path) -> Result<(u32, u32), CliError> {
             ));
         }
         Some(Err(format)) => return refused(&format!("`{shown}` is {format}")),
+        None if !trace.exists() => return refused(&format!("there is no `{shown}`")),
         None => {
             let why = "is no trace that can be read; docs/reference/traces.md lists the formats";
             return refused(&format!("`{shown}` {why}"));
