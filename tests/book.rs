@@ -3,8 +3,8 @@
 //! - A block marked `console` is played: each line that begins with `$ ` runs in `sh`, and the lines below
 //!   it are what it prints, where a line `...` stands for any number of lines. The blocks of a page run
 //!   one after another in a directory of its own, which has `configs` and `traces` of the repository.
-//! - In a block marked `sh` the command line of each `flitwise` is understood, and the files of the repository
-//!   that it names exist. Nothing runs, as some of these commands take minutes.
+//! - In a block marked `sh` the program understands each command line of `flitwise`, and the files of the repository
+//!   that it names exist. The commands run without their experiments, as some take minutes with them.
 //!
 //! `FLITWISE_BLESS=1 cargo test --test book` writes what is printed into blocks without `...`.
 
@@ -186,7 +186,8 @@ fn understand(block: &str, problems: &mut String) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Runs `command` in `dir`, where `flitwise` is the program of this build.
+/// Runs `command` in `dir`, which is the user's home as well: what it writes to `~` goes with the directory. `flitwise` is
+/// the program of this build.
 fn shell(command: &str, dir: &Path) -> Result<Output, Failed> {
     let program = Path::new(env!("CARGO_BIN_EXE_flitwise"));
     let folder = program.parent().ok_or("the program has no folder")?;
@@ -194,6 +195,7 @@ fn shell(command: &str, dir: &Path) -> Result<Output, Failed> {
     let output = Command::new("sh")
         .args(["-c", command])
         .current_dir(dir)
+        .env("HOME", dir)
         .env("PATH", format!("{}:{old}", folder.display()))
         .output()?;
     Ok(output)
