@@ -23,7 +23,7 @@ const FABRICS: [(&str, [&str; 4]); 3] = [
     ("dragonfly", ["1q", "voqsw", "dbbm", "h2lq"]),
 ];
 
-/// What a run measures.
+/// The measures of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Metric {
     /// Gb/s for each NIC.

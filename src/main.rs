@@ -33,7 +33,7 @@ fn refuse(mut error: clap::Error) -> ! {
         error.insert(kind, ContextValue::String(text));
     }
     match (error.print(), error.exit_code()) {
-        // What was asked for (--help, --version) is not there; a reader that has gone away is no error.
+        // The requested text (--help, --version) is not printed; a reader that has gone away is no error.
         (Err(e), 0) if e.kind() != ErrorKind::BrokenPipe => {
             let _ = writeln!(io::stderr(), "error: cannot write to standard output: {e}");
             exit(1)

@@ -42,7 +42,7 @@ impl Reading {
     };
 }
 
-/// What a row asks of a fabric, whatever the reading.
+/// The run of a fabric that a row judges, in any reading.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
     pub fabric: Fabric,
@@ -62,7 +62,7 @@ impl Asked {
         }
     }
 
-    /// What was run for it in a reading.
+    /// Returns the setting of that run in a reading.
     fn setting(self, reading: Reading) -> Setting {
         let packets = match (reading.packets, self.fabric) {
             (_, Fabric::Uniform | Fabric::Neighbour) | (Packets::Table9, _) => Packets::Table9,

@@ -53,7 +53,7 @@ pub enum Trunks {
     RoundRobin,
 }
 
-/// What a run measures, but for its seed.
+/// The setting of a run without its seed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
     pub fabric: Fabric,

@@ -150,7 +150,7 @@ pub fn page(data: &Data) -> String {
     text + &by_reading(&rows, data)
 }
 
-/// What each reading gives; ✗ where the row does not hold.
+/// The outcome in each reading; ✗ where the row does not hold.
 fn by_reading(rows: &[Row], data: &Data) -> String {
     let mut text = String::from("| row | published |");
     for Reading { allocator, packets } in readings() {

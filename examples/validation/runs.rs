@@ -136,7 +136,7 @@ fn sort(csv: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a run measured: the columns behind those of the key.
+/// The results of a run: the columns behind the key.
 fn measured(plan: &Plan) -> Result<String> {
     let result = run_plan(plan, &Control::default(), 1)?;
     let status = &result.main.status;

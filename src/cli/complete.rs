@@ -55,7 +55,7 @@ fn indexed(path: &str, typed: &str) -> String {
     parts.collect::<Vec<_>>().join(".")
 }
 
-/// What bash does instead of the generated function `_flitwise` behind `--set` and `--vary`: it takes the whole token,
+/// The function that bash calls in place of the generated `_flitwise`. Behind `--set` and `--vary` it takes the whole token,
 /// which bash itself splits at `=`.
 pub(super) const BASH: &str = r#"
 _flitwise_or_keys() {

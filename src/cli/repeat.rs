@@ -133,7 +133,7 @@ impl Repeated {
     }
 }
 
-/// What a comparison of two results found.
+/// The outcome of a comparison of two results.
 #[derive(Debug)]
 pub(super) enum Compared {
     /// There is nothing to compare with.

@@ -61,7 +61,7 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    /// What a message between these ranks is for, and how an operation of the receiver will find it.
+    /// The purpose of a message between these ranks, and how an operation of the receiver will find it.
     pub(super) fn seen(&self, ranks: RankPair) -> (SentFor, Option<MatchedBy>) {
         match *self {
             Self::PointToPoint { id, awaited } => {

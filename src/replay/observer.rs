@@ -37,7 +37,7 @@ pub trait Observer: Sync {
     fn matched(&self, _ps: u64, _job: u32, _by: MatchedBy) {}
 }
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentFor {
     /// It carries the data of a send.
@@ -106,7 +106,7 @@ pub struct Sent {
     pub to: RankId,
     /// Payload in bytes.
     pub bytes: u64,
-    /// What it is for.
+    /// Its purpose.
     pub sent_for: SentFor,
     /// How an operation of the receiver will find it; `None` if none takes it.
     pub matched_by: Option<MatchedBy>,

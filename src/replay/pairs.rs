@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Most groups of ranks.
 const MOST_GROUPS: u32 = 64;
 
-/// What happened between the ranks of a job: how often, and how much in all.
+/// Counts and sums of what happened between the ranks of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Listed", into = "Listed")]
 pub struct PairCounts {
@@ -20,7 +20,7 @@ pub struct PairCounts {
     counts: Vec<(u64, u64)>,
 }
 
-/// What happened between two groups of ranks: messages from one to the other, or waits of the one for the other.
+/// Messages from one group of ranks to another, or waits of the one for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PairCount {

@@ -127,7 +127,7 @@ fn of_each<'a>(jobs: impl Iterator<Item = &'a Value>, key: &str, all: usize) -> 
     Some(format!("{key} {text}"))
 }
 
-/// What the baseline is, and how it differs from the experiment.
+/// The baseline, and how it differs from the experiment.
 fn baseline(plan: &Plan) -> String {
     let Some(first) = plan.baselines.first() else {
         return "no baseline".to_owned();

@@ -1,4 +1,4 @@
-//! Who waits for whom: the longest waits between ranks.
+//! The longest waits between ranks.
 
 use super::split::last_job;
 use crate::config::Plan;

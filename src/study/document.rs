@@ -41,7 +41,7 @@ pub(super) struct Document<'a> {
     /// Runs without a result, because the study was stopped.
     #[schemars(extend("unit" = "runs"))]
     missing: usize,
-    /// What the traces lack, or what in them is doubtful, as the warnings have it: a text for each trace.
+    /// Lost or doubtful parts of the traces, as the warnings name them: a text for each trace.
     left_out: &'a [String],
     /// Runs that failed or stalled.
     #[schemars(extend("unit" = "runs"))]

@@ -22,7 +22,7 @@ pub struct Studied {
     pub runs: usize,
     /// Runs that were not done when the user stopped the study.
     pub missing: usize,
-    /// What the traces lack, or what in them is doubtful: a text for each trace.
+    /// Lost or doubtful parts of the traces: a text for each trace.
     pub(super) left_out: Vec<String>,
     /// The topology of the first point.
     pub(super) topology: Value,

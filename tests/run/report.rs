@@ -96,8 +96,8 @@ fn the_page_is_whole_and_loads_nothing() {
     assert!(page.contains("flitwise run x.toml --out there"));
     for head in [
         "Slowdown",
-        "Who sends to whom",
-        "Who waits for whom",
+        "Messages between ranks",
+        "Waits between ranks",
         "Links",
         "What the ranks do",
     ] {

@@ -183,7 +183,7 @@ impl<'a> Lexer<'a> {
         Ok(text)
     }
 
-    /// What stands between angle brackets, which may be nested.
+    /// The text between angle brackets, which may be nested.
     fn in_angles(&mut self) -> Result<Cow<'a, str>, LineError> {
         let rest = &self.text.as_bytes()[self.at..];
         let mut depth = 0usize;

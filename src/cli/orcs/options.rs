@@ -22,7 +22,7 @@ pub struct OrcsArgs {
     /// Prints a line for every level that is done.
     #[arg(short, long)]
     pub verbose: bool,
-    /// Keeps the order of the hosts: rank r runs on host r, counted from 0.
+    /// Keeps the order of the hosts, which --subset decides; otherwise every run draws one.
     #[arg(short, long = "do_not_shuffle")]
     pub do_not_shuffle: bool,
     /// Prints the pairs of every level.

@@ -33,7 +33,7 @@ pub struct InfoArgs {
     /// Prints only the whole communication matrix.
     #[arg(long, value_name = "FORM")]
     matrix: Option<matrix::Form>,
-    /// Also draws who sends to whom and the message sizes; the ending .svg, .pdf or .png decides the format.
+    /// Also draws the bytes between ranks and the message sizes; the ending .svg, .pdf or .png decides the format.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }

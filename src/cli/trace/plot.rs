@@ -1,4 +1,4 @@
-//! A figure of the messages of a trace: who sends to whom, and how large the messages are.
+//! A figure of the messages of a trace: the bytes between ranks, and the sizes of messages.
 
 use super::info::size_class;
 use crate::cli::CliError;
@@ -52,7 +52,7 @@ fn figure(file: &Path, summary: &Summary) -> Figure {
         .to_string_lossy()
         .into_owned();
     Figure {
-        title: format!("Who sends to whom, and message sizes: {name}"),
+        title: format!("Bytes between ranks, and message sizes: {name}"),
         note,
         chart: Chart::Column(vec![
             Chart::Matrix(matrix(summary.ranks, group, traffic)),

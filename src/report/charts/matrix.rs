@@ -1,4 +1,4 @@
-//! What lies between each group of ranks and each other group: messages, bytes, waits.
+//! Matrices of messages, bytes and waits between groups of ranks.
 
 use super::title::titled;
 use crate::figure::{Cell, Chart, Figure, Matrix};
@@ -25,7 +25,7 @@ impl Measure {
         match self {
             Self::Bytes => format!("Bytes between the ranks of {job}"),
             Self::Messages => format!("Messages between the ranks of {job}"),
-            Self::Waits => format!("Who waits for whom in {job}"),
+            Self::Waits => format!("Waits between ranks in {job}"),
         }
     }
 

@@ -38,10 +38,10 @@ const SECTIONS: [Figures; 12] = [
     ("ranks", "What the ranks do", &[Kind::Timeline]),
     (
         "communication",
-        "Who sends to whom",
+        "Messages between ranks",
         &[Kind::Matrix, Kind::Messages],
     ),
-    ("waits", "Who waits for whom", &[Kind::Waits]),
+    ("waits", "Waits between ranks", &[Kind::Waits]),
     ("links", "Links", &[Kind::Links]),
     (
         "latencies",

@@ -1,4 +1,4 @@
-//! What went through the fabric: totals, background flows, service levels, congestion control.
+//! The traffic of the fabric: totals, background flows, service levels, congestion control.
 
 use super::schema::Named;
 use crate::config::{Experiment, Plan};

@@ -72,7 +72,7 @@ fn spooled(source: Source, stop: Stop<'_>) -> Result<Collection, Error> {
     let path = source.path().to_owned();
     let mut stream = TarStream::new(source);
     let copied = copy(&path, &mut stream, stop);
-    // What the archive lacks because its own bytes could not be unpacked is not its fault.
+    // An archive whose own bytes cannot be unpacked is not to blame for what it lacks.
     match stream.failed {
         Some(error) => Err(error),
         None => copied,
