@@ -1,6 +1,6 @@
 //! The ground that all crates of Flitwise stand on: [quantities](units) with their units, exact
 //! fractions, the [random] streams from which every draw of a run comes, [places](place) in files
-//! with the problems found there, [quotes](quote) of input in messages, and the token by which the
+//! with the problems found there, [quotes](quote) of input in messages, [lists of hosts](host_list), and the token by which the
 //! user [stops](stop) long work.
 //!
 //! # Examples
@@ -16,6 +16,7 @@
 //! assert_eq!(draw(3), draw(3));
 //! ```
 
+pub mod host_list;
 mod ids;
 pub mod place;
 pub mod quote;

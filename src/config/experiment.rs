@@ -18,7 +18,7 @@ use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::Request;
 use crate::replay::background::{NicQueueing, message_units};
-use crate::replay::placement::{self, FreeNics};
+use crate::replay::placement::{self, Distribution, FreeNics};
 use crate::units::Ratio;
 use flitwise_base::quote::quoted;
 
@@ -164,9 +164,13 @@ impl Experiment {
             if let Some(hosts) = &job.hosts {
                 allowed = allowed.only(hosts);
             }
+            let distribution = job.distribution.unwrap_or(match job.placement {
+                Placement::RoundRobin(_) => Distribution::Cyclic,
+                _ => Distribution::Block,
+            });
             let nics = self
                 .placement(i)
-                .place(ranks, job.tasks_per_node, &mut allowed)
+                .place(ranks, job.ranks_per_nic, distribution, &mut allowed)
                 .map_err(|e| error(format!("{}: {e}", quoted(&job.trace))))?;
             let taken = nics.iter().find(|&&nic| !free.is_free(nic));
             if let Some(&nic) = taken.filter(|_| !job.share_nics) {
@@ -198,6 +202,7 @@ impl Experiment {
             },
             Placement::List(nics) => placement::Placement::List(nics.clone()),
             Placement::Hosts(nics) => placement::Placement::First(nics.clone()),
+            Placement::RankOrder(ranks) => placement::Placement::RankOrder(ranks.clone()),
         }
     }
 }

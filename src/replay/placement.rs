@@ -1,36 +1,35 @@
 //! The NIC at which every rank of a job runs.
 //!
-//! A job takes ⌈ranks / tasks per node⌉ nodes (a node is a NIC) from the nodes that it may
-//! use: by default the nodes that no earlier job took. Jobs are placed in their order in
-//! the experiment.
+//! A job takes ⌈ranks / ranks per NIC⌉ NICs from the NICs that it may use: by default those that no
+//! earlier job took. Jobs are placed in their order in the experiment.
 //!
-//! | placement | the job's nodes | rank r runs on |
-//! |---|---|---|
-//! | linear | the lowest free NICs, ascending | node ⌊r / tasks per node⌋ |
-//! | round robin | free NICs in turn from part after part: the lowest of each, then the next of each | node r mod nodes |
-//! | random | the first ones of the free NICs, part by part in random order | node ⌊r / tasks per node⌋ |
-//! | list | as listed; the caller checks whether they are free | the r-th NIC listed |
+//! | placement | the job's NICs |
+//! |---|---|
+//! | linear | the lowest free NICs, ascending |
+//! | round robin | free NICs in turn from part after part: the lowest of each, then the next of each |
+//! | random | the first ones of the free NICs, part by part in random order |
+//! | list | as listed, one for each rank; the caller checks whether they are free |
 //!
-//! A part is all NICs of a switch or of a group of switches, or a NIC. Under round robin neighbouring ranks
-//! are in neighbouring parts, whatever the tasks per node. A part without a free NIC is left out. On a single
-//! switch with one task per node linear and round robin by switches are the same.
+//! A part is all NICs of a switch or of a group of switches, or a NIC. A part without a free NIC is left out.
+//! The [distribution](Distribution) puts the ranks on these NICs.
 
 use flitwise_base::random::{Purpose, Stream};
 use flitwise_fabric::ids::NicId;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// The placement of the ranks of a job on the NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placement {
-    /// Fills one node after the other.
+    /// The lowest NICs.
     Linear,
-    /// Deals the ranks out over nodes in part after part.
+    /// The lowest NIC of each part in turn.
     RoundRobin {
         /// The part of every NIC of the fabric.
         parts: Vec<u32>,
     },
-    /// Linear over the nodes of randomly chosen parts.
+    /// The NICs of randomly chosen parts.
     Random {
         /// Seed: by default the experiment's.
         seed: u64,
@@ -40,10 +39,22 @@ pub enum Placement {
         parts: Vec<u32>,
     },
     /// NIC of every rank, as listed. NICs may be listed several times and
-    /// need not be free; `tasks_per_node` does not apply.
+    /// need not be free; neither ranks per NIC nor distribution apply.
     List(Vec<NicId>),
     /// The NIC of every rank, and more that are not taken.
     First(Vec<NicId>),
+    /// The lowest NICs, and the order in which ranks are put on them.
+    RankOrder(Vec<u32>),
+}
+
+/// The way in which consecutive ranks share the NICs of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Each NIC is filled before the next: rank r runs on NIC ⌊r / ranks per NIC⌋ of the job.
+    Block,
+    /// A rank on each NIC in turn: rank r runs on NIC r mod NICs of the job.
+    Cyclic,
 }
 
 /// The NICs of a fabric that no job has taken yet.
@@ -58,21 +69,21 @@ pub struct FreeNics {
 pub enum PlacementError {
     /// Too few NICs are left.
     #[error(
-        "{ranks} ranks at {tasks_per_node} per node need {needed} NICs, but {free} are left for \
-         the job; raise tasks_per_node or take a larger fabric"
+        "{ranks} ranks at {ranks_per_nic} per NIC need {needed} NICs, but {free} are left for \
+         the job; raise ranks_per_nic or take a larger fabric"
     )]
     DoesNotFit {
         /// Ranks of the job.
         ranks: u32,
         /// Most ranks on one NIC.
-        tasks_per_node: u32,
+        ranks_per_nic: u32,
         /// NICs that the job takes.
         needed: u32,
         /// NICs that are left.
         free: u32,
     },
-    /// `tasks_per_node` is 0.
-    #[error("tasks_per_node is 0; it must be at least 1")]
+    /// `ranks_per_nic` is 0.
+    #[error("ranks_per_nic is 0; it must be at least 1")]
     NoTasks,
     /// The list is too short or too long.
     #[error("the list places {listed} ranks, but the job has {ranks}: one NIC per rank is needed")]
@@ -81,6 +92,22 @@ pub enum PlacementError {
         listed: usize,
         /// Ranks of the job.
         ranks: u32,
+    },
+    /// The order has too few or too many ranks.
+    #[error("the rank order has {listed} ranks, but the job has {ranks}")]
+    OrderLength {
+        /// Entries of the order.
+        listed: usize,
+        /// Ranks of the job.
+        ranks: u32,
+    },
+    /// The order has a rank twice, or one that the job has not.
+    #[error("the rank order has rank {rank} {}", if *.twice { "twice" } else { "that the job has not" })]
+    OrderRank {
+        /// The rank.
+        rank: u32,
+        /// Whether the order has the rank twice.
+        twice: bool,
     },
     /// A listed NIC does not exist.
     #[error("rank {rank} is placed on NIC {nic}, but the fabric has NICs 0 to {last}")]
@@ -144,34 +171,32 @@ impl Placement {
     pub fn place(
         &self,
         ranks: u32,
-        tasks_per_node: u32,
+        ranks_per_nic: u32,
+        distribution: Distribution,
         free: &mut FreeNics,
     ) -> Result<Vec<NicId>, PlacementError> {
-        if tasks_per_node == 0 {
+        if ranks_per_nic == 0 {
             return Err(PlacementError::NoTasks);
         }
-        let placed: Vec<NicId> = match self {
-            Self::Linear => {
-                let nodes = lowest(ranks, tasks_per_node, free.iter().collect())?;
-                fill(ranks, tasks_per_node, &nodes)
-            }
+        let nodes: Vec<NicId> = match self {
+            Self::Linear | Self::RankOrder(_) => free.iter().collect(),
             Self::Random { seed, job, parts } => {
                 let mut filled: Vec<Vec<NicId>> = by_part(free, parts).into_values().collect();
                 Stream::new(*seed, Purpose::Placement, [*job, 0]).shuffle(&mut filled);
-                let nodes = lowest(ranks, tasks_per_node, filled.concat())?;
-                fill(ranks, tasks_per_node, &nodes)
+                filled.concat()
             }
-            Self::RoundRobin { parts } => {
-                let nodes = lowest(ranks, tasks_per_node, in_turn(free, parts))?;
-                let turns = nodes.iter().cycle();
-                turns.take(ranks as usize).copied().collect()
-            }
-            Self::List(list) => checked(list, ranks, free)?,
+            Self::RoundRobin { parts } => in_turn(free, parts),
+            Self::List(list) => return listed(list, ranks, free),
             Self::First(list) => {
                 let first = &list[..list.len().min(ranks as usize)];
-                checked(first, ranks, free)?
+                return listed(first, ranks, free);
             }
         };
+        let nodes = first(ranks, ranks_per_nic, nodes)?;
+        let mut placed = distributed(ranks, ranks_per_nic, distribution, &nodes);
+        if let Self::RankOrder(order) = self {
+            placed = in_order(order, &placed)?;
+        }
         free.take(&placed);
         Ok(placed)
     }
@@ -195,32 +220,63 @@ fn in_turn(free: &FreeNics, parts: &[u32]) -> Vec<NicId> {
     (0..most).flat_map(round).copied().collect()
 }
 
-/// The first nodes of `nodes`, as many as the job takes.
-fn lowest(
+/// The first ones of `nics`, as many as the job takes.
+fn first(
     ranks: u32,
-    tasks_per_node: u32,
-    mut nodes: Vec<NicId>,
+    ranks_per_nic: u32,
+    mut nics: Vec<NicId>,
 ) -> Result<Vec<NicId>, PlacementError> {
-    let needed = ranks.div_ceil(tasks_per_node);
-    if nodes.len() < needed as usize {
+    let needed = ranks.div_ceil(ranks_per_nic);
+    if nics.len() < needed as usize {
         return Err(PlacementError::DoesNotFit {
             ranks,
-            tasks_per_node,
+            ranks_per_nic,
             needed,
-            free: nodes.len() as u32,
+            free: nics.len() as u32,
         });
     }
-    nodes.truncate(needed as usize);
-    Ok(nodes)
+    nics.truncate(needed as usize);
+    Ok(nics)
 }
 
-fn fill(ranks: u32, tasks_per_node: u32, nodes: &[NicId]) -> Vec<NicId> {
-    (0..ranks)
-        .map(|rank| nodes[(rank / tasks_per_node) as usize])
-        .collect()
+fn distributed(
+    ranks: u32,
+    ranks_per_nic: u32,
+    distribution: Distribution,
+    nics: &[NicId],
+) -> Vec<NicId> {
+    let nic = |rank| match distribution {
+        Distribution::Block => nics[(rank / ranks_per_nic) as usize],
+        Distribution::Cyclic => nics[rank as usize % nics.len()],
+    };
+    (0..ranks).map(nic).collect()
 }
 
-fn checked(list: &[NicId], ranks: u32, free: &FreeNics) -> Result<Vec<NicId>, PlacementError> {
+/// The NIC of each rank where `order` has the ranks in the order of `placed`.
+fn in_order(order: &[u32], placed: &[NicId]) -> Result<Vec<NicId>, PlacementError> {
+    if order.len() != placed.len() {
+        return Err(PlacementError::OrderLength {
+            listed: order.len(),
+            ranks: placed.len() as u32,
+        });
+    }
+    let mut nics = vec![None; placed.len()];
+    for (&rank, &nic) in order.iter().zip(placed) {
+        match nics.get_mut(rank as usize) {
+            Some(of @ None) => *of = Some(nic),
+            found => {
+                return Err(PlacementError::OrderRank {
+                    rank,
+                    twice: found.is_some(),
+                });
+            }
+        }
+    }
+    Ok(nics.into_iter().flatten().collect())
+}
+
+/// The listed NICs, which the job takes.
+fn listed(list: &[NicId], ranks: u32, free: &mut FreeNics) -> Result<Vec<NicId>, PlacementError> {
     if list.len() != ranks as usize {
         return Err(PlacementError::ListLength {
             listed: list.len(),
@@ -233,6 +289,9 @@ fn checked(list: &[NicId], ranks: u32, free: &FreeNics) -> Result<Vec<NicId>, Pl
             nic: list[rank],
             last: (free.free.len() as u32).saturating_sub(1),
         }),
-        None => Ok(list.to_vec()),
+        None => {
+            free.take(list);
+            Ok(list.to_vec())
+        }
     }
 }

@@ -199,7 +199,7 @@ fn a_job_says_everything() {
     let e = plan(text).experiment;
     let j = &e.jobs[0];
     assert_eq!(
-        (e.seed, j.sl, j.tasks_per_node, j.start_ps),
+        (e.seed, j.sl, j.ranks_per_nic, j.start_ps),
         (7, 4, 2, 1_500_000)
     );
     assert_eq!(j.hosts.as_deref(), Some(&[1, 2, 3].map(NicId::new)[..]));

@@ -32,7 +32,7 @@ const BOUNDS: &[Bound] = &[
         1,
         0,
         "",
-        ["job.0.tasks_per_node", "at least 1"],
+        ["job.0.ranks_per_nic", "at least 1"],
     ),
     (
         "[fabric]\nlink_latency = \"",

@@ -41,6 +41,21 @@ fn cables() -> String {
     .text()
 }
 
+/// Files of launchers, good ones and bad ones.
+const LAUNCHERS: [(&str, &str); 8] = [
+    ("mpich", "n2:2\nn1:1\nn4\n"),
+    (
+        "ranks",
+        "rank 1=n1 slot=0:1\nrank 0=n4 slot=1\n# third\nrank 3=+n2 slot=0-1\nrank 2=n4\n",
+    ),
+    ("twice", "rank 0=n1 slot=0\nrank 0=n2 slot=0\n"),
+    ("gap", "rank 0=n1\nrank 2=n2\n"),
+    ("mixed", "rank 0=n1\nn2\n"),
+    ("order", "2,0\n1,3\n"),
+    ("range", "3,0-2\n"),
+    ("backwards", "0,3-1\n"),
+];
+
 /// A trace of four ranks.
 const TRACE: &str = "VEF3 4 1 0 0 0 0 1000\n0 0 3 100 0 0 -1\n";
 
@@ -52,6 +67,9 @@ fn resolve(cables: &str, more: &str) -> Result<flitwise::config::Plan, String> {
         "# our nodes\nn3 slots=2 max_slots=4\n\nn1 HCA-1:1  # by its full name\nlid 4\n0x11\n";
     std::fs::write(dir.path().join("hosts"), hosts).unwrap();
     std::fs::write(dir.path().join("numbers"), "3\n1\n2\n0\n").unwrap();
+    for (name, text) in LAUNCHERS {
+        std::fs::write(dir.path().join(name), text).unwrap();
+    }
     std::fs::write(dir.path().join("typo"), "n1\nn9 slots=2\n").unwrap();
     std::fs::write(dir.path().join("slots"), "n1 slots=many\n").unwrap();
     let text = format!(
@@ -91,13 +109,80 @@ fn ranks_are_placed_by_the_names_of_hosts() {
         ),
         ("{ file = \"absent\" }", "absent"),
         ("{ hosts = [] }", "unknown key `hosts`"),
+        ("{ file = \"twice\" }", "twice:2: rank `0` is given twice"),
+        (
+            "{ file = \"gap\" }",
+            "gap:2: rank `2` is given twice, or not one of ranks 0 to 1",
+        ),
+        (
+            "{ file = \"mixed\" }",
+            "mixed:2: a line is `rank N=HOST slot=…`",
+        ),
+        ("{ file = \"backwards\" }", "backwards:1: `3-1` is no rank"),
+        (
+            "{ slurm = { nodes = \"n[1-9]\" } }",
+            "no host is called `n5`",
+        ),
+        (
+            "{ slurm = { nodes = \"n[1-\" } }",
+            "the bracket is not closed",
+        ),
+        (
+            "{ slurm = { nodes = \"n[1-4]\", tasks = \"2(x3)\" } }",
+            "`2(x3)` does not have the tasks of 4 nodes",
+        ),
+        (
+            "{ slurm = { nodes = \"n1,n2\", tasks = \"2(y2)\" } }",
+            "`2(y2)` is no list of tasks",
+        ),
+        ("{ slurm = {} }", "nodes"),
     ] {
         let message = placed(&format!("placement = {placement}")).unwrap_err();
         assert!(message.contains(part), "{placement}: {message}");
     }
+    for (key, file) in [
+        ("ranks_per_nic = 2", "ranks"),
+        ("distribution = \"block\"", "ranks"),
+    ] {
+        let both = placed(&format!("placement = {{ file = \"{file}\" }}\n{key}")).unwrap_err();
+        assert!(both.contains("places every rank itself"), "{both}");
+    }
     // Too few slots.
     let few = placed("placement = { list = [\"n1\"] }").unwrap_err();
     assert!(few.contains("4 ranks") || few.contains('4'), "{few}");
+}
+
+#[test]
+fn launchers_place_ranks_in_their_own_forms() {
+    let at = |placement: &str| placed(&format!("placement = {placement}")).unwrap();
+    assert_eq!(at("{ file = \"mpich\" }"), [1, 1, 0, 3]);
+    assert_eq!(
+        at("{ file = \"mpich\" }\ndistribution = \"cyclic\""),
+        [1, 0, 3, 1]
+    );
+    assert_eq!(at("{ file = \"ranks\" }"), [3, 0, 3, 2]);
+    // Ranks 2 and 0 on the first NIC, 1 and 3 on the second.
+    assert_eq!(at("{ file = \"order\" }\nranks_per_nic = 2"), [0, 1, 0, 1]);
+    assert_eq!(at("{ file = \"range\" }"), [1, 2, 3, 0]);
+    let slurm = "{ slurm = { nodes = \"n[3-4],n1\", tasks = \"1(x2),2\" } }";
+    assert_eq!(at(slurm), [2, 3, 0, 0]);
+    assert_eq!(
+        at(&format!("{slurm}\ndistribution = \"cyclic\"")),
+        [2, 3, 0, 0]
+    );
+    let pairs = "{ slurm = { nodes = \"n[3-4]\" } }\nranks_per_node = 2";
+    assert_eq!(at(pairs), [2, 2, 3, 3]);
+    assert_eq!(
+        at(&format!("{pairs}\ndistribution = \"cyclic\"")),
+        [2, 3, 2, 3]
+    );
+    // The names of the key, and the usual distribution of each placement.
+    for key in ["ranks_per_nic", "ranks_per_node", "tasks_per_node"] {
+        assert_eq!(at(&format!("\"linear\"\n{key} = 2")), [0, 0, 1, 1]);
+        assert_eq!(at(&format!("\"round-robin\"\n{key} = 2")), [0, 2, 0, 2]);
+    }
+    let filled = "\"round-robin\"\nranks_per_nic = 2\ndistribution = \"block\"";
+    assert_eq!(at(filled), [0, 0, 2, 2]);
 }
 
 #[test]

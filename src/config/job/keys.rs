@@ -4,6 +4,7 @@ use crate::config::document::{Forms, form_schemas, forms, read_forms};
 use crate::config::job::placement::RawPlacement;
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
+use crate::replay::placement::Distribution;
 use crate::replay::trace::ComputeTime;
 use crate::units::{Bytes, CostPerByte, Picoseconds, Rate, Ratio};
 use schemars::{JsonSchema, json_schema};
@@ -40,21 +41,25 @@ pub(crate) struct RawJob {
     pub vfabric: Option<String>,
     /// [NICs](#placement) of the ranks.
     ///
-    /// `"linear"`: the lowest free NICs, `tasks_per_node` ranks on each in turn. `"round-robin"`: round the switches.
+    /// `"linear"`: the lowest free NICs. `"round-robin"`: round the switches.
     /// `"round-robin-groups"`: round the groups. `"random"`, `"random-switches"`, `"random-groups"`: NICs, switches or
     /// groups in random order, each filled before the next, drawn from the seed of the experiment; `{ random = 7 }`, `{
     /// random-groups = 7 }` from a seed of its own. `{ list = [NIC of rank 0, …] }`: ranks with the same NIC share a
-    /// node. `{ file = "hosts" }`: a host file; slots that are left stay free. Jobs are placed in the order of the
-    /// file, each on NICs that no earlier job has.
+    /// node. `{ file = "hosts" }`: a host file, rank file or rank order of a launcher; slots that are left stay free.
+    /// `{ slurm = { nodes = "node[1-4]", tasks = "2(x4)" } }`: the nodes of a Slurm job. Jobs are placed in the order of
+    /// the file, each on NICs that no earlier job has.
     ///
     /// With `"round-robin"` rank 0 runs on the first NIC of switch 0, rank 1 on the first NIC of switch 1, and when
-    /// each has one, the next ranks on their second NICs; switches without a free NIC are left out, and with several
-    /// `tasks_per_node` the ranks go round the NICs taken.
+    /// each has one, the next ranks on their second NICs; switches without a free NIC are left out.
     #[schemars(extend("default" = "linear"))]
     pub placement: Option<RawPlacement>,
-    /// Ranks per NIC.
+    /// Ranks per NIC; `ranks_per_node` and `tasks_per_node` are other names of it.
     #[schemars(extend("default" = 1))]
-    pub tasks_per_node: Option<u32>,
+    #[serde(alias = "ranks_per_node", alias = "tasks_per_node")]
+    pub ranks_per_nic: Option<u32>,
+    /// Consecutive ranks: `"block"` fills each NIC before the next, `"cyclic"` puts one on each NIC in turn.
+    #[schemars(extend("x-default" = "`\"block\"`; of `\"round-robin\"` and `\"round-robin-groups\"` `\"cyclic\"`"))]
+    pub distribution: Option<Distribution>,
     /// Start of the job.
     #[schemars(extend("default" = "0s"))]
     pub start: Option<Picoseconds>,

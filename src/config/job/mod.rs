@@ -1,14 +1,15 @@
 //! Resolves `[[vfabric]]` and `[[job]]`.
 
 pub(super) mod calls;
-pub(super) mod host_file;
 pub(super) mod keys;
+pub(super) mod launcher;
 pub(super) mod placement;
 pub(super) mod vfabric;
 
 use crate::config::document::{ConfigError, check_name, nearest, refused};
 use crate::config::job::calls::{Calls, Compute, FormatKey, SendCompletion};
 use crate::config::job::keys::{RawJob, RawRepeat, RawSendCompletion};
+use crate::config::job::launcher::Sharing;
 use crate::config::job::placement::{Part, Placement, RawPlacement};
 use crate::config::job::vfabric::{RawVfabric, check_vfabrics, find_vfabric, sorted_hosts};
 use crate::config::qos::service_level;
@@ -18,6 +19,7 @@ use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::Bcast;
+use crate::replay::placement::Distribution;
 use crate::replay::trace::{HOST_SPEED, is_trace_directory};
 use crate::units::Ratio;
 use flitwise_base::quote::quoted;
@@ -65,7 +67,11 @@ pub struct Job {
     /// Whether the job may be placed on NICs that earlier jobs have.
     pub share_nics: bool,
     /// Ranks per NIC.
-    pub tasks_per_node: u32,
+    #[serde(rename = "tasks_per_node")]
+    pub ranks_per_nic: u32,
+    /// Distribution of the ranks over these NICs; `None`: the usual one of the placement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<Distribution>,
     /// Start of the job in picoseconds.
     pub start_ps: u64,
     /// How often the trace is run.
@@ -190,12 +196,9 @@ fn one_job(
     let hosts = hosts
         .transpose()
         .map_err(|problem| ConfigError::new(key("vfabric"), problem))?;
-    let tasks_per_node = job.tasks_per_node.unwrap_or(1);
-    if tasks_per_node == 0 {
-        return refused(
-            key("tasks_per_node"),
-            "is 0; at least 1 rank runs on a node",
-        );
+    let ranks_per_nic = job.ranks_per_nic.unwrap_or(1);
+    if ranks_per_nic == 0 {
+        return refused(key("ranks_per_nic"), "is 0; at least 1 rank runs on a NIC");
     }
     let rate = job
         .intra_node_bandwidth
@@ -220,7 +223,8 @@ fn one_job(
             &key("placement"),
         )?,
         hosts,
-        tasks_per_node,
+        ranks_per_nic,
+        distribution: job.distribution,
         share_nics: job.share_nics.unwrap_or(false),
         start_ps: job.start.map_or(0, |t| t.0),
         repeat: match job.repeat {
@@ -318,7 +322,11 @@ fn placement(
     key: &str,
 ) -> Result<Placement, ConfigError> {
     let refused = |problem: String| ConfigError::new(key, problem);
-    let list = match &job.placement {
+    let sharing = Sharing {
+        ranks_per_nic: job.ranks_per_nic,
+        distribution: job.distribution,
+    };
+    let placement = match &job.placement {
         None => return Ok(Placement::Linear),
         Some(RawPlacement::Spread(spread)) => {
             let part = match spread {
@@ -334,24 +342,33 @@ fn placement(
             }
             return Ok(spread.clone());
         }
-        Some(RawPlacement::List(list)) if job.tasks_per_node.is_some() && !list.is_empty() => {
-            let problem = "a list places every rank itself; remove tasks_per_node";
+        Some(RawPlacement::List(list))
+            if !list.is_empty()
+                && (sharing.ranks_per_nic.is_some() || sharing.distribution.is_some()) =>
+        {
+            let problem = "a list places every rank itself; remove ranks_per_nic and distribution";
             return Err(refused(problem.into()));
         }
         Some(RawPlacement::List(list)) => {
             let nics = list.iter().map(|nic| nic.nic(topology));
-            nics.collect::<Result<Vec<_>, _>>().map_err(refused)?
+            let nics = nics.collect::<Result<Vec<_>, _>>();
+            Placement::List(nics.map_err(refused)?)
         }
         Some(RawPlacement::File(file)) => {
-            let tasks = job.tasks_per_node.unwrap_or(1);
-            host_file::read(&dir.join(file), topology, tasks).map_err(refused)?
+            launcher::read(&dir.join(file), topology, sharing).map_err(refused)?
         }
+        Some(RawPlacement::Slurm(nodes)) => {
+            launcher::slurm(nodes, topology, sharing).map_err(refused)?
+        }
+    };
+    let (Placement::List(list) | Placement::Hosts(list)) = &placement else {
+        return Ok(placement);
     };
     let nics = topology.nics();
     if list.is_empty() {
         return Err(refused("the list is empty; list one NIC per rank".into()));
     }
-    for nic in &list {
+    for nic in list {
         if nic.get() >= nics {
             let last = nics - 1;
             return Err(refused(format!(
@@ -365,10 +382,7 @@ fn placement(
             )));
         }
     }
-    Ok(match &job.placement {
-        Some(RawPlacement::File(_)) => Placement::Hosts(list),
-        _ => Placement::List(list),
-    })
+    Ok(placement)
 }
 
 /// Relative to the study file that names it, else to the experiment file, else to the current directory; or

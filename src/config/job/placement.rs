@@ -29,6 +29,8 @@ pub enum Placement {
     List(Vec<NicId>),
     /// NICs of a host file, at least one for each rank: the first ones are taken.
     Hosts(Vec<NicId>),
+    /// Ranks in the order in which they are put on ascending NICs.
+    RankOrder(Vec<u32>),
 }
 
 /// A part of a fabric.
@@ -84,7 +86,14 @@ enum Name {
 }
 
 /// The placements with more than a name.
-const TABLES: &[&str] = &["list", "random", "random-switches", "random-groups", "file"];
+const TABLES: &[&str] = &[
+    "list",
+    "random",
+    "random-switches",
+    "random-groups",
+    "file",
+    "slurm",
+];
 
 /// The parts that a random placement of this name draws.
 fn drawn(name: &str) -> Option<Part> {
@@ -123,6 +132,7 @@ impl Serialize for Placement {
             },
             Self::List(nics) => return with(to, "list", nics),
             Self::Hosts(nics) => return with(to, "hosts", nics),
+            Self::RankOrder(ranks) => return with(to, "rank-order", ranks),
         };
         match seed {
             None => to.serialize_str(name),
@@ -144,8 +154,20 @@ pub(crate) enum RawPlacement {
     /// Without a list.
     Spread(Placement),
     List(Vec<RawPlace>),
-    /// A host file.
+    /// A file of a launcher.
     File(String),
+    /// The nodes of a Slurm job, and their tasks.
+    Slurm(RawSlurm),
+}
+
+/// Nodes as Slurm names them in the environment of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawSlurm {
+    /// As `SLURM_JOB_NODELIST` has them: `"node[001-016,020]"`.
+    pub nodes: String,
+    /// As `SLURM_TASKS_PER_NODE` has them: `"2(x3),1"`; by default `ranks_per_nic` for each.
+    pub tasks: Option<String>,
 }
 
 impl Forms for RawPlacement {
@@ -158,7 +180,8 @@ impl Forms for RawPlacement {
             .map(|kind| format!("\"{}\"", kind.name))
             .collect();
         format!(
-            "{}, {{ random = SEED }}, {{ list = [0, 1, ...] }} or {{ file = HOST_FILE }}",
+            "{}, {{ random = SEED }}, {{ list = [0, 1, ...] }}, \
+             {{ file = HOST_FILE }} or {{ slurm = {{ nodes = \"node[1-4]\" }} }}",
             names.join(", ")
         )
     }
@@ -171,12 +194,14 @@ impl Forms for RawPlacement {
         let mut placement = None;
         while let Some(key) = map.next_key::<String>()? {
             if placement.is_some() {
-                let problem = "give one of random, random-switches, random-groups, list and file";
+                let problem =
+                    "give one of random, random-switches, random-groups, list, file and slurm";
                 return Err(A::Error::custom(problem));
             }
             placement = Some(match key.as_str() {
                 "list" => Self::List(map.next_value()?),
                 "file" => Self::File(map.next_value()?),
+                "slurm" => Self::Slurm(map.next_value()?),
                 name => {
                     let part = drawn(name);
                     let part = part.ok_or_else(|| A::Error::unknown_field(name, TABLES))?;
@@ -204,6 +229,7 @@ form_schemas! {
             let schema = match name {
                 "list" => generator.subschema_for::<Vec<RawPlace>>(),
                 "file" => generator.subschema_for::<String>(),
+                "slurm" => generator.subschema_for::<RawSlurm>(),
                 _ => generator.subschema_for::<u64>(),
             };
             keys.insert(name.to_owned(), schema.to_value());

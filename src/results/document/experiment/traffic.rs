@@ -27,6 +27,8 @@ pub(super) struct Job {
     /// As in the file.
     #[schemars(extend("unit" = "ranks/NIC"))]
     tasks_per_node: u64,
+    /// As in the file; absent where it is the usual one of the placement.
+    distribution: Option<String>,
     /// The start.
     start_ps: u64,
     /// As in the file.
@@ -74,12 +76,15 @@ pub(super) struct Job {
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct Placement {
-    /// The NICs of a list; of a host file the NICs of its slots.
+    /// The NICs of a list or rank file.
     list: Option<Vec<u64>>,
     /// The seed of a random placement that has one of its own.
     random: Option<u64>,
-    /// The NICs of a list; of a host file the NICs of its slots.
+    /// The NICs of the slots of a host file or of Slurm's nodes.
     hosts: Option<Vec<u64>>,
+    /// The ranks of a rank order.
+    #[serde(rename = "rank-order")]
+    rank_order: Option<Vec<u64>>,
 }
 
 /// How MPI calls send.
