@@ -47,7 +47,7 @@ pub enum Placement {
     RankOrder(Vec<u32>),
 }
 
-/// The way in which consecutive ranks share the NICs of a job.
+/// The order in which consecutive ranks fill the NICs of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Distribution {

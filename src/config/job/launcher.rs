@@ -20,6 +20,9 @@ pub(super) struct Sharing {
     pub distribution: Option<Distribution>,
 }
 
+/// The index of a line that cannot be right, and why.
+type Wrong = (usize, String);
+
 /// Hosts with their slots.
 struct Slots(Vec<(NicId, usize)>);
 
@@ -47,7 +50,7 @@ pub(super) fn read(
     let Some((_, first)) = lines.first() else {
         return Err(format!("{}: names no host", path.display()));
     };
-    let read: fn(&[&str], &Topology, Sharing) -> Result<Placement, (usize, String)> =
+    let read: fn(&[&str], &Topology, Sharing) -> Result<Placement, Wrong> =
         if rank_of(first).is_some() {
             rank_file
         } else if first.contains([',', '-']) && first.bytes().all(is_of_order) {
@@ -111,7 +114,7 @@ fn tasks_per_node(text: &str, nodes: usize) -> Result<Vec<usize>, String> {
 }
 
 impl Slots {
-    /// The NIC of each slot: by default those of a host together.
+    /// The NIC of each slot: by default the slots of a host together.
     fn placement(&self, distribution: Option<Distribution>) -> Placement {
         let slots = match distribution.unwrap_or(Distribution::Block) {
             Distribution::Block => self
@@ -129,11 +132,7 @@ impl Slots {
     }
 }
 
-fn host_file(
-    lines: &[&str],
-    topology: &Topology,
-    sharing: Sharing,
-) -> Result<Placement, (usize, String)> {
+fn host_file(lines: &[&str], topology: &Topology, sharing: Sharing) -> Result<Placement, Wrong> {
     let mut hosts = Slots(Vec::new());
     let mut all = 0_usize;
     for (at, line) in lines.iter().enumerate() {
@@ -156,11 +155,7 @@ fn rank_of(line: &str) -> Option<(&str, &str)> {
     Some((rank.trim(), host.trim()))
 }
 
-fn rank_file(
-    lines: &[&str],
-    topology: &Topology,
-    sharing: Sharing,
-) -> Result<Placement, (usize, String)> {
+fn rank_file(lines: &[&str], topology: &Topology, sharing: Sharing) -> Result<Placement, Wrong> {
     if sharing.ranks_per_nic.is_some() || sharing.distribution.is_some() {
         let problem = "a rank file places every rank itself; remove ranks_per_nic and distribution";
         return Err((0, problem.into()));
@@ -195,7 +190,7 @@ fn is_of_order(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b',' | b'-' | b' ')
 }
 
-fn rank_order(lines: &[&str], _: &Topology, _: Sharing) -> Result<Placement, (usize, String)> {
+fn rank_order(lines: &[&str], _: &Topology, _: Sharing) -> Result<Placement, Wrong> {
     let mut ranks = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         for part in line
