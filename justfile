@@ -37,6 +37,10 @@ gallery:
 bench program="fabric" filter="":
     cargo bench --bench {{ program }} -- {{ filter }}
 
+# Checks the spelling with typos (`pip install typos`); `.typos.toml` has the words of the field.
+spelling:
+    typos --hidden
+
 # Opens the documentation of all crates.
 doc:
     cargo doc --workspace --no-deps --open

@@ -8,7 +8,7 @@ use super::run::{
 use super::{CliError, bad_config, bare_trace, print, signal, threads, warnings};
 use clap::Args;
 use flitwise::config::{self, Plan};
-use flitwise::results::{SeriesFiles, explanation_page, result_json, summary};
+use flitwise::results::{SeriesFiles, comparison_json, explanation_page, result_json, summary};
 use flitwise::run::{Control, Progress, RunResult, Session, Silent};
 use std::path::{Path, PathBuf};
 
@@ -40,8 +40,9 @@ pub struct ExplainArgs {
     /// Threads [default: one per processor]: baselines run in parallel with the experiment.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Prints the explanation of result.json, and nothing else.
-    #[arg(long, conflicts_with = "against")]
+    /// Prints JSON and nothing else: the explanation of result.json, or with --against the comparison (`flitwise schema
+    /// comparison`).
+    #[arg(long)]
     json: bool,
     /// Shows no progress.
     #[arg(long)]
@@ -99,11 +100,11 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     if let Some((plan, result)) = &against {
         warnings::tell_all(&plan.experiment, result);
     }
-    let text = if args.json {
-        for_output(&result_json(&plan, &result).explanation.flatten())?
-    } else {
-        let against = against.as_ref().map(|(plan, result)| (*plan, result));
-        explanation_page(&plan, &result, against)
+    let both = against.as_ref().map(|(plan, result)| (*plan, result));
+    let text = match (args.json, both) {
+        (true, Some(other)) => for_output(&comparison_json((&plan, &result), other))?,
+        (true, None) => for_output(&result_json(&plan, &result).explanation.flatten())?,
+        (false, both) => explanation_page(&plan, &result, both),
     };
     let written = part.map_or(Ok(()), |part| keep(part, series, &plan, &result));
     let printed = print(&text);

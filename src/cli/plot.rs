@@ -4,9 +4,9 @@ use super::out::unwritten;
 use super::report::{Subjects, bad};
 use super::{CliError, signal};
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use flitwise::figure::{EncodeError, Figure, FileFormat, MAX_WIDTH, MIN_WIDTH, encoded};
-use flitwise::report::{Kind, Source, figures};
+use flitwise::report::{Choice, Kind, METRICS, Source, figures_with, kind};
 use flitwise::results::MissingFeature;
 use flitwise_base::quote::cut;
 use flitwise_formats::sink::{Batch, Sink};
@@ -27,12 +27,21 @@ pub struct PlotArgs {
     #[command(flatten)]
     subjects: Subjects,
     /// The kind of figure.
-    #[arg(long, value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::name)))]
+    #[arg(long, value_parser = KindName)]
     kind: String,
     /// File for the figure; the ending .svg, .pdf or .png decides the format. Further figures have -2, -3 and so on
     /// behind the name.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// The axis from left to right [default: the last one of numbers, or the last one].
+    #[arg(long, value_name = "AXIS")]
+    x: Option<String>,
+    /// The axis with a colour for each setting [default: the last one of the others]; the rest makes panels.
+    #[arg(long, value_name = "AXIS")]
+    series: Option<String>,
+    /// The metric of --kind differences [default: time; without jobs throughput and latency].
+    #[arg(long, value_parser = PossibleValuesParser::new(METRICS))]
+    metric: Option<String>,
     /// Width in pixels; a PNG has twice as many.
     #[arg(long, default_value_t = 720, value_parser = clap::value_parser!(u32).range(i64::from(MIN_WIDTH)..=i64::from(MAX_WIDTH)))]
     width: u32,
@@ -47,6 +56,32 @@ pub struct PlotArgs {
     no_subtitle: bool,
 }
 
+/// A name for `--kind`. Any name is taken: the message about a wrong one says which kinds fit the directories.
+#[derive(Debug, Clone, Copy)]
+struct KindName;
+
+impl TypedValueParser for KindName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(
+            Kind::ALL
+                .map(Kind::name)
+                .map(PossibleValue::new)
+                .into_iter(),
+        ))
+    }
+}
+
 /// Most names that a message lists.
 const MOST_NAMES: usize = 12;
 
@@ -56,7 +91,7 @@ impl PlotArgs {
     }
 
     /// The figures of the directories, with the texts that were asked for.
-    fn figures(&self, kind: Kind) -> Result<Vec<Figure>, CliError> {
+    fn figures(&self) -> Result<Vec<Figure>, CliError> {
         let is_rename = |label: &&String| label.contains('=');
         let (renames, names): (Vec<&String>, Vec<&String>) = self.label.iter().partition(is_rename);
         let names: Vec<String> = names.into_iter().cloned().collect();
@@ -65,7 +100,13 @@ impl PlotArgs {
             .iter()
             .map(|label| splits(label).any(|(from, to)| rename_source(&mut sources, from, to)))
             .collect();
-        let mut figures = figures(kind, &sources).map_err(bad)?;
+        let kind = kind(&self.kind, &sources).map_err(bad)?;
+        let choice = Choice {
+            x: self.x.clone(),
+            series: self.series.clone(),
+            metric: self.metric.clone(),
+        };
+        let mut figures = figures_with(kind, &sources, &choice).map_err(bad)?;
         for (label, is_found) in renames.into_iter().zip(of_sources) {
             let mut keys = splits(label);
             if !keys.any(|(from, to)| rename(&mut figures, from, to)) && !is_found {
@@ -157,12 +198,9 @@ fn unknown_name(label: &str, figures: &mut [Figure]) -> CliError {
 
 pub(super) fn plot(args: &PlotArgs) -> Result<(), CliError> {
     let format = format_of(&args.output, "-o")?;
-    let asked = Kind::ALL.into_iter().find(|kind| kind.name() == args.kind);
-    let kind =
-        asked.ok_or_else(|| CliError::BadInput(format!("--kind: unknown `{}`", args.kind)))?;
     let mut files = Batch::default();
     let mut paths = Vec::new();
-    for (number, figure) in (1..).zip(args.figures(kind)?) {
+    for (number, figure) in (1..).zip(args.figures()?) {
         let path = numbered(&args.output, number);
         let bytes = encoded_bytes(&figure, args.width, format)?;
         let sink = Sink::create(&path).map_err(|e| unwritten("-o", &e))?;

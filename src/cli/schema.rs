@@ -3,7 +3,7 @@
 use super::{CliError, json_text, print};
 use clap::{Args, ValueEnum};
 use flitwise::config::{experiment_schema, study_file_schema};
-use flitwise::results::result_schema;
+use flitwise::results::{comparison_schema, result_schema};
 use flitwise::study::study_schema;
 use serde_json::{Map, Value};
 
@@ -26,6 +26,8 @@ enum Document {
     Result,
     /// study.json of a study.
     Study,
+    /// What `flitwise explain --against --json` prints.
+    Comparison,
     /// An experiment file, for editors.
     Experiment,
     /// A study file, for editors.
@@ -36,6 +38,7 @@ pub(super) fn run(args: &SchemaArgs) -> Result<(), CliError> {
     print(&json_text(&match args.document {
         Document::Result => result_schema(),
         Document::Study => study_schema(),
+        Document::Comparison => comparison_schema(),
         Document::Experiment => experiment_for_editors(),
         Document::StudyFile => study_for_editors(),
     })?)

@@ -33,6 +33,7 @@ mod study;
 
 pub use about::About;
 pub(crate) use document::Texts;
+pub(crate) use document::error::nearest;
 pub use document::error::{ConfigError, Location};
 pub use document::read::read as read_text;
 pub use dtable_input::{DTableForm, DTableInput, dtable_preset, dtable_text, load_dtable};

@@ -8,7 +8,7 @@ mod error;
 mod page;
 mod source;
 
-pub use charts::Kind;
+pub use charts::{Choice, Kind, METRICS};
 pub use error::ReportError;
 pub use page::page;
 pub use source::{Source, open};
@@ -20,7 +20,28 @@ use crate::figure::Figure;
 /// # Errors
 /// If the sources lack the data for it; the error names the command that writes them.
 pub fn figures(kind: Kind, sources: &[Source]) -> Result<Vec<Figure>, ReportError> {
-    let figures = charts::figures(kind, sources);
+    figures_with(kind, sources, &Choice::default())
+}
+
+/// The kind of a name.
+///
+/// # Errors
+/// If no kind has this name; the error names the kinds that fit the sources.
+pub fn kind(name: &str, sources: &[Source]) -> Result<Kind, ReportError> {
+    let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+    found.ok_or_else(|| ReportError(charts::unknown(name, sources)))
+}
+
+/// The figures of a kind with the choices of a user, at least one.
+///
+/// # Errors
+/// As [`figures`], and if there is no axis or metric that was chosen.
+pub fn figures_with(
+    kind: Kind,
+    sources: &[Source],
+    choice: &Choice,
+) -> Result<Vec<Figure>, ReportError> {
+    let figures = charts::figures_with(kind, sources, choice)?;
     if figures.is_empty() {
         Err(ReportError(charts::missing(kind, sources)))
     } else {

@@ -41,7 +41,7 @@ pub(super) fn in_baseline<'a>(
 }
 
 /// The job of this name in another run.
-fn by_name<'a>(plan: &'a Plan, result: &'a RunResult, name: &str) -> Option<Before<'a>> {
+pub(super) fn by_name<'a>(plan: &'a Plan, result: &'a RunResult, name: &str) -> Option<Before<'a>> {
     let experiment = &plan.experiment;
     let job = experiment.jobs.iter().position(|job| job.name == name)?;
     Some(Before {

@@ -27,7 +27,7 @@ mod where_it_goes;
 pub use crate::figure::tables::{Interval, MissingFeature, TableFormat, interval_95};
 pub use curve::curve_csv;
 pub use distribution::write_distributions;
-pub use document::{SCHEMA, result_json, result_schema};
+pub use document::{SCHEMA, comparison_json, comparison_schema, result_json, result_schema};
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
 pub use explain::explanation_page;
 pub use latency::{Latency, latency};

@@ -1,5 +1,6 @@
 //! Means over the seeds with their intervals, and differences that are paired by seed.
 
+use super::draw::Pairing;
 use super::grid::Grid;
 use super::metrics::{Measure, Metrics};
 use super::row::RunRow;
@@ -46,7 +47,7 @@ pub(super) struct Means(Vec<(&'static str, Mean)>);
 
 impl Means {
     /// The mean of each measure.
-    fn of(metrics: &Metrics, mean: impl Fn(&Measure) -> Option<Mean>) -> Self {
+    pub(super) fn of(metrics: &Metrics, mean: impl Fn(&Measure) -> Option<Mean>) -> Self {
         let measures = metrics.measures.iter();
         let known = measures.filter_map(|measure| Some((measure.column, mean(measure)?)));
         Self(known.collect())
@@ -60,7 +61,18 @@ impl Means {
     }
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
+    /// Rows with numbers.
+    pub(super) fn complete(&self) -> impl Iterator<Item = &'a RunRow> {
+        let complete = |row: &&RunRow| row.reason.is_empty();
+        self.rows.iter().copied().filter(complete)
+    }
+
+    /// The row with numbers of a seed.
+    pub(super) fn of_seed(&self, seed: u64) -> Option<&'a RunRow> {
+        self.complete().find(|row| row.seed == seed)
+    }
+
     /// Rows without numbers.
     pub(super) fn failed(&self) -> usize {
         let failed = self.rows.iter().filter(|row| !row.reason.is_empty());
@@ -129,6 +141,8 @@ pub(super) struct Difference<'a> {
     /// Index of the reference's group.
     pub reference: &'a Group<'a>,
     pub pairs: usize,
+    /// The parts of their draws that the runs of the pairs share.
+    pub pairing: Pairing,
     pub means: Means,
 }
 
@@ -160,13 +174,13 @@ fn difference<'a>(
     reference: &'a Group<'a>,
     metrics: &Metrics,
 ) -> Difference<'a> {
-    let complete = |row: &&&RunRow| row.reason.is_empty();
-    let pairs: Vec<(&RunRow, &RunRow)> = (group.rows.iter().filter(complete))
-        .filter_map(|row| {
-            let mut others = reference.rows.iter().filter(complete);
-            Some((*row, *others.find(|other| other.seed == row.seed)?))
-        })
+    let pairs: Vec<(&RunRow, &RunRow)> = (group.complete())
+        .filter_map(|row| Some((row, reference.of_seed(row.seed)?)))
         .collect();
+    let mut pairing = Pairing::default();
+    for (row, other) in &pairs {
+        pairing.see(&row.draw, &other.draw);
+    }
     let over = |measure: &Measure| {
         let values = pairs.iter().filter_map(|(row, other)| {
             let (value, other) = (row.value(measure.column)?, other.value(measure.column)?);
@@ -180,6 +194,7 @@ fn difference<'a>(
         axis,
         reference,
         pairs: pairs.len(),
+        pairing,
         means: Means::of(metrics, over),
     }
 }

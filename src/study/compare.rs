@@ -1,6 +1,7 @@
 //! Compares two studies, run by run.
 
 use super::aggregate::Mean;
+use super::draw::Pairing;
 use super::metrics::{Measure, Metrics};
 use super::tables::{difference_text, with_interval};
 use super::write::STUDY_RESULT_FILE;
@@ -119,9 +120,10 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
             .map(|group| group.row(with_load, main, &others)),
     );
     let mut text = format!(
-        "{} (second) against {} (first), paired by seed\n",
+        "{} (second) against {} (first), {}\n",
         other.display(),
-        dir.display()
+        dir.display(),
+        pairing(&groups).words()
     );
     // Writing to a String succeeds.
     let _ = write_table(&mut text, &rows);
@@ -129,6 +131,16 @@ pub fn compare(dir: &Path, other: &Path) -> anyhow::Result<String> {
         text += &unpaired_text(dir, &unpaired(&one.rows, &other.rows, &shared), &shared);
     }
     Ok(text)
+}
+
+/// The parts of their draws that the runs of all pairs share.
+fn pairing(groups: &[Group]) -> Pairing {
+    let mut pairing = Pairing::default();
+    for (row, other) in groups.iter().flat_map(|group| &group.pairs) {
+        let draw = |row: &Value| row["draw"].as_str().unwrap_or_default().to_owned();
+        pairing.see(&draw(row), &draw(other));
+    }
+    pairing
 }
 
 /// Points that a message names.

@@ -128,6 +128,22 @@ impl Difference {
     }
 }
 
+impl Difference {
+    /// The column of a difference between two such differences, without `_mean` and `_ci95`.
+    pub fn of_differences(&self) -> String {
+        let stem = self.column.strip_suffix("_percent");
+        stem.map_or_else(
+            || self.column.to_owned(),
+            |stem| format!("{stem}_percentage_points"),
+        )
+    }
+
+    /// The name of a difference between two such differences in tables for people.
+    pub fn title_of_differences(&self) -> String {
+        self.title.replace("(%)", "(percentage points)")
+    }
+}
+
 impl Measure {
     /// The measure, compared in percent under these names.
     const fn in_percent(self, column: &'static str, title: &'static str) -> Self {

@@ -7,9 +7,11 @@
 mod aggregate;
 mod compare;
 mod document;
+mod draw;
 mod estimate;
 mod execute;
 mod grid;
+mod interaction;
 mod metrics;
 mod row;
 mod slowest;
@@ -21,6 +23,7 @@ mod written;
 
 pub use compare::compare;
 pub use document::{SCHEMA, study_schema};
+pub(crate) use draw::Pairing;
 pub use estimate::{Estimate, estimate, open_runs};
 pub use execute::{Engine, Here, Prepared, StudyProgress, StudySnapshot, Unwatched};
 pub use grid::{Grid, Point};

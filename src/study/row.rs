@@ -1,5 +1,6 @@
 //! Rows: the contents of the tables about a run.
 
+use super::draw::draw;
 use super::metrics::Metrics;
 use crate::config::Plan;
 use crate::fabric::stats;
@@ -203,6 +204,8 @@ pub struct RunRow {
     pub values: Vec<Value>,
     /// The metrics of the columns.
     pub(super) metrics: &'static Metrics,
+    /// Ids of the parts that its seed draws, as `placement=1a2b3c4d traffic=5e6f7a8b`.
+    pub draw: String,
     /// Id of the record of the experiment.
     pub record: String,
     /// Its jobs.
@@ -247,6 +250,7 @@ impl RunRow {
             reason,
             values: vec![Value::Empty; metrics.columns.len()],
             metrics,
+            draw: String::new(),
             record,
             jobs: Vec::new(),
             background: Vec::new(),
@@ -284,6 +288,7 @@ pub(super) fn rows(
                 metrics,
                 status,
                 reason,
+                draw: draw(plan, &run.jobs),
                 record: record(Run::Load(at)),
                 jobs: Vec::new(),
                 background: background_rows(plan, run, status),
@@ -303,6 +308,7 @@ pub(super) fn rows(
         metrics,
         status,
         reason,
+        draw: draw(plan, &result.main.jobs),
         record: record(Run::Experiment),
         jobs: match status {
             RowStatus::Complete => job_rows(plan, result),

@@ -1,7 +1,9 @@
 //! The tables of a study for people: as text, Markdown and LaTeX.
 
 use super::aggregate::{Difference, Group, Mean, differences, groups};
+use super::draw::Pairing;
 use super::grid::Grid;
+use super::interaction::{Interaction, Over, interactions};
 use super::metrics::Measure;
 use super::until::Studied;
 use crate::results::write_table;
@@ -78,7 +80,36 @@ fn sheets(studied: &Studied) -> Vec<Sheet> {
             sheets.push(self::of_axis(grid, &of_axis, axis, &measures, loads));
         }
     }
+    let all = interactions(grid, &groups, metrics);
+    if let Some((axis, over)) = asked_change(grid, &groups) {
+        let changes = all
+            .iter()
+            .filter(|change| change.axis == axis && change.over == over);
+        let changes: Vec<&Interaction<'_>> = changes.collect();
+        if !changes.is_empty() {
+            let names = [Over::Axis(axis), over].map(|one| one.names(grid, &groups));
+            let measures = told(shown.differences);
+            sheets.push(of_changes(grid, &changes, names, &measures, loads));
+        }
+    }
     sheets
+}
+
+/// The compared axis, and the axis over which its differences change, if exactly two vary: an axis of words is compared over
+/// an axis of numbers, of two axes of the same type the first over the second.
+fn asked_change(grid: &Grid, groups: &[Group<'_>]) -> Option<(usize, Over)> {
+    let [first, second] = super::interaction::varying(grid, groups)[..] else {
+        return None;
+    };
+    let (compared, over) = if first.is_numeric(grid) && !second.is_numeric(grid) {
+        (second, first)
+    } else {
+        (first, second)
+    };
+    match compared {
+        Over::Axis(axis) => Some((axis, over)),
+        Over::Loads => None,
+    }
 }
 
 /// The labels of a point on some axes.
@@ -186,10 +217,53 @@ fn of_axis(
     }
     let study = &grid.study.axes[axis];
     let reference = &study.settings[study.reference].label;
+    let pairings = differences.iter().map(|difference| &difference.pairing);
     Sheet {
         title: format!(
-            "Differences from {} = {reference}, paired by seed",
-            study.name
+            "Differences from {} = {reference}, {}",
+            study.name,
+            pairing_words(pairings)
+        ),
+        rows,
+        words,
+    }
+}
+
+fn pairing_words<'a>(pairings: impl Iterator<Item = &'a Pairing>) -> String {
+    let mut all = Pairing::default();
+    pairings.for_each(|pairing| all.see_all(pairing));
+    all.words()
+}
+
+/// The changes of the differences of one axis over another. `names`: the name and the reference of both.
+fn of_changes(
+    grid: &Grid,
+    changes: &[&Interaction<'_>],
+    names: [[&str; 2]; 2],
+    measures: &[&Measure],
+    loads: bool,
+) -> Sheet {
+    let axes = varying(grid);
+    let mut header = axis_names(grid, &axes);
+    header.extend(loads.then(|| "load".to_owned()));
+    let words = header.len();
+    header.push("seeds".to_owned());
+    let title = |measure: &&Measure| measure.difference.title_of_differences();
+    header.extend(measures.iter().map(title));
+    let mut rows = vec![header];
+    for change in changes {
+        let mut row = labels(grid, change.group.point, &axes);
+        row.extend(change.group.load.map(str::to_owned));
+        row.push(change.seeds.to_string());
+        let mean = |measure: &&Measure| difference_text(change.means.get(measure));
+        row.extend(measures.iter().map(mean));
+        rows.push(row);
+    }
+    let [[axis, reference], [over, before]] = names;
+    let words_of_pairs = pairing_words(changes.iter().map(|change| &change.pairing));
+    Sheet {
+        title: format!(
+            "Change of the differences from {axis} = {reference} against {over} = {before}, {words_of_pairs}"
         ),
         rows,
         words,

@@ -3,6 +3,7 @@
 use super::aggregate::{Group, Mean, differences, groups};
 use super::document::Document;
 use super::grid::Grid;
+use super::interaction::interactions;
 use super::metrics::Metrics;
 use super::row::{BackgroundNumbers, Columns, JobNumbers, RunRow, Value};
 use super::tables::{latex, markdown, summary_text};
@@ -25,7 +26,7 @@ pub const STUDY_FILE: &str = "study.toml";
 pub const STUDY_RESULT_FILE: &str = "study.json";
 
 /// The files of a study, beside its records.
-pub const TABLE_FILES: [&str; 17] = [
+pub const TABLE_FILES: [&str; 19] = [
     STUDY_RESULT_FILE,
     "runs.csv",
     "runs.parquet",
@@ -38,6 +39,8 @@ pub const TABLE_FILES: [&str; 17] = [
     "points.parquet",
     "differences.csv",
     "differences.parquet",
+    "interactions.csv",
+    "interactions.parquet",
     "summary.txt",
     "tables.md",
     "tables.tex",
@@ -61,6 +64,7 @@ pub fn write_tables(dir: &Path, studied: &Studied) -> anyhow::Result<()> {
         background(studied),
         points(grid, &groups, metrics),
         paired(grid, &groups, metrics),
+        interacting(grid, &groups, metrics),
     ] {
         sheet.write(dir, format)?;
     }
@@ -210,7 +214,7 @@ fn runs(studied: &Studied) -> Sheet {
         ("reason", ColumnKind::Text),
     ];
     more.extend(kinds(studied.metrics.columns));
-    more.push(("record", ColumnKind::Text));
+    more.extend([("draw", ColumnKind::Text), ("record", ColumnKind::Text)]);
     let grid = &studied.grid;
     let mut sheet = Sheet::new("runs", &["run", "point"], grid, &more);
     for (row, number) in studied.rows.iter().zip(numbers(&studied.rows)) {
@@ -221,7 +225,7 @@ fn runs(studied: &Studied) -> Sheet {
         cells.push(Kept::Text(row.status.name().to_owned()));
         cells.push(text_or_empty(Some(&row.reason).filter(|r| !r.is_empty())));
         cells.extend(row.values.iter().map(|&value| Kept::Number(value)));
-        cells.push(Kept::Text(row.record.clone()));
+        cells.extend([&row.draw, &row.record].map(|text| Kept::Text(text.clone())));
         sheet.rows.push(cells);
     }
     sheet
@@ -346,6 +350,7 @@ fn paired(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics) -> Sheet {
         ("reference", ColumnKind::Text),
         ("reference_point", ColumnKind::Integer),
         ("pairs_count", ColumnKind::Integer),
+        ("same_draw", ColumnKind::Integer),
     ];
     more.extend(names.iter().map(|name| (name.as_str(), ColumnKind::Real)));
     let mut sheet = Sheet::new("differences", &["point"], grid, &more);
@@ -359,8 +364,43 @@ fn paired(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics) -> Sheet {
         cells.push(Kept::Text(axis.settings[axis.reference].label.clone()));
         cells.push(Kept::integer(difference.reference.point + 1));
         cells.push(Kept::integer(difference.pairs));
+        cells.push(Kept::integer(difference.pairing.is_whole().into()));
         let means = metrics.compared.iter();
         let means = means.map(|measure| difference.means.get(measure));
+        cells.extend(means.flat_map(mean_cells));
+        sheet.rows.push(cells);
+    }
+    sheet
+}
+
+fn interacting(grid: &Grid, groups: &[Group<'_>], metrics: &Metrics) -> Sheet {
+    let compared = metrics.compared.iter();
+    let names = compared.flat_map(|measure| mean_names(&measure.difference.of_differences()));
+    let names: Vec<String> = names.collect();
+    let mut more = vec![
+        ("load", ColumnKind::Text),
+        ("axis", ColumnKind::Text),
+        ("reference", ColumnKind::Text),
+        ("over_axis", ColumnKind::Text),
+        ("over_reference", ColumnKind::Text),
+        ("seeds_count", ColumnKind::Integer),
+        ("same_draw", ColumnKind::Integer),
+    ];
+    more.extend(names.iter().map(|name| (name.as_str(), ColumnKind::Real)));
+    let mut sheet = Sheet::new("interactions", &["point"], grid, &more);
+    for interaction in interactions(grid, groups, metrics) {
+        let point = interaction.group.point;
+        let mut cells = vec![Kept::integer(point + 1)];
+        cells.extend(labels(grid, point));
+        cells.push(text_or_empty(interaction.group.load));
+        let over = interaction.over.names(grid, groups);
+        let axis = super::interaction::Over::Axis(interaction.axis).names(grid, groups);
+        let names = axis.into_iter().chain(over);
+        cells.extend(names.map(|name| Kept::Text(name.to_owned())));
+        cells.push(Kept::integer(interaction.seeds));
+        cells.push(Kept::integer(interaction.pairing.is_whole().into()));
+        let means = metrics.compared.iter();
+        let means = means.map(|measure| interaction.means.get(measure));
         cells.extend(means.flat_map(mean_cells));
         sheet.rows.push(cells);
     }

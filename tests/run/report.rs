@@ -121,7 +121,7 @@ fn what_is_missing_has_its_command() {
     let error = figures(Kind::Latency, &sources).unwrap_err().to_string();
     let dir = sources[0].dir().display().to_string();
     assert!(
-        error.starts_with(&format!("`{dir}` has no curves")),
+        error.starts_with(&format!("`{dir}` (a run with jobs) has no curves")),
         "{error}"
     );
     assert!(

@@ -1,7 +1,9 @@
 //! Slowdowns, execution times, energy and more: a bar for each point of a study, or for each job of a run.
 
 use super::title::titled;
+use super::{Choice, Kind};
 use crate::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure};
+use crate::report::ReportError;
 use crate::report::source::{RunSource, Source, StudySource};
 use crate::results::interval_95;
 use crate::units::time_unit;
@@ -140,30 +142,30 @@ const SAVED: Measure = Measure {
     of: Of::All,
 };
 
-pub(super) fn throughputs(sources: &[Source]) -> Vec<Figure> {
-    figures(sources, THROUGHPUT)
+/// The measures that bars of a kind show.
+pub(super) fn measures(kind: Kind) -> &'static [Measure] {
+    match kind {
+        Kind::Slowdown => &[SLOWDOWN],
+        Kind::Time => &[TIME],
+        Kind::Throughput => &[THROUGHPUT],
+        Kind::Latency => &[MESSAGE_LATENCY, PACKET_LATENCY],
+        Kind::Energy => &[ENERGY_PER_BIT, ENERGY, SAVED],
+        Kind::Bandwidth => &[BANDWIDTH],
+        _ => &[],
+    }
 }
 
-pub(super) fn latencies(sources: &[Source]) -> Vec<Figure> {
-    let of = |measure| figures(sources, measure);
-    [of(MESSAGE_LATENCY), of(PACKET_LATENCY)].concat()
-}
-
-pub(super) fn energies(sources: &[Source]) -> Vec<Figure> {
-    let of = |measure| figures(sources, measure);
-    [of(ENERGY_PER_BIT), of(ENERGY), of(SAVED)].concat()
-}
-
-pub(super) fn slowdowns(sources: &[Source]) -> Vec<Figure> {
-    figures(sources, SLOWDOWN)
-}
-
-pub(super) fn times(sources: &[Source]) -> Vec<Figure> {
-    figures(sources, TIME)
-}
-
-pub(super) fn bandwidths(sources: &[Source]) -> Vec<Figure> {
-    figures(sources, BANDWIDTH)
+/// The bars of a kind; none of a kind that shows something else.
+pub(super) fn figures(
+    kind: Kind,
+    sources: &[Source],
+    choice: &Choice,
+) -> Result<Vec<Figure>, ReportError> {
+    let mut figures = Vec::new();
+    for measure in measures(kind) {
+        figures.extend(of_measure(sources, *measure, choice)?);
+    }
+    Ok(figures)
 }
 
 /// The slowdowns of a study by its axes.
@@ -179,7 +181,11 @@ pub(super) struct Grid {
     pub values: BTreeMap<Vec<String>, Vec<f64>>,
 }
 
-fn figures(sources: &[Source], measure: Measure) -> Vec<Figure> {
+fn of_measure(
+    sources: &[Source],
+    measure: Measure,
+    choice: &Choice,
+) -> Result<Vec<Figure>, ReportError> {
     let studies: Vec<&StudySource> = sources
         .iter()
         .filter_map(|source| match source {
@@ -206,7 +212,7 @@ fn figures(sources: &[Source], measure: Measure) -> Vec<Figure> {
         .collect();
     grids.push(of_runs(&runs, measure));
     let filled = grids.into_iter().filter(|grid| !grid.values.is_empty());
-    filled.map(|grid| figure(&grid, measure)).collect()
+    filled.map(|grid| figure(&grid, measure, choice)).collect()
 }
 
 fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -> Grid {
@@ -286,22 +292,33 @@ impl Grid {
     }
 
     /// The last axis of numbers, or the last one, goes from left to right. The last of the others has a colour for each
-    /// label. The remaining axes make panels. Axes with one label are ignored.
-    fn roles(&self) -> Roles {
+    /// label. The remaining axes make panels. Axes with one label are ignored. A choice comes first.
+    fn roles(&self, choice: &Choice) -> Result<Roles, ReportError> {
         let varies = |at: &usize| self.axes[*at].1.len() > 1;
-        let mut left: Vec<usize> = (0..self.axes.len()).filter(varies).collect();
+        let names: Vec<&str> = self.axes.iter().map(|(name, _)| name.as_str()).collect();
+        let x = Choice::place("--x", choice.x.as_ref(), &names)?;
+        let series = Choice::place("--series", choice.series.as_ref(), &names)?;
+        if let (Some(at), true) = (x, x == series) {
+            return Err(ReportError(format!(
+                "--series: axis {} already goes from left to right; choose another one",
+                names[at]
+            )));
+        }
+        let mut left: Vec<usize> = (0..self.axes.len())
+            .filter(|at| varies(at) && x != Some(*at) && series != Some(*at))
+            .collect();
         let numbers = |at: &usize| self.axes[*at].1.iter().all(|l| l.parse::<f64>().is_ok());
-        let groups = left
-            .iter()
-            .rposition(numbers)
-            .or_else(|| left.len().checked_sub(1));
-        let groups = groups.map(|at| left.remove(at));
-        let series = left.pop();
-        Roles {
+        let groups = x.or_else(|| {
+            let last = left.iter().rposition(numbers);
+            let last = last.or_else(|| left.len().checked_sub(1));
+            last.map(|at| left.remove(at))
+        });
+        let series = series.or_else(|| left.pop());
+        Ok(Roles {
             groups,
             series,
             panels: left,
-        }
+        })
     }
 
     /// All means are above 0, and the largest is more than [`ORDERS`] times the smallest.
@@ -408,7 +425,11 @@ impl Cut<'_> {
 /// Values that differ by more than this factor have a logarithmic axis: else the small ones cannot be compared.
 const ORDERS: f64 = 30.0;
 
-pub(super) fn figure(grid: &Grid, measure: Measure) -> Figure {
+pub(super) fn figure(
+    grid: &Grid,
+    measure: Measure,
+    choice: &Choice,
+) -> Result<Figure, ReportError> {
     let most = grid
         .values
         .values()
@@ -426,7 +447,7 @@ pub(super) fn figure(grid: &Grid, measure: Measure) -> Figure {
     };
     let cut = Cut {
         grid,
-        roles: grid.roles(),
+        roles: grid.roles(choice)?,
         factor,
     };
     let groups = cut.roles.groups.map(|at| grid.axes[at].0.clone());
@@ -445,11 +466,11 @@ pub(super) fn figure(grid: &Grid, measure: Measure) -> Figure {
             .filter(|panel| panel.groups.iter().any(known))
             .collect(),
     };
-    Figure {
+    Ok(Figure {
         title: titled(measure.title, &grid.label),
         note: note(grid, &cut.roles, bars.log),
         chart: Chart::Bars(bars),
-    }
+    })
 }
 
 fn known(group: &BarGroup) -> bool {

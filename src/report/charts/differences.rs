@@ -1,8 +1,11 @@
 //! Differences from the reference of an axis, paired by seed: bars for the points of a study.
 
+use super::Choice;
 use super::bars::{Grid, Measure, Of, Unit, figure};
 use crate::figure::Figure;
+use crate::report::ReportError;
 use crate::report::source::{Source, StudyRow, StudySource};
+use crate::study::Pairing;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -36,6 +39,60 @@ const BANDWIDTH: Measure = Measure {
     ..TIME
 };
 
+const SLOWDOWN: Measure = Measure {
+    title: "Slowdown",
+    axis: "slowdown, difference",
+    column: "slowdown_ratio",
+    unit: Unit::As("percentage points"),
+    of: Of::All,
+    ..TIME
+};
+const PACKET_LATENCY: Measure = Measure {
+    title: "Mean latency of packets",
+    axis: "mean latency in the network, difference",
+    column: "packet_latency_mean_ns",
+    of: Of::All,
+    ..TIME
+};
+const ENERGY: Measure = Measure {
+    title: "Energy",
+    axis: "energy, difference",
+    column: "energy_j",
+    of: Of::All,
+    ..TIME
+};
+const ENERGY_PER_BIT: Measure = Measure {
+    title: "Energy for each bit delivered",
+    axis: "energy per bit, difference",
+    column: "energy_pj_per_bit",
+    of: Of::All,
+    ..TIME
+};
+
+/// The names of the metrics whose differences can be drawn.
+pub const METRICS: [&str; 8] = [
+    "time",
+    "slowdown",
+    "throughput",
+    "latency",
+    "packet-latency",
+    "energy",
+    "energy-per-bit",
+    "bandwidth",
+];
+
+/// The measures of [`METRICS`], of whatever study.
+const MEASURES: [Measure; METRICS.len()] = [
+    TIME,
+    SLOWDOWN,
+    THROUGHPUT,
+    LATENCY,
+    PACKET_LATENCY,
+    ENERGY,
+    ENERGY_PER_BIT,
+    BANDWIDTH,
+];
+
 /// An axis of a study, and the label that the others are compared with.
 struct Compared<'a> {
     /// Its place among the axes.
@@ -45,10 +102,10 @@ struct Compared<'a> {
 }
 
 /// A row without its setting on the compared axis: the settings of the others, the load and the seed.
-type Pairing<'a> = (Vec<&'a str>, Option<&'a str>, Option<u64>);
+type Partner<'a> = (Vec<&'a str>, Option<&'a str>, Option<u64>);
 
 impl Compared<'_> {
-    fn pairing<'r>(&self, row: &'r StudyRow) -> Pairing<'r> {
+    fn pairing<'r>(&self, row: &'r StudyRow) -> Partner<'r> {
         let labels = row.labels.iter().map(String::as_str).enumerate();
         let others = labels.filter(|&(at, _)| at != self.at);
         let others = others.map(|(_, label)| label).collect();
@@ -56,8 +113,12 @@ impl Compared<'_> {
     }
 }
 
-/// The differences of all studies: a figure for each axis and measure.
-pub(super) fn figures(sources: &[Source]) -> Vec<Figure> {
+/// The differences of all studies: a figure for each axis, of the chosen metric or of several.
+pub(super) fn figures(sources: &[Source], choice: &Choice) -> Result<Vec<Figure>, ReportError> {
+    let chosen = choice.metric.as_deref();
+    if let Some(name) = chosen {
+        return of_metric(sources, name, choice);
+    }
     let mut figures = Vec::new();
     for source in sources {
         let Source::Study(study) = source else {
@@ -66,12 +127,42 @@ pub(super) fn figures(sources: &[Source]) -> Vec<Figure> {
         for axis in compared(study) {
             for measure in [TIME, THROUGHPUT, LATENCY, BANDWIDTH] {
                 if measure.of.has(study) {
-                    figures.extend(of_axis(study, &axis, measure));
+                    figures.extend(of_axis(study, &axis, measure, choice)?);
                 }
             }
         }
     }
-    figures
+    Ok(figures)
+}
+
+/// The differences of one metric, at least one figure if there are any differences.
+fn of_metric(sources: &[Source], name: &str, choice: &Choice) -> Result<Vec<Figure>, ReportError> {
+    let of = |measure: Measure, choice: &Choice| {
+        let studies = sources.iter().filter_map(|source| match source {
+            Source::Study(study) => Some(&**study),
+            Source::Run(_) | Source::Congestion(_) => None,
+        });
+        let axes =
+            studies.flat_map(|study| compared(study).into_iter().map(move |one| (study, one)));
+        let figures = axes.map(|(study, axis)| of_axis(study, &axis, measure, choice));
+        let figures: Result<Vec<Option<Figure>>, ReportError> = figures.collect();
+        figures.map(|figures| figures.into_iter().flatten().collect::<Vec<_>>())
+    };
+    let named = || METRICS.into_iter().zip(MEASURES);
+    let found = match named().find(|(known, _)| *known == name) {
+        Some((_, measure)) => of(measure, choice)?,
+        None => Vec::new(),
+    };
+    let any = Choice::default();
+    let there = named().filter(|(_, measure)| of(*measure, &any).is_ok_and(|all| !all.is_empty()));
+    let there: Vec<&str> = there.map(|(name, _)| name).collect();
+    if found.is_empty() && !there.is_empty() {
+        return Err(ReportError(format!(
+            "--metric: the studies have no differences of `{name}`; they have {}",
+            there.join(", ")
+        )));
+    }
+    Ok(found)
 }
 
 /// The axes with several settings.
@@ -94,7 +185,12 @@ fn compared(study: &StudySource) -> Vec<Compared<'_>> {
     of.collect()
 }
 
-fn of_axis(study: &StudySource, axis: &Compared<'_>, measure: Measure) -> Option<Figure> {
+fn of_axis(
+    study: &StudySource,
+    axis: &Compared<'_>,
+    measure: Measure,
+    choice: &Choice,
+) -> Result<Option<Figure>, ReportError> {
     let complete = |row: &&StudyRow| row.cells["status"] == "complete";
     let is_reference = |row: &StudyRow| {
         let label = row.labels.get(axis.at);
@@ -105,8 +201,8 @@ fn of_axis(study: &StudySource, axis: &Compared<'_>, measure: Measure) -> Option
         .iter()
         .filter(complete)
         .filter(|row| is_reference(row));
-    let references: BTreeMap<Pairing<'_>, f64> = references
-        .filter_map(|row| Some((axis.pairing(row), row.number(measure.column)?)))
+    let references: BTreeMap<Partner<'_>, (f64, &StudyRow)> = references
+        .filter_map(|row| Some((axis.pairing(row), (row.number(measure.column)?, row))))
         .collect();
     let several_loads = study.has_points_of_several_loads();
     let load = several_loads.then(|| "load".to_owned());
@@ -116,6 +212,7 @@ fn of_axis(study: &StudySource, axis: &Compared<'_>, measure: Measure) -> Option
         axes: names.map(|name| (name, Vec::new())).collect(),
         values: BTreeMap::new(),
     };
+    let mut pairing = Pairing::default();
     let others = study
         .rows
         .iter()
@@ -124,26 +221,33 @@ fn of_axis(study: &StudySource, axis: &Compared<'_>, measure: Measure) -> Option
     for row in others {
         let value = row.number(measure.column);
         let reference = references.get(&axis.pairing(row)).copied();
-        let (Some(value), Some(reference)) = (value, reference.filter(|value| *value != 0.0))
-        else {
+        let reference = reference.filter(|(value, _)| *value != 0.0);
+        let (Some(value), Some((reference, other))) = (value, reference) else {
             continue;
         };
+        let draw = |row: &StudyRow| row.cells["draw"].as_str().unwrap_or_default().to_owned();
+        pairing.see(&draw(row), &draw(other));
         let mut labels = row.labels.clone();
         labels.extend(row.load.clone().filter(|_| several_loads));
         grid.know(&labels);
-        let percent = 100.0 * (value - reference) / reference;
-        grid.values.entry(labels).or_default().push(percent);
+        let difference = 100.0 * (value - reference);
+        let difference = if measure.column == SLOWDOWN.column {
+            difference
+        } else {
+            difference / reference
+        };
+        grid.values.entry(labels).or_default().push(difference);
     }
     if grid.values.is_empty() {
-        return None;
+        return Ok(None);
     }
     let (what, name, reference) = (measure.title, axis.name, axis.reference);
     let title = match &grid.axes[axis.at].1[..] {
         [only] => format!("{what} with {name} = {only} against {reference}"),
         _ => format!("{what} against {name} = {reference}"),
     };
-    let mut drawn = figure(&grid, measure);
+    let mut drawn = figure(&grid, measure, choice)?;
     drawn.title = super::title::titled(&title, &study.label);
-    drawn.note = format!("Differences of runs with the same seed. {}", drawn.note);
-    Some(drawn)
+    drawn.note = format!("Differences, {}. {}", pairing.words(), drawn.note);
+    Ok(Some(drawn))
 }

@@ -1,6 +1,7 @@
 //! The figures of runs, studies and static analyses, a file per kind.
 
 mod bars;
+mod choice;
 mod congestion;
 mod curves;
 mod differences;
@@ -10,14 +11,19 @@ mod explanation;
 mod interference;
 mod links;
 mod matrix;
+mod missing;
 mod ranks;
 mod series;
 mod time;
 mod title;
 
+pub use choice::Choice;
 pub(super) use congestion::analyses;
+pub use differences::METRICS;
 pub(super) use links::hottest;
+pub(super) use missing::{missing, needs, unknown};
 
+use super::error::ReportError;
 use super::source::{RunSource, Source};
 use crate::figure::Figure;
 
@@ -121,6 +127,11 @@ impl Kind {
         }
     }
 
+    /// Whether its figures show the axes of a study.
+    pub(super) fn has_axes(self) -> bool {
+        self == Self::Differences || !bars::measures(self).is_empty()
+    }
+
     /// The input that is missing, in words, and the part of a command that writes it.
     pub(super) fn needs(self) -> (&'static str, &'static str) {
         match self {
@@ -202,15 +213,26 @@ impl Kind {
 
 /// The figures of a kind, in the order of the sources.
 pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
-    match kind {
-        Kind::Slowdown => bars::slowdowns(sources),
+    // Without choices there is nothing to refuse.
+    figures_with(kind, sources, &Choice::default()).unwrap_or_default()
+}
+
+/// The same with the choices of a user.
+pub(super) fn figures_with(
+    kind: Kind,
+    sources: &[Source],
+    choice: &Choice,
+) -> Result<Vec<Figure>, ReportError> {
+    choice.check(kind)?;
+    let bars = bars::figures(kind, sources, choice)?;
+    Ok(match kind {
+        Kind::Slowdown | Kind::Time => bars,
         Kind::Interference => interference::figures(sources),
-        Kind::Time => bars::times(sources),
         Kind::Split => time::splits(sources),
-        Kind::Differences => differences::figures(sources),
-        Kind::Throughput => [curves::throughput(sources), bars::throughputs(sources)].concat(),
-        Kind::Latency => [curves::latency(sources), bars::latencies(sources)].concat(),
-        Kind::Energy => [bars::energies(sources), energy::figures(sources)].concat(),
+        Kind::Differences => differences::figures(sources, choice)?,
+        Kind::Throughput => [curves::throughput(sources), bars].concat(),
+        Kind::Latency => [curves::latency(sources), bars].concat(),
+        Kind::Energy => [bars, energy::figures(sources)].concat(),
         Kind::Distribution => distribution::figures(&details(sources)),
         Kind::Timeline => each(sources, ranks::figure),
         Kind::Matrix => each(sources, |run| matrix::figures(run, matrix::Measure::Bytes)),
@@ -221,11 +243,11 @@ pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
         Kind::Links => each(sources, |run| links::figure(run).into_iter().collect()),
         Kind::Series => each(sources, series::figures),
         Kind::Explanation => each(sources, explanation::figures),
-        Kind::Bandwidth => [bars::bandwidths(sources), congestion::bandwidths(sources)].concat(),
+        Kind::Bandwidth => [bars, congestion::bandwidths(sources)].concat(),
         Kind::Congestion => congestion::congestions(sources),
         Kind::Delay => congestion::delays(sources),
         Kind::Cables => congestion::cables(sources),
-    }
+    })
 }
 
 fn each(sources: &[Source], of: impl Fn(&RunSource) -> Vec<Figure>) -> Vec<Figure> {
@@ -240,42 +262,4 @@ pub(super) fn details<'a>(sources: &'a [Source]) -> Vec<&'a RunSource> {
         Source::Congestion(_) => None,
     };
     sources.iter().filter_map(one).collect()
-}
-
-/// The input of a kind, and the command that writes it, with the experiment where it is known.
-pub(super) fn needs(kind: Kind, sources: &[Source]) -> (&'static str, String) {
-    let (what, command) = kind.needs();
-    let commands = sources.iter().filter_map(|source| match source {
-        Source::Run(run) => run.command.as_deref(),
-        Source::Congestion(analysis) => analysis.command.as_deref(),
-        Source::Study(_) => None,
-    });
-    let file = commands
-        .filter_map(|typed| typed.split(' ').nth(2))
-        .find(|word| word.ends_with(".toml"));
-    (
-        what,
-        command.replace("EXP.toml", file.unwrap_or("EXP.toml")),
-    )
-}
-
-/// Explains why there is no figure of a kind.
-pub(super) fn missing(kind: Kind, sources: &[Source]) -> String {
-    let dirs: Vec<String> = sources
-        .iter()
-        .map(|s| format!("`{}`", s.dir().display()))
-        .collect();
-    let has = if dirs.len() == 1 { "has" } else { "have" };
-    let (what, command) = kind.needs();
-    let others: Vec<&str> = Kind::ALL
-        .into_iter()
-        .filter(|other| *other != kind && !figures(*other, sources).is_empty())
-        .map(Kind::name)
-        .collect();
-    let there = if others.is_empty() {
-        String::new()
-    } else {
-        format!("; there is --kind {}", others.join(", "))
-    };
-    format!("{} {has} no {what}: `{command}`{there}", dirs.join(", "))
 }

@@ -192,7 +192,7 @@ pub(super) fn explanations(plan: &Plan, result: &RunResult) -> Option<Vec<Explan
     Some(all.iter().map(one).collect())
 }
 
-fn of_job(
+pub(super) fn of_job(
     experiment: &Experiment,
     run: &Simulation,
     explained: &explain::Explanation,
@@ -258,7 +258,7 @@ fn at_link(run: &Simulation, share: &LinkShare) -> LinkWait {
 }
 
 /// By how much each part of `explained` is longer than in `before`.
-fn difference(
+pub(super) fn difference(
     experiment: &Experiment,
     explained: &explain::Explanation,
     before: Before<'_>,

@@ -6,6 +6,7 @@
 //! names of their fields, is the form of records.
 
 mod analysis;
+mod comparison;
 mod curve;
 mod energy;
 mod experiment;
@@ -20,6 +21,9 @@ mod traffic;
 pub use self::analysis::{
     AnalysedNetwork, Congested, CongestionDocument, Delayed, Failed, Flow, RankedCable,
     VirtualLanes, WorstPermutation,
+};
+pub use self::comparison::{
+    COMPARISON_SCHEMA, ComparedJob, ComparisonDocument, comparison_json, comparison_schema,
 };
 pub(super) use self::curve::curve;
 pub use self::curve::{LevelPoint, LoadPoint, Loads};

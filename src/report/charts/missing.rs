@@ -1,0 +1,100 @@
+//! Messages about figures that the sources cannot have: what the sources are, and the kinds that fit them.
+
+use super::{Kind, figures};
+use crate::config::nearest;
+use crate::report::source::{RunSource, Source, StudyRow, StudySource};
+use flitwise_base::quote::cut;
+
+/// The input of a kind, and the command that writes it, with the experiment where it is known.
+pub(in crate::report) fn needs(kind: Kind, sources: &[Source]) -> (&'static str, String) {
+    let (what, command) = kind.needs();
+    let commands = sources.iter().filter_map(|source| match source {
+        Source::Run(run) => run.command.as_deref(),
+        Source::Congestion(analysis) => analysis.command.as_deref(),
+        Source::Study(_) => None,
+    });
+    let file = commands
+        .filter_map(|typed| typed.split(' ').nth(2))
+        .find(|word| word.ends_with(".toml"));
+    (
+        what,
+        command.replace("EXP.toml", file.unwrap_or("EXP.toml")),
+    )
+}
+
+/// Explains why there is no figure of a kind.
+pub(in crate::report) fn missing(kind: Kind, sources: &[Source]) -> String {
+    let has = if sources.len() == 1 { "has" } else { "have" };
+    let (what, command) = kind.needs();
+    let fitting = fitting(sources);
+    format!(
+        "{} {has} no {what}: `{command}`; {fitting}",
+        described(sources)
+    )
+}
+
+/// Explains that no kind has this name.
+pub(in crate::report) fn unknown(name: &str, sources: &[Source]) -> String {
+    let names = Kind::ALL.map(Kind::name);
+    let meant = nearest(name, names).map(|near| format!("; did you mean `{near}`?"));
+    let (name, meant) = (cut(name), meant.unwrap_or_default());
+    let (what, fitting) = (described(sources), fitting(sources));
+    format!("--kind: no figure is called `{name}`{meant}; of {what} {fitting}")
+}
+
+/// `there is --kind slowdown, time`.
+fn fitting(sources: &[Source]) -> String {
+    let fits = |kind: &Kind| !figures(*kind, sources).is_empty();
+    let names: Vec<&str> = Kind::ALL.into_iter().filter(fits).map(Kind::name).collect();
+    if names.is_empty() {
+        "there is no figure of any kind".to_owned()
+    } else {
+        format!("there is --kind {}", names.join(", "))
+    }
+}
+
+/// `DIR` (a study of jobs), one after the other.
+fn described(sources: &[Source]) -> String {
+    let one = |source: &Source| {
+        let what = match source {
+            Source::Run(run) => of_run(run),
+            Source::Study(study) => of_study(study),
+            Source::Congestion(_) => "a static analysis".to_owned(),
+        };
+        format!("`{}` ({what})", source.dir().display())
+    };
+    let all: Vec<String> = sources.iter().map(one).collect();
+    all.join(", ")
+}
+
+fn of_run(run: &RunSource) -> String {
+    let what = if run.result["curve"].is_array() {
+        "a run with loads"
+    } else {
+        "a run with jobs"
+    };
+    match run.result["status"].as_str() {
+        None | Some("complete") => what.to_owned(),
+        Some(status) => format!("{what}, {status}"),
+    }
+}
+
+fn of_study(study: &StudySource) -> String {
+    let complete = |row: &&StudyRow| row.cells["status"] == "complete";
+    let (all, complete) = (study.rows.len(), study.rows.iter().filter(complete).count());
+    let has = |column: &str| study.rows.iter().any(|row| row.cells.get(column).is_some());
+    let what = if has("bandwidth") {
+        "a study of static analyses"
+    } else if study.rows.iter().any(|row| row.load.is_some()) {
+        "a study with loads"
+    } else {
+        "a study of jobs"
+    };
+    if all == 0 {
+        format!("{what} without a run")
+    } else if complete == 0 {
+        format!("{what}, none of its {all} runs is complete")
+    } else {
+        what.to_owned()
+    }
+}
