@@ -3,7 +3,7 @@
 
 use crate::common::{bless, result_json};
 use flitwise::config::{Plan, load};
-use flitwise::results::result_schema;
+use flitwise::results::{comparison_json, comparison_schema, result_schema};
 use flitwise::run::{Control, Progress, RunResult, Session, Snapshot};
 use flitwise::study::study_schema;
 use jsonschema::Validator;
@@ -368,7 +368,7 @@ fn results_have_the_keys_of_the_schema_and_no_others() {
 
 #[test]
 fn every_key_of_a_schema_is_described() {
-    for schema in [result_schema(), study_schema()] {
+    for schema in [result_schema(), study_schema(), comparison_schema()] {
         let mut keys = BTreeMap::new();
         keys_of(&schema, &schema, "", &mut keys);
         let empty: Vec<_> = keys.iter().filter(|(_, text)| text.is_empty()).collect();
@@ -422,6 +422,35 @@ fn a_wrong_document_is_refused() {
         document.pointer_mut(parent).unwrap()[key] = value;
         assert!(!validator.is_valid(&document), "{pointer}");
     }
+}
+
+#[test]
+fn comparisons_have_the_keys_of_their_schema_and_add_up() {
+    let path = Path::new(ROOT).join("tests/corpus/results/tree-explained.toml");
+    let plan_with = |sets: &[String]| {
+        let mut plan = load(&path, sets).unwrap();
+        plan.explain = true;
+        plan.baselines.clear();
+        plan
+    };
+    let (plan, other) = (plan_with(&[]), plan_with(&["background=[]".to_owned()]));
+    let control = Control::default();
+    let (result, other_result) = (run(&plan, &control), run(&other, &control));
+    let document = comparison_json((&plan, &result), (&other, &other_result));
+    let mut document = serde_json::to_value(document).unwrap();
+    let validator = validator(&comparison_schema());
+    let wrong = errors(&validator, &document);
+    assert!(wrong.is_empty(), "{wrong}");
+    let job = &document["jobs"][0];
+    let number = |value: &Value| value.as_i64().unwrap();
+    let all = number(&job["difference"]["total_ps"]);
+    let [this, other] = ["this", "other"].map(|run| number(&job[run]["total_ps"]));
+    assert_eq!(this - other, all);
+    assert_ne!(all, 0);
+    let parts = job["difference"]["parts"].as_object().unwrap();
+    assert_eq!(parts.values().map(number).sum::<i64>(), all);
+    document["jobs"][0]["more"] = Value::from(1);
+    assert!(!errors(&validator, &document).is_empty());
 }
 
 #[test]

@@ -90,7 +90,7 @@ class Study:
         raise FlitwiseError(f"{self.path} has no axis {name!r}; there are {names}")
 
     def table(self, name: str) -> Table:
-        """A table: ``runs``, ``jobs``, ``background``, ``points`` or ``differences``."""
+        """A table: ``runs``, ``jobs``, ``background``, ``points``, ``differences`` or ``interactions``."""
         if name not in self._tables:
             self._tables[name] = find_table(self.path, name)
         return self._tables[name]
