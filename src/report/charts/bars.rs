@@ -210,7 +210,7 @@ fn of_measure(
             Source::Study(_) | Source::Congestion(_) => None,
         })
         .collect();
-    grids.push(of_runs(&runs, measure));
+    grids.push(of_runs(&runs, measure, sources.len()));
     let filled = grids.into_iter().filter(|grid| !grid.values.is_empty());
     filled.map(|grid| figure(&grid, measure, choice)).collect()
 }
@@ -256,10 +256,14 @@ fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -> Grid {
     grid
 }
 
-fn of_runs(runs: &[&RunSource], measure: Measure) -> Grid {
+/// The values of runs. A single run among several sources has its name in the title.
+fn of_runs(runs: &[&RunSource], measure: Measure, sources: usize) -> Grid {
     let axes = ["run", "job"].map(|name| (name.to_owned(), Vec::new()));
     let mut grid = Grid {
-        label: String::new(),
+        label: match runs {
+            [only] if sources > 1 => only.label.clone(),
+            _ => String::new(),
+        },
         axes: axes.to_vec(),
         values: BTreeMap::new(),
     };

@@ -61,7 +61,7 @@ fn of_study(study: &StudySource, others: bool, measure: Measure) -> Vec<Curve> {
             .collect();
         at += of_point.len();
         let name = study.point_name(of_point[0]);
-        let series = if others {
+        let series = if others && !of_point[0].labels.is_empty() {
             format!("{}, {name}", study.label)
         } else {
             name

@@ -36,10 +36,12 @@ pub(in crate::report) fn missing(kind: Kind, sources: &[Source]) -> String {
 /// Explains that no kind has this name.
 pub(in crate::report) fn unknown(name: &str, sources: &[Source]) -> String {
     let names = Kind::ALL.map(Kind::name);
-    let meant = nearest(name, names).map(|near| format!("; did you mean `{near}`?"));
-    let (name, meant) = (cut(name), meant.unwrap_or_default());
-    let (what, fitting) = (described(sources), fitting(sources));
-    format!("--kind: no figure is called `{name}`{meant}; of {what} {fitting}")
+    let meant = match nearest(name, names) {
+        Some(near) => format!("did you mean `{near}`? Of"),
+        None => "of".to_owned(),
+    };
+    let (name, what, fitting) = (cut(name), described(sources), fitting(sources));
+    format!("--kind: no figure is called `{name}`; {meant} {what} {fitting}")
 }
 
 /// `there is --kind slowdown, time`.
@@ -68,10 +70,13 @@ fn described(sources: &[Source]) -> String {
 }
 
 fn of_run(run: &RunSource) -> String {
-    let what = if run.result["curve"].is_array() {
-        "a run with loads"
-    } else {
+    let has_jobs = run.result["jobs"]
+        .as_array()
+        .is_some_and(|jobs| !jobs.is_empty());
+    let what = if has_jobs {
         "a run with jobs"
+    } else {
+        "a run with loads"
     };
     match run.result["status"].as_str() {
         None | Some("complete") => what.to_owned(),

@@ -45,7 +45,7 @@ impl Source {
     pub fn set_label(&mut self, label: String) {
         match self {
             Self::Run(run) => run.label = label,
-            Self::Study(study) => study.label = label,
+            Self::Study(study) => study.set_label(label),
             Self::Congestion(analysis) => analysis.label = label,
         }
     }

@@ -83,6 +83,18 @@ impl StudySource {
         })
     }
 
+    /// Gives it and its slowest run another name.
+    pub(super) fn set_label(&mut self, label: String) {
+        if let Some(detail) = &mut self.detail {
+            let rest = match detail.label.strip_prefix(&self.label) {
+                Some(rest) => rest.to_owned(),
+                None => format!(", {}", detail.label),
+            };
+            detail.label = format!("{label}{rest}");
+        }
+        self.label = label;
+    }
+
     /// Its runs have no job, and all the same load: there is nothing over which to draw a curve.
     #[must_use]
     pub fn has_one_load(&self) -> bool {
