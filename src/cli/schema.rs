@@ -26,7 +26,7 @@ enum Document {
     Result,
     /// study.json of a study.
     Study,
-    /// What `flitwise explain --against --json` prints.
+    /// The output of `flitwise explain --against --json`.
     Comparison,
     /// An experiment file, for editors.
     Experiment,

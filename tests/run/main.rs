@@ -33,6 +33,7 @@ mod real_traces;
 mod recorded_formats;
 mod records;
 mod report;
+mod report_choices;
 mod result_form;
 mod run_results;
 mod saturation;

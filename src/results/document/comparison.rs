@@ -13,7 +13,7 @@ use serde_json::Value;
 /// Version of the layout.
 pub const COMPARISON_SCHEMA: &str = "flitwise-comparison-1";
 
-/// What `flitwise explain --against --json` prints: why the jobs of one experiment take longer than the jobs of another.
+/// The comparison of `flitwise explain --against --json`: why the jobs of one experiment take longer than the jobs of another.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[non_exhaustive]
