@@ -41,7 +41,7 @@ const BANDWIDTH: Measure = Measure {
 
 const SLOWDOWN: Measure = Measure {
     title: "Slowdown",
-    axis: "slowdown, difference",
+    axis: "slowdown",
     column: "slowdown_ratio",
     unit: Unit::As("percentage points"),
     of: Of::All,
@@ -49,7 +49,7 @@ const SLOWDOWN: Measure = Measure {
 };
 const PACKET_LATENCY: Measure = Measure {
     title: "Mean latency of packets",
-    axis: "mean latency in the network, difference",
+    axis: "packet latency, difference",
     column: "packet_latency_mean_ns",
     of: Of::All,
     ..TIME
