@@ -74,7 +74,13 @@ pub(crate) struct Pairing {
 impl Pairing {
     /// Notes a pair by the draws of its runs.
     pub fn see(&mut self, one: &str, other: &str) {
-        let parts = other_parts(one, other);
+        self.see_several(one, [other]);
+    }
+
+    /// Notes several runs that are compared together.
+    pub fn see_several<'a>(&mut self, one: &str, others: impl IntoIterator<Item = &'a str>) {
+        let parts = others.into_iter().flat_map(|other| other_parts(one, other));
+        let parts: Vec<&str> = parts.collect();
         self.all += 1;
         self.other += usize::from(!parts.is_empty());
         self.parts.extend(parts.into_iter().map(str::to_owned));

@@ -138,9 +138,7 @@ fn interaction<'a>(
         .collect();
     let mut pairing = Pairing::default();
     for [row, others @ ..] in &rows {
-        others
-            .iter()
-            .for_each(|other| pairing.see(&row.draw, &other.draw));
+        pairing.see_several(&row.draw, others.iter().map(|other| other.draw.as_str()));
     }
     let over_seeds = |measure: &Measure| {
         let values = rows.iter().filter_map(|four| {
