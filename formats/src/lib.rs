@@ -4,6 +4,25 @@
 //! ([`vef::Parser`], [`dumpi::Parser`], [`goal::Parser`], [`ti::Parser`]). A [`Source`] gives the bytes of a plain, gzip or zstd
 //! file. A reader joins both. A separate module, the check, verifies the records. The files that make a trace together, one for
 //! each rank, are a set ([`dumpi::Set`]).
+//!
+//! # Examples
+//! Counts the operations of a trace of this repository:
+//! ```
+//! use flitwise_formats::vef::{Reader, Record};
+//!
+//! let mut trace = Reader::open("../traces/randomaccess-16.vef.gz")?;
+//! assert_eq!(trace.header().tasks, 16);
+//! let (mut messages, mut members) = (0, 0);
+//! while let Some((_line, record)) = trace.next_record()? {
+//!     match record {
+//!         Record::Message(message) if message.is_marker() => {} // a receive, a wait or the end
+//!         Record::Message(_) => messages += 1,
+//!         Record::Member(_) => members += 1, // a rank takes part in a collective
+//!     }
+//! }
+//! assert_eq!((messages, members), (925, 528));
+//! # Ok::<(), flitwise_formats::Error>(())
+//! ```
 
 pub mod collective;
 pub mod dot;

@@ -9,9 +9,9 @@ use std::path::Path;
 /// NICs of the switch in an experiment that does not describe its fabric.
 const USUAL_NICS: u32 = 48;
 
-/// Explains how to replay the file if it is a trace, or names its format if that cannot be replayed; `None` if it is
-/// neither, or no file that can be read again.
-pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
+/// Explains how to replay the file, which `command` does not take, if it is a trace, or names its format if that cannot
+/// be replayed; `None` if it is neither, or no file that can be read again.
+pub(super) fn instead(command: &str, file: &Path) -> Option<CliError> {
     let name = file.display();
     let ranks = match ranks(file)? {
         Ok(ranks) => ranks,
@@ -32,7 +32,7 @@ pub(super) fn instead_of_experiment(file: &Path) -> Option<CliError> {
         format!("name it in one:\n  echo '{experiment}' > {new}\n  flitwise run {new}{room}")
     };
     Some(CliError::BadInput(format!(
-        "`{name}` is a trace, and `run` takes an experiment (docs/reference/experiment.md); {cure}"
+        "`{name}` is a trace, and `{command}` takes an experiment (docs/reference/experiment.md); {cure}"
     )))
 }
 

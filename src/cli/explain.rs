@@ -1,11 +1,12 @@
 //! `flitwise explain`: why the jobs of an experiment take as long as they do.
 
+use super::instead::{self, Wanted};
 use super::out::{Part, Target};
 use super::progress::Shown;
 use super::run::{
     committed, failed, for_output, options_of, outcome_of, series_files, write_result,
 };
-use super::{CliError, bad_config, bare_trace, print, signal, threads, warnings};
+use super::{CliError, print, repeat, signal, threads, warnings};
 use clap::Args;
 use flitwise::config::{self, Plan};
 use flitwise::results::{SeriesFiles, comparison_json, explanation_page, result_json, summary};
@@ -15,11 +16,11 @@ use std::path::{Path, PathBuf};
 /// Arguments of `flitwise explain`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  flitwise explain configs/hpl-16-tree.toml --set background.0.rate=0.2\n\n\
+    after_help = "Example:\n  flitwise explain hpl-tree.toml --set background.0.rate=0.2\n\n\
                   docs/reference/explain.md says what the parts mean."
 )]
 pub struct ExplainArgs {
-    /// Experiment file with jobs (docs/reference/experiment.md describes every key).
+    /// Experiment file with jobs (docs/reference/experiment.md describes every key), or the directory of a result.
     experiment: PathBuf,
     /// Overrides a value of the file; lists are indexed: job.0.sl=BK.
     #[arg(long = "set", value_name = "a.b=c")]
@@ -52,11 +53,15 @@ pub struct ExplainArgs {
 pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
-    let mut plan = load(&args.experiment, &sets)?;
-    let mut other = match &args.against {
-        Some(file) => {
+    let (file, _) = repeat::experiment("explain", &args.experiment)?;
+    let mut plan = load(&file, &sets)?;
+    let against = args.against.as_deref();
+    let against = against.map(|path| repeat::experiment("explain", path));
+    let mut other = match against.transpose()? {
+        Some((file, _)) => {
             let seed = args.seed.map(|seed| format!("seed={seed}"));
-            Some((file, load(file, seed.as_slice())?))
+            let plan = load(&file, seed.as_slice())?;
+            Some((file, plan))
         }
         None => None,
     };
@@ -66,7 +71,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         other.baselines.clear();
         same_names(&plan, other)?;
     }
-    let target = |dir| Target::of_run(dir, &plan, &args.experiment, args.force);
+    let target = |dir| Target::of_run(dir, &plan, &file, args.force);
     let target = args.out.as_deref().map(target).transpose()?;
     let stop = signal::stop_on_signal();
     let part = target.map(Target::begin).transpose()?;
@@ -85,7 +90,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         let outcome = session.run(plan, &control);
         outcome.map_err(|e| failed(&e, file, sets))
     };
-    let result = simulate(&args.experiment, &plan, &sets);
+    let result = simulate(&file, &plan, &sets);
     let others = other.as_ref();
     let against = others.map(|(file, plan)| (plan, simulate(file, plan, &[])));
     if let Some(shown) = &shown {
@@ -151,11 +156,8 @@ fn keep(
 
 /// The plan of an experiment with jobs, with explanations switched on.
 fn load(file: &Path, sets: &[String]) -> Result<Plan, CliError> {
-    let plan = config::load(file, sets).map_err(|e| {
-        let trace = bare_trace::instead_of_experiment(file);
-        trace.unwrap_or_else(|| bad_config(Some(file), &e))
-    });
-    let mut plan = plan?;
+    let mut plan = config::load(file, sets)
+        .map_err(|e| instead::error("explain", Wanted::Experiment, Some(file), &e))?;
     if plan.experiment.measure.is_some() {
         return Err(CliError::BadInput(format!(
             "{}: there is no job whose time could be explained; name an experiment with a [[job]]",

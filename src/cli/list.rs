@@ -1,9 +1,10 @@
-//! `flitwise list`: the words that experiments take, from the declarations of their keys, and the metrics of studies.
+//! `flitwise list`: the words that experiments take, from the declarations of their keys, the metrics of studies, and the
+//! traces inside the program.
 
 use super::schema::without_links;
 use super::{CliError, json_text, print};
 use clap::Args;
-use flitwise::config::{ExperimentKey, experiment_keys};
+use flitwise::config::{ExperimentKey, experiment_keys, nearest};
 use flitwise::study::metrics;
 use serde::Serialize;
 use std::fmt::Write;
@@ -37,8 +38,9 @@ const KINDS: &[(&str, &str)] = &[
     ("patterns", "*.pattern"),
     ("series", "series.record"),
 ];
-/// The kind of words that are no values of a key.
+/// The kinds of words that are no values of a key.
 const METRICS: &str = "metrics";
+const TRACES: &str = "traces";
 
 /// A word of a list.
 #[derive(Debug, Serialize)]
@@ -48,6 +50,17 @@ struct Line {
     key: String,
     word: String,
     meaning: String,
+}
+
+impl Line {
+    /// A word that is no value of a key.
+    fn of(word: &str, meaning: String) -> Self {
+        Self {
+            key: String::new(),
+            word: word.to_owned(),
+            meaning,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -90,8 +103,12 @@ pub(super) fn run(args: &ListArgs) -> Result<(), CliError> {
     };
     let words = lines(kind, &keys);
     if words.is_empty() {
+        let kinds = overview(&keys);
+        let names = kinds.iter().map(|one| one.kind.as_str());
+        let near = nearest(kind, names);
+        let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Err(CliError::BadInput(format!(
-            "`{kind}` is no kind of words and no key that takes words; `flitwise list` lists them"
+            "`{kind}` is no kind of words and no key that takes words{near}; `flitwise list` lists them"
         )));
     }
     print(&if args.json {
@@ -121,18 +138,25 @@ fn overview(keys: &[ExperimentKey]) -> Vec<OneKind> {
         kind: key.path.clone(),
         meaning: sentence(&key.meaning),
     });
-    kinds.chain([metrics]).chain(others).collect()
+    let traces = OneKind {
+        kind: TRACES.to_owned(),
+        meaning: "the traces inside the program, which `flitwise init` writes".to_owned(),
+    };
+    kinds.chain([metrics, traces]).chain(others).collect()
 }
 
 /// The words of a kind or of a key.
 fn lines(kind: &str, keys: &[ExperimentKey]) -> Vec<Line> {
     if kind == METRICS {
-        let line = |(word, meaning): (&str, &str)| Line {
-            key: String::new(),
-            word: word.to_owned(),
-            meaning: meaning.to_owned(),
-        };
-        return metrics().into_iter().map(line).collect();
+        let metrics = metrics().into_iter();
+        let metrics = metrics.map(|(word, meaning)| Line::of(word, meaning.to_owned()));
+        return metrics.collect();
+    }
+    if kind == TRACES {
+        let traces = super::init::traces().into_iter();
+        return traces
+            .map(|(word, meaning)| Line::of(word, meaning))
+            .collect();
     }
     let pattern = KINDS.iter().find(|(name, _)| *name == kind);
     let pattern = pattern.map_or(kind, |(_, pattern)| pattern);

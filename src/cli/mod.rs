@@ -7,6 +7,7 @@ mod congestion;
 mod explain;
 mod fabric;
 mod init;
+mod instead;
 mod list;
 mod orcs;
 mod out;
@@ -72,10 +73,7 @@ enum Command {
     /// Explains why the jobs of an experiment take as long as they do.
     Explain(explain::ExplainArgs),
     /// Describes, checks and exports a fabric.
-    #[command(
-        subcommand,
-        after_help = "Example:\n  flitwise fabric info configs/hpl-16-torus.toml"
-    )]
+    #[command(subcommand, after_help = "Example:\n  flitwise fabric info torus.toml")]
     Fabric(fabric::FabricCommand),
     /// Finds the cables that a traffic pattern overloads, and the bandwidth left to its flows, without a
     /// simulation.
@@ -85,14 +83,11 @@ enum Command {
     /// Describes, checks, converts, cuts and generates traces.
     #[command(
         subcommand,
-        after_help = "Example:\n  flitwise trace info traces/hpl-16.vef.gz"
+        after_help = "Example:\n  flitwise trace info hpl-16.vef.gz"
     )]
     Trace(trace::TraceCommand),
     /// Computes arbitration tables for quality of service.
-    #[command(
-        subcommand,
-        after_help = "Example:\n  flitwise qos dtable configs/dtable-example.toml"
-    )]
+    #[command(subcommand, after_help = "Example:\n  flitwise qos dtable dtable.toml")]
     Qos(qos::QosCommand),
     /// Lists the words that experiments take, such as presets and topologies, each with its meaning.
     List(list::ListArgs),
@@ -335,6 +330,23 @@ fn print_to(mut out: impl Write, text: &str) -> Result<(), CliError> {
 
 #[cfg(test)]
 mod tests {
+    /// A user without the repository has neither directory.
+    #[test]
+    fn examples_name_no_files_of_the_repository() {
+        use super::{Cli, CommandFactory};
+        fn check(command: &mut clap::Command) {
+            let help = command.render_long_help().to_string();
+            let name = command.get_name().to_owned();
+            for folder in ["configs/", "traces/"] {
+                assert!(!help.contains(folder), "{name}: {help}");
+            }
+            command.get_subcommands_mut().for_each(check);
+        }
+        let mut command = Cli::command();
+        command.build();
+        check(&mut command);
+    }
+
     #[test]
     fn arguments_are_consistent() {
         use super::{Cli, CommandFactory};

@@ -1,5 +1,6 @@
 //! `flitwise qos`: calculates and prints arbitration tables.
 
+use super::instead::{Wanted, instead};
 use super::out::{not_an_input, unwritten};
 use super::{CliError, print};
 use clap::{Args, Subcommand};
@@ -14,7 +15,7 @@ pub enum QosCommand {
     /// Prints the DTable of a specification or an experiment: every column of its method, the corrected arbitration
     /// table, and settings that reach shares that are out of range.
     #[command(
-        after_help = "Example:\n  flitwise qos dtable configs/dtable-example.toml\n  flitwise qos dtable --preset opa-5sl --set qos.dtable.k=1\n\ndocs/reference/qos-dtable.md describes the file, the columns and the JSON."
+        after_help = "Example:\n  flitwise qos dtable dtable.toml\n  flitwise qos dtable --preset opa-5sl --set qos.dtable.k=1\n\ndocs/reference/qos-dtable.md describes the file, the columns and the JSON."
     )]
     Dtable(DtableArgs),
 }
@@ -73,6 +74,11 @@ fn input(args: &DtableArgs) -> Result<DTableInput, ConfigError> {
 
 /// Adds the file to an error that names no line.
 fn bad_input(args: &DtableArgs, e: &ConfigError) -> CliError {
+    let other = args.spec.as_deref();
+    let other = other.and_then(|path| instead("qos dtable", Wanted::Table, path));
+    if let Some(other) = other {
+        return other;
+    }
     let place = match (&e.location, &args.spec) {
         (None, Some(path)) if !e.key.is_empty() && e.key != "--set" => {
             format!("{}: ", path.display())

@@ -2,11 +2,14 @@
 
 mod compare;
 
+use super::instead::{Wanted, instead};
 use super::out::{ANALYSIS, Owner, RUN};
 use super::{CliError, tell};
 use compare::first_difference;
 use flitwise::config::{InputFile, Origin, Plan};
-use flitwise::results::{COMMAND_FILE, EXPERIMENT_FILE, OVERVIEW_FILE, RESULT_FILE, origin_files};
+use flitwise::results::{
+    ANALYSIS_FILE, COMMAND_FILE, EXPERIMENT_FILE, OVERVIEW_FILE, RESULT_FILE, origin_files,
+};
 use flitwise::run::{Session, TraceDigest};
 use flitwise::study::{SLOWEST_RUN, STUDY_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
@@ -23,7 +26,13 @@ pub(super) struct Repeated {
 }
 
 /// The file of the experiment that `path` names, and the result that it repeats, if `path` is a result or its directory.
-pub(super) fn experiment(path: &Path) -> Result<(PathBuf, Option<Repeated>), CliError> {
+///
+/// # Errors
+/// If `path` is a directory from which `command` takes no experiment.
+pub(super) fn experiment(
+    command: &str,
+    path: &Path,
+) -> Result<(PathBuf, Option<Repeated>), CliError> {
     let dir = if path.is_dir() {
         path
     } else if path.file_name().is_some_and(|name| name == RESULT_FILE) {
@@ -32,23 +41,19 @@ pub(super) fn experiment(path: &Path) -> Result<(PathBuf, Option<Repeated>), Cli
         return Ok((path.to_owned(), None));
     };
     let (file, result) = (dir.join(EXPERIMENT_FILE), dir.join(RESULT_FILE));
-    if file.is_file() {
+    if file.is_file() && !dir.join(ANALYSIS_FILE).is_file() {
         let dir = dir.to_owned();
         return Ok((file, Some(Repeated { dir })));
     }
     let shown = path.display();
-    if dir.join(STUDY_FILE).is_file() {
-        return Err(CliError::BadInput(format!(
-            "`{shown}` holds a study; `flitwise study {shown}` repeats it"
-        )));
-    }
     if result.is_file() {
         return Err(CliError::BadInput(format!(
             "`{shown}` holds a result without {EXPERIMENT_FILE}, which earlier versions did not write; take the command \
              in command.txt"
         )));
     }
-    Ok((path.to_owned(), None))
+    let other = instead(command, Wanted::Experiment, path);
+    other.map_or_else(|| Ok((path.to_owned(), None)), Err)
 }
 
 /// The options of the result that `plan` repeats.

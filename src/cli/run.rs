@@ -1,13 +1,14 @@
 //! `flitwise run`: runs an experiment and its baselines.
 
 use super::explain::no_gaps;
+use super::instead::{self, Wanted, instead};
 use super::out::{Part, Target};
 use super::progress::{Shown, estimate, working};
 use super::repeat::{self, Compared, Repeated, has_option};
 use super::timeline::TimelineArgs;
 use super::{
-    CliError, bad_config, bare_trace, command_line, fabric, json_text, no_result, print,
-    print_summary, signal, tell, threads, unwritable, warnings,
+    CliError, bad_config, command_line, fabric, json_text, no_result, print, print_summary, signal,
+    tell, threads, unwritable, warnings,
 };
 use anyhow::Context;
 use clap::Args;
@@ -26,8 +27,8 @@ use tempfile::TempDir;
 /// Arguments of `flitwise run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  flitwise run configs/hpl-16-tree.toml --set background.0.rate=0.2 --out results/hpl\n  \
-                  flitwise run configs/hpl-16-tree.toml --seeds 1..5 --vary qos.scheduler=rr,sbt,dtable"
+    after_help = "Examples:\n  flitwise run hpl-tree.toml --set background.0.rate=0.2 --out results/hpl\n  \
+                  flitwise run hpl-tree.toml --seeds 1..5 --vary qos.scheduler=rr,sbt,dtable"
 )]
 pub struct RunArgs {
     /// Experiment file (docs/reference/experiment.md describes every key); or the directory of a result: runs its
@@ -118,6 +119,9 @@ fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
         )));
     }
     let typed = |e| bad_config(None, &e);
+    if let Some(other) = instead("run", Wanted::Experiment, file) {
+        return Err(other);
+    }
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let base = Base::of_file(file).map_err(|e| bad_config(Some(file), &e))?;
     let mut study = Study::of(&name, base);
@@ -128,7 +132,7 @@ fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
         study.set(&format!("seed={seed}"));
     }
     if let Some(seeds) = &args.seeds {
-        study.set_seeds(seeds).map_err(typed)?;
+        super::study::set_seeds(&mut study, seeds)?;
     }
     for vary in &args.vary {
         study.vary(vary).map_err(typed)?;
@@ -164,10 +168,8 @@ fn plan(
     repeated: Option<&Repeated>,
     sets: &[String],
 ) -> Result<Plan, CliError> {
-    let mut plan = config::load(file, sets).map_err(|e| {
-        let trace = bare_trace::instead_of_experiment(file);
-        trace.unwrap_or_else(|| bad_config(Some(file), &e))
-    })?;
+    let mut plan = config::load(file, sets)
+        .map_err(|e| instead::error("run", Wanted::Experiment, Some(file), &e))?;
     let given = |option| repeated.is_some() && has_option(&plan, option);
     let (split, explain) = (!given(NO_SPLIT), given(EXPLAIN));
     plan.split = split && !args.no_split;
@@ -185,7 +187,7 @@ fn plan(
 
 pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let named = args.from.as_deref().or(args.experiment.as_deref());
-    let (file, repeated) = repeat::experiment(named.unwrap_or(Path::new("")))?;
+    let (file, repeated) = repeat::experiment("run", named.unwrap_or(Path::new("")))?;
     if args.seeds.is_some() || !args.vary.is_empty() || args.until_ci.is_some() {
         return run_many(args, &file);
     }

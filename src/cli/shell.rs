@@ -2,7 +2,7 @@
 
 use super::out::{cannot_write, unwritten};
 use super::{Cli, CliError, complete, print, signal};
-use clap::{Args, CommandFactory};
+use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use flitwise_formats::sink::{Batch, Sink};
@@ -25,7 +25,7 @@ pub struct ManArgs {
 
 /// Prints the completions of a shell. The words of `--set` and `--vary` come from the program, if the shell can ask it.
 pub(super) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
-    let mut command = Cli::command();
+    let mut command = without_hidden(&Cli::command());
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "flitwise", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
@@ -35,6 +35,15 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
         Shell::Zsh => zsh(&script),
         _ => script,
     })
+}
+
+/// The command without its hidden subcommands, which the scripts would offer.
+fn without_hidden(command: &Command) -> Command {
+    let subcommands = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    Command::new("flitwise")
+        .version(env!("CARGO_PKG_VERSION"))
+        .args(command.get_arguments().cloned())
+        .subcommands(subcommands.cloned())
 }
 
 /// The script for zsh with the function for keys before its last line, which registers the functions.

@@ -43,6 +43,9 @@ pub struct Experiment {
     pub background: Vec<Background>,
     /// Gaps between the messages of jobs are skipped, except for this number of picoseconds before each message.
     pub background_gap_skip_ps: Option<u64>,
+    /// A run with a saturated flow ends if its jobs are expected to take this many times as long as on the unloaded
+    /// fabric.
+    pub saturated_limit: u32,
     /// How the synthetic flows are measured where there is no job.
     pub measure: Option<Measure>,
     /// The power of the parts of the fabric; `None`: energy is not counted.
@@ -76,6 +79,8 @@ pub struct Plan {
     pub origin: Option<Origin>,
     /// Where the speeds of the links come from, in words: `preset ib-edr`, a key, or the file of the topology.
     pub speeds_from: String,
+    /// The source of the forwarding tables that decide in place of the routing, if tables are given.
+    pub tables_from: Option<String>,
 }
 
 impl Plan {
@@ -106,6 +111,7 @@ impl Plan {
             files: Vec::new(),
             origin: None,
             speeds_from: String::new(),
+            tables_from: None,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::config::background::Background;
 use crate::config::experiment::Experiment;
 use crate::config::fabric::{scheduler_json, switch_json};
 use crate::config::job::Job;
+use crate::config::keys::SATURATED_LIMIT;
 use crate::config::power::power_json;
 use crate::fabric::spec::{CongestionControl, FabricSpec, Qos};
 use serde_json::{Map, Value, json};
@@ -28,6 +29,7 @@ pub fn experiment_json(e: &Experiment) -> Value {
         jobs,
         background,
         background_gap_skip_ps,
+        saturated_limit,
         measure,
         power,
         congestion: request,
@@ -53,6 +55,10 @@ pub fn experiment_json(e: &Experiment) -> Value {
             (*ps).into(),
             &mut value,
         );
+    }
+    if *saturated_limit != SATURATED_LIMIT {
+        let limit = (*saturated_limit).into();
+        insert_behind("measure", "saturated_limit", limit, &mut value);
     }
     if let Some(power) = power {
         let value_of_power = power_json(power, fabric);

@@ -30,6 +30,9 @@ use toml::de::{DeTable, DeValue};
 /// Seed of an experiment that has none.
 pub(crate) const DEFAULT_SEED: u64 = 1;
 
+/// `saturated_limit` of an experiment that has none.
+pub(crate) const SATURATED_LIMIT: u32 = 30;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawExperiment {
@@ -76,6 +79,9 @@ pub(crate) struct RawExperiment {
     /// While no job has a message in the fabric, background flows are simulated only for this time, such as `"20us"`,
     /// before the next one. Without it everything is simulated.
     pub background_gap_skip: Option<Picoseconds>,
+    /// Ends a [saturated](../evidence/reliability.md#saturation) run whose jobs would take this many times as long as unloaded.
+    #[schemars(extend("default" = SATURATED_LIMIT))]
+    pub saturated_limit: Option<u32>,
     /// Measurement of the traffic of an experiment without a `[[job]]`.
     pub measure: Option<RawMeasure>,
     /// Request for a static analysis, without simulation.
@@ -162,10 +168,11 @@ pub(crate) fn fabric_kind<'a>(fabric: Option<&'a DeValue<'_>>) -> &'a str {
 }
 
 /// The keys of an experiment that only simulations use.
-pub(crate) const FOR_SIMULATIONS: [&str; 7] = [
+pub(crate) const FOR_SIMULATIONS: [&str; 8] = [
     "job",
     "background",
     "background_gap_skip",
+    "saturated_limit",
     "measure",
     "series",
     "baseline",
@@ -185,6 +192,7 @@ pub(crate) fn stands_alone(raw: &RawExperiment) -> Result<(), ConfigError> {
         !raw.job.is_empty(),
         !raw.background.is_empty(),
         raw.background_gap_skip.is_some(),
+        raw.saturated_limit.is_some(),
         raw.measure.is_some(),
         raw.series.is_some(),
         compared.contains(&true),

@@ -4,6 +4,7 @@ use crate::config::about::About;
 use crate::config::baseline::{BASELINE_DEFAULT, baseline_file, lay_over};
 use crate::config::document::{ConfigError, Document, SET, Texts, read, refused};
 use crate::config::experiment::{Baseline, Experiment, Plan};
+use crate::config::fabric::tables::RawForwarding;
 use crate::config::inputs::noting;
 use crate::config::job::Job;
 use crate::config::keys::{RawExperiment, read_experiment};
@@ -124,8 +125,8 @@ fn resolve_reading(
     let sets: Vec<usize> = overrides
         .iter()
         .map(|set| {
-            let origin = (set.place.clone(), set.dir.clone());
-            texts.add_from(origin, SET, set.text.as_str())
+            let places = [set.key_place.clone(), set.place.clone()];
+            texts.add_from(places, set.dir.clone(), SET, set.text.as_str())
         })
         .collect();
     let default = texts.add("[baseline] default", BASELINE_DEFAULT);
@@ -193,6 +194,7 @@ fn planned(
         series,
         origin: raw.origin.clone(),
         speeds_from,
+        tables_from: raw.fabric.forwarding.as_ref().map(RawForwarding::source),
         ..Plan::of(experiment)
     })
 }

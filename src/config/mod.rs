@@ -33,8 +33,7 @@ mod study;
 
 pub use about::About;
 pub(crate) use document::Texts;
-pub(crate) use document::error::nearest;
-pub use document::error::{ConfigError, Location};
+pub use document::error::{ConfigError, Location, nearest};
 pub use document::read::read as read_text;
 pub use dtable_input::{DTableForm, DTableInput, dtable_preset, dtable_text, load_dtable};
 pub use experiment::{Baseline, Experiment, Plan};
@@ -44,7 +43,7 @@ pub(crate) use json::experiment_hash_with;
 pub use json::{experiment_hash, experiment_json, fabric_json};
 pub(crate) use load::{ParsedBase, resolve_parsed};
 pub use load::{load, resolve_text, resolve_with};
-pub use network_file::{LoadedNetwork, NetworkSource, load_network, network_text};
+pub use network_file::{LoadedNetwork, NetworkSource, load_network, network_kind, network_text};
 pub use origin::{Origin, OriginFile, OriginTrace, Written, analysis_origin};
 pub use schema::{ExperimentKey, Word, experiment_keys, experiment_schema, study_file_schema};
 pub use series::series_lacks;

@@ -159,6 +159,14 @@ pub fn network_text(path: &Path) -> Result<String, ConfigError> {
     text(path, "")
 }
 
+/// The form of the network that `text` describes, in words; `None` if the text looks like none but an experiment.
+#[must_use]
+pub fn network_kind(text: &str) -> Option<&'static str> {
+    Some(Kind::of(text))
+        .filter(|kind| *kind != Kind::Experiment)
+        .map(Kind::name)
+}
+
 /// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {

@@ -5,7 +5,7 @@ use crate::config::congestion_control::keys::RawControlKind;
 use crate::config::document::{ConfigError, Document, error, refused};
 use crate::config::experiment::Experiment;
 use crate::config::fabric::{failure, routing, tables};
-use crate::config::keys::{DEFAULT_SEED, RawExperiment, fabric_kind};
+use crate::config::keys::{DEFAULT_SEED, RawExperiment, SATURATED_LIMIT, fabric_kind};
 use crate::config::measure::RawMeasure;
 use crate::config::qos::scheduler::Scheduling;
 use crate::config::qos::vls;
@@ -93,6 +93,7 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
         jobs,
         background,
         background_gap_skip_ps: raw.background_gap_skip.map(|time| time.0),
+        saturated_limit: raw.saturated_limit.unwrap_or(SATURATED_LIMIT),
         measure,
         power: power::watts(raw.power.as_ref())?,
         congestion,
@@ -183,6 +184,7 @@ pub(crate) fn unused(
     measure::unused(raw.measure.as_ref(), experiment.measure.as_ref())?;
     series::unused(raw.series.as_ref(), experiment.measure.is_some())?;
     gap_skip(raw, experiment)?;
+    saturated_limit(raw, experiment)?;
     collectives(raw)
 }
 
@@ -208,6 +210,21 @@ fn gap_skip(raw: &RawExperiment, experiment: &Experiment) -> Result<(), ConfigEr
         Some(_) => return Ok(()),
     };
     refused(KEY, problem)
+}
+
+/// Refuses a limit without an effect.
+fn saturated_limit(raw: &RawExperiment, experiment: &Experiment) -> Result<(), ConfigError> {
+    let problem = match raw.saturated_limit {
+        None => return Ok(()),
+        Some(0) => {
+            "is 0; give a factor of at least 1, or `flitwise run --stop-when-saturated` to end a run at once"
+        }
+        Some(_) if experiment.measure.is_some() => {
+            "limits the time of jobs, and there is none: [measure] bounds the time of each load; remove it"
+        }
+        Some(_) => return Ok(()),
+    };
+    refused("saturated_limit", problem)
 }
 
 /// Refuses algorithms that no job uses because all jobs choose others.

@@ -38,13 +38,16 @@ pub struct HotCable {
 }
 
 impl Analysis {
-    /// The fullest cables, at most `most`; none if cables were not counted.
+    /// The fullest cables between switches, then the fullest cables of hosts, together at most `most`; none if cables
+    /// were not counted.
     #[must_use]
     pub fn hottest(&self, network: &Network, settings: &Settings, most: usize) -> Vec<HotCable> {
-        let ranked = match most {
+        let mut ranked = match most {
             0 => Vec::new(),
             _ => self.cables.ranked(),
         };
+        // Routes decide what a cable between switches carries, the pattern what a cable of a host does.
+        ranked.sort_by_key(|(edge, _)| !network.graph.is_between_switches(*edge));
         let hot = |(edge, load): (EdgeId, CableLoad)| HotCable {
             edge,
             load,

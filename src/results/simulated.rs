@@ -14,7 +14,7 @@ const NAMED: usize = 4;
 pub(super) fn write_simulated(out: &mut String, plan: &Plan) -> fmt::Result {
     let experiment = &plan.experiment;
     writeln!(out, "fabric          {}", fabric(plan))?;
-    writeln!(out, "set up          {}", set_up(experiment).join(", "))?;
+    writeln!(out, "set up          {}", set_up(plan).join(", "))?;
     if experiment.jobs.is_empty() {
         return Ok(());
     }
@@ -60,9 +60,13 @@ fn fabric(plan: &Plan) -> String {
 }
 
 /// Routing, scheduler, placement, seed, and what else is not as usual.
-fn set_up(experiment: &Experiment) -> Vec<String> {
+fn set_up(plan: &Plan) -> Vec<String> {
+    let experiment = &plan.experiment;
     let json = experiment_json(experiment);
-    let mut parts = vec![format!("routing {}", experiment.routing)];
+    let mut parts = vec![match &plan.tables_from {
+        Some(tables) => format!("routing by the forwarding tables of {}", cut(tables)),
+        None => format!("routing {}", experiment.routing),
+    }];
     if let Some(paths) = json["fabric"]["paths"].as_str() {
         parts.push(format!("paths {paths}"));
     }
@@ -127,6 +131,14 @@ fn of_each<'a>(jobs: impl Iterator<Item = &'a Value>, key: &str, all: usize) -> 
     Some(format!("{key} {text}"))
 }
 
+/// The text about a baseline that is the experiment once more.
+const SAME: &str = "nothing: the baseline is the same experiment, with nothing that could slow a job down; add a [[background]] or another [[job]]";
+
+/// Whether the baseline is the experiment once more, so that a slowdown would tell nothing.
+pub(super) fn compares_nothing(plan: &Plan) -> bool {
+    baseline(plan) == SAME
+}
+
 /// The baseline, and how it differs from the experiment.
 fn baseline(plan: &Plan) -> String {
     let Some(first) = plan.baselines.first() else {
@@ -151,7 +163,7 @@ fn baseline(plan: &Plan) -> String {
         found.push(format!("and {more} keys more"));
     }
     if found.is_empty() && alone.is_empty() {
-        return "the same experiment".to_owned();
+        return SAME.to_owned();
     }
     if found.is_empty() {
         return alone.trim_end_matches(", ").to_owned();

@@ -7,7 +7,7 @@ use super::measures::{
     baseline_time_ps, execution_time_ps, job_baseline, per_slot, quotient, saturated, throughput,
 };
 use super::nic_rate::NicRate;
-use super::simulated::write_simulated;
+use super::simulated::{compares_nothing, write_simulated};
 use super::split::{TimeSplit, reference_ps, time_split};
 use super::stopped::{saturation_line, stopped_jobs, stopped_loads};
 use super::table::write_table;
@@ -67,7 +67,10 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         let value = value.map_or_else(String::new, |value| format!("   {factor} {value:.4}"));
         format!("{}{value}", human_time(base))
     };
-    if let Some(base) = baseline_time_ps(plan, result) {
+    let same = compares_nothing(plan);
+    if same {
+        // The line above says so.
+    } else if let Some(base) = baseline_time_ps(plan, result) {
         writeln!(out, "baseline        {}", compared(base, "slowdown"))?;
     } else if !plan.baselines.is_empty() {
         let stalled = |run: &Simulation| matches!(run.status, Status::Stalled(_));
@@ -240,7 +243,9 @@ fn job_row(plan: &Plan, result: &RunResult, at: usize, o: &JobOutcome) -> Vec<St
     let factor = quotient(
         o.execution_ps,
         o.complete,
-        job_baseline(plan, result, at).map(|baseline| baseline.execution_ps),
+        job_baseline(plan, result, at)
+            .filter(|_| !compares_nothing(plan))
+            .map(|baseline| baseline.execution_ps),
     );
     let split = time_split(plan, result, at);
     let part = |part: fn(&TimeSplit) -> u64| {

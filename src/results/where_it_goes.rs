@@ -5,7 +5,7 @@ use super::split::{TimeSplit, last_job, time_split};
 use crate::config::Plan;
 use crate::replay::outcome::JobOutcome;
 use crate::run::RunResult;
-use crate::units::{Ratio, human_count};
+use crate::units::{Ratio, human_count, number};
 use std::fmt::{self, Write};
 
 /// A slowdown that differs from 1 by less is hardly any.
@@ -76,9 +76,20 @@ fn write_network_hardly_matters(
     writeln!(
         out,
         "                the network hardly matters here: a rank computes {} times longer than the network takes; \
-         job.{at}.compute_scale shortens the computation",
+         --set job.{at}.compute_scale={} makes both about equal",
         human_count(split.computing_ps / network_ps),
+        equal_scale(network_ps, split.computing_ps),
     )
+}
+
+/// The `compute_scale` with which computation as recorded takes about as long as the network: 1, 2 or 5 of a power of ten.
+fn equal_scale(network_ps: u64, computing_ps: u64) -> String {
+    let part = network_ps as f64 / computing_ps.max(1) as f64;
+    let power = 10_f64.powf(part.log10().floor());
+    let digits = [1.0, 2.0, 5.0]
+        .into_iter()
+        .rfind(|digit| digit * power <= part);
+    number(digits.unwrap_or(1.0) * power)
 }
 
 /// The share of a job's time in which a rank computes, the mean over the ranks. An incomplete job has none: a starved rank

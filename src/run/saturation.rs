@@ -33,6 +33,9 @@ pub struct SaturatedRun {
     pub saturation: Saturation,
     /// The NIC that falls behind: `NIC 3`, with its name if it has one.
     pub nic: String,
+    /// The run ends early if its jobs are expected to take longer than this, in picoseconds; `None` if nothing is known
+    /// of their time on the unloaded fabric.
+    pub limit_ps: Option<u64>,
 }
 
 /// Checks the backlog at times that double. The backlog of a source that creates messages faster than they leave is a
@@ -112,6 +115,55 @@ impl Watch {
     }
 }
 
+/// The end of a run with a saturated flow whose jobs wait behind it. The wait of each message is a fixed part of the
+/// time that has passed, so the time of the jobs is an exponential function of their number of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limit {
+    /// The time of the jobs on the unloaded fabric.
+    unloaded: Tick,
+    /// The most that the jobs are expected to take.
+    longest: Tick,
+    next: Tick,
+    /// Time and operations at the last check.
+    before: (Tick, u64),
+}
+
+/// The first check is at this many times the time of the jobs on the unloaded fabric.
+const UNLOADED: u64 = 3;
+
+impl Limit {
+    /// A limit of `factor` times `unloaded`, from tick `now` on, when the jobs have started `done` operations.
+    pub(super) fn new(unloaded: Tick, factor: u32, now: Tick, done: u64) -> Self {
+        Self {
+            unloaded,
+            longest: unloaded.saturating_mul(factor.into()),
+            next: now.saturating_mul(2).max(1),
+            before: (now, done),
+        }
+    }
+
+    /// The most that the jobs are expected to take.
+    pub(super) fn longest(&self) -> Tick {
+        self.longest
+    }
+
+    /// Whether the run is to end at tick `now`, when `done` of `all` operations have started. It checks at times that
+    /// double: if the jobs go on as since the last check, they end too late.
+    pub(super) fn is_exceeded(&mut self, now: Tick, done: u64, all: u64) -> bool {
+        if now < self.next {
+            return false;
+        }
+        let (since, earlier) = std::mem::replace(&mut self.before, (now, done));
+        self.next = now.saturating_mul(2);
+        if now < self.unloaded.saturating_mul(UNLOADED) {
+            return false;
+        }
+        let left = u128::from(all.saturating_sub(done)) * u128::from(now - since);
+        let speed = u128::from(done.saturating_sub(earlier)).max(1);
+        u128::from(now) + left / speed > u128::from(self.longest)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +234,33 @@ mod tests {
             let long = first_us(fabric, "1MiB");
             assert!((16 * 83..16 * 90).contains(&long), "{fabric} {long}");
         }
+    }
+
+    /// The tick at which a run ends that has started `done(now)` of 1000 operations, and takes 10,000 ticks unloaded.
+    fn ended_at(done: impl Fn(Tick) -> u64) -> Option<Tick> {
+        let mut limit = Limit::new(10_000, 30, 500, done(500));
+        (500..10_000_000)
+            .take_while(|&now| done(now) < 1000)
+            .find(|&now| limit.is_exceeded(now, done(now), 1000))
+    }
+
+    #[test]
+    fn jobs_that_wait_ever_longer_end() {
+        // 20 operations each time the time doubles.
+        let doublings = |now: Tick| u64::from(now.ilog2()) * 20;
+        assert_eq!(ended_at(doublings), Some(32_000));
+        // 40 times as long as unloaded, and at a standstill.
+        assert_eq!(ended_at(|now| now / 400), Some(32_000));
+        assert_eq!(ended_at(|_| 7), Some(32_000));
+    }
+
+    #[test]
+    fn slow_jobs_complete() {
+        for slowdown in [1, 3, 10, 29] {
+            assert_eq!(ended_at(|now| now / (10 * slowdown)), None, "{slowdown}");
+        }
+        // One long computation, then the messages.
+        assert_eq!(ended_at(|now| now.saturating_sub(29_000)), None);
     }
 
     #[test]

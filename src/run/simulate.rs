@@ -2,7 +2,8 @@
 
 use super::error::is_stopped;
 use super::explain::explain;
-use super::saturation::Watch;
+use super::reference::run_reference;
+use super::saturation::{Limit, Watch};
 use super::traces::Traces;
 use super::workload::{least_ps, outcomes_by_job, replay_of};
 use super::{
@@ -38,6 +39,7 @@ pub(super) struct Watched<'a> {
 /// Interrupts a simulation now and then: reports its progress, checks its backlogs, and decides whether it continues.
 struct Lookout<'a> {
     experiment: &'a Experiment,
+    traces: &'a Traces,
     run: Run,
     watched: Watched<'a>,
     reported: Instant,
@@ -45,6 +47,8 @@ struct Lookout<'a> {
     records: u64,
     least_ps: Option<u64>,
     watch: Watch,
+    /// Since a saturation was found.
+    limit: Option<Limit>,
     ended_saturated: bool,
 }
 
@@ -62,18 +66,41 @@ impl Lookout<'_> {
                     .look(tick, replay.tick_of(0), replay.furthest_behind(tick))
         {
             let run = self.run;
-            let nic = self.experiment.fabric.topology.nic_text(saturation.nic);
+            let fabric = &self.experiment.fabric;
+            self.ended_saturated = self.watched.stop_when_saturated;
+            if !self.ended_saturated {
+                self.limit = self.limit(replay.tick_of(tick), replay.progress().operations);
+            }
+            let longest = self.limit.as_ref().map(Limit::longest);
             self.watched.progress.saturated(&SaturatedRun {
                 run,
                 saturation,
-                nic,
+                nic: fabric.topology.nic_text(saturation.nic),
+                limit_ps: longest.map(|ticks| fabric.units.tick.ps(ticks)),
             });
-            self.ended_saturated = self.watched.stop_when_saturated;
+        } else if let Some(limit) = &mut self.limit {
+            let (now, done) = (replay.tick_of(tick), replay.progress().operations);
+            self.ended_saturated |= limit.is_exceeded(now, done, self.records);
         }
         if self.ended_saturated {
             return ControlFlow::Break(());
         }
         self.watched.stop.control()
+    }
+
+    /// The limit of a run in which a saturation was found at tick `now`; `None` if the jobs do not complete on the
+    /// unloaded fabric.
+    fn limit(&self, now: Tick, done: u64) -> Option<Limit> {
+        let experiment = self.experiment;
+        let unloaded = run_reference(
+            experiment,
+            Network::Unloaded,
+            self.traces,
+            self.watched.stop,
+        );
+        let unloaded = unloaded.ok().filter(|run| run.status == Status::Complete)?;
+        let ticks = unloaded.stats.end_tick.max(1);
+        Some(Limit::new(ticks, experiment.saturated_limit, now, done))
     }
 
     fn report(&self, engine: &engine::Progress, replay: &Replay) {
@@ -110,12 +137,14 @@ pub(super) fn run_experiment(
     let mut engine = engine_of(experiment)?;
     let mut lookout = Lookout {
         experiment,
+        traces,
         run,
         watched,
         reported: started,
         records,
         least_ps: least_ps(experiment, traces),
         watch: Watch::new(experiment),
+        limit: None,
         ended_saturated: false,
     };
     let end = simulate(&mut engine, &mut replay, &mut lookout, recording);

@@ -3,6 +3,9 @@
 use crate::config::{ConfigError, Override, ParsedBase, Plan, Study, Texts, resolve_parsed};
 use crate::replay::Repeat;
 
+/// Most points that a message tries.
+const MOST_TRIED: usize = 64;
+
 /// A combination of settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -100,17 +103,16 @@ impl Grid {
         seed: Option<u64>,
     ) -> Result<Plan, ConfigError> {
         let study = &self.study;
-        let mut overrides: Vec<&Override> = study.sets.iter().collect();
-        for (axis, &setting) in study.axes.iter().zip(&self.points[point].choice) {
-            overrides.extend(&axis.settings[setting].overrides);
-        }
+        let mut overrides = self.overrides(point);
         let seed = seed.map(|seed| Override::typed(&format!("seed={seed}")));
         overrides.extend(&seed);
         let mut plan = resolve_parsed(base, &overrides).map_err(|mut e| {
-            if !study.axes.is_empty() {
-                let exclusion = match study.axes.len() {
-                    1 => "",
-                    _ => "; [[exclude]] leaves out combinations that cannot be",
+            // No combination knows the key.
+            if !study.axes.is_empty() && !e.is_unknown_key() {
+                let exclusion = if study.axes.len() > 1 && self.has_good_points(base) {
+                    "; [[exclude]] leaves out combinations that cannot be"
+                } else {
+                    ""
                 };
                 e.problem = format!("{} (with {}{exclusion})", e.problem, self.name(point));
             }
@@ -127,6 +129,22 @@ impl Grid {
             });
         }
         Ok(plan)
+    }
+
+    /// The overrides of a point.
+    fn overrides(&self, point: usize) -> Vec<&Override> {
+        let study = &self.study;
+        let mut overrides: Vec<&Override> = study.sets.iter().collect();
+        for (axis, &setting) in study.axes.iter().zip(&self.points[point].choice) {
+            overrides.extend(&axis.settings[setting].overrides);
+        }
+        overrides
+    }
+
+    /// Whether one of the first points is an experiment.
+    fn has_good_points(&self, base: &ParsedBase<'_>) -> bool {
+        let mut points = (0..self.points.len()).take(MOST_TRIED);
+        points.any(|point| resolve_parsed(base, &self.overrides(point)).is_ok())
     }
 
     /// The seeds of every point.

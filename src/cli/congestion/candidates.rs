@@ -1,7 +1,8 @@
 //! The networks that are analysed side by side.
 
 use super::{CongestionArgs, Routing};
-use crate::cli::{CliError, bad_config, tell};
+use crate::cli::instead::{self, Wanted};
+use crate::cli::{CliError, tell};
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
 use flitwise::fabric::topology::Topology;
 use flitwise::oblivious::{
@@ -47,7 +48,8 @@ pub(super) struct Deadlock {
 /// All candidates that the arguments name.
 pub(super) fn load(args: &CongestionArgs) -> Result<Vec<Candidate>, CliError> {
     let path = args.fabric.as_deref();
-    let load = |tables| load_network(path, tables, &args.sets).map_err(|e| bad_config(path, &e));
+    let wrong = |e| instead::error("congestion", Wanted::Network, path, &e);
+    let load = |tables| load_network(path, tables, &args.sets).map_err(wrong);
     let mut found = Vec::new();
     for tables in &args.tables {
         found.push((tables.display().to_string(), load(Some(tables.as_path()))?));

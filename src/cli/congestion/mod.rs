@@ -40,8 +40,8 @@ const FIRST_BATCH: u64 = 32;
 #[command(
     after_help = "Examples:\n  flitwise congestion fabric.dot --pattern bisect --runs 1000\n  \
                   flitwise congestion ibnetdiscover.txt --tables opensm-lfts.dump --pattern shift --cables 10\n  \
-                  flitwise congestion configs/hpl-16-tree.toml --trace traces/hpl-16.vef.gz --runs 100\n  \
-                  flitwise congestion configs/hpl-16-tree.toml --runs 100 --seeds 1..5 --vary congestion.pattern=bisect,shift\n\n\
+                  flitwise congestion hpl-tree.toml --trace hpl-16.vef.gz --runs 100\n  \
+                  flitwise congestion hpl-tree.toml --runs 100 --seeds 1..5 --vary congestion.pattern=bisect,shift\n\n\
                   docs/reference/congestion.md explains every option and every row; `flitwise orcs` has the options and the output of ORCS."
 )]
 pub struct CongestionArgs {
@@ -84,7 +84,8 @@ pub struct CongestionArgs {
     /// every combination.
     #[arg(long, value_name = "KEY=v1,v2")]
     vary: Vec<String>,
-    /// Lists the N cables that carry most, with the connections that cross them.
+    /// Lists the N cables that carry most, with the connections that cross them: cables between switches first, then
+    /// cables of hosts.
     #[arg(long, value_name = "N", default_value_t = 0)]
     cables: usize,
     /// Simulates the connections of the first runs at the flit level as well, on the fabric of the experiment, and says

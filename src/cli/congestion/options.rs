@@ -2,6 +2,7 @@
 
 use super::CongestionArgs;
 use super::candidates::Candidate;
+use crate::cli::instead::{self, Wanted};
 use crate::cli::{CliError, bad_config, no_result};
 use clap::{Args, ValueEnum};
 use flitwise::config;
@@ -320,7 +321,8 @@ impl Options {
                 "--job: only an experiment file has jobs; name one, or take --trace".into(),
             ));
         };
-        let plan = config::load(file, sets).map_err(|e| bad_config(Some(file), &e))?;
+        let plan = config::load(file, sets)
+            .map_err(|e| instead::error("congestion", Wanted::Network, Some(file), &e))?;
         let nics = job_nics(&plan, job, stop).map_err(failed)?;
         let job = plan.experiment.jobs.get(job);
         let trace = job.map(|job| job.trace_path.clone());

@@ -1,6 +1,7 @@
 //! `experiment.toml` of a static analysis, and the analysis that it repeats.
 
 use super::{Analysed, CongestionArgs, Options};
+use crate::cli::instead::{Wanted, instead};
 use crate::cli::{Cli, CliError, bad_config, repeat};
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches};
@@ -36,10 +37,15 @@ impl Repeated {
         let bad = |problem: String| Err(CliError::BadInput(problem));
         let file = dir.join(EXPERIMENT_FILE);
         if !dir.join(ANALYSIS_FILE).is_file() || !file.is_file() {
-            return bad(format!(
-                "`{shown}` is a directory without {ANALYSIS_FILE} and {EXPERIMENT_FILE}; name a network, or the directory of \
-                 an analysis"
-            ));
+            let other = instead(COMMAND, Wanted::Network, dir);
+            return other.map_or_else(
+                || {
+                    bad(format!(
+                        "`{shown}` has no {EXPERIMENT_FILE}; name a network"
+                    ))
+                },
+                Err,
+            );
         }
         let sets = args.sets.first().map(|_| "--set".to_owned());
         if let Some(option) = sets.or_else(|| typed(false).first().cloned()) {

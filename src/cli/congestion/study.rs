@@ -1,6 +1,7 @@
 //! `--seeds` and `--vary`: many analyses and their tables, a study without a file (`docs/reference/study.md`).
 
 use super::CongestionArgs;
+use crate::cli::instead::{self, Wanted};
 use crate::cli::{CliError, bad_config, study};
 use flitwise::config::{Base, NetworkSource, Study, load_network};
 
@@ -34,7 +35,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     let Some(file) = experiment else {
         return bad("--seeds and --vary vary the keys of an experiment; name its file".to_owned());
     };
-    let wrong = |e| bad_config(Some(file), &e);
+    let wrong = |e| instead::error("congestion", Wanted::Network, Some(file), &e);
     // Checked first, so that no other file is taken for an experiment.
     let loaded = load_network(Some(file), None, &[]).map_err(wrong)?;
     let NetworkSource::Experiment(only) = &loaded.source else {
@@ -56,7 +57,7 @@ pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
         study.set(set);
     }
     if let Some(seeds) = &args.seeds {
-        study.set_seeds(seeds).map_err(typed)?;
+        study::set_seeds(&mut study, seeds)?;
     }
     for vary in args.options.axes().iter().chain(&args.vary) {
         study.vary(vary).map_err(typed)?;

@@ -355,8 +355,13 @@ fn cables(out: &mut String, one: &Analysed, most: usize, named: bool) {
                 human_count((flows.len() - MOST_FLOWS) as u64)
             ));
         }
+        let of_host = if graph.is_between_switches(hot.edge) {
+            ""
+        } else {
+            " (host)"
+        };
         table.push(vec![
-            graph.edge_text(hot.edge),
+            graph.edge_text(hot.edge) + of_host,
             format!("{:.2}", one.outcome().mean(&hot.load)),
             human_count(hot.load.peak),
             text.join(", "),

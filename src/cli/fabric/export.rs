@@ -1,6 +1,7 @@
 //! `flitwise fabric export`. It writes piece by piece, because forwarding tables are large.
 
-use super::{CliError, ExportArgs, Format, bad_config, tell};
+use super::{CliError, ExportArgs, Format, tell};
+use crate::cli::instead::{self, Wanted};
 use crate::cli::progress::working;
 use flitwise::config::{self, FabricOnly, LoadedNetwork, fabric_json};
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
@@ -69,7 +70,7 @@ fn fabric(args: &ExportArgs) -> Result<FabricOnly, CliError> {
     config::load_fabric(path, &args.sets).map_err(|e| {
         let network = path.and_then(|path| config::load_network(Some(path), None, &[]).ok());
         match network.filter(|network| network.fabric().is_none()) {
-            None => bad_config(path, &e),
+            None => instead::error("fabric export", Wanted::Network, path, &e),
             Some(_) => CliError::BadInput(
                 "--format dot and json need an experiment file; other networks go out as orcs or ibsim"
                     .into(),
@@ -82,7 +83,7 @@ fn fabric(args: &ExportArgs) -> Result<FabricOnly, CliError> {
 fn network(args: &ExportArgs) -> Result<LoadedNetwork, CliError> {
     let path = args.file.as_deref();
     let loaded = config::load_network(path, args.tables.as_deref(), &args.sets)
-        .map_err(|e| bad_config(path, &e))?;
+        .map_err(|e| instead::error("fabric export", Wanted::Network, path, &e))?;
     for note in &loaded.notes {
         let line = note
             .line

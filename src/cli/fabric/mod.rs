@@ -9,7 +9,8 @@ mod route;
 
 pub(super) use check::warning;
 
-use super::{CliError, bad_config, print, tell};
+use super::instead::{self, Wanted};
+use super::{CliError, print, tell};
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use flitwise::config::{self, FabricOnly};
 use flitwise::units::Bytes;
@@ -20,17 +21,17 @@ use std::path::PathBuf;
 pub enum FabricCommand {
     /// Prints sizes, hops, bisection, buffers and the load bound, and the route of a pair.
     #[command(
-        after_help = "Examples:\n  flitwise fabric info configs/hpl-16-torus.toml --route 0 127\n  flitwise fabric info --set 'fabric.topology={kind=\"torus\",dimensions=[8,8,4]}'\n\ndocs/reference/fabric-command.md explains every row."
+        after_help = "Examples:\n  flitwise fabric info torus.toml --route 0 127\n  flitwise fabric info --set 'fabric.topology={kind=\"torus\",dimensions=[8,8,4]}'\n\ndocs/reference/fabric-command.md explains every row."
     )]
     Info(InfoArgs),
     /// Checks that all pairs are connected and the fabric cannot deadlock.
     #[command(
-        after_help = "Example:\n  flitwise fabric check configs/hpl-16-torus.toml\n\nExits with 0 if nothing is wrong, with 1 if a pair has no route or packets can wait for each other in a cycle, which it prints, with 2 for bad input."
+        after_help = "Example:\n  flitwise fabric check torus.toml\n\nExits with 0 if nothing is wrong, with 1 if a pair has no route or packets can wait for each other in a cycle, which it prints, with 2 for bad input."
     )]
     Check(CheckArgs),
     /// Writes the graph of a fabric for other programs.
     #[command(
-        after_help = "Examples:\n  flitwise fabric export configs/hpl-16-tree.toml --format dot | dot -Tsvg > tree.svg\n  flitwise fabric export ibnetdiscover.txt --tables opensm-lfts.dump --format orcs > network.dot\n  flitwise fabric export drawing.dot --format ibsim > network.net"
+        after_help = "Examples:\n  flitwise fabric export hpl-tree.toml --format dot | dot -Tsvg > tree.svg\n  flitwise fabric export ibnetdiscover.txt --tables opensm-lfts.dump --format orcs > network.dot\n  flitwise fabric export drawing.dot --format ibsim > network.net"
     )]
     Export(ExportArgs),
 }
@@ -133,7 +134,8 @@ pub(super) fn run(command: &FabricCommand) -> Result<(), CliError> {
 impl Source {
     fn load(&self) -> Result<FabricOnly, CliError> {
         let path = self.experiment.as_deref();
-        config::load_fabric(path, &self.sets).map_err(|e| bad_config(path, &e))
+        config::load_fabric(path, &self.sets)
+            .map_err(|e| instead::error("fabric", Wanted::Experiment, path, &e))
     }
 
     /// The file, for JSON.

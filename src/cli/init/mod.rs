@@ -11,16 +11,16 @@ use super::schema::{
 use super::{CliError, json_text, print, signal};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use flitwise::config::load_fabric;
 use flitwise::results::relative_input;
 use flitwise_formats::sink::{Batch, Sink};
 use flitwise_formats::source::read_regular;
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+pub(super) use templates::traces;
 use templates::{MY_TRACE, TEMPLATES, Template};
 
-/// The tree of the trace that stands for the user's.
-const SMALL_TREE: &str = "k = 4, n = 2";
 /// The beginning of the comment that says so.
 const STANDS_IN: &str = "# RandomAccess";
 
@@ -37,7 +37,8 @@ pub struct InitArgs {
     /// replaced.
     #[arg(long, value_name = "DIR", requires = "template")]
     out: Option<PathBuf>,
-    /// my-trace: the trace to replay. The experiment gets a tree with a NIC for each of its ranks.
+    /// The trace to replay, of a template with one job. If a tree is too small for its ranks, or the template is
+    /// my-trace, the experiment gets a tree with a NIC for each of them.
     #[arg(long, value_name = "FILE", requires = "template")]
     trace: Option<PathBuf>,
     /// Lists the templates, each with the question that it answers.
@@ -52,20 +53,21 @@ pub(super) fn run(args: &InitArgs) -> Result<(), CliError> {
         return print(&list());
     };
     let trace = args.trace.as_deref();
-    let tree = trace.map(|trace| tree(template, trace)).transpose()?;
+    let own = trace.map(|trace| Own::of(template, trace)).transpose()?;
     let dir = args.out.clone().unwrap_or_default();
     if args.out.is_some() {
         std::fs::create_dir_all(&dir).map_err(|e| cannot_write(&dir, e))?;
     }
     let mut files: Vec<(String, Cow<'static, [u8]>)> = Vec::new();
     for (name, text) in template.texts() {
-        let text = match (trace, tree) {
-            (Some(trace), Some(tree)) => filled(template, &text, trace, tree, &dir)?,
-            _ => text,
+        let text = match &own {
+            Some(own) => own.filled(template, &text, &dir)?,
+            None => text,
         };
         files.push((name, text.into_bytes().into()));
     }
-    let copies = template.copies().filter(|_| trace.is_none());
+    let copies = template.copies();
+    let copies = copies.filter(|file| own.is_none() || !file.is_trace());
     files.extend(copies.map(|file| (file.name(), file.bytes.into())));
     let mut add_schema = |name: &str, schema| {
         let text = json_text(&schema)?.into_bytes();
@@ -130,64 +132,127 @@ fn refused<T>(why: &str) -> Result<T, CliError> {
     Err(CliError::BadInput(format!("--trace: {why}")))
 }
 
-/// Returns `k` and `n` of a tree with a NIC for each rank of the user's trace.
-fn tree(template: &Template, trace: &Path) -> Result<(u32, u32), CliError> {
-    let shown = trace.display();
-    if template.name != MY_TRACE {
-        let name = template.name;
-        return refused(&format!(
-            "{name} has a trace of its own; use the template {MY_TRACE}"
-        ));
-    }
-    let ranks = match ranks(trace) {
-        Some(Ok(ranks)) if ranks > 0 => ranks,
-        Some(Ok(_)) => {
+/// A trace of the user.
+struct Own<'a> {
+    trace: &'a Path,
+    ranks: u32,
+    /// `k` and `n` of the tree that takes the place of the template's, if there is one.
+    tree: Option<(u32, u32)>,
+}
+
+impl<'a> Own<'a> {
+    /// The trace in the place of the one of `template`.
+    fn of(template: &'static Template, trace: &'a Path) -> Result<Self, CliError> {
+        let (name, shown) = (template.name, trace.display());
+        let cure = format!("use the template {MY_TRACE}, or another one with one job");
+        match template.traces().count() {
+            0 => return refused(&format!("{name} has no job that could replay it; {cure}")),
+            1 => {}
+            jobs => {
+                return refused(&format!(
+                    "{name} has {jobs} jobs, and which of them is to replay it is open; write {name} without --trace and \
+                     name it as `trace` of one [[job]], or {cure}"
+                ));
+            }
+        }
+        let ranks = match ranks(trace) {
+            Some(Ok(ranks)) if ranks > 0 => ranks,
+            Some(Ok(_)) => {
+                return refused(&format!(
+                    "`{shown}` is broken; `flitwise trace check` says where"
+                ));
+            }
+            Some(Err(format)) => return refused(&format!("`{shown}` is {format}")),
+            None if !trace.exists() => return refused(&format!("there is no `{shown}`")),
+            None => {
+                let why =
+                    "is no trace that can be read; docs/reference/traces.md lists the formats";
+                return refused(&format!("`{shown}` {why}"));
+            }
+        };
+        let nics = nics(template)?;
+        if template.name != MY_TRACE && ranks <= nics {
+            return Ok(Self {
+                trace,
+                ranks,
+                tree: None,
+            });
+        }
+        if template.tree().is_none() {
             return refused(&format!(
-                "`{shown}` is broken; `flitwise trace check` says where"
+                "`{shown}` has {ranks} ranks, and the fabric of {name} has {nics} NICs; use the template {MY_TRACE}, or cut \
+                 ranks out with `flitwise trace slice`"
             ));
         }
-        Some(Err(format)) => return refused(&format!("`{shown}` is {format}")),
-        None if !trace.exists() => return refused(&format!("there is no `{shown}`")),
-        None => {
-            let why = "is no trace that can be read; docs/reference/traces.md lists the formats";
-            return refused(&format!("`{shown}` {why}"));
+        tree_for(ranks).map_or_else(
+            || refused(&format!("`{shown}` has {ranks} ranks, too many for a tree; cut some out with `flitwise trace slice`")),
+            |tree| Ok(Self { trace, ranks, tree: Some(tree) }),
+        )
+    }
+
+    /// The text of `template` for `dir` with this trace in place of its own: with its name, its ranks and its
+    /// computation, and on a tree of its size.
+    fn filled(
+        &self,
+        template: &'static Template,
+        text: &str,
+        dir: &Path,
+    ) -> Result<String, CliError> {
+        let path = relative_input(dir, self.trace);
+        let Some(path) = path.to_str() else {
+            let shown = self.trace.display();
+            return refused(&format!(
+                "`{shown}` is no UTF-8 text, and an experiment is one; rename it"
+            ));
+        };
+        let name = self.trace.file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        let name = name.split('.').next().unwrap_or_default();
+        let lines = text.lines().filter(|line| !line.starts_with(STANDS_IN));
+        let lines = lines.map(|line| {
+            if line.starts_with("compute_scale") {
+                "compute_scale = 1  # multiplies all computation: 0.5 is a processor twice as fast"
+            } else {
+                line
+            }
+        });
+        let mut own: String = lines.map(|line| format!("{line}\n")).collect();
+        if name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+            && !name.is_empty()
+        {
+            own = own.replace("HPL on 16 ", &format!("{name} on {} ", self.ranks));
+            own = own.replace("HPL", name);
         }
-    };
-    tree_for(ranks).map_or_else(
-        || refused(&format!("`{shown}` has {ranks} ranks, too many for a tree; cut some out with `flitwise trace slice`")),
-        Ok,
-    )
+        own = own.replace("\"hpl\", ", "");
+        for stand_in in template.traces() {
+            // A JSON text is a TOML text, too.
+            let path = serde_json::Value::from(path).to_string();
+            own = own.replace(&format!("\"{}\"", stand_in.name()), &path);
+        }
+        if let (Some((k, n)), Some(small)) = (self.tree, template.tree()) {
+            own = own.replace(&small, &format!("k = {k}, n = {n} }} # k^n NICs"));
+        }
+        Ok(own)
+    }
 }
 
-/// The experiment in `dir` with the user's trace in place of the one that stands for it, and with a tree of its size.
-fn filled(
-    template: &'static Template,
-    text: &str,
-    trace: &Path,
-    (k, n): (u32, u32),
-    dir: &Path,
-) -> Result<String, CliError> {
-    let path = relative_input(dir, trace);
-    let Some(path) = path.to_str() else {
-        let shown = trace.display();
-        return refused(&format!(
-            "`{shown}` is no UTF-8 text, and an experiment is one; rename it"
-        ));
-    };
-    let lines = text.lines().filter(|line| !line.starts_with(STANDS_IN));
-    let own: String = lines.map(|line| format!("{line}\n")).collect();
-    // A JSON text is a TOML text, too.
-    let own = own.replace(
-        &stand_in(template),
-        &serde_json::Value::from(path).to_string(),
-    );
-    Ok(own.replace(SMALL_TREE, &format!("k = {k}, n = {n}")))
-}
-
-/// The name of the trace that stands for the user's, in quotes.
-fn stand_in(template: &'static Template) -> String {
-    template
-        .copies()
-        .map(|file| format!("\"{}\"", file.name()))
-        .collect()
+/// The number of NICs of a template.
+fn nics(template: &'static Template) -> Result<u32, CliError> {
+    let failed = |e: std::io::Error| CliError::Failed(format!("cannot write the template: {e}"));
+    let dir = tempfile::tempdir().map_err(failed)?;
+    let write = |name: &str, bytes: &[u8]| std::fs::write(dir.path().join(name), bytes);
+    let mut experiment = PathBuf::new();
+    for (name, text) in template.texts() {
+        write(&name, text.as_bytes()).map_err(failed)?;
+        // The base of a study comes after it.
+        experiment = dir.path().join(name);
+    }
+    for file in template.copies() {
+        write(&file.name(), file.bytes).map_err(failed)?;
+    }
+    let fabric = load_fabric(Some(&experiment), &[]);
+    let fabric = fabric.map_err(|e| super::bad_config(Some(&experiment), &e))?;
+    Ok(fabric.fabric.topology.nics())
 }

@@ -1,6 +1,7 @@
 //! The templates: experiments and studies of `configs/` with the files that they name, all inside the program.
 
 use super::super::schema::{EXPERIMENT_SCHEMA_FILE, STUDY_SCHEMA_FILE};
+use flitwise::units::human_bytes;
 use std::path::Path;
 
 /// A file of the repository.
@@ -20,7 +21,7 @@ pub(super) struct Template {
     pub others: &'static [Shipped],
 }
 
-/// The template that takes a trace of the user.
+/// The template that is made for a trace of the user.
 pub(super) const MY_TRACE: &str = "my-trace";
 
 macro_rules! shipped {
@@ -61,7 +62,50 @@ templates! {
     "scheduler-study": "configs/templates/scheduler-study.toml" with ["configs/hpl-16-tree.toml", "traces/hpl-16.vef.gz"];
 }
 
+/// The application and the number of ranks of each trace.
+const RECORDED: &[(&str, &str, u32)] = &[
+    ("hpl-16.vef.gz", "HPL", 16),
+    ("lammps_melt-16.vef.gz", "LAMMPS, a melt", 16),
+    ("randomaccess-16.vef.gz", "RandomAccess", 16),
+    ("nas_is_S-16.tar.gz", "NAS IS, class S, in DUMPI", 16),
+    (
+        "alltoall-linear-32-4k.goal.gz",
+        "one all-to-all of 4 KiB, in GOAL",
+        32,
+    ),
+    (
+        "nas_dt_SH_W-32.tar.gz",
+        "NAS DT, graph SH, class W, in TI",
+        32,
+    ),
+];
+
+/// Returns a line for each trace inside the program: its name, and its application, ranks, size and templates.
+pub(in crate::cli) fn traces() -> Vec<(&'static str, String)> {
+    let one = |&(name, application, ranks): &(&'static str, &str, u32)| {
+        let holds =
+            |template: &&'static Template| template.traces().any(|file| file.last() == name);
+        let templates: Vec<&str> = (TEMPLATES.iter().filter(holds))
+            .map(|template| template.name)
+            .collect();
+        let mut files = TEMPLATES.iter().flat_map(Template::traces);
+        let bytes = files
+            .find(|file| file.last() == name)
+            .map_or(0, |file| file.bytes.len() as u64);
+        let size = human_bytes(bytes);
+        let templates = templates.join(", ");
+        let text = format!("{application}, {ranks} ranks, {size}; init {templates}");
+        (name, text)
+    };
+    RECORDED.iter().map(one).collect()
+}
+
 impl Shipped {
+    /// Whether it is a trace.
+    pub fn is_trace(&self) -> bool {
+        self.path.starts_with("traces/")
+    }
+
     /// The name of the file that is written; the main file has the name of its template.
     pub fn name(&self) -> String {
         let template = TEMPLATES
@@ -119,6 +163,19 @@ impl Template {
         texts.map(|file| (file.name(), self.moved(file))).collect()
     }
 
+    /// The traces of its jobs.
+    pub fn traces(&'static self) -> impl Iterator<Item = &'static Shipped> {
+        self.others.iter().filter(|file| file.is_trace())
+    }
+
+    /// The keys of its tree, and the comment behind them, if it has a tree.
+    pub fn tree(&'static self) -> Option<String> {
+        let texts = self.files().filter(|file| file.is_text());
+        let mut lines = texts.flat_map(|file| file.text().lines());
+        let line = lines.find_map(|line| line.split_once("kind = \"k-ary-n-tree\", "));
+        line.map(|(_, keys)| keys.to_owned())
+    }
+
     /// The files that are copied as they are.
     pub fn copies(&'static self) -> impl Iterator<Item = &'static Shipped> {
         self.others.iter().filter(|file| !file.is_text())
@@ -155,4 +212,28 @@ impl Template {
 fn is_study(file: &Shipped) -> bool {
     let table: toml::Table = file.text().parse().unwrap_or_default();
     table.contains_key("experiment")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ranks;
+    use super::*;
+
+    #[test]
+    fn traces_are_listed_as_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let all: Vec<&Shipped> = TEMPLATES.iter().flat_map(Template::traces).collect();
+        for file in &all {
+            let path = dir.path().join(file.name());
+            std::fs::write(&path, file.bytes).unwrap();
+            let listed = RECORDED.iter().find(|(name, ..)| *name == file.last());
+            let (_, _, count) = listed.unwrap_or_else(|| panic!("{}", file.path));
+            assert!(ranks(&path).unwrap().is_ok_and(|ranks| ranks == *count));
+        }
+        assert!(
+            RECORDED
+                .iter()
+                .all(|(name, ..)| all.iter().any(|file| file.last() == *name))
+        );
+    }
 }

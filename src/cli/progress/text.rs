@@ -70,11 +70,17 @@ pub(super) fn saturated(seen: &SaturatedRun) -> String {
         _ => String::new(),
     };
     let saturation = &seen.saturation;
+    let end = seen.limit_ps.map_or_else(String::new, |limit| {
+        format!(
+            " The run ends as saturated if its jobs would take longer than {}: saturated_limit sets the limit.",
+            short_time(limit)
+        )
+    });
     format!(
         "warning: {which}saturated: background {} creates more than {} can send; at {} of simulated time its \
          oldest message has waited for {}, and the wait grows, also for jobs on its service level. Lower \
          its rate, give it an `sl` of its own, or let flows take turns with \
-         fabric.nic_queueing = \"per-flow\"; --stop-when-saturated ends such runs",
+         fabric.nic_queueing = \"per-flow\".{end}",
         saturation.flow,
         seen.nic,
         short_time(saturation.at_ps),

@@ -7,6 +7,7 @@ mod slowest;
 mod slurm;
 mod tasks;
 
+use super::instead::{self, Wanted};
 use super::progress::{Shown, working};
 use super::run::not_interrupted;
 use super::{
@@ -31,10 +32,10 @@ use std::path::{Path, PathBuf};
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "Examples:\n  flitwise study configs/studies/scheduler.toml --dry-run\n  \
-                  flitwise study configs/studies/scheduler.toml --out results/scheduler\n  \
-                  flitwise study configs/studies/scheduler.toml --engine slurm --time 1:00:00\n  \
-                  flitwise study show results/scheduler"
+    after_help = "Examples:\n  flitwise study scheduler-study.toml --dry-run\n  \
+                  flitwise study scheduler-study.toml --out scheduler.study\n  \
+                  flitwise study scheduler-study.toml --engine slurm --time 1:00:00\n  \
+                  flitwise study show scheduler.study"
 )]
 pub struct StudyArgs {
     #[command(subcommand)]
@@ -46,7 +47,7 @@ pub struct StudyArgs {
 #[derive(Debug, Subcommand)]
 enum StudyCommand {
     /// Prints the tables of a study.
-    #[command(after_help = "Example:\n  flitwise study show results/scheduler")]
+    #[command(after_help = "Example:\n  flitwise study show scheduler.study")]
     Show {
         /// Directory of the study.
         dir: PathBuf,
@@ -61,18 +62,16 @@ enum StudyCommand {
         other: Option<PathBuf>,
     },
     /// Prints the tasks of a study that have no record yet, one on each line, for other machines to run.
-    #[command(
-        after_help = "Example:\n  flitwise study tasks configs/studies/scheduler.toml > tasks"
-    )]
+    #[command(after_help = "Example:\n  flitwise study tasks scheduler-study.toml > tasks")]
     Tasks(tasks::ListArgs),
     /// Runs tasks of a study. Each leaves a complete record; running a task again, or twice at once, changes
     /// nothing.
     #[command(
-        after_help = "Example:\n  parallel -a tasks flitwise study task configs/studies/scheduler.toml"
+        after_help = "Example:\n  parallel -a tasks flitwise study task scheduler-study.toml"
     )]
     Task(tasks::DoArgs),
     /// Removes a study's jobs from the queue of a Slurm cluster.
-    #[command(after_help = "Example:\n  flitwise study cancel results/scheduler")]
+    #[command(after_help = "Example:\n  flitwise study cancel scheduler.study")]
     Cancel {
         /// Directory of the study.
         dir: PathBuf,
@@ -136,12 +135,13 @@ impl Source {
 
     fn load(&self) -> Result<Study, CliError> {
         let file = self.file();
-        let mut study = Study::load(&file).map_err(|e| bad_config(Some(&file), &e))?;
+        let mut study = Study::load(&file)
+            .map_err(|e| instead::error("study", Wanted::Study, Some(&file), &e))?;
         for set in &self.sets {
             study.set(set);
         }
         if let Some(seeds) = &self.seeds {
-            study.set_seeds(seeds).map_err(|e| bad_config(None, &e))?;
+            set_seeds(&mut study, seeds)?;
         }
         Ok(study)
     }
@@ -296,6 +296,19 @@ fn cluster_of(
             Ok(Some((args.slurm.clone(), command.map_err(bad)?)))
         }
     }
+}
+
+/// Gives `study` the seeds of `--seeds`. A single number is easily taken for a number of seeds.
+pub(super) fn set_seeds(study: &mut Study, seeds: &str) -> Result<(), CliError> {
+    study.set_seeds(seeds).map_err(|e| bad_config(None, &e))?;
+    if let [seed] = study.seeds[..]
+        && seed > 1
+    {
+        tell(format_args!(
+            "note: --seeds {seed} is one seed, number {seed}; --seeds 1..{seed} runs {seed} of them"
+        ));
+    }
+    Ok(())
 }
 
 fn grid_of(study: Study) -> Result<Grid, CliError> {

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Arguments of `flitwise trace convert`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  flitwise trace convert traces/hpl-16.vef.gz hpl-16.vef.zst --unit 100ps\n\n  flitwise trace convert traces/goal/sweep3d-4.goal.gz sweep3d.vef.gz\n  flitwise trace convert traces/hpl-16.vef.gz hpl-16.goal --format goal\n\nA conversion from VEF to VEF refuses what the target can't hold exactly, with its line. Between formats, standard error lists what changes; docs/reference/traces.md has a table."
+    after_help = "Example:\n  flitwise trace convert hpl-16.vef.gz hpl-16.vef.zst --unit 100ps\n\n  flitwise trace convert alltoall-linear-32-4k.goal.gz alltoall.vef.gz\n  flitwise trace convert hpl-16.vef.gz hpl-16.goal --format goal\n\nA conversion from VEF to VEF refuses what the target can't hold exactly, with its line. Between formats, standard error lists what changes; docs/reference/traces.md has a table."
 )]
 pub struct ConvertArgs {
     /// Trace, plain or compressed, which the conversion checks; - is standard input.

@@ -22,7 +22,7 @@ const PAIRS: usize = 10;
 /// Arguments of `flitwise trace info`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  flitwise trace info traces/hpl-16.vef.gz\n  flitwise trace info traces/hpl-16.vef.gz --matrix csv > matrix.csv\n  flitwise trace info traces/hpl-16.vef.gz --plot hpl.svg\n\ndocs/reference/trace-tools.md explains the figures, docs/reference/result.md the JSON."
+    after_help = "Example:\n  flitwise trace info hpl-16.vef.gz\n  flitwise trace info hpl-16.vef.gz --matrix csv > matrix.csv\n  flitwise trace info hpl-16.vef.gz --plot hpl.svg\n\ndocs/reference/trace-tools.md explains the figures, docs/reference/result.md the JSON."
 )]
 pub struct InfoArgs {
     /// Trace file, plain or compressed; - is standard input.

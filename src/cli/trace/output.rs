@@ -195,7 +195,7 @@ impl Written {
             ("format", format),
             ("ranks", human_count(self.ranks.into())),
             ("records", human_count(self.records)),
-            ("messages", human_count(self.messages)),
+            ("messages", self.messages_text()),
             ("bytes", human_bytes(self.bytes)),
         ];
         if self.ps_per_unit.is_some() {
@@ -204,6 +204,14 @@ impl Written {
         rows.push(("collectives", human_count(self.collectives)));
         let line = |(name, value): (&str, String)| format!("{name:<14}  {value}\n");
         rows.into_iter().map(line).collect()
+    }
+
+    /// The number of messages; without any, what sends them.
+    fn messages_text(&self) -> String {
+        match (self.messages, self.collectives) {
+            (0, 1..) => "0 of its own; the replay sends those of the collectives".to_owned(),
+            (messages, _) => human_count(messages),
+        }
     }
 
     fn json(&self, path: &Path) -> String {

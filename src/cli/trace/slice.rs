@@ -21,7 +21,7 @@ use std::str::FromStr;
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("part").args(["from", "to", "ranks"]).required(true).multiple(true),
-    after_help = "Example:\n  flitwise trace slice traces/hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice traces/hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n\nTimes are on the ideal clock, on which messages take no time; `trace info` prints its range. docs/reference/trace-tools.md describes which records remain."
+    after_help = "Example:\n  flitwise trace slice hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n\nTimes are on the ideal clock, on which messages take no time; `trace info` prints its range. docs/reference/trace-tools.md describes which records remain."
 )]
 pub struct SliceArgs {
     /// Trace file, plain or compressed; - is standard input.

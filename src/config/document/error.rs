@@ -59,6 +59,11 @@ impl ConfigError {
         }
     }
 
+    /// Whether the key is none of an experiment or a study.
+    pub(crate) fn is_unknown_key(&self) -> bool {
+        self.problem.starts_with("unknown key ")
+    }
+
     /// Adds the last of the overrides `sets` that writes the key, or a part of it, to an error
     /// without a place: one that shows only in the run.
     #[must_use]
@@ -98,7 +103,10 @@ impl fmt::Display for ConfigError {
         if !self.key.is_empty() && (self.key != SET || self.location.is_none()) {
             write!(f, "{}: ", cut(&self.key))?;
         }
-        f.write_str(&self.problem)?;
+        match &self.location {
+            Some(at) if at.source == SET => f.write_str(&as_typed(&self.problem))?,
+            _ => f.write_str(&self.problem)?,
+        }
         if let Some(at) = &self.location {
             at.excerpt(f)?;
         }
@@ -159,6 +167,30 @@ impl Location {
     }
 }
 
+/// The same message with each `a.b = "c"` of a file as it is typed: `--set a.b=c`.
+fn as_typed(problem: &str) -> String {
+    let is_key = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_.".contains(c);
+    let mut typed = String::new();
+    let mut rest = problem;
+    while let Some((before, after)) = rest.split_once(" = ") {
+        let key = &before[before.trim_end_matches(is_key).len()..];
+        let end = after.find([' ', ',', ';', ')']).unwrap_or(after.len());
+        let (value, behind) = after.split_at(end);
+        let bare = value.trim_matches('"');
+        // Lists and tables need quotes for the shell, and parts of tables are no keys of their own.
+        if key.contains('.') && !bare.is_empty() && !bare.starts_with(['{', '[']) {
+            typed += &before[..before.len() - key.len()];
+            typed += &format!("{SET} {key}={bare}");
+        } else {
+            typed += before;
+            typed += " = ";
+            typed += value;
+        }
+        rest = behind;
+    }
+    typed + rest
+}
+
 /// Refuses `key`.
 pub(crate) fn refused<T>(
     key: impl Into<String>,
@@ -187,10 +219,8 @@ pub(crate) fn check_name(name: &str, key: impl FnOnce() -> String) -> Result<(),
 
 /// The candidate most like `word`, if it is close enough to be a slip: at most one letter in three is
 /// another one, too many, missing or in another place.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // No name is that long, and the comparison takes as much memory as both texts multiplied.
     if word.len() > MAX_NAME {
         return None;
@@ -272,6 +302,18 @@ mod tests {
             suggestion("dragonfly+", &kinds[..1]),
             "; did you mean `dragonfly`?"
         );
+    }
+
+    #[test]
+    fn cures_are_typed_where_the_error_was() {
+        let cured = |problem| as_typed(problem);
+        assert_eq!(
+            cured("remove it, or take fabric.kind = \"voq\"; or power.policy = \"on-off\""),
+            "remove it, or take --set fabric.kind=voq; or --set power.policy=on-off"
+        );
+        let table = "write { hotspot = 0, fraction = 0.1 }, or a.b = { c = 1 }";
+        assert_eq!(cured(table), table);
+        assert_eq!(cured("a = "), "a = ");
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl<'t> Document<'t> {
                 error.key = path_of(&self.root, &span).unwrap_or_default();
             }
             if e.message().starts_with(UNKNOWN_KEY) {
-                explain_foreign_key(T::TAGGED, &self.root, &mut error);
+                explain_foreign_key(T::TAGGED, self.texts, &self.root, &mut error);
             }
             if e.message().starts_with(UNKNOWN_VALUE) {
                 T::explain_value(&self.root, &mut error);
@@ -204,16 +204,15 @@ impl<'t> Document<'t> {
         key: Range<usize>,
         value: Spanned<DeValue<'t>>,
     ) -> Result<(), ConfigError> {
-        let at = value.span();
         let segments: Vec<&str> = path.split('.').collect();
         if segments.len() > MAX_DEPTH {
             let problem = format!("has more than {MAX_DEPTH} parts; no key is that deep");
             let mut error = ConfigError::new(SET, problem);
-            error.location = self.texts.locate(at);
+            error.location = self.texts.locate(key);
             return Err(error);
         }
-        set_in(&mut self.root, &segments, path, key, value).map_err(|mut error| {
-            error.location = self.texts.locate(at);
+        set_in(&mut self.root, &segments, path, key.clone(), value).map_err(|mut error| {
+            error.location = self.texts.locate(key);
             error
         })
     }

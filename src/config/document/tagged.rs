@@ -5,9 +5,10 @@
 //! this module turns `{ kind = "voq", acks = "none" }` into `{ voq = { acks = "none" } }` before
 //! serde reads it. A key of another kind is then an unknown field.
 
-use crate::config::document::error::{ConfigError, refused};
+use crate::config::document::error::{ConfigError, Location, is_argument, refused};
 use crate::config::document::kinds::Kind;
-use crate::config::document::values::{TypeName, value_at};
+use crate::config::document::texts::Texts;
+use crate::config::document::values::{TypeName, child, value_at};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -62,7 +63,12 @@ pub(crate) fn wrap_kinds(tables: &[Tagged], root: &mut DeTable<'_>) -> Result<()
 }
 
 /// Says of an unknown key below `root` which other kinds it belongs to, if there are any.
-pub(crate) fn explain_foreign_key(tables: &[Tagged], root: &DeTable<'_>, error: &mut ConfigError) {
+pub(crate) fn explain_foreign_key(
+    tables: &[Tagged],
+    texts: &Texts,
+    root: &DeTable<'_>,
+    error: &mut ConfigError,
+) {
     let Some((path, key)) = error.key.rsplit_once('.') else {
         return;
     };
@@ -92,10 +98,20 @@ pub(crate) fn explain_foreign_key(tables: &[Tagged], root: &DeTable<'_>, error: 
     };
     let first = others.first().unwrap_or(last);
     let Tagged { of, beside, .. } = tagged;
-    error.problem = format!(
-        "belongs to {names} of {of}, not to \"{own}\"{takes}; remove it, or take \
-         {path}.kind = {first}{beside}"
-    );
+    let typed = |at: &Option<Box<Location>>| {
+        let source = at.as_ref().map(|at| at.source.clone());
+        source.filter(|source| is_argument(source))
+    };
+    let kind = value_at(root, path).and_then(|table| child(table, "kind"));
+    let of_kind = typed(&kind.and_then(|kind| texts.locate(kind.span())));
+    // The kind was typed, and the key was not.
+    let cure = match of_kind.filter(|_| typed(&error.location).is_none()) {
+        Some(option) => {
+            format!("replace the whole table: {option} '{path}={{kind=\"{own}\", …}}'")
+        }
+        None => format!("remove it, or take {path}.kind = {first}{beside}"),
+    };
+    error.problem = format!("belongs to {names} of {of}, not to \"{own}\"{takes}; {cure}");
 }
 
 impl Tagged {

@@ -19,6 +19,8 @@ struct Source {
     base: usize,
     /// The origin of the text, if messages show it.
     place: Option<Box<Location>>,
+    /// The origin of the key in front of its `=`, if it is another one.
+    key_place: Option<Box<Location>>,
     /// Directory of the study file that it was taken from.
     dir: Option<PathBuf>,
 }
@@ -26,14 +28,15 @@ struct Source {
 impl Texts {
     /// Adds a text and returns its index.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<Arc<str>>) -> usize {
-        self.add_from((None, None), name, text)
+        self.add_from([None, None], None, name, text)
     }
 
-    /// As [`add`](Self::add); messages about the text show `place` instead, and traces that it names are
-    /// looked for in `dir` first.
+    /// As [`add`](Self::add); messages about the text `KEY=VALUE` show the place of the key or of the value instead, and
+    /// traces that it names are looked for in `dir` first.
     pub fn add_from(
         &mut self,
-        (place, dir): (Option<Box<Location>>, Option<PathBuf>),
+        [key_place, place]: [Option<Box<Location>>; 2],
+        dir: Option<PathBuf>,
         name: impl Into<String>,
         text: impl Into<Arc<str>>,
     ) -> usize {
@@ -44,6 +47,7 @@ impl Texts {
             text: text.into(),
             base,
             place,
+            key_place,
             dir,
         });
         self.sources.len() - 1
@@ -88,7 +92,10 @@ impl Texts {
         }
         let source = self.sources.iter().rev().find(|s| s.base <= span.start)?;
         if source.place.is_some() {
-            return source.place.clone();
+            let key = source.text.split('=').next().unwrap_or_default();
+            let in_key = span.start - source.base < key.len();
+            let key_place = source.key_place.as_ref().filter(|_| in_key);
+            return key_place.or(source.place.as_ref()).cloned();
         }
         let start = floor_char(&source.text, span.start - source.base);
         let end = floor_char(&source.text, span.end.saturating_sub(source.base)).max(start);

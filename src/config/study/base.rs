@@ -63,6 +63,8 @@ pub struct Override {
     pub text: String,
     /// The place where the value was written; `None`: as `--set` on the command line.
     pub(crate) place: Option<Box<Location>>,
+    /// The place where the key was written, if it is not in front of the value.
+    pub(crate) key_place: Option<Box<Location>>,
     /// The directory in which traces that it names are looked for first; `None`: the directory for traces of the
     /// experiment.
     pub(crate) dir: Option<PathBuf>,
@@ -75,6 +77,7 @@ impl Override {
         Self {
             text: text.to_owned(),
             place: None,
+            key_place: None,
             dir: None,
         }
     }

@@ -14,6 +14,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -247,8 +248,13 @@ impl<'t> File<'_, 't> {
         self.document.locate(ConfigError::new(key, problem))
     }
 
-    /// A value at the key that it is set for.
-    fn at_key(&self, key: &str, value: &Spanned<DeValue<'t>>) -> Result<Override, ConfigError> {
+    /// A value at the key that it is set for, which is written at `of_key`.
+    fn at_key(
+        &self,
+        key: &str,
+        of_key: Range<usize>,
+        value: &Spanned<DeValue<'t>>,
+    ) -> Result<Override, ConfigError> {
         let texts = self.document.texts();
         let place = texts.locate(value.span());
         let written = texts.written(&value.span());
@@ -256,6 +262,7 @@ impl<'t> File<'_, 't> {
             Ok(_) => Ok(Override {
                 text: format!("{key}={written}"),
                 place,
+                key_place: texts.locate(of_key),
                 dir: Some(self.dir.to_owned()),
             }),
             Err(_) => {
@@ -280,7 +287,7 @@ impl<'t> File<'_, 't> {
                 DeValue::Table(inner) if !written.trim_start().starts_with('{') => {
                     all.extend(self.overrides(&path, inner)?);
                 }
-                _ => all.push(self.at_key(&path, value)?),
+                _ => all.push(self.at_key(&path, key.span(), value)?),
             }
         }
         Ok(all)
@@ -290,7 +297,7 @@ impl<'t> File<'_, 't> {
         let path = |key: &str| format!("axis.{at}.{key}");
         let error = |key: &str, problem: &str| self.error(&path(key), problem);
         let settings = match (&raw.key, &raw.values, &raw.variants) {
-            (Some(key), Some(_), None) => self.values(key, &path("values"))?,
+            (Some(key), Some(_), None) => self.values(key, at)?,
             (None, None, Some(_)) => self.variants(&path("variants"))?,
             (Some(_), None, None) => return Err(error("key", "needs `values`: a list or a range")),
             (None, Some(_), None) => {
@@ -343,14 +350,17 @@ impl<'t> File<'_, 't> {
     }
 
     /// The settings of a list or a range of values.
-    fn values(&self, key: &str, path: &str) -> Result<Vec<Setting>, ConfigError> {
+    fn values(&self, key: &str, at: usize) -> Result<Vec<Setting>, ConfigError> {
+        let [of_key, path] = ["key", "values"].map(|name| format!("axis.{at}.{name}"));
+        let path = path.as_str();
         let Some(value) = self.value(path) else {
             return Err(self.error(path, "is missing"));
         };
+        let of_key = self.value(&of_key).map_or(0..0, Spanned::span);
         let settings = match value.get_ref() {
             DeValue::Array(list) => {
                 let one = |value: &Spanned<DeValue<'t>>| {
-                    self.at_key(key, value).map(|set| Setting {
+                    self.at_key(key, of_key.clone(), value).map(|set| Setting {
                         label: self.label(value),
                         overrides: vec![set],
                     })
@@ -365,11 +375,13 @@ impl<'t> File<'_, 't> {
                     ))
                 });
                 let values = values.map_err(|problem| self.error(path, problem))?;
-                let place = self.document.texts().locate(value.span());
+                let texts = self.document.texts();
+                let (place, key_place) = (texts.locate(value.span()), texts.locate(of_key));
                 let one = |text: String| Setting {
                     overrides: vec![Override {
                         text: format!("{key}={text}"),
                         place: place.clone(),
+                        key_place: key_place.clone(),
                         dir: None,
                     }],
                     label: text,
@@ -423,12 +435,14 @@ impl<'t> File<'_, 't> {
             };
             let mut exclusion = Vec::new();
             for (name, value) in table {
-                let error = |problem: String| {
+                let error_at = |span: Range<usize>, problem: String| {
                     let mut error = ConfigError::new(format!("exclude.{at}"), problem);
-                    error.location = self.document.texts().locate(value.span());
+                    error.location = self.document.texts().locate(span);
                     error
                 };
-                let axis = study.axis_named(name.get_ref()).map_err(error)?;
+                let error = |problem| error_at(value.span(), problem);
+                let axis = study.axis_named(name.get_ref());
+                let axis = axis.map_err(|problem| error_at(name.span(), problem))?;
                 let labels: Vec<String> = match value.get_ref() {
                     DeValue::Array(values) => values.iter().map(|v| self.label(v)).collect(),
                     _ => vec![self.label(value)],

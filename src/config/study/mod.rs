@@ -154,6 +154,7 @@ impl Study {
             overrides: vec![Override {
                 text: format!("{key}={value}"),
                 place: place(start + span.start, start + span.end),
+                key_place: place(0, key.len()),
                 dir: None,
             }],
         });

@@ -73,8 +73,8 @@ pub struct Document {
     /// `complete`, `interrupted`, `stalled` (nothing can move) or `saturated`.
     ///
     /// `interrupted`: a signal such as Ctrl-C ended the run, and results cover the simulated part of the run or of a
-    /// baseline. `stalled`: in the run, at one of its loads or in a baseline. `saturated`: `--stop-when-saturated`
-    /// ended the run or a baseline; runs that come later in the plan have no result.
+    /// baseline. `stalled`: in the run, at one of its loads or in a baseline. `saturated`: the [limit](../evidence/reliability.md#saturation) or
+    /// `--stop-when-saturated` ended the run or a baseline; runs that come later in the plan have no result.
     pub status: Status,
     /// The parts that wait for each other, when stalled; of several loads, the first that stalled.
     pub stall: Option<String>,

@@ -74,6 +74,8 @@ struct Experiment {
     measure: Nullable<Measure>,
     /// As in the file; absent without it.
     background_gap_skip_ps: Option<u64>,
+    /// As in the file; absent with the default.
+    saturated_limit: Option<u32>,
     /// `[power]`; absent without it.
     power: Option<Power>,
 }

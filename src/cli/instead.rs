@@ -1,0 +1,177 @@
+//! A file or a directory in place of another kind: says what it is, and which command takes it.
+
+use super::command_line::quoted;
+use super::{CliError, bad_config, bare_trace};
+use flitwise::config::{ConfigError, network_kind};
+use flitwise::results::{ANALYSIS_FILE, EXPERIMENT_FILE, RESULT_FILE};
+use flitwise::study::{STUDY_FILE, STUDY_RESULT_FILE};
+use flitwise_formats::source::read_regular_text;
+use std::path::Path;
+
+/// What a command takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Experiment,
+    Study,
+    /// An experiment, or a network in another form.
+    Network,
+    /// An experiment, or a table for it.
+    Table,
+}
+
+/// What a path names.
+enum Found {
+    Experiment,
+    /// A study, whose experiment is in a file.
+    Study(Option<String>),
+    /// A network in this form.
+    Network(&'static str),
+    /// A directory that a run, a static analysis or a study wrote.
+    RunDir,
+    AnalysisDir,
+    StudyDir,
+    /// A directory of something else.
+    Dir,
+}
+
+/// The error of `command` about the file in `path`, if there is one: `e`, unless the file is of another kind than
+/// `wanted`.
+pub(super) fn error(
+    command: &str,
+    wanted: Wanted,
+    path: Option<&Path>,
+    e: &ConfigError,
+) -> CliError {
+    let other = path.and_then(|path| instead(command, wanted, path));
+    other.unwrap_or_else(|| bad_config(path, e))
+}
+
+/// Explains which command takes what `path` names, if `command` does not take it.
+pub(super) fn instead(command: &str, wanted: Wanted, path: &Path) -> Option<CliError> {
+    if let Some(found) = of_dir(path) {
+        return explained(command, wanted, path, &found);
+    }
+    if let Some(trace) = bare_trace::instead(command, path) {
+        return Some(trace);
+    }
+    let text = read_regular_text(path).ok()?;
+    if let Some(found) = of_text(&text) {
+        return explained(command, wanted, path, &found);
+    }
+    // A file of a result that is no experiment.
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty())?;
+    let is_toml = path.extension().is_some_and(|ending| ending == "toml");
+    let found = of_dir(dir).filter(|found| !is_toml && !matches!(found, Found::Dir))?;
+    explained(command, wanted, dir, &found)
+}
+
+/// What the directory `path` holds; `None` if it is no directory.
+fn of_dir(path: &Path) -> Option<Found> {
+    let has = |name: &str| path.join(name).is_file();
+    path.is_dir().then(|| {
+        if has(STUDY_FILE) || has(STUDY_RESULT_FILE) {
+            Found::StudyDir
+        } else if has(ANALYSIS_FILE) {
+            Found::AnalysisDir
+        } else if has(RESULT_FILE) {
+            Found::RunDir
+        } else {
+            Found::Dir
+        }
+    })
+}
+
+/// What a text is, if its keys tell.
+fn of_text(text: &str) -> Option<Found> {
+    const OF_EXPERIMENTS: [&str; 6] = [
+        "fabric",
+        "job",
+        "background",
+        "qos",
+        "measure",
+        "congestion",
+    ];
+    if let Some(form) = network_kind(text) {
+        return Some(Found::Network(form));
+    }
+    let table: toml::Table = text.parse().ok()?;
+    match table.get("experiment") {
+        Some(base) => Some(Found::Study(base.as_str().map(str::to_owned))),
+        None => OF_EXPERIMENTS
+            .iter()
+            .any(|key| table.contains_key(*key))
+            .then_some(Found::Experiment),
+    }
+}
+
+fn explained(command: &str, wanted: Wanted, path: &Path, found: &Found) -> Option<CliError> {
+    let shown = path.display();
+    let named = quoted(&shown.to_string());
+    let (is, cure) = match (found, wanted) {
+        (Found::Experiment, Wanted::Study) => (
+            "is an experiment".to_owned(),
+            format!(
+                "`flitwise run {named}` runs it, and does so many times with --seeds or --vary"
+            ),
+        ),
+        (Found::Experiment, _) | (Found::Network(_), Wanted::Network) => return None,
+        (Found::Study(base), Wanted::Experiment | Wanted::Network | Wanted::Table) => {
+            let base = base.as_ref().map(|base| {
+                let dir = path.parent().unwrap_or(Path::new(""));
+                format!("; its experiment is `{}`", dir.join(base).display())
+            });
+            let base = base.unwrap_or_default();
+            (
+                "is a study".to_owned(),
+                format!("`flitwise study {named}` runs it{base}"),
+            )
+        }
+        (Found::Study(_), Wanted::Study) => return None,
+        (Found::Network(form), _) => (
+            format!("is {form}"),
+            format!(
+                "`flitwise congestion {named}` analyses it; `flitwise init ib-from-dump` shows how an experiment names one"
+            ),
+        ),
+        (Found::RunDir, _) => (
+            "holds the result of a run".to_owned(),
+            format!("`flitwise run {named}` repeats it{}", experiment_in(path)),
+        ),
+        (Found::AnalysisDir, _) => (
+            "holds a static analysis".to_owned(),
+            format!(
+                "`flitwise congestion {named}` repeats it{}",
+                experiment_in(path)
+            ),
+        ),
+        (Found::StudyDir, _) => (
+            "holds a study".to_owned(),
+            format!(
+                "`flitwise study {named}` repeats it, `flitwise study show {named}` prints its tables"
+            ),
+        ),
+        (Found::Dir, _) => (
+            "is a directory without a result".to_owned(),
+            "name a file, or the directory of --out".to_owned(),
+        ),
+    };
+    let takes = match wanted {
+        Wanted::Experiment => "an experiment (docs/reference/experiment.md)",
+        Wanted::Study => "a study (docs/reference/study.md)",
+        Wanted::Network => "an experiment or a network",
+        Wanted::Table => "an experiment or a [dtable]",
+    };
+    Some(CliError::BadInput(format!(
+        "`{shown}` {is}, and `{command}` takes {takes}: {cure}"
+    )))
+}
+
+/// The place of the experiment of a result.
+fn experiment_in(dir: &Path) -> String {
+    let file = dir.join(EXPERIMENT_FILE);
+    if file.is_file() {
+        format!("; its experiment is `{}`", file.display())
+    } else {
+        String::new()
+    }
+}
