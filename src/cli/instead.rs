@@ -69,7 +69,8 @@ pub(super) fn instead(command: &str, wanted: Wanted, path: &Path) -> Option<CliE
 fn of_dir(path: &Path) -> Option<Found> {
     let has = |name: &str| path.join(name).is_file();
     path.is_dir().then(|| {
-        if has(STUDY_FILE) || has(STUDY_RESULT_FILE) {
+        // A study that was stopped has records and no tables; other directories may have a study of this name.
+        if has(STUDY_RESULT_FILE) || has(STUDY_FILE) && path.join("records").is_dir() {
             Found::StudyDir
         } else if has(ANALYSIS_FILE) {
             Found::AnalysisDir

@@ -68,10 +68,10 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         format!("{}{value}", human_time(base))
     };
     let same = compares_nothing(plan);
-    if same {
-        // The line above says so.
-    } else if let Some(base) = baseline_time_ps(plan, result) {
-        writeln!(out, "baseline        {}", compared(base, "slowdown"))?;
+    if let Some(base) = baseline_time_ps(plan, result) {
+        if !same || base != time {
+            writeln!(out, "baseline        {}", compared(base, "slowdown"))?;
+        }
     } else if !plan.baselines.is_empty() {
         let stalled = |run: &Simulation| matches!(run.status, Status::Stalled(_));
         let why = if result.baselines.iter().any(stalled) {
@@ -244,8 +244,8 @@ fn job_row(plan: &Plan, result: &RunResult, at: usize, o: &JobOutcome) -> Vec<St
         o.execution_ps,
         o.complete,
         job_baseline(plan, result, at)
-            .filter(|_| !compares_nothing(plan))
-            .map(|baseline| baseline.execution_ps),
+            .map(|baseline| baseline.execution_ps)
+            .filter(|&base| base != o.execution_ps || !compares_nothing(plan)),
     );
     let split = time_split(plan, result, at);
     let part = |part: fn(&TimeSplit) -> u64| {

@@ -159,7 +159,7 @@ fn summary_reads_well() {
     let expected = "\
 fabric          single switch: 4 NICs, 1 switch, links 100 Gb/s (preset opa-gen1)
 set up          routing direct, scheduler rr, placement linear, seed 1
-compared with   the same experiment
+compared with   nothing: the baseline is the same experiment, and nothing in it slows the job down; add a [[background]] or another [[job]]
 execution time  1.280 us
 baseline        1.000 us   slowdown 1.2800
 where it goes   computing 25.0 %, the rest network and waiting for partners

@@ -96,6 +96,29 @@ fn a_flow_above_capacity_is_named_and_ends_the_run_on_request() {
     }
 }
 
+/// Each message of the job waits for half of the time that has passed: the run would end after years.
+#[test]
+fn a_run_that_would_take_too_long_ends_by_itself() {
+    let plan = plan("1", "fifo");
+    let (result, seen) = run(&plan, 1, false);
+    assert_eq!(result.main.status, Status::Saturated);
+    let tick = plan.experiment.fabric.units.tick;
+    let end_ps = tick.ps(result.main.stats.end_tick);
+    let [limit_ps] = seen.iter().map(|run| run.limit_ps).collect::<Vec<_>>()[..] else {
+        panic!("said {} times", seen.len());
+    };
+    let unloaded_ps = limit_ps.unwrap() / u64::from(plan.experiment.saturated_limit);
+    assert!(
+        (3..8).contains(&(end_ps / unloaded_ps)),
+        "{end_ps} {unloaded_ps}"
+    );
+    // It is not the user who stops it.
+    let json = document(&plan, &result);
+    assert_eq!(json["status"], "saturated");
+    let (again, _) = run(&plan, 2, false);
+    assert_eq!(document(&plan, &again), json);
+}
+
 /// In a FIFO the job would wait for half of the time that has passed, with every message.
 #[test]
 fn in_turns_a_job_passes_a_backlog() {
