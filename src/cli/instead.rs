@@ -8,7 +8,7 @@ use flitwise::study::{STUDY_FILE, STUDY_RESULT_FILE};
 use flitwise_formats::source::read_regular_text;
 use std::path::Path;
 
-/// What a command takes.
+/// The input that a command takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     Experiment,
@@ -19,7 +19,7 @@ pub(super) enum Wanted {
     Table,
 }
 
-/// What a path names.
+/// The content of a path.
 enum Found {
     Experiment,
     /// A study, whose experiment is in a file.
@@ -65,7 +65,7 @@ pub(super) fn instead(command: &str, wanted: Wanted, path: &Path) -> Option<CliE
     explained(command, wanted, dir, &found)
 }
 
-/// What the directory `path` holds; `None` if it is no directory.
+/// Returns the content of the directory `path`; `None` if it is no directory.
 fn of_dir(path: &Path) -> Option<Found> {
     let has = |name: &str| path.join(name).is_file();
     path.is_dir().then(|| {
@@ -82,7 +82,7 @@ fn of_dir(path: &Path) -> Option<Found> {
     })
 }
 
-/// What a text is, if its keys tell.
+/// Returns the kind of a text, if its keys tell.
 fn of_text(text: &str) -> Option<Found> {
     const OF_EXPERIMENTS: [&str; 6] = [
         "fabric",
@@ -111,9 +111,7 @@ fn explained(command: &str, wanted: Wanted, path: &Path, found: &Found) -> Optio
     let (is, cure) = match (found, wanted) {
         (Found::Experiment, Wanted::Study) => (
             "is an experiment".to_owned(),
-            format!(
-                "`flitwise run {named}` runs it, and does so many times with --seeds or --vary"
-            ),
+            format!("`flitwise run {named}` runs it; --seeds and --vary make a study of it"),
         ),
         (Found::Experiment, _) | (Found::Network(_), Wanted::Network) => return None,
         (Found::Study(base), Wanted::Experiment | Wanted::Network | Wanted::Table) => {

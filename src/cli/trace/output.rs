@@ -209,7 +209,7 @@ impl Written {
     /// The number of messages; without any, what sends them.
     fn messages_text(&self) -> String {
         match (self.messages, self.collectives) {
-            (0, 1..) => "0 of its own; the replay sends those of the collectives".to_owned(),
+            (0, 1..) => "0 of its own; the replay sends messages for the collectives".to_owned(),
             (messages, _) => human_count(messages),
         }
     }

@@ -265,12 +265,11 @@ impl<'t> File<'_, 't> {
                 key_place: texts.locate(of_key),
                 dir: Some(self.dir.to_owned()),
             }),
-            Err(_) => {
-                let problem = "must be written as one value: a list in [ ], tables in { }";
-                let mut error = ConfigError::new(key, problem);
-                error.location = place;
-                Err(error)
-            }
+            Err(_) => Err(ConfigError {
+                location: place,
+                key: key.to_owned(),
+                problem: "must be written as one value: a list in [ ], tables in { }".to_owned(),
+            }),
         }
     }
 
@@ -351,12 +350,12 @@ impl<'t> File<'_, 't> {
 
     /// The settings of a list or a range of values.
     fn values(&self, key: &str, at: usize) -> Result<Vec<Setting>, ConfigError> {
-        let [of_key, path] = ["key", "values"].map(|name| format!("axis.{at}.{name}"));
-        let path = path.as_str();
+        let path = &format!("axis.{at}.values");
         let Some(value) = self.value(path) else {
             return Err(self.error(path, "is missing"));
         };
-        let of_key = self.value(&of_key).map_or(0..0, Spanned::span);
+        let of_key = self.value(&format!("axis.{at}.key"));
+        let of_key = of_key.map_or(0..0, Spanned::span);
         let settings = match value.get_ref() {
             DeValue::Array(list) => {
                 let one = |value: &Spanned<DeValue<'t>>| {
@@ -379,10 +378,9 @@ impl<'t> File<'_, 't> {
                 let (place, key_place) = (texts.locate(value.span()), texts.locate(of_key));
                 let one = |text: String| Setting {
                     overrides: vec![Override {
-                        text: format!("{key}={text}"),
                         place: place.clone(),
                         key_place: key_place.clone(),
-                        dir: None,
+                        ..Override::typed(&format!("{key}={text}"))
                     }],
                     label: text,
                 };
@@ -441,8 +439,8 @@ impl<'t> File<'_, 't> {
                     error
                 };
                 let error = |problem| error_at(value.span(), problem);
-                let axis = study.axis_named(name.get_ref());
-                let axis = axis.map_err(|problem| error_at(name.span(), problem))?;
+                let axis =
+                    (study.axis_named(name.get_ref())).map_err(|e| error_at(name.span(), e))?;
                 let labels: Vec<String> = match value.get_ref() {
                     DeValue::Array(values) => values.iter().map(|v| self.label(v)).collect(),
                     _ => vec![self.label(value)],
