@@ -24,6 +24,7 @@
 //! # Ok::<(), flitwise_formats::Error>(())
 //! ```
 
+mod blocks;
 pub mod collective;
 pub mod dot;
 pub mod dumpi;
@@ -36,6 +37,8 @@ pub mod infiniband;
 pub mod limits;
 mod line_error;
 pub mod matching;
+mod member;
+pub mod otf2;
 pub mod sink;
 pub mod source;
 mod store;

@@ -135,3 +135,16 @@ pub const MAX_SPOOLED: u64 = 1 << 36;
 
 /// Most bytes of the list of the files of a TI trace: 250 for each of [`MAX_TASKS`] names.
 pub const MAX_TI_LIST: usize = 1 << 28;
+
+/// Most bytes of a record of an OTF2 archive that is read: as many as a chunk of the library may have. Records that a replay does
+/// not need may have more.
+pub const MAX_OTF2_RECORD: usize = 16 << 20;
+
+/// Most definitions of an OTF2 archive that are kept: names of regions and files, locations, communicators.
+pub const MAX_OTF2_DEFINITIONS: usize = 1 << 24;
+
+/// Most functions of MPI that a rank of an OTF2 archive is in at a time: a library calls a few within another.
+pub const MAX_OTF2_DEPTH: usize = 1 << 10;
+
+/// Sizes of members of collectives of an OTF2 archive that a replay keeps, 8 bytes each: of collectives whose blocks differ.
+pub const MAX_OTF2_SIZES: usize = 1 << 26;

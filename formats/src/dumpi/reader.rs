@@ -9,8 +9,8 @@ use super::parse_error::{DAMAGED, ParseError};
 use super::parser::{Parser, Step};
 use super::record::Record;
 use super::trailer::Trailer;
+use crate::blocks::Blocks;
 use crate::error::Error;
-use crate::limits::RANK_BLOCK;
 use crate::source::Encoding;
 
 /// The calls of one rank, in the order in which they returned.
@@ -19,7 +19,8 @@ use crate::source::Encoding;
 pub struct Reader {
     name: PathBuf,
     rank: u32,
-    bytes: Buffer,
+    encoding: Encoding,
+    bytes: Blocks,
     parser: Parser,
     trailer: Arc<Trailer>,
     done: bool,
@@ -35,7 +36,8 @@ impl Reader {
         Self {
             name,
             rank,
-            bytes: Buffer::new(encoding, input),
+            encoding,
+            bytes: Blocks::new(input),
             parser: Parser::new(Layout::of(trailer.version)),
             trailer,
             done: false,
@@ -87,7 +89,7 @@ impl Reader {
                 && let Err(e) = self.bytes.more(more)
             {
                 self.done = true;
-                return Err(unreadable(&self.name, self.bytes.encoding, e));
+                return Err(unreadable(&self.name, self.encoding, e));
             }
         }
         Ok(None)
@@ -122,58 +124,5 @@ pub(super) fn unreadable(name: &Path, encoding: Encoding, cause: io::Error) -> E
         Encoding::Plain => Error::io(name, cause),
         Encoding::Gzip => Error::compressed(name, "gzip", cause),
         Encoding::Zstd => Error::compressed(name, "zstd", cause),
-    }
-}
-
-/// The bytes read and not consumed.
-struct Buffer {
-    encoding: Encoding,
-    input: Box<dyn Read + Send>,
-    bytes: Vec<u8>,
-    pos: usize,
-    eof: bool,
-}
-
-impl Buffer {
-    fn new(encoding: Encoding, input: Box<dyn Read + Send>) -> Self {
-        Self {
-            encoding,
-            input,
-            bytes: Vec::new(),
-            pos: 0,
-            eof: false,
-        }
-    }
-
-    /// They, and whether the file ends after them.
-    #[inline]
-    fn rest(&self) -> (&[u8], bool) {
-        (self.bytes.get(self.pos..).unwrap_or_default(), self.eof)
-    }
-
-    #[inline]
-    fn consume(&mut self, n: usize) {
-        self.pos += n;
-    }
-
-    /// Reads until there are `least` bytes or the file ends.
-    fn more(&mut self, least: usize) -> io::Result<()> {
-        self.bytes.drain(..self.pos.min(self.bytes.len()));
-        self.pos = 0;
-        // A record that is longer than a block may turn out to be longer still: read on in ever larger steps.
-        let least = least.max(self.bytes.len().saturating_mul(3) / 2);
-        while self.bytes.len() < least && !self.eof {
-            let have = self.bytes.len();
-            self.bytes.resize(have + RANK_BLOCK, 0);
-            let room = self.bytes.get_mut(have..).unwrap_or_default();
-            let read = self.input.read(room);
-            self.bytes.truncate(have + *read.as_ref().unwrap_or(&0));
-            match read {
-                Ok(0) => self.eof = true,
-                Err(e) if e.kind() != io::ErrorKind::Interrupted => return Err(e),
-                _ => {}
-            }
-        }
-        Ok(())
     }
 }

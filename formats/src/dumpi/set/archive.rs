@@ -13,11 +13,11 @@ use flitwise_base::stop::Stop;
 use tar::{Archive, Entry};
 
 use super::collection::{Collection, metafile_stem, rank_file};
-use super::member::Member;
 use super::metafile;
 use crate::dumpi::metafile::Metafile;
 use crate::error::Error;
 use crate::limits::{MAX_METAFILE, RANK_BLOCK};
+use crate::member::Member;
 use crate::source::{Encoding, Source, Spool, TarNames, TarStream, shown, start_of};
 
 /// Finds the files in the archive at `path`, of which `source` gives the unpacked bytes.

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use flitwise_base::quote::quoted;
 
-use super::member::{Member, Open};
 use super::{begins_right, metafile};
 use crate::dumpi::metafile::Metafile;
 use crate::error::Error;
 use crate::limits::{MAX_METAFILE, MAX_TASKS};
+use crate::member::{Member, Open};
 use crate::source::Source;
 
 /// Traces that a message names at most.

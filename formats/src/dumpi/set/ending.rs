@@ -2,12 +2,12 @@
 
 use std::io::{self, Read};
 
-use super::member::{Member, Open};
 use crate::dumpi::parse_error::{DAMAGED, ParseError};
 use crate::dumpi::reader::unreadable;
 use crate::dumpi::trailer::{self, Index, MAX_INDEX, Trailer};
 use crate::error::Error;
 use crate::limits::{MAX_DUMPI_TRAILER, RANK_BLOCK};
+use crate::member::{Member, Open};
 use crate::source::Encoding;
 
 /// Reads the end of the file of `rank`.

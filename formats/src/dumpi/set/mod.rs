@@ -3,7 +3,6 @@
 mod archive;
 mod collection;
 mod ending;
-mod member;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use flitwise_base::stop::Stop;
 
 use self::collection::{Collection, rank_file};
-use self::member::{Member, Open};
+
 use super::metafile::Metafile;
 use super::reader::{Reader, unreadable};
 use super::sizes::Types;
@@ -20,6 +19,7 @@ use super::trailer::{MAGIC, Trailer};
 use crate::error::Error;
 use crate::foreign::Foreign;
 use crate::limits::MAX_METAFILE;
+use crate::member::{Member, Open};
 use crate::source::{Input, Source, shown};
 
 /// The files of a trace.
