@@ -1,6 +1,6 @@
 //! Recognises files by their first bytes, so that a message can say what was given in place of a trace of
-//! the expected format. GOAL and TI have readers of their own, in [`goal`](crate::goal) and [`ti`](crate::ti), and it
-//! is these that say so where a file of one is given in place of the other.
+//! the expected format. GOAL, TI and OTF2 have readers of their own, in [`goal`](crate::goal), [`ti`](crate::ti) and [`otf2`](crate::otf2), and
+//! it is these that say so where a file of one is given in place of the other.
 //!
 //! | format | begins with | source |
 //! |---|---|---|
@@ -105,9 +105,10 @@ const GOAL: &str =
 const GOAL_BINARY: &str = "a GOAL schedule in binary form, where another format is expected; `flitwise trace convert` \
                            makes VEF3 of it";
 
+const OTF2: &str = "part of an OTF2 archive; give the archive by its anchor file, which ends with `.otf2`, or by the directory of that";
+
 /// The recorders of the formats that are read.
-const RECORD: &str =
-    "record the program with VEF-Prospector, DUMPI or SimGrid (docs/reference/traces.md)";
+const RECORD: &str = "record the program with Score-P (OTF2), VEF-Prospector, DUMPI or SimGrid (docs/reference/traces.md)";
 
 impl fmt::Display for Foreign {
     /// The format of the file and the cure, as the rest of a message that names the file.
@@ -117,7 +118,7 @@ impl fmt::Display for Foreign {
             Self::Ti => return f.write_str(TI),
             Self::Goal => return f.write_str(GOAL),
             Self::GoalBinary => return f.write_str(GOAL_BINARY),
-            Self::Otf2 => ("part of an OTF2 trace", RECORD),
+            Self::Otf2 => return f.write_str(OTF2),
             Self::Chakra => (
                 "a Chakra execution trace",
                 "record NCCL with nccl_goal_generator of ATLAHS, which writes GOAL, or an MPI program with VEF-Prospector, DUMPI \

@@ -2,6 +2,7 @@
 
 use super::CliError;
 use flitwise_formats::dumpi::Set;
+use flitwise_formats::otf2::Archive;
 use flitwise_formats::vef::Reader;
 use flitwise_formats::{Foreign, Source, goal, ti};
 use std::path::Path;
@@ -43,6 +44,8 @@ pub(super) fn ranks(file: &Path) -> Option<Result<u32, Foreign>> {
         Some(Ok(Set::open(file).map_or(0, |set| set.ranks())))
     } else if ti::is_folder(file) {
         Some(Ok(ti::Trace::open(file).map_or(0, |trace| trace.ranks())))
+    } else if Archive::is_directory(file) {
+        Some(Ok(ranks_of_archive(file)))
     } else if file.metadata().is_ok_and(|meta| meta.is_file()) {
         ranks_of(file)
     } else {
@@ -68,9 +71,16 @@ fn ranks_of(file: &Path) -> Option<Result<u32, Foreign>> {
     if Set::probe(head) {
         return Some(Ok(Set::open(file).map_or(0, |set| set.ranks())));
     }
+    if Archive::probe(head) {
+        return Some(Ok(ranks_of_archive(file)));
+    }
     Foreign::of(head)
         .filter(|format| format.is_trace())
         .map(Err)
+}
+
+fn ranks_of_archive(file: &Path) -> u32 {
+    Archive::open(file).map_or(0, |archive| archive.ranks())
 }
 
 /// The override that gives every rank a NIC; none where the usual fabric has them.

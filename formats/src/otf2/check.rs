@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flitwise_base::place::{PlaceError, Problem, Problems};
+use flitwise_base::quote::cut;
 use flitwise_base::stop::Stop;
 
 use super::archive::Archive;
@@ -138,7 +139,8 @@ pub fn check_seen(
     }
     of_threads(archive, &mut check, stop)?;
     for (region, function) in silent {
-        let name = archive.region(region);
+        let name = archive.definitions().region_name(region);
+        let name = cut(name.unwrap_or("unnamed")).to_string();
         *check.calls.entry(name.clone()).or_default() += function.calls;
         let lost = if archive.called(region) == Called::Silent {
             function.without_event
@@ -165,8 +167,7 @@ pub(super) struct Function {
 /// Functions of messages: if no call of one has an event, the recorder does not know it. Single ones may have none, because
 /// their peer is `MPI_PROC_NULL`.
 fn has_events(name: &str) -> bool {
-    let function = name.trim_matches('`');
-    let function = function.strip_prefix('P').unwrap_or(function);
+    let function = name.strip_prefix('P').unwrap_or(name);
     matches!(
         function,
         "MPI_Send"

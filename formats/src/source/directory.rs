@@ -70,7 +70,7 @@ pub fn directory(path: &Path) -> String {
         }
         (Some(format), []) => format!("{WHAT}; in it is {format}"),
         (None, []) => format!(
-            "{WHAT}, and no file in it looks like one; name a file, or the directory of the files of a DUMPI or TI trace"
+            "{WHAT}, and no file in it looks like one; name a file, or the directory of the files of a DUMPI, TI or OTF2 trace"
         ),
     }
 }

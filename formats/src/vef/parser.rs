@@ -243,7 +243,8 @@ impl Parser {
             cure = if line.starts_with(b"VEF") {
                 "only the versions VEF and VEF3 are supported: convert the trace".into()
             } else {
-                "this is no VEF trace, and it does not look like one of DUMPI, GOAL or TI".into()
+                "this is no VEF trace, and it does not look like one of DUMPI, GOAL, TI or OTF2"
+                    .into()
             };
         } else if let Expects::Comms { count, .. } = self.expects
             && at == 0

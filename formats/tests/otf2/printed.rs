@@ -157,7 +157,7 @@ fn agree(anchor: &Path) -> Option<usize> {
 fn events_are_the_ones_of_otf2_print() {
     for (name, events) in [
         ("stencil", 8 * 84),
-        ("calls", 465),
+        ("calls", 459),
         ("mapped", 6),
         ("lost", 22),
     ] {

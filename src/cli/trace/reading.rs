@@ -16,13 +16,13 @@ pub(super) struct ReadingArgs {
     /// Clock of a DUMPI trace that measures computations [default: wall, if it was recorded].
     #[arg(long, value_name = "CLOCK")]
     compute_time: Option<Clock>,
-    /// Leaves out calls of a DUMPI trace that can't be replayed.
+    /// Leaves out calls of a DUMPI or OTF2 trace that can't be replayed.
     #[arg(long)]
     skip_unsupported: bool,
-    /// Accepts a DUMPI trace without any message or collective between its ranks.
+    /// Accepts a DUMPI or OTF2 trace without any message or collective between its ranks.
     #[arg(long)]
     allow_no_communication: bool,
-    /// Longest time before a poll of a DUMPI trace that counts as part of the polling loop, not as computation
+    /// Longest time before a poll of a DUMPI or OTF2 trace that counts as part of the polling loop, not as computation
     /// [default: 4us].
     #[arg(long, value_name = "TIME")]
     poll_gap: Option<Picoseconds>,
@@ -69,23 +69,24 @@ impl ReadingArgs {
     /// Reports the options that are for traces of other formats than `format`, the format of the trace at `path`. A
     /// speed also concerns every trace that becomes TI.
     pub(super) fn warn_of_unused(&self, path: &Path, format: &str, becomes_ti: bool) {
-        let options = [
+        const RECORDED: &[&str] = &["DUMPI", "OTF2"];
+        let options: [(bool, &str, &[&str]); 5] = [
             (
                 self.host_speed.is_some() && !becomes_ti,
                 "--host-speed",
-                "TI",
+                &["TI"],
             ),
-            (self.compute_time.is_some(), "--compute-time", "DUMPI"),
-            (self.skip_unsupported, "--skip-unsupported", "DUMPI"),
+            (self.compute_time.is_some(), "--compute-time", &["DUMPI"]),
+            (self.skip_unsupported, "--skip-unsupported", RECORDED),
             (
                 self.allow_no_communication,
                 "--allow-no-communication",
-                "DUMPI",
+                RECORDED,
             ),
-            (self.poll_gap.is_some(), "--poll-gap", "DUMPI"),
+            (self.poll_gap.is_some(), "--poll-gap", RECORDED),
         ];
         for (given, option, of) in options {
-            if given && of != format {
+            if given && !of.contains(&format) {
                 tell(format_args!(
                     "warning: {option} does nothing for `{}`, a trace of {format}",
                     shown(path).display()

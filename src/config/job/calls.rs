@@ -106,8 +106,9 @@ pub(crate) fn calls(job: &RawJob) -> Calls {
 
 /// The keys that are given and that not every format uses. The format of the trace is not known yet.
 pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
-    const CALLS: &[&str] = &["GOAL", "TI", "DUMPI"];
-    const COLLECTIVES: &[&str] = &["VEF", "TI", "DUMPI"];
+    const CALLS: &[&str] = &["GOAL", "TI", "DUMPI", "OTF2"];
+    const COLLECTIVES: &[&str] = &["VEF", "TI", "DUMPI", "OTF2"];
+    const RECORDED: &[&str] = &["DUMPI", "OTF2"];
     let rendezvous = matches!(job.send_completion, Some(RawSendCompletion::Rendezvous));
     let keys: [(bool, &'static str, &'static [&'static str]); 9] = [
         (
@@ -119,16 +120,16 @@ pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
         (job.receive_overhead.is_some(), "receive_overhead", CALLS),
         (job.host_speed.is_some(), "host_speed", &["TI"]),
         (job.compute_time.is_some(), "compute_time", &["DUMPI"]),
-        (job.poll_gap.is_some(), "poll_gap", &["DUMPI"]),
+        (job.poll_gap.is_some(), "poll_gap", RECORDED),
         (
             job.skip_unsupported == Some(true),
             "skip_unsupported",
-            &["DUMPI"],
+            RECORDED,
         ),
         (
             job.allow_no_communication == Some(true),
             "allow_no_communication",
-            &["DUMPI"],
+            RECORDED,
         ),
         (
             job.collectives != Choices::default(),

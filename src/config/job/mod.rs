@@ -87,9 +87,9 @@ pub struct Job {
     /// The other changes of computations.
     #[serde(flatten)]
     pub compute: Compute,
-    /// Calls of a DUMPI trace that can't be replayed are left out.
+    /// Calls of a DUMPI or OTF2 trace that can't be replayed are left out.
     pub skip_unsupported: bool,
-    /// A DUMPI trace may be without communication.
+    /// A DUMPI or OTF2 trace may be without communication.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allow_no_communication: bool,
     /// Flops per second of a rank in a TI trace.

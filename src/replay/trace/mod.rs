@@ -6,6 +6,7 @@
 pub mod dumpi;
 pub mod goal;
 mod kept;
+pub mod otf2;
 pub mod summary;
 pub mod ti;
 pub mod vef;
@@ -14,14 +15,16 @@ pub mod verdict;
 pub use summary::Summary;
 pub use verdict::Verdict;
 
+use super::agreement::{Disagreement, Disagreements};
 use super::program::{Program, RankId};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::Ratio;
 use flitwise_formats::goal::Schedule;
 use flitwise_formats::source::Input;
-use flitwise_formats::{Problem, Problems};
+use flitwise_formats::{Place, Problem, Problems};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A format of traces.
 pub trait TraceFormat: Sync {
@@ -152,11 +155,11 @@ pub struct Reading {
     pub host_speed: Ratio,
     /// The clock of a DUMPI trace by which its ranks compute; `None` for the first that is in the trace.
     pub compute_time: Option<ComputeTime>,
-    /// Calls of a DUMPI trace that can't be replayed are left out.
+    /// Calls of a DUMPI or OTF2 trace that can't be replayed are left out.
     pub skip_unsupported: bool,
-    /// A DUMPI trace may be without any communication between its ranks.
+    /// A DUMPI or OTF2 trace may be without any communication between its ranks.
     pub allow_no_communication: bool,
-    /// The longest time before a poll of a DUMPI trace that is one of its loop, and no computation, in picoseconds.
+    /// The longest time before a poll of a DUMPI or OTF2 trace that is one of its loop, and no computation, in picoseconds.
     pub poll_gap_ps: u64,
     /// The names of all these settings in messages.
     pub wording: Wording,
@@ -259,8 +262,27 @@ fn refusal(problems: &Problems) -> String {
     lines.join("\n")
 }
 
+/// The points on which the ranks of a recording of calls disagree, in their files.
+fn agreement_of(found: Disagreements, file: impl Fn(RankId) -> Arc<Path>) -> Agreement {
+    let problem = |one: Disagreement| Problem {
+        path: file(one.rank),
+        place: one.place.map(Place::from),
+        message: format!("rank {}: {}", one.rank, one.message),
+    };
+    let problems = |first: Vec<Disagreement>, total| Problems {
+        first: first.into_iter().map(problem).collect(),
+        total,
+    };
+    Agreement {
+        errors: problems(found.errors, found.error_total),
+        unmatched: found.unmatched_total,
+        warnings: problems(found.warnings, found.warning_total),
+    }
+}
+
 /// All formats, in the order in which a file is held against them.
-pub const FORMATS: [&dyn TraceFormat; 4] = [&vef::Vef, &goal::Goal, &ti::Ti, &dumpi::Dumpi];
+pub const FORMATS: [&dyn TraceFormat; 5] =
+    [&vef::Vef, &goal::Goal, &ti::Ti, &dumpi::Dumpi, &otf2::Otf2];
 
 /// Most operations of a trace that is kept in memory after it was checked: 40 MB of them.
 const MAX_KEPT: u64 = 500_000;

@@ -1,7 +1,11 @@
 //! The summary of a trace, as its format gives it and `trace info` prints it.
 
+use super::{ComputeTime, Reading, TraceFile};
+use crate::mpi::Call;
+use crate::program::{Action, RankId, StreamId};
+use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_bytes, human_count};
-use flitwise_formats::traffic::Traffic;
+use flitwise_formats::traffic::{Tally, Traffic};
 use serde_json::{Map, Value, json};
 
 /// The contents of a trace.
@@ -104,4 +108,30 @@ impl Computation {
             "per_rank": self.0,
         })
     }
+}
+
+/// The messages and the computation of the ranks in nanoseconds by a clock. Calls that can't be replayed are left out.
+pub(super) fn sent(
+    file: &dyn TraceFile,
+    compute_time: Option<ComputeTime>,
+) -> anyhow::Result<(Traffic, Computation)> {
+    let reading = Reading {
+        compute_time,
+        skip_unsupported: true,
+        ..Reading::default()
+    };
+    let mut program = file.open(&reading, Stop::never())?;
+    let mut tally = Tally::default();
+    let mut computation = Computation::new(program.ranks());
+    for rank in RankId::all(program.ranks()) {
+        while let Some(op) = program.next(rank, StreamId::new(0))? {
+            computation.0[rank.index()] += op.compute_ps as f64 / 1000.0;
+            if let Action::Mpi(call) = &op.action
+                && let Call::Send { to, bytes, .. } = &**call
+            {
+                tally.add(rank.get(), to.get(), *bytes);
+            }
+        }
+    }
+    Ok((tally.finish(|pair| (pair.bytes, 0)), computation))
 }

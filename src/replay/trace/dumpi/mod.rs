@@ -16,17 +16,15 @@ mod survey;
 mod unsupported;
 mod verdict;
 
-use crate::agreement::{Disagreement, compare};
+use crate::agreement::compare;
 use crate::program::{Program, RankId};
 use crate::trace::{
     self, Agreement, ComputeTime, Reading, Summary, TraceFile, TraceFormat, Verdict,
 };
 use anyhow::{Context, bail};
 use flitwise_base::stop::Stop;
-use flitwise_formats::Place;
 use flitwise_formats::dumpi::{Check, Odd, Record, Set, check_seen};
 use flitwise_formats::source::Input;
-use flitwise_formats::{Problem, Problems};
 use gaps::Loops;
 use hashbrown::HashSet;
 use program::{Cancelled, DumpiProgram, Settings};
@@ -199,24 +197,10 @@ impl TraceFile for DumpiFile {
         let mut program = self.program(&reading, Cancelled::Spare, Stop::never())?;
         let mut found = compare(&mut program, stop)?;
         let took = std::mem::take(&mut found.taken).into_iter().collect();
-        let problem = |one: Disagreement| Problem {
-            path: self
-                .set
-                .file(one.rank.get())
-                .unwrap_or(self.set.path())
-                .into(),
-            place: one.place.map(Place::from),
-            message: format!("rank {}: {}", one.rank, one.message),
-        };
-        let problems = |first: Vec<Disagreement>, total| Problems {
-            first: first.into_iter().map(problem).collect(),
-            total,
-        };
-        let agreement = Agreement {
-            errors: problems(found.errors, found.error_total),
-            unmatched: found.unmatched_total,
-            warnings: problems(found.warnings, found.warning_total),
-        };
+        let agreement = trace::agreement_of(found, |rank| {
+            let file = self.set.file(rank.get());
+            file.unwrap_or(self.set.path()).into()
+        });
         self.compared.get_or_init(|| Compared {
             doubts: (agreement.errors.total > 0).then(|| trace::refusal(&agreement.errors)),
             sizes: agreement.warnings.total,

@@ -1,16 +1,14 @@
 //! Summary of a DUMPI trace.
 
 use super::Dumpi;
-use crate::mpi::Call;
-use crate::program::{Action, RankId, StreamId};
-use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages};
-use crate::trace::{ComputeTime, Reading, TraceFile, TraceFormat};
+use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages, sent};
+use crate::trace::{ComputeTime, TraceFormat};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_count, human_time};
 use flitwise_formats::dumpi::info::RankInfo;
 use flitwise_formats::dumpi::{Info, Set};
 use flitwise_formats::source::Input;
-use flitwise_formats::traffic::{Tally, Traffic};
+use flitwise_formats::traffic::Traffic;
 use serde_json::{Map, Value, json};
 
 pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
@@ -30,32 +28,6 @@ pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
         further_keys: Map::new(),
         traffic,
     })
-}
-
-/// The messages and the computation of the ranks in nanoseconds by a clock. Calls that can't be replayed are left out.
-pub(super) fn sent(
-    file: &dyn TraceFile,
-    compute_time: Option<ComputeTime>,
-) -> anyhow::Result<(Traffic, Computation)> {
-    let reading = Reading {
-        compute_time,
-        skip_unsupported: true,
-        ..Reading::default()
-    };
-    let mut program = file.open(&reading, Stop::never())?;
-    let mut tally = Tally::default();
-    let mut computation = Computation::new(program.ranks());
-    for rank in RankId::all(program.ranks()) {
-        while let Some(op) = program.next(rank, StreamId::new(0))? {
-            computation.0[rank.index()] += op.compute_ps as f64 / 1000.0;
-            if let Action::Mpi(call) = &op.action
-                && let Call::Send { to, bytes, .. } = &**call
-            {
-                tally.add(rank.get(), to.get(), *bytes);
-            }
-        }
-    }
-    Ok((tally.finish(|pair| (pair.bytes, 0)), computation))
 }
 
 fn format(info: &Info) -> String {

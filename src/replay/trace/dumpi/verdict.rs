@@ -2,7 +2,7 @@
 //! on collectives.
 
 use super::Dumpi;
-use super::summary::sent;
+use crate::trace::summary::sent;
 use crate::trace::verdict::{Count, Verdict, whole};
 use crate::trace::{Reading, TraceFormat};
 use flitwise_base::stop::Stop;

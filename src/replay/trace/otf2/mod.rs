@@ -1,0 +1,235 @@
+//! OTF2 archives: recognised, checked, and opened for replay.
+
+mod caller;
+mod communicators;
+mod gaps;
+mod program;
+mod scout;
+mod sizes;
+mod summary;
+mod survey;
+#[cfg(test)]
+mod tests;
+
+use crate::agreement::compare;
+use crate::program::{Program, RankId};
+use crate::trace::{self, Agreement, Reading, Summary, TraceFile, TraceFormat, Verdict};
+use anyhow::{Context, anyhow, bail};
+use flitwise_base::stop::Stop;
+use flitwise_formats::otf2::{Archive, Check, Stamped, check_seen};
+use flitwise_formats::source::Input;
+use program::Otf2Program;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use survey::{Known, Survey};
+
+/// OTF2.
+pub struct Otf2;
+
+impl TraceFormat for Otf2 {
+    fn name(&self) -> &'static str {
+        "OTF2"
+    }
+
+    fn probe(&self, _: &Path, head: &[u8]) -> bool {
+        Archive::probe(head)
+    }
+
+    fn finds(&self, dir: &Path) -> bool {
+        Archive::is_directory(dir)
+    }
+
+    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+        let examined = Examined::of(input, stop)?;
+        if !examined.check.is_clean() {
+            bail!(trace::refusal(&examined.check.errors));
+        }
+        Ok(Box::new(examined.file()?))
+    }
+
+    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
+        summary::summary(input)
+    }
+
+    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
+        summary::verdict(input)
+    }
+}
+
+/// An archive, what a check of it says, and the facts that a replay needs.
+struct Examined {
+    /// The path by which it is given.
+    given: PathBuf,
+    archive: Archive,
+    check: Check,
+    known: Result<Known, String>,
+}
+
+impl Examined {
+    fn of(input: &Input, stop: Stop<'_>) -> anyhow::Result<Self> {
+        let archive = Archive::of_input(input, stop)?;
+        let mut survey = Survey::new(&archive);
+        let mut see = |rank, next: &Stamped| survey.see(rank, next);
+        let check = check_seen(&archive, &mut see, stop)?;
+        let known = survey.finish(&check);
+        let given = input.path().to_owned();
+        Ok(Self {
+            given,
+            archive,
+            check,
+            known,
+        })
+    }
+
+    /// The trace, as far as it can be read.
+    fn file(self) -> anyhow::Result<Otf2File> {
+        let path = self.archive.path();
+        let known = self.known;
+        let known = known.map_err(|problem| anyhow!("{}: {problem}", path.display()))?;
+        Ok(Otf2File {
+            event_files: event_files(&self.archive),
+            remarks: remarks(&self.archive, &self.check),
+            given: self.given,
+            archive: Arc::new(self.archive),
+            known: Arc::new(known),
+            compared: OnceLock::new(),
+        })
+    }
+}
+
+fn event_files(archive: &Archive) -> Vec<PathBuf> {
+    let locations = (0..archive.ranks()).filter_map(|rank| archive.location(rank));
+    locations
+        .map(|location| archive.event_file(location.id))
+        .collect()
+}
+
+/// The losses of the recording, and what a replay may misread: a sentence for each kind.
+fn remarks(archive: &Archive, check: &Check) -> Vec<String> {
+    let counts = check.counts;
+    let mut found: Vec<String> = (check.warnings.first.iter())
+        .map(|problem| problem.message.clone())
+        .collect();
+    if counts.switched_off > 0 {
+        found.push(format!(
+            "the recording was switched off {} times: what the ranks did meanwhile is missing, and its time counts as computation",
+            counts.switched_off
+        ));
+    }
+    if counts.files > 0 {
+        found.push(format!(
+            "{} calls of functions of files, whose time the replay leaves out",
+            counts.files
+        ));
+    }
+    if check.threads > 0 {
+        found.push(format!(
+            "has threads besides the first one of a rank ({}): the computation of a rank is the wall time of its first thread",
+            check.threads
+        ));
+    }
+    if !archive.anchor().creator.starts_with("Score-P") && counts.collectives > 0 {
+        found.push(format!(
+            "{} collectives are read with the sums of bytes that Score-P writes, but {} recorded them",
+            counts.collectives,
+            archive.anchor().creator()
+        ));
+    }
+    found
+}
+
+/// An archive that checked clean.
+struct Otf2File {
+    archive: Arc<Archive>,
+    known: Arc<Known>,
+    /// The path by which it is given.
+    given: PathBuf,
+    event_files: Vec<PathBuf>,
+    remarks: Vec<String>,
+    /// The points on which the ranks disagree, and the number of collectives of different sizes.
+    compared: OnceLock<Option<String>>,
+}
+
+impl TraceFile for Otf2File {
+    fn format(&self) -> &'static str {
+        Otf2.name()
+    }
+
+    fn ranks(&self) -> u32 {
+        self.archive.ranks()
+    }
+
+    fn operations(&self) -> u64 {
+        self.known.events
+    }
+
+    fn unsupported(&self) -> Vec<String> {
+        self.known.unsupported.clone()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
+    }
+
+    fn file_of(&self, rank: RankId) -> Option<&Path> {
+        self.event_files.get(rank.index()).map(PathBuf::as_path)
+    }
+
+    fn agreement(&self, stop: Stop<'_>) -> anyhow::Result<Agreement> {
+        let reading = Reading {
+            skip_unsupported: true,
+            allow_no_communication: true,
+            ..Reading::default()
+        };
+        let mut program = self.program(&reading, Stop::never())?;
+        let found = compare(&mut program, stop)?;
+        let agreement = trace::agreement_of(found, |rank| {
+            let file = self.file_of(rank);
+            file.unwrap_or(self.archive.path()).into()
+        });
+        self.compared.get_or_init(|| {
+            (agreement.errors.total > 0).then(|| trace::refusal(&agreement.errors))
+        });
+        Ok(agreement)
+    }
+
+    fn doubts(&self) -> Option<String> {
+        self.compared.get()?.clone()
+    }
+
+    fn parts(&self) -> Vec<PathBuf> {
+        let anchor = std::iter::once(self.archive.path().to_owned());
+        let all = anchor.chain(self.archive.files());
+        all.filter(|file| *file != self.given).collect()
+    }
+
+    fn open<'a>(&self, reading: &Reading, stop: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
+        Ok(Box::new(self.program(reading, stop)?))
+    }
+}
+
+impl Otf2File {
+    fn program<'a>(&self, reading: &Reading, stop: Stop<'a>) -> anyhow::Result<Otf2Program<'a>> {
+        let shown = || self.archive.path().display().to_string();
+        let unsupported = &self.known.unsupported;
+        if !unsupported.is_empty() && !reading.skip_unsupported {
+            bail!(
+                "{}: has {}; a replay has no counterpart for them: {} leaves them out",
+                shown(),
+                unsupported.join(", "),
+                reading.wording.skip_unsupported()
+            );
+        }
+        if self.known.communication == 0 && self.ranks() > 1 && !reading.allow_no_communication {
+            bail!(
+                "{}: has no message and no collective that a replay has, of {} ranks; record the program with Score-P, or let {} \
+                 replay its computation alone",
+                shown(),
+                self.ranks(),
+                reading.wording.allow_no_communication()
+            );
+        }
+        let (archive, known) = (Arc::clone(&self.archive), Arc::clone(&self.known));
+        Otf2Program::new(archive, known, reading.poll_gap_ps, stop).with_context(shown)
+    }
+}

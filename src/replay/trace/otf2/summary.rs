@@ -1,0 +1,118 @@
+//! Summary of an OTF2 archive, and verdict on it.
+
+use super::{Examined, Otf2File};
+use crate::trace::summary::{Summary, bytes, counts, keys, messages, sent};
+use crate::trace::verdict::{Count, Verdict, whole};
+use crate::trace::{Reading, TraceFile, refusal};
+use anyhow::bail;
+use flitwise_base::stop::Stop;
+use flitwise_base::units::{human_count, human_time};
+use flitwise_formats::source::Input;
+use flitwise_formats::{Problem, Problems};
+use serde_json::{Map, json};
+
+pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
+    let examined = Examined::of(input, Stop::never())?;
+    let check = examined.check.clone();
+    // The ranks need not agree, but what they do has to be known.
+    if !check.is_clean() {
+        bail!(refusal(&check.errors));
+    }
+    let file = examined.file()?;
+    let anchor = file.archive.anchor();
+    let ([major, minor, patch], creator) = (anchor.version, anchor.creator());
+    let totals = check.counts;
+    let (traffic, computation) = sent(&file, None)?;
+    let count = human_count;
+    let ranks = file.ranks();
+    let time = |ns: f64| human_time((ns * 1000.0) as u64);
+    let rows = vec![
+        (
+            "format",
+            format!("OTF2 {major}.{minor}.{patch}, recorded by {creator}"),
+        ),
+        ("ranks", count(ranks.into())),
+        ("events", count(totals.events)),
+        ("messages", messages(&traffic)),
+        ("bytes", bytes(&traffic)),
+        (
+            "collectives",
+            format!(
+                "{} calls of all ranks, {} only started",
+                count(totals.collectives),
+                count(totals.immediate)
+            ),
+        ),
+        ("wall time", computation.row("computes ", time)),
+    ];
+    let calls_by_name: Map<_, _> = (check.calls.iter())
+        .map(|(name, &n)| (name.clone(), n.into()))
+        .collect();
+    let keys = keys(json!({
+        "format": format!("OTF2 {major}.{minor}.{patch}"),
+        "creator": anchor.creator,
+        "ranks": ranks,
+        "threads": check.threads,
+        "events": totals.events,
+        "calls_by_name": calls_by_name,
+        "collective_calls": totals.collectives,
+        "collective_calls_started": totals.immediate,
+        "compute_wall_ns": computation.value(),
+    }));
+    let by_name = check.calls.iter().map(|(name, &n)| (name.as_str(), n));
+    Ok(Summary {
+        ranks,
+        traffic,
+        rows,
+        tables: vec![counts("call", by_name)],
+        keys,
+        further_keys: Map::new(),
+    })
+}
+
+pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
+    let examined = Examined::of(input, Stop::never())?;
+    let (path, check) = (examined.archive.path(), &examined.check);
+    let mut verdict = Verdict {
+        errors: check.errors.clone(),
+        ..Verdict::default()
+    };
+    let mut counts = vec![
+        Count::new("ranks", examined.archive.ranks().into()),
+        Count::new("events", check.counts.events),
+    ];
+    match &examined.known {
+        Err(problem) => verdict.errors.extend(one(whole(path, problem))),
+        Ok(_) if !check.is_clean() => verdict.warnings = check.warnings.clone(),
+        Ok(_) => compare(&examined.file()?, &mut verdict, &mut counts)?,
+    }
+    verdict.counts = Some(counts);
+    Ok(verdict)
+}
+
+/// Adds the points on which the ranks disagree, and what a replay leaves out.
+fn compare(file: &Otf2File, verdict: &mut Verdict, counts: &mut Vec<Count>) -> anyhow::Result<()> {
+    let path = file.archive.path();
+    // Calls that can't be replayed are no fault of the trace.
+    if let Err(e) = file.open(&Reading::default(), Stop::never()) {
+        let problem = whole(path, &format!("{e:#}"));
+        verdict.warnings.extend(one(problem));
+    }
+    for remark in file.remarks() {
+        verdict.warnings.extend(one(whole(path, &remark)));
+    }
+    let agreement = file.agreement(Stop::never())?;
+    verdict.errors.extend(agreement.errors);
+    verdict.warnings.extend(agreement.warnings);
+    let (traffic, _) = sent(file, None)?;
+    counts.push(Count::new("messages", traffic.messages));
+    counts.push(Count::new("bytes", traffic.bytes));
+    Ok(())
+}
+
+fn one(problem: Problem) -> Problems {
+    Problems {
+        first: vec![problem],
+        total: 1,
+    }
+}
