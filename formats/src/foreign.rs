@@ -105,7 +105,7 @@ const GOAL: &str =
 const GOAL_BINARY: &str = "a GOAL schedule in binary form, where another format is expected; `flitwise trace convert` \
                            makes VEF3 of it";
 
-const OTF2: &str = "part of an OTF2 archive; give the archive by its anchor file, which ends with `.otf2`, or by the directory of that";
+const OTF2: &str = "part of an OTF2 archive; give its anchor file, whose name ends with `.otf2`, or the directory with that file";
 
 /// The recorders of the formats that are read.
 const RECORD: &str = "record the program with Score-P (OTF2), VEF-Prospector, DUMPI or SimGrid (docs/reference/traces.md)";

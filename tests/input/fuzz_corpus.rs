@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+#[path = "../fuzz/archives.rs"]
+mod archives;
 #[path = "../fuzz/dumpi.rs"]
 mod dumpi;
 #[path = "../fuzz/properties.rs"]
@@ -100,6 +102,11 @@ fn infiniband_dumps() {
 #[test]
 fn dot_graph() {
     replay(properties::dot_graph, &["fuzz/corpus/dot_graph"]);
+}
+
+#[test]
+fn otf2_archive() {
+    replay(archives::otf2_archive, &["fuzz/corpus/otf2_archive"]);
 }
 
 #[test]
