@@ -117,7 +117,7 @@ impl Anchor {
             substrate::SION => {
                 return bad(
                     "its files are packed with SIONlib, which this version does not read; record with one file per location \
-                     (SCOREP_TRACING_USE_SION=no), or copy the archive with the program of the OTF2 library",
+                     (SCOREP_TRACING_USE_SION=false)",
                 );
             }
             substrate::NONE => return bad("it says that no events were written"),

@@ -267,8 +267,7 @@ fn complete(archive: &Archive, check: &mut Check) {
         };
         let message = format!(
             "receives are missing: {sends} messages are sent, but {receives} are received{open}; the recorder {} lost them, as EZTrace \
-             does, or does not know the functions, as Score-P before version 9 does not know MPI_Mrecv: record the program with Score-P, \
-             to its end",
+             does, or has no event for them, as for MPI_Mrecv before OTF2 3.2: record the program with Score-P, to its end",
             archive.anchor().creator()
         );
         check.whole(archive, message);

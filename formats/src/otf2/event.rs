@@ -45,16 +45,22 @@ macro_rules! operations {
         #[non_exhaustive]
         pub enum Operation {
             $($(#[$doc])* $name,)*
-            /// Communicators, windows or files are made or freed, or a later operation: it has no data.
-            Handle(u8),
+            /// Another one, by its number: one that [makes or frees](Self::is_handle) handles, or of a later version.
+            Other(u8),
         }
 
         impl Operation {
             fn of(code: u8) -> Self {
                 match code {
                     $($code => Self::$name,)*
-                    other => Self::Handle(other),
+                    other => Self::Other(other),
                 }
+            }
+
+            /// True if it makes or frees communicators, windows or files, and moves no data.
+            #[must_use]
+            pub fn is_handle(self) -> bool {
+                matches!(self, Self::Other(17..=22))
             }
 
             /// Its name: `MPI_Bcast`.
@@ -62,7 +68,7 @@ macro_rules! operations {
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
-                    Self::Handle(_) => "a call that makes or frees a handle",
+                    Self::Other(_) => "another operation",
                 }
             }
         }

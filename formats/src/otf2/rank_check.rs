@@ -72,7 +72,7 @@ impl<'a> RankCheck<'a> {
             }
             Names::Collective(call) => {
                 let comms = self.archive.comms();
-                if matches!(call.operation, Operation::Handle(_)) {
+                if matches!(call.operation, Operation::Other(_)) {
                     return Ok(());
                 }
                 let seen = self.view.get(comms, call.comm)?;

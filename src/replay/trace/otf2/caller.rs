@@ -355,7 +355,7 @@ impl Caller {
         call: &Collective,
         request: Option<RequestId>,
     ) -> Result<bool, Problem> {
-        if matches!(call.operation, Operation::Handle(_)) {
+        if matches!(call.operation, Operation::Other(_)) {
             return Ok(false);
         }
         let seen = Arc::clone(self.view.get(self.archive.comms(), call.comm)?);

@@ -32,6 +32,8 @@ pub(super) struct Survey<'a> {
     kept: usize,
     is_full: bool,
     with_root_between: u64,
+    /// Collectives that only a later version knows.
+    later: u64,
     communication: u64,
     events: u64,
 }
@@ -48,6 +50,7 @@ impl<'a> Survey<'a> {
             kept: 0,
             is_full: false,
             with_root_between: 0,
+            later: 0,
             communication: 0,
             events: 0,
         }
@@ -86,7 +89,11 @@ impl<'a> Survey<'a> {
         let Outcome::Collective(call) = outcome else {
             return;
         };
-        if matches!(call.operation, Operation::Handle(_)) || self.is_full {
+        if let Operation::Other(_) = call.operation {
+            self.later += u64::from(!call.operation.is_handle());
+            return;
+        }
+        if self.is_full {
             return;
         }
         // Communicators that are not known are errors of the check.
@@ -127,7 +134,7 @@ impl<'a> Survey<'a> {
         Ok(Known {
             communicators: Communicators::of(self.archive)?,
             sizes: self.sizes,
-            unsupported: unsupported(check, self.with_root_between),
+            unsupported: unsupported(check, [self.with_root_between, self.later]),
             communication: self.communication,
             events: self.events,
         })
@@ -144,7 +151,7 @@ pub(super) fn member(seen: &Seen, call: &Collective) -> Member {
 }
 
 /// The calls that can't be replayed: a text for each kind, with how many there are.
-fn unsupported(check: &Check, with_root_between: u64) -> Vec<String> {
+fn unsupported(check: &Check, [with_root_between, later]: [u64; 2]) -> Vec<String> {
     let silent = check.silent.iter();
     let mut kinds: Vec<String> = silent
         .map(|(name, count)| format!("{count} calls of {name} without an event of communication"))
@@ -159,6 +166,7 @@ fn unsupported(check: &Check, with_root_between: u64) -> Vec<String> {
             with_root_between,
             "collectives between two groups that have a root, or blocks that differ",
         ),
+        (later, "collectives that this version does not know"),
     ] {
         if count > 0 {
             kinds.push(format!("{count} {what}"));
