@@ -106,7 +106,8 @@ impl Anchor {
             fields.full_u64()?;
         }
         if format > 2 {
-            (fields.full_u32()?, fields.full_u32()?);
+            fields.full_u32()?;
+            fields.full_u32()?;
         }
         // Later versions may have more here, so the end mark is not looked for.
         if fields.u8()? != END_OF_FILE && format <= 3 {

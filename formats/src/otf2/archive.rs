@@ -100,7 +100,7 @@ impl Archive {
         let chunk = anchor.event_chunk.max(anchor.definition_chunk);
         let global = files.global();
         if anchor.zlib {
-            files.unpack(&[global.clone()], chunk, stop)?;
+            files.unpack(std::slice::from_ref(&global), chunk, stop)?;
         }
         let bytes = files.bytes(&global)?;
         let layout = Definitions::layout(anchor.definition_chunk);
@@ -164,7 +164,7 @@ impl Archive {
         View::new(rank, self.ranks())
     }
 
-    /// What the region with this number is.
+    /// The kind of the region with this number.
     #[must_use]
     pub fn called(&self, region: u32) -> Called {
         self.called

@@ -1,6 +1,6 @@
-//! What the regions of a trace are: MPI functions by their names, or computation.
+//! Kinds of regions: MPI functions, told by their names, and computation.
 
-/// What a region is to a replay.
+/// The kind of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Called {
@@ -59,7 +59,7 @@ const COLLECTIVES: [&str; 17] = [
 ];
 
 impl Called {
-    /// What the region of this name is; `is_mpi` if the recorder says that it is a function of MPI.
+    /// The kind of the region of this name; `is_mpi` if the recorder says that it is a function of MPI.
     #[must_use]
     pub fn of(name: &str, is_mpi: bool) -> Self {
         let function = name

@@ -18,7 +18,7 @@ use super::rank_check::RankCheck;
 use super::reader::Stamped;
 use crate::error::Error;
 
-/// What a rank, or all of them, did.
+/// The events and calls of a rank, or of all ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -75,9 +75,9 @@ impl Counts {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Check {
-    /// What keeps it from being replayed.
+    /// Problems that prevent a replay.
     pub errors: Problems,
-    /// What a replay leaves out or may misread.
+    /// Parts that a replay leaves out or may misread.
     pub warnings: Problems,
     /// The counts of all ranks.
     pub counts: Counts,

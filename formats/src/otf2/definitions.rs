@@ -245,7 +245,7 @@ impl Definitions {
         self.string(self.regions.get(&id)?.name)
     }
 
-    /// What a region is. Regions without a definition are computation.
+    /// The kind of a region. Regions without a definition are computation.
     #[must_use]
     pub fn called(&self, id: u32) -> Called {
         let Some(region) = self.regions.get(&id) else {
@@ -255,7 +255,7 @@ impl Definitions {
         Called::of(name, region.is_mpi)
     }
 
-    /// What each region is, by number.
+    /// The kind of each region, by number.
     #[must_use]
     pub fn all_called(&self) -> HashMap<u32, Called> {
         let all = self.regions.keys();

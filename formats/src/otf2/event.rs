@@ -275,12 +275,17 @@ impl Event {
     /// True if the event is one of communication.
     #[must_use]
     pub fn is_communication(&self) -> bool {
-        match self {
-            Self::Enter(_) | Self::Leave(_) | Self::Other(_) => false,
-            Self::BufferFlush(_) | Self::Measurement { .. } => false,
-            Self::RequestTest(_) | Self::CommCreate(_) | Self::CommDestroy(_) => false,
-            _ => true,
-        }
+        !matches!(
+            self,
+            Self::Enter(_)
+                | Self::Leave(_)
+                | Self::BufferFlush(_)
+                | Self::Measurement { .. }
+                | Self::RequestTest(_)
+                | Self::CommCreate(_)
+                | Self::CommDestroy(_)
+                | Self::Other(_)
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use crate::source::{Source, listed};
 /// Most names of a directory that are looked at.
 const MAX_NAMES: usize = 4096;
 
-/// Most of its directories that are looked into.
+/// Most of its directories that are inspected.
 const MAX_DIRECTORIES: usize = 64;
 
 /// The files of a directory that belong to archives.

@@ -44,7 +44,7 @@ impl IdMap {
     }
 }
 
-/// What the file of definitions of a location says of its events.
+/// The definitions of a location that its events need.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Local {
     pub regions: IdMap,

@@ -19,10 +19,10 @@
 //! [`check()`] judges an archive.
 //!
 //! # Facts for replays
-//! - **Events of a rank** are in the order in which they ended. Numbers of regions and communicators are the ones of the
-//!   archive, times those of its clock: [`Reader`] translates both.
+//! - **Events of a rank** are in the order of its clock. [`Reader`] gives the numbers of regions and communicators that the whole
+//!   archive uses, and times of the archive's clock.
 //! - **The call** is the region around an event. Its name tells a synchronous send, or a poll, from others ([`Called`]).
-//! - **Peers** are numbers in the communicator, the tag and the sender of a receive are the ones of the message that it got.
+//! - **Peers** are numbers in the communicator. A receive has the sender and the tag of the message that it got.
 //! - **A receive that does not block** says what it got when it is complete, not when it is posted.
 //! - **Collectives** have sums of bytes over all members, as Score-P counts them: of `MPI_Bcast` the root sends the message to
 //!   n members, all others send nothing; of `MPI_Allreduce` each sends its vector to n members. With `MPI_IN_PLACE` n − 1 count.

@@ -19,7 +19,7 @@ const CHUNK_HEADER: u8 = 3;
 const TIMESTAMP: u8 = 5;
 const ATTRIBUTES: u8 = 6;
 
-/// How the records of a file are laid out.
+/// The layout of the records of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     /// Bytes of a chunk.
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Records {
     }
 }
 
-/// What comes next in a file.
+/// The next record of a file, or its end.
 enum Next {
     Record {
         kind: u8,
@@ -180,7 +180,7 @@ impl Records {
                     let (head, body) = self.length()?;
                     self.skip(head as u64 + body)?;
                 }
-                0..TIMESTAMP => {
+                1..TIMESTAMP => {
                     let problem = format!(
                         "no record begins with byte {kind}: the file is damaged, or its recording ended early; record the \
                          program to its end"

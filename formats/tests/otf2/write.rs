@@ -104,6 +104,13 @@ impl Swapper<'_> {
         part.iter().rev().fold(0, |v, &b| v << 8 | u64::from(b))
     }
 
+    /// Numbers of these bytes.
+    fn fulls(&mut self, sizes: &[usize]) {
+        for &n in sizes {
+            self.full(n);
+        }
+    }
+
     /// A number behind its length.
     fn number(&mut self) -> u64 {
         match self.byte() {
@@ -140,16 +147,16 @@ fn swapped(bytes: &[u8], kind: Kind) -> Vec<u8> {
     if kind == Kind::Anchor {
         s.text();
         s.copy(5);
-        (s.full(8), s.full(8));
+        s.fulls(&[8, 8]);
         s.copy(2);
-        (s.full(8), s.full(8));
+        s.fulls(&[8, 8]);
         (0..3).for_each(|_| s.text());
         assert_eq!(s.full(4), 0);
-        (s.full(8), s.full(4), s.full(4));
+        s.fulls(&[8, 4, 4]);
         s.copy(bytes.len() - s.at);
         return s.out;
     }
-    (s.full(8), s.full(8));
+    s.fulls(&[8, 8]);
     loop {
         let code = s.byte();
         match (kind, code) {

@@ -29,7 +29,7 @@ pub(super) struct Caller {
     inside: Vec<(Called, bool)>,
     /// A collective has begun outside of any function.
     collective: bool,
-    /// What the present function has done that blocks.
+    /// The blocking part of the present function.
     present: Present,
     /// Operations under way: their request here, unless there is nothing to wait for.
     requests: HashMap<RequestNumber, Option<RequestId>>,

@@ -1,11 +1,11 @@
-//! What the requests of a rank come to: an archive says it when they are complete, a replay has to know it when they are made.
+//! Outcomes of the requests of a rank. An archive has them where requests complete; a replay needs them where requests are made.
 
 use flitwise_formats::Error;
 use flitwise_formats::otf2::{Collective, Event, Message, Reader, RequestNumber};
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
-/// What a receive or a collective came to.
+/// The outcome of a receive or a collective.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Outcome {
     /// It received this message.
@@ -94,7 +94,7 @@ impl Scout {
         }
     }
 
-    /// What the next request comes to: of a receive, or of a collective, those that block included.
+    /// The outcome of the next receive with a request, or of the next collective, blocking or not.
     pub fn next(&mut self) -> Result<Outcome, Error> {
         loop {
             if let Some(outcome) = self.outcomes.next() {
