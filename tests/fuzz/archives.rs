@@ -3,12 +3,8 @@
 use flitwise_formats::otf2::{Archive, check};
 use std::path::Path;
 
-/// Most files that are made of an input.
-const FILES: usize = 8;
-
 /// An archive of two ranks whose files are the parts of `data`: each behind its number of bytes, of 16 bits. The last one has the
 /// rest.
-#[allow(dead_code, reason = "not every program has files of its own")]
 pub fn otf2_archive(data: &[u8]) {
     let dir = tempfile::tempdir().unwrap();
     let names = [
@@ -23,7 +19,7 @@ pub fn otf2_archive(data: &[u8]) {
     ];
     std::fs::create_dir(dir.path().join("traces")).unwrap();
     let mut rest = data;
-    for name in &names[..FILES] {
+    for name in names {
         let Some((&size, after)) = rest.split_first_chunk() else {
             break;
         };

@@ -140,3 +140,16 @@ fn no_byte_makes_a_panic() {
         }
     }
 }
+
+#[test]
+fn kept_inputs_hold_the_properties() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus/otf2_archive");
+    let files = std::fs::read_dir(corpus).unwrap();
+    let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() > 10, "{} files", files.len());
+    for file in files {
+        println!("{}", file.display());
+        properties::otf2_archive(&std::fs::read(&file).unwrap());
+    }
+}
