@@ -196,7 +196,7 @@ fn what_cannot_work_is_refused_with_a_cure() {
         (
             FLY,
             vec!["vl_policy=h2lq", "queues=40"],
-            "at most 31: set qos.queues = 29 or less",
+            "at most 31: --set qos.queues=29 or less",
         ),
     ] {
         let error = fabric(topology, &qos).unwrap_err();

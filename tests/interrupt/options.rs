@@ -28,8 +28,9 @@ const NUMBERS: [&str; 17] = [
     "<X>",
 ];
 /// The other ones: texts, names and files.
-const TEXTS: [&str; 21] = [
+const TEXTS: [&str; 22] = [
     "<ARG>",
+    "<AXIS>",
     "<CLOCK>",
     "<DIR>",
     "<ENGINE>",

@@ -144,15 +144,15 @@ fn jobs_take_what_is_left() {
     assert_eq!(placed(&text, &[]).unwrap(), [[3, 1], [0, 2], [0, 1]]);
     let many = (0..5).map(|_| job("")).collect::<String>();
     let error = placed(&many, &[]).unwrap_err();
-    let expected = "job.4.placement: `tiny.vef`: 2 ranks at 1 per node need 2 NICs, but 0 are left";
+    let expected = "job.4.placement: `tiny.vef`: 2 ranks at 1 per NIC need 2 NICs, but 0 are left";
     assert!(error.starts_with(expected), "{error}");
     let one = resolve(&job(""), &[]).unwrap().experiment;
     assert!(one.place(&[8]).is_ok());
     let error = one.place(&[9]).unwrap_err().to_string();
-    assert!(error.contains("9 ranks at 1 per node need 9 NICs, but 8 are left"));
+    assert!(error.contains("9 ranks at 1 per NIC need 9 NICs, but 8 are left"));
 }
 
-/// A list that names a NIC twice puts two ranks on one node, as tasks_per_node does: their messages
+/// A list that names a NIC twice puts two ranks on one node, as ranks_per_nic does: their messages
 /// skip the fabric.
 #[test]
 fn ranks_of_one_nic_share_a_node() {
@@ -161,7 +161,7 @@ fn ranks_of_one_nic_share_a_node() {
     let json = result(&listed);
     assert_eq!(json["traffic"]["messages"], 0);
     assert_eq!(json["jobs"][0]["intra_node_messages"], 1);
-    let together = result(&job("tasks_per_node = 2"));
+    let together = result(&job("ranks_per_nic = 2"));
     for field in ["execution_time_ps", "intra_node_messages", "messages"] {
         assert_eq!(
             json["jobs"][0][field], together["jobs"][0][field],

@@ -179,7 +179,8 @@ fn as_typed(problem: &str) -> String {
         let bare = value.trim_matches('"');
         // Lists and tables need quotes for the shell, and parts of tables are no keys of their own.
         if key.contains('.') && !bare.is_empty() && !bare.starts_with(['{', '[']) {
-            typed += &before[..before.len() - key.len()];
+            let before = &before[..before.len() - key.len()];
+            typed += before.strip_suffix("set ").unwrap_or(before);
             typed += &format!("{SET} {key}={bare}");
         } else {
             typed += before;
@@ -310,6 +311,10 @@ mod tests {
         assert_eq!(
             cured("remove it, or take fabric.kind = \"voq\"; or power.policy = \"on-off\""),
             "remove it, or take --set fabric.kind=voq; or --set power.policy=on-off"
+        );
+        assert_eq!(
+            cured("at most 31: set qos.queues = 31 or less"),
+            "at most 31: --set qos.queues=31 or less"
         );
         let table = "write { hotspot = 0, fraction = 0.1 }, or a.b = { c = 1 }";
         assert_eq!(cured(table), table);

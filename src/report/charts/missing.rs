@@ -80,7 +80,7 @@ fn of_run(run: &RunSource) -> String {
     };
     match run.result["status"].as_str() {
         None | Some("complete") => what.to_owned(),
-        Some(status) => format!("{what}, {status}"),
+        Some(status) => format!("{what}, {}", cut(status)),
     }
 }
 
