@@ -142,6 +142,14 @@ impl Error {
         }
     }
 
+    /// The problem of the content, or of the files of the trace at `path`; any other error stays one.
+    pub(crate) fn into_problem_of(self, path: &Path) -> Result<Problem, Self> {
+        match *self.0 {
+            ErrorKind::Set { problem, .. } => Ok(Problem::whole(&path.into(), problem)),
+            other => Self(Box::new(other)).into_problem(),
+        }
+    }
+
     #[cold]
     pub(crate) fn io(path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();

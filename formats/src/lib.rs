@@ -1,9 +1,9 @@
 //! Streaming readers and writers for the trace formats that Flitwise replays.
 //!
 //! A parser opens no files: the caller feeds it bytes, and it returns records
-//! ([`vef::Parser`], [`dumpi::Parser`], [`goal::Parser`], [`ti::Parser`]). A [`Source`] gives the bytes of a plain, gzip or zstd
+//! ([`vef::Parser`], [`dumpi::Parser`], [`goal::Parser`], [`ti::Parser`], [`recording::Reader`]). A [`Source`] gives the bytes of a plain, gzip or zstd
 //! file. A reader joins both. A separate module, the check, verifies the records. The files that make a trace together, one for
-//! each rank, are a set ([`dumpi::Set`]).
+//! each rank, are a set ([`dumpi::Set`], [`recording::Set`]).
 //!
 //! # Examples
 //! Counts the operations of a trace of this repository:
@@ -39,6 +39,7 @@ mod line_error;
 pub mod matching;
 mod member;
 pub mod otf2;
+pub mod recording;
 pub mod sink;
 pub mod source;
 mod store;

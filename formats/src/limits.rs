@@ -148,3 +148,21 @@ pub const MAX_OTF2_DEPTH: usize = 1 << 10;
 
 /// Sizes of members of collectives of an OTF2 archive that a replay keeps, 8 bytes each: of collectives whose blocks differ.
 pub const MAX_OTF2_SIZES: usize = 1 << 26;
+
+/// Most bytes of a block of a recording: the format has no longer ones, and recorders write 64 KiB at once.
+pub const MAX_RECORDING_BLOCK: usize = 16 << 20;
+
+/// Most bytes of the tuples that a stream of a recording may repeat: recorders repeat 4096 of at most 512 bytes.
+pub const MAX_RECORDING_SLOTS: usize = 64 << 20;
+
+/// Most numbers of a sequence in a call of a recording: as many as ranks, of which each gets a block.
+pub const MAX_RECORDING_LIST: u64 = 1 << 20;
+
+/// Most functions that a stream of a recording names: MPI has some 500.
+pub const MAX_RECORDING_FUNCTIONS: usize = 1 << 12;
+
+/// Most threads of a rank in a recording, whose streams are read side by side.
+pub const MAX_RECORDING_THREADS: usize = 1 << 10;
+
+/// Most bytes of the description of a recording: 20 for each of [`MAX_TASKS`] ranks, and as many hosts of 255 bytes as fit.
+pub const MAX_RECORDING_TOML: u64 = 128 << 20;

@@ -1,0 +1,170 @@
+//! `recording.toml`: a text about all of a recording, which rank 0 writes.
+
+use serde::Deserialize;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::header::VERSION;
+use crate::error::Error;
+use crate::limits::{MAX_RECORDING_TOML, MAX_TASKS};
+use crate::source::open_regular;
+use flitwise_base::place::{PlaceError, Problem};
+
+/// The name of the file.
+pub(super) const NAME: &str = "recording.toml";
+
+/// The facts about a recording.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[non_exhaustive]
+pub struct Description {
+    format: u32,
+    #[serde(deserialize_with = "digits")]
+    pub(super) run: [u8; 16],
+    /// The version of the recorder.
+    #[serde(default)]
+    pub flitwise: String,
+    /// Seconds since 1970.
+    #[serde(default)]
+    pub started: u64,
+    /// The arguments of rank 0.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// The MPI library, as it describes itself.
+    #[serde(default)]
+    pub mpi: String,
+    /// The version of the standard.
+    #[serde(default)]
+    pub mpi_version: String,
+    /// The level of threads.
+    #[serde(default)]
+    pub thread_level: String,
+    /// The number of ranks.
+    pub ranks: u32,
+    /// The names of the hosts.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// The host of each rank, as a place in `hosts`.
+    #[serde(default)]
+    pub host_of_rank: Vec<u32>,
+    /// The number of processors that each rank may use.
+    #[serde(default)]
+    pub processors_of_rank: Vec<u32>,
+    /// Whether rank 0 came to the end of `MPI_Finalize`.
+    #[serde(default)]
+    pub finalised: bool,
+}
+
+/// A number of 32 hexadecimal digits.
+fn digits<'de, D: serde::Deserializer<'de>>(from: D) -> Result<[u8; 16], D::Error> {
+    let text = String::deserialize(from)?;
+    let number = u128::from_str_radix(&text, 16).ok();
+    let number = number.filter(|_| text.len() == 32 && !text.starts_with('+'));
+    let number = number.ok_or_else(|| serde::de::Error::custom("not 32 hexadecimal digits"))?;
+    Ok(number.to_be_bytes())
+}
+
+impl Description {
+    /// Reads the file at `path`.
+    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+        let mut text = String::new();
+        let file = open_regular(path).map_err(|e| Error::io(path, e))?;
+        let read = file.take(MAX_RECORDING_TOML + 1).read_to_string(&mut text);
+        read.map_err(|e| Error::io(path, e))?;
+        if text.len() as u64 > MAX_RECORDING_TOML {
+            let problem = format!("has more than {MAX_RECORDING_TOML} bytes");
+            return Err(Error::set(path, problem));
+        }
+        Self::parse(&text).map_err(|error| {
+            let path: Arc<Path> = path.into();
+            match error {
+                (Some(line), message) => Error::broken(PlaceError::line(line, message).of(&path)),
+                (None, message) => Error::broken(Problem::whole(&path, message)),
+            }
+        })
+    }
+
+    /// The meaning of `text`, or the line that is wrong, and why.
+    fn parse(text: &str) -> Result<Self, (Option<u64>, String)> {
+        let description: Self = toml::from_str(text).map_err(|e| {
+            let before = e.span().and_then(|span| text.get(..span.start));
+            let line = before.map(|before| before.matches('\n').count() as u64 + 1);
+            let problem = e.message().replace('\n', "; ");
+            let cure = "the file is damaged: copy it or record the program again";
+            (line, format!("{problem}; {cure}"))
+        })?;
+        let whole = |problem: String| Err((None, problem));
+        let Self { format, ranks, .. } = description;
+        if format != VERSION {
+            return whole(format!(
+                "is of version {format} of the format, and this program reads version {VERSION}; use a newer one, or record the program again"
+            ));
+        }
+        if ranks == 0 || ranks > MAX_TASKS {
+            return whole(format!("has {ranks} ranks; it may have 1 to {MAX_TASKS}"));
+        }
+        for (key, len) in [
+            ("host_of_rank", description.host_of_rank.len()),
+            ("processors_of_rank", description.processors_of_rank.len()),
+        ] {
+            if len > 0 && len != ranks as usize {
+                return whole(format!(
+                    "`{key}` has {len} entries for {ranks} ranks; the file is damaged: copy it again"
+                ));
+            }
+        }
+        Ok(description)
+    }
+
+    /// The hosts on which more ranks ran than processors that one of them may use: the name, the ranks and the processors.
+    pub fn crowded_hosts(&self) -> impl Iterator<Item = (&str, u32, u32)> {
+        let mut ranks = vec![(0_u32, u32::MAX); self.hosts.len()];
+        for (&host, &processors) in self.host_of_rank.iter().zip(&self.processors_of_rank) {
+            if let Some((ranks, least)) = ranks.get_mut(host as usize) {
+                *ranks += 1;
+                *least = (*least).min(processors);
+            }
+        }
+        let hosts = self.hosts.iter().zip(ranks);
+        hosts
+            .filter(|(_, (ranks, processors))| ranks > processors)
+            .map(|(name, (ranks, processors))| (name.as_str(), ranks, processors))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: &str = "format = 1\nrun = \"000102030405060708090a0b0c0d0e0f\"\nranks = 3\n";
+
+    #[test]
+    fn a_description_has_what_is_needed() {
+        let description = Description::parse(LEAST).unwrap();
+        assert_eq!(description.run[15], 15);
+        assert_eq!(description.crowded_hosts().count(), 0);
+        let hosts =
+            "hosts = [\"a\", \"b\"]\nhost_of_rank = [0, 1, 1]\nprocessors_of_rank = [1, 1, 1]\n";
+        let description = Description::parse(&format!("{LEAST}{hosts}")).unwrap();
+        assert_eq!(
+            description.crowded_hosts().collect::<Vec<_>>(),
+            [("b", 2, 1)]
+        );
+    }
+
+    #[test]
+    fn broken_descriptions_are_refused() {
+        for (from, to, message) in [
+            ("format = 1", "format = 2", "version 2"),
+            ("ranks = 3", "ranks = 0", "1 to"),
+            ("ranks = 3", "ranks = 3\nhost_of_rank = [0]", "1 entries"),
+            ("0f\"", "0\"", "32 hexadecimal digits"),
+            ("ranks = 3", "", "ranks"),
+        ] {
+            let (_, found) = Description::parse(&LEAST.replace(from, to)).unwrap_err();
+            assert!(found.contains(message), "{found}");
+        }
+        let (line, _) = Description::parse(&LEAST.replace("= 3", "=")).unwrap_err();
+        assert_eq!(line, Some(3));
+    }
+}

@@ -1,0 +1,387 @@
+//! The functions of MPI, as far as their calls have fields.
+
+use std::sync::Arc;
+
+/// A function whose calls a stream has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Function {
+    /// Its name, such as `MPI_Send`.
+    pub name: Arc<str>,
+    pub(super) kind: Kind,
+}
+
+/// The condition on which a send is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// As the library decides; `MPI_Rsend`, too.
+    Standard,
+    /// When it is received.
+    Synchronous,
+    /// At once.
+    Buffered,
+}
+
+/// The time at which an operation is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// When the call returns.
+    Blocking,
+    /// When a call finds its request complete.
+    Later,
+    /// The same, each time that its request is started.
+    Persistent,
+}
+
+impl How {
+    /// Whether the call makes a request.
+    #[must_use]
+    pub fn makes_request(self) -> bool {
+        self != Self::Blocking
+    }
+}
+
+/// The operation of a collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "they have the names of MPI")]
+pub enum Operation {
+    Barrier,
+    Bcast,
+    Gather,
+    Gatherv,
+    Scatter,
+    Scatterv,
+    Allgather,
+    Allgatherv,
+    Alltoall,
+    Alltoallv,
+    Alltoallw,
+    Reduce,
+    Allreduce,
+    ReduceScatter,
+    ReduceScatterBlock,
+    Scan,
+    Exscan,
+    NeighborAllgather,
+    NeighborAllgatherv,
+    NeighborAlltoall,
+    NeighborAlltoallv,
+    NeighborAlltoallw,
+}
+
+const OPERATIONS: [(&str, Operation); 22] = [
+    ("barrier", Operation::Barrier),
+    ("bcast", Operation::Bcast),
+    ("gather", Operation::Gather),
+    ("gatherv", Operation::Gatherv),
+    ("scatter", Operation::Scatter),
+    ("scatterv", Operation::Scatterv),
+    ("allgather", Operation::Allgather),
+    ("allgatherv", Operation::Allgatherv),
+    ("alltoall", Operation::Alltoall),
+    ("alltoallv", Operation::Alltoallv),
+    ("alltoallw", Operation::Alltoallw),
+    ("reduce", Operation::Reduce),
+    ("allreduce", Operation::Allreduce),
+    ("reduce_scatter", Operation::ReduceScatter),
+    ("reduce_scatter_block", Operation::ReduceScatterBlock),
+    ("scan", Operation::Scan),
+    ("exscan", Operation::Exscan),
+    ("neighbor_allgather", Operation::NeighborAllgather),
+    ("neighbor_allgatherv", Operation::NeighborAllgatherv),
+    ("neighbor_alltoall", Operation::NeighborAlltoall),
+    ("neighbor_alltoallv", Operation::NeighborAlltoallv),
+    ("neighbor_alltoallw", Operation::NeighborAlltoallw),
+];
+
+impl Operation {
+    /// Whether each member exchanges blocks with its neighbours only.
+    #[must_use]
+    pub fn is_of_neighbours(self) -> bool {
+        matches!(
+            self,
+            Self::NeighborAllgather
+                | Self::NeighborAllgatherv
+                | Self::NeighborAlltoall
+                | Self::NeighborAlltoallv
+                | Self::NeighborAlltoallw
+        )
+    }
+
+    /// The operation of a function without `MPI_`, and when it is complete.
+    fn of(name: &str) -> Option<(Self, How)> {
+        let find = |name: &str| {
+            let found = OPERATIONS.iter().find(|(of, _)| *of == name);
+            found.map(|(_, operation)| *operation)
+        };
+        let name = name.to_ascii_lowercase();
+        let blocking = find(&name).map(|found| (found, How::Blocking));
+        let later = || Some((find(name.strip_prefix('i')?)?, How::Later));
+        let persistent = || Some((find(name.strip_suffix("_init")?)?, How::Persistent));
+        blocking.or_else(later).or_else(persistent)
+    }
+}
+
+/// A reason why a replay has no counterpart of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outside {
+    /// It reads or writes the memory of another process.
+    OneSided,
+    /// It reads or writes files.
+    File,
+    /// It starts or meets processes that are not in the recording.
+    Dynamic,
+    /// It is not known here.
+    Unknown,
+}
+
+impl Outside {
+    fn of(name: &str) -> Self {
+        const ONE_SIDED: [&str; 14] = [
+            "Win_",
+            "Put",
+            "Get",
+            "Accumulate",
+            "Get_accumulate",
+            "Fetch_and_op",
+            "Compare_and_swap",
+            "Rput",
+            "Rget",
+            "Raccumulate",
+            "Rget_accumulate",
+            "Alloc_mem",
+            "Free_mem",
+            "Register_datarep",
+        ];
+        const DYNAMIC: [&str; 7] = [
+            "Comm_spawn",
+            "Comm_accept",
+            "Comm_connect",
+            "Comm_join",
+            "Open_port",
+            "Close_port",
+            "Publish_name",
+        ];
+        let is = |all: &[&str]| {
+            let mut all = all.iter();
+            all.any(|one| name == *one || (one.ends_with('_') && name.starts_with(one)))
+        };
+        if name.starts_with("File_") {
+            Self::File
+        } else if is(&ONE_SIDED) {
+            Self::OneSided
+        } else if is(&DYNAMIC) || name.starts_with("Comm_spawn") {
+            Self::Dynamic
+        } else {
+            Self::Unknown
+        }
+    }
+}
+
+/// The fields that the calls of a function have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Send(Mode, How),
+    Receive(How),
+    SendReceive(How),
+    /// `polls`: it need not find a message; `takes`: it takes the message that it finds.
+    Probe {
+        polls: bool,
+        takes: bool,
+    },
+    ReceiveTaken(How),
+    Partitioned {
+        sends: bool,
+    },
+    Ready,
+    Arrived,
+    Start,
+    Free,
+    Cancel,
+    Complete {
+        polls: bool,
+    },
+    Status,
+    Collective(Operation, How),
+    MakeComm(How),
+    FreeComm,
+    Init,
+    Finalize,
+    Abort,
+    Control,
+    Outside(Outside),
+}
+
+const KINDS: [(&str, Kind); 62] = [
+    ("Send", Kind::Send(Mode::Standard, How::Blocking)),
+    ("Rsend", Kind::Send(Mode::Standard, How::Blocking)),
+    ("Ssend", Kind::Send(Mode::Synchronous, How::Blocking)),
+    ("Bsend", Kind::Send(Mode::Buffered, How::Blocking)),
+    ("Isend", Kind::Send(Mode::Standard, How::Later)),
+    ("Irsend", Kind::Send(Mode::Standard, How::Later)),
+    ("Issend", Kind::Send(Mode::Synchronous, How::Later)),
+    ("Ibsend", Kind::Send(Mode::Buffered, How::Later)),
+    ("Send_init", Kind::Send(Mode::Standard, How::Persistent)),
+    ("Rsend_init", Kind::Send(Mode::Standard, How::Persistent)),
+    ("Ssend_init", Kind::Send(Mode::Synchronous, How::Persistent)),
+    ("Bsend_init", Kind::Send(Mode::Buffered, How::Persistent)),
+    ("Recv", Kind::Receive(How::Blocking)),
+    ("Irecv", Kind::Receive(How::Later)),
+    ("Recv_init", Kind::Receive(How::Persistent)),
+    ("Sendrecv", Kind::SendReceive(How::Blocking)),
+    ("Sendrecv_replace", Kind::SendReceive(How::Blocking)),
+    ("Isendrecv", Kind::SendReceive(How::Later)),
+    ("Isendrecv_replace", Kind::SendReceive(How::Later)),
+    (
+        "Probe",
+        Kind::Probe {
+            polls: false,
+            takes: false,
+        },
+    ),
+    (
+        "Mprobe",
+        Kind::Probe {
+            polls: false,
+            takes: true,
+        },
+    ),
+    (
+        "Iprobe",
+        Kind::Probe {
+            polls: true,
+            takes: false,
+        },
+    ),
+    (
+        "Improbe",
+        Kind::Probe {
+            polls: true,
+            takes: true,
+        },
+    ),
+    ("Mrecv", Kind::ReceiveTaken(How::Blocking)),
+    ("Imrecv", Kind::ReceiveTaken(How::Later)),
+    ("Psend_init", Kind::Partitioned { sends: true }),
+    ("Precv_init", Kind::Partitioned { sends: false }),
+    ("Pready", Kind::Ready),
+    ("Pready_range", Kind::Ready),
+    ("Pready_list", Kind::Ready),
+    ("Parrived", Kind::Arrived),
+    ("Start", Kind::Start),
+    ("Startall", Kind::Start),
+    ("Request_free", Kind::Free),
+    ("Cancel", Kind::Cancel),
+    ("Wait", Kind::Complete { polls: false }),
+    ("Waitall", Kind::Complete { polls: false }),
+    ("Waitany", Kind::Complete { polls: false }),
+    ("Waitsome", Kind::Complete { polls: false }),
+    ("Test", Kind::Complete { polls: true }),
+    ("Testall", Kind::Complete { polls: true }),
+    ("Testany", Kind::Complete { polls: true }),
+    ("Testsome", Kind::Complete { polls: true }),
+    ("Request_get_status", Kind::Status),
+    ("Comm_dup", Kind::MakeComm(How::Blocking)),
+    ("Comm_dup_with_info", Kind::MakeComm(How::Blocking)),
+    ("Comm_idup", Kind::MakeComm(How::Later)),
+    ("Comm_idup_with_info", Kind::MakeComm(How::Later)),
+    ("Comm_create", Kind::MakeComm(How::Blocking)),
+    ("Comm_create_group", Kind::MakeComm(How::Blocking)),
+    ("Comm_split", Kind::MakeComm(How::Blocking)),
+    ("Comm_split_type", Kind::MakeComm(How::Blocking)),
+    ("Cart_create", Kind::MakeComm(How::Blocking)),
+    ("Cart_sub", Kind::MakeComm(How::Blocking)),
+    ("Graph_create", Kind::MakeComm(How::Blocking)),
+    ("Dist_graph_create", Kind::MakeComm(How::Blocking)),
+    ("Dist_graph_create_adjacent", Kind::MakeComm(How::Blocking)),
+    ("Intercomm_create", Kind::MakeComm(How::Blocking)),
+    ("Intercomm_merge", Kind::MakeComm(How::Blocking)),
+    ("Comm_free", Kind::FreeComm),
+    ("Comm_disconnect", Kind::FreeComm),
+    ("Pcontrol", Kind::Control),
+];
+
+impl Function {
+    pub(super) fn named(name: &str) -> Self {
+        Self {
+            kind: Kind::of(name.strip_prefix("MPI_").unwrap_or(name)),
+            name: name.into(),
+        }
+    }
+
+    /// Whether a call of it looks for something and may find nothing.
+    #[must_use]
+    pub fn is_poll(&self) -> bool {
+        match self.kind {
+            Kind::Probe { polls, .. } | Kind::Complete { polls } => polls,
+            Kind::Arrived | Kind::Status => true,
+            _ => false,
+        }
+    }
+}
+
+impl Kind {
+    fn of(name: &str) -> Self {
+        match name {
+            "Init" | "Init_thread" => return Self::Init,
+            "Finalize" => return Self::Finalize,
+            "Abort" => return Self::Abort,
+            _ => {}
+        }
+        if let Some((_, kind)) = KINDS.iter().find(|(of, _)| *of == name) {
+            return *kind;
+        }
+        match Operation::of(name) {
+            Some((operation, how)) => Self::Collective(operation, how),
+            None => Self::Outside(Outside::of(name)),
+        }
+    }
+
+    /// Whether a call of it that succeeds makes a request.
+    pub fn makes_request(self) -> bool {
+        match self {
+            Self::Send(_, how)
+            | Self::Receive(how)
+            | Self::SendReceive(how)
+            | Self::ReceiveTaken(how)
+            | Self::Collective(_, how)
+            | Self::MakeComm(how) => how.makes_request(),
+            Self::Partitioned { .. } => true,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_calls_have() {
+        let kind = |name| Function::named(name).kind;
+        assert_eq!(
+            kind("MPI_Ialltoallv"),
+            Kind::Collective(Operation::Alltoallv, How::Later)
+        );
+        assert_eq!(
+            kind("MPI_Neighbor_alltoallw_init"),
+            Kind::Collective(Operation::NeighborAlltoallw, How::Persistent)
+        );
+        assert_eq!(
+            kind("MPI_Ireduce_scatter_block"),
+            Kind::Collective(Operation::ReduceScatterBlock, How::Later)
+        );
+        assert_eq!(
+            kind("MPI_Issend"),
+            Kind::Send(Mode::Synchronous, How::Later)
+        );
+        assert_eq!(kind("MPI_Win_fence"), Kind::Outside(Outside::OneSided));
+        assert_eq!(kind("MPI_File_open"), Kind::Outside(Outside::File));
+        assert_eq!(
+            kind("MPI_Comm_spawn_multiple"),
+            Kind::Outside(Outside::Dynamic)
+        );
+        assert_eq!(kind("unknown"), Kind::Outside(Outside::Unknown));
+        assert!(Function::named("MPI_Testsome").is_poll());
+        assert!(!Function::named("MPI_Waitsome").is_poll());
+    }
+}
