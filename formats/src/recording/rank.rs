@@ -37,6 +37,15 @@ struct Thread {
 }
 
 impl Thread {
+    /// Requests that were shown so far.
+    fn requests(&self) -> u64 {
+        let of_call = match self.begun.then(|| self.reader.item()) {
+            Some(Ok(item)) => made(&item)[0],
+            _ => 0,
+        };
+        self.reader.requests().saturating_add(of_call)
+    }
+
     /// The time of the next phase to show.
     fn time_ns(&self) -> u64 {
         let [begin, end] = self.reader.span_ns();
@@ -148,8 +157,8 @@ impl RankReader {
             };
             let at = thread as usize;
             let maker = &self.threads.get(at)?;
-            let more = maker.reader.is_loaded();
-            (more && maker.reader.requests() <= n && !maker.begun).then_some(at)
+            let has_more = maker.reader.is_loaded();
+            (has_more && maker.requests() <= n).then_some(at)
         };
         let all = |references: &References<'_>| references.iter().find_map(late);
         match &record.call {

@@ -101,8 +101,8 @@ impl<'a> RankCheck<'a> {
 
     fn called(&mut self, phase: Phase, record: &Record<'_>, check: &mut Check) {
         (self.offset, self.thread) = (record.offset, record.thread);
+        self.function = Some(Arc::clone(&record.function.name));
         if phase != Phase::End {
-            self.function = Some(Arc::clone(&record.function.name));
             self.count(record, check);
             self.peers(record, check);
         }
@@ -331,14 +331,12 @@ impl<'a> RankCheck<'a> {
         self.info.unfinished = count;
         let rank = self.rank;
         check.warnings.add(|| {
-            let requests = if count == 1 {
-                "request is"
+            let never = if count == 1 {
+                "request never completes"
             } else {
-                "requests are"
+                "requests never complete"
             };
-            let message = format!(
-                "rank {rank}: {count} {requests} never complete, of which this makes the first"
-            );
+            let message = format!("rank {rank}: {count} {never}, of which this makes the first");
             located(&self.path(), first, message)
         });
     }
