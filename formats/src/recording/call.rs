@@ -370,6 +370,34 @@ impl<'a> Call<'a> {
         })
     }
 
+    /// The id of the communicator on which it communicates.
+    #[must_use]
+    pub fn comm(&self) -> Option<u32> {
+        match self {
+            Self::Send(message, ..)
+            | Self::Receive(message, ..)
+            | Self::Probe { message, .. }
+            | Self::Partitioned { message, .. } => Some(message.comm),
+            Self::SendReceive { sent, .. } => Some(sent.comm),
+            Self::Collective(collective) => Some(collective.comm),
+            _ => None,
+        }
+    }
+
+    /// Whether it sends, receives or takes part in a collective, with another process than its own.
+    #[must_use]
+    pub fn communicates(&self) -> bool {
+        let has_peer = |message: &Message| message.peer != Peer::Null;
+        match self {
+            Self::Send(message, ..)
+            | Self::Receive(message, ..)
+            | Self::Partitioned { message, .. } => has_peer(message),
+            Self::SendReceive { sent, received, .. } => has_peer(sent) || has_peer(received),
+            Self::Collective(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether the call looked for something and found nothing.
     #[must_use]
     pub fn found_nothing(&self) -> bool {

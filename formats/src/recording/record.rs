@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::call::{Call, Reference};
-use super::function::Function;
+use super::function::{Function, How};
 use super::header::Overhead;
 use super::wire::{Cursor, Fault, Sequence};
 use crate::limits::MAX_TASKS;
@@ -58,6 +58,17 @@ impl Record<'_> {
         let makes = self.call != Call::Failed && self.function.kind.makes_request();
         let (thread, n) = (self.thread, self.requests);
         makes.then_some(Request { thread, n })
+    }
+
+    /// Whether this call makes a request that is started again and again.
+    #[must_use]
+    pub fn is_persistent(&self) -> bool {
+        match &self.call {
+            Call::Send(.., how) | Call::Receive(_, how, _) => *how == How::Persistent,
+            Call::Collective(collective) => collective.how == How::Persistent,
+            Call::Partitioned { .. } => true,
+            _ => false,
+        }
     }
 
     /// The message that this call takes for `MPI_Mrecv`, if it takes one.

@@ -7,6 +7,7 @@ pub mod dumpi;
 pub mod goal;
 mod kept;
 pub mod otf2;
+pub mod recording;
 pub mod summary;
 pub mod ti;
 pub mod vef;
@@ -213,6 +214,9 @@ pub enum ComputeTime {
     Wall,
     /// The processor time of a rank, which stops while other processes have its processor.
     Cpu,
+    /// The one that the trace suggests: of a DUMPI trace the first that it has, of a recording the processor time where ranks
+    /// shared processors.
+    Auto,
 }
 
 impl ComputeTime {
@@ -222,6 +226,7 @@ impl ComputeTime {
         match self {
             Self::Wall => "wall",
             Self::Cpu => "cpu",
+            Self::Auto => "auto",
         }
     }
 }
@@ -281,8 +286,14 @@ fn agreement_of(found: Disagreements, file: impl Fn(RankId) -> Arc<Path>) -> Agr
 }
 
 /// All formats, in the order in which a file is held against them.
-pub const FORMATS: [&dyn TraceFormat; 5] =
-    [&vef::Vef, &goal::Goal, &ti::Ti, &dumpi::Dumpi, &otf2::Otf2];
+pub const FORMATS: [&dyn TraceFormat; 6] = [
+    &vef::Vef,
+    &goal::Goal,
+    &ti::Ti,
+    &dumpi::Dumpi,
+    &otf2::Otf2,
+    &recording::Recording,
+];
 
 /// Most operations of a trace that is kept in memory after it was checked: 40 MB of them.
 const MAX_KEPT: u64 = 500_000;

@@ -30,6 +30,8 @@ pub struct Check {
     pub ranks: Vec<RankInfo>,
     /// Calls by the name of the function.
     pub calls_by_name: BTreeMap<Arc<str>, u64>,
+    /// Whether there are calls that a replay has no counterpart of.
+    pub has_outside: bool,
     /// The notes, and in how many streams each one is.
     pub notes: BTreeMap<String, u64>,
 }

@@ -8,7 +8,6 @@ use hashbrown::HashMap;
 use super::{Check, RankInfo, located};
 use crate::limits::MAX_REQUESTS;
 use crate::recording::call::{Call, Message, Peer, Reference};
-use crate::recording::function::How;
 use crate::recording::rank::{Phase, RankReader};
 use crate::recording::reader::DAMAGED;
 use crate::recording::record::{Communicator, End, Item, Reason, Record, Request};
@@ -156,12 +155,7 @@ impl<'a> RankCheck<'a> {
     fn makes(&mut self, record: &Record<'_>) {
         let offset = record.offset;
         if let Some(request) = record.made_request() {
-            let persistent = match &record.call {
-                Call::Send(.., how) | Call::Receive(_, how, _) => *how == How::Persistent,
-                Call::Collective(collective) => collective.how == How::Persistent,
-                Call::Partitioned { .. } => true,
-                _ => false,
-            };
+            let persistent = record.is_persistent();
             let active = !persistent;
             if self.requests.len() < MAX_REQUESTS {
                 self.requests.insert(
@@ -229,6 +223,7 @@ impl<'a> RankCheck<'a> {
             Call::Failed => info.failed = info.failed.saturating_add(record.repeats),
             Call::Collective(_) => info.collectives += 1,
             Call::Init(_) => self.begun = true,
+            Call::Outside(_) => check.has_outside = true,
             _ => {}
         }
         let name = &record.function.name;

@@ -150,9 +150,10 @@ impl DumpiFile {
         let lacks = |clock| match clock {
             ComputeTime::Wall => self.known.without_wall,
             ComputeTime::Cpu => self.known.without_cpu,
+            ComputeTime::Auto => 0,
         };
         match reading.compute_time {
-            None => Ok([ComputeTime::Wall, ComputeTime::Cpu]
+            None | Some(ComputeTime::Auto) => Ok([ComputeTime::Wall, ComputeTime::Cpu]
                 .into_iter()
                 .find(|&clock| lacks(clock) == 0)),
             Some(clock) if lacks(clock) == 0 => Ok(Some(clock)),

@@ -1,0 +1,573 @@
+//! The calls of a rank as operations.
+
+use super::collective::{contribution, to_neighbours};
+use super::communicators::{Comm, Context};
+use super::gaps::Gaps;
+use super::outcomes::{Outcome, is_open, starts_at_once};
+use super::program::Settings;
+use super::survey::Known;
+use super::work::{Cancelled, Problem, Receive, Work};
+use crate::agreement::SPARE;
+use crate::mpi::{Call as Does, RequestId, SendMode, Tag, Until};
+use crate::program::{Action, After, Op, Place, RankId};
+use flitwise_formats::recording::{
+    Call, Collective, Completion, Data, How, Message, Mode, Outcome as Said, Peer, Phase, Record,
+    Reference, References, Request,
+};
+use hashbrown::HashMap;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+const TOO_LATE: &str = "a computation that ends beyond the range of time";
+/// The tag of messages between neighbours in a collective: no other messages of their context have tags.
+const OF_NEIGHBOURS: Tag = Tag(1 << 29);
+
+/// A rank that makes its calls.
+pub(super) struct Caller {
+    pub id: RankId,
+    known: Arc<Known>,
+    settings: Settings,
+    requests: HashMap<Request, Entry>,
+    /// Messages that a probe has taken.
+    taken: HashMap<Request, Receive>,
+    /// By thread, the operations of the call that has begun.
+    open: Vec<Vec<RequestId>>,
+    next_request: u64,
+    /// Requests started so far, and how many outcomes of them were used.
+    started: u64,
+    outcomes: usize,
+    gaps: Gaps,
+    place: Place,
+    /// Operations of the calls that were read.
+    pub ready: VecDeque<Op>,
+}
+
+/// A request of the program.
+#[derive(Default)]
+struct Entry {
+    /// Its operations under way.
+    active: Vec<RequestId>,
+    /// The work of a persistent request each time that it starts.
+    kept: Option<Arc<[Work]>>,
+    /// Of a message in partitions that is sent: their number, and how many are not ready yet.
+    partitions: Option<[u64; 2]>,
+}
+
+impl Caller {
+    pub fn new(id: RankId, known: Arc<Known>, settings: Settings, threads: usize) -> Self {
+        Self {
+            id,
+            gaps: Gaps::new(settings.clock, settings.poll_gap_ps, threads),
+            known,
+            settings,
+            requests: HashMap::new(),
+            taken: HashMap::new(),
+            open: vec![Vec::new(); threads],
+            next_request: 0,
+            started: 0,
+            outcomes: 0,
+            place: Place::byte(0),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// The next call of the rank, or a phase of it.
+    pub fn call(&mut self, phase: Phase, record: &Record<'_>) -> Result<(), Problem> {
+        if phase != Phase::End {
+            self.gaps.begin(record);
+        }
+        self.place = Place::byte(record.offset);
+        let done = match (phase, self.is_left_out(&record.call)) {
+            (_, true) => self.left_out(phase, record),
+            (Phase::Whole, _) => self.begin(phase, record).and_then(|()| self.end(record)),
+            (Phase::Begin, _) => self.begin(phase, record),
+            (Phase::End, _) => self.end(record),
+        };
+        if phase != Phase::Begin {
+            self.gaps.end(record);
+        }
+        done
+    }
+
+    /// Ends the rank; its computation after its last call counts.
+    pub fn finish(&mut self) -> Result<(), Problem> {
+        self.does(Action::Marker)
+    }
+
+    /// Whether it can't be replayed: `unsupported` has counted it.
+    fn is_left_out(&self, call: &Call<'_>) -> bool {
+        let comm = call.comm().and_then(|id| self.known.comms.get(self.id, id));
+        super::unsupported::Kind::of(call, comm.map(|comm| &**comm)).is_some()
+    }
+
+    /// A request that does nothing.
+    fn left_out(&mut self, phase: Phase, record: &Record<'_>) -> Result<(), Problem> {
+        match starts_at_once(record) {
+            Some(at_once) if phase != Phase::End => {
+                self.started += u64::from(at_once);
+                let kept = (!at_once).then(|| Arc::from([]));
+                self.keep(
+                    record,
+                    Entry {
+                        kept,
+                        ..Entry::default()
+                    },
+                );
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn does(&mut self, action: Action) -> Result<(), Problem> {
+        let compute_ps = self.gaps.take_ps().ok_or(TOO_LATE)?;
+        self.ready.push_back(Op {
+            after: After::Previous,
+            compute_ps,
+            action,
+            label: None,
+            place: self.place,
+        });
+        Ok(())
+    }
+
+    fn calls(&mut self, call: Does) -> Result<(), Problem> {
+        self.does(Action::Mpi(Box::new(call)))
+    }
+
+    fn comm(&self, id: u32) -> Result<&Arc<Comm>, Problem> {
+        let found = self.known.comms.get(self.id, id);
+        found.ok_or_else(|| format!("no record describes communicator {id}"))
+    }
+
+    /// Starts operations. The end of a call waits for those of a blocking one.
+    fn begin(&mut self, phase: Phase, record: &Record<'_>) -> Result<(), Problem> {
+        match &record.call {
+            Call::Send(message, mode, how) => {
+                let work = self.send(message, *mode, Context::Messages)?;
+                self.work(phase, record, *how, work)
+            }
+            Call::Receive(message, how, said) => {
+                let receive = self.receive(message, Context::Messages)?;
+                let work = Work::Receive(receive, self.said(*how, message, said));
+                self.work(phase, record, *how, vec![work])
+            }
+            Call::SendReceive {
+                sent,
+                received,
+                how,
+                outcome,
+            } => {
+                let receive = self.receive(received, Context::Messages)?;
+                let mut work = vec![Work::Receive(receive, self.said(*how, received, outcome))];
+                work.extend(self.send(sent, Mode::Standard, Context::Messages)?);
+                self.work(phase, record, *how, work)
+            }
+            Call::ReceiveTaken(message, _, how, _) => {
+                let taken = record.message(*message);
+                let taken = taken.and_then(|taken| self.taken.remove(&taken));
+                let work = taken.map(|receive| Work::Receive(receive, None));
+                self.work(phase, record, *how, work.into_iter().collect())
+            }
+            Call::Partitioned {
+                message,
+                partitions,
+                sends,
+            } => self.partitioned(record, message, *partitions, *sends),
+            Call::Collective(collective) => {
+                let work = self.collective(collective)?;
+                self.work(phase, record, collective.how, work)
+            }
+            Call::MakeComm { how, .. } => self.work(phase, record, *how, Vec::new()),
+            Call::Start(all) => self.each(record, all, Self::start),
+            Call::Ready(request, partitions) => {
+                self.partitions_ready(record, *request, partitions.len())
+            }
+            Call::Free(all) => {
+                let active = all
+                    .iter()
+                    .filter_map(|one| self.requests.remove(&record.request(one)?));
+                let active: Vec<RequestId> = active.flat_map(|entry| entry.active).collect();
+                if active.is_empty() {
+                    return Ok(());
+                }
+                self.calls(Does::Free {
+                    requests: active.into(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, record: &Record<'_>) -> Result<(), Problem> {
+        match &record.call {
+            Call::Probe {
+                message,
+                found: Some(said),
+                ..
+            } => self.probe(record, message, said),
+            Call::Complete(completion) => self.complete(record, completion),
+            _ => {
+                let open = self.open.get_mut(record.thread as usize);
+                let open = open.map(std::mem::take).unwrap_or_default();
+                self.wait_for(open)
+            }
+        }
+    }
+
+    fn each(
+        &mut self,
+        record: &Record<'_>,
+        all: &References<'_>,
+        mut act: impl FnMut(&mut Self, Option<Request>) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let mut all = all.iter();
+        all.try_for_each(|reference| act(self, record.request(reference)))
+    }
+
+    /// The outcome of a receive that is known when it starts.
+    fn said(&self, how: How, message: &Message, said: &Said) -> Option<Outcome> {
+        match how {
+            How::Blocking => Outcome::of(message, said),
+            How::Later | How::Persistent => None,
+        }
+    }
+
+    fn send(&self, message: &Message, mode: Mode, context: Context) -> Result<Vec<Work>, Problem> {
+        let comm = self.comm(message.comm)?;
+        let Peer::Rank(peer) = message.peer else {
+            return Ok(Vec::new());
+        };
+        let tag = message.tag.and_then(|tag| i32::try_from(tag).ok());
+        Ok(vec![Work::Send {
+            to: comm.peer(peer)?,
+            comm: self.known.comms.within(comm.id, context),
+            tag: Tag(tag.unwrap_or_default()),
+            bytes: message.data.bytes(),
+            mode: match mode {
+                Mode::Standard => SendMode::Standard,
+                Mode::Synchronous => SendMode::Synchronous,
+                Mode::Buffered => SendMode::Buffered,
+            },
+        }])
+    }
+
+    fn receive(&self, message: &Message, context: Context) -> Result<Receive, Problem> {
+        let comm = self.comm(message.comm)?;
+        Ok(Receive {
+            id: self.known.comms.within(comm.id, context),
+            comm: Arc::clone(comm),
+            peer: message.peer,
+            tag: message.tag,
+        })
+    }
+
+    fn collective(&self, call: &Collective<'_>) -> Result<Vec<Work>, Problem> {
+        let comm = self.comm(call.comm)?;
+        if call.operation.is_of_neighbours() {
+            return self.neighbours(call, comm);
+        }
+        Ok(match contribution(call, comm) {
+            Some(contribution) => vec![Work::Collective {
+                comm: Arc::clone(&comm.all),
+                contribution,
+            }],
+            // `unsupported` has counted it.
+            None => Vec::new(),
+        })
+    }
+
+    /// A collective of neighbours: a message to and from each.
+    fn neighbours(&self, call: &Collective<'_>, comm: &Arc<Comm>) -> Result<Vec<Work>, Problem> {
+        let Some([sources, destinations]) = &comm.neighbours else {
+            return Err(format!("communicator {} has no topology", call.comm));
+        };
+        let sizes = to_neighbours(call, destinations.len());
+        if sizes.len() != destinations.len() {
+            return Err(format!(
+                "{} sizes for {} neighbours",
+                sizes.len(),
+                destinations.len()
+            ));
+        }
+        let id = self.known.comms.within(comm.id, Context::Neighbours);
+        let mut work = Vec::with_capacity(sources.len() + destinations.len());
+        for source in sources.iter().flatten() {
+            let receive = Receive {
+                id,
+                comm: Arc::clone(comm),
+                peer: Peer::Rank(*source),
+                tag: Some(OF_NEIGHBOURS.0.cast_unsigned()),
+            };
+            work.push(Work::Receive(receive, None));
+        }
+        for (to, &bytes) in destinations.iter().zip(&sizes) {
+            if let Some(to) = to {
+                work.push(Work::Send {
+                    to: comm.peer(*to)?,
+                    comm: id,
+                    tag: OF_NEIGHBOURS,
+                    bytes,
+                    mode: SendMode::Standard,
+                });
+            }
+        }
+        Ok(work)
+    }
+
+    /// Does the work of a call, or keeps it for a persistent request.
+    fn work(
+        &mut self,
+        phase: Phase,
+        record: &Record<'_>,
+        how: How,
+        work: Vec<Work>,
+    ) -> Result<(), Problem> {
+        match how {
+            How::Blocking => self.block(phase, record.thread, work),
+            How::Later => {
+                let outcome = self.next_outcome();
+                let active = self.begin_all(work, outcome)?;
+                self.keep(
+                    record,
+                    Entry {
+                        active,
+                        ..Entry::default()
+                    },
+                );
+                Ok(())
+            }
+            How::Persistent => {
+                let kept = Some(work.into());
+                self.keep(
+                    record,
+                    Entry {
+                        kept,
+                        ..Entry::default()
+                    },
+                );
+                Ok(())
+            }
+        }
+    }
+
+    fn keep(&mut self, record: &Record<'_>, entry: Entry) {
+        if let Some(request) = record.made_request() {
+            self.requests.insert(request, entry);
+        }
+    }
+
+    /// A blocking call. Only if its begin and end are apart, or if it does several things at once, it needs requests.
+    fn block(&mut self, phase: Phase, thread: u32, mut work: Vec<Work>) -> Result<(), Problem> {
+        if phase == Phase::Whole && work.len() == 1 {
+            return match work
+                .pop()
+                .map(|work| work.call(None))
+                .transpose()?
+                .flatten()
+            {
+                Some(call) => self.calls(call),
+                None => Ok(()),
+            };
+        }
+        let active = self.begin_all(work, None)?;
+        if let Some(open) = self.open.get_mut(thread as usize) {
+            open.extend(active);
+        }
+        Ok(())
+    }
+
+    /// Starts work that is waited for later.
+    fn begin_all(
+        &mut self,
+        work: Vec<Work>,
+        outcome: Option<Outcome>,
+    ) -> Result<Vec<RequestId>, Problem> {
+        let mut active = Vec::with_capacity(work.len());
+        for one in work {
+            active.extend(self.begin_one(one, outcome)?);
+        }
+        Ok(active)
+    }
+
+    fn begin_one(
+        &mut self,
+        mut work: Work,
+        outcome: Option<Outcome>,
+    ) -> Result<Option<RequestId>, Problem> {
+        let number = self.started.saturating_sub(1);
+        let mut id = RequestId(self.next_request + 1);
+        match (&mut work, outcome) {
+            (Work::Receive(_, said), Some(Outcome::Unknown)) => match &self.settings.cancelled {
+                Cancelled::Spare => id = RequestId(SPARE + number),
+                Cancelled::Took(all) if all.contains(&(self.id, number)) => {}
+                Cancelled::Took(_) => *said = Some(Outcome::Nothing),
+            },
+            (Work::Receive(_, said), Some(outcome)) => *said = Some(outcome),
+            (Work::Send { .. }, Some(Outcome::Nothing)) => return Ok(None),
+            _ => {}
+        }
+        let Some(call) = work.call(Some(id))? else {
+            return Ok(None);
+        };
+        self.calls(call)?;
+        if id.0 >= SPARE {
+            return Ok(None);
+        }
+        self.next_request += 1;
+        Ok(Some(id))
+    }
+
+    /// The outcome of the request that starts next, if it was looked up. To be called once for each.
+    fn next_outcome(&mut self) -> Option<Outcome> {
+        let number = self.started;
+        self.started += 1;
+        let outcomes = self.known.outcomes.get(self.id.index());
+        let next = outcomes.and_then(|outcomes| outcomes.get(self.outcomes));
+        let outcome = next
+            .filter(|(of, _)| *of == number)
+            .map(|&(_, outcome)| outcome);
+        self.outcomes += usize::from(outcome.is_some());
+        outcome
+    }
+
+    /// A persistent request starts.
+    fn start(&mut self, request: Option<Request>) -> Result<(), Problem> {
+        let outcome = self.next_outcome();
+        let Some(entry) = request.and_then(|request| self.requests.get_mut(&request)) else {
+            return Ok(());
+        };
+        if let Some([all, missing]) = &mut entry.partitions {
+            *missing = *all;
+            if *missing > 0 {
+                return Ok(());
+            }
+        }
+        let kept = entry.kept.clone().unwrap_or_else(|| Arc::from([]));
+        self.run(request, &kept, outcome)
+    }
+
+    /// The work of a persistent request.
+    fn run(
+        &mut self,
+        request: Option<Request>,
+        kept: &[Work],
+        outcome: Option<Outcome>,
+    ) -> Result<(), Problem> {
+        let active = self.begin_all(kept.to_vec(), outcome)?;
+        if let Some(entry) = request.and_then(|request| self.requests.get_mut(&request)) {
+            entry.active.extend(active);
+        }
+        Ok(())
+    }
+
+    /// A message in partitions travels as a whole, when the last of them is ready.
+    fn partitioned(
+        &mut self,
+        record: &Record<'_>,
+        message: &Message,
+        partitions: u64,
+        sends: bool,
+    ) -> Result<(), Problem> {
+        let bytes = message.data.bytes().saturating_mul(partitions);
+        let data = Data {
+            count: bytes,
+            size: 1,
+        };
+        let whole = Message { data, ..*message };
+        let context = Context::Partitioned;
+        let work = match sends {
+            true => self.send(&whole, Mode::Standard, context)?,
+            false => vec![Work::Receive(self.receive(&whole, context)?, None)],
+        };
+        self.keep(
+            record,
+            Entry {
+                kept: Some(work.into()),
+                partitions: sends.then_some([partitions, 0]),
+                ..Entry::default()
+            },
+        );
+        Ok(())
+    }
+
+    fn partitions_ready(
+        &mut self,
+        record: &Record<'_>,
+        request: Reference,
+        ready: u64,
+    ) -> Result<(), Problem> {
+        let request = record.request(request);
+        let entry = request.and_then(|request| self.requests.get_mut(&request));
+        let Some(Entry {
+            kept: Some(kept),
+            partitions: Some([_, missing]),
+            ..
+        }) = entry
+        else {
+            return Ok(());
+        };
+        let before = std::mem::replace(missing, missing.saturating_sub(ready));
+        if before == 0 || *missing > 0 {
+            return Ok(());
+        }
+        let kept = Arc::clone(kept);
+        self.run(request, &kept, None)
+    }
+
+    /// Waits for the operations that a call found complete: the time of the search is progress, not computation.
+    fn complete(
+        &mut self,
+        record: &Record<'_>,
+        completion: &Completion<'_>,
+    ) -> Result<(), Problem> {
+        let mut done = Vec::new();
+        completion.each(|reference, _| {
+            let Some(request) = record.request(reference) else {
+                return;
+            };
+            let Some(entry) = self.requests.get_mut(&request) else {
+                return;
+            };
+            done.append(&mut entry.active);
+            if entry.kept.is_none() {
+                self.requests.remove(&request);
+            }
+        });
+        self.wait_for(done)
+    }
+
+    fn wait_for(&mut self, requests: Vec<RequestId>) -> Result<(), Problem> {
+        if requests.is_empty() {
+            return Ok(());
+        }
+        self.calls(Does::Wait {
+            requests: requests.into(),
+            until: Until::All,
+        })
+    }
+
+    /// A probe that found a message.
+    fn probe(
+        &mut self,
+        record: &Record<'_>,
+        message: &Message,
+        said: &Said,
+    ) -> Result<(), Problem> {
+        let mut receive = self.receive(message, Context::Messages)?;
+        let outcome = is_open(message)
+            .then(|| Outcome::of(message, said))
+            .flatten();
+        let Some((from, tag)) = receive.pattern(outcome)? else {
+            return Ok(());
+        };
+        if let Some(Outcome::Message { source, tag }) = outcome {
+            (receive.peer, receive.tag) = (Peer::Rank(source), Some(tag));
+        }
+        let comm = receive.id;
+        if let Some(taken) = record.taken_message() {
+            self.taken.insert(taken, receive);
+        }
+        self.calls(Does::Probe { from, comm, tag })
+    }
+}

@@ -1,0 +1,126 @@
+//! Summary of a recording.
+
+use super::RecordingFile;
+use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages, sent};
+use crate::trace::{ComputeTime, TraceFile};
+use flitwise_base::quote::cut;
+use flitwise_base::stop::Stop;
+use flitwise_base::units::{human_count, human_time};
+use flitwise_formats::recording::Overhead;
+use flitwise_formats::source::Input;
+use flitwise_formats::traffic::Traffic;
+use serde_json::{Map, Value, json};
+
+pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
+    let file = RecordingFile::open(input, Stop::never())?;
+    let (traffic, wall) = sent(&file, Some(ComputeTime::Wall))?;
+    let (_, cpu) = sent(&file, Some(ComputeTime::Cpu))?;
+    let by_name = (file.check.calls_by_name.iter()).map(|(name, count)| (&**name, *count));
+    let overhead = overhead(&file)?;
+    Ok(Summary {
+        ranks: file.ranks(),
+        rows: rows(&file, &traffic, [&wall, &cpu], &overhead),
+        tables: vec![counts("call", by_name)],
+        keys: json_keys(&file, [&wall, &cpu], &overhead),
+        further_keys: Map::new(),
+        traffic,
+    })
+}
+
+/// The overhead of rank 0: the others have about the same.
+fn overhead(file: &RecordingFile) -> anyhow::Result<Overhead> {
+    let reader = file.set.reader(0)?;
+    Ok(reader
+        .header()
+        .map(|header| header.overhead)
+        .unwrap_or_default())
+}
+
+fn rows(
+    file: &RecordingFile,
+    traffic: &Traffic,
+    [wall, cpu]: [&Computation; 2],
+    overhead: &Overhead,
+) -> Vec<(&'static str, String)> {
+    let about = file.set.description();
+    let hosts = match about.hosts.len() as u64 {
+        1 => "1 host".to_owned(),
+        n => format!("{} hosts", human_count(n)),
+    };
+    let total = |count: fn(&flitwise_formats::recording::RankInfo) -> u64| {
+        human_count(file.check.total(count))
+    };
+    let time = |ns: f64| human_time((ns * 1000.0) as u64);
+    let mark = |clock: ComputeTime, text: String| match clock == file.clock.clock {
+        true => format!("{text}; a replay counts these"),
+        false => text,
+    };
+    vec![
+        (
+            "format",
+            format!("FLITREC 1, by flitwise {}", cut(&about.flitwise)),
+        ),
+        ("program", cut(&about.command.join(" ")).to_string()),
+        ("MPI", cut(&about.mpi).to_string()),
+        (
+            "ranks",
+            format!("{} on {hosts}", human_count(about.ranks.into())),
+        ),
+        ("calls", total(|rank| rank.calls)),
+        ("messages", messages(traffic)),
+        ("bytes", bytes(traffic)),
+        (
+            "collectives",
+            format!("{} calls of all ranks", total(|rank| rank.collectives)),
+        ),
+        (
+            "wall time",
+            mark(ComputeTime::Wall, wall.row("computes ", time)),
+        ),
+        (
+            "CPU time",
+            mark(ComputeTime::Cpu, cpu.row("computes ", time)),
+        ),
+        (
+            "overhead",
+            format!(
+                "of the recorder {} a call; between calls {} of CPU time and {} of wall time, which are subtracted",
+                time(overhead.call_ns.into()),
+                time(overhead.cpu_ns.into()),
+                time(overhead.wall_ns.into())
+            ),
+        ),
+    ]
+}
+
+fn json_keys(
+    file: &RecordingFile,
+    [wall, cpu]: [&Computation; 2],
+    overhead: &Overhead,
+) -> Map<String, Value> {
+    let about = file.set.description();
+    let check = &file.check;
+    let by_name = check.calls_by_name.iter();
+    let by_name: Map<String, Value> = by_name
+        .map(|(name, count)| (name.to_string(), (*count).into()))
+        .collect();
+    let threads = check.ranks.iter().map(|rank| rank.threads).max();
+    keys(json!({
+        "format": "FLITREC 1",
+        "recorder": about.flitwise,
+        "command": about.command,
+        "mpi": about.mpi,
+        "ranks": about.ranks,
+        "hosts": about.hosts.len(),
+        "threads": threads.unwrap_or(0),
+        "calls": check.total(|rank| rank.calls),
+        "calls_failed": check.total(|rank| rank.failed),
+        "calls_by_name": by_name,
+        "collective_calls": check.total(|rank| rank.collectives),
+        "marks": file.known.marks,
+        "compute_time": file.clock.clock.name(),
+        "compute_wall_ns": wall.value(),
+        "compute_cpu_ns": cpu.value(),
+        "overhead_call_ns": overhead.call_ns,
+    }))
+}

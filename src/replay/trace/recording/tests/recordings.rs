@@ -1,0 +1,48 @@
+//! Recordings that the recorder made of programs with Open MPI and MPICH.
+
+use super::*;
+use crate::convert::{Form, convert};
+use std::path::PathBuf;
+
+/// Those of the repository, and those of the folder that `FLITWISE_RECORDINGS` names.
+fn recordings() -> Vec<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/recordings");
+    let named = std::env::var_os("FLITWISE_RECORDINGS").map(PathBuf::from);
+    let mut found = Vec::new();
+    for folder in [Some(own), named].into_iter().flatten() {
+        let entries = std::fs::read_dir(&folder).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        found.extend(paths.filter(|path| flitwise_formats::recording::Set::is_directory(path)));
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn ranks_agree_and_all_forms_are_written() {
+    for path in recordings() {
+        let shown = path.display();
+        let file = check_file(&path, Stop::never()).unwrap_or_else(|e| panic!("{shown}: {e:#}"));
+        let name = path.file_name().unwrap().to_string_lossy();
+        println!("{shown}: {:?} {:?}", file.remarks(), file.unsupported());
+        let reading = Reading {
+            skip_unsupported: true,
+            allow_no_communication: true,
+            ..Reading::default()
+        };
+        // Killed programs lack messages that were under way.
+        let is_cut = ["killed", "ends"].iter().any(|kind| name.contains(kind));
+        assert!(is_cut || file.doubts().is_none(), "{shown}: {:?}", file.doubts());
+        let ops: usize = (0..file.ranks())
+            .map(|rank| operations(&*file, rank, &reading).len())
+            .sum();
+        assert!(ops > 0, "{shown}");
+        for form in [Form::Vef3, Form::Goal, Form::Ti] {
+            let written = convert(&*file, &path, &reading, form, &mut Vec::new());
+            match written {
+                Ok(written) => assert_eq!(written.ranks, file.ranks(), "{shown}"),
+                Err(e) => assert!(is_cut, "{shown} as {form:?}: {e:#}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Calls that cannot be replayed.
+
+use super::collective::contribution;
+use super::communicators::Comm;
+use flitwise_formats::recording::{Call, Collective, Outside, Record};
+
+/// The reason why a call can't be replayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    OneSided,
+    File,
+    Dynamic,
+    Unknown,
+    /// Its communicator has processes that are not in the recording.
+    Outside,
+    BetweenGroups,
+}
+
+const KINDS: [&str; 6] = [
+    "of one-sided communication",
+    "that read or write files",
+    "that start or meet other processes",
+    "of functions that have no messages of their own",
+    "on communicators with processes that are not in the recording",
+    "that are reductions with scattered results between two groups",
+];
+
+impl Kind {
+    /// The reason of a call whose communicator is known.
+    pub fn of(call: &Call<'_>, comm: Option<&Comm>) -> Option<Self> {
+        match call {
+            Call::Outside(outside) => Some(match outside {
+                Outside::OneSided => Self::OneSided,
+                Outside::File => Self::File,
+                Outside::Dynamic => Self::Dynamic,
+                Outside::Unknown => Self::Unknown,
+            }),
+            _ if comm.is_some_and(|comm| !comm.is_whole) => Some(Self::Outside),
+            Call::Collective(collective) => {
+                let is_between = comm.is_some_and(|comm| comm.others_are_second.is_some());
+                let lacks = is_between && !says_enough(collective, comm);
+                lacks.then_some(Self::BetweenGroups)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn says_enough(collective: &Collective<'_>, comm: Option<&Comm>) -> bool {
+    comm.is_some_and(|comm| contribution(collective, comm).is_some())
+}
+
+/// The number of calls of each kind, and the place of the first.
+#[derive(Debug, Default)]
+pub(super) struct Unsupported {
+    found: [Option<(u64, String)>; KINDS.len()],
+}
+
+impl Unsupported {
+    pub fn add(&mut self, kind: Kind, rank: u32, record: &Record<'_>) {
+        if let Some(found) = self.found.get_mut(kind as usize) {
+            let first = || {
+                let name = flitwise_base::quote::cut(&record.function.name);
+                (
+                    0,
+                    format!("{name} of rank {rank} at byte {}", record.offset),
+                )
+            };
+            found.get_or_insert_with(first).0 += record.repeats;
+        }
+    }
+
+    /// A text for each kind that there is.
+    pub fn kinds(&self) -> Vec<String> {
+        let kinds = KINDS.iter().zip(&self.found);
+        let found = kinds.filter_map(|(what, found)| {
+            let (count, first) = found.as_ref()?;
+            let s = if *count == 1 { "" } else { "s" };
+            Some(format!("{count} call{s} {what} (the first is {first})"))
+        });
+        found.collect()
+    }
+}

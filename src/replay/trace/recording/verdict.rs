@@ -1,0 +1,71 @@
+//! Verdict on a recording: what its streams say, then whether the ranks agree on messages and collectives.
+
+use super::{RecordingFile, remarks};
+use crate::trace::summary::sent;
+use crate::trace::verdict::{Count, Verdict, whole};
+use crate::trace::{Reading, TraceFile};
+use flitwise_base::stop::Stop;
+use flitwise_formats::recording::{Set, check};
+use flitwise_formats::source::Input;
+use flitwise_formats::{Error, Problem, Problems};
+
+pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
+    let set = match Set::open(input.path()) {
+        Ok(set) => set,
+        Err(e) => {
+            let errors = one(refusal(input, anyhow::Error::new(e))?);
+            return Ok(Verdict {
+                errors,
+                ..Verdict::default()
+            });
+        }
+    };
+    let found = check(&set)?;
+    let mut verdict = Verdict {
+        errors: found.errors.clone(),
+        warnings: found.warnings.clone(),
+        ..Verdict::default()
+    };
+    let mut counts = vec![
+        Count::new("ranks", set.ranks().into()),
+        Count::new("calls", found.total(|rank| rank.calls)),
+    ];
+    if verdict.errors.is_empty() {
+        match RecordingFile::open(input, Stop::never()) {
+            Ok(file) => {
+                // Calls that can't be replayed are no fault of the recording.
+                if let Err(e) = file.open(&Reading::default(), Stop::never()) {
+                    let problem = whole(set.path(), &format!("{e:#}"));
+                    verdict.warnings.extend(one(problem));
+                }
+                for remark in remarks(&found).into_iter().chain(file.clock.remark()) {
+                    verdict.warnings.extend(one(whole(set.path(), &remark)));
+                }
+                let agreement = file.agreement(Stop::never())?;
+                verdict.errors.extend(agreement.errors);
+                verdict.warnings.extend(agreement.warnings);
+                let (traffic, _) = sent(&file, None)?;
+                counts.push(Count::new("messages", traffic.messages));
+                counts.push(Count::new("bytes", traffic.bytes));
+            }
+            Err(e) => verdict.errors = one(refusal(input, e)?),
+        }
+    }
+    verdict.counts = Some(counts);
+    Ok(verdict)
+}
+
+fn one(problem: Problem) -> Problems {
+    Problems {
+        first: vec![problem],
+        total: 1,
+    }
+}
+
+/// The problem for which the recording is refused; an error if it is not at fault.
+fn refusal(input: &Input, error: anyhow::Error) -> anyhow::Result<Problem> {
+    match error.downcast_ref::<Error>() {
+        Some(e) if e.is_full_disk() => Err(error),
+        _ => Ok(whole(input.path(), &format!("{error:#}"))),
+    }
+}
