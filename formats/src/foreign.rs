@@ -8,6 +8,7 @@
 //! | DUMPI, metafile | lines `hostname=`, `numprocs=` | the same |
 //! | TI (SimGrid), actions | `0 init`, `p0 init`, or another action of a rank | SimGrid's replay |
 //! | TI (SimGrid), list of files | a path per line, no other word; [`ti::probe`](crate::ti::probe) recognises other names by the files | the same |
+//! | recording, stream | `FLITREC` and a line feed | `flitwise record` |
 //! | GOAL, text | `num_ranks N`, after comments | the grammar of LogGOPSim |
 //! | GOAL, binary | 64-bit 0x107f, little-endian | the same |
 //! | OTF2, anchor file | a chunk header `03`, `42` or `23`, then `OTF2` | OTF2, `OTF2_AnchorFile.c` |
@@ -32,6 +33,8 @@ pub enum Foreign {
     Goal,
     /// A GOAL schedule in its binary form.
     GoalBinary,
+    /// A stream of a recording by `flitwise record`.
+    Recording,
     /// An OTF2 archive: its anchor file, its definitions, or the events of a location.
     Otf2,
     /// A Chakra execution trace.
@@ -90,6 +93,7 @@ impl Foreign {
     pub fn is_trace(self) -> bool {
         match self {
             Self::Dumpi | Self::Ti | Self::Goal | Self::GoalBinary | Self::Otf2 => true,
+            Self::Recording => true,
             Self::Chakra | Self::Paraver | Self::Allprof | Self::Paje => true,
             Self::Packed(_) | Self::Tar | Self::Binary => false,
         }
@@ -106,6 +110,7 @@ const GOAL_BINARY: &str = "a GOAL schedule in binary form, where another format 
                            makes VEF3 of it";
 
 const OTF2: &str = "part of an OTF2 archive; give its anchor file, whose name ends with `.otf2`, or the directory with that file";
+const RECORDING: &str = "a stream of a recording, where another format is expected; give the directory that has all of them";
 
 /// The recorders of the formats that are read.
 const RECORD: &str = "record the program with Score-P (OTF2), VEF-Prospector, DUMPI or SimGrid (docs/reference/traces.md)";
@@ -119,6 +124,7 @@ impl fmt::Display for Foreign {
             Self::Goal => return f.write_str(GOAL),
             Self::GoalBinary => return f.write_str(GOAL_BINARY),
             Self::Otf2 => return f.write_str(OTF2),
+            Self::Recording => return f.write_str(RECORDING),
             Self::Chakra => (
                 "a Chakra execution trace",
                 "record NCCL with nccl_goal_generator of ATLAHS, which writes GOAL, or an MPI program with VEF-Prospector, DUMPI \
@@ -155,6 +161,7 @@ impl fmt::Display for Foreign {
 fn by_magic(head: &[u8]) -> Option<Foreign> {
     const ONE: [[u8; 8]; 2] = [1_u64.to_le_bytes(), 1_u64.to_be_bytes()];
     Some(match head {
+        [b'F', b'L', b'I', b'T', b'R', b'E', b'C', b'\n', ..] => Foreign::Recording,
         [0xff, 0xaa, 0xdd, b'D', b'U', b'M', b'P', b'I', ..] => Foreign::Dumpi,
         [0x7f, 0x10, 0, 0, 0, 0, 0, 0, ..] => Foreign::GoalBinary,
         [0x03, 0x42 | 0x23, b'O', b'T', b'F', b'2', ..] | [b'O', b'T', b'F', b'2', ..] => {

@@ -3,6 +3,7 @@
 use super::CliError;
 use flitwise_formats::dumpi::Set;
 use flitwise_formats::otf2::Archive;
+use flitwise_formats::recording;
 use flitwise_formats::vef::Reader;
 use flitwise_formats::{Foreign, Source, goal, ti};
 use std::path::Path;
@@ -42,6 +43,8 @@ pub(super) fn instead(command: &str, file: &Path) -> Option<CliError> {
 pub(super) fn ranks(file: &Path) -> Option<Result<u32, Foreign>> {
     if Set::is_directory(file) {
         Some(Ok(Set::open(file).map_or(0, |set| set.ranks())))
+    } else if recording::Set::is_directory(file) {
+        Some(Ok(ranks_of_recording(file)))
     } else if ti::is_folder(file) {
         Some(Ok(ti::Trace::open(file).map_or(0, |trace| trace.ranks())))
     } else if Archive::is_directory(file) {
@@ -74,6 +77,9 @@ fn ranks_of(file: &Path) -> Option<Result<u32, Foreign>> {
     if Archive::probe(head) {
         return Some(Ok(ranks_of_archive(file)));
     }
+    if recording::Set::probe(file, head) {
+        return Some(Ok(ranks_of_recording(file)));
+    }
     Foreign::of(head)
         .filter(|format| format.is_trace())
         .map(Err)
@@ -81,6 +87,10 @@ fn ranks_of(file: &Path) -> Option<Result<u32, Foreign>> {
 
 fn ranks_of_archive(file: &Path) -> u32 {
     Archive::open(file).map_or(0, |archive| archive.ranks())
+}
+
+fn ranks_of_recording(file: &Path) -> u32 {
+    recording::Set::open(file).map_or(0, |set| set.ranks())
 }
 
 /// The override that gives every rank a NIC; none where the usual fabric has them.

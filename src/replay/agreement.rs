@@ -356,13 +356,12 @@ impl<'a> Checker<'a> {
             let comm = self.program.communicator(rank, comm);
             format!("{} on {comm}", tag.cast_signed())
         };
-        // Only recorders of calls are compared here, which know the calls of MPI-2.
-        let received = "record the program to its end, or without MPI_Mrecv and MPI_Imrecv, which DUMPI does not record";
-        let cures = [
-            received,
-            "record the program to its end",
-            "record the program to its end",
-        ];
+        const TO_ITS_END: &str = "record the program to its end";
+        let sent = match self.program.unrecorded_receives() {
+            Some(what) => format!("{TO_ITS_END}, or without {what}"),
+            None => TO_ITS_END.to_owned(),
+        };
+        let cures = [&sent, TO_ITS_END, TO_ITS_END];
         let message = unmatched.says(shown, cures);
         self.found.unmatched_total += 1;
         self.found.error(rank, unmatched.place(), message);

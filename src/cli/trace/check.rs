@@ -28,7 +28,7 @@ pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     match verdict.errors.total {
         0 => Ok(()),
         _ if format.name() == "VEF" && is_something_else(file) => Err(CliError::BadInput(format!(
-            "{} is no trace: it does not begin like one of VEF, DUMPI, GOAL, TI or OTF2 (docs/reference/traces.md)",
+            "{} is no trace: it does not begin like one of VEF, DUMPI, GOAL, TI or OTF2, or a recording (docs/reference/traces.md)",
             shown(file).display()
         ))),
         total => Err(CliError::BadInput(format!(

@@ -27,7 +27,7 @@ pub enum TraceCommand {
     Info(info::InfoArgs),
     /// Reads a whole trace and reports each problem with its line.
     #[command(
-        after_help = "Example:\n  flitwise trace check hpl-16.vef.gz\n\nExits with 0 if it finds no error, with 2 otherwise. It reads the whole trace but does not replay it: DUMPI and OTF2 calls that a run refuses are warnings, and ranks that wait for each other are found in VEF only. docs/reference/trace-tools.md lists the checks, docs/reference/result.md describes the JSON."
+        after_help = "Example:\n  flitwise trace check hpl-16.vef.gz\n\nExits with 0 if it finds no error, with 2 otherwise. It reads the whole trace but does not replay it: calls of DUMPI, OTF2 and recordings that a run refuses are warnings, and ranks that wait for each other are found in VEF only. docs/reference/trace-tools.md lists the checks, docs/reference/result.md describes the JSON."
     )]
     Check(CheckArgs),
     /// Converts a trace to another compression, version, unit of time or format.

@@ -13,16 +13,16 @@ pub(super) struct ReadingArgs {
     /// Flops per second of a rank, for a TI trace that is read or written [default: 20000].
     #[arg(long, value_name = "FLOPS", value_parser = flops)]
     host_speed: Option<Ratio>,
-    /// Clock of a DUMPI trace that measures computations [default: wall, if it was recorded].
+    /// Clock of a DUMPI trace or a recording that measures computations [default: auto].
     #[arg(long, value_name = "CLOCK")]
     compute_time: Option<Clock>,
-    /// Leaves out calls of a DUMPI or OTF2 trace that can't be replayed.
+    /// Leaves out calls of a DUMPI or OTF2 trace or a recording that can't be replayed.
     #[arg(long)]
     skip_unsupported: bool,
-    /// Accepts a DUMPI or OTF2 trace without any message or collective between its ranks.
+    /// Accepts a DUMPI or OTF2 trace or a recording without any message or collective between its ranks.
     #[arg(long)]
     allow_no_communication: bool,
-    /// Longest time before a poll of a DUMPI or OTF2 trace that counts as part of the polling loop, not as computation
+    /// Longest time before a poll of a DUMPI or OTF2 trace or a recording that counts as part of the polling loop, not as computation
     /// [default: 4us].
     #[arg(long, value_name = "TIME")]
     poll_gap: Option<Picoseconds>,
@@ -46,6 +46,8 @@ enum Clock {
     Wall,
     /// The processor time of the rank.
     Cpu,
+    /// Of a DUMPI trace the first that was recorded; of a recording CPU time if ranks shared processors.
+    Auto,
 }
 
 impl ReadingArgs {
@@ -55,6 +57,7 @@ impl ReadingArgs {
         let compute_time = self.compute_time.map(|clock| match clock {
             Clock::Wall => ComputeTime::Wall,
             Clock::Cpu => ComputeTime::Cpu,
+            Clock::Auto => ComputeTime::Auto,
         });
         Reading {
             host_speed: self.host_speed.unwrap_or(default.host_speed),
@@ -69,14 +72,15 @@ impl ReadingArgs {
     /// Reports the options that are for traces of other formats than `format`, the format of the trace at `path`. A
     /// speed also concerns every trace that becomes TI.
     pub(super) fn warn_of_unused(&self, path: &Path, format: &str, becomes_ti: bool) {
-        const RECORDED: &[&str] = &["DUMPI", "OTF2"];
+        const RECORDED: &[&str] = &["DUMPI", "OTF2", "FLITREC"];
+        const CLOCKS: &[&str] = &["DUMPI", "FLITREC"];
         let options: [(bool, &str, &[&str]); 5] = [
             (
                 self.host_speed.is_some() && !becomes_ti,
                 "--host-speed",
                 &["TI"],
             ),
-            (self.compute_time.is_some(), "--compute-time", &["DUMPI"]),
+            (self.compute_time.is_some(), "--compute-time", CLOCKS),
             (self.skip_unsupported, "--skip-unsupported", RECORDED),
             (
                 self.allow_no_communication,

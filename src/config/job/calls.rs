@@ -27,10 +27,10 @@ pub struct Calls {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Compute {
-    /// The clock of a DUMPI trace; `None` for the first that is in it.
+    /// The clock of a DUMPI trace or a recording; `None` for the one that it suggests.
     #[serde(rename = "compute_time")]
     pub time: Option<ComputeTime>,
-    /// Longest time before a poll of a DUMPI trace that is no computation, in picoseconds.
+    /// Longest time before a poll of a DUMPI trace or a recording that is no computation, in picoseconds.
     pub poll_gap_ps: u64,
     /// Longest computation of a trace in picoseconds.
     #[serde(rename = "compute_cap_ps")]
@@ -106,9 +106,10 @@ pub(crate) fn calls(job: &RawJob) -> Calls {
 
 /// The keys that are given and that not every format uses. The format of the trace is not known yet.
 pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
-    const CALLS: &[&str] = &["GOAL", "TI", "DUMPI", "OTF2"];
-    const COLLECTIVES: &[&str] = &["VEF", "TI", "DUMPI", "OTF2"];
-    const RECORDED: &[&str] = &["DUMPI", "OTF2"];
+    const CALLS: &[&str] = &["GOAL", "TI", "DUMPI", "OTF2", "FLITREC"];
+    const COLLECTIVES: &[&str] = &["VEF", "TI", "DUMPI", "OTF2", "FLITREC"];
+    const CLOCKS: &[&str] = &["DUMPI", "FLITREC"];
+    const RECORDED: &[&str] = &["DUMPI", "OTF2", "FLITREC"];
     let rendezvous = matches!(job.send_completion, Some(RawSendCompletion::Rendezvous));
     let keys: [(bool, &'static str, &'static [&'static str]); 9] = [
         (
@@ -119,7 +120,7 @@ pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
         (job.send_overhead.is_some(), "send_overhead", CALLS),
         (job.receive_overhead.is_some(), "receive_overhead", CALLS),
         (job.host_speed.is_some(), "host_speed", &["TI"]),
-        (job.compute_time.is_some(), "compute_time", &["DUMPI"]),
+        (job.compute_time.is_some(), "compute_time", CLOCKS),
         (job.poll_gap.is_some(), "poll_gap", RECORDED),
         (
             job.skip_unsupported == Some(true),

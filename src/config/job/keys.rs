@@ -91,12 +91,13 @@ pub(crate) struct RawJob {
     /// recording run every computation takes as long as it was recorded.
     #[schemars(extend("default" = 20000))]
     pub host_speed: Option<Ratio>,
-    /// Clock of computations in a [DUMPI trace](../reference/traces.md#dumpi): `"wall"` or `"cpu"`.
+    /// Clock of computations in [DUMPI traces and recordings](../reference/traces.md#recordings): `"wall"`, `"cpu"` or `"auto"`.
     ///
-    /// A rank computes between its calls. Take `"cpu"` where ranks shared processors.
-    #[schemars(extend("x-default" = "the first that is recorded"))]
+    /// A rank computes between its calls. `"auto"` is the first clock that DUMPI recorded, and the CPU time of a recording
+    /// whose ranks shared processors. Take `"cpu"` where ranks of DUMPI did.
+    #[schemars(extend("default" = "auto"))]
     pub compute_time: Option<ComputeTime>,
-    /// Longest gap before a poll in a DUMPI or OTF2 trace that is no [computation](../model/replay.md#dumpi-traces).
+    /// Longest gap before a poll in a DUMPI or OTF2 trace or a recording that is no [computation](../model/replay.md#dumpi-traces).
     ///
     /// A poll (`MPI_Test…`, `MPI_Iprobe`) after a shorter gap is one of the loop around it.
     #[schemars(extend("default" = "4us"))]
@@ -116,13 +117,13 @@ pub(crate) struct RawJob {
     /// last. Baselines, the unloaded fabric and the ideal network draw the same.
     #[schemars(extend("default" = 0))]
     pub compute_noise: Option<Ratio>,
-    /// True: leaves out calls of a DUMPI or OTF2 trace that cannot be replayed.
+    /// True: leaves out calls of a DUMPI or OTF2 trace or a recording that cannot be replayed.
     ///
     /// These calls have no counterpart in a replay, such as one-sided communication; the run and its result report
     /// their number. False: refuses a trace with such calls, and reports their number and the place of the first.
     #[schemars(extend("default" = false))]
     pub skip_unsupported: Option<bool>,
-    /// True: replays a DUMPI or OTF2 trace without messages between ranks.
+    /// True: replays a DUMPI or OTF2 trace or a recording without messages between ranks.
     ///
     /// It has no collectives either. False: refuses it, since DUMPI does not record the calls of MPI-3, and all
     /// communication may be lost.

@@ -87,7 +87,7 @@ pub struct Job {
     /// The other changes of computations.
     #[serde(flatten)]
     pub compute: Compute,
-    /// Calls of a DUMPI or OTF2 trace that can't be replayed are left out.
+    /// Calls of a DUMPI or OTF2 trace or a recording that can't be replayed are left out.
     pub skip_unsupported: bool,
     /// A DUMPI or OTF2 trace may be without communication.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

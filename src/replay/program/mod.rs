@@ -200,6 +200,11 @@ pub trait Program {
         format!("communicator {comm}")
     }
 
+    /// The calls that receive messages and that the recorder of the program does not know, and which recorder that is.
+    fn unrecorded_receives(&self) -> Option<&'static str> {
+        Some("MPI_Mrecv and MPI_Imrecv, which DUMPI does not record")
+    }
+
     /// Whether a stream of `rank` for which [`next`](Self::next) has nothing now pauses, rather than being over. It
     /// resumes when it is [woken](Self::woken).
     fn pauses(&self, rank: RankId, stream: StreamId) -> bool {

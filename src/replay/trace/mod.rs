@@ -154,13 +154,13 @@ pub struct Agreement {
 pub struct Reading {
     /// Flops per second of a rank in a TI trace; more than 0.
     pub host_speed: Ratio,
-    /// The clock of a DUMPI trace by which its ranks compute; `None` for the first that is in the trace.
+    /// The clock of a DUMPI trace or a recording by which its ranks compute; `None` for the one that it suggests.
     pub compute_time: Option<ComputeTime>,
-    /// Calls of a DUMPI or OTF2 trace that can't be replayed are left out.
+    /// Calls of a DUMPI or OTF2 trace or a recording that can't be replayed are left out.
     pub skip_unsupported: bool,
     /// A DUMPI or OTF2 trace may be without any communication between its ranks.
     pub allow_no_communication: bool,
-    /// The longest time before a poll of a DUMPI or OTF2 trace that is one of its loop, and no computation, in picoseconds.
+    /// The longest time before a poll of a DUMPI or OTF2 trace or a recording that is one of its loop, and no computation, in picoseconds.
     pub poll_gap_ps: u64,
     /// The names of all these settings in messages.
     pub wording: Wording,

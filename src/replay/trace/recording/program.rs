@@ -121,6 +121,10 @@ impl Program for RecordingProgram<'_> {
         self.known.comms.name(rank, comm)
     }
 
+    fn unrecorded_receives(&self) -> Option<&'static str> {
+        None
+    }
+
     fn restart(&mut self) -> anyhow::Result<()> {
         let again =
             (0..self.set.ranks()).map(|id| Rank::new(&self.set, &self.known, &self.settings, id));

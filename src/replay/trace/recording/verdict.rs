@@ -41,18 +41,28 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
                 for remark in remarks(&found).into_iter().chain(file.clock.remark()) {
                     verdict.warnings.extend(one(whole(set.path(), &remark)));
                 }
-                let agreement = file.agreement(Stop::never())?;
-                verdict.errors.extend(agreement.errors);
-                verdict.warnings.extend(agreement.warnings);
-                let (traffic, _) = sent(&file, None)?;
-                counts.push(Count::new("messages", traffic.messages));
-                counts.push(Count::new("bytes", traffic.bytes));
+                match agree(&file, &mut verdict) {
+                    Ok(sent) => counts.extend(sent),
+                    Err(e) => verdict.errors.extend(one(refusal(input, e)?)),
+                }
             }
             Err(e) => verdict.errors = one(refusal(input, e)?),
         }
     }
     verdict.counts = Some(counts);
     Ok(verdict)
+}
+
+/// Compares the ranks, and counts their messages and bytes.
+fn agree(file: &RecordingFile, verdict: &mut Verdict) -> anyhow::Result<[Count; 2]> {
+    let agreement = file.agreement(Stop::never())?;
+    verdict.errors.extend(agreement.errors);
+    verdict.warnings.extend(agreement.warnings);
+    let (traffic, _) = sent(file, None)?;
+    Ok([
+        Count::new("messages", traffic.messages),
+        Count::new("bytes", traffic.bytes),
+    ])
 }
 
 fn one(problem: Problem) -> Problems {
@@ -64,6 +74,9 @@ fn one(problem: Problem) -> Problems {
 
 /// The problem for which the recording is refused; an error if it is not at fault.
 fn refusal(input: &Input, error: anyhow::Error) -> anyhow::Result<Problem> {
+    if let Some(problem) = error.downcast_ref::<Problem>() {
+        return Ok(problem.clone());
+    }
     match error.downcast_ref::<Error>() {
         Some(e) if e.is_full_disk() => Err(error),
         _ => Ok(whole(input.path(), &format!("{error:#}"))),

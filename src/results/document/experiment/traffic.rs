@@ -39,9 +39,9 @@ pub(super) struct Job {
     eager_threshold_bytes: Nullable<u64>,
     /// How MPI calls send.
     calls: Calls,
-    /// Clock of a DUMPI trace, null: the first that is recorded.
+    /// Clock of a DUMPI trace or a recording, null: `auto`.
     compute_time: Nullable<String>,
-    /// Longest time before a poll of a DUMPI or OTF2 trace that is no computation.
+    /// Longest time before a poll of a DUMPI or OTF2 trace or a recording that is no computation.
     poll_gap_ps: u64,
     /// Longest computation, null: none.
     compute_cap_ps: Nullable<u64>,
@@ -50,9 +50,9 @@ pub(super) struct Job {
     /// By which part of itself a computation is longer or shorter at most.
     #[schemars(extend("unit" = "fraction"))]
     compute_noise: String,
-    /// Whether calls of a DUMPI or OTF2 trace that can't be replayed are left out.
+    /// Whether calls of a DUMPI or OTF2 trace or a recording that can't be replayed are left out.
     skip_unsupported: bool,
-    /// Whether a DUMPI or OTF2 trace may be without communication; only where it is true.
+    /// Whether a DUMPI or OTF2 trace or a recording may be without communication; only where it is true.
     allow_no_communication: Option<bool>,
     /// The factor on computations, as an exact text such as `"1/20"`.
     #[schemars(extend("unit" = "fraction"))]

@@ -38,10 +38,14 @@ fn calls_of(streams: &[Stream]) -> Vec<Call> {
     let dir = write::directory(streams);
     let file = opened(dir.path());
     let _ = file.agreement(Stop::never()).unwrap();
-    let ops = operations(&*file, 0, &Reading {
-        allow_no_communication: true,
-        ..Reading::default()
-    });
+    let ops = operations(
+        &*file,
+        0,
+        &Reading {
+            allow_no_communication: true,
+            ..Reading::default()
+        },
+    );
     let calls = ops.into_iter().filter_map(|op| match op.action {
         Action::Mpi(call) => Some(*call),
         _ => None,
