@@ -34,11 +34,15 @@ fn stream(rank: u8, payloads: &[&[u8]]) -> Vec<u8> {
 }
 
 /// Writes the recording that `data` describes into `dir`: an even first byte gives the files of two ranks, an odd one their
-/// records, which get headers and checksums; the second byte says where the second rank begins.
+/// records, which get headers and checksums; the next two bytes have the length of the first.
 pub fn write(data: &[u8], dir: &Path) {
     let (kind, rest) = data.split_first().unwrap_or((&0, &[]));
-    let (at, rest) = rest.split_first().unwrap_or((&0, &[]));
-    let (one, other) = rest.split_at(rest.len() * usize::from(*at) / 256);
+    let (at, rest) = rest.split_at_checked(2).unwrap_or((&[], &[]));
+    let at = at
+        .iter()
+        .rev()
+        .fold(0, |at, byte| at << 8 | usize::from(*byte));
+    let (one, other) = rest.split_at(at.min(rest.len()));
     for (rank, part) in [(0, one), (1, other)] {
         let file = match kind % 2 {
             0 => part.to_vec(),

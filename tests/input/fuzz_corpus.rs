@@ -10,6 +10,8 @@ mod archives;
 mod dumpi;
 #[path = "../fuzz/properties.rs"]
 mod properties;
+#[path = "../fuzz/recordings.rs"]
+mod recordings;
 #[path = "../fuzz/replays.rs"]
 mod replays;
 #[path = "../fuzz/results.rs"]
@@ -120,6 +122,11 @@ fn dumpi_set() {
         dumpi::dumpi_set,
         &["fuzz/corpus/dumpi_set", "fuzz/corpus/dumpi_parser"],
     );
+}
+
+#[test]
+fn recording() {
+    replay(recordings::recording, &["fuzz/corpus/recording"]);
 }
 
 #[test]

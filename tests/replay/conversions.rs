@@ -138,6 +138,32 @@ fn recorded_calls_send_the_same_messages_in_all_formats() {
     }
 }
 
+/// The same of recordings by the own recorder: persistent and partitioned requests, collectives of MPI-3, probes.
+#[test]
+fn own_recordings_send_the_same_messages_in_all_formats() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in [
+        "mpich-partitioned-2",
+        "mpich-requests-4",
+        "openmpi-collectives-4",
+        "openmpi-communicators-4",
+        "openmpi-probes-4",
+    ] {
+        let trace = own("recordings").join(name);
+        let original = played(&trace);
+        for form in FORMS {
+            let (copy, written) = converted(&trace, form, &dir);
+            let copy = played(&copy);
+            let shown = format!("{name} as {form:?}: {:?}", written.losses);
+            assert_eq!(copy.messages(), original.messages(), "{shown}");
+            let changes = |loss: &String| !loss.contains("CPU time");
+            if !written.losses.iter().any(changes) {
+                assert_eq!(copy.execution_ps, original.execution_ps, "{shown}");
+            }
+        }
+    }
+}
+
 /// The same of recordings with communicators of their own, messages from anyone and polls.
 #[test]
 fn recorded_communicators_send_the_same_messages_in_all_formats() {
