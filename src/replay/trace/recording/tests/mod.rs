@@ -1,5 +1,6 @@
 //! Recordings as programs: each call, clocks, threads, what can't be replayed, and recordings of the recorder.
 
+mod broken;
 mod calls;
 mod clocks;
 mod collectives;
