@@ -4,7 +4,6 @@
 
 mod measure;
 #[path = "../tests/recording/write.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
 mod write;
 
 use std::hint::black_box;

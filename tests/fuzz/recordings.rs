@@ -105,7 +105,7 @@ fn alone(path: &Path, calls: u64) {
     assert!(calls == 0 || alone == calls, "{alone} calls, not {calls}");
 }
 
-/// What a call names may be asked of every call.
+/// Every call says which requests it names.
 fn roles(call: &Call<'_>) {
     if let Call::Complete(completion) = call {
         let given = completion.requests().iter().take(1 << 12).count();

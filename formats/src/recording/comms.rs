@@ -222,7 +222,7 @@ impl Matching {
                 _ => comm.nth,
             };
             let key = (Arc::clone(&comm.maker), groups, nth, parent);
-            // That of all ranks is first.
+            // MPI_COMM_WORLD is number 0.
             let next = numbers.len() as u32 + 1;
             let number = match id {
                 0 => 0,
@@ -243,7 +243,7 @@ impl Matching {
     }
 }
 
-/// Ranks of a communicator of so many members; −1 is none.
+/// Ranks of a communicator with `size` members; −1 is none.
 fn ranks_of(sequence: Sequence<'_>, size: usize) -> Result<Box<[Option<u32>]>, String> {
     let rank = |number: i64| match u32::try_from(number) {
         Ok(rank) if (rank as usize) < size => Ok(Some(rank)),

@@ -23,6 +23,7 @@
 mod call;
 mod check;
 mod comms;
+mod decode;
 mod description;
 mod function;
 mod header;

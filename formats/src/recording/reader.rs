@@ -188,7 +188,7 @@ impl Reader {
         self.decode().map_err(|fault| self.broken(fault))
     }
 
-    /// Passes over the record that is loaded and made so many requests and messages.
+    /// Passes over the record that is loaded, which makes these numbers of requests and messages.
     pub(super) fn advance(&mut self, [requests, messages]: [u64; 2]) {
         let [_, end] = self.span_ns();
         self.clock_ns = end.saturating_add(self.recorders_ns());
@@ -331,7 +331,7 @@ impl Reader {
                     }
                 };
                 let call = self.call(Cursor::at(bytes, at));
-                // A tuple that is repeated lies elsewhere: the place is that of the record.
+                // A tuple that is repeated lies elsewhere: the place of the record counts.
                 let (function, call) = call.map_err(|fault| Fault {
                     at: usize::try_from(offset - self.offset).unwrap_or(self.pos),
                     ..fault
@@ -357,7 +357,7 @@ impl Reader {
         }
     }
 
-    /// What follows the kind of a record.
+    /// The bytes behind the kind of a record.
     fn body(&self, start: usize, end: usize) -> Result<Cursor<'_>, Fault> {
         let mut cursor = Cursor::at(self.block.get(..end).unwrap_or_default(), start);
         cursor.number()?;

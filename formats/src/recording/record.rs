@@ -124,7 +124,7 @@ impl Times {
         })
     }
 
-    /// The times of so many calls without the overhead of the recorder.
+    /// The times of `repeats` calls without the overhead of the recorder.
     pub(super) fn without(&self, overhead: &Overhead, repeats: u64) -> Self {
         let less =
             |ns: u64, overhead: u32| ns.saturating_sub(repeats.saturating_mul(overhead.into()));

@@ -90,7 +90,7 @@ fn whole_blocks_that_violate_the_format_are_refused() {
     says(call("MPI_Wait", none().seq(&[3]).v(3)), "not 0, 1 or 2");
     says(
         call("MPI_Wait", none().seq(&[3]).v(2).seq(&[1])),
-        "not among those",
+        "not among the requests",
     );
     says(
         call("MPI_Barrier", collective(0, NULL).vs([5, 0])),

@@ -3,7 +3,7 @@
 use flitwise_formats::recording::{Set, check};
 use std::path::{Path, PathBuf};
 
-/// Those of the repository, and those of the folder that `FLITWISE_RECORDINGS` names.
+/// The recordings of the repository and of the folder that `FLITWISE_RECORDINGS` names.
 fn recordings() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../traces/recordings");
     let named = std::env::var_os("FLITWISE_RECORDINGS").map(PathBuf::from);

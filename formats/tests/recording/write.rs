@@ -62,7 +62,7 @@ pub fn envelope(comm: u64, peer: i64, tag: i64) -> Bytes {
     none().vs([comm, (peer + 3) as u64, (tag + 1) as u64])
 }
 
-/// A message of so many bytes.
+/// A message of `bytes` bytes.
 pub fn message(comm: u64, peer: i64, tag: i64, bytes: u64) -> Bytes {
     envelope(comm, peer, tag).vs([bytes, 1])
 }
@@ -270,7 +270,7 @@ impl Stream {
     }
 }
 
-/// The description of so many ranks on one host, each of which may use so many processors.
+/// The description of ranks on one host, each of which may use `processors`.
 pub fn description(ranks: u32, processors: u32) -> String {
     let of_each = |number: u32| vec![number.to_string(); ranks as usize].join(", ");
     let run: String = b"0123456789abcdef"

@@ -165,7 +165,7 @@ fn between(call: &Collective<'_>, comm: &Comm, are_second: bool) -> Option<Contr
     })
 }
 
-/// The bytes that a member sends to each of so many neighbours.
+/// The bytes that a member sends to each of its neighbours.
 pub(super) fn to_neighbours(call: &Collective<'_>, neighbours: usize) -> Box<[u64]> {
     match sizes(&call.sent) {
         Some(sizes) => sizes,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Comm {
     pub id: CommId,
-    /// All members: of a communicator between two groups those of both, in one order for all.
+    /// All members, of both groups if there are two, in one order for all.
     pub all: Arc<Communicator>,
     /// The ranks that the numbers of peers mean.
     pub peers: Arc<[RankId]>,
@@ -41,7 +41,7 @@ pub(super) struct Comms {
 }
 
 impl Comms {
-    /// The communicators of so many ranks.
+    /// The communicators of all ranks.
     pub fn new(made: Communicators) -> Self {
         let ranks = made.len() as u32;
         let numbers = made.iter().flat_map(|of_rank| of_rank.values());

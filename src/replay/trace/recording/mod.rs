@@ -5,6 +5,7 @@ mod clock;
 mod collective;
 mod communicators;
 mod gaps;
+mod messages;
 mod outcomes;
 mod program;
 mod summary;

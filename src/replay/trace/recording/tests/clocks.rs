@@ -70,7 +70,7 @@ fn cpu_time_counts_where_ranks_shared_processors() {
     );
 }
 
-/// What threads compute that do not call MPI is not in the CPU time of the rank.
+/// The CPU time of a rank lacks the computation of threads that do not call MPI.
 #[test]
 fn threads_that_do_not_call_mpi_are_said() {
     let streams: Vec<Stream> = (0..2)

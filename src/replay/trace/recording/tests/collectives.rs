@@ -6,7 +6,6 @@ use crate::mpi::{RequestId, SendMode};
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
 
 /// The contribution of rank 0 of two to a collective on a communicator.
-#[track_caller]
 fn brings(name: &str, fields: Bytes) -> Contribution {
     let found = calls(|stream| stream.call(name, fields.clone()));
     match &found[..] {
@@ -15,7 +14,7 @@ fn brings(name: &str, fields: Bytes) -> Contribution {
     }
 }
 
-/// A part of so many bytes, or of counts of eight bytes.
+/// A part of `of` bytes.
 fn even(bytes: Bytes, of: u64) -> Bytes {
     bytes.vs([2, of, 1])
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::convert::{Form, convert};
 use std::path::PathBuf;
 
-/// Those of the repository, and those of the folder that `FLITWISE_RECORDINGS` names.
+/// The recordings of the repository and of the folder that `FLITWISE_RECORDINGS` names.
 fn recordings() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/recordings");
     let named = std::env::var_os("FLITWISE_RECORDINGS").map(PathBuf::from);

@@ -5,7 +5,7 @@ use super::*;
 use crate::trace::format_of;
 use flitwise_formats::source::Input;
 
-/// What the verdict on a recording says.
+/// The verdict on a recording: the number of errors, and all texts.
 fn verdict(streams: &[Stream]) -> (u64, String) {
     let dir = directory(streams);
     let input = Input::new(dir.path());
