@@ -113,7 +113,7 @@ fn remarks(check: &Check) -> Vec<String> {
     ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let notes = check.notes.iter().map(|(note, count)| (*count, &**note));
-    let all = counts.chain(notes.map(|(count, note)| (count, note)));
+    let all = counts.chain(notes);
     all.map(|(count, what)| format!("{} {what}", human_count(count)))
         .collect()
 }

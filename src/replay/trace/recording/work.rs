@@ -20,6 +20,9 @@ pub(super) enum Cancelled {
     Took(Arc<HashSet<(RankId, u64)>>),
 }
 
+/// Source and tag of the messages that a receive takes; `None` stands for any.
+pub(super) type Pattern = (Option<RankId>, Option<Tag>);
+
 /// An operation.
 #[derive(Debug, Clone)]
 pub(super) enum Work {
@@ -59,10 +62,7 @@ impl Comm {
 
 impl Receive {
     /// Source and tag of the messages that it takes, if it is known which message it got; `None` if it gets none.
-    pub fn pattern(
-        &self,
-        outcome: Option<Outcome>,
-    ) -> Result<Option<(Option<RankId>, Option<Tag>)>, Problem> {
+    pub fn pattern(&self, outcome: Option<Outcome>) -> Result<Option<Pattern>, Problem> {
         let (peer, tag) = match outcome {
             Some(Outcome::Nothing) => return Ok(None),
             Some(Outcome::Message { source, tag }) => (Peer::Rank(source), Some(tag)),
