@@ -33,11 +33,21 @@ static void resize(struct fw_map *map, size_t size)
     *map = bigger;
 }
 
+/* Behind those with the same handle, so that they are found in the order in which they were made. */
 void fw_map_add(struct fw_map *map, struct fw_node *node)
 {
+    struct fw_node *first;
     size_t at;
     if (map->count >= map->size)
         resize(map, map->size ? map->size * 2 : 256);
+    node->twin = NULL;
+    node->last = node;
+    first = fw_map_find(map, node->key);
+    if (first) {
+        first->last->twin = node;
+        first->last = node;
+        return;
+    }
     at = bucket(map, node->key);
     node->next = map->buckets[at];
     map->buckets[at] = node;
@@ -52,12 +62,17 @@ struct fw_node *fw_map_find(struct fw_map *map, uint64_t key)
     return node;
 }
 
+/* Removes a node that was found. */
 void fw_map_remove(struct fw_map *map, struct fw_node *node)
 {
     struct fw_node **at = &map->buckets[bucket(map, node->key)];
     while (*at && *at != node)
         at = &(*at)->next;
-    if (*at) {
+    if (*at && node->twin) {
+        node->twin->last = node->last;
+        node->twin->next = node->next;
+        *at = node->twin;
+    } else if (*at) {
         *at = node->next;
         map->count--;
     }

@@ -73,7 +73,8 @@ struct fw_stream {
 /* An entry of a map from handles. */
 struct fw_node {
     uint64_t key;
-    struct fw_node *next;
+    struct fw_node *next;        /* of the same bucket */
+    struct fw_node *twin, *last; /* of the same handle: the next one; of the first one, the last */
 };
 
 struct fw_map {

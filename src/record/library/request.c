@@ -44,11 +44,12 @@ void fw_made(struct fw_stream *s, MPI_Request request, int kind, int persistent,
 void fw_made_message(struct fw_stream *s, MPI_Message message)
 {
     struct fw_request *r;
+    uint64_t n = s->messages++;
     if (message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC)
         return;
     pthread_mutex_lock(&lock);
     r = new_entry(&messages, FW_KEY(message));
-    r->n = s->messages++;
+    r->n = n;
     r->thread = s->thread;
     pthread_mutex_unlock(&lock);
 }
@@ -171,7 +172,7 @@ MPI_Status *fw_take(struct fw_stream *s, int n, const MPI_Request *handles)
 void fw_give_back(struct fw_stream *s, int n)
 {
     pthread_mutex_lock(&lock);
-    for (int i = n - 1; i >= 0; i--)
+    for (int i = 0; i < n; i++)
         if (s->found[i] && !s->found[i]->persistent)
             fw_map_add(&requests, &s->found[i]->node);
     pthread_mutex_unlock(&lock);
@@ -189,7 +190,8 @@ void fw_put_result(struct fw_stream *s, const MPI_Status *status, int source, in
         fw_put(&s->tuple, flags | 8);
         return;
     }
-    if (source == MPI_PROC_NULL) {
+    if (source == MPI_PROC_NULL || error) {
+        /* Libraries disagree about the status of a message that was too long. */
         fw_put(&s->tuple, flags);
         return;
     }

@@ -1,0 +1,23 @@
+/* Ends without MPI_Finalize: killed, by MPI_Abort, by exit. The first argument says how. */
+#include "know.h"
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    int in = 0, out;
+    begin(&argc, &argv);
+    for (int i = 0; i < 100; i++) {
+        MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        usleep(20000);
+    }
+    if (!strcmp(argv[1], "kill"))
+        raise(SIGKILL);
+    if (!strcmp(argv[1], "abort"))
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    if (!strcmp(argv[1], "exit"))
+        exit(4);
+    MPI_Finalize();
+    return 5;
+}
