@@ -89,6 +89,7 @@
 //! | [`figure`] | figures as data, drawn as SVG, PDF and PNG (the crate `flitwise-figure`) |
 //! | [`wiring`] | links drawn on their topology |
 //! | `report` | pages and figures from the directories of runs, studies and analyses (feature `report`) |
+//! | `record` | the library that records the MPI calls of a program (feature `cli`) |
 //! | [`results`] | evaluates a run: times, slowdowns, latencies, links; writes `result.json`, tables and figures |
 //! | [`fabric::topology`] | switches, NICs and links: trees, tori, dragonflies, any graph |
 //! | [`fabric::parameters`] | presets, and fabrics in bytes, rates and times |
@@ -123,6 +124,8 @@
 
 pub mod config;
 pub mod explain;
+#[cfg(feature = "cli")]
+pub mod record;
 #[cfg(feature = "report")]
 pub mod report;
 pub mod results;

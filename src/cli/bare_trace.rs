@@ -23,19 +23,24 @@ pub(super) fn instead(command: &str, file: &Path) -> Option<CliError> {
             )));
         }
     };
+    let replay = replay(file, ranks);
+    Some(CliError::BadInput(format!(
+        "`{name}` is a trace, and `{command}` takes an experiment (docs/reference/experiment.md); name it in one:{replay}"
+    )))
+}
+
+/// The commands that replay a trace, each on a line of its own after a newline; or the experiment alone after a space, if
+/// a shell would not take it literally.
+pub(super) fn replay(file: &Path, ranks: u32) -> String {
     // A JSON text is a TOML text, too.
     let trace = serde_json::Value::from(file.display().to_string());
     let experiment = format!("job = [{{ trace = {trace} }}]");
     // Within single quotes a shell takes every other character literally.
-    let cure = if experiment.contains('\'') {
-        format!("name it in one: {experiment}")
-    } else {
-        let (new, room) = (unused(file), room_for(ranks));
-        format!("name it in one:\n  echo '{experiment}' > {new}\n  flitwise run {new}{room}")
-    };
-    Some(CliError::BadInput(format!(
-        "`{name}` is a trace, and `{command}` takes an experiment (docs/reference/experiment.md); {cure}"
-    )))
+    if experiment.contains('\'') {
+        return format!(" {experiment}");
+    }
+    let (new, room) = (unused(file), room_for(ranks));
+    format!("\n  echo '{experiment}' > {new}\n  flitwise run {new}{room}")
 }
 
 /// Returns the number of ranks of a trace, 0 if it is broken; or the format of another file; `None` if it is no trace, or

@@ -14,6 +14,7 @@ mod out;
 mod plot;
 mod progress;
 mod qos;
+mod record;
 mod repeat;
 mod report;
 mod run;
@@ -61,6 +62,8 @@ pub struct Cli {
 enum Command {
     /// Writes an experiment to start from, commented and with all files that it needs.
     Init(init::InitArgs),
+    /// Records the MPI calls of a program, as a trace to replay.
+    Record(record::RecordArgs),
     /// Runs an experiment and measures how long its jobs take, and how much longer than in the baseline.
     Run(run::RunArgs),
     /// Runs a study: one experiment many times, with different seeds and values, and tables of the results.
@@ -132,6 +135,7 @@ impl Command {
             Self::Trace(_) => Some("trace"),
             Self::Run(_) | Self::Study(_) | Self::Explain(_) => None,
             Self::Init(_)
+            | Self::Record(_)
             | Self::List(_)
             | Self::Qos(_)
             | Self::Schema(_)
@@ -225,6 +229,7 @@ fn dispatch(command: Command) -> Result<(), CliError> {
     }
     match command {
         Command::Init(args) => init::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Study(args) => study::run(&args),
         Command::Report(args) => report::report(&args),

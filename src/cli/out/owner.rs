@@ -1,6 +1,7 @@
 //! The commands whose results fill a directory, and the files that each writes there.
 
 use flitwise::oblivious::CONGESTION_SCHEMA;
+use flitwise::record::{RECORDING_FILE, is_recording_file};
 use flitwise::results::{ANALYSIS_FILE, RESULT_FILE, SCHEMA, is_analysis_file, is_result_file};
 use flitwise::study::TABLE_FILES;
 use flitwise_formats::temporary;
@@ -32,6 +33,14 @@ pub(in crate::cli) static ANALYSIS: Owner = Owner {
     marker: ANALYSIS_FILE,
     schema: CONGESTION_SCHEMA,
     owns: is_analysis_file,
+};
+
+/// `flitwise record`, whose description has no schema.
+pub(in crate::cli) static RECORDING: Owner = Owner {
+    noun: "a recording",
+    marker: RECORDING_FILE,
+    schema: "",
+    owns: is_recording_file,
 };
 
 /// Whether an unfinished result of any command may have a file of this name.

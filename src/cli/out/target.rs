@@ -1,6 +1,6 @@
 //! The files in DIR before the run, and whether a result may replace them.
 
-use super::owner::{ANALYSIS, Owner, RUN};
+use super::owner::{ANALYSIS, Owner, RECORDING, RUN};
 use super::part::Part;
 use super::{cannot_write, refuse};
 use crate::cli::CliError;
@@ -44,6 +44,14 @@ impl Target {
         let target = Self::new(dir, &ANALYSIS)?;
         target.document("move them away")?;
         Ok(target)
+    }
+
+    /// Checks `dir` for a recording, which may replace any other, and changes nothing.
+    ///
+    /// # Errors
+    /// If a recording must not or cannot be written into `dir`.
+    pub fn of_recording(dir: &Path) -> Result<Self, CliError> {
+        Self::new(dir, &RECORDING)
     }
 
     fn new(dir: &Path, owner: &'static Owner) -> Result<Self, CliError> {

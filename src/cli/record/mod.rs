@@ -1,0 +1,151 @@
+//! `flitwise record`: runs a program and records its MPI calls.
+
+mod forward;
+
+use super::out::Target;
+use super::{CliError, bare_trace, print, signal, tell};
+use clap::{Args, Subcommand};
+use flitwise::record::{
+    DIRECTORY, OWNER, RecordError, Recorder, SESSION, Stored, is_recording_file,
+};
+use flitwise_formats::temporary;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, exit};
+
+/// Arguments of `flitwise record`.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:\n  mpirun -n 16 flitwise record -o DIR -- ./app ARGUMENTS\n  flitwise record -o DIR -- mpirun -n 16 ./app ARGUMENTS\n\nThe first form works with every launcher and on several nodes. C and Fortran, MPI 3.0 and later. docs/reference/recording.md describes the recording. The exit code is the program's."
+)]
+pub struct RecordArgs {
+    #[command(subcommand)]
+    command: Option<RecordCommand>,
+    /// Directory of the recording; an older recording there is replaced.
+    #[arg(short, long, value_name = "DIR", required = true)]
+    out: Option<PathBuf>,
+    /// Compiler of the program's MPI, if it is none of mpicc, mpicc.openmpi and mpicc.mpich.
+    #[arg(long, value_name = "PROGRAM", global = true)]
+    mpicc: Option<PathBuf>,
+    /// The program, or a launcher and the program, with arguments.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    words: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+enum RecordCommand {
+    /// Prints the path of the library that records, for LD_PRELOAD or to be linked before MPI.
+    #[command(
+        after_help = "Example:\n  FLITWISE_RECORD=DIR LD_PRELOAD=$(flitwise record library) ./app"
+    )]
+    Library,
+}
+
+pub(super) fn run(args: &RecordArgs) -> Result<(), CliError> {
+    if !cfg!(target_os = "linux") {
+        let why = "programs are recorded on Linux only";
+        return Err(CliError::BadInput(why.to_owned()));
+    }
+    let recorder = Recorder::find(args.mpicc.as_deref(), &args.words).map_err(refused)?;
+    match (&args.command, &args.out) {
+        (None, Some(dir)) => record(&recorder, dir, &args.words),
+        _ => print(&format!("{}\n", recorder.library.display())),
+    }
+}
+
+fn refused(e: RecordError) -> CliError {
+    match e {
+        RecordError::Cache { .. } => CliError::Failed(e.to_string()),
+        e => CliError::BadInput(e.to_string()),
+    }
+}
+
+fn record(recorder: &Recorder, dir: &Path, words: &[OsString]) -> Result<(), CliError> {
+    let target = Target::of_recording(dir)?;
+    let before = Stored::read(&target.path).map(|stored| stored.run);
+    let session = temporary::unique();
+    let Some((program, arguments)) = words.split_first() else {
+        return Ok(());
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).env(DIRECTORY, &target.path);
+    command.env(SESSION, &session).env_remove(OWNER);
+    command.env("LD_PRELOAD", preloaded(&recorder.library));
+    let status = forward::run(&mut command).map_err(|e| {
+        let program = program.display();
+        CliError::BadInput(format!("cannot run `{program}`: {e}"))
+    })?;
+    match Stored::read(&target.path).filter(|stored| Some(&stored.run) != before.as_ref()) {
+        Some(stored) if stored.session == session => summary(&target, &stored),
+        // The command of rank 0 tells.
+        Some(_) => {}
+        // So does it if rank 0 has another file system.
+        None if before.is_none() && holds_streams(&target.path) => {}
+        None => {
+            let why = nothing(recorder, &target);
+            if status.success() {
+                return Err(CliError::Failed(why));
+            }
+            tell(format_args!("{why}"));
+        }
+    }
+    if status.success() {
+        Ok(())
+    } else {
+        end_like(status)
+    }
+}
+
+fn holds_streams(dir: &Path) -> bool {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.any(|name| is_recording_file(&name))
+}
+
+/// Says that there is no recording, and the usual reasons.
+fn nothing(recorder: &Recorder, target: &Target) -> String {
+    let (dir, compiler) = (target.shown.display(), recorder.compiler.display());
+    format!(
+        "nothing was recorded in `{dir}`: the program did not call MPI_Init, is linked with MPI statically, runs in a \
+         container or on other nodes without LD_PRELOAD, or uses another MPI than `{compiler}` (--mpicc)"
+    )
+}
+
+/// The value of `LD_PRELOAD` with the library before all others.
+fn preloaded(library: &Path) -> OsString {
+    let mut value = library.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        value.push(":");
+        value.push(others);
+    }
+    value
+}
+
+/// Prints where the recording is, and the command that replays it.
+fn summary(target: &Target, stored: &Stored) {
+    let dir = target.shown.display();
+    let ranks = stored.ranks;
+    let end = if stored.finalised {
+        ""
+    } else {
+        "; the program ended without MPI_Finalize, so the calls of the last second may be missing"
+    };
+    let replay = bare_trace::replay(&target.shown, ranks);
+    tell(format_args!(
+        "recorded {ranks} ranks in `{dir}`{end}; to replay them:{replay}"
+    ));
+}
+
+/// Ends this process as the program ended.
+fn end_like(status: ExitStatus) -> ! {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt;
+        if let Some(signal) = status.signal() {
+            signal::die(signal);
+        }
+    }
+    exit(status.code().unwrap_or(1))
+}
