@@ -55,7 +55,11 @@ impl Bytes<'_> {
 
     fn s(&mut self) -> i64 {
         let v = self.v();
-        if v & 1 == 1 { -((v >> 1) as i64) - 1 } else { (v >> 1) as i64 }
+        if v & 1 == 1 {
+            -((v >> 1) as i64) - 1
+        } else {
+            (v >> 1) as i64
+        }
     }
 
     fn take(&mut self, len: u64) -> Vec<u8> {
@@ -144,7 +148,11 @@ impl Bytes<'_> {
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |c, _| {
-            if c & 1 == 1 { 0xedb8_8320 ^ (c >> 1) } else { c >> 1 }
+            if c & 1 == 1 {
+                0xedb8_8320 ^ (c >> 1)
+            } else {
+                c >> 1
+            }
         })
     })
 }
@@ -177,14 +185,45 @@ fn references(seq: &[i64], made: &Made) -> Vec<String> {
 
 const RECEIVES: [&str; 4] = ["Recv", "Irecv", "Recv_init", "Precv_init"];
 const MAKERS: [&str; 15] = [
-    "Comm_dup", "Comm_dup_with_info", "Comm_idup", "Comm_idup_with_info", "Comm_create",
-    "Comm_create_group", "Comm_split", "Comm_split_type", "Cart_create", "Cart_sub", "Graph_create",
-    "Dist_graph_create", "Dist_graph_create_adjacent", "Intercomm_create", "Intercomm_merge",
+    "Comm_dup",
+    "Comm_dup_with_info",
+    "Comm_idup",
+    "Comm_idup_with_info",
+    "Comm_create",
+    "Comm_create_group",
+    "Comm_split",
+    "Comm_split_type",
+    "Cart_create",
+    "Cart_sub",
+    "Graph_create",
+    "Dist_graph_create",
+    "Dist_graph_create_adjacent",
+    "Intercomm_create",
+    "Intercomm_merge",
 ];
 const COLLECTIVES: [&str; 22] = [
-    "barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall",
-    "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan",
-    "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw",
+    "barrier",
+    "bcast",
+    "gather",
+    "gatherv",
+    "scatter",
+    "scatterv",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "alltoallw",
+    "reduce",
+    "allreduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scan",
+    "exscan",
+    "neighbor_allgather",
+    "neighbor_allgatherv",
+    "neighbor_alltoall",
+    "neighbor_alltoallv",
+    "neighbor_alltoallw",
 ];
 
 /// Whether the call is a collective, and whether it makes a request.
@@ -208,12 +247,23 @@ fn fields(name: &str, b: &mut Bytes<'_>, made: &mut Made) -> String {
     };
     if let Some(makes) = collective(short) {
         let op = |v| ["", " commutative", " ordered"][usize::try_from(v).unwrap()];
-        let text = format!("comm={} root={}{} {} {}", b.v(), b.peer(), op(b.v()), b.part(), b.part());
+        let text = format!(
+            "comm={} root={}{} {} {}",
+            b.v(),
+            b.peer(),
+            op(b.v()),
+            b.part(),
+            b.part()
+        );
         return if makes { request(made, text) } else { text };
     }
     if MAKERS.contains(&short) {
         let text = format!("comm={} new={}", b.v(), b.v());
-        return if short.contains("idup") { request(made, text) } else { text };
+        return if short.contains("idup") {
+            request(made, text)
+        } else {
+            text
+        };
     }
     match short {
         "Send" | "Ssend" | "Rsend" | "Bsend" => format!("{} {}", b.envelope(), b.data()),
@@ -223,7 +273,14 @@ fn fields(name: &str, b: &mut Bytes<'_>, made: &mut Made) -> String {
             request(made, text)
         }
         "Sendrecv" | "Sendrecv_replace" | "Isendrecv" | "Isendrecv_replace" => {
-            let text = format!("{} {} peer={} tag={} {}", b.envelope(), b.data(), b.peer(), b.tag(), b.data());
+            let text = format!(
+                "{} {} peer={} tag={} {}",
+                b.envelope(),
+                b.data(),
+                b.peer(),
+                b.tag(),
+                b.data()
+            );
             if short.starts_with('I') {
                 return request(made, text);
             }
@@ -251,10 +308,21 @@ fn fields(name: &str, b: &mut Bytes<'_>, made: &mut Made) -> String {
             format!("{text} {}", b.result())
         }
         "Pready" | "Pready_range" | "Pready_list" => {
-            format!("{} {:?}", reference(b.v(), made.thread, made.requests), b.seq())
+            format!(
+                "{} {:?}",
+                reference(b.v(), made.thread, made.requests),
+                b.seq()
+            )
         }
-        "Parrived" => format!("{} {} {}", reference(b.v(), made.thread, made.requests), b.v(), b.v()),
-        "Request_get_status" => format!("{} {}", reference(b.v(), made.thread, made.requests), b.v()),
+        "Parrived" => format!(
+            "{} {} {}",
+            reference(b.v(), made.thread, made.requests),
+            b.v(),
+            b.v()
+        ),
+        "Request_get_status" => {
+            format!("{} {}", reference(b.v(), made.thread, made.requests), b.v())
+        }
         "Start" | "Startall" | "Request_free" | "Cancel" => references(&b.seq(), made).join(" "),
         "Comm_free" | "Comm_disconnect" => format!("comm={}", b.v()),
         "Init" | "Init_thread" => format!("level={}", b.v()),
@@ -273,7 +341,11 @@ fn completion(b: &mut Bytes<'_>, made: &Made) -> String {
     let done: Vec<usize> = match b.v() {
         0 => Vec::new(),
         1 => (0..names.len()).collect(),
-        2 => b.seq().into_iter().map(|i| usize::try_from(i).unwrap()).collect(),
+        2 => b
+            .seq()
+            .into_iter()
+            .map(|i| usize::try_from(i).unwrap())
+            .collect(),
         other => panic!("done {other}"),
     };
     let mut text = format!("of {}:", names.len());
@@ -306,7 +378,11 @@ pub fn stream(path: &Path) -> Stream {
     let header = &file[..80];
     assert_eq!(&header[..8], b"FLITREC\n");
     assert_eq!(u32_at(header, 8), 1, "version");
-    assert_eq!(u32_at(header, 76), crc32(&header[..76]), "checksum of the header");
+    assert_eq!(
+        u32_at(header, 76),
+        crc32(&header[..76]),
+        "checksum of the header"
+    );
     let mut stream = Stream {
         rank: u32_at(header, 12),
         thread: u32_at(header, 16),
@@ -316,7 +392,11 @@ pub fn stream(path: &Path) -> Stream {
         bytes: file.len(),
         ..Stream::default()
     };
-    let mut made = Made { thread: stream.thread, requests: 0, messages: 0 };
+    let mut made = Made {
+        thread: stream.thread,
+        requests: 0,
+        messages: 0,
+    };
     let (mut names, mut slots, mut next) = (Vec::new(), vec![Vec::new(); 4096], 0);
     let mut rest = &file[80..];
     while rest.len() >= 16 {
@@ -326,7 +406,12 @@ pub fn stream(path: &Path) -> Stream {
         }
         let mut b = Bytes(&rest[16..16 + len]);
         while !b.0.is_empty() {
-            record(&mut b, &mut stream, &mut made, (&mut names, &mut slots, &mut next));
+            record(
+                &mut b,
+                &mut stream,
+                &mut made,
+                (&mut names, &mut slots, &mut next),
+            );
         }
         rest = &rest[16 + len..];
     }
@@ -371,17 +456,35 @@ fn record(b: &mut Bytes<'_>, stream: &mut Stream, made: &mut Made, seen: Seen<'_
     let first = t.v();
     let name = names[usize::try_from(first / 2).unwrap()].clone();
     let failed = first % 2 == 1;
-    let fields = if failed { String::new() } else { fields(&name, &mut t, made) };
-    assert!(t.0.is_empty(), "{name} {fields}: {} bytes are left", t.0.len());
+    let fields = if failed {
+        String::new()
+    } else {
+        fields(&name, &mut t, made)
+    };
+    assert!(
+        t.0.is_empty(),
+        "{name} {fields}: {} bytes are left",
+        t.0.len()
+    );
     let gap_cpu = b.v();
     let gap_wall = gap_cpu as i64 + b.s();
     let inside = b.v();
-    stream.calls.push(Call { name, fields, failed, times, gap_cpu, gap_wall, inside });
+    stream.calls.push(Call {
+        name,
+        fields,
+        failed,
+        times,
+        gap_cpu,
+        gap_wall,
+        inside,
+    });
 }
 
 /// Reads all streams of a directory, by rank and thread.
 pub fn recording(dir: &Path) -> Vec<Stream> {
-    let paths = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let paths = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let calls = paths.filter(|path| path.extension().is_some_and(|e| e == "calls"));
     let mut streams: Vec<Stream> = calls.map(|path| stream(&path)).collect();
     streams.sort_by_key(|s| (s.rank, s.thread));

@@ -172,17 +172,35 @@ static int prepare(void)
     return 1;
 }
 
+/* The length of a character in UTF-8, 0 if it is none. */
+static int character(const unsigned char *at)
+{
+    int len = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : *at < 0xf5 ? 4 : 0;
+    for (int i = 1; i < len; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) || (*at == 0xf0 && at[1] < 0x90) ||
+        (*at == 0xf4 && at[1] > 0x8f))
+        return 0;
+    return len;
+}
+
+/* A string of TOML. */
 static void put_quoted(FILE *f, const char *text)
 {
+    const unsigned char *at = (const unsigned char *)text;
     fputc('"', f);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(f, "\\%c", c);
-        else if (c < 32 || c == 127)
-            fprintf(f, "\\u%04x", c);
+    while (*at) {
+        int len = character(at);
+        if (len == 0)
+            fputs("\\ufffd", f);
+        else if (*at == '"' || *at == '\\')
+            fprintf(f, "\\%c", *at);
+        else if (*at < 32 || *at == 127)
+            fprintf(f, "\\u%04x", *at);
         else
-            fputc(c, f);
+            fwrite(at, 1, (size_t)len, f);
+        at += len ? len : 1;
     }
     fputc('"', f);
 }

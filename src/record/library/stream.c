@@ -23,8 +23,21 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void thread_ends(void *at)
 {
     struct fw_stream *s = at;
-    if (fw_active && s->depth == 0)
-        fw_finish(s, 1);
+    if (!fw_active || s->depth)
+        return;
+    fw_finish(s, 1);
+    /* The rest stays in the list of streams. */
+    for (int i = 0; i < FW_SLOTS; i++)
+        free(s->slots[i].tuple);
+    free(s->slots);
+    free(s->buckets);
+    free(s->out.at);
+    free(s->tuple.at);
+    free(s->runs.at);
+    free(s->defined.at);
+    free(s->copies);
+    free(s->statuses);
+    free(s->found);
 }
 
 static void make_key(void)

@@ -1,0 +1,333 @@
+//! The command line: both forms, and what is refused.
+
+use super::{FLITWISE, Lab, alone, mpis, succeeded};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Output;
+use std::time::Duration;
+
+fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn both_forms_record_the_same() {
+    let _one = alone();
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("pingpong.c", &[]);
+        let said = succeeded(&lab.record(2, &[]));
+        assert_eq!(
+            said.matches("recorded 2 ranks in `recording`").count(),
+            1,
+            "{said}"
+        );
+        let inner: Vec<usize> = lab.streams().iter().map(|s| s.calls.len()).collect();
+        // It replaces the older one.
+        let said = succeeded(&lab.record_launcher(&[], 2, &[]));
+        assert!(said.contains("recorded 2 ranks in `recording`"), "{said}");
+        assert!(said.contains("flitwise run recording.toml"), "{said}");
+        let outer: Vec<usize> = lab.streams().iter().map(|s| s.calls.len()).collect();
+        assert_eq!(inner, outer);
+    }
+}
+
+#[test]
+fn an_older_recording_of_more_ranks_leaves_nothing() {
+    let _one = alone();
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("collectives.c", &[]);
+        succeeded(&lab.record(4, &[]));
+        lab.compile("pingpong.c", &[]);
+        succeeded(&lab.record(2, &[]));
+        let names = fs::read_dir(lab.at("recording")).unwrap();
+        let mut names: Vec<String> = names
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["0.0.calls", "1.0.calls", "recording.toml"]);
+    }
+}
+
+#[test]
+fn other_directories_are_refused() {
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("pingpong.c", &[]);
+        fs::create_dir(lab.at("recording")).unwrap();
+        fs::write(lab.at("recording/thesis.tex"), "").unwrap();
+        let output = lab.record_launcher(&[], 2, &[]);
+        assert_eq!(output.status.code(), Some(2));
+        let said = errors(&output);
+        assert!(
+            said.contains("holds `thesis.tex`, which is no file of a recording"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn the_compiler_of_another_mpi_is_refused() {
+    let [first, second] = mpis()[..] else {
+        eprintln!("skipped: only one MPI is installed");
+        return;
+    };
+    for (mpi, other) in [(first, second), (second, first)] {
+        let lab = Lab::new(mpi);
+        lab.compile("pingpong.c", &[]);
+        let output = lab.record_launcher(&["--mpicc", other.cc], 2, &[]);
+        assert_eq!(output.status.code(), Some(2));
+        let said = errors(&output);
+        assert!(
+            said.contains("name the compiler of this MPI with --mpicc"),
+            "{said}"
+        );
+    }
+}
+
+/// A script hides the program, so that only the library can tell.
+#[test]
+fn the_library_of_another_mpi_ends_the_program() {
+    let _one = alone();
+    let [first, second] = mpis()[..] else {
+        eprintln!("skipped: only one MPI is installed");
+        return;
+    };
+    for (mpi, other) in [(first, second), (second, first)] {
+        let lab = Lab::new(mpi);
+        lab.compile("pingpong.c", &[]);
+        fs::write(lab.at("script"), "exec ./app\n").unwrap();
+        let mut command = lab.command(FLITWISE);
+        command.args(["record", "--mpicc", other.cc, "-o", "recording", "--"]);
+        command.args(mpi.launcher).args(["-n", "2", "sh", "script"]);
+        let output = command.output().unwrap();
+        let said = errors(&output);
+        assert!(!output.status.success());
+        assert!(
+            said.contains("this program uses another MPI than the recorder"),
+            "{said}"
+        );
+        assert!(
+            said.contains("nothing was recorded in `recording`"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn programs_that_load_no_library_are_refused() {
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("pingpong.c", &[]);
+        fs::set_permissions(lab.at("app"), fs::Permissions::from_mode(0o4755)).unwrap();
+        let output = lab.record_launcher(&[], 2, &[]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            errors(&output).contains("`./app` is setuid or setgid"),
+            "{}",
+            errors(&output)
+        );
+
+        let source = lab.at("static.c");
+        fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+        let mut compiler = lab.command("cc");
+        compiler.args(["-static", "-o", "static"]).arg(&source);
+        if !compiler
+            .output()
+            .is_ok_and(|output| output.status.success())
+        {
+            eprintln!("skipped: no static libc");
+            continue;
+        }
+        let mut command = lab.command(FLITWISE);
+        command.args(["record", "-o", "recording", "--", "./static"]);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(
+            errors(&output).contains("`./static` is linked statically"),
+            "{}",
+            errors(&output)
+        );
+    }
+}
+
+#[test]
+fn a_program_without_mpi_is_no_recording() {
+    let Some(mpi) = mpis().into_iter().next() else {
+        return;
+    };
+    let lab = Lab::new(mpi);
+    let mut command = lab.command(FLITWISE);
+    command.args(["record", "-o", "recording", "--", "true"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        errors(&output).contains("the program did not call MPI_Init"),
+        "{}",
+        errors(&output)
+    );
+    assert!(!lab.at("recording").exists());
+    let mut command = lab.command(FLITWISE);
+    command.args(["record", "-o", "recording", "--", "sh", "-c", "exit 7"]);
+    assert_eq!(command.output().unwrap().status.code(), Some(7));
+}
+
+#[test]
+fn without_a_compiler_the_cure_is_said() {
+    let lab = Lab::new(super::MPIS[0]);
+    let mut command = lab.command(FLITWISE);
+    command.args(["record", "-o", "recording", "--", "true"]);
+    let output = command.env("PATH", "/nowhere").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        errors(&output).contains("no mpicc was found"),
+        "{}",
+        errors(&output)
+    );
+    let mut command = lab.command(FLITWISE);
+    command.args([
+        "record",
+        "--mpicc",
+        "/nowhere/mpicc",
+        "-o",
+        "recording",
+        "--",
+        "true",
+    ]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        errors(&output).contains("`/nowhere/mpicc` cannot compile the recorder"),
+        "{}",
+        errors(&output)
+    );
+}
+
+#[test]
+fn the_library_works_without_the_command() {
+    let _one = alone();
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("pingpong.c", &[]);
+        let output = lab
+            .command(FLITWISE)
+            .args(["record", "library", "--mpicc", mpi.cc])
+            .output()
+            .unwrap();
+        let library = String::from_utf8(output.stdout).unwrap();
+        let library = library.trim();
+        assert!(library.ends_with("libflitwise-record.so"), "{library}");
+        // Linked before MPI, nothing must be loaded.
+        lab.compile("pingpong.c", &[library]);
+        let mut command = lab.command(mpi.launcher[0]);
+        command.args(&mpi.launcher[1..]).args(["-n", "2", "./app"]);
+        command.env("FLITWISE_RECORD", lab.at("recording"));
+        succeeded(&command.output().unwrap());
+        assert_eq!(lab.streams().len(), 2);
+    }
+}
+
+#[test]
+fn signals_reach_the_program() {
+    let Some(mpi) = mpis().into_iter().next() else {
+        return;
+    };
+    let lab = Lab::new(mpi);
+    let mut command = lab.command(FLITWISE);
+    command.args(["record", "-o", "recording", "--", "sleep", "60"]);
+    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    // Until it has started the program, which is its only child.
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    let is_asleep = || {
+        let pid = fs::read_to_string(&children).unwrap_or_default();
+        let name = fs::read_to_string(format!("/proc/{}/comm", pid.trim()));
+        name.is_ok_and(|name| name == "sleep\n")
+    };
+    for _ in 0..1200 {
+        if is_asleep() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(is_asleep());
+    let pid = child.id().to_string();
+    assert!(
+        std::process::Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
+
+#[test]
+fn only_the_first_program_of_a_command_is_recorded() {
+    let _one = alone();
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("pingpong.c", &[]);
+        let run = format!("{} -n 2 ./app", mpi.launcher.join(" "));
+        fs::write(lab.at("script"), format!("{run}\n{run}\n")).unwrap();
+        let mut command = lab.command(FLITWISE);
+        command.args([
+            "record",
+            "--mpicc",
+            mpi.cc,
+            "-o",
+            "recording",
+            "--",
+            "sh",
+            "script",
+        ]);
+        let said = succeeded(&command.output().unwrap());
+        let note =
+            "the recording holds the first program of this command; this one is not recorded";
+        assert_eq!(said.matches(note).count(), 1, "{said}");
+        assert_eq!(lab.streams()[0].calls.len(), 2202);
+    }
+}
+
+#[test]
+fn spawned_processes_and_sessions_are_said() {
+    let _one = alone();
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("spawn.c", &[]);
+        let said = succeeded(&lab.record_launcher(&[], 1, &[]));
+        assert!(
+            said.contains("a process made by MPI_Comm_spawn is not recorded"),
+            "{said}"
+        );
+        let streams = lab.streams();
+        assert_eq!(streams.len(), 1);
+        let calls: Vec<String> = streams[0]
+            .calls
+            .iter()
+            .map(|c| format!("{} {}", c.name, c.fields))
+            .collect();
+        assert_eq!(calls[1], "MPI_Comm_spawn ");
+        assert_eq!(
+            calls[2],
+            "MPI_Allreduce comm=2 root=null commutative 1*4 1*4"
+        );
+        // The other process is outside MPI_COMM_WORLD, which has one rank.
+        assert_eq!(
+            streams[0].comms[&2],
+            "unknown parent=2 nth=0 members=[0] remote=[1]"
+        );
+
+        lab.compile("session.c", &[]);
+        let said = errors(&lab.record_launcher(&[], 1, &[]));
+        if said.contains("MPI_Session_init") {
+            assert!(
+                said.contains("communication in sessions (MPI_Session_init) is not recorded"),
+                "{said}"
+            );
+        } else {
+            eprintln!("skipped: {} knows no sessions", mpi.cc);
+        }
+    }
+}
