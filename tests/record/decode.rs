@@ -241,7 +241,7 @@ fn collective(name: &str) -> Option<bool> {
 /// The fields of a call as text.
 fn fields(name: &str, b: &mut Bytes<'_>, made: &mut Made) -> String {
     let short = name.strip_prefix("MPI_").unwrap_or(name);
-    let mut request = |made: &mut Made, text: String| {
+    let request = |made: &mut Made, text: String| {
         made.requests += 1;
         format!("{text} -> {}:{}", made.thread, made.requests - 1)
     };

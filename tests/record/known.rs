@@ -206,7 +206,8 @@ fn fortran() {
                 let found = |line: &String| !line.ends_with("MPI_Testsome of 2:");
                 let recorded: Vec<String> = lines(stream).into_iter().filter(found).collect();
                 let what = format!("{} {interface}, rank {}", mpi.fortran, stream.rank);
-                compare(&what, &lab.known(stream.rank), &recorded);
+                let known = lab.known(stream.rank);
+                compare(&what, &known, &recorded);
             }
         }
     }
@@ -273,6 +274,7 @@ fn clocks() {
                 .filter(|c| c.name == "MPI_Barrier")
                 .collect();
             assert_eq!(barriers.len(), 50);
+            assert!(barriers.iter().all(|call| call.inside > 0));
             let cpu: u64 = barriers.iter().map(|c| c.gap_cpu).sum();
             let wall: i64 = barriers.iter().map(|c| c.gap_wall).sum();
             for (clock, recorded) in [("cpu", cpu as f64), ("wall", wall as f64)] {

@@ -88,10 +88,10 @@ impl Lab {
             self.mpi.cc
         };
         let mut command = Command::new(compiler);
-        command.args(["-O1", "-w"]).args(options);
+        command.args(["-O1", "-w"]);
         command.arg("-o").arg(self.at("app"));
         command.arg(Path::new(PROGRAMS).join(source));
-        command.arg("-lpthread");
+        command.args(options).arg("-lpthread");
         let output = command.output().unwrap();
         assert!(
             output.status.success(),

@@ -36,9 +36,9 @@ pub struct RecordArgs {
 
 #[derive(Debug, Subcommand)]
 enum RecordCommand {
-    /// Prints the path of the library that records, for LD_PRELOAD or to be linked before MPI.
+    /// Prints the path of the library that records, for LD_PRELOAD or to link a program with.
     #[command(
-        after_help = "Example:\n  FLITWISE_RECORD=DIR LD_PRELOAD=$(flitwise record library) ./app"
+        after_help = "Example:\n  FLITWISE_RECORD=DIR LD_PRELOAD=$(flitwise record library) ./app\n  mpicc app.c $(flitwise record library)"
     )]
     Library,
 }

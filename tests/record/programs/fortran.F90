@@ -76,8 +76,8 @@ program fortran
   do while (left > 0)
     call MPI_Testsome(2, requests, done, indices, statuses, ierr)
     left = left - done
-    if (done == 2) write (7, '(a)') 'some MPI_Testsome of 2: 0:2got() 0:3got()'
-    if (done == 1) write (7, '(a,i0,a)') 'some MPI_Testsome of 2: 0:', indices(1) + 1, 'got()'
+    if (done == 2) write (7, '(a)') 'MPI_Testsome of 2: 0:2got() 0:3got()'
+    if (done == 1) write (7, '(a,i0,a)') 'MPI_Testsome of 2: 0:', indices(1) + 1, 'got()'
   end do
   call MPI_Request_free(requests(1), ierr)
   write (7, '(a)') 'MPI_Request_free 0:2'
