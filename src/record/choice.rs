@@ -1,4 +1,4 @@
-//! Remembers the library of a program, so that of many ranks on a node one asks compiler and linker.
+//! Remembers the library of a program, and only one of many ranks on a node asks compiler and linker.
 
 use super::Recorder;
 use super::compile::{USUAL, cache, sources_hash};
@@ -62,7 +62,7 @@ impl Choice {
     }
 }
 
-/// What changes when the file of a name is replaced or gets other permissions.
+/// Changes when the file of a name is replaced or gets other permissions.
 fn state(name: &OsStr) -> Option<(PathBuf, u64, i64, i64)> {
     let path = locate(name)?.canonicalize().ok()?;
     let meta = path.metadata().ok()?;

@@ -108,7 +108,7 @@ impl Compiler {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// What tells libraries apart: what the compiler calls, the version of MPI, and our sources.
+    /// The key of a library: the commands of the compiler, the version of MPI, and our sources.
     fn key(&self, header: &str) -> String {
         let show = Command::new(&self.path).arg("-show").output();
         let show = show.map(|output| output.stdout).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What `recording.toml` and the names of files tell about a recording.
+//! The part that `recording.toml` and the names of files tell about a recording.
 
 use serde::Deserialize;
 use std::path::Path;
