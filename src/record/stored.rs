@@ -1,4 +1,4 @@
-//! The part that `recording.toml` and the names of files tell about a recording.
+//! Facts that `recording.toml` and the names of files give about a recording.
 
 use serde::Deserialize;
 use std::path::Path;
