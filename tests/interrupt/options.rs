@@ -28,7 +28,7 @@ const NUMBERS: [&str; 17] = [
     "<X>",
 ];
 /// The other ones: texts, names and files.
-const TEXTS: [&str; 22] = [
+const TEXTS: [&str; 24] = [
     "<ARG>",
     "<AXIS>",
     "<CLOCK>",
@@ -39,11 +39,13 @@ const TEXTS: [&str; 22] = [
     "<FORMAT>",
     "<KEY=v1,v2>",
     "<KIND>",
+    "<METRIC>",
     "<NAME>",
     "<NAME|KEY=TEXT>",
     "<OPTION>",
     "<PATH>",
     "<PATTERN>",
+    "<PROGRAM>",
     "<RESULT>",
     "<STRING>",
     "<SUBSET>",
