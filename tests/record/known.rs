@@ -203,7 +203,7 @@ fn fortran() {
             succeeded(&lab.record(4, &[]));
             for stream in &lab.streams() {
                 // The program does not count its polls.
-                let found = |line: &String| !line.ends_with("MPI_Testsome of 2:");
+                let found = |line: &String| !line.ends_with("MPI_Testall of 2:");
                 let recorded: Vec<String> = lines(stream).into_iter().filter(found).collect();
                 let what = format!("{} {interface}, rank {}", mpi.fortran, stream.rank);
                 let known = lab.known(stream.rank);
