@@ -17,13 +17,14 @@ macro_rules! sources {
 }
 
 /// The files of the library.
-const SOURCES: [(&str, &str); 15] = sources![
+const SOURCES: [(&str, &str); 16] = sources![
     "bytes.c",
     "collectives.c",
     "collectives.h",
     "comm.c",
     "communicators.c",
     "complete.c",
+    "description.c",
     "init.c",
     "map.c",
     "messages.c",

@@ -14,10 +14,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#ifndef FW_FLITWISE
-#define FW_FLITWISE "unknown"
-#endif
-
 int fw_file_rank, fw_ranks;
 struct fw_overhead fw_overhead;
 unsigned char fw_run[16];
@@ -26,12 +22,7 @@ const char *fw_directory;
 uint64_t fw_process_start;
 
 static uint64_t loaded;   /* when the process began, on the wall clock */
-static long long started; /* seconds since 1970 */
-static int level;
-static char *hosts;       /* of all ranks, at rank 0 */
-static int *processors;
-
-#define HOST 256
+static struct fw_description about;
 
 void fw_say(const char *text)
 {
@@ -172,123 +163,6 @@ static int prepare(void)
     return 1;
 }
 
-/* The length of a character in UTF-8, 0 if it is none. */
-static int character(const unsigned char *at)
-{
-    int len = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : *at < 0xf5 ? 4 : 0;
-    for (int i = 1; i < len; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) || (*at == 0xf0 && at[1] < 0x90) ||
-        (*at == 0xf4 && at[1] > 0x8f))
-        return 0;
-    return len;
-}
-
-/* A string of TOML. */
-static void put_quoted(FILE *f, const char *text)
-{
-    const unsigned char *at = (const unsigned char *)text;
-    fputc('"', f);
-    while (*at) {
-        int len = character(at);
-        if (len == 0)
-            fputs("\\ufffd", f);
-        else if (*at == '"' || *at == '\\')
-            fprintf(f, "\\%c", *at);
-        else if (*at < 32 || *at == 127)
-            fprintf(f, "\\u%04x", *at);
-        else
-            fwrite(at, 1, (size_t)len, f);
-        at += len ? len : 1;
-    }
-    fputc('"', f);
-}
-
-static void put_command(FILE *f)
-{
-    char text[65536];
-    size_t n = 0;
-    FILE *from = fopen("/proc/self/cmdline", "r");
-    if (from) {
-        n = fread(text, 1, sizeof text - 1, from);
-        fclose(from);
-    }
-    text[n] = 0;
-    fputs("command = [", f);
-    for (size_t at = 0; at < n; at += strlen(text + at) + 1) {
-        if (at)
-            fputs(", ", f);
-        put_quoted(f, text + at);
-    }
-    fputs("]\n", f);
-}
-
-static void put_hosts(FILE *f)
-{
-    int *host = malloc((size_t)fw_ranks * sizeof *host), *first = malloc((size_t)fw_ranks * sizeof *first), n = 0;
-    if (!host || !first)
-        return;
-    for (int rank = 0; rank < fw_ranks; rank++) {
-        int h = 0;
-        while (h < n && strcmp(hosts + (size_t)first[h] * HOST, hosts + (size_t)rank * HOST))
-            h++;
-        if (h == n)
-            first[n++] = rank;
-        host[rank] = h;
-    }
-    fputs("hosts = [", f);
-    for (int h = 0; h < n; h++) {
-        if (h)
-            fputs(", ", f);
-        put_quoted(f, hosts + (size_t)first[h] * HOST);
-    }
-    fputs("]\nhost_of_rank = [", f);
-    for (int rank = 0; rank < fw_ranks; rank++)
-        fprintf(f, rank ? ", %d" : "%d", host[rank]);
-    fputs("]\nprocessors_of_rank = [", f);
-    for (int rank = 0; rank < fw_ranks; rank++)
-        fprintf(f, rank ? ", %d" : "%d", processors[rank]);
-    fputs("]\n", f);
-    free(host);
-    free(first);
-}
-
-/* Writes recording.toml under another name first, so that it is whole at any time. */
-static void describe(int finalised)
-{
-    static const char *levels[] = {"single", "funneled", "serialized", "multiple"};
-    char path[4200], part[4220], mpi[MPI_MAX_LIBRARY_VERSION_STRING];
-    const char *session = getenv("FLITWISE_RECORD_SESSION");
-    int len = 0, version = 0, minor = 0;
-    FILE *f;
-    snprintf(path, sizeof path, "%s/recording.toml", fw_directory);
-    snprintf(part, sizeof part, "%s.part", path);
-    if (!(f = fopen(part, "we")))
-        return;
-    PMPI_Get_library_version(mpi, &len);
-    PMPI_Get_version(&version, &minor);
-    for (char *at = mpi; *at; at++)
-        if (*at == '\n')
-            *at = 0;
-    fprintf(f, "format = %d\nrun = \"", FW_VERSION);
-    for (int i = 0; i < 16; i++)
-        fprintf(f, "%02x", fw_run[i]);
-    fputs("\"\nsession = ", f);
-    put_quoted(f, session ? session : "");
-    fprintf(f, "\nflitwise = \"%s\"\nstarted = %lld\n", FW_FLITWISE, started);
-    put_command(f);
-    fputs("mpi = ", f);
-    put_quoted(f, mpi);
-    fprintf(f, "\nmpi_version = \"%d.%d\"\nthread_level = \"%s\"\nranks = %d\n", version, minor, levels[level],
-            fw_ranks);
-    put_hosts(f);
-    fprintf(f, "overhead = { cpu_ns = %u, wall_ns = %u, inside_ns = %u, call_ns = %u }\nfinalised = %s\n",
-            fw_overhead.cpu, fw_overhead.wall, fw_overhead.inside, fw_overhead.call, finalised ? "true" : "false");
-    if (fclose(f) == 0)
-        rename(part, path);
-}
-
 static int count_processors(void)
 {
     cpu_set_t set;
@@ -319,19 +193,19 @@ static int agree(void)
 
 static void gather(void)
 {
-    char host[MPI_MAX_PROCESSOR_NAME + HOST] = {0};
+    char host[MPI_MAX_PROCESSOR_NAME + FW_HOST] = {0};
     int len = 0, here = count_processors();
     PMPI_Get_processor_name(host, &len);
-    host[HOST - 1] = 0;
+    host[FW_HOST - 1] = 0;
     fw_processors = (uint32_t)here;
     if (fw_file_rank == 0) {
-        hosts = calloc((size_t)fw_ranks, HOST);
-        processors = calloc((size_t)fw_ranks, sizeof *processors);
-        if (!hosts || !processors)
+        about.hosts = calloc((size_t)fw_ranks, FW_HOST);
+        about.processors = calloc((size_t)fw_ranks, sizeof *about.processors);
+        if (!about.hosts || !about.processors)
             abort();
     }
-    PMPI_Gather(host, HOST, MPI_CHAR, hosts, HOST, MPI_CHAR, 0, MPI_COMM_WORLD);
-    PMPI_Gather(&here, 1, MPI_INT, processors, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    PMPI_Gather(host, FW_HOST, MPI_CHAR, about.hosts, FW_HOST, MPI_CHAR, 0, MPI_COMM_WORLD);
+    PMPI_Gather(&here, 1, MPI_INT, about.processors, 1, MPI_INT, 0, MPI_COMM_WORLD);
 }
 
 static int is_recorded(void)
@@ -365,23 +239,23 @@ static void start(struct fw_call *call, int provided, uint64_t cpu, uint64_t wal
         return;
     gather();
     make_directory();
-    started = (long long)time(NULL);
-    level = provided == MPI_THREAD_MULTIPLE     ? 3
-            : provided == MPI_THREAD_SERIALIZED ? 2
-            : provided == MPI_THREAD_FUNNELED   ? 1
-                                                : 0;
+    about.started = (long long)time(NULL);
+    about.level = provided == MPI_THREAD_MULTIPLE ? 3
+                  : provided == MPI_THREAD_SERIALIZED ? 2
+                  : provided == MPI_THREAD_FUNNELED ? 1
+                  : 0;
     fw_world();
     s = fw_open();
     if (!s || s->file < 0)
         return;
     if (fw_file_rank == 0)
-        describe(0);
+        fw_describe(&about, 0);
     pthread_atfork(NULL, in_parent, in_child);
     s->gap_cpu = cpu;
     s->gap_wall = wall - loaded;
     s->inside = inside;
     fw_begin(s, call, 0);
-    fw_put(&s->tuple, (uint64_t)level);
+    fw_put(&s->tuple, (uint64_t)about.level);
     fw_end(s, 0);
     fw_process_start = fw_now(CLOCK_PROCESS_CPUTIME_ID);
     fw_resume(s);
@@ -449,7 +323,7 @@ int MPI_Finalize(void)
         /* Then all ranks have written. */
         PMPI_Barrier(MPI_COMM_WORLD);
         if (fw_file_rank == 0)
-            describe(1);
+            fw_describe(&about, 1);
     }
     rc = next();
     if (recorded)
@@ -499,8 +373,8 @@ static int readable(const char *at, char *text, size_t room)
     return 0;
 }
 
-int PMPI_Pcontrol(const int level_, ...) __attribute__((alias("MPI_Pcontrol")));
-int MPI_Pcontrol(const int level_, ...)
+int PMPI_Pcontrol(const int region, ...) __attribute__((alias("MPI_Pcontrol")));
+int MPI_Pcontrol(const int region, ...)
 {
     static int (*next)(const int, ...);
     static struct fw_call call = {"MPI_Pcontrol", -1};
@@ -509,17 +383,17 @@ int MPI_Pcontrol(const int level_, ...)
     const char *name;
     va_list list;
     int rc;
-    va_start(list, level_);
+    va_start(list, region);
     name = va_arg(list, const char *);
     va_end(list);
     if (!next && !(next = (int (*)(const int, ...))fw_next("PMPI_Pcontrol")))
         return MPI_ERR_OTHER;
     s = fw_enter();
-    rc = next(level_, name);
+    rc = next(region, name);
     if (s) {
         fw_leave(s);
         fw_begin(s, &call, rc != MPI_SUCCESS);
-        fw_put(&s->tuple, fw_signed(level_));
+        fw_put(&s->tuple, fw_signed(region));
         fw_text(&s->tuple, readable(name, text, sizeof text) ? text : "");
         fw_end(s, 0);
         fw_resume(s);

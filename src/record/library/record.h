@@ -247,6 +247,16 @@ int fw_process_threads(void);
 
 void *fw_next(const char *name);
 
+/* description.c: what rank 0 tells about all ranks. */
+#define FW_HOST 256
+struct fw_description {
+    long long started; /* seconds since 1970 */
+    int level;
+    char *hosts; /* of each rank, in FW_HOST bytes */
+    int *processors;
+};
+void fw_describe(const struct fw_description *about, int finalised);
+
 /* A wrapper, whose type need not agree with the header in every const: `before` prepares arguments, the rest writes the fields of the tuple. */
 #define FW_CALL_(symbol, psymbol, text, params, args, before, poll, ...)                                               \
     int fw_##symbol params __asm__(#symbol);                                                                           \
