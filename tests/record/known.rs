@@ -1,7 +1,7 @@
 //! Recordings say what the programs know.
 
 use super::decode::{Call, Stream};
-use super::{Lab, alone, exists, mpis, succeeded};
+use super::{FLITWISE, Lab, alone, exists, mpis, succeeded};
 
 /// The calls of a stream as the programs write them; polls that found nothing with their number.
 fn lines(stream: &Stream) -> Vec<String> {
@@ -157,6 +157,32 @@ fn communicators() {
             "MPI_Comm_idup parent=0 nth=4 members=[0, 1, 2, 3, 4, 5]"
         );
     });
+}
+
+/// The calibration takes seconds, as it does beside many other processes.
+#[test]
+fn a_busy_machine() {
+    let _one = alone();
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("busy.c", &["-shared", "-fPIC"]);
+        std::fs::rename(lab.at("app"), lab.at("busy.so")).unwrap();
+        lab.compile("requests.c", &[]);
+        let app = format!(
+            "LD_PRELOAD=$LD_PRELOAD:{} exec ./app",
+            lab.at("busy.so").display()
+        );
+        std::fs::write(lab.at("script"), app).unwrap();
+        let (launcher, options) = mpi.launcher.split_first().unwrap();
+        let mut command = lab.command(launcher);
+        command.args(options).args(["-n", "2", FLITWISE, "record"]);
+        command.args(["--mpicc", mpi.cc, "-o", "recording", "--", "sh", "script"]);
+        succeeded(&command.output().unwrap());
+        for stream in &lab.streams() {
+            assert!(stream.overhead[3] > 1_000_000, "{:?}", stream.overhead);
+            compare("requests.c", &lab.known(stream.rank), &lines(stream));
+        }
+    }
 }
 
 #[test]

@@ -122,8 +122,11 @@ struct fw_stream *fw_open(void)
     /* The first gap of the main thread begins with the process, of others with their first call. */
     s->wall_start = s->wall = s->block = s->flushed = fw_now(FW_WALL);
     s->cpu_start = s->cpu = fw_now(FW_CPU);
-    if (s->thread == 0)
+    if (s->thread == 0) {
         fw_calibrate(s);
+        /* On a busy machine that may have taken seconds. */
+        s->wall_start = s->wall = s->block = s->flushed = fw_now(FW_WALL);
+    }
     write_header(s);
     s->out.len = 16;
     fw_grow(&s->out, BLOCK);
@@ -359,6 +362,8 @@ void fw_calibrate(struct fw_stream *s)
         cpu[i] = s->gap_cpu;
         wall[i] = s->gap_wall;
         inside[i] = s->inside;
+        /* Nothing may be written before the header, however long the calibration takes. */
+        s->flushed = s->entered;
         fw_end(s, 0);
         fw_resume(s);
         s->out.len = 16;
