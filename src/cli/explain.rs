@@ -55,22 +55,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
     let (file, _) = repeat::experiment("explain", &args.experiment)?;
     let mut plan = load(&file, &sets)?;
-    let against = args.against.as_deref();
-    let against = against.map(|path| repeat::experiment("explain", path));
-    let mut other = match against.transpose()? {
-        Some((file, _)) => {
-            let seed = args.seed.map(|seed| format!("seed={seed}"));
-            let plan = load(&file, seed.as_slice())?;
-            Some((file, plan))
-        }
-        None => None,
-    };
-    if let Some((_, other)) = &mut other {
-        // The other result takes the place of the baselines.
-        plan.baselines.clear();
-        other.baselines.clear();
-        same_names(&plan, other)?;
-    }
+    let other = against(args, &mut plan)?;
     let target = |dir| Target::of_run(dir, &plan, &file, args.force);
     let target = args.out.as_deref().map(target).transpose()?;
     let stop = signal::stop_on_signal();
@@ -118,6 +103,20 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         outcome_of(&result.status(plan))?;
     }
     outcome_of(&result.status(&plan)).and(printed)
+}
+
+/// The experiment that `plan` is compared with, if there is one: its result takes the place of the baselines.
+fn against(args: &ExplainArgs, plan: &mut Plan) -> Result<Option<(PathBuf, Plan)>, CliError> {
+    let Some(path) = &args.against else {
+        return Ok(None);
+    };
+    let (file, _) = repeat::experiment("explain", path)?;
+    let seed = args.seed.map(|seed| format!("seed={seed}"));
+    let mut other = load(&file, seed.as_slice())?;
+    plan.baselines.clear();
+    other.baselines.clear();
+    same_names(plan, &other)?;
+    Ok(Some((file, other)))
 }
 
 /// Checks that the two experiments of a comparison have a job of the same name.

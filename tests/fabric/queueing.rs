@@ -175,7 +175,7 @@ fn what_cannot_work_is_refused_with_a_cure() {
         (
             TREE,
             vec!["vl_policy=bbq", "queues=40"],
-            "set qos.queues = 31 or less",
+            "at most 31: --set qos.queues=31 or less",
         ),
         (
             TREE,

@@ -16,7 +16,21 @@ fn lines(stream: &Stream) -> Vec<String> {
             .trim_end()
             .to_owned()
     };
-    stream.calls.iter().map(line).collect()
+    // A record does not cross blocks: the polls of a loop may be in several.
+    let mut calls: Vec<Call> = Vec::new();
+    for call in &stream.calls {
+        match calls.last_mut() {
+            Some(last)
+                if last.times.max(call.times) > 1
+                    && (&last.name, &last.fields, last.failed)
+                        == (&call.name, &call.fields, call.failed) =>
+            {
+                last.times += call.times
+            }
+            _ => calls.push(call.clone()),
+        }
+    }
+    calls.iter().map(line).collect()
 }
 
 /// Whether a recorded line is the one that the program knows.

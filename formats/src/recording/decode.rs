@@ -16,15 +16,7 @@ impl<'a> Call<'a> {
             Kind::Receive(how) => {
                 Self::Receive(message(cursor)?, how, outcome_if_blocking(how, cursor)?)
             }
-            Kind::SendReceive(how) => {
-                let sent = message(cursor)?;
-                Self::SendReceive {
-                    sent,
-                    received: message_on(sent.comm, cursor)?,
-                    how,
-                    outcome: outcome_if_blocking(how, cursor)?,
-                }
-            }
+            Kind::SendReceive(how) => Self::send_receive(how, cursor)?,
             Kind::Probe { polls, takes } => {
                 let message = envelope(cursor)?;
                 let found = !polls || cursor.flag()?;
@@ -40,19 +32,7 @@ impl<'a> Call<'a> {
                 let data = data(cursor)?;
                 Self::ReceiveTaken(taken, data, how, outcome_if_blocking(how, cursor)?)
             }
-            Kind::Partitioned { sends } => {
-                let mut message = envelope(cursor)?;
-                let partitions = u64::from(cursor.small()?);
-                message.data = data(cursor)?;
-                if message.data.bytes().checked_mul(partitions).is_none() {
-                    return cursor.fault("data of more than 2^64 bytes");
-                }
-                Self::Partitioned {
-                    message,
-                    partitions,
-                    sends,
-                }
-            }
+            Kind::Partitioned { sends } => Self::partitioned(sends, cursor)?,
             Kind::Ready => Self::Ready(Reference::of(cursor.number()?), list(cursor)?),
             Kind::Arrived => {
                 let request = Reference::of(cursor.number()?);
@@ -77,6 +57,30 @@ impl<'a> Call<'a> {
             Kind::Abort => Self::Abort,
             Kind::Control => Self::Control(cursor.signed()?, cursor.text()?),
             Kind::Outside(outside) => Self::Outside(outside),
+        })
+    }
+
+    fn send_receive(how: How, cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        let sent = message(cursor)?;
+        Ok(Self::SendReceive {
+            sent,
+            received: message_on(sent.comm, cursor)?,
+            how,
+            outcome: outcome_if_blocking(how, cursor)?,
+        })
+    }
+
+    fn partitioned(sends: bool, cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
+        let mut message = envelope(cursor)?;
+        let partitions = u64::from(cursor.small()?);
+        message.data = data(cursor)?;
+        if message.data.bytes().checked_mul(partitions).is_none() {
+            return cursor.fault("data of more than 2^64 bytes");
+        }
+        Ok(Self::Partitioned {
+            message,
+            partitions,
+            sends,
         })
     }
 }

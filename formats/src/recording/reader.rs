@@ -245,69 +245,38 @@ impl Reader {
             return cursor.fault("a record behind the end of the stream");
         }
         let offset = self.offset + start as u64;
-        let mut repeats = 1;
-        let mut kind = cursor.number()?;
-        if kind == 2 {
-            repeats = cursor.number()?;
-            kind = cursor.number()?;
-            if repeats == 0 || (2..8).contains(&kind) {
-                return cursor.fault("a repetition of no call");
-            }
-        }
-        let current = match kind {
-            0 | 1 => {
-                let tuple = cursor.counted()?;
-                let end = cursor.pos();
-                let tuple = match kind {
-                    0 => Tuple::Inline(end - tuple.len()..end),
-                    _ => match self.slots.define(tuple) {
-                        Some(slot) => Tuple::Slot(slot),
-                        None => return cursor.fault("too many bytes of repeated tuples"),
-                    },
-                };
-                Some((tuple, Times::read(&mut cursor)?))
-            }
+        let (repeats, kind) = repeated(&mut cursor)?;
+        match kind {
             3 => {
                 if self.functions.len() >= MAX_RECORDING_FUNCTIONS {
                     return cursor.fault("too many names of functions");
                 }
                 let function = Function::named(cursor.text()?);
                 self.functions.push(function);
-                None
             }
             4 => {
                 Communicator::read(&mut cursor, &self.functions)?;
                 self.current = Some(Current::Communicator(start..cursor.pos()));
-                None
             }
             5 => {
                 self.current = Some(Current::End(End::read(&mut cursor, self.header.thread)?));
-                None
             }
             6 => {
                 cursor.text()?;
                 self.current = Some(Current::Note(start..cursor.pos()));
-                None
             }
             7 => return cursor.fault("a record of a kind that is not known"),
-            8.. => {
-                let slot = usize::try_from(kind - 8).unwrap_or(usize::MAX);
-                if self.slots.get(slot).is_none() {
-                    return cursor.fault("a repeated tuple that there is not");
-                }
-                Some((Tuple::Slot(slot), Times::read(&mut cursor)?))
+            _ => {
+                let tuple = tuple(kind, &mut cursor, &mut self.slots)?;
+                self.current = Some(Current::Call {
+                    offset,
+                    tuple,
+                    repeats,
+                    times: Times::read(&mut cursor)?,
+                });
             }
-            _ => return cursor.fault("a record of a kind that is not known"),
-        };
-        self.pos = cursor.pos();
-        if let Some((tuple, times)) = current {
-            self.current = Some(Current::Call {
-                offset,
-                tuple,
-                repeats,
-                times,
-            });
         }
+        self.pos = cursor.pos();
         Ok(())
     }
 
@@ -407,5 +376,38 @@ impl Bytes {
             }
         }
         Ok(())
+    }
+}
+
+/// The number of equal calls that a record stands for, and its kind.
+fn repeated(cursor: &mut Cursor<'_>) -> Result<(u64, u64), Fault> {
+    let kind = cursor.number()?;
+    if kind != 2 {
+        return Ok((1, kind));
+    }
+    let (repeats, kind) = (cursor.number()?, cursor.number()?);
+    if repeats == 0 || (2..8).contains(&kind) {
+        return cursor.fault("a repetition of no call");
+    }
+    Ok((repeats, kind))
+}
+
+/// The tuple of a call: of kind 0 its own, of kind 1 one that takes a slot as well, of the others the one in a slot.
+fn tuple(kind: u64, cursor: &mut Cursor<'_>, slots: &mut Slots) -> Result<Tuple, Fault> {
+    if kind >= 8 {
+        let slot = usize::try_from(kind - 8).unwrap_or(usize::MAX);
+        return match slots.get(slot) {
+            Some(_) => Ok(Tuple::Slot(slot)),
+            None => cursor.fault("a repeated tuple that there is not"),
+        };
+    }
+    let bytes = cursor.counted()?;
+    let end = cursor.pos();
+    if kind == 0 {
+        return Ok(Tuple::Inline(end - bytes.len()..end));
+    }
+    match slots.define(bytes) {
+        Some(slot) => Ok(Tuple::Slot(slot)),
+        None => cursor.fault("too many bytes of repeated tuples"),
     }
 }

@@ -1,4 +1,4 @@
-//! What archives are: ranks, communicators, counts of events, whatever their byte order and packing.
+//! Archives have the same ranks, communicators and events in every byte order and packing.
 
 use super::corpus;
 use super::write::{Order, Packed, rewritten};

@@ -20,7 +20,7 @@ pub enum Packed {
     Padded,
 }
 
-/// What a file has.
+/// The content of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Anchor,
@@ -170,7 +170,7 @@ fn swapped(bytes: &[u8], kind: Kind) -> Vec<u8> {
             _ => {
                 let end = s.length() + s.at;
                 values(&mut s, kind, code);
-                // What is left are bytes and texts.
+                // Bytes and texts are left.
                 s.copy(end - s.at);
             }
         }
@@ -181,8 +181,16 @@ fn swapped(bytes: &[u8], kind: Kind) -> Vec<u8> {
 
 /// The values of a record up to the last number.
 fn values(s: &mut Swapper<'_>, kind: Kind, code: u8) {
-    match (kind, code) {
-        (Kind::Events, 6) => {
+    match kind {
+        Kind::Events => of_event(s, code),
+        Kind::Local => of_location(s, code),
+        Kind::Definitions => of_definition(s, code),
+    }
+}
+
+fn of_event(s: &mut Swapper<'_>, code: u8) {
+    match code {
+        6 => {
             // Each with an attribute, its type, and a number as its value.
             for _ in 0..s.number() {
                 s.number();
@@ -190,63 +198,75 @@ fn values(s: &mut Swapper<'_>, kind: Kind, code: u8) {
                 s.number();
             }
         }
-        (Kind::Events, 10) => drop(s.full(8)),
-        (Kind::Events, 14 | 18) => s.numbers(4),
-        (Kind::Events, 15 | 19) => s.numbers(5),
-        (Kind::Events, 23) => {
+        10 => drop(s.full(8)),
+        14 | 18 => s.numbers(4),
+        15 | 19 => s.numbers(5),
+        23 => {
             s.copy(1);
             s.numbers(4);
         }
-        (Kind::Events, 83) => {
+        83 => {
             let _ = s.number();
             for _ in 0..s.number() {
                 s.number();
             }
         }
-        (Kind::Events, 85 | 87 | 88) => s.numbers(1),
-        (Kind::Events, 86) => {
+        85 | 87 | 88 => s.numbers(1),
+        86 => {
             s.copy(1);
             s.numbers(5);
         }
-        (Kind::Events, 89) => s.numbers(4),
-        (Kind::Events, 90..=92) => s.numbers(2),
-        (Kind::Local, 5) => {
+        89 => s.numbers(4),
+        90..=92 => s.numbers(2),
+        _ => {}
+    }
+}
+
+fn of_location(s: &mut Swapper<'_>, code: u8) {
+    match code {
+        5 => {
             s.copy(1);
             let n = s.number() as usize;
             let pairs = 1 + usize::from(s.byte());
             s.numbers(n * pairs);
         }
-        (Kind::Local, 6) => {
+        6 => {
             s.full(8);
             s.number();
             s.full(8);
         }
-        (Kind::Definitions, 5) => s.numbers(4),
-        (Kind::Definitions, 10) => s.numbers(1),
-        (Kind::Definitions, 11) => {
+        _ => {}
+    }
+}
+
+fn of_definition(s: &mut Swapper<'_>, code: u8) {
+    match code {
+        5 => s.numbers(4),
+        10 => s.numbers(1),
+        11 => {
             s.numbers(2);
             s.copy(1);
             s.numbers(1);
         }
-        (Kind::Definitions, 12) => s.numbers(4),
-        (Kind::Definitions, 13) => {
+        12 => s.numbers(4),
+        13 => {
             s.numbers(2);
             s.copy(1);
             s.numbers(2);
         }
-        (Kind::Definitions, 14) => {
+        14 => {
             s.numbers(2);
             s.copy(1);
             s.numbers(2);
         }
-        (Kind::Definitions, 15) => {
+        15 => {
             s.numbers(3);
             s.copy(1);
             s.numbers(4);
             s.copy(2);
             s.numbers(1);
         }
-        (Kind::Definitions, 18) => {
+        18 => {
             s.numbers(2);
             s.copy(1);
             let n = s.number() as usize;
@@ -254,8 +274,8 @@ fn values(s: &mut Swapper<'_>, kind: Kind, code: u8) {
             s.copy(2);
             s.numbers(1);
         }
-        (Kind::Definitions, 22) => s.numbers(5),
-        (Kind::Definitions, 43) => s.numbers(6),
+        22 => s.numbers(5),
+        43 => s.numbers(6),
         _ => {}
     }
 }

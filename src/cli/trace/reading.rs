@@ -54,10 +54,10 @@ impl ReadingArgs {
     /// The options as the library takes them.
     pub(super) fn reading(&self) -> Reading {
         let default = Reading::default();
-        let compute_time = self.compute_time.map(|clock| match clock {
-            Clock::Wall => ComputeTime::Wall,
-            Clock::Cpu => ComputeTime::Cpu,
-            Clock::Auto => ComputeTime::Auto,
+        let compute_time = self.compute_time.and_then(|clock| match clock {
+            Clock::Wall => Some(ComputeTime::Wall),
+            Clock::Cpu => Some(ComputeTime::Cpu),
+            Clock::Auto => None,
         });
         Reading {
             host_speed: self.host_speed.unwrap_or(default.host_speed),

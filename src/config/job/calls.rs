@@ -1,7 +1,7 @@
 //! Resolves how a job computes and how its MPI calls send.
 
 use crate::config::document::{ConfigError, refused};
-use crate::config::job::keys::{RawJob, RawSendCompletion};
+use crate::config::job::keys::{RawClock, RawJob, RawSendCompletion};
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::mpi::Protocol;
@@ -85,7 +85,11 @@ pub(crate) fn compute(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Com
         );
     }
     Ok(Compute {
-        time: job.compute_time,
+        time: job.compute_time.and_then(|clock| match clock {
+            RawClock::Wall => Some(ComputeTime::Wall),
+            RawClock::Cpu => Some(ComputeTime::Cpu),
+            RawClock::Auto => None,
+        }),
         poll_gap_ps: job.poll_gap.map_or(POLL_GAP_PS, |gap| gap.0),
         cap_ps: job.compute_cap.map(|cap| cap.0),
         factors: factors.unwrap_or_default(),

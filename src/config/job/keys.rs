@@ -5,7 +5,6 @@ use crate::config::job::placement::RawPlacement;
 use crate::replay::collectives::Choices;
 use crate::replay::job::MAX_REPEAT;
 use crate::replay::placement::Distribution;
-use crate::replay::trace::ComputeTime;
 use crate::units::{Bytes, CostPerByte, Picoseconds, Rate, Ratio};
 use schemars::{JsonSchema, json_schema};
 use serde::Deserialize;
@@ -96,7 +95,7 @@ pub(crate) struct RawJob {
     /// A rank computes between its calls. `"auto"` is the first clock that DUMPI recorded, and the CPU time of a recording
     /// whose ranks shared processors. Take `"cpu"` where ranks of DUMPI did.
     #[schemars(extend("default" = "auto"))]
-    pub compute_time: Option<ComputeTime>,
+    pub compute_time: Option<RawClock>,
     /// Longest gap before a poll in a DUMPI or OTF2 trace or a recording that is no [computation](../model/replay.md#dumpi-traces).
     ///
     /// A poll (`MPI_Test…`, `MPI_Iprobe`) after a shorter gap is one of the loop around it.
@@ -152,6 +151,17 @@ pub(crate) struct RawJob {
     #[serde(default)]
     #[schemars(extend("x-default" = "as `[collectives]`"))]
     pub collectives: Choices,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RawClock {
+    /// The wall clock.
+    Wall,
+    /// The processor time of a rank, which stops while other processes have its processor.
+    Cpu,
+    /// The clock that the trace suggests.
+    Auto,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -30,6 +30,19 @@ pub struct Op {
     pub place: Place,
 }
 
+impl Op {
+    /// An operation that waits for its predecessor alone and that no other one names.
+    pub(crate) fn next(compute_ps: u64, action: Action, place: Place) -> Self {
+        Self {
+            after: After::Previous,
+            compute_ps,
+            action,
+            label: None,
+            place,
+        }
+    }
+}
+
 /// Name of an operation, unique among the operations of its rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Label(NonZeroU64);
@@ -202,7 +215,7 @@ pub trait Program {
 
     /// The calls that receive messages and that the recorder of the program does not know, and which recorder that is.
     fn unrecorded_receives(&self) -> Option<&'static str> {
-        Some("MPI_Mrecv and MPI_Imrecv, which DUMPI does not record")
+        None
     }
 
     /// Whether a stream of `rank` for which [`next`](Self::next) has nothing now pauses, rather than being over. It

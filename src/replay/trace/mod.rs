@@ -7,6 +7,7 @@ pub mod dumpi;
 pub mod goal;
 mod kept;
 pub mod otf2;
+mod recorded;
 pub mod recording;
 pub mod summary;
 pub mod ti;
@@ -16,16 +17,14 @@ pub mod verdict;
 pub use summary::Summary;
 pub use verdict::Verdict;
 
-use super::agreement::{Disagreement, Disagreements};
 use super::program::{Program, RankId};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::Ratio;
 use flitwise_formats::goal::Schedule;
 use flitwise_formats::source::Input;
-use flitwise_formats::{Place, Problem, Problems};
+use flitwise_formats::{Problem, Problems};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// A format of traces.
 pub trait TraceFormat: Sync {
@@ -214,9 +213,6 @@ pub enum ComputeTime {
     Wall,
     /// The processor time of a rank, which stops while other processes have its processor.
     Cpu,
-    /// The one that the trace suggests: of a DUMPI trace the first that it has, of a recording the processor time where ranks
-    /// shared processors.
-    Auto,
 }
 
 impl ComputeTime {
@@ -226,7 +222,6 @@ impl ComputeTime {
         match self {
             Self::Wall => "wall",
             Self::Cpu => "cpu",
-            Self::Auto => "auto",
         }
     }
 }
@@ -265,24 +260,6 @@ fn refusal(problems: &Problems) -> String {
         lines.push(format!("and {more} more errors"));
     }
     lines.join("\n")
-}
-
-/// The points on which the ranks of a recording of calls disagree, in their files.
-fn agreement_of(found: Disagreements, file: impl Fn(RankId) -> Arc<Path>) -> Agreement {
-    let problem = |one: Disagreement| Problem {
-        path: file(one.rank),
-        place: one.place.map(Place::from),
-        message: format!("rank {}: {}", one.rank, one.message),
-    };
-    let problems = |first: Vec<Disagreement>, total| Problems {
-        first: first.into_iter().map(problem).collect(),
-        total,
-    };
-    Agreement {
-        errors: problems(found.errors, found.error_total),
-        unmatched: found.unmatched_total,
-        warnings: problems(found.warnings, found.warning_total),
-    }
 }
 
 /// All formats, in the order in which a file is held against them.

@@ -213,7 +213,7 @@ impl<'a> RankCheck<'a> {
         info.records += 1;
         info.calls = info.calls.saturating_add(record.repeats);
         let add = |to: &mut u64, ns: u64| *to = to.saturating_add(ns);
-        // What is before MPI_Init is not a part of the recording.
+        // The recording begins with MPI_Init.
         if !matches!(record.call, Call::Init(_)) {
             add(&mut info.cpu_ns, record.times.cpu_ns);
             add(&mut info.wall_ns, record.times.wall_ns);

@@ -5,13 +5,14 @@ use super::communicators::{Resolved, only, world};
 use super::envelope::{Envelope, Problem, mode, pattern, peer};
 use super::gaps::Gaps;
 use super::outcomes::{Outcome, is_open};
-use super::program::{Cancelled, Settings};
+use super::program::Settings;
 use super::requests::Requests;
 use super::survey::Known;
 use crate::agreement::SPARE;
 use crate::mpi::{Call as Does, RequestId, SendMode, Tag, Until};
-use crate::program::{Action, After, Op, Place, RankId};
+use crate::program::{Action, Op, Place, RankId};
 use crate::trace::Wording;
+use crate::trace::recorded::Cancelled;
 use flitwise_formats::dumpi::handle::{ANY_SOURCE, ANY_TAG};
 use flitwise_formats::dumpi::{Call, Comm, Message, Record, Request, Status, Types};
 use hashbrown::HashMap;
@@ -137,13 +138,8 @@ impl Caller {
             Some(gaps) => gaps.take_ps().ok_or(TOO_LATE)?,
             None => 0,
         };
-        self.ready.push_back(Op {
-            after: After::Previous,
-            compute_ps,
-            action,
-            label: None,
-            place: self.place,
-        });
+        self.ready
+            .push_back(Op::next(compute_ps, action, self.place));
         Ok(())
     }
 

@@ -38,7 +38,7 @@ impl Gaps {
     /// The next call. What the rank does before its first one is not in the trace.
     pub fn see(&mut self, record: &Record<'_>) {
         let span = match self.clock {
-            ComputeTime::Wall | ComputeTime::Auto => record.wall,
+            ComputeTime::Wall => record.wall,
             ComputeTime::Cpu => record.cpu,
         };
         let polled = std::mem::replace(&mut self.polled, record.call.found_nothing());

@@ -16,8 +16,10 @@ mod survey;
 mod unsupported;
 mod verdict;
 
-use crate::agreement::compare;
 use crate::program::{Program, RankId};
+use crate::trace::recorded::{
+    Cancelled, Comparison, RecordedProgram, check_communication, check_unsupported,
+};
 use crate::trace::{
     self, Agreement, ComputeTime, Reading, Summary, TraceFile, TraceFormat, Verdict,
 };
@@ -26,10 +28,9 @@ use flitwise_base::stop::Stop;
 use flitwise_formats::dumpi::{Check, Odd, Record, Set, check_seen};
 use flitwise_formats::source::Input;
 use gaps::Loops;
-use hashbrown::HashSet;
-use program::{Cancelled, DumpiProgram, Settings};
+use program::{DumpiCalls, Settings};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use survey::{Known, Survey};
 
 /// DUMPI.
@@ -79,7 +80,7 @@ impl TraceFormat for Dumpi {
             set: Arc::new(set),
             remarks: found,
             known: Arc::new(known),
-            compared: OnceLock::new(),
+            compared: Comparison::default(),
         }))
     }
 
@@ -100,18 +101,7 @@ struct DumpiFile {
     given: PathBuf,
     /// Communication that the recording lacks, or that is doubtful.
     remarks: Vec<String>,
-    compared: OnceLock<Compared>,
-}
-
-/// The findings of a comparison of the ranks.
-#[derive(Default)]
-struct Compared {
-    /// The points on which they disagree.
-    doubts: Option<String>,
-    /// Collectives of different sizes.
-    sizes: u64,
-    /// Cancelled receives that took a message.
-    took: Arc<HashSet<(RankId, u64)>>,
+    compared: Comparison,
 }
 
 /// The remarks on a recording: a sentence for each kind, with its number.
@@ -150,10 +140,9 @@ impl DumpiFile {
         let lacks = |clock| match clock {
             ComputeTime::Wall => self.known.without_wall,
             ComputeTime::Cpu => self.known.without_cpu,
-            ComputeTime::Auto => 0,
         };
         match reading.compute_time {
-            None | Some(ComputeTime::Auto) => Ok([ComputeTime::Wall, ComputeTime::Cpu]
+            None => Ok([ComputeTime::Wall, ComputeTime::Cpu]
                 .into_iter()
                 .find(|&clock| lacks(clock) == 0)),
             Some(clock) if lacks(clock) == 0 => Ok(Some(clock)),
@@ -190,35 +179,17 @@ impl TraceFile for DumpiFile {
     }
 
     fn agreement(&self, stop: Stop<'_>) -> anyhow::Result<Agreement> {
-        let reading = Reading {
-            skip_unsupported: true,
-            allow_no_communication: true,
-            ..Reading::default()
-        };
-        let mut program = self.program(&reading, Cancelled::Spare, Stop::never())?;
-        let mut found = compare(&mut program, stop)?;
-        let took = std::mem::take(&mut found.taken).into_iter().collect();
-        let agreement = trace::agreement_of(found, |rank| {
-            let file = self.set.file(rank.get());
-            file.unwrap_or(self.set.path()).into()
-        });
-        self.compared.get_or_init(|| Compared {
-            doubts: (agreement.errors.total > 0).then(|| trace::refusal(&agreement.errors)),
-            sizes: agreement.warnings.total,
-            took: Arc::new(took),
-        });
-        Ok(agreement)
+        let mut program = self.program(&Comparison::reading(), Cancelled::Spare, Stop::never())?;
+        let file = |rank: RankId| self.set.file(rank.get()).unwrap_or(self.set.path());
+        self.compared.agreement(&mut program, file, stop)
     }
 
     fn doubts(&self) -> Option<String> {
-        self.compared.get()?.doubts.clone()
+        self.compared.doubts()
     }
 
     fn remarks(&self) -> Vec<String> {
-        let sizes = self.compared.get().map_or(0, |compared| compared.sizes);
-        let sizes = (sizes > 0).then(|| {
-            format!("{sizes} collectives have different sizes at different ranks; the replay uses the size at each rank")
-        });
+        let sizes = self.compared.remark();
         self.remarks.iter().cloned().chain(sizes).collect()
     }
 
@@ -228,46 +199,23 @@ impl TraceFile for DumpiFile {
     }
 
     fn open<'a>(&self, reading: &Reading, stop: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
-        let compared = self.compared.get();
-        let took = compared.map(|compared| Arc::clone(&compared.took));
-        let cancelled = Cancelled::Took(took.unwrap_or_default());
+        let cancelled = self.compared.cancelled();
         Ok(Box::new(self.program(reading, cancelled, stop)?))
     }
 }
 
 impl DumpiFile {
-    /// Refuses a recording of which nothing is left that the ranks say to each other.
-    fn is_allowed(&self, reading: &Reading) -> anyhow::Result<()> {
-        if self.known.communication > 0 || self.ranks() < 2 || reading.allow_no_communication {
-            return Ok(());
-        }
-        bail!(
-            "{}: has no message and no collective that a replay has, of {} ranks: DUMPI does not record calls of MPI-3; record the \
-             program with VEF-Prospector or SimGrid, or let {} replay its computation alone",
-            self.set.path().display(),
-            self.ranks(),
-            reading.wording.allow_no_communication()
-        )
-    }
-
     fn program<'a>(
         &self,
         reading: &Reading,
         cancelled: Cancelled,
         stop: Stop<'a>,
-    ) -> anyhow::Result<DumpiProgram<'a>> {
-        let shown = || self.set.path().display().to_string();
-        let unsupported = self.unsupported();
-        if !unsupported.is_empty() && !reading.skip_unsupported {
-            bail!(
-                "{}: has {}; a replay has no counterpart for them: {} leaves them out",
-                shown(),
-                unsupported.join(", "),
-                reading.wording.skip_unsupported()
-            );
-        }
+    ) -> anyhow::Result<RecordedProgram<'a, DumpiCalls>> {
+        let path = self.set.path();
+        check_unsupported(path, &self.unsupported(), reading)?;
+        let clock = self.clock(reading);
         let settings = Settings {
-            clock: self.clock(reading).with_context(shown)?,
+            clock: clock.with_context(|| path.display().to_string())?,
             skip_unsupported: reading.skip_unsupported,
             wording: reading.wording,
             loops: Loops {
@@ -276,8 +224,18 @@ impl DumpiFile {
             },
             cancelled,
         };
-        self.is_allowed(reading)?;
+        let communication = (self.ranks(), self.known.communication);
+        check_communication(path, communication, NO_MPI_3, reading)?;
         let (set, known) = (Arc::clone(&self.set), Arc::clone(&self.known));
-        DumpiProgram::new(set, known, settings, stop)
+        let calls = DumpiCalls {
+            set,
+            known,
+            settings,
+        };
+        RecordedProgram::new(calls, stop)
     }
 }
+
+/// The reason why a trace may lack all communication.
+const NO_MPI_3: &str =
+    ": DUMPI does not record calls of MPI-3; record the program with `flitwise record`";

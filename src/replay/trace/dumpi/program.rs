@@ -5,22 +5,12 @@ use super::communicators::name;
 use super::gaps::Loops;
 use super::survey::Known;
 use crate::mpi::CommId;
-use crate::program::{Op, Program, RankId, STOP_EVERY, StreamId};
+use crate::program::{Op, RankId};
+use crate::trace::recorded::{Cancelled, Recorded};
 use crate::trace::{ComputeTime, Wording};
-use anyhow::Context;
-use flitwise_base::stop::{Stop, StopEvery};
+use flitwise_base::stop::StopEvery;
 use flitwise_formats::dumpi::{Problem, Reader, Set};
-use hashbrown::HashSet;
 use std::sync::Arc;
-
-/// The treatment of cancelled receives of [unknown outcome](super::outcomes::Outcome::Unknown).
-#[derive(Debug, Clone)]
-pub(super) enum Cancelled {
-    /// They are [spare](crate::agreement::SPARE): they take messages without a counterpart.
-    Spare,
-    /// These took a message, by rank and number.
-    Took(Arc<HashSet<(RankId, u64)>>),
-}
 
 /// The settings for reading a trace.
 #[derive(Debug, Clone)]
@@ -36,25 +26,27 @@ pub(super) struct Settings {
     pub cancelled: Cancelled,
 }
 
-/// The calls of all ranks as operations.
-pub(super) struct DumpiProgram<'a> {
-    set: Arc<Set>,
-    known: Arc<Known>,
-    settings: Settings,
-    ranks: Vec<Rank>,
-    stop: StopEvery<'a>,
+/// The calls of the ranks.
+pub(super) struct DumpiCalls {
+    pub set: Arc<Set>,
+    pub known: Arc<Known>,
+    pub settings: Settings,
 }
 
 /// The progress of a rank.
-struct Rank {
+pub(super) struct Rank {
     reader: Reader,
     caller: Caller,
 }
 
 impl Rank {
-    fn new(set: &Set, known: &Arc<Known>, settings: &Settings, id: u32) -> anyhow::Result<Self> {
-        let rank = RankId::new(id);
-        let reader = set.reader(id)?;
+    fn new(calls: &DumpiCalls, rank: RankId) -> anyhow::Result<Self> {
+        let DumpiCalls {
+            set,
+            known,
+            settings,
+        } = calls;
+        let reader = set.reader(rank.get())?;
         let hidden = reader.trailer().polls_left_out() > 0;
         let loops = Loops {
             hidden,
@@ -69,7 +61,7 @@ impl Rank {
             caller: Caller::new(
                 rank,
                 set.ranks(),
-                set.types(id)?,
+                set.types(rank.get())?,
                 Arc::clone(known),
                 settings,
             ),
@@ -109,44 +101,26 @@ impl Rank {
     }
 }
 
-impl<'a> DumpiProgram<'a> {
-    /// A trace from its start.
-    pub fn new(
-        set: Arc<Set>,
-        known: Arc<Known>,
-        settings: Settings,
-        stop: Stop<'a>,
-    ) -> anyhow::Result<Self> {
-        let ranks = (0..set.ranks()).map(|id| Rank::new(&set, &known, &settings, id));
-        Ok(Self {
-            ranks: ranks.collect::<Result<_, _>>()?,
-            set,
-            known,
-            settings,
-            stop: stop.every(STOP_EVERY),
-        })
-    }
-}
+impl Recorded for DumpiCalls {
+    type Rank = Rank;
 
-impl Program for DumpiProgram<'_> {
     fn ranks(&self) -> u32 {
         self.set.ranks()
     }
 
-    fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
-        let state = self.ranks.get_mut(rank.index());
-        let state = state.with_context(|| format!("there is no rank {rank}"))?;
-        state.next(&self.set, &mut self.stop)
+    fn open(&self, rank: RankId) -> anyhow::Result<Rank> {
+        Rank::new(self, rank)
+    }
+
+    fn next(&self, rank: &mut Rank, stop: &mut StopEvery<'_>) -> anyhow::Result<Option<Op>> {
+        rank.next(&self.set, stop)
     }
 
     fn communicator(&self, rank: RankId, comm: CommId) -> String {
         name(&self.known.communicators, rank, comm)
     }
 
-    fn restart(&mut self) -> anyhow::Result<()> {
-        let again =
-            (0..self.set.ranks()).map(|id| Rank::new(&self.set, &self.known, &self.settings, id));
-        self.ranks = again.collect::<Result<_, _>>()?;
-        Ok(())
+    fn unrecorded_receives(&self) -> Option<&'static str> {
+        Some("MPI_Mrecv and MPI_Imrecv, which DUMPI does not record")
     }
 }

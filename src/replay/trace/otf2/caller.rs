@@ -5,7 +5,7 @@ use super::scout::{Outcome, Scout};
 use super::sizes::between;
 use super::survey::{Known, member};
 use crate::mpi::{Call as Does, RequestId, SendMode, Tag, Until};
-use crate::program::{Action, After, Op, Place, RankId};
+use crate::program::{Action, Op, Place, RankId};
 use flitwise_formats::otf2::{
     Archive, Called, Collective, Event, Message, Operation, RequestNumber, Stamped, View,
 };
@@ -266,13 +266,8 @@ impl Caller {
 
     fn does(&mut self, action: Action) -> Result<(), Problem> {
         let compute_ps = self.gaps.take_ps().ok_or(TOO_LATE)?;
-        self.ready.push_back(Op {
-            after: After::Previous,
-            compute_ps,
-            action,
-            label: None,
-            place: self.place,
-        });
+        self.ready
+            .push_back(Op::next(compute_ps, action, self.place));
         Ok(())
     }
 

@@ -11,16 +11,16 @@ mod survey;
 #[cfg(test)]
 mod tests;
 
-use crate::agreement::compare;
 use crate::program::{Program, RankId};
+use crate::trace::recorded::{Comparison, RecordedProgram, check_communication, check_unsupported};
 use crate::trace::{self, Agreement, Reading, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::{Context, anyhow, bail};
 use flitwise_base::stop::Stop;
 use flitwise_formats::otf2::{Archive, Check, Stamped, check_seen};
 use flitwise_formats::source::Input;
-use program::Otf2Program;
+use program::Otf2Calls;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use survey::{Known, Survey};
 
 /// OTF2.
@@ -92,7 +92,7 @@ impl Examined {
             given: self.given,
             archive: Arc::new(self.archive),
             known: Arc::new(known),
-            compared: OnceLock::new(),
+            compared: Comparison::default(),
         })
     }
 }
@@ -146,8 +146,7 @@ struct Otf2File {
     given: PathBuf,
     event_files: Vec<PathBuf>,
     remarks: Vec<String>,
-    /// The points on which the ranks disagree, and the number of collectives of different sizes.
-    compared: OnceLock<Option<String>>,
+    compared: Comparison,
 }
 
 impl TraceFile for Otf2File {
@@ -168,7 +167,8 @@ impl TraceFile for Otf2File {
     }
 
     fn remarks(&self) -> Vec<String> {
-        self.remarks.clone()
+        let sizes = self.compared.remark();
+        self.remarks.iter().cloned().chain(sizes).collect()
     }
 
     fn file_of(&self, rank: RankId) -> Option<&Path> {
@@ -176,25 +176,13 @@ impl TraceFile for Otf2File {
     }
 
     fn agreement(&self, stop: Stop<'_>) -> anyhow::Result<Agreement> {
-        let reading = Reading {
-            skip_unsupported: true,
-            allow_no_communication: true,
-            ..Reading::default()
-        };
-        let mut program = self.program(&reading, Stop::never())?;
-        let found = compare(&mut program, stop)?;
-        let agreement = trace::agreement_of(found, |rank| {
-            let file = self.file_of(rank);
-            file.unwrap_or(self.archive.path()).into()
-        });
-        self.compared.get_or_init(|| {
-            (agreement.errors.total > 0).then(|| trace::refusal(&agreement.errors))
-        });
-        Ok(agreement)
+        let mut program = self.program(&Comparison::reading(), Stop::never())?;
+        let file = |rank| self.file_of(rank).unwrap_or(self.archive.path());
+        self.compared.agreement(&mut program, file, stop)
     }
 
     fn doubts(&self) -> Option<String> {
-        self.compared.get()?.clone()
+        self.compared.doubts()
     }
 
     fn parts(&self) -> Vec<PathBuf> {
@@ -209,27 +197,21 @@ impl TraceFile for Otf2File {
 }
 
 impl Otf2File {
-    fn program<'a>(&self, reading: &Reading, stop: Stop<'a>) -> anyhow::Result<Otf2Program<'a>> {
-        let shown = || self.archive.path().display().to_string();
-        let unsupported = &self.known.unsupported;
-        if !unsupported.is_empty() && !reading.skip_unsupported {
-            bail!(
-                "{}: has {}; a replay has no counterpart for them: {} leaves them out",
-                shown(),
-                unsupported.join(", "),
-                reading.wording.skip_unsupported()
-            );
-        }
-        if self.known.communication == 0 && self.ranks() > 1 && !reading.allow_no_communication {
-            bail!(
-                "{}: has no message and no collective that a replay has, of {} ranks; record the program with Score-P, or let {} \
-                 replay its computation alone",
-                shown(),
-                self.ranks(),
-                reading.wording.allow_no_communication()
-            );
-        }
-        let (archive, known) = (Arc::clone(&self.archive), Arc::clone(&self.known));
-        Otf2Program::new(archive, known, reading.poll_gap_ps, stop).with_context(shown)
+    fn program<'a>(
+        &self,
+        reading: &Reading,
+        stop: Stop<'a>,
+    ) -> anyhow::Result<RecordedProgram<'a, Otf2Calls>> {
+        let path = self.archive.path();
+        check_unsupported(path, &self.known.unsupported, reading)?;
+        let communication = (self.ranks(), self.known.communication);
+        let advice = "; record the program with Score-P";
+        check_communication(path, communication, advice, reading)?;
+        let calls = Otf2Calls {
+            archive: Arc::clone(&self.archive),
+            known: Arc::clone(&self.known),
+            poll_gap_ps: reading.poll_gap_ps,
+        };
+        RecordedProgram::new(calls, stop).with_context(|| path.display().to_string())
     }
 }

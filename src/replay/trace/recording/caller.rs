@@ -5,10 +5,11 @@ use super::gaps::Gaps;
 use super::outcomes::{Outcome, is_open, starts_at_once};
 use super::program::Settings;
 use super::survey::Known;
-use super::work::{Cancelled, Problem, Receive, Work};
+use super::work::{Problem, Receive, Work};
 use crate::agreement::SPARE;
 use crate::mpi::{Call as Does, RequestId, Until};
-use crate::program::{Action, After, Op, Place, RankId};
+use crate::program::{Action, Op, Place, RankId};
+use crate::trace::recorded::Cancelled;
 use flitwise_formats::recording::{
     Call, Completion, Data, How, Message, Mode, Outcome as Said, Peer, Phase, Record, Reference,
     References, Request,
@@ -118,13 +119,8 @@ impl Caller {
 
     fn does(&mut self, action: Action) -> Result<(), Problem> {
         let compute_ps = self.gaps.take_ps().ok_or(TOO_LATE)?;
-        self.ready.push_back(Op {
-            after: After::Previous,
-            compute_ps,
-            action,
-            label: None,
-            place: self.place,
-        });
+        self.ready
+            .push_back(Op::next(compute_ps, action, self.place));
         Ok(())
     }
 

@@ -16,23 +16,21 @@ mod unsupported;
 mod verdict;
 mod work;
 
-use crate::agreement::compare;
 use crate::program::{Program, RankId};
-use crate::trace::{
-    self, Agreement, ComputeTime, Reading, Summary, TraceFile, TraceFormat, Verdict,
+use crate::trace::recorded::{
+    Cancelled, Comparison, RecordedProgram, check_communication, check_unsupported,
 };
+use crate::trace::{self, Agreement, Reading, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
 use clock::Clock;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::human_count;
 use flitwise_formats::recording::{Check, RankInfo, Set};
 use flitwise_formats::source::Input;
-use hashbrown::HashSet;
-use program::{RecordingProgram, Settings};
+use program::{RecordedCalls, Settings};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use survey::{Known, survey};
-use work::Cancelled;
 
 /// Recordings, whose streams begin with `FLITREC`.
 pub struct Recording;
@@ -71,18 +69,7 @@ struct RecordingFile {
     clock: Clock,
     /// The path by which it is given.
     given: PathBuf,
-    compared: OnceLock<Compared>,
-}
-
-/// The findings of a comparison of the ranks.
-#[derive(Default)]
-struct Compared {
-    /// The points on which they disagree.
-    doubts: Option<String>,
-    /// Collectives of different sizes.
-    sizes: u64,
-    /// Cancelled receives that took a message.
-    took: Arc<HashSet<(RankId, u64)>>,
+    compared: Comparison,
 }
 
 /// The remarks on a recording: a sentence for each kind, with its number.
@@ -131,21 +118,8 @@ impl RecordingFile {
             set: Arc::new(set),
             check,
             known: Arc::new(known),
-            compared: OnceLock::new(),
+            compared: Comparison::default(),
         })
-    }
-
-    /// Refuses a recording of which nothing is left that the ranks say to each other.
-    fn is_allowed(&self, reading: &Reading) -> anyhow::Result<()> {
-        if self.known.communication > 0 || self.ranks() < 2 || reading.allow_no_communication {
-            return Ok(());
-        }
-        bail!(
-            "{}: has no message and no collective that a replay has, of {} ranks: {} replays its computation alone",
-            self.set.path().display(),
-            self.ranks(),
-            reading.wording.allow_no_communication()
-        )
     }
 
     fn program<'a>(
@@ -153,27 +127,24 @@ impl RecordingFile {
         reading: &Reading,
         cancelled: Cancelled,
         stop: Stop<'a>,
-    ) -> anyhow::Result<RecordingProgram<'a>> {
-        let unsupported = self.unsupported();
-        if !unsupported.is_empty() && !reading.skip_unsupported {
-            bail!(
-                "{}: has {}; a replay has no counterpart for them: {} leaves them out",
-                self.set.path().display(),
-                unsupported.join(", "),
-                reading.wording.skip_unsupported()
-            );
-        }
-        self.is_allowed(reading)?;
+    ) -> anyhow::Result<RecordedProgram<'a, RecordedCalls>> {
+        let path = self.set.path();
+        check_unsupported(path, &self.unsupported(), reading)?;
+        let communication = (self.ranks(), self.known.communication);
+        let advice = ": record a part of the program in which its ranks communicate";
+        check_communication(path, communication, advice, reading)?;
         let settings = Settings {
-            clock: match reading.compute_time {
-                None | Some(ComputeTime::Auto) => self.clock.clock,
-                Some(clock) => clock,
-            },
+            clock: reading.compute_time.unwrap_or(self.clock.clock),
             poll_gap_ps: reading.poll_gap_ps,
             cancelled,
         };
         let (set, known) = (Arc::clone(&self.set), Arc::clone(&self.known));
-        RecordingProgram::new(set, known, settings, stop)
+        let calls = RecordedCalls {
+            set,
+            known,
+            settings,
+        };
+        RecordedProgram::new(calls, stop)
     }
 }
 
@@ -199,38 +170,19 @@ impl TraceFile for RecordingFile {
     }
 
     fn agreement(&self, stop: Stop<'_>) -> anyhow::Result<Agreement> {
-        let reading = Reading {
-            skip_unsupported: true,
-            allow_no_communication: true,
-            ..Reading::default()
-        };
-        let mut program = self.program(&reading, Cancelled::Spare, Stop::never())?;
-        let mut found = compare(&mut program, stop)?;
-        let took = std::mem::take(&mut found.taken).into_iter().collect();
-        let agreement = trace::agreement_of(found, |rank| {
-            let file = self.set.file(rank.get());
-            file.map_or_else(|| self.set.path().into(), Arc::clone)
-        });
-        self.compared.get_or_init(|| Compared {
-            doubts: (agreement.errors.total > 0).then(|| trace::refusal(&agreement.errors)),
-            sizes: agreement.warnings.total,
-            took: Arc::new(took),
-        });
-        Ok(agreement)
+        let mut program = self.program(&Comparison::reading(), Cancelled::Spare, Stop::never())?;
+        let file = |rank| self.file_of(rank).unwrap_or(self.set.path());
+        self.compared.agreement(&mut program, file, stop)
     }
 
     fn doubts(&self) -> Option<String> {
-        self.compared.get()?.doubts.clone()
+        self.compared.doubts()
     }
 
     fn remarks(&self) -> Vec<String> {
-        let sizes = self.compared.get().map_or(0, |compared| compared.sizes);
-        let sizes = (sizes > 0).then(|| {
-            format!("{sizes} collectives have different sizes at different ranks; the replay uses the size at each rank")
-        });
         let clock = self.clock.remark();
         let all = clock.into_iter().chain(remarks(&self.check));
-        all.chain(sizes).collect()
+        all.chain(self.compared.remark()).collect()
     }
 
     fn parts(&self) -> Vec<PathBuf> {
@@ -239,9 +191,7 @@ impl TraceFile for RecordingFile {
     }
 
     fn open<'a>(&self, reading: &Reading, stop: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
-        let compared = self.compared.get();
-        let took = compared.map(|compared| Arc::clone(&compared.took));
-        let cancelled = Cancelled::Took(took.unwrap_or_default());
+        let cancelled = self.compared.cancelled();
         Ok(Box::new(self.program(reading, cancelled, stop)?))
     }
 }

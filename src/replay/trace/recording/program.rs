@@ -2,13 +2,13 @@
 
 use super::caller::Caller;
 use super::survey::Known;
-use super::work::Cancelled;
 use crate::mpi::CommId;
-use crate::program::{Op, Program, RankId, STOP_EVERY, StreamId};
+use crate::program::{Op, RankId};
 use crate::trace::ComputeTime;
-use anyhow::{Context, anyhow};
+use crate::trace::recorded::{Cancelled, Recorded};
+use anyhow::anyhow;
 use flitwise_base::quote::cut;
-use flitwise_base::stop::{Stop, StopEvery};
+use flitwise_base::stop::StopEvery;
 use flitwise_formats::recording::{Item, RankReader, Set};
 use flitwise_formats::{Place, Problem};
 use std::sync::Arc;
@@ -23,33 +23,21 @@ pub(super) struct Settings {
     pub cancelled: Cancelled,
 }
 
-/// The calls of all ranks as operations.
-pub(super) struct RecordingProgram<'a> {
-    set: Arc<Set>,
-    known: Arc<Known>,
-    settings: Settings,
-    ranks: Vec<Rank>,
-    stop: StopEvery<'a>,
+/// The calls of the ranks.
+pub(super) struct RecordedCalls {
+    pub set: Arc<Set>,
+    pub known: Arc<Known>,
+    pub settings: Settings,
 }
 
 /// The progress of a rank.
-struct Rank {
+pub(super) struct Rank {
     reader: RankReader,
     caller: Caller,
     ended: bool,
 }
 
 impl Rank {
-    fn new(set: &Set, known: &Arc<Known>, settings: &Settings, id: u32) -> anyhow::Result<Self> {
-        let reader = set.reader(id)?;
-        let rank = RankId::new(id);
-        Ok(Self {
-            caller: Caller::new(rank, Arc::clone(known), settings.clone(), reader.threads()),
-            reader,
-            ended: false,
-        })
-    }
-
     /// The next operation.
     fn next(&mut self, set: &Set, stop: &mut StopEvery<'_>) -> anyhow::Result<Option<Op>> {
         loop {
@@ -87,48 +75,28 @@ impl Rank {
     }
 }
 
-impl<'a> RecordingProgram<'a> {
-    /// A recording from its start.
-    pub fn new(
-        set: Arc<Set>,
-        known: Arc<Known>,
-        settings: Settings,
-        stop: Stop<'a>,
-    ) -> anyhow::Result<Self> {
-        let ranks = (0..set.ranks()).map(|id| Rank::new(&set, &known, &settings, id));
-        Ok(Self {
-            ranks: ranks.collect::<Result<_, _>>()?,
-            set,
-            known,
-            settings,
-            stop: stop.every(STOP_EVERY),
-        })
-    }
-}
+impl Recorded for RecordedCalls {
+    type Rank = Rank;
 
-impl Program for RecordingProgram<'_> {
     fn ranks(&self) -> u32 {
         self.set.ranks()
     }
 
-    fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
-        let state = self.ranks.get_mut(rank.index());
-        let state = state.with_context(|| format!("there is no rank {rank}"))?;
-        state.next(&self.set, &mut self.stop)
+    fn open(&self, rank: RankId) -> anyhow::Result<Rank> {
+        let reader = self.set.reader(rank.get())?;
+        let (known, settings) = (Arc::clone(&self.known), self.settings.clone());
+        Ok(Rank {
+            caller: Caller::new(rank, known, settings, reader.threads()),
+            reader,
+            ended: false,
+        })
+    }
+
+    fn next(&self, rank: &mut Rank, stop: &mut StopEvery<'_>) -> anyhow::Result<Option<Op>> {
+        rank.next(&self.set, stop)
     }
 
     fn communicator(&self, rank: RankId, comm: CommId) -> String {
         self.known.comms.name(rank, comm)
-    }
-
-    fn unrecorded_receives(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn restart(&mut self) -> anyhow::Result<()> {
-        let again =
-            (0..self.set.ranks()).map(|id| Rank::new(&self.set, &self.known, &self.settings, id));
-        self.ranks = again.collect::<Result<_, _>>()?;
-        Ok(())
     }
 }

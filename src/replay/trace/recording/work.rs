@@ -5,20 +5,10 @@ use super::outcomes::Outcome;
 use crate::mpi::{Call as Does, CommId, Communicator, RequestId, SendMode, Tag};
 use crate::program::{Contribution, RankId};
 use flitwise_formats::recording::Peer;
-use hashbrown::HashSet;
 use std::sync::Arc;
 
 /// The problem of a call; the caller adds the place.
 pub(super) type Problem = String;
-
-/// The treatment of cancelled receives of [unknown outcome](Outcome::Unknown).
-#[derive(Debug, Clone)]
-pub(super) enum Cancelled {
-    /// They are [spare](crate::agreement::SPARE): they take messages without a counterpart.
-    Spare,
-    /// These took a message, by rank and number.
-    Took(Arc<HashSet<(RankId, u64)>>),
-}
 
 /// Source and tag of the messages that a receive takes; `None` stands for any.
 pub(super) type Pattern = (Option<RankId>, Option<Tag>);

@@ -2,7 +2,7 @@
 
 use super::collective::contribution;
 use crate::mpi::{Call, CommId, Communicator, RequestId, SendMode, Tag, Until};
-use crate::program::{Action as Does, After, Op, Place, Program, RankId, StreamId};
+use crate::program::{Action as Does, Op, Place, Program, RankId, StreamId};
 use crate::trace::Reading;
 use anyhow::Context;
 use flitwise_formats::ti::{Action, Actions, Elements, Mode, Request, Requests, Trace};
@@ -88,13 +88,8 @@ impl Rank {
 
     fn does(&mut self, action: Does, speed: Speed) -> anyhow::Result<()> {
         let compute_ps = self.compute_ps(speed)?;
-        self.ready.push_back(Op {
-            after: After::Previous,
-            compute_ps,
-            action,
-            label: None,
-            place: Place::line(self.line),
-        });
+        self.ready
+            .push_back(Op::next(compute_ps, action, Place::line(self.line)));
         Ok(())
     }
 
