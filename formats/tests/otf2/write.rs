@@ -185,6 +185,7 @@ fn values(s: &mut Swapper<'_>, kind: Kind, code: u8) {
         Kind::Events => of_event(s, code),
         Kind::Local => of_location(s, code),
         Kind::Definitions => of_definition(s, code),
+        Kind::Anchor => {}
     }
 }
 
