@@ -113,7 +113,7 @@ const OTF2: &str = "part of an OTF2 archive; give its anchor file, whose name en
 const RECORDING: &str = "a stream of a recording, where another format is expected; give the directory that has all of them";
 
 /// The recorders of the formats that are read.
-const RECORD: &str = "record the program with Score-P (OTF2), VEF-Prospector, DUMPI or SimGrid (docs/reference/traces.md)";
+const RECORD: &str = "record the program with `flitwise record`, Score-P (OTF2), VEF-Prospector, DUMPI or SimGrid (docs/reference/traces.md)";
 
 impl fmt::Display for Foreign {
     /// The format of the file and the cure, as the rest of a message that names the file.
@@ -127,8 +127,7 @@ impl fmt::Display for Foreign {
             Self::Recording => return f.write_str(RECORDING),
             Self::Chakra => (
                 "a Chakra execution trace",
-                "record NCCL with nccl_goal_generator of ATLAHS, which writes GOAL, or an MPI program with VEF-Prospector, DUMPI \
-                 or SimGrid (docs/reference/traces.md)",
+                "record NCCL with nccl_goal_generator of ATLAHS, which writes GOAL, or an MPI program with `flitwise record` (docs/reference/traces.md)",
             ),
             Self::Paraver => ("a trace of Paraver or Dimemas", RECORD),
             Self::Allprof => (
