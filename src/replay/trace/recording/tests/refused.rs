@@ -120,7 +120,7 @@ fn a_recording_without_communication_is_refused() {
     let refused = file.open(&Reading::default(), Stop::never()).map(|_| ());
     let message = refused.unwrap_err().to_string();
     assert!(
-        message.contains("allow_no_communication = true replays its computation alone"),
+        message.contains("allow_no_communication = true replay its computation alone"),
         "{message}"
     );
 }
