@@ -11,6 +11,13 @@ fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// The command ended with this code, and its message has this part.
+fn refused(output: &Output, code: i32, part: &str) {
+    let message = errors(output);
+    assert_eq!(output.status.code(), Some(code), "{message}");
+    assert!(message.contains(part), "{message}");
+}
+
 #[test]
 fn both_forms_record_the_same() {
     let _one = alone();
@@ -122,12 +129,10 @@ fn programs_that_load_no_library_are_refused() {
         let lab = Lab::new(mpi);
         lab.compile("pingpong.c", &[]);
         fs::set_permissions(lab.at("app"), fs::Permissions::from_mode(0o4755)).unwrap();
-        let output = lab.record_launcher(&[], 2, &[]);
-        assert_eq!(output.status.code(), Some(2));
-        assert!(
-            errors(&output).contains("`./app` is setuid or setgid"),
-            "{}",
-            errors(&output)
+        refused(
+            &lab.record_launcher(&[], 2, &[]),
+            2,
+            "`./app` is setuid or setgid",
         );
 
         let source = lab.at("static.c");
@@ -143,12 +148,10 @@ fn programs_that_load_no_library_are_refused() {
         }
         let mut command = lab.command(FLITWISE);
         command.args(["record", "-o", "recording", "--", "./static"]);
-        let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        assert!(
-            errors(&output).contains("`./static` is linked statically"),
-            "{}",
-            errors(&output)
+        refused(
+            &command.output().unwrap(),
+            2,
+            "`./static` is linked statically",
         );
     }
 }
@@ -161,12 +164,10 @@ fn a_program_without_mpi_is_no_recording() {
     let lab = Lab::new(mpi);
     let mut command = lab.command(FLITWISE);
     command.args(["record", "-o", "recording", "--", "true"]);
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        errors(&output).contains("the program did not call MPI_Init"),
-        "{}",
-        errors(&output)
+    refused(
+        &command.output().unwrap(),
+        1,
+        "the program did not call MPI_Init",
     );
     assert!(!lab.at("recording").exists());
     let mut command = lab.command(FLITWISE);
@@ -179,12 +180,10 @@ fn without_a_compiler_the_cure_is_said() {
     let lab = Lab::new(super::MPIS[0]);
     let mut command = lab.command(FLITWISE);
     command.args(["record", "-o", "recording", "--", "true"]);
-    let output = command.env("PATH", "/nowhere").output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        errors(&output).contains("no mpicc was found"),
-        "{}",
-        errors(&output)
+    refused(
+        &command.env("PATH", "/nowhere").output().unwrap(),
+        2,
+        "no mpicc was found",
     );
     let mut command = lab.command(FLITWISE);
     command.args([
@@ -196,12 +195,10 @@ fn without_a_compiler_the_cure_is_said() {
         "--",
         "true",
     ]);
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        errors(&output).contains("`/nowhere/mpicc` cannot compile the recorder"),
-        "{}",
-        errors(&output)
+    refused(
+        &command.output().unwrap(),
+        2,
+        "`/nowhere/mpicc` cannot compile the recorder",
     );
 }
 

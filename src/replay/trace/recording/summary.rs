@@ -61,7 +61,7 @@ fn rows(
             format!("FLITREC 1, by flitwise {}", cut(&about.flitwise)),
         ),
         ("program", cut(&about.command.join(" ")).to_string()),
-        ("MPI", cut(&about.mpi).to_string()),
+        ("MPI", words(&about.mpi)),
         (
             "ranks",
             format!("{} on {hosts}", human_count(about.ranks.into())),
@@ -123,4 +123,10 @@ fn json_keys(
         "compute_cpu_ns": cpu.value(),
         "overhead_call_ns": overhead.call_ns,
     }))
+}
+
+/// Text of input on one line: MPICH puts tabs between its words.
+fn words(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    cut(&words.join(" ")).to_string()
 }
