@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Most words of the book without its logs. Bars of tables are none. The aim is 60,000; the pages on recordings and
-/// OTF2 came later and wait for others to become shorter.
-const MAX_WORDS: usize = 62_500;
+/// Most words of the book without its logs. Bars of tables are none.
+const MAX_WORDS: usize = 60_000;
 
 /// Phrases that an editor replaces, in pages and sources: an idiom of ours, or a noun left out.
 const PHRASES: &[&str] = &[
