@@ -9,7 +9,9 @@ use super::run::{
 use super::{CliError, print, repeat, signal, threads, warnings};
 use clap::Args;
 use flitwise::config::{self, Plan};
-use flitwise::results::{SeriesFiles, comparison_json, explanation_page, result_json, summary};
+use flitwise::results::{
+    COMPARISON_FILE, SeriesFiles, comparison_json, explanation_page, result_json, summary,
+};
 use flitwise::run::{Control, Progress, RunResult, Session, Silent};
 use std::path::{Path, PathBuf};
 
@@ -29,8 +31,8 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Directory for the result with the explanation, as `flitwise run --explain --out` writes it; `flitwise run DIR` repeats
-    /// it.
-    #[arg(long, value_name = "DIR", conflicts_with = "against")]
+    /// it. With --against comparison.json lies beside it.
+    #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Replaces the directory of --out even if it holds the result of another experiment.
     #[arg(long, requires = "out")]
@@ -96,7 +98,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         (true, None) => for_output(&result_json(&plan, &result).explanation.flatten())?,
         (false, both) => explanation_page(&plan, &result, both),
     };
-    let written = part.map_or(Ok(()), |part| keep(part, series, &plan, &result));
+    let written = part.map_or(Ok(()), |part| keep(part, series, (&plan, &result), both));
     let printed = print(&text);
     written?;
     if let Some((plan, result)) = &against {
@@ -105,7 +107,8 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     outcome_of(&result.status(&plan)).and(printed)
 }
 
-/// The experiment that `plan` is compared with, if there is one: its result takes the place of the baselines.
+/// The experiment that `plan` is compared with, if there is one: its result takes the place of the baselines, but in a result
+/// that is kept.
 fn against(args: &ExplainArgs, plan: &mut Plan) -> Result<Option<(PathBuf, Plan)>, CliError> {
     let Some(path) = &args.against else {
         return Ok(None);
@@ -113,7 +116,9 @@ fn against(args: &ExplainArgs, plan: &mut Plan) -> Result<Option<(PathBuf, Plan)
     let (file, _) = repeat::experiment("explain", path)?;
     let seed = args.seed.map(|seed| format!("seed={seed}"));
     let mut other = load(&file, seed.as_slice())?;
-    plan.baselines.clear();
+    if args.out.is_none() {
+        plan.baselines.clear();
+    }
     other.baselines.clear();
     same_names(plan, &other)?;
     Ok(Some((file, other)))
@@ -138,13 +143,18 @@ fn same_names(plan: &Plan, other: &Plan) -> Result<(), CliError> {
     )))
 }
 
-/// Writes the files of the result.
+/// Writes the files of the result, and its comparison with the other one.
 fn keep(
     part: Part,
     series: Option<SeriesFiles<'_>>,
-    plan: &Plan,
-    result: &RunResult,
+    (plan, result): (&Plan, &RunResult),
+    other: Option<(&Plan, &RunResult)>,
 ) -> Result<(), CliError> {
+    if let Some(other) = other {
+        let comparison = serde_json::to_string_pretty(&comparison_json((plan, result), other));
+        let comparison = comparison.map_err(|e| part.failed(format_args!("{e}")))?;
+        part.write(COMPARISON_FILE, comparison + "\n")?;
+    }
     let (json, summary) = (result_json(plan, result), summary(plan, result, true));
     let options = options_of(plan, false);
     let written = write_result(part.path(), plan, result, &json, &summary, options);

@@ -8,15 +8,16 @@ use super::{CliError, tell};
 use compare::first_difference;
 use flitwise::config::{InputFile, Origin, Plan};
 use flitwise::results::{
-    ANALYSIS_FILE, COMMAND_FILE, EXPERIMENT_FILE, OVERVIEW_FILE, RESULT_FILE, origin_files,
+    ANALYSIS_FILE, COMMAND_FILE, COMPARISON_FILE, EXPERIMENT_FILE, OVERVIEW_FILE, RESULT_FILE,
+    origin_files,
 };
 use flitwise::run::{Session, TraceDigest};
 use flitwise::study::{SLOWEST_RUN, STUDY_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
 use std::path::{Path, PathBuf};
 
-/// The files that differ from run to run.
-const NOT_COMPARED: [&str; 3] = [COMMAND_FILE, EXPERIMENT_FILE, STUDY_FILE];
+/// The files that differ from run to run, or depend on another experiment.
+const NOT_COMPARED: [&str; 4] = [COMMAND_FILE, COMPARISON_FILE, EXPERIMENT_FILE, STUDY_FILE];
 
 /// A result that is repeated.
 #[derive(Debug)]

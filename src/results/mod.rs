@@ -27,7 +27,9 @@ mod where_it_goes;
 pub use crate::figure::tables::{Interval, MissingFeature, TableFormat, interval_95};
 pub use curve::curve_csv;
 pub use distribution::write_distributions;
-pub use document::{SCHEMA, comparison_json, comparison_schema, result_json, result_schema};
+pub use document::{
+    COMPARISON_SCHEMA, SCHEMA, comparison_json, comparison_schema, result_json, result_schema,
+};
 pub use dtable::{DTABLE_SCHEMA, DTableReport};
 pub use explain::explanation_page;
 pub use latency::{Latency, latency};
@@ -55,6 +57,8 @@ use crate::run::RunResult;
 pub const RESULT_FILE: &str = "result.json";
 /// The document of a static analysis, by which its directory is known.
 pub const ANALYSIS_FILE: &str = "congestion.json";
+/// The file beside an explained result with its comparison with another one.
+pub const COMPARISON_FILE: &str = "comparison.json";
 /// The file beside the results with the activities of the ranks, slice by slice.
 pub const OVERVIEW_FILE: &str = "ranks.csv";
 /// The file beside the results with the command that made them.
@@ -78,6 +82,7 @@ pub fn is_result_file(name: &str) -> bool {
         "waits.csv",
         OVERVIEW_FILE,
         COMMAND_FILE,
+        COMPARISON_FILE,
         EXPERIMENT_FILE,
     ];
     own.contains(&name) || is_series_file(name)

@@ -77,6 +77,20 @@ pub fn metrics() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
+/// The columns of `interactions` with means, without `_mean` and `_ci95`, and their titles: of studies of simulated runs, then
+/// of static analyses.
+pub(crate) fn change_columns() -> impl Iterator<Item = (String, String)> {
+    let all = [&SIMULATED, &STATIC].into_iter();
+    let all = all.flat_map(|metrics| metrics.compared);
+    all.map(|measure| {
+        let difference = &measure.difference;
+        (
+            difference.of_differences(),
+            difference.title_of_differences(),
+        )
+    })
+}
+
 impl Metrics {
     /// The metrics of the runs of a plan.
     pub fn of(plan: &Plan) -> &'static Self {

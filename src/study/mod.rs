@@ -27,6 +27,7 @@ pub(crate) use draw::Pairing;
 pub use estimate::{Estimate, estimate, open_runs};
 pub use execute::{Engine, Here, Prepared, StudyProgress, StudySnapshot, Unwatched};
 pub use grid::{Grid, Point};
+pub(crate) use metrics::change_columns;
 pub use metrics::metrics;
 pub use row::{BackgroundRow, JobRow, RowStatus, RunRow, Value};
 pub use tables::summary_text;

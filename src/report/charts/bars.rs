@@ -40,7 +40,7 @@ impl Of {
     pub fn has(self, study: &StudySource) -> bool {
         match self {
             Self::All => true,
-            Self::Loads => study.rows.iter().any(|row| row.load.is_some()),
+            Self::Loads => study.has_loads(),
             Self::OneLoad => study.has_one_load(),
             Self::Jobs => study.rows.iter().any(|row| row.load.is_none()),
             Self::JobsOrOneLoad => Self::OneLoad.has(study) || Self::Jobs.has(study),

@@ -1,96 +1,138 @@
 //! Throughput and latency over load, overlaid over runs and the points of studies.
 
+use super::Choice;
 use crate::figure::{Chart, CurvePoint, Figure};
+use crate::report::ReportError;
 use crate::report::source::{Source, StudyRow, StudySource};
 use crate::results::figure::{ALL, Curve, MARKS, Measure, curves, of_run};
 use crate::results::interval_95;
 
-pub(super) fn throughput(sources: &[Source]) -> Vec<Figure> {
-    figure("Throughput over load", sources, Measure::Throughput)
+/// The axis of all curves.
+const LOAD: &str = "load";
+
+pub(super) fn throughput(sources: &[Source], choice: &Choice) -> Result<Vec<Figure>, ReportError> {
+    figure("Throughput over load", sources, Measure::Throughput, choice)
 }
 
-pub(super) fn latency(sources: &[Source]) -> Vec<Figure> {
-    figure("Latency over load", sources, Measure::Latency)
+pub(super) fn latency(sources: &[Source], choice: &Choice) -> Result<Vec<Figure>, ReportError> {
+    figure("Latency over load", sources, Measure::Latency, choice)
 }
 
-fn figure(title: &str, sources: &[Source], measure: Measure) -> Vec<Figure> {
-    let all = sources.iter().flat_map(|source| match source {
-        Source::Run(run) => {
-            let points = run.result["curve"].as_array();
-            of_run(&run.label, points.map_or(&[], Vec::as_slice), measure)
+fn figure(
+    title: &str,
+    sources: &[Source],
+    measure: Measure,
+    choice: &Choice,
+) -> Result<Vec<Figure>, ReportError> {
+    let mut all = Vec::new();
+    for source in sources {
+        match source {
+            Source::Run(run) => {
+                let points = run.result["curve"].as_array();
+                let points = points.map_or(&[][..], Vec::as_slice);
+                all.extend(of_run(&run.label, points, measure));
+            }
+            // Studies with one load are shown as bars.
+            Source::Study(study) if study.has_loads() && !study.has_one_load() => {
+                let roles = Roles::of(study, sources.len() > 1, choice)?;
+                all.extend(of_study(study, &roles, measure));
+            }
+            Source::Study(_) | Source::Congestion(_) => {}
         }
-        // Studies with one load are shown as bars.
-        Source::Study(study) if study.has_one_load() => Vec::new(),
-        Source::Study(study) => of_study(study, sources.len() > 1, measure),
-        Source::Congestion(_) => Vec::new(),
-    });
-    let mut curves = curves(all.collect(), measure);
+    }
+    let mut curves = curves(all, measure);
     if curves.panels.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     // Studies do not record which points were steady, so no curve of a page shows it.
     let lines = curves.panels.iter_mut().flat_map(|panel| &mut panel.lines);
     for point in lines.flat_map(|line| &mut line.points) {
         point.crossed = false;
     }
-    vec![Figure {
+    Ok(vec![Figure {
         title: title.to_owned(),
         note: MARKS.to_owned(),
         chart: Chart::Curves(curves),
-    }]
+    }])
+}
+
+/// The axes that have the colours, and the ones that make panels.
+struct Roles {
+    series: Vec<usize>,
+    panels: Vec<usize>,
+    /// Whether the colours name the study, too.
+    others: bool,
+}
+
+impl Roles {
+    /// All axes have colours; if one is chosen for them, the others make panels. From left to right is the load.
+    fn of(study: &StudySource, others: bool, choice: &Choice) -> Result<Self, ReportError> {
+        if let Some(x) = choice.x.as_ref().filter(|x| *x != LOAD) {
+            return Err(ReportError(format!(
+                "--x: curves go over the `{LOAD}`, not over `{x}`; give `{x}` to --series"
+            )));
+        }
+        let axes: Vec<&str> = study.axes.iter().map(String::as_str).collect();
+        let chosen = Choice::place("--series", choice.series.as_ref(), &axes)?;
+        let is_series = |at: &usize| chosen.is_none_or(|chosen| chosen == *at);
+        let (series, panels) = (0..axes.len()).partition(is_series);
+        Ok(Self {
+            series,
+            panels,
+            others,
+        })
+    }
+
+    fn curve(&self, study: &StudySource, row: &StudyRow, points: Vec<CurvePoint>) -> Curve {
+        let labels = |axes: &[usize]| {
+            let labels = axes.iter().filter_map(|&at| row.labels.get(at));
+            labels.cloned().collect::<Vec<_>>().join(", ")
+        };
+        let (series, panel) = (labels(&self.series), labels(&self.panels));
+        Curve {
+            series: match (series.is_empty(), self.others) {
+                (true, _) => study.label.clone(),
+                (false, true) => format!("{}, {series}", study.label),
+                (false, false) => series,
+            },
+            panel: if panel.is_empty() {
+                ALL.to_owned()
+            } else {
+                panel
+            },
+            points,
+        }
+    }
 }
 
 /// A curve for each point: means over the seeds.
-fn of_study(study: &StudySource, others: bool, measure: Measure) -> Vec<Curve> {
+fn of_study(study: &StudySource, roles: &Roles, measure: Measure) -> Vec<Curve> {
     let column = match measure {
         Measure::Throughput => "throughput_gbit_per_s_per_nic",
         Measure::Latency => "latency_mean_ns",
     };
-    let mut curves: Vec<(u64, Curve)> = Vec::new();
     let loads = |row: &&StudyRow| row.load.is_some();
     let mut rows: Vec<&StudyRow> = study.rows.iter().filter(loads).collect();
     // Stable: the loads of a point stay in their order, seed after seed.
     rows.sort_by_key(|row| row.point);
-    let mut at = 0;
-    while at < rows.len() {
-        let point = rows[at].point;
-        let of_point: Vec<&StudyRow> = rows[at..]
-            .iter()
-            .take_while(|row| row.point == point)
-            .copied()
-            .collect();
-        at += of_point.len();
-        let name = study.point_name(of_point[0]);
-        let series = if others && !of_point[0].labels.is_empty() {
-            format!("{}, {name}", study.label)
-        } else {
-            name
-        };
-        let mut loads: Vec<&str> = Vec::new();
-        for row in &of_point {
+    let of_point = |rows: &[&StudyRow]| {
+        let mut by_load: Vec<(&str, Vec<&StudyRow>)> = Vec::new();
+        for &row in rows {
             let load = row.load.as_deref().unwrap_or_default();
-            if !loads.contains(&load) {
-                loads.push(load);
+            match by_load.iter_mut().find(|(known, _)| *known == load) {
+                Some((_, seeds)) => seeds.push(row),
+                None => by_load.push((load, vec![row])),
             }
         }
-        let points = loads.iter().filter_map(|load| {
-            let seeds: Vec<&&StudyRow> = of_point
-                .iter()
-                .filter(|row| row.load.as_deref() == Some(*load))
-                .collect();
-            mean(&seeds, column)
-        });
-        let curve = Curve {
-            series,
-            panel: ALL.to_owned(),
-            points: points.collect(),
-        };
-        curves.push((point, curve));
-    }
-    curves.into_iter().map(|(_, curve)| curve).collect()
+        let points = by_load.iter().filter_map(|(_, seeds)| mean(seeds, column));
+        roles.curve(study, rows[0], points.collect())
+    };
+    rows.chunk_by(|a, b| a.point == b.point)
+        .map(of_point)
+        .collect()
 }
 
-fn mean(rows: &[&&StudyRow], column: &str) -> Option<CurvePoint> {
+fn mean(rows: &[&StudyRow], column: &str) -> Option<CurvePoint> {
     let of = |column: &str| {
         rows.iter()
             .filter_map(|row| row.number(column))

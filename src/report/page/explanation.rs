@@ -59,42 +59,50 @@ impl Job<'_> {
         format!("{:.1} %", 100.0 * ps.as_f64().unwrap_or(0.0) / total)
     }
 
-    /// The whole path, and the difference of each part from the baseline.
+    /// The runs that this one is compared with, and the differences of the job.
+    fn others(&self) -> Vec<(&'static str, &Value)> {
+        let compared = self.run.comparison["jobs"].as_array().into_iter().flatten();
+        let compared = compared.filter(|job| job["job"] == self.job["job"]);
+        let baseline = (
+            "more than in the baseline (µs)",
+            &self.job["against_baseline"],
+        );
+        let others = compared.map(|job| ("more than in the compared run (µs)", &job["difference"]));
+        let all = std::iter::once(baseline).chain(others);
+        all.filter(|(_, other)| other.is_object()).collect()
+    }
+
+    /// The whole path, and the difference of each part from the baseline and from the compared run.
     fn parts(&self) -> Table {
-        let baseline = &self.job["against_baseline"];
-        let with_baseline = baseline.is_object();
-        let row = |name: &str, ps: &Value, more: &Value| {
-            let mut row = vec![name.to_owned(), us(ps), self.share(ps)];
-            row.extend(with_baseline.then(|| us(more)));
+        let others = self.others();
+        let row = |name: &str, of: &dyn Fn(&Value) -> Value| {
+            let ps = of(self.job);
+            let mut row = vec![name.to_owned(), us(&ps), self.share(&ps)];
+            row.extend(others.iter().map(|(_, other)| us(&of(other))));
             row
         };
-        let mut rows: Vec<Vec<String>> = Part::ALL
-            .into_iter()
-            .map(|part| {
-                (
-                    part,
-                    &self.job["parts"][part.key()],
-                    &baseline["parts"][part.key()],
-                )
-            })
-            .filter(|(_, ps, more)| {
-                [ps, more]
-                    .iter()
-                    .any(|ps| ps.as_f64().is_some_and(|ps| ps != 0.0))
-            })
-            .map(|(part, ps, more)| row(part.words(), ps, more))
+        let takes = |of: &Value, part: Part| {
+            let ps = of["parts"][part.key()].as_f64();
+            ps.is_some_and(|ps| ps != 0.0)
+        };
+        let anywhere = |part: &Part| {
+            takes(self.job, *part) || others.iter().any(|(_, other)| takes(other, *part))
+        };
+        let parts = Part::ALL.into_iter().filter(anywhere);
+        let mut rows: Vec<Vec<String>> = parts
+            .map(|part| row(part.words(), &|of| of["parts"][part.key()].clone()))
             .collect();
-        rows.push(row("in all", &self.job["total_ps"], &baseline["total_ps"]));
+        rows.push(row("in all", &|of| of["total_ps"].clone()));
         let late = &self.job["late_partners_ps"];
         let mut within = vec![
             "while a later rank already waited".to_owned(),
             us(late),
             self.share(late),
         ];
-        within.extend(with_baseline.then(String::new));
+        within.extend(others.iter().map(|_| String::new()));
         rows.push(within);
         let mut head = texts(&["for", "time (µs)", "part of the whole"]);
-        head.extend(with_baseline.then(|| "more than in the baseline (µs)".to_owned()));
+        head.extend(others.iter().map(|(head, _)| (*head).to_owned()));
         Table {
             caption: self.caption("What the time on the critical path was for, in"),
             head,

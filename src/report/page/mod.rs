@@ -3,6 +3,7 @@
 mod congestion;
 mod explanation;
 mod facts;
+mod interactions;
 mod section;
 mod tables;
 

@@ -1,6 +1,6 @@
 //! Sections of the page, as its template takes them.
 
-use super::{congestion, explanation, tables};
+use super::{congestion, explanation, interactions, tables};
 use crate::figure::{Chart, Figure, Theme};
 use crate::report::charts::{Kind, details, figures};
 use crate::report::source::Source;
@@ -67,6 +67,7 @@ pub(super) fn of_kind(
     let tables = match kinds[0] {
         Kind::Bandwidth => congestion::figures(sources),
         Kind::Cables => congestion::hot_cables(sources),
+        Kind::Differences => interactions::tables(sources),
         _ => Vec::new(),
     };
     if found.is_empty() && tables.is_empty() {

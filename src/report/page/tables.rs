@@ -57,7 +57,8 @@ fn of_bars(bars: &Bars) -> Content {
     (head, rows)
 }
 
-fn with_interval(mean: f64, half: Option<f64>) -> String {
+/// `1.5 ± 0.12`, or the mean alone.
+pub(super) fn with_interval(mean: f64, half: Option<f64>) -> String {
     match half {
         Some(half) => format!("{} ± {}", number(mean), rounded(half)),
         None => number(mean),

@@ -124,11 +124,11 @@ fn cables(path: &Path) -> Result<Vec<CableRow>, ReportError> {
 /// An end and its name, from four columns: name, port, host, switch.
 fn end(row: &Row<'_>, first: usize) -> Option<(End, String)> {
     let name = row.text(first);
-    match row.integer(first + 2) {
+    match row.number(first + 2) {
         Some(host) => Some((End::Nic(host), name.to_owned())),
         None => {
-            let port = row.integer(first + 1)?;
-            let end = End::Switch(row.integer(first + 3)?, port);
+            let port = row.number(first + 1)?;
+            let end = End::Switch(row.number(first + 3)?, port);
             Some((end, format!("{name} port {port}")))
         }
     }

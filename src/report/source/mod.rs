@@ -7,7 +7,7 @@ mod table;
 
 pub use congestion::CongestionSource;
 pub use run::{Distribution, LinkUse, Pair, RunSource, Series, Slice};
-pub use study::{StudyRow, StudySource};
+pub use study::{Change, StudyRow, StudySource};
 
 use crate::report::error::ReportError;
 use crate::results::{ANALYSIS_FILE, COMMAND_FILE, RESULT_FILE};

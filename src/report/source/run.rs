@@ -6,7 +6,7 @@ use crate::config::experiment::SeriesKind;
 use crate::figure::tables::{Key, NONE};
 use crate::report::error::ReportError;
 use crate::results::series::{LINKS, STATES};
-use crate::results::{OVERVIEW_FILE, RESULT_FILE, SCHEMA};
+use crate::results::{COMPARISON_FILE, COMPARISON_SCHEMA, OVERVIEW_FILE, RESULT_FILE, SCHEMA};
 use crate::wiring::End;
 use flitwise_formats::limits::MAX_TASKS;
 use serde_json::{Map, Value};
@@ -23,6 +23,8 @@ pub struct RunSource {
     pub dir: PathBuf,
     /// `result.json`; of a run of a study null.
     pub result: Value,
+    /// `comparison.json`; null without one.
+    pub comparison: Value,
     /// `experiment.fabric.topology` of `result.json`.
     pub topology: Value,
     /// The command that made it.
@@ -133,7 +135,13 @@ impl RunSource {
         let result = document(&path, SCHEMA)?;
         has_possible_ranks(&path, &result)?;
         let name = result["about"]["name"].as_str();
+        let compared = dir.join(COMPARISON_FILE);
         let mut run = Self {
+            comparison: if compared.is_file() {
+                document(&compared, COMPARISON_SCHEMA)?
+            } else {
+                Value::Null
+            },
             label: name.map_or_else(|| name_of(dir), str::to_owned),
             dir: dir.to_owned(),
             topology: result["experiment"]["fabric"]["topology"].clone(),
@@ -200,8 +208,8 @@ fn links(path: &Path) -> Result<Vec<LinkUse>, ReportError> {
     ];
     read_rows(path, &columns, |row| {
         let end = |at: usize| {
-            let nic = row.integer(at).map(End::Nic);
-            nic.or_else(|| Some(End::Switch(row.integer(at + 1)?, row.integer(at + 2)?)))
+            let nic = row.number(at).map(End::Nic);
+            nic.or_else(|| Some(End::Switch(row.number(at + 1)?, row.number(at + 2)?)))
         };
         let (from, to) = (end(0)?, end(3)?);
         let name = |end: End, at: usize| match row.text(at) {
@@ -224,7 +232,7 @@ fn latencies(path: &Path) -> Result<Vec<Distribution>, ReportError> {
     let columns = ["of", "kind", "from_ns", "to_ns", "count"];
     rows(path, &columns, |row| {
         let (of, kind) = (row.text(0), row.text(1));
-        let bucket = (row.real(2), row.real(3), row.integer(4).unwrap_or(0));
+        let bucket = (row.real(2), row.real(3), row.number(4).unwrap_or(0));
         match found.last_mut() {
             Some(last) if last.of == of && last.kind == kind => last.buckets.push(bucket),
             _ => found.push(Distribution {
@@ -261,7 +269,7 @@ const WAITS: [&str; 7] = [
 
 fn pairs(path: &Path, columns: [&str; 7]) -> Result<Vec<Pair>, ReportError> {
     read_rows(path, &columns, |row| {
-        let number = |at| row.integer(at).unwrap_or(0);
+        let number = |at| row.number(at).unwrap_or(0);
         let (from, to) = ([number(1), number(2)], [number(3), number(4)]);
         (are_ranks(from) && are_ranks(to)).then(|| Pair {
             job: row.text(0).to_owned(),
@@ -276,7 +284,7 @@ fn pairs(path: &Path, columns: [&str; 7]) -> Result<Vec<Pair>, ReportError> {
 fn slices(path: &Path) -> Result<Vec<Slice>, ReportError> {
     let columns = ["job", "rank", "last_rank", "from_ps", "to_ps", "doing"];
     read_rows(path, &columns, |row| {
-        let number = |at| row.integer(at).unwrap_or(0);
+        let number = |at| row.number(at).unwrap_or(0);
         Some(Slice {
             job: row.text(0).to_owned(),
             ranks: [number(1), number(2)],
@@ -329,7 +337,7 @@ impl Interval {
 
 /// The key of a sampled row, as recorded series have it. `levels` are the service levels known so far.
 fn key_of(kind: SeriesKind, row: &Row<'_>, levels: &mut Vec<String>) -> Key {
-    let number = |at| row.integer(at).unwrap_or(NONE);
+    let number = |at| row.number(at).unwrap_or(NONE);
     let one_of = |names: &[&str], at| {
         let place = names.iter().position(|name| *name == row.text(at));
         place.unwrap_or(0) as u32
@@ -372,7 +380,7 @@ fn series(
             found.samples.clear();
             found.end_ps = 0;
         }
-        let ps = row.integer(2).unwrap_or(0);
+        let ps = row.number(2).unwrap_or(0);
         if ps > found.end_ps {
             interval.see_gap(ps - found.end_ps);
             found.end_ps = ps;

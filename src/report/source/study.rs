@@ -1,10 +1,11 @@
 //! The files of a study, read from its directory.
 
 use super::run::RunSource;
+use super::table::read_rows;
 use super::{command, document};
 use crate::report::error::ReportError;
 use crate::results::RESULT_FILE;
-use crate::study::{SLOWEST_RUN, STUDY_RESULT_FILE};
+use crate::study::{SLOWEST_RUN, STUDY_RESULT_FILE, change_columns};
 use flitwise_formats::source::read_regular_text;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ pub struct StudySource {
     pub axes: Vec<String>,
     /// A row for each run, or for each of its loads.
     pub rows: Vec<StudyRow>,
+    /// How its differences change, where `interactions.csv` says it.
+    pub changes: Vec<Change>,
     /// Its slowest run; only this run has links, latencies and messages.
     pub detail: Option<RunSource>,
 }
@@ -44,6 +47,22 @@ pub struct StudyRow {
     pub load: Option<String>,
     /// All its cells.
     pub cells: Value,
+}
+
+/// The change of the differences of one axis over another, at a point.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Change {
+    /// The settings of the point on the axes that vary, and its load.
+    pub labels: Vec<String>,
+    /// The compared axis and its reference.
+    pub axis: [String; 2],
+    /// The axis over which the difference changes, and its reference.
+    pub over: [String; 2],
+    /// The seeds that all four runs have.
+    pub seeds: String,
+    /// The mean change and its 95 % interval, for each of the [`change_columns`].
+    pub means: Vec<[Option<f64>; 2]>,
 }
 
 impl StudyRow {
@@ -78,6 +97,7 @@ impl StudySource {
             command: command(dir),
             axes: names,
             rows,
+            changes: changes(&dir.join("interactions.csv"), &columns)?,
             detail,
             study,
         })
@@ -93,6 +113,12 @@ impl StudySource {
             detail.label = format!("{label}{rest}");
         }
         self.label = label;
+    }
+
+    /// Whether its runs have loads.
+    #[must_use]
+    pub fn has_loads(&self) -> bool {
+        self.rows.iter().any(|row| row.load.is_some())
     }
 
     /// Its runs have no job, and all the same load: there is nothing over which to draw a curve.
@@ -144,4 +170,35 @@ fn rows(path: &Path, columns: &[String]) -> Result<Vec<StudyRow>, ReportError> {
         })
     };
     (1..).zip(text.lines()).map(one).collect()
+}
+
+/// The changes of differences; none if the table is missing or of another format.
+fn changes(path: &Path, axes: &[String]) -> Result<Vec<Change>, ReportError> {
+    const NAMES: [&str; 6] = [
+        "load",
+        "axis",
+        "reference",
+        "over_axis",
+        "over_reference",
+        "seeds_count",
+    ];
+    let means: Vec<[String; 2]> = change_columns()
+        .map(|(column, _)| ["mean", "ci95"].map(|part| format!("{column}_{part}")))
+        .collect();
+    let columns = axes.iter().map(String::as_str).chain(NAMES);
+    let columns = columns.chain(means.iter().flatten().map(String::as_str));
+    let columns: Vec<&str> = columns.collect();
+    let (named, first_mean) = (axes.len(), axes.len() + NAMES.len());
+    read_rows(path, &columns, |row| {
+        let text = |column: usize| row.text(column).to_owned();
+        let labels = (0..=named).map(text).filter(|label| !label.is_empty());
+        let mean = |at: usize| [0, 1].map(|part| row.number(first_mean + 2 * at + part));
+        Some(Change {
+            labels: labels.collect(),
+            axis: [named + 1, named + 2].map(text),
+            over: [named + 3, named + 4].map(text),
+            seeds: text(named + 5),
+            means: (0..means.len()).map(mean).collect(),
+        })
+    })
 }

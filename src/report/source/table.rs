@@ -21,7 +21,7 @@ impl Row<'_> {
         of_csv_cell(cell.unwrap_or(""))
     }
 
-    pub(super) fn integer<N: FromStr>(&self, column: usize) -> Option<N> {
+    pub(super) fn number<N: FromStr>(&self, column: usize) -> Option<N> {
         self.text(column).parse().ok()
     }
 
