@@ -22,6 +22,7 @@ use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Sta
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use tempfile::TempDir;
 
 /// Arguments of `flitwise run`.
@@ -210,11 +211,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     // From here on there are files to remove after an error.
     let stop = signal::stop_on_signal();
     if args.estimate {
-        working::begin("run");
-        let said = estimate(&plan, stop).map_err(|e| failed(&e, file, &sets))?;
-        working::end();
-        not_interrupted("the run")?;
-        return print(&format!("estimate        {said}\n"));
+        return print_estimate(&plan, stop, |e| failed(&e, file, &sets));
     }
     let mut session = session(args)?;
     // Opens the files before the run: a long run must not fail at its end.
@@ -239,18 +236,17 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     if until_saturated {
         control = control.ending_when_saturated();
     }
-    let prepared = match &plan.origin {
-        Some(_) => session.prepare(&plan, &control),
-        None => Ok(()),
-    };
-    if let (Ok(()), Some(repeated)) = (&prepared, repeated) {
-        repeated.tell_of_changes(&plan, &session);
-    }
-    let outcome = prepared.and_then(|()| {
-        watching.with(|watch| match watch {
+    let outcome = watching.with(|watch| {
+        if plan.origin.is_some() {
+            session.prepare(&plan, &control)?;
+        }
+        if let Some(repeated) = repeated {
+            repeated.tell_of_changes(&plan, &session);
+        }
+        match watch {
             Some(watch) => session.run(&plan, &control.seen_by(watch)),
             None => session.run(&plan, &control),
-        })
+        }
     });
     if let Some(shown) = &shown {
         shown.finish();
@@ -292,6 +288,19 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     compared.map_or(Ok(()), Compared::tell)?;
     // A closed terminal takes no results.
     outcome_of(&result.status(&plan)).and(printed)
+}
+
+/// Measures a part of the run, and prints how long all of it takes.
+fn print_estimate(
+    plan: &Plan,
+    stop: &'static AtomicBool,
+    failed: impl FnOnce(RunError) -> CliError,
+) -> Result<(), CliError> {
+    working::begin("run");
+    let said = estimate(plan, stop).map_err(failed)?;
+    working::end();
+    not_interrupted("the run")?;
+    print(&format!("estimate        {said}\n"))
 }
 
 /// The error of a signal while the time that `work` takes was measured.

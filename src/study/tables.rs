@@ -1,6 +1,6 @@
 //! The tables of a study for people: as text, Markdown and LaTeX.
 
-use super::aggregate::{Difference, Group, Mean, differences, groups};
+use super::aggregate::{Difference, Group, Mean, Means, differences, groups};
 use super::draw::Pairing;
 use super::grid::Grid;
 use super::interaction::{Interaction, Over, interactions};
@@ -191,6 +191,41 @@ fn capital(text: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
+/// The means of a group over some pairs or seeds.
+type Line<'a> = (&'a Group<'a>, usize, &'a Means);
+
+/// A row for each line; `head`: the columns of the counts and of the means.
+fn of_lines<'a>(
+    grid: &Grid,
+    lines: impl Iterator<Item = Line<'a>>,
+    (count, head): (&str, impl Fn(&Measure) -> String),
+    measures: &[&Measure],
+    loads: bool,
+) -> Sheet {
+    let axes = varying(grid);
+    let mut header = axis_names(grid, &axes);
+    header.extend(loads.then(|| "load".to_owned()));
+    let words = header.len();
+    header.push(count.to_owned());
+    header.extend(measures.iter().map(|measure| head(measure)));
+    let row = |(group, count, means): Line<'_>| {
+        let mut row = labels(grid, group.point, &axes);
+        row.extend(group.load.map(str::to_owned));
+        row.push(count.to_string());
+        row.extend(
+            measures
+                .iter()
+                .map(|measure| difference_text(means.get(measure))),
+        );
+        row
+    };
+    Sheet {
+        title: String::new(),
+        rows: std::iter::once(header).chain(lines.map(row)).collect(),
+        words,
+    }
+}
+
 /// The paired differences of an axis.
 fn of_axis(
     grid: &Grid,
@@ -199,33 +234,18 @@ fn of_axis(
     measures: &[&Measure],
     loads: bool,
 ) -> Sheet {
-    let axes = varying(grid);
-    let mut header = axis_names(grid, &axes);
-    header.extend(loads.then(|| "load".to_owned()));
-    let words = header.len();
-    header.push("pairs".to_owned());
-    let title = |measure: &&Measure| measure.difference.title.to_owned();
-    header.extend(measures.iter().map(title));
-    let mut rows = vec![header];
-    for difference in differences {
-        let mut row = labels(grid, difference.group.point, &axes);
-        row.extend(difference.group.load.map(str::to_owned));
-        row.push(difference.pairs.to_string());
-        let mean = |measure: &&Measure| difference_text(difference.means.get(measure));
-        row.extend(measures.iter().map(mean));
-        rows.push(row);
-    }
+    let head = ("pairs", |measure: &Measure| {
+        measure.difference.title.to_owned()
+    });
+    let lines = differences
+        .iter()
+        .map(|one| (one.group, one.pairs, &one.means));
     let study = &grid.study.axes[axis];
     let reference = &study.settings[study.reference].label;
-    let pairings = differences.iter().map(|difference| &difference.pairing);
+    let pairs = pairing_words(differences.iter().map(|difference| &difference.pairing));
     Sheet {
-        title: format!(
-            "Differences from {} = {reference}, {}",
-            study.name,
-            pairing_words(pairings)
-        ),
-        rows,
-        words,
+        title: format!("Differences from {} = {reference}, {pairs}", study.name),
+        ..of_lines(grid, lines, head, measures, loads)
     }
 }
 
@@ -243,30 +263,17 @@ fn of_changes(
     measures: &[&Measure],
     loads: bool,
 ) -> Sheet {
-    let axes = varying(grid);
-    let mut header = axis_names(grid, &axes);
-    header.extend(loads.then(|| "load".to_owned()));
-    let words = header.len();
-    header.push("seeds".to_owned());
-    let title = |measure: &&Measure| measure.difference.title_of_differences();
-    header.extend(measures.iter().map(title));
-    let mut rows = vec![header];
-    for change in changes {
-        let mut row = labels(grid, change.group.point, &axes);
-        row.extend(change.group.load.map(str::to_owned));
-        row.push(change.seeds.to_string());
-        let mean = |measure: &&Measure| difference_text(change.means.get(measure));
-        row.extend(measures.iter().map(mean));
-        rows.push(row);
-    }
+    let head = ("seeds", |measure: &Measure| {
+        measure.difference.title_of_differences()
+    });
+    let lines = changes.iter().map(|one| (one.group, one.seeds, &one.means));
     let [[axis, reference], [over, before]] = names;
     let words_of_pairs = pairing_words(changes.iter().map(|change| &change.pairing));
     Sheet {
         title: format!(
             "Change of the differences from {axis} = {reference} against {over} = {before}, {words_of_pairs}"
         ),
-        rows,
-        words,
+        ..of_lines(grid, lines, head, measures, loads)
     }
 }
 
