@@ -51,7 +51,7 @@ pub(super) fn figures(runs: &[&RunSource]) -> Vec<Figure> {
     };
     vec![Figure {
         title: titled("Latencies", label),
-        note: "The part that took no longer. Buckets of an eighth of a power of two; time in logarithmic steps.".to_owned(),
+        note: "Each curve shows the part that took no longer. Buckets of an eighth of a power of two; time in logarithmic steps.".to_owned(),
         chart: Chart::Curves(Curves {
             x: Axis::new("latency", "ns"),
             log_x: true,

@@ -4,6 +4,7 @@ use super::congestion;
 use super::section::{Section, Table, Text};
 use crate::report::charts::details;
 use crate::report::source::{RunSource, Source, StudySource};
+use crate::results::{EXPERIMENT_FILE, RESULT_FILE};
 use crate::units::{human_time, number};
 use serde_json::Value;
 
@@ -124,23 +125,23 @@ pub(super) fn configuration(sources: &[Source]) -> Section {
         id: "configuration".to_owned(),
         title: "Configuration".to_owned(),
         lead: vec![
-            "Every setting as it was interpreted; docs/reference/result.md says what the fields mean."
+            "Each experiment with all settings of its command line. `flitwise run DIR` repeats it."
                 .to_owned(),
         ],
         ..Section::default()
     };
     for run in details(sources) {
-        let text = format!("{:#}", run.result["experiment"]);
+        let (file, text) = match &run.experiment {
+            Some(text) => (EXPERIMENT_FILE, text.clone()),
+            None => (RESULT_FILE, format!("{:#}", run.result["experiment"])),
+        };
         let hash = run.result["experiment_hash"].as_str().unwrap_or_default();
         section.texts.push(Text {
             title: format!("{} (experiment {hash})", run.label),
             text: if text.len() > LONGEST {
                 let end = (0..=LONGEST).rev().find(|&end| text.is_char_boundary(end));
                 let kept = &text[..end.unwrap_or(0)];
-                format!(
-                    "{kept}\n… (the rest is in {}/result.json)",
-                    run.dir.display()
-                )
+                format!("{kept}\n… (the rest is in {}/{file})", run.dir.display())
             } else {
                 text
             },

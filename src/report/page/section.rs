@@ -107,7 +107,31 @@ pub(super) fn of_kind(
             _ => {}
         }
     }
+    if let [Source::Run(only)] = sources {
+        section.leave_out(&only.label);
+    }
     Some(section)
+}
+
+impl Section {
+    /// Leaves the name of the only run out of titles: the page has it at the top.
+    fn leave_out(&mut self, name: &str) {
+        let end = format!(": {name}");
+        let shorten = |title: &mut String| {
+            if let Some(rest) = title.strip_suffix(&end) {
+                *title = rest.to_owned();
+            }
+        };
+        for figure in &mut self.figures {
+            shorten(&mut figure.title);
+            if let Some(table) = &mut figure.table {
+                shorten(&mut table.caption);
+            }
+        }
+        for table in &mut self.tables {
+            shorten(&mut table.caption);
+        }
+    }
 }
 
 fn is_single_bar(figure: &Figure) -> bool {

@@ -6,9 +6,12 @@ use crate::config::experiment::SeriesKind;
 use crate::figure::tables::{Key, NONE};
 use crate::report::error::ReportError;
 use crate::results::series::{LINKS, STATES};
-use crate::results::{COMPARISON_FILE, COMPARISON_SCHEMA, OVERVIEW_FILE, RESULT_FILE, SCHEMA};
+use crate::results::{
+    COMPARISON_FILE, COMPARISON_SCHEMA, EXPERIMENT_FILE, OVERVIEW_FILE, RESULT_FILE, SCHEMA,
+};
 use crate::wiring::End;
 use flitwise_formats::limits::MAX_TASKS;
+use flitwise_formats::source::read_regular_text;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,6 +26,8 @@ pub struct RunSource {
     pub dir: PathBuf,
     /// `result.json`; of a run of a study null.
     pub result: Value,
+    /// `experiment.toml`, if it is there.
+    pub experiment: Option<String>,
     /// `comparison.json`; null without one.
     pub comparison: Value,
     /// `experiment.fabric.topology` of `result.json`.
@@ -142,6 +147,7 @@ impl RunSource {
             } else {
                 Value::Null
             },
+            experiment: read_regular_text(&dir.join(EXPERIMENT_FILE)).ok(),
             label: name.map_or_else(|| name_of(dir), str::to_owned),
             dir: dir.to_owned(),
             topology: result["experiment"]["fabric"]["topology"].clone(),
