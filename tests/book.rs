@@ -110,7 +110,11 @@ fn play(block: &str, dir: &Path, problems: &mut String) -> Result<String, Failed
     let mut blessed = String::new();
     let block = format!("\n{block}");
     for step in block.split("\n$ ").skip(1) {
-        let (command, shown) = step.split_once('\n').unwrap_or((step, ""));
+        // A line that ends with a backslash continues.
+        let mut ends = step.match_indices('\n').map(|(at, _)| at);
+        let end = ends.find(|&at| !step[..at].ends_with('\\'));
+        let (command, shown) = step.split_at(end.unwrap_or(step.len()));
+        let shown = shown.strip_prefix('\n').unwrap_or("");
         // The split takes the end of the last line.
         let shown: String = shown.lines().flat_map(|line| [line, "\n"]).collect();
         let output = shell(&format!("exec 2>&1; {command}"), dir)?;
