@@ -76,14 +76,14 @@ fn ranks_of(file: &Path) -> Option<Result<u32, Foreign>> {
     if ti::probe(file, head).is_some() {
         return Some(Ok(ti::Trace::open(file).map_or(0, |trace| trace.ranks())));
     }
+    if recording::Set::probe(file, head) {
+        return Some(Ok(ranks_of_recording(file)));
+    }
     if Set::probe(head) {
         return Some(Ok(Set::open(file).map_or(0, |set| set.ranks())));
     }
     if Archive::probe(head) {
         return Some(Ok(ranks_of_archive(file)));
-    }
-    if recording::Set::probe(file, head) {
-        return Some(Ok(ranks_of_recording(file)));
     }
     Foreign::of(head)
         .filter(|format| format.is_trace())
