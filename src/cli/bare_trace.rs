@@ -32,6 +32,15 @@ pub(super) fn instead(command: &str, file: &Path) -> Option<CliError> {
 /// The commands that replay a trace, each on a line of its own after a newline; or the experiment alone after a space, if
 /// a shell would not take it literally.
 pub(super) fn replay(file: &Path, ranks: u32) -> String {
+    commands(file, ranks, "\n  ")
+}
+
+/// The same as one command.
+pub(super) fn replay_at_once(file: &Path, ranks: u32) -> String {
+    commands(file, ranks, " && ")
+}
+
+fn commands(file: &Path, ranks: u32, between: &str) -> String {
     // A JSON text is a TOML text, too.
     let trace = serde_json::Value::from(file.display().to_string());
     let experiment = format!("job = [{{ trace = {trace} }}]");
@@ -40,7 +49,7 @@ pub(super) fn replay(file: &Path, ranks: u32) -> String {
         return format!(" {experiment}");
     }
     let (new, room) = (unused(file), room_for(ranks));
-    format!("\n  echo '{experiment}' > {new}\n  flitwise run {new}{room}")
+    format!("\n  echo '{experiment}' > {new}{between}flitwise run {new}{room}")
 }
 
 /// Returns the number of ranks of a trace, 0 if it is broken; or the format of another file; `None` if it is no trace, or
