@@ -103,7 +103,7 @@ npb() { # BENCHMARK
 }
 
 case $app in
-lammps-melt) lammps melt 's/0 10 0 10 0 10/0 16 0 16 0 16/; s/^run.*/run 50/; s/^thermo.*/thermo 20/' ;;
+lammps-melt) lammps melt 's/0 10 0 10 0 10/0 16 0 16 0 16/; s/^run.*/run 20/; s/^thermo.*/thermo 20/' ;;
 lammps-peptide) lammps peptide 's/^run.*/run 1/' ;;
 gromacs-water)
     [ "$mpi" = openmpi ] || fail "Debian builds gmx_mpi with Open MPI"
@@ -138,7 +138,7 @@ TEXT
         { tail log; fail "gmx cannot prepare the box"; }
     record gmx_mpi mdrun -s topol.tpr -ntomp 1 -npme $((ranks / 4)) -dlb no -notunepme -pin off
     ;;
-hpl) hpcc RunHPL 2048 ;;
+hpl) hpcc RunHPL $((8 * ranks)) ;;
 randomaccess) hpcc RunMPIRandomAccess 256 ;;
 lulesh)
     [ $# = 2 ] || ranks=125
@@ -178,7 +178,7 @@ leanmd)
     charmc leanmd.ci
     for part in Main Cell Compute; do charmc -O2 -o $part.o -c $part.C; done
     charmc -O2 -language charm++ -o leanmd Main.o Cell.o Compute.o
-    record ./leanmd 5 5 5 3
+    record ./leanmd 5 5 5 2
     ;;
 *) usage ;;
 esac

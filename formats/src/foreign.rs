@@ -174,7 +174,7 @@ fn by_magic(head: &[u8]) -> Option<Foreign> {
         [b'P', b'K', 0x03, 0x04, ..] => Foreign::Packed("zip"),
         [0x04, 0x22, 0x4d, 0x18, ..] => Foreign::Packed("lz4"),
         [b'7', b'z', 0xbc, 0xaf, ..] => Foreign::Packed("7z"),
-        _ if head.get(257..262) == Some(b"ustar") => Foreign::Tar,
+        _ if crate::archive::is_tar(head) => Foreign::Tar,
         _ if is_chakra(head) => Foreign::Chakra,
         _ => return None,
     })

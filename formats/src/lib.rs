@@ -24,6 +24,7 @@
 //! # Ok::<(), flitwise_formats::Error>(())
 //! ```
 
+mod archive;
 mod blocks;
 pub mod collective;
 pub mod dot;

@@ -14,7 +14,7 @@ use crate::source::{Encoding, Spool, start_of, unpack};
 #[derive(Debug, Clone)]
 pub struct Member {
     /// Its name in messages.
-    name: PathBuf,
+    name: Arc<Path>,
     place: Place,
 }
 
@@ -31,7 +31,7 @@ enum Place {
 impl Member {
     pub fn file(path: PathBuf) -> Self {
         Self {
-            name: path.clone(),
+            name: path.as_path().into(),
             place: Place::File(path),
         }
     }
@@ -40,12 +40,12 @@ impl Member {
     pub fn section(name: PathBuf, file: &Arc<Spool>, start: u64, end: u64) -> Self {
         let file = Arc::clone(file);
         Self {
-            name,
+            name: name.into(),
             place: Place::Section { file, start, end },
         }
     }
 
-    pub fn name(&self) -> &Path {
+    pub fn name(&self) -> &Arc<Path> {
         &self.name
     }
 

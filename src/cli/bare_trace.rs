@@ -32,6 +32,15 @@ pub(super) fn instead(command: &str, file: &Path) -> Option<CliError> {
 /// The commands that replay a trace, each on a line of its own after a newline; or the experiment alone after a space, if
 /// a shell would not take it literally.
 pub(super) fn replay(file: &Path, ranks: u32) -> String {
+    commands(file, ranks, "\n  ")
+}
+
+/// The same as one command.
+pub(super) fn replay_at_once(file: &Path, ranks: u32) -> String {
+    commands(file, ranks, " && ")
+}
+
+fn commands(file: &Path, ranks: u32, between: &str) -> String {
     // A JSON text is a TOML text, too.
     let trace = serde_json::Value::from(file.display().to_string());
     let experiment = format!("job = [{{ trace = {trace} }}]");
@@ -40,7 +49,7 @@ pub(super) fn replay(file: &Path, ranks: u32) -> String {
         return format!(" {experiment}");
     }
     let (new, room) = (unused(file), room_for(ranks));
-    format!("\n  echo '{experiment}' > {new}\n  flitwise run {new}{room}")
+    format!("\n  echo '{experiment}' > {new}{between}flitwise run {new}{room}")
 }
 
 /// Returns the number of ranks of a trace, 0 if it is broken; or the format of another file; `None` if it is no trace, or
@@ -76,14 +85,14 @@ fn ranks_of(file: &Path) -> Option<Result<u32, Foreign>> {
     if ti::probe(file, head).is_some() {
         return Some(Ok(ti::Trace::open(file).map_or(0, |trace| trace.ranks())));
     }
+    if recording::Set::probe(file, head) {
+        return Some(Ok(ranks_of_recording(file)));
+    }
     if Set::probe(head) {
         return Some(Ok(Set::open(file).map_or(0, |set| set.ranks())));
     }
     if Archive::probe(head) {
         return Some(Ok(ranks_of_archive(file)));
-    }
-    if recording::Set::probe(file, head) {
-        return Some(Ok(ranks_of_recording(file)));
     }
     Foreign::of(head)
         .filter(|format| format.is_trace())

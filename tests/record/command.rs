@@ -35,6 +35,15 @@ fn both_forms_record_the_same() {
         let said = succeeded(&lab.record_launcher(&[], 2, &[]));
         assert!(said.contains("recorded 2 ranks in `recording`"), "{said}");
         assert!(said.contains("flitwise run recording.toml"), "{said}");
+        // What `trace info` says.
+        let mut info = lab.command(FLITWISE);
+        let info = info.args(["trace", "info", "recording"]).output().unwrap();
+        let info = String::from_utf8(info.stdout).unwrap();
+        let rows = info.lines().skip(1).take_while(|line| !line.is_empty());
+        assert!(rows.clone().count() > 8, "{info}");
+        for row in rows {
+            assert!(said.contains(row), "{row}: {said}");
+        }
         let outer: Vec<usize> = lab.streams().iter().map(|s| s.calls.len()).collect();
         assert_eq!(inner, outer);
     }

@@ -13,6 +13,10 @@ fn end(how: &str, check: impl Fn(&Lab, &std::process::Output)) {
         assert!(text.contains("finalised = false\n"), "{text}");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(errors.contains("ended without MPI_Finalize"), "{errors}");
+        assert!(
+            errors.contains("flitwise trace info 'recording'"),
+            "{errors}"
+        );
         check(&lab, &output);
     }
 }

@@ -4,6 +4,7 @@
 mod command;
 mod decode;
 mod ends;
+mod kept;
 mod known;
 
 use decode::Stream;

@@ -2,13 +2,11 @@
 
 use serde::Deserialize;
 use std::io::Read;
-use std::path::Path;
-use std::sync::Arc;
 
 use super::header::VERSION;
 use crate::error::Error;
 use crate::limits::{MAX_RECORDING_TOML, MAX_TASKS};
-use crate::source::open_regular;
+use crate::member::{Member, Open};
 use flitwise_base::place::{PlaceError, Problem};
 
 /// The name of the file.
@@ -65,22 +63,20 @@ fn digits<'de, D: serde::Deserializer<'de>>(from: D) -> Result<[u8; 16], D::Erro
 }
 
 impl Description {
-    /// Reads the file at `path`.
-    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+    /// Reads the file.
+    pub(super) fn read(file: &Member, open: &Open) -> Result<Self, Error> {
+        let path = file.name();
         let mut text = String::new();
-        let file = open_regular(path).map_err(|e| Error::io(path, e))?;
-        let read = file.take(MAX_RECORDING_TOML + 1).read_to_string(&mut text);
+        let bytes = file.raw(0, open);
+        let read = bytes.take(MAX_RECORDING_TOML + 1).read_to_string(&mut text);
         read.map_err(|e| Error::io(path, e))?;
         if text.len() as u64 > MAX_RECORDING_TOML {
             let problem = format!("has more than {MAX_RECORDING_TOML} bytes");
             return Err(Error::set(path, problem));
         }
-        Self::parse(&text).map_err(|error| {
-            let path: Arc<Path> = path.into();
-            match error {
-                (Some(line), message) => Error::broken(PlaceError::line(line, message).of(&path)),
-                (None, message) => Error::broken(Problem::whole(&path, message)),
-            }
+        Self::parse(&text).map_err(|error| match error {
+            (Some(line), message) => Error::broken(PlaceError::line(line, message).of(path)),
+            (None, message) => Error::broken(Problem::whole(path, message)),
         })
     }
 

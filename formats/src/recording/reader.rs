@@ -1,6 +1,6 @@
 //! Reads a stream record by record.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::slots::Slots;
 use super::wire::{Cursor, Fault};
 use crate::error::Error;
 use crate::limits::{MAX_RECORDING_BLOCK, MAX_RECORDING_FUNCTIONS};
-use crate::source::open_regular;
+use crate::member::{Member, Open};
 
 /// The cure of bytes that no recorder writes.
 pub(super) const DAMAGED: &str = "the stream is damaged: copy it or record the program again";
@@ -22,8 +22,8 @@ pub(super) const DAMAGED: &str = "the stream is damaged: copy it or record the p
 /// Where the bytes of a stream are.
 #[derive(Debug, Clone)]
 enum Bytes {
-    /// The file at the path of the reader, which is open only while a block is read: a job has thousands of streams.
-    File,
+    /// A file, which is open only while a block is read: a job has thousands of streams.
+    File(Member, Open),
     Memory(Arc<[u8]>),
 }
 
@@ -54,8 +54,9 @@ pub struct Reader {
 }
 
 impl Reader {
-    pub(super) fn open(path: &Arc<Path>) -> Result<Self, Error> {
-        Self::new(path, Bytes::File)
+    pub(super) fn of_member(member: &Member, open: &Open) -> Result<Self, Error> {
+        let bytes = Bytes::File(member.clone(), open.clone());
+        Self::new(member.name(), bytes)
     }
 
     /// A stream of these bytes, which messages call `path`.
@@ -69,7 +70,7 @@ impl Reader {
     fn new(path: &Arc<Path>, bytes: Bytes) -> Result<Self, Error> {
         let mut head = Vec::new();
         bytes
-            .read(path, 0, SIZE, &mut head)
+            .read(0, SIZE, &mut head)
             .map_err(|e| Error::io(path, e))?;
         let header = match head.first_chunk() {
             Some(head) => Header::parse(head),
@@ -214,7 +215,7 @@ impl Reader {
         self.block.clear();
         let mut head = Vec::new();
         let read = |at, size, into: &mut Vec<u8>| {
-            let read = self.bytes.read(&self.path, at, size, into);
+            let read = self.bytes.read(at, size, into);
             read.map_err(|e| Error::io(&self.path, e))
         };
         read(self.next_block, HEAD, &mut head)?;
@@ -362,12 +363,11 @@ pub(super) fn made(item: &Item<'_>) -> [u64; 2] {
 
 impl Bytes {
     /// Adds `size` bytes of the file from `at` on to `into`, or as many as there are.
-    fn read(&self, path: &Path, at: u64, size: usize, into: &mut Vec<u8>) -> io::Result<()> {
+    fn read(&self, at: u64, size: usize, into: &mut Vec<u8>) -> io::Result<()> {
         match self {
-            Self::File => {
-                let mut file = open_regular(path)?;
-                file.seek(SeekFrom::Start(at))?;
-                file.take(size as u64).read_to_end(into)?;
+            Self::File(member, open) => {
+                let bytes = member.raw(at, open);
+                bytes.take(size as u64).read_to_end(into)?;
             }
             Self::Memory(bytes) => {
                 let at = usize::try_from(at).unwrap_or(usize::MAX);

@@ -1,21 +1,28 @@
 //! The streams of a recording.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flitwise_base::place::{PlaceError, Problem};
+use flitwise_base::quote::quoted;
+use flitwise_base::stop::Stop;
 
 use super::description::{self, Description};
 use super::header::{Header, MAGIC};
 use super::rank::RankReader;
 use super::reader::Reader;
+use crate::archive::{files_in_head, is_tar, members};
 use crate::error::Error;
 use crate::limits::MAX_RECORDING_THREADS;
+use crate::member::{Member, Open};
+use crate::source::{Input, Source, shown};
 
 /// The files of a recording.
 ///
-/// It is given as the directory that has them, or as one of them. Files are opened when they are needed, any number of
-/// times, and independently of each other.
+/// It is given as the directory that has them, as one of them, or as a tar archive, plain or packed with gzip or zstd. An
+/// archive that is packed or comes from a pipe is unpacked into a file without a name in the directory for temporary files.
+/// Files are opened when they are needed, any number of times, and independently of each other.
 ///
 /// # Examples
 /// ```no_run
@@ -37,9 +44,10 @@ pub struct Set {
     path: PathBuf,
     description: Description,
     /// By rank: the number of each thread, and its stream.
-    streams: Vec<Vec<(u32, Arc<Path>)>>,
+    streams: Vec<Vec<(u32, Member)>>,
     /// Streams of ranks that the recording does not have.
     pub(super) strays: Vec<Arc<Path>>,
+    open: Open,
 }
 
 /// The rank and the thread in the name of a stream.
@@ -60,6 +68,41 @@ fn names(dir: &Path) -> std::io::Result<impl Iterator<Item = String>> {
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()))
 }
 
+/// Whether a file of this name may be one of a recording.
+fn is_of_recording(name: &str) -> bool {
+    name == description::NAME || numbers(name).is_some()
+}
+
+/// The files of the recording in the archive at `path`, of which `source` gives the unpacked bytes. As unpacking does, it
+/// takes the last of several files of one name.
+fn archived(
+    path: &Path,
+    source: Source,
+    stop: Stop<'_>,
+) -> Result<BTreeMap<String, Member>, Error> {
+    let apart = |name: &str| match name.rsplit_once('/') {
+        Some((folder, name)) => (folder.to_owned(), name.to_owned()),
+        None => (String::new(), name.to_owned()),
+    };
+    let wanted = |name: &str| is_of_recording(&apart(name).1);
+    let mut folders: BTreeMap<String, BTreeMap<String, Member>> = BTreeMap::new();
+    for (name, member) in members(path, source, &wanted, stop)? {
+        let (folder, name) = apart(&name);
+        folders.entry(folder).or_default().insert(name, member);
+    }
+    let mut folders = folders.into_iter();
+    match (folders.next(), folders.next()) {
+        (Some((first, _)), Some((second, _))) => {
+            let (first, second) = (quoted(&first), quoted(&second));
+            let problem = format!(
+                "has recordings in {first} and {second}: unpack it, and give one of the directories"
+            );
+            Err(Error::set(shown(path), problem))
+        }
+        (first, _) => Ok(first.map(|(_, files)| files).unwrap_or_default()),
+    }
+}
+
 /// The cure of files that are missing.
 const COPY: &str = "copy the files of all ranks into it: ranks on machines without a common file system write them there";
 
@@ -69,57 +112,90 @@ impl Set {
     /// # Errors
     /// If there is no recording, or its description is broken.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let given = path.as_ref();
-        let dir = if given.is_dir() {
-            given
-        } else {
-            match given.parent() {
-                Some(dir) if !dir.as_os_str().is_empty() => dir,
-                _ => Path::new("."),
-            }
-        };
-        let about = dir.join(description::NAME);
-        if !about.exists() {
+        Self::of_input(&Input::new(path.as_ref()), Stop::never())
+    }
+
+    /// The same of an input that may be a stream, which is an archive then.
+    ///
+    /// # Errors
+    /// As [`Set::open`], or if the user stops the reading.
+    pub fn of_input(input: &Input, stop: Stop<'_>) -> Result<Self, Error> {
+        let given = input.path();
+        if given.is_dir() {
+            return Self::of_directory(given, given);
+        }
+        let mut source = input.open()?;
+        if is_tar(source.head()?) {
+            return Self::of_files(given, given, archived(given, source, stop)?);
+        }
+        match given.parent() {
+            Some(dir) if !dir.as_os_str().is_empty() => Self::of_directory(given, dir),
+            _ => Self::of_directory(given, Path::new(".")),
+        }
+    }
+
+    fn of_directory(given: &Path, dir: &Path) -> Result<Self, Error> {
+        let names = names(dir).map_err(|e| Error::io(dir, e))?;
+        let names = names.filter(|name| is_of_recording(name));
+        let files = names.map(|name| (name.clone(), Member::file(dir.join(name))));
+        Self::of_files(given, dir, files.collect())
+    }
+
+    /// The recording of these files in `place`.
+    fn of_files(
+        given: &Path,
+        place: &Path,
+        mut files: BTreeMap<String, Member>,
+    ) -> Result<Self, Error> {
+        let Some(about) = files.remove(description::NAME) else {
             let problem = format!(
                 "has streams of a recording, but no `{}`, which rank 0 writes; {COPY}",
                 description::NAME
             );
-            return Err(Error::set(dir, problem));
-        }
-        let description = Description::read(&about)?;
+            return Err(Error::set(shown(place), problem));
+        };
+        let open = Open::default();
+        let description = Description::read(&about, &open)?;
         let mut streams = vec![Vec::new(); description.ranks as usize];
         let mut strays = Vec::new();
-        for name in names(dir).map_err(|e| Error::io(dir, e))? {
+        for (name, member) in files {
             let Some((rank, thread)) = numbers(&name) else {
                 continue;
             };
-            let path: Arc<Path> = dir.join(&name).into();
             match streams.get_mut(rank as usize) {
-                Some(threads) => threads.push((thread, path)),
-                None => strays.push(path),
+                Some(threads) => threads.push((thread, member)),
+                None => strays.push(Arc::clone(member.name())),
             }
         }
         streams
             .iter_mut()
-            .for_each(|threads| threads.sort_unstable());
+            .for_each(|threads: &mut Vec<(u32, Member)>| {
+                threads.sort_unstable_by_key(|(thread, _)| *thread);
+            });
         strays.sort_unstable();
         Ok(Self {
-            path: given.to_owned(),
+            path: shown(given).to_owned(),
             description,
             streams,
             strays,
+            open,
         })
     }
 
-    /// True if a file that begins with `head` is a stream or the description of a recording, so that it may be given as
-    /// one.
+    /// True if a file that begins with `head` is a stream or the description of a recording, or an archive that has one, so
+    /// that it may be given as a recording.
     #[must_use]
     pub fn probe(path: &Path, head: &[u8]) -> bool {
-        head.starts_with(MAGIC)
-            || path
-                .file_name()
-                .is_some_and(|name| name == description::NAME)
-                && head.starts_with(b"format = ")
+        let name = path.file_name().unwrap_or_default();
+        let is_file = |name: &[u8], content: &[u8]| {
+            content.starts_with(MAGIC)
+                || name == description::NAME.as_bytes() && content.starts_with(b"format = ")
+        };
+        is_file(name.as_encoded_bytes(), head)
+            || files_in_head(head).any(|(name, content)| {
+                let last = name.rsplit(|&byte| byte == b'/').next();
+                is_file(last.unwrap_or_default(), content)
+            })
     }
 
     /// True if the directory `path` has files named as the recorder names them, so that it may be given as a recording.
@@ -150,23 +226,25 @@ impl Set {
         self.description.ranks
     }
 
-    /// The streams of all ranks.
+    /// The streams of all ranks that lie by themselves: none of an archive.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.streams.iter().flatten().map(|(_, path)| &**path)
+        let streams = self.streams.iter().flatten();
+        streams.filter_map(|(_, member)| member.own_file())
     }
 
     /// The first stream of `rank`; `None` if it has none.
     #[must_use]
     pub fn file(&self, rank: u32) -> Option<&Arc<Path>> {
         let threads = self.streams.get(rank as usize)?;
-        threads.first().map(|(_, path)| path)
+        threads.first().map(|(_, member)| member.name())
     }
 
     /// The stream of a thread; `None` if there is none.
     #[must_use]
     pub fn stream(&self, rank: u32, thread: u32) -> Option<&Arc<Path>> {
         let mut threads = self.streams.get(rank as usize)?.iter();
-        threads.find(|(n, _)| *n == thread).map(|(_, path)| path)
+        let found = threads.find(|(n, _)| *n == thread);
+        found.map(|(_, member)| member.name())
     }
 
     /// The calls of `rank` from the start.
@@ -191,14 +269,14 @@ impl Set {
             return Err(Error::set(&self.path, problem));
         }
         let mut readers = Vec::with_capacity(threads.len());
-        for (expected, (thread, path)) in (0..).zip(threads) {
+        for (expected, (thread, member)) in (0..).zip(threads) {
             if *thread != expected {
                 return lacks(format!(
                     "`{rank}.{expected}.calls`, a stream of rank {rank}"
                 ));
             }
-            let reader = Reader::open(path)?;
-            self.belongs(path, reader.header(), (rank, *thread))?;
+            let reader = Reader::of_member(member, &self.open)?;
+            self.belongs(member.name(), reader.header(), (rank, *thread))?;
             readers.push(reader);
         }
         Ok(RankReader::new(readers))

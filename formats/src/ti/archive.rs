@@ -8,52 +8,20 @@ use tar::Archive;
 use super::list;
 use super::set::Set;
 use super::trace::{Form, Trace, probe_text};
+use crate::archive::files_in_head;
 use crate::error::Error;
 use crate::source::{Source, TarNames, TarStream};
 
-/// Bytes of the block in which an archive is made.
-const BLOCK: usize = 512;
 /// Bytes read at once.
 const PIECE: usize = 64 * 1024;
-
-/// True if `head` begins a tar archive.
-fn is_tar(head: &[u8]) -> bool {
-    head.get(257..262) == Some(b"ustar")
-}
 
 /// True if `head` begins an archive whose first file is one of a TI trace, not packed by itself. Texts that may be a list
 /// can lie before it.
 pub(super) fn probe(head: &[u8]) -> bool {
-    if !is_tar(head) {
-        return false;
-    }
-    let mut rest = head;
-    while let Some((header, after)) = rest.split_at_checked(BLOCK) {
-        let digits = header.get(124..136).unwrap_or_default();
-        let Some(size) = octal(digits) else {
-            return false;
-        };
-        let content = after.get(..size.min(after.len())).unwrap_or_default();
-        match header.get(156) {
-            Some(b'0' | 0) if size > 0 && probe_text(content).is_some() => return true,
-            Some(b'0' | 0) if size > 0 && !list::may_be_one(content) => return false,
-            _ => {}
-        }
-        rest = after
-            .get(size.next_multiple_of(BLOCK)..)
-            .unwrap_or_default();
-    }
-    false
-}
-
-fn octal(digits: &[u8]) -> Option<usize> {
-    let text = std::str::from_utf8(digits).ok()?;
-    let text = text.trim_matches(|c: char| c == '\0' || c == ' ');
-    if text.is_empty() {
-        Some(0)
-    } else {
-        usize::from_str_radix(text, 8).ok()
-    }
+    let mut contents = files_in_head(head).map(|(_, content)| content);
+    let first =
+        contents.find(|content| probe_text(content).is_some() || !list::may_be_one(content));
+    first.is_some_and(|content| probe_text(content).is_some())
 }
 
 /// The trace in the archive that `source` gives.

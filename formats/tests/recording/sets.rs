@@ -1,7 +1,10 @@
 //! The files of a recording.
 
 use crate::write::{Stream, description, directory, ranks};
+use flitwise_formats::Source;
 use flitwise_formats::recording::{Set, check};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 #[track_caller]
 fn error(dir: &tempfile::TempDir) -> String {
@@ -80,4 +83,75 @@ fn a_description_is_needed() {
         message.contains("no `recording.toml`, which rank 0 writes"),
         "{message}"
     );
+}
+
+/// The archive of these files, in the order of their names.
+fn archive(files: &[(&str, &Path)]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (folder, dir) in files {
+        let entries = std::fs::read_dir(dir).unwrap();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        for path in paths {
+            let name = Path::new(folder).join(path.file_name().unwrap());
+            builder.append_path_with_name(&path, name).unwrap();
+        }
+    }
+    builder.into_inner().unwrap()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+#[test]
+fn an_archive_holds_what_its_directory_holds() {
+    let dir = directory(&ranks(12, |_| {}));
+    let whole = check(&Set::open(dir.path()).unwrap()).unwrap();
+    assert!(whole.is_clean());
+    let long = "folder/".repeat(30);
+    let place = tempfile::tempdir().unwrap();
+    for folder in ["", ".", "run", &long] {
+        let plain = archive(&[(folder, dir.path())]);
+        let packed = [gzip(&plain), zstd::encode_all(&plain[..], 1).unwrap()];
+        for (at, bytes) in [plain].into_iter().chain(packed).enumerate() {
+            let path = place.path().join(format!("archive-{at}"));
+            std::fs::write(&path, &bytes).unwrap();
+            let mut source = Source::open(&path).unwrap();
+            assert!(Set::probe(&path, source.head().unwrap()), "{folder} {at}");
+            let set = Set::open(&path).unwrap();
+            assert_eq!((set.ranks(), set.files().count()), (12, 0));
+            // A long name is cut in messages.
+            let name = set.file(3).unwrap();
+            assert!(folder == long || name.ends_with("3.0.calls"), "{name:?}");
+            assert_eq!(check(&set).unwrap(), whole, "{folder} {at}");
+        }
+    }
+}
+
+#[test]
+fn archives_that_are_cut_or_hold_more_or_less_than_a_recording_are_refused() {
+    let dir = directory(&ranks(3, |_| {}));
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("archive");
+    let refused = |bytes: &[u8], why: &str| {
+        std::fs::write(&path, bytes).unwrap();
+        let message = Set::open(&path).unwrap_err().to_string();
+        assert!(
+            message.contains("archive") && message.contains(why),
+            "{message}"
+        );
+    };
+    refused(
+        &archive(&[("a", dir.path()), ("b", dir.path())]),
+        "has recordings in `a` and `b`: unpack it",
+    );
+    let whole = archive(&[("a", dir.path())]);
+    refused(&whole[..whole.len() - 1500], "tar");
+    let packed = zstd::encode_all(&whole[..], 1).unwrap();
+    refused(&packed[..packed.len() / 2], "zstd");
+    std::fs::remove_file(dir.path().join("recording.toml")).unwrap();
+    refused(&archive(&[("a", dir.path())]), "no `recording.toml`");
 }

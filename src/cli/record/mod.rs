@@ -3,11 +3,15 @@
 mod forward;
 
 use super::out::Target;
+use super::trace::info;
 use super::{CliError, bare_trace, print, signal, tell};
 use clap::{Args, Subcommand};
 use flitwise::record::{
     DIRECTORY, OWNER, RecordError, Recorder, SESSION, Stored, is_recording_file,
 };
+use flitwise::replay::trace::TraceFormat;
+use flitwise::replay::trace::recording::Recording;
+use flitwise_formats::source::Input;
 use flitwise_formats::temporary;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -123,19 +127,40 @@ fn preloaded(library: &Path) -> OsString {
     value
 }
 
-/// Prints where the recording is, and the command that replays it.
+/// Prints what the recording holds, and the command that replays it.
 fn summary(target: &Target, stored: &Stored) {
-    let dir = target.shown.display();
-    let ranks = stored.ranks;
+    let (dir, ranks) = (target.shown.display(), stored.ranks);
+    let replay = bare_trace::replay_at_once(&target.shown, ranks);
+    if let Some(rows) = rows(target, stored) {
+        tell(format_args!(
+            "recorded {ranks} ranks in `{dir}`\n{rows}to replay them:{replay}"
+        ));
+        return;
+    }
     let end = if stored.finalised {
         ""
     } else {
         "; the program ended without MPI_Finalize, so the calls of the last second may be missing"
     };
-    let replay = bare_trace::replay(&target.shown, ranks);
     tell(format_args!(
-        "recorded {ranks} ranks in `{dir}`{end}; to replay them:{replay}"
+        "recorded {ranks} ranks in `{dir}`{end}; to look at them: flitwise trace info '{dir}'; to replay them:{replay}"
     ));
+}
+
+/// Most bytes of a recording that is summarised, which takes seconds.
+const MAX_SUMMARISED: u64 = 64 << 20;
+
+/// The rows of `trace info`; `None` if some ranks may still be writing, if the recording is large, or if its streams are
+/// on other nodes.
+fn rows(target: &Target, stored: &Stored) -> Option<String> {
+    let sizes = std::fs::read_dir(&target.path).ok()?.flatten();
+    let sizes = sizes.filter_map(|entry| Some(entry.metadata().ok()?.len()));
+    // Where rank 0 has finalised, all ranks have written.
+    if !stored.finalised || sizes.fold(0, u64::saturating_add) > MAX_SUMMARISED {
+        return None;
+    }
+    let summary = Recording.summary(&Input::new(&target.path)).ok()?;
+    Some(info::rows(&summary))
 }
 
 /// Ends this process as the program ended.

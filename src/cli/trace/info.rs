@@ -104,12 +104,17 @@ fn document(file: &Path, summary: Summary) -> Value {
     Value::Object(members.flatten().collect())
 }
 
+/// The rows of the text, without the tables.
+pub(in crate::cli) fn rows(summary: &Summary) -> String {
+    let rows = summary.rows.iter();
+    rows.map(|(row, value)| format!("{row:<14}  {value}\n"))
+        .collect()
+}
+
 fn write_text(out: &mut String, file: &Path, summary: &Summary) -> fmt::Result {
     let name = shown(file).display();
     writeln!(out, "{:<14}  {name}", "trace")?;
-    for (row, value) in &summary.rows {
-        writeln!(out, "{row:<14}  {value}")?;
-    }
+    out.push_str(&rows(summary));
     for table in &summary.tables {
         write_table(out, table)?;
     }

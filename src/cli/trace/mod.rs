@@ -4,7 +4,7 @@
 mod check;
 mod convert;
 mod generate;
-mod info;
+pub(super) mod info;
 mod matrix;
 mod opened;
 mod output;

@@ -52,7 +52,8 @@ struct fw_stream {
     uint64_t requests, messages; /* made by this thread */
     uint64_t message;            /* code of the one that is being received */
     /* The poll that has not been written yet: how often it found nothing, and its times. */
-    int poll, poll_slot, poll_new;
+    int poll_slot, poll_new;
+    int polled; /* the previous call found nothing */
     uint64_t polls, poll_cpu, poll_wall, poll_inside;
     struct fw_slot *slots;
     int *buckets;

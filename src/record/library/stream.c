@@ -9,6 +9,7 @@
 #define BLOCK 65536             /* a block is written when it has so many bytes, */
 #define PERIOD 1000000000u      /* or after so many nanoseconds */
 #define LONGEST 512             /* bytes of a tuple in the dictionary */
+#define LOOP 4000u              /* nanoseconds before a poll of a loop, at most: longer ones are computation */
 
 enum { INLINE, DEFINE, REPEAT, NAME, COMM, END, NOTE, FIRST_SLOT = 8 };
 
@@ -247,15 +248,20 @@ void fw_begin(struct fw_stream *s, struct fw_call *call, int failed)
     fw_put(&s->tuple, (uint64_t)fw_index(s, call) * 2 + (failed != 0));
 }
 
+/* Whether the time before this poll may be computation, so that no other poll may hide it. */
+static int follows_work(const struct fw_stream *s)
+{
+    return !s->polled || s->gap_cpu > LOOP + fw_overhead.cpu || s->gap_wall > LOOP + fw_overhead.wall;
+}
+
 void fw_end(struct fw_stream *s, int poll)
 {
-    int slot = -1, is_new = 0;
+    int slot = -1, is_new = 0, alone = poll && follows_work(s);
     if (s->tuple.len <= LONGEST) {
         uint64_t hash = fw_hash(s->tuple.at, s->tuple.len);
         slot = find(s, &s->tuple, hash);
-        if (s->polls && (!poll || slot != s->poll_slot)) {
+        if (!poll || alone || slot != s->poll_slot)
             flush_poll(s);
-        }
         if (slot < 0) {
             is_new = 1;
             slot = define(s, &s->tuple, hash);
@@ -263,7 +269,8 @@ void fw_end(struct fw_stream *s, int poll)
     } else {
         flush_poll(s);
     }
-    if (poll && slot >= 0) {
+    s->polled = poll;
+    if (poll && !alone && slot >= 0) {
         if (!s->polls) {
             s->poll_slot = slot;
             s->poll_new = is_new;

@@ -267,9 +267,10 @@ pub const FORMATS: [&dyn TraceFormat; 6] = [
     &vef::Vef,
     &goal::Goal,
     &ti::Ti,
+    // DUMPI takes every other archive.
+    &recording::Recording,
     &dumpi::Dumpi,
     &otf2::Otf2,
-    &recording::Recording,
 ];
 
 /// Most operations of a trace that is kept in memory after it was checked: 40 MB of them.

@@ -1,11 +1,14 @@
 //! The files that were found, and which of them make the trace.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 
 use flitwise_base::quote::quoted;
+use flitwise_base::stop::Stop;
 
 use super::{begins_right, metafile};
+use crate::archive;
 use crate::dumpi::metafile::Metafile;
 use crate::error::Error;
 use crate::limits::{MAX_METAFILE, MAX_TASKS};
@@ -58,6 +61,31 @@ impl Collection {
         };
         let problem = format!("rank {rank} has another file: remove one of the two");
         Err(Error::set(first.name(), problem))
+    }
+
+    /// The files in the archive at `path`, of which `source` gives the unpacked bytes.
+    pub fn archive(path: &Path, source: Source, stop: Stop<'_>) -> Result<Self, Error> {
+        let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+        let wanted = |name: &str| {
+            let last = last(name);
+            rank_file(&last).is_some() || metafile_stem(&last).is_some()
+        };
+        let mut found = Self::default();
+        for (name, member) in archive::members(path, source, &wanted, stop)? {
+            if let Some((prefix, rank)) = rank_file(&name) {
+                found.add(prefix, rank, member)?;
+            } else if let Some(stem) = metafile_stem(&name) {
+                let mut bytes = Vec::new();
+                let read = member.raw(0, &Open::default());
+                let read = read.take(MAX_METAFILE as u64).read_to_end(&mut bytes);
+                read.map_err(|e| Error::io(member.name(), e))?;
+                // Another file may have the same ending.
+                if Metafile::is_one(&bytes) {
+                    found.add_metafile(stem, metafile(member.name(), &bytes)?);
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Adds a metafile.

@@ -1,6 +1,5 @@
 //! A whole trace: the files of all ranks, in a directory or in a tar archive.
 
-mod archive;
 mod collection;
 mod ending;
 
@@ -16,6 +15,7 @@ use super::metafile::Metafile;
 use super::reader::{Reader, unreadable};
 use super::sizes::Types;
 use super::trailer::{MAGIC, Trailer};
+use crate::archive::{TAR_HEAD, is_tar};
 use crate::error::Error;
 use crate::foreign::Foreign;
 use crate::limits::MAX_METAFILE;
@@ -85,7 +85,7 @@ impl Set {
         let collection = match content(&mut source)? {
             Content::Rank(prefix) => Collection::around(path, &prefix)?,
             Content::Metafile => Collection::beside(path, read_metafile(source)?)?,
-            Content::Tar => archive::read(path, source, stop)?,
+            Content::Tar => Collection::archive(path, source, stop)?,
         };
         Self::of(path, collection)
     }
@@ -142,7 +142,9 @@ impl Set {
     /// The file of `rank`; `None` for a rank that does not exist.
     #[must_use]
     pub fn file(&self, rank: u32) -> Option<&Path> {
-        self.members.get(rank as usize).map(Member::name)
+        self.members
+            .get(rank as usize)
+            .map(|member| &**member.name())
     }
 
     fn member(&self, rank: u32) -> Result<&Member, Error> {
@@ -181,7 +183,7 @@ impl Set {
         let (encoding, bytes) = member
             .unpacked(&self.open)
             .map_err(|e| Error::io(member.name(), e))?;
-        let name = member.name().to_owned();
+        let name = member.name().to_path_buf();
         Ok(Reader::new((name, rank), encoding, bytes, trailer))
     }
 
@@ -203,13 +205,6 @@ enum Content {
 
 /// Most names of a directory that are looked at to tell what it is.
 const MAX_NAMES: usize = 1 << 16;
-
-/// Bytes of a tar archive up to the end of its magic number.
-const TAR_HEAD: usize = 262;
-
-fn is_tar(head: &[u8]) -> bool {
-    head.get(257..TAR_HEAD) == Some(b"ustar")
-}
 
 /// Tells what `source` is.
 fn content(source: &mut Source) -> Result<Content, Error> {

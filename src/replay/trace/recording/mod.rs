@@ -4,10 +4,12 @@ mod caller;
 mod clock;
 mod collective;
 mod communicators;
+mod cut;
 mod gaps;
 mod messages;
 mod outcomes;
 mod program;
+mod reach;
 mod summary;
 mod survey;
 #[cfg(test)]
@@ -23,13 +25,15 @@ use crate::trace::recorded::{
 use crate::trace::{self, Agreement, Reading, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
 use clock::Clock;
+use cut::Cut;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::human_count;
-use flitwise_formats::recording::{Check, RankInfo, Set};
+use flitwise_formats::recording::{Check, RankInfo, Reason, Set};
 use flitwise_formats::source::Input;
 use program::{RecordedCalls, Settings};
+use reach::{Reach, reach};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use survey::{Known, survey};
 
 /// Recordings, whose streams begin with `FLITREC`.
@@ -70,6 +74,8 @@ struct RecordingFile {
     /// The path by which it is given.
     given: PathBuf,
     compared: Comparison,
+    /// How far the ranks come, found when they are compared; `None` if they come to their ends.
+    reach: OnceLock<Option<Arc<Reach>>>,
 }
 
 /// The remarks on a recording: a sentence for each kind, with its number.
@@ -107,18 +113,23 @@ fn remarks(check: &Check) -> Vec<String> {
 
 impl RecordingFile {
     fn open(input: &Input, stop: Stop<'_>) -> anyhow::Result<Self> {
-        let set = Set::open(input.path())?;
+        Self::of(Set::of_input(input, stop)?, stop)
+    }
+
+    /// The recording of these files.
+    fn of(set: Set, stop: Stop<'_>) -> anyhow::Result<Self> {
         let (check, known) = survey(&set, stop)?;
         let Some(known) = known else {
             bail!(trace::refusal(&check.errors));
         };
         Ok(Self {
-            given: input.path().to_owned(),
+            given: set.path().to_owned(),
             clock: Clock::of(&set, &check),
             set: Arc::new(set),
             check,
             known: Arc::new(known),
             compared: Comparison::default(),
+            reach: OnceLock::new(),
         })
     }
 
@@ -148,6 +159,30 @@ impl RecordingFile {
     }
 }
 
+impl RecordingFile {
+    /// Whether the program may have ended before all ranks had made their calls.
+    fn was_killed(&self) -> bool {
+        let mut ranks = self.check.ranks.iter();
+        ranks.any(|rank| rank.cut > 0 || matches!(rank.reason, Some(Reason::Exit | Reason::Abort)))
+    }
+
+    /// The program as far as its ranks come.
+    fn cut<'a>(&self, program: RecordedProgram<'a, RecordedCalls>) -> Box<dyn Program + 'a> {
+        match self.reach.get() {
+            Some(Some(reach)) => Box::new(Cut::new(program, Arc::clone(reach))),
+            _ => Box::new(program),
+        }
+    }
+
+    /// The remarks on ranks that end early.
+    fn reach_remarks(&self) -> &[String] {
+        match self.reach.get() {
+            Some(Some(reach)) => &reach.remarks,
+            _ => &[],
+        }
+    }
+}
+
 impl TraceFile for RecordingFile {
     fn format(&self) -> &'static str {
         Recording.name()
@@ -171,8 +206,13 @@ impl TraceFile for RecordingFile {
 
     fn agreement(&self, stop: Stop<'_>) -> anyhow::Result<Agreement> {
         let mut program = self.program(&Comparison::reading(), Cancelled::Spare, Stop::never())?;
+        if self.was_killed() && self.reach.get().is_none() {
+            let found = reach(&mut program, stop)?;
+            self.reach.get_or_init(|| found.map(Arc::new));
+            program.restart()?;
+        }
         let file = |rank| self.file_of(rank).unwrap_or(self.set.path());
-        self.compared.agreement(&mut program, file, stop)
+        self.compared.agreement(&mut *self.cut(program), file, stop)
     }
 
     fn doubts(&self) -> Option<String> {
@@ -182,7 +222,8 @@ impl TraceFile for RecordingFile {
     fn remarks(&self) -> Vec<String> {
         let clock = self.clock.remark();
         let all = clock.into_iter().chain(remarks(&self.check));
-        all.chain(self.compared.remark()).collect()
+        let reach = self.reach_remarks().iter().cloned();
+        all.chain(reach).chain(self.compared.remark()).collect()
     }
 
     fn parts(&self) -> Vec<PathBuf> {
@@ -192,6 +233,6 @@ impl TraceFile for RecordingFile {
 
     fn open<'a>(&self, reading: &Reading, stop: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
         let cancelled = self.compared.cancelled();
-        Ok(Box::new(self.program(reading, cancelled, stop)?))
+        Ok(self.cut(self.program(reading, cancelled, stop)?))
     }
 }

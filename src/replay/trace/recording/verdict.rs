@@ -10,7 +10,7 @@ use flitwise_formats::source::Input;
 use flitwise_formats::{Error, Problem, Problems};
 
 pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
-    let set = match Set::open(input.path()) {
+    let set = match Set::of_input(input, Stop::never()) {
         Ok(set) => set,
         Err(e) => {
             let errors = one(refusal(input, anyhow::Error::new(e))?);
@@ -20,7 +20,7 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
             });
         }
     };
-    let found = check(&set)?;
+    let (found, path) = (check(&set)?, set.path().to_owned());
     let mut verdict = Verdict {
         errors: found.errors.clone(),
         warnings: found.warnings.clone(),
@@ -31,15 +31,15 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
         Count::new("calls", found.total(|rank| rank.calls)),
     ];
     if verdict.errors.is_empty() {
-        match RecordingFile::open(input, Stop::never()) {
+        match RecordingFile::of(set, Stop::never()) {
             Ok(file) => {
                 // Calls that can't be replayed are no fault of the recording.
                 if let Err(e) = file.open(&Reading::default(), Stop::never()) {
-                    let problem = whole(set.path(), &format!("{e:#}"));
+                    let problem = whole(&path, &format!("{e:#}"));
                     verdict.warnings.extend(one(problem));
                 }
                 for remark in remarks(&found).into_iter().chain(file.clock.remark()) {
-                    verdict.warnings.extend(one(whole(set.path(), &remark)));
+                    verdict.warnings.extend(one(whole(&path, &remark)));
                 }
                 match agree(&file, &mut verdict) {
                     Ok(sent) => counts.extend(sent),
@@ -58,6 +58,9 @@ fn agree(file: &RecordingFile, verdict: &mut Verdict) -> anyhow::Result<[Count; 
     let agreement = file.agreement(Stop::never())?;
     verdict.errors.extend(agreement.errors);
     verdict.warnings.extend(agreement.warnings);
+    for remark in file.reach_remarks() {
+        verdict.warnings.extend(one(whole(file.set.path(), remark)));
+    }
     let (traffic, _) = sent(file, None)?;
     Ok([
         Count::new("messages", traffic.messages),

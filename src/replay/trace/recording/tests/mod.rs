@@ -4,6 +4,7 @@ mod broken;
 mod calls;
 mod clocks;
 mod collectives;
+mod killed;
 mod recordings;
 mod refused;
 #[path = "../../../../../formats/tests/recording/write.rs"]
