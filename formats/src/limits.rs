@@ -91,6 +91,9 @@ pub const MAX_REQUESTS: usize = 1 << 22;
 /// 100 bytes each.
 pub const MAX_CONSTRUCTIONS: usize = 1 << 23;
 
+/// Names of regions of a program, of all ranks together.
+pub const MAX_REGIONS: usize = 1 << 16;
+
 /// Receives of a DUMPI trace, of all ranks together, of which a replay keeps what they got, because they would take a message from
 /// anyone and return before it comes: 16 bytes each.
 pub const MAX_OUTCOMES: usize = 1 << 26;

@@ -24,6 +24,7 @@ use crate::units::TickLength;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Equal slices that the time is cut into.
 pub const PHASES: u64 = 10;
@@ -55,7 +56,10 @@ pub struct Explanation {
     /// By rank, ascending: its computation, and the messages that it sent.
     pub ranks: Vec<RankShare>,
     /// By collective, longest first; at most [`LISTED`].
-    pub collectives: Vec<CollectiveShare>,
+    pub collectives: Vec<NamedShare>,
+    /// By region of the program, longest first; at most [`LISTED`].
+    #[serde(default)]
+    pub regions: Vec<NamedShare>,
     /// The [`PHASES`] slices of the time.
     pub phases: Vec<Parts>,
 }
@@ -110,11 +114,11 @@ pub struct RankShare {
     pub parts: Parts,
 }
 
-/// The part of a collective.
+/// The part of a collective or a region.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct CollectiveShare {
-    /// `collective 12 (bcast)`.
+pub struct NamedShare {
+    /// `collective 12 (bcast)`, or the name of the region.
     pub name: String,
     /// The use of its time.
     pub parts: Parts,
@@ -136,6 +140,7 @@ struct Sums {
     links: BTreeMap<OutputId, Parts>,
     ranks: BTreeMap<u32, Parts>,
     collectives: BTreeMap<String, Parts>,
+    regions: BTreeMap<String, Parts>,
     phases: Vec<Parts>,
     /// The end of the path so far.
     at: u64,
@@ -146,9 +151,9 @@ struct Sums {
 pub(crate) type Fates<'a> = &'a [Option<(Alone, Vec<Wait>)>];
 
 impl Explanation {
-    /// Explains job `job` by its critical path and the fates of its messages.
+    /// Explains job `job`, whose trace has these regions, by its critical path and the fates of its messages.
     pub(crate) fn new(
-        job: usize,
+        (job, regions): (usize, &[Arc<str>]),
         path: &[Leg],
         fates: Fates<'_>,
         tick: TickLength,
@@ -165,7 +170,9 @@ impl Explanation {
                 messages += 1;
                 late_partners += u64::from(message.late_ps > 0);
             }
-            sums.add(leg, &pieces(leg, fate.as_ref(), tick), total_ps);
+            let pieces = pieces(leg, fate.as_ref(), tick);
+            let region = leg.region.and_then(|region| regions.get(region.index()));
+            sums.add(leg, region, &pieces, total_ps);
         }
         Self {
             job,
@@ -181,7 +188,8 @@ impl Explanation {
                 .into_iter()
                 .map(|(rank, parts)| RankShare { rank, parts })
                 .collect(),
-            collectives: collectives(sums.collectives),
+            collectives: longest(sums.collectives),
+            regions: longest(sums.regions),
             phases: sums.phases,
         }
     }
@@ -225,31 +233,32 @@ fn links(all: &BTreeMap<OutputId, Parts>, topology: &Topology) -> Vec<LinkShare>
     links
 }
 
-fn collectives(all: BTreeMap<String, Parts>) -> Vec<CollectiveShare> {
-    let mut collectives: Vec<_> = all
+fn longest(all: BTreeMap<String, Parts>) -> Vec<NamedShare> {
+    let mut shares: Vec<_> = all
         .into_iter()
-        .map(|(name, parts)| CollectiveShare { name, parts })
+        .map(|(name, parts)| NamedShare { name, parts })
         .collect();
-    collectives.sort_by_key(|collective| Reverse(collective.parts.total()));
-    collectives.truncate(LISTED);
-    collectives
+    shares.sort_by_key(|share| Reverse(share.parts.total()));
+    shares.truncate(LISTED);
+    shares
 }
 
 impl Sums {
-    /// Adds a leg that consists of `pieces`. Its path ends at `total_ps`.
-    fn add(&mut self, leg: &Leg, pieces: &[Piece], total_ps: u64) {
+    /// Adds a leg in `region` that consists of `pieces`. Its path ends at `total_ps`.
+    fn add(&mut self, leg: &Leg, region: Option<&Arc<str>>, pieces: &[Piece], total_ps: u64) {
         for piece in pieces {
             let &Piece { part, ps, at } = piece;
             self.parts.add(part, ps);
             self.ranks.entry(leg.rank.get()).or_default().add(part, ps);
-            if let Some(name) = &leg.collective {
-                match self.collectives.get_mut(name) {
+            let named = [
+                (&mut self.collectives, leg.collective.as_deref()),
+                (&mut self.regions, region.map(|name| &**name)),
+            ];
+            for (all, name) in named {
+                let Some(name) = name else { continue };
+                match all.get_mut(name) {
                     Some(parts) => parts.add(part, ps),
-                    None => self
-                        .collectives
-                        .entry(name.clone())
-                        .or_default()
-                        .add(part, ps),
+                    None => all.entry(name.to_owned()).or_default().add(part, ps),
                 }
             }
             if let Some((output, culprit)) = at {

@@ -12,7 +12,7 @@
 use super::critical_path::{Leg, LegKind, OnTheWay};
 use super::key::Key;
 use super::messages::RankPair;
-use super::program::{RankId, StreamId};
+use super::program::{RankId, RegionId, StreamId};
 use super::queue::{Act, Event, What};
 use std::fmt;
 
@@ -30,6 +30,8 @@ pub(super) struct Causes {
     posted: Vec<Option<Posted>>,
     /// The collective that the next message belongs to.
     collective: Option<Named>,
+    /// The region of the stream that acts.
+    region: Option<RegionId>,
     jobs: Vec<OfJob>,
 }
 
@@ -40,6 +42,8 @@ struct Node {
     /// The number of nodes, future events, messages and jobs that name it.
     uses: u32,
     ps: u64,
+    /// The region in which a stream computed.
+    region: Option<RegionId>,
     what: Happened,
 }
 
@@ -77,6 +81,7 @@ pub(super) struct Posted {
     pub job: u32,
     pub ranks: RankPair,
     collective: Option<Named>,
+    region: Option<RegionId>,
     pub message: OnTheWay,
     /// Reports that will come.
     pub reports: u32,
@@ -90,6 +95,7 @@ impl Posted {
             job,
             ranks,
             collective: None,
+            region: None,
             message,
             reports,
             node: ROOT,
@@ -117,12 +123,14 @@ impl Causes {
                 cause: ROOT,
                 uses: 1,
                 ps: 0,
+                region: None,
                 what: Happened::Start,
             }],
             free: Vec::new(),
             present: ROOT,
             posted: Vec::new(),
             collective: None,
+            region: None,
             jobs: ranks.map(of_job).collect(),
         }
     }
@@ -159,6 +167,7 @@ impl Causes {
             cause,
             uses: 1,
             ps,
+            region: self.region,
             what,
         };
         self.present = match self.free.pop() {
@@ -174,8 +183,14 @@ impl Causes {
         };
     }
 
-    /// Begins to carry out an act.
-    pub(super) fn begin_act(&mut self, event: &Event, collective: Option<Named>) {
+    /// Begins to carry out an act of a stream in `region`, or of a rank whose first stream is in it.
+    pub(super) fn begin_act(
+        &mut self,
+        event: &Event,
+        collective: Option<Named>,
+        region: Option<RegionId>,
+    ) {
+        self.region = region;
         let Act { job, rank, .. } = event.act;
         self.jobs[job as usize].acted[rank.index()] = event.ps;
         let what = match event.what {
@@ -207,6 +222,7 @@ impl Causes {
                 Happened::Arrived(Box::new(message))
             }
         };
+        self.region = None;
         self.begin(message.node, ps, happened);
     }
 
@@ -221,6 +237,11 @@ impl Causes {
         let present = self.hold();
         let last = std::mem::replace(&mut self.jobs[job as usize].last, present);
         self.release(last);
+    }
+
+    /// The stream that acts enters or leaves a region, and is now in this one.
+    pub(super) fn is_in_region(&mut self, region: Option<RegionId>) {
+        self.region = region;
     }
 
     /// The next message that the present event sends belongs to this collective.
@@ -240,6 +261,7 @@ impl Causes {
         self.posted[at] = Some(Posted {
             node: self.present,
             collective: self.collective.take(),
+            region: self.region,
             ..posted
         });
     }
@@ -290,11 +312,17 @@ impl Node {
             Happened::Arrived(posted) => posted.leg(LegKind::Arrival),
             Happened::Left(posted) => posted.leg(LegKind::Injection),
         };
+        let region = match &self.what {
+            _ if self.cause == ROOT => None,
+            Happened::Arrived(posted) | Happened::Left(posted) => posted.region,
+            Happened::Start | Happened::Stream(..) | Happened::Member(..) => self.region,
+        };
         Leg {
             from_ps,
             to_ps: self.ps,
             rank,
             collective,
+            region,
             kind,
         }
     }
@@ -330,7 +358,7 @@ mod tests {
         for _ in 0..1000 {
             let event = queue.pop_until(u64::MAX).unwrap();
             last = event.ps;
-            queue.causes.as_mut().unwrap().begin_act(&event, None);
+            queue.causes.as_mut().unwrap().begin_act(&event, None, None);
             queue.causes.as_mut().unwrap().is_last(0);
             // Rank 0 causes its own events and wakes rank 1, whose events cause nothing.
             if event.act.rank == RankId::new(0) {

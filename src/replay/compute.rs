@@ -1,6 +1,6 @@
 //! The durations of the computations of a trace: capped, scaled, by factors of ranks, with noise.
 
-use super::program::{RankId, StreamId};
+use super::program::{RankId, RegionId, StreamId};
 use flitwise_base::random::{Purpose, Stream};
 use flitwise_base::units::Ratio;
 use hashbrown::HashMap;
@@ -10,6 +10,8 @@ use hashbrown::HashMap;
 pub struct ComputeModel {
     /// Longer ones take this long, before anything else, in picoseconds.
     pub cap_ps: Option<u64>,
+    /// Factors of regions in place of the scale of the job, by their number.
+    pub regions: Vec<Option<Ratio>>,
     /// Factors of the ranks; after the last one the first again. None: 1.
     pub factors: Vec<Ratio>,
     /// The part of itself by which a computation is longer or shorter at most: up to 1.
@@ -21,6 +23,7 @@ impl Default for ComputeModel {
     fn default() -> Self {
         Self {
             cap_ps: None,
+            regions: Vec::new(),
             factors: Vec::new(),
             noise: Ratio::ZERO,
         }
@@ -50,11 +53,19 @@ impl Computing {
         }
     }
 
-    /// Returns the duration of the next computation of a stream, which takes `recorded_ps` in the trace; `None` beyond 64 bits.
-    pub fn ps(&mut self, rank: RankId, stream: StreamId, recorded_ps: u64) -> Option<u64> {
+    /// Returns the duration of the next computation of a stream in these `regions`, the innermost last, which takes
+    /// `recorded_ps` in the trace; `None` beyond 64 bits.
+    pub fn ps(
+        &mut self,
+        (rank, stream): (RankId, StreamId),
+        regions: &[RegionId],
+        recorded_ps: u64,
+    ) -> Option<u64> {
         let model = &self.model;
+        let of_region = |region: &RegionId| model.regions.get(region.index()).copied().flatten();
+        let scale = regions.iter().rev().find_map(of_region);
         let capped = model.cap_ps.map_or(recorded_ps, |cap| recorded_ps.min(cap));
-        let mut ps = self.scale.mul_round(capped)?;
+        let mut ps = scale.unwrap_or(self.scale).mul_round(capped)?;
         if let Some(factor) =
             (rank.index().checked_rem(model.factors.len())).and_then(|at| model.factors.get(at))
         {

@@ -1,7 +1,7 @@
 //! The critical path of a job: the chain of events that ends with its last one. Each event is the
 //! cause of the next ([`Replay::critical_path`](super::Replay::critical_path)).
 
-use super::program::{RankId, StreamId};
+use super::program::{RankId, RegionId, StreamId};
 use flitwise_fabric::ids::NicId;
 use flitwise_fabric::spec::Tick;
 
@@ -17,6 +17,8 @@ pub struct Leg {
     pub rank: RankId,
     /// The collective that it belongs to, in words: `collective 12 (bcast)`.
     pub collective: Option<String>,
+    /// The innermost region of the program in which the rank computes or sends.
+    pub region: Option<RegionId>,
     /// The kind of the leg.
     pub kind: LegKind,
 }

@@ -8,7 +8,7 @@ use super::link::ReplayContext;
 use super::messages::Messages;
 use super::observer::Observer;
 use super::player::Player;
-use super::program::RankId;
+use super::program::{RankId, StreamId};
 use super::queue::{Event, Queue, What};
 use anyhow::{Context, ensure};
 use flitwise_base::units::TickLength;
@@ -261,7 +261,12 @@ impl<'a> Replay<'a> {
                 What::Member(number) => rank.members.named(number),
                 _ => None,
             };
-            causes.begin_act(event, named);
+            let stream = match event.what {
+                What::Stream(stream) => stream,
+                _ => StreamId::new(0),
+            };
+            let region = rank.stream(stream).regions.last().copied();
+            causes.begin_act(event, named, region);
         }
         let context = &mut ReplayContext {
             queue: &mut self.queue,

@@ -7,4 +7,6 @@ define_ids! {
     RankId;
     /// A stream of operations of one rank.
     StreamId;
+    /// A named part of the program, by its place in the names of the trace.
+    RegionId;
 }

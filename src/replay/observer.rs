@@ -15,6 +15,9 @@ pub trait Observer: Sync {
     /// last one counts.
     fn stream(&self, ps: u64, stream: StreamOf, doing: Doing);
 
+    /// From `ps` on the innermost region of a stream is the one of this name.
+    fn region(&self, _ps: u64, _stream: StreamOf, _name: Option<&str>) {}
+
     /// The wait of a stream ends at `ps` with a message from rank `peer`, or because its message to `peer` has left.
     fn waited_for(&self, ps: u64, stream: StreamOf, peer: RankId);
 
@@ -153,7 +156,10 @@ impl Doing {
                 Call::Collective { contribution, .. } => Self::Collective(contribution.name()),
                 Call::Wait { .. } | Call::Free { .. } => Self::Waiting,
             },
-            Action::Marker | Action::Collective(..) => Self::Waiting,
+            Action::Marker
+            | Action::Collective(..)
+            | Action::EnterRegion(_)
+            | Action::LeaveRegion(_) => Self::Waiting,
         }
     }
 }

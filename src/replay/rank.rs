@@ -5,7 +5,7 @@ use super::arrived::Arrived;
 use super::key::Key;
 use super::members::Members;
 use super::mpi::Endpoint;
-use super::program::{After, Event, Label, Op, RankId, StreamId};
+use super::program::{After, Event, Label, Op, RankId, RegionId, StreamId};
 use flitwise_formats::IdSet;
 
 /// State of one rank.
@@ -50,9 +50,18 @@ pub(super) struct Stream {
     pub woken_by: Option<RankId>,
     /// When that was, in picoseconds.
     pub woken_ps: u64,
+    /// The regions that it is in, the innermost last.
+    pub regions: Vec<RegionId>,
 }
 
 impl Stream {
+    /// Leaves the latest entry of `region`.
+    pub(super) fn leave(&mut self, region: RegionId) {
+        if let Some(at) = self.regions.iter().rposition(|entered| *entered == region) {
+            self.regions.remove(at);
+        }
+    }
+
     /// Notes that something it waits for happened at `ps`, by a message of `peer`. Of what happens at one time the lowest
     /// peer counts, whatever the order.
     pub(super) fn note_peer(&mut self, ps: u64, peer: Option<RankId>) {

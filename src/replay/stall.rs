@@ -265,7 +265,10 @@ impl Waiting<'_> {
                 return format!("the end of its send of message {id} to rank {to}");
             }
             Action::Mpi(call) => call,
-            Action::Marker | Action::Collective(..) => return String::from("its operation"),
+            Action::Marker
+            | Action::Collective(..)
+            | Action::EnterRegion(_)
+            | Action::LeaveRegion(_) => return String::from("its operation"),
         };
         match &**call {
             Call::Send { to, tag, .. } => {

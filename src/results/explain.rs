@@ -255,11 +255,16 @@ fn write_page(
             .map(|share| (share.rank.to_string(), &share.parts)),
     );
     write_table(out, &share_rows("rank", &ranks, total))?;
-    let collectives = explained.collectives.iter();
-    let collectives: Vec<_> = collectives
-        .map(|share| (share.name.clone(), &share.parts))
-        .collect();
-    write_table(out, &share_rows("collective", &collectives, total))?;
+    for (what, shares) in [
+        ("collective", &explained.collectives),
+        ("region", &explained.regions),
+    ] {
+        let shares = shares
+            .iter()
+            .map(|share| (share.name.clone(), &share.parts));
+        let shares: Vec<_> = shares.collect();
+        write_table(out, &share_rows(what, &shares, total))?;
+    }
     let phases = (0..).zip(&explained.phases);
     let phases = phases.map(|(number, parts)| {
         let begin = |number| human_time(phase_begin(number, total));

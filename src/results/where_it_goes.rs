@@ -68,7 +68,8 @@ fn write_network_hardly_matters(
     let baseline = job_baseline(plan, result, at).map(|baseline| baseline.execution_ps);
     let slowdown = quotient(split.total_ps(), true, baseline);
     let unchanged = slowdown.is_none_or(|slowdown| (slowdown - 1.0).abs() < HARDLY);
-    let as_recorded = plan.experiment.jobs[at].compute_scale == Ratio::ONE;
+    let job = &plan.experiment.jobs[at];
+    let as_recorded = job.compute_scale == Ratio::ONE && job.compute.regions.is_empty();
     let computes_longer = split.computing_ps / FAR_LONGER >= network_ps;
     if network_ps == 0 || !(unchanged && as_recorded && computes_longer) {
         return Ok(());

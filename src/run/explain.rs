@@ -60,21 +60,22 @@ pub(super) fn explain(
         (mark.alone.clone(), std::mem::take(waits))
     });
     let explained = paths.iter().map(|path| {
+        let regions = traces.of(&experiment.jobs[path.job])?.regions();
         let fates = path
             .legs
             .iter()
             .map(|leg| crosses(leg).and_then(|_| of_marks.next()));
         let fates: Vec<Option<(Alone, Vec<Wait>)>> = fates.collect();
         let fabric = &experiment.fabric;
-        Explanation::new(
-            path.job,
+        Ok(Explanation::new(
+            (path.job, regions),
             &path.legs,
             &fates,
             fabric.units.tick,
             &fabric.topology,
-        )
+        ))
     });
-    Ok(Some(explained.collect()))
+    Ok(Some(explained.collect::<Result<_, RunError>>()?))
 }
 
 /// The message of a leg that crosses the fabric.

@@ -13,6 +13,7 @@ use crate::replay::trace::{Reading, TraceFile, Wording};
 use crate::replay::{ComputeModel, IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::stop::Stop;
 use crate::units::{Ratio, TickLength};
+use flitwise_base::quote::quoted;
 
 /// Whether a run on `network` replays `job`. Where messages do not meet, jobs that repeat until the others end are left
 /// out: they affect no other job there, and a repetition without computation takes no time.
@@ -43,7 +44,8 @@ pub(super) fn least_ps(experiment: &Experiment, traces: &Traces) -> Option<u64> 
     let ends = ends.map(|(job, times)| {
         // If all computations scale alike, their longest chain does as well.
         let compute = &job.compute;
-        let alike = compute.cap_ps.is_none() && compute.factors.is_empty();
+        let alike =
+            compute.cap_ps.is_none() && compute.factors.is_empty() && compute.regions.is_empty();
         let ideal_ps = traces.of(job).ok()?.ideal_ps();
         let ideal_ps = ideal_ps.filter(|_| alike && compute.noise.is_zero())?;
         let once = job.compute_scale.mul_round(ideal_ps)?;
@@ -68,7 +70,7 @@ pub(super) fn replay_of<'a>(
     }
     let placed = experiment.place(&ranks)?;
     let (mut jobs, mut operations) = (Vec::new(), 0);
-    for (job, nics) in experiment.jobs.iter().zip(placed) {
+    for (number, (job, nics)) in experiment.jobs.iter().zip(placed).enumerate() {
         if !replays(job, network) {
             continue;
         }
@@ -78,7 +80,8 @@ pub(super) fn replay_of<'a>(
             Repeat::UntilOthersEnd => 0,
         };
         operations += trace.operations().saturating_mul(times);
-        jobs.push(job_spec(job, nics, trace, stop)?);
+        let regions = region_factors(number, job, trace)?;
+        jobs.push(job_spec(job, nics, trace, regions, stop)?);
     }
     let replay = Replay::new(ReplaySpec {
         tick: match network {
@@ -108,11 +111,53 @@ pub(super) fn replay_of<'a>(
     Ok((replay, operations))
 }
 
+/// Names of regions that an error lists.
+const LISTED: usize = 20;
+
+/// The factors on computations in the regions of the trace of job `number`.
+fn region_factors(
+    number: usize,
+    job: &Job,
+    trace: &dyn TraceFile,
+) -> Result<Vec<Option<Ratio>>, RunError> {
+    let names = trace.regions();
+    let factors = &job.compute.regions;
+    let has = |name: &str| names.iter().any(|known| **known == *name);
+    if let Some(unknown) = factors.keys().find(|name| !has(name)) {
+        let shown = names
+            .iter()
+            .take(LISTED)
+            .map(|name| quoted(name).to_string());
+        let mut known = shown.collect::<Vec<_>>().join(", ");
+        if names.len() > LISTED {
+            known += &format!(" and {} more", names.len() - LISTED);
+        }
+        let why = if names.is_empty() {
+            "whose program marks none".to_owned()
+        } else {
+            format!("which has {known}")
+        };
+        return Err(RunError::Config(ConfigError::new(
+            format!("job.{number}.compute_scale"),
+            format!(
+                "there is no region {} in trace {}, {why}",
+                quoted(unknown),
+                quoted(&job.trace)
+            ),
+        )));
+    }
+    Ok(names
+        .iter()
+        .map(|name| factors.get(&**name).copied())
+        .collect())
+}
+
 /// A job whose ranks are on these NICs, with its trace opened.
 fn job_spec<'a>(
     job: &Job,
     nics: Vec<NicId>,
     trace: &dyn TraceFile,
+    regions: Vec<Option<Ratio>>,
     stop: Stop<'a>,
 ) -> Result<JobSpec<'a>, RunError> {
     let reading = Reading {
@@ -148,6 +193,7 @@ fn job_spec<'a>(
         compute_scale: job.compute_scale,
         compute: ComputeModel {
             cap_ps: job.compute.cap_ps,
+            regions,
             factors: job.compute.factors.clone(),
             noise: job.compute.noise,
         },

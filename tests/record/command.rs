@@ -33,7 +33,8 @@ fn both_forms_record_the_same() {
         let inner: Vec<usize> = lab.streams().iter().map(|s| s.calls.len()).collect();
         // It replaces the older one.
         let said = succeeded(&lab.record_launcher(&[], 2, &[]));
-        assert!(said.contains("recorded 2 ranks in `recording`"), "{said}");
+        let place = "recorded 2 ranks in `recording`, in place of an older recording of 2 ranks\n";
+        assert!(said.contains(place), "{said}");
         assert!(said.contains("flitwise run recording.toml"), "{said}");
         // What `trace info` says.
         let mut info = lab.command(FLITWISE);
@@ -341,5 +342,31 @@ fn sessions_are_said() {
         assert!(said.contains("nothing was recorded"), "{said}");
         let note = "communication in sessions (MPI_Session_init) is not recorded";
         assert_eq!(said.contains(note), mpi.cc == "mpicc.mpich", "{said}");
+    }
+}
+
+/// The processes of another MPI's launcher are worlds of their own.
+#[test]
+fn the_launcher_of_another_mpi_is_refused() {
+    let _one = alone();
+    let mpis = mpis();
+    for (mpi, other) in [(0, 1), (1, 0)] {
+        let (Some(mpi), Some(other)) = (mpis.get(mpi).copied(), mpis.get(other)) else {
+            continue;
+        };
+        let lab = Lab::new(mpi);
+        lab.compile("pingpong.c", &[]);
+        let (launcher, options) = other.launcher.split_first().unwrap();
+        let mut command = lab.command(launcher);
+        command.args(options).args(["-n", "3", FLITWISE]);
+        let output = command
+            .args(["record", "-o", "recording", "--", "./app"])
+            .output()
+            .unwrap();
+        let message = errors(&output);
+        let said = "the launcher started 3 processes, but each is an MPI world of its own";
+        assert_eq!(message.matches(said).count(), 1, "{message}");
+        assert!(!output.status.success(), "{message}");
+        assert!(!lab.at("recording").join("recording.toml").exists());
     }
 }

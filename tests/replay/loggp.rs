@@ -109,7 +109,9 @@ impl Machine<'_> {
             let free = host.cpus[stream.index()];
             let both = free.max(host.sends_at);
             let (at, piece) = match op.action {
-                Action::Marker => (free, Piece::Calc(op.compute_ps / 1000)),
+                Action::Marker | Action::EnterRegion(_) | Action::LeaveRegion(_) => {
+                    (free, Piece::Calc(op.compute_ps / 1000))
+                }
                 Action::Mpi(call) => match *call {
                     Call::Send {
                         to,

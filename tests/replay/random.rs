@@ -12,6 +12,7 @@ use std::cell::RefCell;
 const WANTED: &[&str] = &[
     "busy after a receive",
     "busy before a send",
+    "computation in a region with a factor",
     "collective of known sizes",
     "complete request freed",
     "probe that finds a message at once",

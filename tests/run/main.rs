@@ -6,6 +6,9 @@ mod common;
 #[path = "../../formats/tests/support/mod.rs"]
 mod support;
 
+#[path = "../../formats/tests/recording/write.rs"]
+mod recording;
+
 mod adaptive;
 mod call_keys;
 mod culprits;
@@ -32,6 +35,7 @@ mod python;
 mod real_traces;
 mod recorded_formats;
 mod records;
+mod regions;
 mod report;
 mod report_choices;
 mod result_form;

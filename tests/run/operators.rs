@@ -71,7 +71,9 @@ fn files_of_a_run_have_the_names() {
     assert!(text("shares.svg").contains("Shares of what n2 HCA-1 receives"));
     assert!(text("port_vls.svg").contains("leaf port 5 → spine, VL 0"));
     let rows = text("slices.csv");
-    assert!(rows.starts_with("job,rank,stream,nic,nic_name,doing,start_ps,end_ps,peer_rank\n"));
+    assert!(
+        rows.starts_with("job,rank,stream,nic,nic_name,doing,start_ps,end_ps,peer_rank,region\n")
+    );
     assert!(rows.contains("pair,1,0,1,n2 HCA-1,receive,"), "{rows}");
     for name in ["t.paje", "t.pftrace"] {
         let path = dir.join(name);

@@ -57,10 +57,15 @@ pub struct Perfetto {
     pub tracks: BTreeMap<u64, String>,
 }
 
+/// The number of the category of regions.
+const REGION: u64 = 5;
+
 /// Reads a trace; panics if it is broken.
 pub fn perfetto(bytes: &[u8]) -> Perfetto {
     let mut read = Perfetto::default();
-    let (mut names, mut open) = (BTreeMap::new(), BTreeMap::new());
+    let mut names = BTreeMap::new();
+    // By track: name, start and category, of which only regions surround other slices.
+    let mut open: BTreeMap<u64, Vec<(String, u64, u64)>> = BTreeMap::new();
     for (field, _, packet) in fields(bytes) {
         assert_eq!(field, 1, "a trace is a list of packets");
         let mut packet = fields(packet);
@@ -86,10 +91,13 @@ pub fn perfetto(bytes: &[u8]) -> Perfetto {
                     match number(&inner, 9).unwrap() {
                         1 => {
                             let name = &names[&number(&inner, 10).unwrap()];
-                            assert!(open.insert(track, (name.clone(), ns)).is_none());
+                            let category = number(&inner, 3).unwrap();
+                            let open = open.entry(track).or_default();
+                            assert!(open.iter().all(|outer| outer.2 == REGION));
+                            open.push((name.clone(), ns, category));
                         }
                         2 => {
-                            let (name, start) = open.remove(&track).unwrap();
+                            let (name, start, _) = open.get_mut(&track).unwrap().pop().unwrap();
                             read.slices
                                 .entry(track)
                                 .or_default()
@@ -114,7 +122,7 @@ pub fn perfetto(bytes: &[u8]) -> Perfetto {
             }
         }
     }
-    assert!(open.is_empty(), "all slices end");
+    assert!(open.values().all(Vec::is_empty), "all slices end");
     read
 }
 

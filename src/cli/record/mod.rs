@@ -68,7 +68,7 @@ fn refused(e: RecordError) -> CliError {
 
 fn record(recorder: &Recorder, dir: &Path, words: &[OsString]) -> Result<(), CliError> {
     let target = Target::of_recording(dir)?;
-    let before = Stored::read(&target.path).map(|stored| stored.run);
+    let before = Stored::read(&target.path);
     let session = temporary::unique();
     let Some((program, arguments)) = words.split_first() else {
         return Ok(());
@@ -81,8 +81,9 @@ fn record(recorder: &Recorder, dir: &Path, words: &[OsString]) -> Result<(), Cli
         let program = program.display();
         CliError::BadInput(format!("cannot run `{program}`: {e}"))
     })?;
-    match Stored::read(&target.path).filter(|stored| Some(&stored.run) != before.as_ref()) {
-        Some(stored) if stored.session == session => summary(&target, &stored),
+    let run = before.as_ref().map(|stored| &stored.run);
+    match Stored::read(&target.path).filter(|stored| Some(&stored.run) != run) {
+        Some(stored) if stored.session == session => summary(&target, &stored, before.as_ref()),
         // The command of rank 0 tells.
         Some(_) => {}
         // So does it if rank 0 has another file system.
@@ -128,13 +129,22 @@ fn preloaded(library: &Path) -> OsString {
 }
 
 /// Prints what the recording holds, and the command that replays it.
-fn summary(target: &Target, stored: &Stored) {
+fn summary(target: &Target, stored: &Stored, before: Option<&Stored>) {
     let (dir, ranks) = (target.shown.display(), stored.ranks);
+    let words = |ranks: u32| format!("{ranks} rank{}", if ranks == 1 { "" } else { "s" });
+    let recorded = match before {
+        Some(before) => {
+            let older = words(before.ranks);
+            format!(
+                "recorded {} in `{dir}`, in place of an older recording of {older}",
+                words(ranks)
+            )
+        }
+        None => format!("recorded {} in `{dir}`", words(ranks)),
+    };
     let replay = bare_trace::replay_at_once(&target.shown, ranks);
     if let Some(rows) = rows(target, stored) {
-        tell(format_args!(
-            "recorded {ranks} ranks in `{dir}`\n{rows}to replay them:{replay}"
-        ));
+        tell(format_args!("{recorded}\n{rows}to replay them:{replay}"));
         return;
     }
     let end = if stored.finalised {
@@ -143,7 +153,7 @@ fn summary(target: &Target, stored: &Stored) {
         "; the program ended without MPI_Finalize, so the calls of the last second may be missing"
     };
     tell(format_args!(
-        "recorded {ranks} ranks in `{dir}`{end}; to look at them: flitwise trace info '{dir}'; to replay them:{replay}"
+        "{recorded}{end}; to look at them: flitwise trace info '{dir}'; to replay them:{replay}"
     ));
 }
 

@@ -10,6 +10,7 @@ use crate::units::Ratio;
 use serde::Serialize;
 use serde::ser::Serializer;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// How the MPI calls of a job send. It serialises as `experiment.jobs[].calls` in `docs/reference/result.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -38,6 +39,12 @@ pub struct Compute {
     /// Factors of the ranks; after the last one the first again. None: 1.
     #[serde(rename = "compute_factors")]
     pub factors: Vec<Ratio>,
+    /// Factors of regions, in place of the scale.
+    #[serde(
+        rename = "compute_scale_by_region",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub regions: BTreeMap<String, Ratio>,
     /// The part of itself by which a computation is longer or shorter at most.
     #[serde(rename = "compute_noise")]
     pub noise: Ratio,
@@ -68,6 +75,12 @@ pub enum SendCompletion {
     },
 }
 
+/// The factor on computations outside of regions that have one.
+pub(crate) fn default_scale(job: &RawJob) -> Ratio {
+    let scale = job.compute_scale.as_ref();
+    scale.and_then(|scale| scale.default).unwrap_or(Ratio::ONE)
+}
+
 /// The settings for computations of the job.
 pub(crate) fn compute(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Compute, ConfigError> {
     let factors = job.compute_factors.clone();
@@ -93,6 +106,8 @@ pub(crate) fn compute(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Com
         poll_gap_ps: job.poll_gap.map_or(POLL_GAP_PS, |gap| gap.0),
         cap_ps: job.compute_cap.map(|cap| cap.0),
         factors: factors.unwrap_or_default(),
+        regions: (job.compute_scale.as_ref())
+            .map_or_else(BTreeMap::new, |scale| scale.regions.clone()),
         noise,
     })
 }

@@ -8,7 +8,8 @@ use crate::replay::placement::Distribution;
 use crate::units::{Bytes, CostPerByte, Picoseconds, Rate, Ratio};
 use schemars::{JsonSchema, json_schema};
 use serde::Deserialize;
-use serde::de::{Error, Unexpected};
+use serde::de::{Error, IntoDeserializer, MapAccess, Unexpected};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -81,9 +82,12 @@ pub(crate) struct RawJob {
     /// It always counts for MPI calls and schedules.
     #[schemars(extend("x-default" = "`\"64KiB\"`; of [MPI calls](../model/replay.md#mpi-calls) 64000 B"))]
     pub eager_threshold: Option<Bytes>,
-    /// Factor on every computation.
+    /// Factor on every computation, or `{ default = 1, solve = 0.5 }` by [region](../model/replay.md#regions).
+    ///
+    /// A factor is a number from 0 or a fraction such as `"1/20"`. `default` is for computations outside of the regions that
+    /// are named. A region that the trace does not have is an error.
     #[schemars(extend("default" = 1))]
-    pub compute_scale: Option<Ratio>,
+    pub compute_scale: Option<RawScale>,
     /// Flops per second of a rank, above 0, in [TI traces](../reference/traces.md#ti).
     ///
     /// The default is the value that SimGrid's recorder counts by unless told otherwise: with the value of the
@@ -207,7 +211,54 @@ impl Forms for RawRepeat {
 
 read_forms! { RawRepeat }
 
+/// A factor on computations, or one for each region.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RawScale {
+    /// Outside of these regions.
+    pub default: Option<Ratio>,
+    pub regions: BTreeMap<String, Ratio>,
+}
+
+impl RawScale {
+    fn all<E>(factor: Result<Ratio, E>) -> Result<Self, E> {
+        let regions = BTreeMap::new();
+        factor.map(|factor| Self {
+            default: Some(factor),
+            regions,
+        })
+    }
+}
+
+impl Forms for RawScale {
+    const EXPECTED: &'static str =
+        "a number such as 0.05, a fraction such as \"1/20\", or { default = 1, region = 0.05 }";
+
+    fn text<E: Error>(text: &str) -> Result<Self, E> {
+        Self::all(Ratio::deserialize(text.into_deserializer()))
+    }
+
+    fn integer<E: Error>(value: i64) -> Result<Self, E> {
+        Self::all(Ratio::deserialize(value.into_deserializer()))
+    }
+
+    fn number<E: Error>(value: f64) -> Result<Self, E> {
+        Self::all(Ratio::deserialize(value.into_deserializer()))
+    }
+
+    fn table<'de, A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
+        let mut regions: BTreeMap<String, Ratio> = forms::keys(map)?;
+        let default = regions.remove("default");
+        Ok(Self { default, regions })
+    }
+}
+
+read_forms! { RawScale }
+
 form_schemas! {
+    RawScale: |generator| json_schema!({ "anyOf": [
+            generator.subschema_for::<Ratio>(),
+            generator.subschema_for::<BTreeMap<String, Ratio>>(),
+        ] });
     RawRepeat: |_generator| json_schema!({ "anyOf": [
             { "type": "integer", "minimum": 1, "maximum": MAX_REPEAT },
             { "const": "until-others-end", "description": "Again and again, until all other jobs have ended." },

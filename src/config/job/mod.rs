@@ -82,7 +82,7 @@ pub struct Job {
     pub send_completion: SendCompletion,
     /// How MPI calls send.
     pub calls: Calls,
-    /// Multiplies every computation.
+    /// Multiplies computations outside of the regions that have a factor of their own.
     pub compute_scale: Ratio,
     /// The other changes of computations.
     #[serde(flatten)]
@@ -237,7 +237,7 @@ fn one_job(
         compute: calls::compute(job, &key)?,
         skip_unsupported: job.skip_unsupported.unwrap_or(false),
         allow_no_communication: job.allow_no_communication.unwrap_or(false),
-        compute_scale: job.compute_scale.unwrap_or(Ratio::ONE),
+        compute_scale: calls::default_scale(job),
         host_speed: host_speed(job, &key)?,
         intra_node_latency_ps: job
             .intra_node_latency

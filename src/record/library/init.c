@@ -227,6 +227,27 @@ static int is_recorded(void)
     return 1;
 }
 
+/* Whether a launcher started several processes each of which is an MPI world of its own: the launcher is another MPI's. */
+static int launched_by_another(void)
+{
+    static const char *names[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, {"PMI_SIZE", "PMI_RANK"}};
+    char text[200];
+    int others = 0;
+    for (int i = 0; i < 2; i++) {
+        const char *size = getenv(names[i][0]), *rank = getenv(names[i][1]);
+        if (fw_ranks > 1 || !size || atoi(size) < 2)
+            continue;
+        others = 1;
+        if (rank && atoi(rank) == 0) {
+            snprintf(text, sizeof text,
+                     "the launcher started %d processes, but each is an MPI world of its own: take the launcher of the MPI that the program uses",
+                     atoi(size));
+            fw_say(text);
+        }
+    }
+    return others;
+}
+
 static void start(struct fw_call *call, int provided, uint64_t cpu, uint64_t wall)
 {
     struct fw_stream *s;
@@ -235,6 +256,8 @@ static void start(struct fw_call *call, int provided, uint64_t cpu, uint64_t wal
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &fw_file_rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &fw_ranks);
+    if (launched_by_another())
+        _exit(2);
     if (!agree())
         return;
     gather();

@@ -162,7 +162,7 @@ impl Builder {
             rank.before = vec![After::done(calc)];
         }
         match op.action {
-            Action::Marker => {}
+            Action::Marker | Action::EnterRegion(_) | Action::LeaveRegion(_) => {}
             Action::Send {
                 id,
                 to,

@@ -123,6 +123,16 @@ impl<'a> Player<'a> {
         self.unended = 0;
         self.arrived.clear();
         for rank in &mut self.ranks {
+            for (stream, state) in rank.streams() {
+                if let (Some(observer), false) = (context.observer, state.regions.is_empty()) {
+                    let at = StreamOf {
+                        job: self.link.job,
+                        rank: rank.id,
+                        stream,
+                    };
+                    observer.region(context.ps, at, None);
+                }
+            }
             rank.restart(context.ps);
             for (stream, _) in rank.streams() {
                 self.unended += 1;

@@ -151,6 +151,16 @@ impl Player<'_> {
         }
         let state = match &op.action {
             Action::Marker => State::Between,
+            Action::EnterRegion(region) => {
+                self.stream(at).regions.push(*region);
+                self.in_region(at, context);
+                State::Between
+            }
+            Action::LeaveRegion(region) => {
+                self.stream(at).leave(*region);
+                self.in_region(at, context);
+                State::Between
+            }
             Action::Send { .. } => self
                 .send(rank, &op, context)
                 .map_err(|problem| self.error(rank, op.place, &problem))?,
@@ -170,6 +180,19 @@ impl Player<'_> {
         stream.op = Some(op);
         stream.waits_since_ps = context.ps;
         Ok(true)
+    }
+
+    /// Passes on that a stream is in another region.
+    fn in_region(&self, at: StreamOf, context: &mut ReplayContext<'_>) {
+        let stream = self.ranks[at.rank.index()].stream(at.stream);
+        let region = stream.regions.last().copied();
+        if let Some(causes) = &mut context.queue.causes {
+            causes.is_in_region(region);
+        }
+        if let Some(observer) = context.observer {
+            let name = region.map(|region| self.program.region(region));
+            observer.region(context.ps, at, name);
+        }
     }
 
     /// Handles an operation of `rank` that is done.

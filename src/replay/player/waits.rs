@@ -45,8 +45,10 @@ impl Player<'_> {
             Some(Call::Send { .. }) => self.protocol.send_overhead_ps,
             _ => 0,
         };
-        let busy_ps = std::mem::take(&mut self.stream(at).busy_ps);
-        let scaled = self.computing.ps(at.rank, at.stream, op.compute_ps)?;
+        let stream = self.ranks[at.rank.index()].stream_mut(at.stream);
+        let busy_ps = std::mem::take(&mut stream.busy_ps);
+        let of = (at.rank, at.stream);
+        let scaled = self.computing.ps(of, &stream.regions, op.compute_ps)?;
         scaled.checked_add(overhead_ps)?.checked_add(busy_ps)
     }
 

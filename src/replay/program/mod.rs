@@ -5,7 +5,7 @@ pub(crate) mod collective;
 
 pub use collective::{AlltoallBlocks, Collective, CollectiveKind, Contribution, RootedBlocks};
 
-pub use super::ids::{RankId, StreamId};
+pub use super::ids::{RankId, RegionId, StreamId};
 use super::mpi::{Call, CommId, RequestId};
 use std::fmt;
 use std::num::NonZeroU64;
@@ -176,6 +176,10 @@ pub enum Action {
     Collective(Arc<Collective>, u32),
     /// A call of MPI.
     Mpi(Box<Call>),
+    /// Enters a region of the program.
+    EnterRegion(RegionId),
+    /// Leaves the latest entry of a region, if there is one.
+    LeaveRegion(RegionId),
 }
 
 impl Action {
@@ -184,7 +188,11 @@ impl Action {
     pub fn call(&self) -> Option<&Call> {
         match self {
             Self::Mpi(call) => Some(call),
-            Self::Marker | Self::Send { .. } | Self::Collective(..) => None,
+            Self::Marker
+            | Self::Send { .. }
+            | Self::Collective(..)
+            | Self::EnterRegion(_)
+            | Self::LeaveRegion(_) => None,
         }
     }
 }
@@ -211,6 +219,12 @@ pub trait Program {
     fn communicator(&self, rank: RankId, comm: CommId) -> String {
         let _ = rank;
         format!("communicator {comm}")
+    }
+
+    /// The name of a region.
+    fn region(&self, region: RegionId) -> &str {
+        let _ = region;
+        ""
     }
 
     /// The calls that receive messages and that the recorder of the program does not know, and which recorder that is.

@@ -9,6 +9,7 @@ mod kept;
 pub mod otf2;
 mod recorded;
 pub mod recording;
+mod regions;
 pub mod summary;
 pub mod ti;
 pub mod vef;
@@ -25,6 +26,7 @@ use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A format of traces.
 pub trait TraceFormat: Sync {
@@ -102,6 +104,11 @@ pub trait TraceFile: Send + Sync {
     /// for each kind, with its number. A replay, a conversion and a check report all of them.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The names of the regions that the program marks, by their numbers.
+    fn regions(&self) -> &[Arc<str>] {
+        &[]
     }
 
     /// The file of a rank; `None` if it is in the one by which the trace is given.

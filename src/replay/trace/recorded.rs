@@ -3,7 +3,7 @@
 use super::{Agreement, Reading, refusal};
 use crate::agreement::{Disagreement, Disagreements, compare};
 use crate::mpi::CommId;
-use crate::program::{Op, Program, RankId, STOP_EVERY, StreamId};
+use crate::program::{Op, Program, RankId, RegionId, STOP_EVERY, StreamId};
 use anyhow::{Context, bail};
 use flitwise_base::stop::{Stop, StopEvery};
 use flitwise_formats::{Place, Problem, Problems};
@@ -153,6 +153,12 @@ pub(super) trait Recorded {
     /// The name of a communicator of `rank` in messages.
     fn communicator(&self, rank: RankId, comm: CommId) -> String;
 
+    /// The name of a region.
+    fn region(&self, region: RegionId) -> &str {
+        let _ = region;
+        ""
+    }
+
     /// As [`Program::unrecorded_receives`].
     fn unrecorded_receives(&self) -> Option<&'static str> {
         None
@@ -192,6 +198,10 @@ impl<R: Recorded> Program for RecordedProgram<'_, R> {
 
     fn communicator(&self, rank: RankId, comm: CommId) -> String {
         self.recorded.communicator(rank, comm)
+    }
+
+    fn region(&self, region: RegionId) -> &str {
+        self.recorded.region(region)
     }
 
     fn unrecorded_receives(&self) -> Option<&'static str> {

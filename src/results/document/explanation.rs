@@ -38,6 +38,8 @@ pub struct Explanation {
     pub ranks: Vec<RankParts>,
     /// Collectives on the path, longest first, at most 100.
     pub collectives: Vec<CollectiveParts>,
+    /// [Regions](../model/replay.md#regions) of the program on the path, longest first, at most 100.
+    pub regions: Vec<RegionParts>,
     /// Ten equal slices of the time.
     pub phases: Vec<Phase>,
     /// Difference between this run and its baseline; null without one.
@@ -156,6 +158,17 @@ pub struct CollectiveParts {
     pub parts: Parts<u64>,
 }
 
+/// The parts of a region of the program.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct RegionParts {
+    /// Its name.
+    pub name: String,
+    /// As `explanation[].parts`, of what ranks compute and send in it.
+    pub parts: Parts<u64>,
+}
+
 /// The parts of a slice of the time.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -209,6 +222,7 @@ pub(super) fn of_job(
         links,
         ranks,
         collectives,
+        regions,
         phases,
     } = explained;
     let culprit = |share: &CulpritShare| {
@@ -220,7 +234,11 @@ pub(super) fn of_job(
         rank: share.rank,
         parts: (&share.parts).into(),
     };
-    let collective = |share: &explain::CollectiveShare| CollectiveParts {
+    let collective = |share: &explain::NamedShare| CollectiveParts {
+        name: share.name.clone(),
+        parts: (&share.parts).into(),
+    };
+    let region = |share: &explain::NamedShare| RegionParts {
         name: share.name.clone(),
         parts: (&share.parts).into(),
     };
@@ -240,6 +258,7 @@ pub(super) fn of_job(
         links: links.iter().map(|share| at_link(run, share)).collect(),
         ranks: ranks.iter().map(rank).collect(),
         collectives: collectives.iter().map(collective).collect(),
+        regions: regions.iter().map(region).collect(),
         phases: phases.collect(),
         against_baseline: before.map(|before| difference(experiment, explained, before)),
     }

@@ -31,6 +31,7 @@ pub use self::energy::{EnergyUse, LinkEnergyUse};
 pub use self::experiment::InterpretedExperiment;
 pub use self::explanation::{
     CollectiveParts, Culprit, Difference, Explanation, LinkWait, Parts, Phase, RankParts,
+    RegionParts,
 };
 pub use self::job::{Job, RankWait};
 pub use self::link::{ByState, Link};

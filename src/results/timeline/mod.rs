@@ -240,6 +240,10 @@ impl Observer for TimelineFile<'_> {
         self.see(|tracker, output| tracker.stream(ps, stream, doing, output));
     }
 
+    fn region(&self, ps: u64, stream: StreamOf, name: Option<&str>) {
+        self.see(|tracker, output| tracker.region(ps, stream, name, output));
+    }
+
     fn waited_for(&self, ps: u64, stream: StreamOf, peer: RankId) {
         self.see(|tracker, output| tracker.waited_for(ps, stream, peer, output));
     }

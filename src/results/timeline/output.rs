@@ -3,6 +3,7 @@
 use crate::fabric::ids::NicId;
 use crate::replay::program::RankId;
 use crate::replay::{Doing, Sent, StreamOf};
+use std::sync::Arc;
 
 /// Writes events. Times are in picoseconds and never decrease. Unless an output shows messages and links, it ignores them.
 pub(super) trait Output: Send {
@@ -41,7 +42,7 @@ pub(super) struct Track<'a> {
 }
 
 /// A track does something else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
     pub track: usize,
     /// The activity that ended, and since when it lasted.
@@ -49,6 +50,8 @@ pub(super) struct Change {
     /// The rank whose message ended it, if it was a wait for one.
     pub peer: Option<RankId>,
     pub to: Option<Doing>,
+    /// The regions of the program in which both activities are.
+    pub regions: [Option<Arc<str>>; 2],
 }
 
 /// A message in flight.

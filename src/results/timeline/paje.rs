@@ -6,8 +6,10 @@
 use super::output::{Change, Message, Output, Track};
 use crate::replay::Doing;
 use flitwise_formats::sink::Sink;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::Write;
+use std::sync::Arc;
 
 /// Kinds of event in the order of their numbers, each with its fields.
 const EVENTS: &[(&str, &[&str])] = &[
@@ -160,6 +162,8 @@ pub(super) struct Paje {
     jobs: Vec<u32>,
     tracks: usize,
     links: usize,
+    /// The regions that were defined.
+    regions: BTreeSet<Arc<str>>,
 }
 
 impl Paje {
@@ -183,7 +187,20 @@ impl Paje {
             jobs: Vec::new(),
             tracks: 0,
             links: 0,
+            regions: BTreeSet::new(),
         })
+    }
+
+    /// Defines a region, and with the first one the states of ranks that regions are.
+    fn define(&mut self, region: &Arc<str>) -> anyhow::Result<()> {
+        if self.regions.is_empty() {
+            writeln!(self.out, "1 G R Region")?;
+        }
+        if self.regions.insert(Arc::clone(region)) {
+            let name = quoted(region);
+            writeln!(self.out, "4 {name} G {name} \"0.95 0.90 0.25\"")?;
+        }
+        Ok(())
     }
 
     /// An event of `kind` at `ps`, with its fields.
@@ -228,6 +245,17 @@ impl Output for Paje {
         }
         if change.from.is_some() {
             self.event(POP, ps, format_args!("S r{track}"))?;
+        }
+        let [before, now] = &change.regions;
+        if before != now {
+            if before.is_some() {
+                self.event(POP, ps, format_args!("G r{track}"))?;
+            }
+            if let Some(region) = now {
+                self.define(region)?;
+                let fields = format!("G r{track} {}", quoted(region));
+                self.event(PUSH, ps, fields)?;
+            }
         }
         match change.to {
             Some(doing) => self.event(PUSH, ps, format_args!("S r{track} {}", doing.name())),

@@ -128,12 +128,12 @@ const SEND: &str = "message sent";
 const RECEIVE: &str = "message received";
 
 /// Categories, by their number less 1.
-const CATEGORIES: [&str; 4] = ["compute", "wait", "collective", "message"];
+const CATEGORIES: [&str; 5] = ["compute", "wait", "collective", "message", "region"];
 
 pub(super) struct Perfetto {
     out: Sink,
     /// Numbers of the names that were written.
-    names: BTreeMap<&'static str, u64>,
+    names: BTreeMap<String, u64>,
     begun: bool,
     jobs: Vec<u32>,
     tracks: u64,
@@ -194,22 +194,19 @@ impl Perfetto {
     }
 
     /// Writes an event; a name is written with the first event that has it.
-    fn event(
-        &mut self,
-        ps: u64,
-        name: Option<&'static str>,
-        event: TrackEvent,
-    ) -> anyhow::Result<()> {
+    fn event(&mut self, ps: u64, name: Option<&str>, event: TrackEvent) -> anyhow::Result<()> {
         let mut interned_data = None;
         let name_iid = name.map(|name| {
+            if let Some(&known) = self.names.get(name) {
+                return known;
+            }
             let next = self.names.len() as u64 + 1;
-            *self.names.entry(name).or_insert_with(|| {
-                interned_data = Some(InternedData {
-                    event_names: vec![Interned::of(next, name)],
-                    ..InternedData::default()
-                });
-                next
-            })
+            self.names.insert(name.to_owned(), next);
+            interned_data = Some(InternedData {
+                event_names: vec![Interned::of(next, name)],
+                ..InternedData::default()
+            });
+            next
         });
         self.packet(Packet {
             timestamp: Some(ps / 1000),
@@ -295,6 +292,20 @@ impl Output for Perfetto {
                 ..TrackEvent::of(Kind::SliceEnd, track)
             };
             self.event(ps, None, end)?;
+        }
+        // The slice of a region surrounds the slices of its activities.
+        let [before, now] = &change.regions;
+        if before != now {
+            if before.is_some() {
+                self.event(ps, None, TrackEvent::of(Kind::SliceEnd, track))?;
+            }
+            if let Some(name) = now {
+                let begin = TrackEvent {
+                    category_iids: vec![5],
+                    ..TrackEvent::of(Kind::SliceBegin, track)
+                };
+                self.event(ps, Some(name), begin)?;
+            }
         }
         let Some(doing) = change.to else {
             return Ok(());

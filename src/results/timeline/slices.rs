@@ -6,7 +6,7 @@ use flitwise_base::quote::csv_cell;
 use flitwise_formats::sink::Sink;
 
 const RANK: [&str; 4] = ["job", "rank", "stream", "nic"];
-const SLICE: [&str; 4] = ["doing", "start_ps", "end_ps", "peer_rank"];
+const SLICE: [&str; 5] = ["doing", "start_ps", "end_ps", "peer_rank", "region"];
 
 /// RFC 4180: a row for each activity of a rank, written when it ends.
 pub(super) struct Slices {
@@ -35,6 +35,8 @@ impl Slices {
         }
         let peer = change.peer.map(|peer| peer.to_string());
         self.out.write_field(peer.unwrap_or_default())?;
+        let region = change.regions[0].as_deref().unwrap_or_default();
+        self.out.write_field(csv_cell(region).as_bytes())?;
         Ok(self.out.write_record(None::<&[u8]>)?)
     }
 }

@@ -10,6 +10,7 @@ use crate::replay::program::{RankId, StreamId};
 use crate::replay::{Doing, Sent, StreamOf};
 use anyhow::{Context, anyhow};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The state of the ranks, messages and links at the current time.
 #[derive(Default)]
@@ -39,13 +40,15 @@ struct Job {
     first: usize,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Default)]
 struct Does {
     /// The activity that was passed on last, and since when it lasts.
     since: Option<(u64, Doing)>,
     now: Option<Doing>,
     /// The rank whose message ends this activity now.
     peer: Option<RankId>,
+    /// The region of the activity that was passed on last, and the region now.
+    regions: [Option<Arc<str>>; 2],
 }
 
 /// The names of `nics`; none without `names`.
@@ -95,11 +98,7 @@ impl Tracker {
             nic_name: job.nic_names.get(of.rank.index()).map(String::as_str),
         };
         output.track(&track)?;
-        self.tracks.push(Does {
-            since: None,
-            now: None,
-            peer: None,
-        });
+        self.tracks.push(Does::default());
         Ok(self.tracks.len() - 1)
     }
 
@@ -131,6 +130,21 @@ impl Tracker {
         let at = self.track(of, output)?;
         let track = self.tracks.get_mut(at).context(UNKNOWN)?;
         track.now = Some(doing).filter(|&doing| doing != Doing::Ended);
+        self.changed.push(at);
+        Ok(())
+    }
+
+    pub(super) fn region(
+        &mut self,
+        ps: u64,
+        of: StreamOf,
+        name: Option<&str>,
+        output: &mut dyn Output,
+    ) -> anyhow::Result<()> {
+        self.advance(ps, output)?;
+        let at = self.track(of, output)?;
+        let track = self.tracks.get_mut(at).context(UNKNOWN)?;
+        track.regions[1] = name.map(Arc::from);
         self.changed.push(at);
         Ok(())
     }
@@ -241,11 +255,14 @@ impl Tracker {
                 continue;
             }
             does.since = does.now.map(|doing| (self.now_ps, doing));
+            let now = does.regions[1].clone().filter(|_| does.now.is_some());
+            let before = std::mem::replace(&mut does.regions[0], now.clone());
             let change = Change {
                 track,
                 from,
                 peer: does.peer.take(),
                 to: does.now,
+                regions: [before, now],
             };
             output.change(self.now_ps, &change)?;
         }

@@ -20,6 +20,8 @@ pub struct Case {
     pub send_completion: SendCompletion,
     pub protocol: Protocol,
     pub compute_scale: Ratio,
+    /// Factors of regions in its place.
+    pub region_scales: Vec<Option<Ratio>>,
     pub intra_node: IntraNode,
     pub reduction_ps_per_byte: Ratio,
     pub collectives: Choices,
@@ -38,6 +40,7 @@ impl Case {
             send_completion: SendCompletion::Handed,
             protocol: Protocol::default(),
             compute_scale: Ratio::ONE,
+            region_scales: Vec::new(),
             intra_node: IntraNode {
                 latency_ps: 500,
                 bytes_per_s: Ratio::whole(1_000_000_000_000),

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// The case with the times of the naive replay.
 pub fn describe(case: &Case, naive: &Outcome) -> String {
     let mut text = format!(
-        "tick {} ps, start {} ps, {} times, NICs {:?}, {:?}, {:?}, {:?}\ncompute × {}, \
+        "tick {} ps, start {} ps, {} times, NICs {:?}, {:?}, {:?}, {:?}\ncompute × {}, regions × {:?}, \
          reductions {} ps/B, collectives {:?}\nnaively: {:?} at {} ps, repetitions {:?}\n",
         case.tick.length_ps(),
         case.start_ps,
@@ -18,6 +18,7 @@ pub fn describe(case: &Case, naive: &Outcome) -> String {
         case.protocol,
         case.intra_node,
         case.compute_scale,
+        case.region_scales,
         case.reduction_ps_per_byte,
         case.collectives,
         naive.end,
@@ -59,6 +60,8 @@ fn operation(op: &Op) -> String {
     }
     let _ = match &op.action {
         Action::Marker => write!(text, "marker"),
+        Action::EnterRegion(region) => write!(text, "enter region {region}"),
+        Action::LeaveRegion(region) => write!(text, "leave region {region}"),
         Action::Send {
             id,
             to,

@@ -6,7 +6,7 @@ use flitwise::fabric::ids::NicId;
 use flitwise::fabric::workload::{Message, Queueing, Workload};
 use flitwise::replay::background::NicQueueing;
 use flitwise::replay::program::{Op, Program, RankId, StreamId};
-use flitwise::replay::{JobSpec, Repeat, Replay, ReplaySpec};
+use flitwise::replay::{ComputeModel, JobSpec, Repeat, Replay, ReplaySpec};
 use flitwise::units::TickLength;
 use std::collections::BTreeMap;
 
@@ -33,6 +33,10 @@ pub fn replay_of(case: &Case, program: Box<dyn Program>) -> Replay<'static> {
         send_completion: case.send_completion,
         protocol: case.protocol,
         compute_scale: case.compute_scale,
+        compute: ComputeModel {
+            regions: case.region_scales.clone(),
+            ..ComputeModel::default()
+        },
         intra_node: case.intra_node,
         reduction_ps_per_byte: case.reduction_ps_per_byte,
         collectives: case.collectives,

@@ -5,7 +5,8 @@ use super::outcome::Times;
 use super::world::{CollectiveKey, OpKey, Owner, World};
 use flitwise::replay::SendCompletion;
 use flitwise::replay::mpi::{Call, RequestId, Until};
-use flitwise::replay::program::{Action, Event, Label, Op, RankId};
+use flitwise::replay::program::{Action, Event, Label, Op, RankId, RegionId};
+use flitwise::units::Ratio;
 use std::collections::BTreeSet;
 
 impl World<'_> {
@@ -56,7 +57,12 @@ impl World<'_> {
 
     /// The predecessor is done and all events have happened: the computation begins. Returns its end.
     fn compute(&mut self, key: OpKey, op: &Op) -> u64 {
-        let compute_ps = self.case.compute_scale.mul_round(op.compute_ps);
+        let scale = self.scale(key);
+        self.count_if(
+            op.compute_ps > 0 && scale != self.case.compute_scale,
+            "computation in a region with a factor",
+        );
+        let compute_ps = scale.mul_round(op.compute_ps);
         let mut compute_ps = compute_ps.expect("computations are short");
         // MPI is busy before a send and after receives.
         if let Action::Mpi(call) = &op.action
@@ -82,6 +88,29 @@ impl World<'_> {
             "operation after several events",
         );
         begins_ps
+    }
+
+    /// The factor on the computation of an operation: of the innermost region that has one.
+    fn scale(&self, key: OpKey) -> Ratio {
+        let before = &self.stream(key.rank, key.stream)[..key.index];
+        // From the operation backwards an exit hides the entry of its region before it.
+        let mut hidden: Vec<RegionId> = Vec::new();
+        for op in before.iter().rev() {
+            match op.action {
+                Action::LeaveRegion(region) => hidden.push(region),
+                Action::EnterRegion(region) => {
+                    let exit = hidden.iter().position(|&left| left == region);
+                    let factor = self.case.region_scales.get(region.index());
+                    match (exit, factor) {
+                        (Some(exit), _) => _ = hidden.swap_remove(exit),
+                        (None, Some(&Some(factor))) => return factor,
+                        _ => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.case.compute_scale
     }
 
     fn all_happened(&self, rank: RankId, op: &Op) -> bool {
@@ -125,7 +154,7 @@ impl World<'_> {
         self.touch(key.rank);
         self.count_events(op);
         match &op.action {
-            Action::Marker => self.done(key),
+            Action::Marker | Action::EnterRegion(_) | Action::LeaveRegion(_) => self.done(key),
             Action::Send { id, to, bytes, .. } => self.send_with_id(key, *id, *to, *bytes),
             Action::Collective(collective, position) => {
                 self.enter_with_id((key.rank, key.stream), collective, *position);

@@ -4,7 +4,7 @@ use super::communicators::Context;
 use super::gaps::Gaps;
 use super::outcomes::{Outcome, is_open, starts_at_once};
 use super::program::Settings;
-use super::survey::Known;
+use super::survey::{Known, mark};
 use super::work::{Problem, Receive, Work};
 use crate::agreement::SPARE;
 use crate::mpi::{Call as Does, RequestId, Until};
@@ -195,11 +195,24 @@ impl Caller {
                 ..
             } => self.probe(record, message, said),
             Call::Complete(completion) => self.complete(record, completion),
+            Call::Control(level, text) => self.mark(*level, text),
             _ => {
                 let open = self.open.get_mut(record.thread as usize);
                 let open = open.map(std::mem::take).unwrap_or_default();
                 self.wait_for(open)
             }
+        }
+    }
+
+    /// A mark of the program.
+    fn mark(&mut self, level: i64, text: &str) -> Result<(), Problem> {
+        let Some((name, enters)) = mark(level, text) else {
+            return Ok(());
+        };
+        match (self.known.regions.id(&name), enters) {
+            (Some(region), true) => self.does(Action::EnterRegion(region)),
+            (Some(region), false) => self.does(Action::LeaveRegion(region)),
+            (None, _) => Ok(()),
         }
     }
 

@@ -200,6 +200,10 @@ impl TraceFile for RecordingFile {
         self.known.unsupported.kinds()
     }
 
+    fn regions(&self) -> &[Arc<str>] {
+        self.known.regions.names()
+    }
+
     fn file_of(&self, rank: RankId) -> Option<&Path> {
         self.set.file(rank.get()).map(|path| &**path)
     }

@@ -3,7 +3,7 @@
 use super::caller::Caller;
 use super::survey::Known;
 use crate::mpi::CommId;
-use crate::program::{Op, RankId};
+use crate::program::{Op, RankId, RegionId};
 use crate::trace::ComputeTime;
 use crate::trace::recorded::{Cancelled, Recorded};
 use anyhow::anyhow;
@@ -94,6 +94,10 @@ impl Recorded for RecordedCalls {
 
     fn next(&self, rank: &mut Rank, stop: &mut StopEvery<'_>) -> anyhow::Result<Option<Op>> {
         rank.next(&self.set, stop)
+    }
+
+    fn region(&self, region: RegionId) -> &str {
+        self.known.regions.name(region)
     }
 
     fn communicator(&self, rank: RankId, comm: CommId) -> String {

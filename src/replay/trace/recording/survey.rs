@@ -4,11 +4,13 @@ use super::communicators::Comms;
 use super::outcomes::{Lookup, Outcomes};
 use super::unsupported::{Kind, Unsupported};
 use crate::program::RankId;
+use crate::trace::regions::Regions;
 use flitwise_base::stop::Stop;
 use flitwise_formats::limits::MAX_OUTCOMES;
 use flitwise_formats::recording::{
     Call, Check, Item, Matching, Phase, Record, Refusal, Set, check_seen,
 };
+use std::borrow::Cow;
 
 /// The facts about a recording.
 pub(super) struct Known {
@@ -20,6 +22,7 @@ pub(super) struct Known {
     pub communication: u64,
     /// The marks that the program set by MPI_Pcontrol.
     pub marks: u64,
+    pub regions: Regions,
 }
 
 /// Looks at the calls of all ranks.
@@ -30,6 +33,7 @@ struct Survey {
     found_before: usize,
     communication: u64,
     marks: u64,
+    regions: Regions,
     rank: u32,
 }
 
@@ -46,6 +50,7 @@ pub(super) fn survey(set: &Set, stop: Stop<'_>) -> anyhow::Result<(Check, Option
         found_before: 0,
         communication: 0,
         marks: 0,
+        regions: Regions::default(),
         rank: 0,
     };
     let mut see = |rank: u32, phase: Phase, item: &Item<'_>| survey.see(rank, phase, item);
@@ -75,9 +80,22 @@ pub(super) fn survey(set: &Set, stop: Stop<'_>) -> anyhow::Result<(Check, Option
         unsupported: Unsupported::default(),
         communication: survey.communication,
         marks: survey.marks,
+        regions: survey.regions,
     };
     known.judge(set, &check, stop)?;
     Ok((check, Some(known)))
+}
+
+/// The region that a call of `MPI_Pcontrol` marks, and whether it enters it.
+pub(super) fn mark(level: i64, text: &str) -> Option<(Cow<'_, str>, bool)> {
+    // The standard gives the levels 0 to 2 a meaning.
+    let name = match level.unsigned_abs() {
+        0 => return None,
+        _ if !text.is_empty() => Cow::Borrowed(text),
+        1 | 2 => return None,
+        number => Cow::Owned(number.to_string()),
+    };
+    Some((name, level > 0))
 }
 
 /// Whether a call communicates with another process: MPI_COMM_SELF has none.
@@ -93,7 +111,7 @@ impl Survey {
             Item::Call(record) => {
                 self.lookup.see(phase, record);
                 if phase != Phase::End {
-                    self.count(record);
+                    self.count(record)?;
                 }
                 if self.found_before + self.lookup.len() > MAX_OUTCOMES {
                     return Err(
@@ -106,9 +124,15 @@ impl Survey {
         }
     }
 
-    fn count(&mut self, record: &Record<'_>) {
+    fn count(&mut self, record: &Record<'_>) -> Refusal {
         self.communication += u64::from(communicates(&record.call));
-        self.marks += u64::from(matches!(record.call, Call::Control(..)));
+        if let Call::Control(level, text) = &record.call {
+            self.marks += 1;
+            if let Some((name, _)) = mark(*level, text) {
+                self.regions.add(&name)?;
+            }
+        }
+        Ok(())
     }
 
     /// Ends the ranks before `rank`, which may have no calls at all.

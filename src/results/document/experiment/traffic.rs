@@ -1,7 +1,7 @@
 //! `experiment.jobs` and `experiment.background`.
 
 use super::Either;
-use crate::results::document::schema::Nullable;
+use crate::results::document::schema::{Named, Nullable, keys};
 use schemars::JsonSchema;
 
 /// A job.
@@ -57,6 +57,9 @@ pub(super) struct Job {
     /// The factor on computations, as an exact text such as `"1/20"`.
     #[schemars(extend("unit" = "fraction"))]
     compute_scale: String,
+    /// Factors by region of the program, only where they are given.
+    #[schemars(transform = keys("<REGION>", "The factor of the region, as an exact text."))]
+    compute_scale_by_region: Option<Named<String>>,
     /// The speed of a rank in a TI trace.
     #[schemars(extend("unit" = "flops/s"))]
     host_speed_flops_per_s: String,

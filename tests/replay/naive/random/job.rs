@@ -39,6 +39,11 @@ pub fn settings(dice: &mut Dice<'_>) -> Case {
             ratio(5, 2),
             Ratio::ZERO,
         ]),
+        region_scales: dice.of(&[
+            vec![],
+            vec![Some(ratio(1, 7)), None, Some(ratio(3, 2))],
+            vec![None, Some(Ratio::ZERO)],
+        ]),
         intra_node: IntraNode {
             latency_ps: dice.of(&[500, 0, 0, 3000]),
             bytes_per_s: dice.of(&[

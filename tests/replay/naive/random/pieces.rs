@@ -5,7 +5,7 @@ use super::collectives;
 use super::dice::Dice;
 use super::track::{At, Builder};
 use flitwise::replay::mpi::Until;
-use flitwise::replay::program::{Action, Event, RankId};
+use flitwise::replay::program::{Action, Event, RankId, RegionId};
 
 /// Sizes of messages. Some are equal, so that messages arrive at one time.
 pub const SIZES: [u64; 10] = [0, 8, 100, 99, 0, 1, 101, 800, 5_000, 70_000];
@@ -15,7 +15,8 @@ const COMPUTATIONS: [u64; 10] = [0, 0, 0, 0, 1, 7, 60, 1_000, 60_000, 150_000];
 
 /// Adds a piece.
 pub fn add(builder: &mut Builder, dice: &mut Dice<'_>) {
-    match dice.below(41) {
+    match dice.below(43) {
+        41..=42 => region(builder, dice),
         40 => free(builder, dice),
         0..=11 => messages(builder, dice),
         12..=13 => from_all(builder, dice),
@@ -31,6 +32,20 @@ pub fn add(builder: &mut Builder, dice: &mut Dice<'_>) {
         }
         _ => wrong(builder, dice),
     }
+}
+
+/// A stream enters or leaves a region, of which some have no factor, and computes.
+fn region(builder: &mut Builder, dice: &mut Dice<'_>) {
+    let at = builder.any(dice);
+    let region = RegionId::new(dice.of(&[0, 0, 1, 2, 3]));
+    let action = if dice.one_in(3) {
+        Action::LeaveRegion(region)
+    } else {
+        Action::EnterRegion(region)
+    };
+    let computations = [dice.of(&COMPUTATIONS), dice.of(&COMPUTATIONS)];
+    builder.push(at, ops::op(action).compute(computations[0]));
+    builder.push(at, ops::marker().compute(computations[1]));
 }
 
 /// The tag and communicator of messages to a stream.
