@@ -331,7 +331,7 @@ absent: out/result.json
 $ run missing.toml --quiet
 exit: 2
 stdout:
-stderr: error: cannot read `missing.toml`: No such file or directory (os error 2)
+stderr: error: cannot read `missing.toml`: no such file
 $ --version
 stdout: flitwise {version}
 exit: 0

@@ -119,6 +119,15 @@ impl Error {
         matches!(*self.0, ErrorKind::Stopped(_))
     }
 
+    /// The file, if there is no file of its name.
+    #[must_use]
+    pub fn missing_file(&self) -> Option<&Path> {
+        match &*self.0 {
+            ErrorKind::Io { path, cause } if cause.kind() == io::ErrorKind::NotFound => Some(path),
+            _ => None,
+        }
+    }
+
     /// True if a file is not at fault but a disk that is full: a later try may succeed.
     #[must_use]
     pub fn is_full_disk(&self) -> bool {

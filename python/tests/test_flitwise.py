@@ -153,6 +153,13 @@ class Reading(unittest.TestCase):
         self.refused("there are scheduler used, rate", study.axis, "sched")
         self.refused("axis rate has no '0.5'", study.pairs, "rate", "slowdown_ratio", "0.5")
         self.refused("flitwise run --out", flitwise.load, self.dir / "nowhere")
+        self.refused("no column `slowdown_ration`; did you mean `slowdown_ratio`?", study.mean, "slowdown_ration")
+        self.refused("has numbers, such as 0.0, and '0.1' equals none", study.runs.where, rate="0.1")
+        self.refused("is an experiment or a study", flitwise.load, self.dir / "tiny.toml")
+        self.refused("or `flitwise study` wrote", flitwise.load, self.dir / "nowhere")
+        result = flitwise.load(self.dir / "result")
+        self.refused("no key `slow`; did you mean `slowdown`?", result.__getitem__, "slow")
+        self.assertIsNone(result.get("slow"))
         self.refused("no table flow.csv", flitwise.load(self.dir / "result").table, "flow")
         self.refused("--explain", flitwise.load(self.dir / "curve.json").explanation)
         other = self.dir / "other.json"

@@ -1,6 +1,7 @@
 //! The ground that all crates of Flitwise stand on: [quantities](units) with their units, exact
 //! fractions, the [random] streams from which every draw of a run comes, [places](place) in files
-//! with the problems found there, [quotes](quote) of input in messages, [lists of hosts](host_list), and the token by which the
+//! with the problems found there, [quotes](quote) of input in messages, [lists of hosts](host_list), [names near](near) to
+//! a mistyped one, and the token by which the
 //! user [stops](stop) long work.
 //!
 //! # Examples
@@ -18,6 +19,7 @@
 
 pub mod host_list;
 mod ids;
+pub mod near;
 pub mod place;
 pub mod quote;
 pub mod random;

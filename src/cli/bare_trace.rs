@@ -1,6 +1,7 @@
 //! A trace given in place of an experiment: explains how to replay it.
 
 use super::CliError;
+use super::command_line::quoted;
 use flitwise_formats::dumpi::Set;
 use flitwise_formats::otf2::Archive;
 use flitwise_formats::recording;
@@ -15,17 +16,15 @@ const USUAL_NICS: u32 = 48;
 /// be replayed; `None` if it is neither, or no file that can be read again.
 pub(super) fn instead(command: &str, file: &Path) -> Option<CliError> {
     let name = file.display();
-    let ranks = match ranks(file)? {
-        Ok(ranks) => ranks,
-        Err(format) => {
-            return Some(CliError::BadInput(format!(
-                "`{name}` is no experiment but {format}"
-            )));
-        }
-    };
-    let replay = replay(file, ranks);
+    if let Err(format) = ranks(file)? {
+        return Some(CliError::BadInput(format!(
+            "`{name}` is no experiment but {format}"
+        )));
+    }
     Some(CliError::BadInput(format!(
-        "`{name}` is a trace, and `{command}` takes an experiment (docs/reference/experiment.md); name it in one:{replay}"
+        "`{name}` is a trace, and `{command}` takes an experiment (docs/reference/experiment.md); `flitwise init my-trace \
+         --trace {}` writes one",
+        quoted(&name.to_string())
     )))
 }
 

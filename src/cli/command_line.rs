@@ -1,6 +1,71 @@
-//! Command lines, quoted for a shell.
+//! Command lines: quoted for a shell, and what is wrong with them.
 
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
+use std::ffi::OsString;
 use std::fmt::Write;
+
+/// Options that users expect of other commands: command, options, advice.
+const OF_OTHERS: [(&str, &[&str], &str); 2] = [
+    (
+        "explain",
+        &["--vary", "--seeds", "--until-ci"],
+        "explain takes one experiment; set one value with --set",
+    ),
+    (
+        "study",
+        &["--vary"],
+        "the axes of a study are in its file ([[axis]]); `flitwise run EXPERIMENT --vary` needs no file",
+    ),
+];
+
+/// A seed. Several of them belong to another option.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| {
+        if text.contains("..") || text.contains(',') {
+            format!("a seed is one number; use --seeds {text}")
+        } else {
+            "a seed is a whole number from 0 to 18446744073709551615".to_owned()
+        }
+    })
+}
+
+/// The error of the command line `args`, with advice on an argument that the command does not take. No option is meant
+/// as a value, as a tip of clap has it.
+pub(super) fn explained(mut error: clap::Error, args: &[OsString]) -> clap::Error {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let advice = advice(argument, args);
+    let tips = match error.remove(ContextKind::Suggested) {
+        Some(ContextValue::StyledStrs(tips)) => tips,
+        _ => Vec::new(),
+    };
+    let is_meant = |tip: &StyledStr| !tip.to_string().contains(" as a value");
+    let tips: Vec<StyledStr> = tips.into_iter().filter(is_meant).chain(advice).collect();
+    if !tips.is_empty() {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+    error
+}
+
+/// The advice on `argument`, which the command of `args` does not take.
+fn advice(argument: &str, args: &[OsString]) -> Option<StyledStr> {
+    let words: Vec<&str> = args.iter().filter_map(|word| word.to_str()).collect();
+    if let Some(at) = words.iter().position(|word| *word == argument)
+        && let [.., option, before] = words[..at]
+        && (option == "--vary" || before.starts_with("--vary="))
+        && before.contains('=')
+    {
+        let values = before.strip_prefix("--vary=").unwrap_or(before);
+        return Some(format!("commas separate values: --vary {values},{argument}").into());
+    }
+    let command = words.get(1)?;
+    let known = OF_OTHERS
+        .iter()
+        .find(|(of, options, _)| of == command && options.contains(&argument));
+    known.map(|(.., advice)| (*advice).into())
+}
 
 /// The command, quoted for a shell, with a line break behind it.
 pub(super) fn typed() -> String {
@@ -31,7 +96,42 @@ pub(super) fn quoted(argument: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{explained, quoted, seed};
+
+    #[test]
+    fn no_option_is_meant_as_a_value() {
+        let said = |line: &str| {
+            let args: Vec<_> = line.split(' ').map(Into::into).collect();
+            let error = crate::cli::command().try_get_matches_from(&args);
+            explained(error.unwrap_err(), &args).to_string()
+        };
+        let explain = said("flitwise explain exp.toml --vary seed=1,2");
+        assert!(
+            explain.contains("explain takes one experiment"),
+            "{explain}"
+        );
+        assert!(!explain.contains("as a value"), "{explain}");
+        let similar = said("flitwise run exp.toml --vray seed=1,2");
+        assert!(
+            similar.contains("a similar argument exists: '--vary'"),
+            "{similar}"
+        );
+        let spaces = said("flitwise run exp.toml --vary qos.scheduler=rr sbt");
+        assert!(
+            spaces.contains("commas separate values: --vary qos.scheduler=rr,sbt"),
+            "{spaces}"
+        );
+    }
+
+    #[test]
+    fn several_seeds_are_for_another_option() {
+        assert_eq!(seed("7"), Ok(7));
+        assert_eq!(
+            seed("1..5"),
+            Err("a seed is one number; use --seeds 1..5".to_owned())
+        );
+        assert!(seed("x").unwrap_err().contains("whole number"));
+    }
 
     #[test]
     fn arguments_are_quoted_where_they_must_be() {

@@ -4,7 +4,7 @@ use super::command_line::quoted;
 use super::{CliError, bad_config, bare_trace};
 use flitwise::config::{ConfigError, network_kind};
 use flitwise::results::{ANALYSIS_FILE, EXPERIMENT_FILE, RESULT_FILE};
-use flitwise::study::{STUDY_FILE, STUDY_RESULT_FILE};
+use flitwise::study::{SLOWEST_RUN, STUDY_FILE, STUDY_RESULT_FILE};
 use flitwise_formats::source::read_regular_text;
 use std::path::Path;
 
@@ -49,7 +49,11 @@ pub(super) fn error(
 /// Explains which command takes what `path` names, if `command` does not take it.
 pub(super) fn instead(command: &str, wanted: Wanted, path: &Path) -> Option<CliError> {
     if let Some(found) = of_dir(path) {
-        return explained(command, wanted, path, &found);
+        let is_bare = matches!(found, Found::Dir);
+        let trace = is_bare.then(|| bare_trace::instead(command, path));
+        return trace
+            .flatten()
+            .or_else(|| explained(command, wanted, path, &found));
     }
     if let Some(trace) = bare_trace::instead(command, path) {
         return Some(trace);
@@ -141,6 +145,13 @@ fn explained(command: &str, wanted: Wanted, path: &Path, found: &Found) -> Optio
             format!(
                 "`flitwise congestion {named}` repeats it{}",
                 experiment_in(path)
+            ),
+        ),
+        (Found::StudyDir, _) if command == "explain" => (
+            "holds a study".to_owned(),
+            format!(
+                "`flitwise explain {named}/{SLOWEST_RUN}` explains its slowest run, `flitwise run EXPERIMENT --explain` with \
+                 --set any other"
             ),
         ),
         (Found::StudyDir, _) => (

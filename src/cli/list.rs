@@ -101,6 +101,7 @@ pub(super) fn run(args: &ListArgs) -> Result<(), CliError> {
             )
         });
     };
+    let kind = plural_of(kind);
     let words = lines(kind, &keys);
     if words.is_empty() {
         let kinds = overview(&keys);
@@ -120,6 +121,20 @@ pub(super) fn run(args: &ListArgs) -> Result<(), CliError> {
     } else {
         text(&words)
     })
+}
+
+/// The kind of words whose singular is `name`, or else `name`.
+fn plural_of(name: &str) -> &str {
+    let kinds = KINDS.iter().map(|(kind, _)| *kind);
+    let mut kinds = kinds.chain([METRICS, TRACES]);
+    let y_for_ies = name.strip_suffix('y').map(|stem| format!("{stem}ies"));
+    let plurals = [
+        Some(format!("{name}s")),
+        Some(format!("{name}es")),
+        y_for_ies,
+    ];
+    let is_plural = |kind: &&str| plurals.iter().flatten().any(|plural| plural == kind);
+    kinds.find(is_plural).unwrap_or(name)
 }
 
 /// The kinds, then the keys that take other words.

@@ -29,7 +29,7 @@ mod warnings;
 
 use anstream::AutoStream;
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
-use flitwise::config::ConfigError;
+use flitwise::config::{ConfigError, unread};
 use flitwise::run::RunError;
 use flitwise_base::quote;
 use progress::working;
@@ -188,15 +188,26 @@ impl CliError {
 /// If the command line is wrong, or asks for help or the version.
 pub fn parse() -> Result<Cli, clap::Error> {
     let args: Vec<OsString> = std::env::args_os().collect();
-    let command = Cli::command().color(style::choose(&args));
-    let mut command = with_arguments(command, &|arg| {
+    let mut command = command().color(style::choose(&args));
+    let matches = command.try_get_matches_from_mut(&args);
+    let mut matches = matches.map_err(|e| command_line::explained(e, &args))?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|e| e.format(&mut command))
+}
+
+/// The command line with the rules that hold for the options of all commands.
+fn command() -> clap::Command {
+    with_arguments(Cli::command(), &|arg| {
         if arg.is_positional() || !arg.get_action().takes_values() {
             return arg;
         }
-        arg.allow_negative_numbers(true)
-    });
-    let mut matches = command.try_get_matches_from_mut(args)?;
-    Cli::from_arg_matches_mut(&mut matches).map_err(|e| e.format(&mut command))
+        let arg = arg.allow_negative_numbers(true);
+        match arg.get_long() {
+            Some("output") => arg.alias("out"),
+            Some("out") => arg.alias("output"),
+            Some("seed") => arg.value_parser(command_line::seed),
+            _ => arg,
+        }
+    })
 }
 
 /// The same command with its arguments, and the arguments of its subcommands, changed by `change`.
@@ -253,7 +264,7 @@ fn bad_trace(e: &flitwise_formats::Error) -> CliError {
     if e.is_full_disk() {
         CliError::Failed(e.to_string())
     } else {
-        CliError::BadInput(e.to_string())
+        CliError::BadInput(unread(e))
     }
 }
 
@@ -354,7 +365,15 @@ mod tests {
 
     #[test]
     fn arguments_are_consistent() {
-        use super::{Cli, CommandFactory};
-        Cli::command().debug_assert();
+        super::command().debug_assert();
+    }
+
+    #[test]
+    fn commands_of_templates_are_commands() {
+        for command in super::init::commands() {
+            let words = command.replace('\'', "");
+            let parsed = super::command().try_get_matches_from(words.split_whitespace());
+            assert!(parsed.is_ok(), "{command}: {parsed:?}");
+        }
     }
 }

@@ -7,10 +7,22 @@ use flitwise::units::human_time;
 
 /// Reports all of them on standard error.
 pub(super) fn tell_all(experiment: &Experiment, result: &RunResult) {
+    tell_of_settings([experiment]);
     tell_of_traces(&result.traces);
     warn_of_unused_keys(experiment, result);
     tell_of_speeds(experiment, result);
     warn_of_unused_power_keys(experiment);
+}
+
+/// Reports the settings of some experiments that do not do what their names promise, each once.
+pub(super) fn tell_of_settings<'a>(experiments: impl IntoIterator<Item = &'a Experiment>) {
+    let mut told: Vec<&str> = Vec::new();
+    for remark in experiments.into_iter().flat_map(|e| &e.remarks) {
+        if !told.contains(&remark.as_str()) {
+            told.push(remark);
+            tell(format_args!("warning: {remark}"));
+        }
+    }
 }
 
 /// Reports what traces lack and what in them is doubtful. Each command that replays traces calls it.

@@ -52,6 +52,8 @@ pub struct Experiment {
     pub power: Option<Power>,
     /// The static analysis that takes the place of a simulation; then there is neither a job nor a flow.
     pub congestion: Option<Box<Request>>,
+    /// Settings that do not do what their names promise, each with a cure.
+    pub remarks: Vec<String>,
 }
 
 /// The runs that an experiment file asks for: the experiment, and what it is compared to.

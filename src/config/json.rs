@@ -33,6 +33,7 @@ pub fn experiment_json(e: &Experiment) -> Value {
         measure,
         power,
         congestion: request,
+        remarks: _,
     } = e;
     let levels = &fabric.qos;
     let job = |job: &Job| with_name(json!(job), job.sl, levels);

@@ -5,6 +5,7 @@ use crate::config::analysis::RawRequest;
 use crate::config::background::RawBackground;
 use crate::config::baseline::RawBaseline;
 use crate::config::congestion_control::keys::RawCongestionControl;
+use crate::config::declared;
 use crate::config::document::{
     ConfigError, Document, Keys, Tagged, kinds_of, refused, suggestion, text, value_at,
 };
@@ -151,6 +152,10 @@ impl Keys for RawExperiment {
 
     fn explain_value(root: &DeTable<'_>, error: &mut ConfigError) {
         explain_paths(root, error);
+    }
+
+    fn explain_place(root: &DeTable<'_>, error: &mut ConfigError) {
+        declared::explain(root, error);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::config::about::About;
 use crate::config::baseline::{BASELINE_DEFAULT, baseline_file, lay_over};
+use crate::config::document::error::{is_argument, sets_topology};
 use crate::config::document::{ConfigError, Document, SET, Texts, read, refused};
 use crate::config::experiment::{Baseline, Experiment, Plan};
 use crate::config::fabric::tables::RawForwarding;
@@ -9,10 +10,11 @@ use crate::config::inputs::noting;
 use crate::config::job::Job;
 use crate::config::keys::{RawExperiment, read_experiment};
 use crate::config::origin::Written;
-use crate::config::resolve::{experiment_of, imply, with_sets};
+use crate::config::resolve::{experiment_of, explain_preset, imply, with_sets};
 use crate::config::study::base::{Base, Override};
 use crate::config::{fabric, keys, origin, resolve, series};
 use crate::replay::Repeat;
+use flitwise_base::quote::cut;
 use std::path::Path;
 use toml::de::DeValue;
 
@@ -141,7 +143,10 @@ fn resolve_reading(
     imply(&mut document, implied)?;
     let raw = read_experiment(&document)?;
     let planned = planned(&raw, &document, done, dir);
-    let mut plan = planned.map_err(|e| document.locate(e))?;
+    let mut plan = planned.map_err(|e| {
+        let e = document.locate(explain_preset(&said, &document, e));
+        explain_topology(overrides, e)
+    })?;
     plan.written = Written::of(&said, "", implied, dir);
     let main = &plan.experiment;
     let has_baseline = raw.baseline.enabled.unwrap_or(true);
@@ -159,6 +164,19 @@ fn resolve_reading(
         plan.baselines = baselines.map_err(|e| base.locate(e))?;
     }
     Ok(plan)
+}
+
+/// Names the override that gave the fabric its topology, if that has too few NICs for a key which the file sets.
+fn explain_topology(overrides: &[&Override], mut error: ConfigError) -> ConfigError {
+    let mut overrides = overrides.iter().rev();
+    let is_typed = (error.location.as_ref()).is_some_and(|at| is_argument(&at.source));
+    if error.is_for_topology()
+        && !is_typed
+        && let Some(set) = overrides.find(|set| sets_topology(&set.text))
+    {
+        error.problem += &format!("; the topology is that of {SET} {}", cut(&set.text));
+    }
+    error
 }
 
 /// The plan of `raw`, which was read from `document`, as yet without baselines.

@@ -7,6 +7,7 @@ use crate::config::experiment::Experiment;
 use crate::config::fabric::{failure, routing, tables};
 use crate::config::keys::{DEFAULT_SEED, RawExperiment, SATURATED_LIMIT, fabric_kind};
 use crate::config::measure::RawMeasure;
+use crate::config::qos::remarks::remarks;
 use crate::config::qos::scheduler::Scheduling;
 use crate::config::qos::vls;
 use crate::config::series;
@@ -54,6 +55,22 @@ pub(crate) fn imply(document: &mut Document<'_>, preset: &'static str) -> Result
     document.set("qos.preset", preset)
 }
 
+/// Says of an error in `[qos]` that its service levels are of a preset which the file `said` does not name, and which
+/// `document` implies.
+pub(crate) fn explain_preset(
+    said: &Document<'_>,
+    document: &Document<'_>,
+    mut error: ConfigError,
+) -> ConfigError {
+    let is_implied = said.get("qos.preset").is_none() && said.get("qos.service_levels").is_none();
+    let implied = document.get("qos.preset").and_then(DeValue::as_str);
+    if is_implied && error.key.starts_with("qos.") && implied == Some("opa-5sl") {
+        error.problem += "; a [qos] that names no preset has the five service levels of \"opa-5sl\": for one, take \
+                          qos.preset = \"single\"";
+    }
+    error
+}
+
 pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError> {
     let (fabric, routing_name, dtable) = fabric_of(raw, dir)?;
     let seed = raw.seed.unwrap_or(DEFAULT_SEED);
@@ -84,7 +101,9 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
             );
         }
     };
+    let remarks = remarks(&raw.qos, &fabric.qos, &jobs, &background);
     Ok(Experiment {
+        remarks,
         nic_queueing: raw.fabric.nic_queueing.unwrap_or_default(),
         seed,
         fabric,

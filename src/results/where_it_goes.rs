@@ -74,23 +74,25 @@ fn write_network_hardly_matters(
     if network_ps == 0 || !(unchanged && as_recorded && computes_longer) {
         return Ok(());
     }
+    let [least, more] = scales(network_ps, split.computing_ps);
     writeln!(
         out,
-        "                the network hardly matters here: a rank computes {} times longer than the network takes; \
-         --set job.{at}.compute_scale={} makes both about equal",
+        "                the network hardly matters here: a rank computes {} times longer than the network adds; a shorter \
+         computation also hides less of the network: see --vary job.{at}.compute_scale=0,{least},{more}",
         human_count(split.computing_ps / network_ps),
-        equal_scale(network_ps, split.computing_ps),
     )
 }
 
-/// The `compute_scale` with which computation as recorded takes about as long as the network: 1, 2 or 5 of a power of ten.
-fn equal_scale(network_ps: u64, computing_ps: u64) -> String {
+/// Two values of `compute_scale` where the network matters: computation as recorded then takes about as long as what the
+/// network adds beside the whole computation, and ten times as long. The first is 1, 2 or 5 of a power of ten.
+fn scales(network_ps: u64, computing_ps: u64) -> [String; 2] {
     let part = network_ps as f64 / computing_ps.max(1) as f64;
     let power = 10_f64.powf(part.log10().floor());
     let digits = [1.0, 2.0, 5.0]
         .into_iter()
         .rfind(|digit| digit * power <= part);
-    number(digits.unwrap_or(1.0) * power)
+    let least = digits.unwrap_or(1.0) * power;
+    [number(least), number(10.0 * least)]
 }
 
 /// The share of a job's time in which a rank computes, the mean over the ranks. An incomplete job has none: a starved rank

@@ -114,17 +114,26 @@ impl Traces {
         experiments: impl IntoIterator<Item = &'a Experiment>,
     ) -> Vec<TraceDigest> {
         let (mut seen, mut digests) = (Vec::new(), Vec::new());
-        for job in experiments.into_iter().flat_map(|e| &e.jobs) {
+        let jobs: Vec<&Job> = experiments.into_iter().flat_map(|e| &e.jobs).collect();
+        let names_no_clock = |at| {
+            let mut of_trace = jobs.iter().filter(|job| self.position(job) == Some(at));
+            of_trace.any(|job| job.compute.time.is_none())
+        };
+        for job in &jobs {
             let at = self.position(job).filter(|at| !seen.contains(at));
             if let Some(at) = at {
                 seen.push(at);
                 let checked = &self.checked[at];
+                let mut remarks = checked.file.remarks();
+                if names_no_clock(at) {
+                    remarks.splice(0..0, checked.file.clock_remark());
+                }
                 digests.push(TraceDigest {
                     trace: job.trace.clone(),
                     xxh3: checked.xxh3,
                     format: checked.file.format().to_owned(),
                     left_out: left_out(&*checked.file),
-                    remarks: checked.file.remarks(),
+                    remarks,
                     doubts: checked.file.doubts(),
                 });
             }

@@ -107,8 +107,8 @@ impl Grid {
         let seed = seed.map(|seed| Override::typed(&format!("seed={seed}")));
         overrides.extend(&seed);
         let mut plan = resolve_parsed(base, &overrides).map_err(|mut e| {
-            // No combination knows the key.
-            if !study.axes.is_empty() && !e.is_unknown_key() {
+            // No combination knows the key or takes the value.
+            if !study.axes.is_empty() && !e.is_unknown() {
                 let exclusion = if study.axes.len() > 1 && self.has_good_points(base) {
                     "; [[exclude]] leaves out combinations that cannot be"
                 } else {

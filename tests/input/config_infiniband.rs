@@ -373,7 +373,7 @@ fn trees_and_graphs() {
     for (text, part) in [
         (
             "{ kind = \"xgft\", down = [4, 4] }",
-            "needs `up`, e.g. [1, 18]",
+            "needs `up` (parents per level), such as {kind=\"xgft\",down=[4,4],up=[1,4]}",
         ),
         (
             "{ kind = \"xgft\", down = [4, 4], up = [1] }",

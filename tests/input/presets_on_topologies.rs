@@ -1,6 +1,7 @@
 //! Every preset on every topology, and what its defaults take from the fabric.
 
-use flitwise::config::{ConfigError, Plan, resolve_text};
+use flitwise::config::{ConfigError, Plan, experiment_keys, resolve_text};
+use flitwise::fabric::topology::example;
 use std::path::Path;
 
 const JOB: &str = "job = [{ trace = \"tiny.vef\" }]\n";
@@ -9,6 +10,30 @@ fn plan_with(text: &str, sets: &[&str]) -> Result<Plan, ConfigError> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/experiments");
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     resolve_text("test.toml", text, &corpus, &sets)
+}
+
+/// Every kind of topology has an example, which is a topology.
+#[test]
+fn every_kind_of_topology_has_an_example() {
+    let keys = experiment_keys();
+    let kind = keys.iter().find(|key| key.path == "fabric.topology.kind");
+    let kinds = &kind.unwrap().words;
+    assert!(kinds.len() > 10);
+    for kind in kinds.iter().map(|word| word.text.as_str()) {
+        let text = format!("fabric.topology = {}\n{JOB}", example(kind).unwrap());
+        match plan_with(&text, &[]) {
+            Ok(plan) => assert!(plan.experiment.fabric.topology.nics() >= 2, "{kind}"),
+            // It names a file.
+            Err(e) => assert!(
+                kind == "ibnetdiscover" && e.to_string().contains("no such file"),
+                "{kind}: {e}"
+            ),
+        }
+        let e = plan_with(JOB, &[&format!("fabric.topology={kind}")]).unwrap_err();
+        assert!(e.to_string().contains(&example(kind).unwrap()), "{e}");
+        let e = plan_with(JOB, &[&format!("fabric.topology={{kind=\"{kind}\"}}")]).unwrap_err();
+        assert!(e.to_string().contains(&example(kind).unwrap()), "{e}");
+    }
 }
 
 /// The defaults of a preset fit every topology: what a switch with many neighbours needs follows from the fabric.

@@ -41,6 +41,10 @@ __all__ = [
 def load(path: "Union[str, os.PathLike[str]]") -> Union[Result, Study]:
     """Reads the directory of a study or of a run, or a ``result.json``, and returns a ``Study`` or a ``Result``."""
     place = Path(path)
+    if place.suffix == ".toml":
+        raise FlitwiseError(f"{place} is an experiment or a study; run it with --out DIR, and load that directory")
+    if not place.exists():
+        raise FlitwiseError(f"{place} does not exist; give the directory that `flitwise run --out` or `flitwise study` wrote")
     if place.name == "study.json" or (place / "study.json").is_file():
         return Study(place)
     return Result(place)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Union
 
-from .errors import FlitwiseError
+from .errors import FlitwiseError, near
 from .table import Table, find_table
 
 if TYPE_CHECKING:
@@ -30,6 +30,12 @@ def read_json(place: Path, schema: str, what: str) -> Dict[str, Any]:
     return document
 
 
+class UnknownKey(FlitwiseError, KeyError):
+    """A key that ``result.json`` does not have. As a ``KeyError`` it lets ``get`` and ``in`` work."""
+
+    __str__ = ValueError.__str__
+
+
 class Result(Mapping[str, Any]):
     """The result of a run: a mapping with the keys of ``result.json``, such as ``result["slowdown"]``."""
 
@@ -44,6 +50,8 @@ class Result(Mapping[str, Any]):
         self.data = read_json(place, SCHEMA, what)
 
     def __getitem__(self, key: str) -> Any:
+        if key not in self.data:
+            raise UnknownKey(f"{self.path} has no key `{key}`; {near(key, self.data)}")
         return self.data[key]
 
     def __iter__(self) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
-from .errors import FlitwiseError
+from .errors import FlitwiseError, near
 from .result import read_json
 from .statistics import Mean, mean_ci95
 from .table import Row, Table, Value, find_table
@@ -86,8 +86,7 @@ class Study:
         for axis in self.axes:
             if name in (axis.name, axis.column):
                 return axis
-        names = ", ".join(axis.name for axis in self.axes) or "none"
-        raise FlitwiseError(f"{self.path} has no axis {name!r}; there are {names}")
+        raise FlitwiseError(f"{self.path} has no axis {name!r}; {near(name, (axis.name for axis in self.axes))}")
 
     def table(self, name: str) -> Table:
         """A table: ``runs``, ``jobs``, ``background``, ``points``, ``differences`` or ``interactions``."""
@@ -122,7 +121,8 @@ class Study:
 
     def mean(self, column: str, **labels: Value) -> Mean:
         """The mean of a column of ``runs`` over the seeds of the complete runs with these labels."""
-        found = [row[column] for row in self.runs.where(None, **labels) if row.get(column) is not None]
+        self.runs._known([column])
+        found = [row[column] for row in self.runs.where(None, **labels) if row[column] is not None]
         if not found:
             raise FlitwiseError(f"no complete run of {self.path} has {labels} and a value of `{column}`")
         return mean_ci95(_number(value, column) for value in found)
@@ -135,7 +135,7 @@ class Study:
         of = self.axis(axis)
         against = of.reference if reference is None else str(reference)
         if against not in of.labels:
-            raise FlitwiseError(f"axis {of.name} has no {against!r}; there are {', '.join(of.labels)}")
+            raise FlitwiseError(f"axis {of.name} has no {against!r}; {near(against, of.labels)}")
         columns = [other.column for other in self.axes]
         runs = self.runs.where(lambda row: row.get(column) is not None)
         runs._known([column])

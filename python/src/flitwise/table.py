@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
-from .errors import FlitwiseError
+from .errors import FlitwiseError, near
 
 if TYPE_CHECKING:
     import os
@@ -104,6 +104,8 @@ class Table:
         ``study.runs.where(scheduler="rr", status="complete")``
         """
         self._known(cells)
+        for column, value in cells.items():
+            self._comparable(column, value)
         kept = [
             row
             for row in self.rows
@@ -121,10 +123,19 @@ class Table:
         frame.attrs["units"] = self.units
         return frame
 
+    def _comparable(self, column: str, value: Value) -> None:
+        """Refuses a text for a column of numbers, and a number for a column of texts: no cell could be equal."""
+        kinds = {isinstance(row[column], str) for row in self.rows if row[column] is not None}
+        if value is None or not kinds or isinstance(value, str) in kinds:
+            return
+        other = "texts" if True in kinds else "numbers"
+        example = next(row[column] for row in self.rows if row[column] is not None)
+        raise FlitwiseError(f"`{column}` of {self.name} has {other}, such as {example!r}, and {value!r} equals none")
+
     def _known(self, columns: Union[Sequence[str], Mapping[str, Any]]) -> None:
         for column in columns:
             if column not in self.columns:
-                raise FlitwiseError(f"{self.name} has no column `{column}`; there are {', '.join(self.columns)}")
+                raise FlitwiseError(f"{self.name} has no column `{column}`; {near(column, self.columns)}")
 
 
 def read_table(path: "Union[str, os.PathLike[str]]") -> Table:

@@ -8,10 +8,10 @@ use super::out::{cannot_write, unwritten};
 use super::schema::{
     EXPERIMENT_SCHEMA_FILE, STUDY_SCHEMA_FILE, experiment_for_editors, study_for_editors,
 };
-use super::{CliError, json_text, print, signal};
+use super::{CliError, json_text, print, signal, tell};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use flitwise::config::load_fabric;
+use flitwise::config::{load_fabric, missing_file};
 use flitwise::results::relative_input;
 use flitwise_formats::sink::{Batch, Sink};
 use flitwise_formats::source::read_regular;
@@ -79,6 +79,11 @@ pub(super) fn run(args: &InitArgs) -> Result<(), CliError> {
         add_schema(STUDY_SCHEMA_FILE, study_for_editors())?;
     }
     let written = write(&files, &dir)?;
+    if template.name == MY_TRACE && own.is_none() {
+        tell(format_args!(
+            "note: without --trace FILE, {MY_TRACE} replays RandomAccess in place of your trace"
+        ));
+    }
     print(&told(template, &dir, &written))
 }
 
@@ -163,7 +168,10 @@ impl<'a> Own<'a> {
                 ));
             }
             Some(Err(format)) => return refused(&format!("`{shown}` is {format}")),
-            None if !trace.exists() => return refused(&format!("there is no `{shown}`")),
+            None if !trace.exists() => {
+                let cure = missing_file(trace, &[trace.to_owned()]);
+                return refused(&format!("there is no `{shown}`{cure}"));
+            }
             None => {
                 let why =
                     "is no trace that can be read; docs/reference/traces.md lists the formats";
@@ -236,6 +244,15 @@ impl<'a> Own<'a> {
         }
         Ok(own)
     }
+}
+
+/// The commands that the templates print.
+#[cfg(test)]
+pub(super) fn commands() -> impl Iterator<Item = String> {
+    let commands = TEMPLATES
+        .iter()
+        .flat_map(|template| template.commands(&format!("{}.toml", template.name)));
+    commands.filter(|command| command.starts_with("flitwise "))
 }
 
 /// The number of NICs of a template.

@@ -1,5 +1,6 @@
 //! The directory of a study.
 
+use crate::cli::command_line::quoted;
 use crate::cli::out::{remove_part, take_place};
 use crate::cli::{CliError, signal};
 use flitwise::study::{SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
@@ -204,6 +205,13 @@ pub(super) fn shown(dir: &Path) -> Result<String, CliError> {
         return Err(CliError::BadInput(format!(
             "`{}` has no study.json; name the directory of a study that has run",
             dir.display()
+        )));
+    }
+    if dir.is_file() {
+        let shown = dir.display();
+        return Err(CliError::BadInput(format!(
+            "`{shown}` is a file; name the directory that `flitwise study {}` wrote: NAME.study, or the one of --out",
+            quoted(&shown.to_string())
         )));
     }
     let path = dir.join("summary.txt");

@@ -343,10 +343,10 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     if let Some(first) = prepared.first()
         && let Some(origin) = &first.plan.origin
     {
-        let plan = &first.plan;
-        let digests = session.digests(plan);
+        let (plan, digests) = (&first.plan, session.digests(&first.plan));
         repeat::tell_of_changes(origin, &digests, &plan.written.dir, &plan.files);
     }
+    warnings::tell_of_settings(prepared.iter().map(|run| &run.plan.experiment));
     warnings::tell_of_traces(&trace_digests(&prepared, &session));
     // Nothing is created for a study that cannot run.
     let out = match (&options.out, options.dry_run) {

@@ -4,6 +4,7 @@ use crate::config::document::{ConfigError, Forms, forms, read_forms, refused};
 use crate::fabric::spec::{FabricSpec, flits_per_tick};
 use crate::replay::background::MAX_SIZES;
 use crate::units::{Bytes, Rate, Ratio};
+use flitwise_base::quote::quoted;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{Error, IntoDeserializer, SeqAccess};
@@ -127,7 +128,12 @@ impl Forms for RawInjectionRate {
         if Rate::names_unit(text) {
             return text.parse().map(Self::Absolute).map_err(E::custom);
         }
-        text.parse().map(Self::Load).map_err(E::custom)
+        text.parse().map(Self::Load).map_err(|_| {
+            E::custom(format!(
+                "{} is no rate; write a fraction of the link's rate (0.1) or a rate such as \"10Gb/s\"",
+                quoted(text)
+            ))
+        })
     }
 
     fn integer<E: Error>(value: i64) -> Result<Self, E> {

@@ -1,6 +1,7 @@
 //! Errors in an experiment: their place, their reason, and what would be right.
 
 use crate::fabric::spec::SpecError;
+use flitwise_base::near::nearest;
 use flitwise_base::quote::MAX_QUOTE;
 use flitwise_base::quote::{cut, is_unprintable, quoted};
 use std::fmt;
@@ -14,6 +15,9 @@ pub(crate) const SET: &str = "--set";
 
 /// The name of a command-line axis in messages.
 pub(crate) const VARY: &str = "--vary";
+
+/// The beginning of the example of a table at the end of a message.
+const TABLE_EXAMPLE: &str = ", such as {";
 
 /// One clear message about an experiment file or an override.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -59,6 +63,14 @@ impl ConfigError {
         }
     }
 
+    /// Whether the key is none of an experiment or a study, or its value is none of the key.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.is_unknown_key()
+            || ["unknown value ", "wrong type: ", "commas "]
+                .iter()
+                .any(|start| self.problem.starts_with(start))
+    }
+
     /// Whether the key is none of an experiment or a study.
     pub(crate) fn is_unknown_key(&self) -> bool {
         self.problem.starts_with("unknown key ")
@@ -76,7 +88,9 @@ impl ConfigError {
             let path = set.split('=').next().unwrap_or("").trim();
             !path.is_empty() && (within(path, &self.key) || within(&self.key, path))
         };
+        let of_topology = |set: &&String| self.is_for_topology() && sets_topology(set);
         let last = sets.iter().rev().find(of_key);
+        let last = last.or_else(|| sets.iter().rev().find(of_topology));
         if let (None, Some(set)) = (&self.location, last) {
             let value = set
                 .split_once('=')
@@ -90,6 +104,18 @@ impl ConfigError {
         }
         self
     }
+
+    /// Whether another topology could cure the error: it is about the NICs of a job or of traffic.
+    pub(crate) fn is_for_topology(&self) -> bool {
+        let owners = ["job.", "background.", "vfabric."];
+        owners.iter().any(|owner| self.key.starts_with(owner)) && self.problem.contains("NIC")
+    }
+}
+
+/// Whether an override `a.b=c` sets the topology or a part of it.
+pub(crate) fn sets_topology(set: &str) -> bool {
+    let path = set.split('=').next().unwrap_or("").trim();
+    path == "fabric" || path == "fabric.topology" || path.starts_with("fabric.topology.")
 }
 
 impl fmt::Display for ConfigError {
@@ -104,7 +130,7 @@ impl fmt::Display for ConfigError {
             write!(f, "{}: ", cut(&self.key))?;
         }
         match &self.location {
-            Some(at) if at.source == SET => f.write_str(&as_typed(&self.problem))?,
+            Some(at) if is_argument(&at.source) => f.write_str(&as_typed(&self.problem))?,
             _ => f.write_str(&self.problem)?,
         }
         if let Some(at) = &self.location {
@@ -169,6 +195,12 @@ impl Location {
 
 /// The same message with each `a.b = "c"` of a file as it is typed: `--set a.b=c`.
 fn as_typed(problem: &str) -> String {
+    // A shell splits tables.
+    if let Some((before, keys)) = problem.split_once(TABLE_EXAMPLE)
+        && keys.ends_with('}')
+    {
+        return format!("{before}{}'{{{keys}'", TABLE_EXAMPLE.trim_end_matches('{'));
+    }
     let is_key = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_.".contains(c);
     let mut typed = String::new();
     let mut rest = problem;
@@ -216,30 +248,6 @@ pub(crate) fn check_name(name: &str, key: impl FnOnce() -> String) -> Result<(),
         return Ok(());
     };
     Err(ConfigError::new(key(), problem))
-}
-
-/// The candidate most like `word`, if it is close enough to be a slip: at most one letter in three is
-/// another one, too many, missing or in another place.
-#[must_use]
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // No name is that long, and the comparison takes as much memory as both texts multiplied.
-    if word.len() > MAX_NAME {
-        return None;
-    }
-    let lower = word.to_lowercase();
-    let slip = |distance: usize, c: &str| {
-        let c = c.to_lowercase();
-        // Of a short name at most its last letter is missing or too many.
-        let prefix = !lower.is_empty() && (c.starts_with(&lower) || lower.starts_with(&c));
-        let letters = lower.chars().count().max(c.chars().count());
-        3 * distance <= letters || (distance == 1 && prefix)
-    };
-    candidates
-        .into_iter()
-        .map(|c| (strsim::damerau_levenshtein(&lower, &c.to_lowercase()), c))
-        .min_by_key(|&(distance, _)| distance)
-        .filter(|&(distance, c)| slip(distance, c))
-        .map(|(_, c)| c)
 }
 
 /// Other names in use for what has another name here, which may be close to a third one.

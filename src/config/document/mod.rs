@@ -6,14 +6,13 @@ pub(super) mod error;
 pub(super) mod forms;
 pub(super) mod kinds;
 pub(super) mod read;
+mod set;
 pub(super) mod tagged;
 pub(super) mod texts;
 pub(super) mod values;
 
 pub(crate) use emit::{quoted_key, quoted_text};
-pub(crate) use error::{
-    ConfigError, Location, SET, VARY, check_name, nearest, refused, small, suggestion,
-};
+pub(crate) use error::{ConfigError, Location, SET, VARY, check_name, refused, small, suggestion};
 pub(crate) use forms::{Forms, form_schemas, given, read_forms};
 pub(crate) use kinds::kinds_of;
 pub(crate) use read::read;
@@ -21,6 +20,7 @@ pub(crate) use tagged::{Tagged, text};
 pub(crate) use texts::Texts;
 pub(crate) use values::{TypeName, value_at};
 
+use self::set::set_in;
 use self::tagged::{explain_foreign_key, wrap_kinds};
 use self::values::child;
 use flitwise_base::quote::{cut, quoted};
@@ -52,6 +52,9 @@ pub(crate) trait Keys: DeserializeOwned {
 
     /// Says more of an unknown value below `root`, if there is more to say.
     fn explain_value(_root: &DeTable<'_>, _error: &mut ConfigError) {}
+
+    /// Says where an unknown key belongs, and how a table is written in whose place `root` has a word.
+    fn explain_place(_root: &DeTable<'_>, _error: &mut ConfigError) {}
 }
 
 /// A document whose values borrow from [`Texts`].
@@ -117,7 +120,10 @@ impl<'t> Document<'t> {
     pub fn read<T: Keys>(&self) -> Result<T, ConfigError> {
         T::check_first(&self.root).map_err(|e| self.locate(e))?;
         let mut root = self.root.clone();
-        wrap_kinds(T::TAGGED, &mut root).map_err(|e| self.locate(e))?;
+        wrap_kinds(T::TAGGED, &mut root).map_err(|mut e| {
+            T::explain_place(&self.root, &mut e);
+            self.locate(e)
+        })?;
         let root = Spanned::new(0..0, root);
         T::deserialize(toml::Deserializer::from(root)).map_err(|e| {
             let mut error = from_toml(self.texts, &e, 0);
@@ -129,7 +135,9 @@ impl<'t> Document<'t> {
             }
             if e.message().starts_with(UNKNOWN_VALUE) {
                 T::explain_value(&self.root, &mut error);
+                explain_spaces(&mut error);
             }
+            T::explain_place(&self.root, &mut error);
             explain_single_table(&self.root, &mut error);
             error
         })
@@ -175,7 +183,12 @@ impl<'t> Document<'t> {
         let text = self.texts.text(index);
         let base = self.texts.base(index);
         let Some((path, value)) = text.split_once('=') else {
-            return refused(SET, format!("{} must have the form a.b=c", quoted(text)));
+            let problem = format!(
+                "{} must have the form a.b=c: write {}=VALUE",
+                quoted(text),
+                cut(text.trim())
+            );
+            return refused(SET, problem);
         };
         let at = base + text.len() - value.trim_start().len();
         let value = value.trim();
@@ -248,66 +261,6 @@ fn named_span(key: Range<usize>, value: &Spanned<DeValue<'_>>) -> Range<usize> {
     }
 }
 
-fn set_in<'t>(
-    table: &mut DeTable<'t>,
-    segments: &[&str],
-    path: &str,
-    key: Range<usize>,
-    value: Spanned<DeValue<'t>>,
-) -> Result<(), ConfigError> {
-    let (first, rest) = match segments {
-        [] | ["", ..] => {
-            return refused(path, "a key between dots is empty; write a.b=c");
-        }
-        [first, rest @ ..] => (*first, rest),
-    };
-    if rest.is_empty() {
-        let key = Spanned::new(key, Cow::Owned(first.to_owned()));
-        table.remove(first);
-        table.insert(key, value);
-        return Ok(());
-    }
-    if !table.contains_key(first) {
-        let key = Spanned::new(value.span(), Cow::Owned(first.to_owned()));
-        table.insert(
-            key,
-            Spanned::new(value.span(), DeValue::Table(DeTable::new())),
-        );
-    }
-    let Some(mut next) = table.get_mut(first).map(Spanned::get_mut) else {
-        return Ok(());
-    };
-    let mut rest = rest;
-    // Walk through lists, whose elements are named by index.
-    while let DeValue::Array(array) = next {
-        let count = array.len();
-        let index = rest[0].parse::<usize>().ok().filter(|&i| i < count);
-        let Some(index) = index else {
-            return refused(
-                path,
-                format!(
-                    "{} is a list of {count}: name an element by its index from 0, as in `{}.0`",
-                    quoted(first),
-                    cut(first)
-                ),
-            );
-        };
-        if rest.len() == 1 {
-            array.as_mut()[index] = value;
-            return Ok(());
-        }
-        next = array.as_mut()[index].get_mut();
-        rest = &rest[1..];
-    }
-    match next {
-        DeValue::Table(inner) => set_in(inner, rest, path, key, value),
-        other => refused(
-            path,
-            format!("{} is {}, not a table", quoted(first), other.type_name()),
-        ),
-    }
-}
-
 fn shift_range(span: &Range<usize>, by: usize) -> Range<usize> {
     span.start + by..span.end + by
 }
@@ -350,6 +303,16 @@ fn explain_single_table(root: &DeTable<'_>, error: &mut ConfigError) {
     } else {
         "there may be several, so it is a list of tables: [{ … }]".to_owned()
     };
+}
+
+/// Says of several words in place of a value of `--vary` how they are separated.
+fn explain_spaces(error: &mut ConfigError) {
+    let word = error.problem.split('`').nth(1).unwrap_or_default();
+    let is_typed = error.location.as_ref().is_some_and(|at| at.source == VARY);
+    if is_typed && word.contains(char::is_whitespace) {
+        let values: Vec<&str> = word.split_whitespace().collect();
+        error.problem = format!("commas separate values: {}", values.join(","));
+    }
 }
 
 /// Path of the innermost key or value that has exactly `span`.

@@ -2,8 +2,10 @@
 
 use crate::config::document::error::{ConfigError, refused};
 use crate::config::inputs;
-use std::io::Read;
-use std::path::Path;
+use flitwise_base::near::similar_file;
+use flitwise_base::quote::quoted;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
 /// Most bytes read from one file: experiments fit on a screen.
 const MAX_FILE: u64 = 16 << 20;
@@ -14,7 +16,15 @@ const MAX_FILE: u64 = 16 << 20;
 /// If it cannot be read or is no UTF-8.
 pub fn read(path: &Path) -> Result<String, ConfigError> {
     let name = path.display();
-    let failed = |e: std::io::Error| ConfigError::new("", format!("cannot read `{name}`: {e}"));
+    let failed = |e: std::io::Error| {
+        let why = match e.kind() {
+            ErrorKind::NotFound => {
+                format!("no such file{}", missing_file(path, &[path.to_owned()]))
+            }
+            _ => e.to_string(),
+        };
+        ConfigError::new("", format!("cannot read `{name}`: {why}"))
+    };
     let mut bytes = Vec::new();
     // Not by the size the system tells: devices and pipes have none.
     let mut file = std::fs::File::open(path)
@@ -36,4 +46,33 @@ pub fn read(path: &Path) -> Result<String, ConfigError> {
             format!("{name}:{line}: not a text in UTF-8; an experiment is a TOML file (docs/reference/experiment.md)"),
         )
     })
+}
+
+/// Returns the cure for a missing file that was written as `name` and looked for in `places`, as the end of a message: a
+/// similar name, or the files inside the program in place of those of the repository.
+#[must_use]
+pub fn missing_file(name: &Path, places: &[PathBuf]) -> String {
+    if let Some(near) = places.iter().find_map(|path| similar_file(path)) {
+        let meant = name.with_file_name(near).display().to_string();
+        return format!("; did you mean {}?", quoted(&meant));
+    }
+    if name.starts_with("configs") {
+        "; `configs/` is in the repository: `flitwise init --list` lists the experiments inside the program".to_owned()
+    } else if name.starts_with("traces") {
+        "; `traces/` is in the repository: `flitwise list traces` lists the traces inside the program, which \
+         `flitwise init` writes"
+            .to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// Returns the problem of a trace or a network that cannot be read, with the cure for a missing file.
+#[must_use]
+pub fn unread(e: &flitwise_formats::Error) -> String {
+    let missing = |path: &Path| {
+        let (shown, cure) = (path.display(), missing_file(path, &[path.to_owned()]));
+        format!("{shown}: no such file{cure}")
+    };
+    e.missing_file().map_or_else(|| e.to_string(), missing)
 }

@@ -5,6 +5,7 @@
 pub(super) mod misfit;
 pub(super) mod speeds;
 
+use crate::config::document::read::unread;
 use crate::config::document::{ConfigError, refused};
 use crate::config::import::misfit::Misfit;
 use crate::config::import::speeds::DumpSpeeds;
@@ -223,7 +224,7 @@ pub(crate) fn wrong(key: &str, path: &Path, error: &LineError) -> ConfigError {
 
 /// Forwarding tables of any fabric, read piece by piece.
 pub(crate) fn read_forwarding(path: &Path, key: &str) -> Result<Forwarding, ConfigError> {
-    let failed = |e: flitwise_formats::Error| ConfigError::new(key, e.to_string());
+    let failed = |e: flitwise_formats::Error| ConfigError::new(key, unread(&e));
     let refused = |e: LineError| wrong(key, path, &e);
     let mut source = Source::open(path).map_err(failed)?;
     let mut reader = ForwardingReader::default();
@@ -260,7 +261,7 @@ pub(crate) fn read_forwarding(path: &Path, key: &str) -> Result<Forwarding, Conf
 
 /// The text of a file, plain or packed.
 pub(crate) fn text(path: &Path, key: &str) -> Result<String, ConfigError> {
-    let failed = |e: flitwise_formats::Error| ConfigError::new(key, e.to_string());
+    let failed = |e: flitwise_formats::Error| ConfigError::new(key, unread(&e));
     let mut source = Source::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
     loop {

@@ -6,7 +6,8 @@ pub(super) mod launcher;
 pub(super) mod placement;
 pub(super) mod vfabric;
 
-use crate::config::document::{ConfigError, check_name, nearest, refused};
+use crate::config::document::read::missing_file;
+use crate::config::document::{ConfigError, check_name, refused};
 use crate::config::job::calls::{Calls, Compute, FormatKey, SendCompletion};
 use crate::config::job::keys::{RawJob, RawRepeat, RawSendCompletion};
 use crate::config::job::launcher::Sharing;
@@ -36,9 +37,6 @@ const INTRA_NODE_BANDWIDTH: u64 = 20_000_000_000;
 
 /// Largest eager message where none is given: 64 KiB.
 const EAGER_THRESHOLD: u64 = 65_536;
-
-/// Most files of a directory among which a similar name is looked for.
-const MAX_ENTRIES: usize = 10_000;
 
 /// One application. It serialises as an entry of `experiment.jobs` in `docs/reference/result.md`, but for the
 /// service level, which has a name there.
@@ -412,30 +410,12 @@ fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigErro
         Some(_) => "beside the study file nor beside the experiment file",
         None => "beside the experiment file",
     };
-    let near = places.iter().find_map(|path| similar_file(path));
-    let near = near.map_or(String::new(), |name| {
-        let meant = Path::new(trace).with_file_name(name);
-        format!("; did you mean {}?", quoted(&meant.display().to_string()))
-    });
+    let cure = missing_file(Path::new(trace), &places);
     let problem = format!(
-        "no trace {}, neither {beside} nor in the current directory{near}",
+        "no trace {}, neither {beside} nor in the current directory{cure}",
         quoted(trace)
     );
     refused(key, problem)
-}
-
-/// The file in the directory of `path` whose name is most like `path`, if there is a similar one.
-fn similar_file(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?;
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    let entries = std::fs::read_dir(dir.unwrap_or(Path::new("."))).ok()?;
-    let names = entries
-        .take(MAX_ENTRIES)
-        .flatten()
-        .map(|entry| entry.file_name());
-    let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
-    names.sort_unstable();
-    nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// `hpl-16` of `traces/hpl-16.vef.gz`, `stdin` of standard input.

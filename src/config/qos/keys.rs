@@ -12,7 +12,7 @@ pub(crate) struct RawQos {
     ///
     /// The one SL is called `default`; on tori and dragonflies it has 2 VLs in both presets. `"opa-5sl"`: VO, VI, CL,
     /// BE, BK of Hiperion's Tables 7–10.
-    #[schemars(extend("x-default" = "`\"single\"` without `[qos]`, else `\"opa-5sl\"`; on `voq` switches `\"ib\"`"))]
+    #[schemars(extend("x-default" = "`\"single\"` if the file has no `[qos]` (`--set` does not count), else `\"opa-5sl\"`; on `voq` `\"ib\"`"))]
     pub preset: Option<QosPreset>,
     /// `"rr"`, `"rr-vl"`, `"sbt"`, `"dtable"`; on `voq` switches `"ib-vlarb"`.
     ///
@@ -96,7 +96,7 @@ pub(crate) enum RawScheduler {
     Rr,
     /// One packet per VL in turn.
     RrVl,
-    /// The scheduler of Omni-Path: the shares of service levels in percent as weights.
+    /// The scheduler of Omni-Path: the shares of service levels in percent as weights, all of which must be in use.
     Sbt,
     /// A table of arbitration made for the latency and the share of each service level.
     #[serde(rename = "dtable")]

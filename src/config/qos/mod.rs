@@ -2,12 +2,13 @@
 
 pub(super) mod keys;
 pub(super) mod presets;
+pub(super) mod remarks;
 pub(super) mod scheduler;
 pub(super) mod vls;
 
 use crate::config::document::{ConfigError, check_name, refused, suggestion};
 use crate::config::qos::keys::{RawQos, RawScheduler, RawServiceLevel};
-use crate::config::qos::presets::QosDefaults;
+use crate::config::qos::presets::{OPA_5SL, QosDefaults};
 use crate::fabric::parameters::Parameters;
 use crate::fabric::spec::validate::MAX_LEVELS;
 use crate::fabric::spec::{Qos, QueueingScheme, ServiceLevel, SlToVl, VlPolicy};
@@ -182,14 +183,18 @@ pub(crate) fn service_level(name: Option<&str>, qos: &Qos, key: &str) -> Result<
         .position(|&n| n == name)
         .map(|sl| sl as u8)
         .ok_or_else(|| {
-            ConfigError::new(
-                key,
-                format!(
-                    "there is no service level {}{}",
-                    quoted(name),
-                    suggestion(name, &names)
-                ),
-            )
+            let is_known = names.len() == 1 && OPA_5SL.iter().any(|(level, ..)| *level == name);
+            let cure = if is_known {
+                "; it is one of the five of qos.preset = \"opa-5sl\""
+            } else {
+                ""
+            };
+            let problem = format!(
+                "there is no service level {}{}{cure}",
+                quoted(name),
+                suggestion(name, &names)
+            );
+            ConfigError::new(key, problem)
         })
 }
 

@@ -9,7 +9,7 @@ use crate::config::document::{ConfigError, Texts, VARY, check_name, refused, sug
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{seeds, values_of};
 use crate::results::TableFormat;
-use flitwise_base::quote::quoted;
+use flitwise_base::quote::{cut, quoted};
 use hashbrown::HashSet;
 
 /// Most combinations of the values of all axes.
@@ -141,7 +141,11 @@ impl Study {
             error
         };
         let Some((key, list)) = text.split_once('=') else {
-            return Err(error("must have the form KEY=v1,v2 or KEY=A..B:C"));
+            let problem = format!(
+                "must have the form KEY=v1,v2 or KEY=A..B:C: write {}=v1,v2",
+                cut(text.trim())
+            );
+            return Err(error(&problem));
         };
         let start = key.len() + 1;
         let key = key.trim();

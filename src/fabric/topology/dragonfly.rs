@@ -5,7 +5,7 @@
 use super::global_links::GlobalLinks;
 use super::{
     Arrangement, ClosedForm, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie,
-    RoutingName, Shape, SwitchOrder, Topology, host_count, invalid, need, port_of,
+    RoutingName, Shape, SwitchOrder, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
@@ -65,11 +65,18 @@ impl DragonflyKeys {
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
     pub fn topology(&self) -> Result<Topology, SpecError> {
-        let need = |value, name, meaning| need(value, "dragonfly", name, meaning);
+        let (Some(p), Some(a), Some(h)) = (self.p, self.a, self.h) else {
+            let keys = [
+                ("p", "NICs per switch", self.p.is_none()),
+                ("a", "switches per group", self.a.is_none()),
+                ("h", "global ports per switch", self.h.is_none()),
+            ];
+            return Err(missing("dragonfly", &keys));
+        };
         let size = DragonflySize {
-            p: need(self.p, "p", ", the NICs per switch")?,
-            a: need(self.a, "a", ", the switches per group")?,
-            h: need(self.h, "h", ", the global ports per switch")?,
+            p,
+            a,
+            h,
             groups: self.groups,
         };
         let arrangement = self.arrangement.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Fat trees of switches with a given radix, described by what a buyer knows: the number of nodes, levels and ports, and how much the
 //! leaf switches are oversubscribed. They are generalised fat trees: see [`Xgft`](super::Xgft).
 
-use super::{Topology, need};
+use super::{Topology, missing};
 use crate::error::SpecError;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,11 +46,17 @@ impl FatTreeKeys {
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
     pub fn topology(&self) -> Result<Topology, SpecError> {
-        let need = |value, name, meaning| need(value, "fat-tree", name, meaning);
+        let (Some(levels), Some(radix)) = (self.levels, self.radix) else {
+            let keys = [
+                ("levels", "levels of switches", self.levels.is_none()),
+                ("radix", "ports of a switch", self.radix.is_none()),
+            ];
+            return Err(missing("fat-tree", &keys));
+        };
         let size = FatTreeSize {
             nodes: self.nodes,
-            levels: need(self.levels, "levels", ", the levels of switches")?,
-            radix: need(self.radix, "radix", ", the ports of a switch")?,
+            levels,
+            radix,
             oversubscription: self.oversubscription.unwrap_or(1),
         };
         Topology::fat_tree(size, self.hosts)

@@ -4,7 +4,7 @@
 
 use super::{
     Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie, RoutingName, Shape,
-    SwitchOrder, TOO_LARGE, Topology, host_count, invalid, need, port_of,
+    SwitchOrder, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
@@ -80,8 +80,13 @@ impl KnsKeys {
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
     pub fn topology(&self) -> Result<Topology, SpecError> {
-        let k = need(self.k, "kns", "k", ", the routers on a line")?;
-        let n = need(self.n, "kns", "n", ", the dimensions")?;
+        let (Some(k), Some(n)) = (self.k, self.n) else {
+            let keys = [
+                ("k", "routers on a line", self.k.is_none()),
+                ("n", "dimensions", self.n.is_none()),
+            ];
+            return Err(missing("kns", &keys));
+        };
         let size = KnsSize {
             k,
             n,

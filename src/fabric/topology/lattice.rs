@@ -1,6 +1,6 @@
 //! Switches on a lattice, as tori, meshes and HyperX have them.
 
-use super::{Place, SwitchOrder, TOO_LARGE, Topology, invalid, need};
+use super::{Place, SwitchOrder, TOO_LARGE, Topology, invalid, missing};
 use crate::error::SpecError;
 use crate::ids::SwitchId;
 use flitwise_base::quote::cut;
@@ -72,8 +72,10 @@ impl LatticeKeys {
         kind: &str,
         build: impl Fn(&[u32], u32, u32, Option<u32>) -> Result<Topology, SpecError>,
     ) -> Result<Topology, SpecError> {
-        let dimensions = self.dimensions.as_ref();
-        let dimensions = need(dimensions, kind, "dimensions", ", e.g. [4, 4]")?;
+        let Some(dimensions) = &self.dimensions else {
+            let keys = [("dimensions", "switches in each dimension", true)];
+            return Err(missing(kind, &keys));
+        };
         let (concentration, trunk) = (self.concentration.unwrap_or(1), self.trunk.unwrap_or(1));
         build(dimensions, concentration, trunk, self.hosts)
     }

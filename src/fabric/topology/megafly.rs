@@ -5,7 +5,7 @@
 use super::global_links::GlobalLinks;
 use super::{
     Arrangement, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie, RoutingName,
-    Shape, SwitchOrder, Topology, host_count, invalid, need, port_of,
+    Shape, SwitchOrder, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
@@ -65,11 +65,18 @@ impl MegaflyKeys {
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
     pub fn topology(&self) -> Result<Topology, SpecError> {
-        let need = |value, name, meaning| need(value, "megafly", name, meaning);
+        let (Some(p), Some(s), Some(h)) = (self.p, self.s, self.h) else {
+            let keys = [
+                ("p", "NICs per leaf switch", self.p.is_none()),
+                ("s", "leaf and spine switches per group", self.s.is_none()),
+                ("h", "global ports per spine switch", self.h.is_none()),
+            ];
+            return Err(missing("megafly", &keys));
+        };
         let size = MegaflySize {
-            p: need(self.p, "p", ", the NICs per leaf switch")?,
-            s: need(self.s, "s", ", the leaf and the spine switches per group")?,
-            h: need(self.h, "h", ", the global ports per spine switch")?,
+            p,
+            s,
+            h,
             groups: self.groups,
         };
         let arrangement = self.arrangement.unwrap_or_default();

@@ -26,6 +26,7 @@ mod lattice;
 mod megafly;
 mod names;
 mod ports;
+mod required;
 mod single;
 mod slim_fly;
 mod text;
@@ -46,6 +47,7 @@ pub use lattice::LatticeKeys;
 pub use megafly::{Megafly, MegaflyKeys, MegaflySize};
 pub use names::{Names, NicName, SwitchName};
 pub use ports::Ports;
+pub use required::{example, missing};
 pub use single::Single;
 pub use slim_fly::{SlimFly, SlimFlyKeys};
 pub use tree::{Tree, TreeKeys};
@@ -455,14 +457,6 @@ fn host_count(slots: u64, hosts: Option<u32>) -> Result<u64, SpecError> {
 /// The port with these numbers: how the families, which compute with numbers, name one.
 const fn port_of(switch: u32, port: u32) -> SwitchPort {
     SwitchPort::new(SwitchId::new(switch), PortId::new(port))
-}
-
-/// The value of the key `name`, without which there is no topology of this `kind`; `example` completes the error.
-///
-/// # Errors
-/// If there is no value.
-pub fn need<T>(value: Option<T>, kind: &str, name: &str, example: &str) -> Result<T, SpecError> {
-    value.ok_or_else(|| invalid(format!("kind \"{kind}\" needs `{name}`{example}")))
 }
 
 fn invalid(problem: String) -> SpecError {

@@ -3,6 +3,7 @@
 
 use crate::ids::{NicId, SwitchId, SwitchPort};
 use crate::stats::LinkEnd;
+use flitwise_base::near::nearest;
 use flitwise_base::quote::quoted;
 use std::collections::BTreeMap;
 
@@ -207,24 +208,20 @@ fn find(text: &str, all: &[Named<'_>], kind: [&str; 2]) -> Result<usize, String>
              ibnetdiscover",
             kind[0],
             quoted(text),
-            nearest(text, all)
+            near(text, all)
         )),
     }
 }
 
-/// A name that may be meant, as part of a message: with at most one letter in three another one.
-fn nearest(text: &str, all: &[Named<'_>]) -> String {
+/// A name that may be meant, as part of a message.
+fn near(text: &str, all: &[Named<'_>]) -> String {
     let words = all
         .iter()
         .filter_map(|one| one.label.split_whitespace().next());
     let names = all.iter().map(|one| one.label).chain(words);
-    let near = names.map(|name| (strsim::damerau_levenshtein(name, text), name));
-    match near.min_by_key(|&(distance, _)| distance) {
-        Some((distance, name)) if 3 * distance <= text.chars().count() => {
-            format!("; did you mean {}?", quoted(name))
-        }
-        _ => String::new(),
-    }
+    nearest(text, names).map_or_else(String::new, |name| {
+        format!("; did you mean {}?", quoted(name))
+    })
 }
 
 /// Labels that tell all apart: names, with the port where one is given, and with the GUID where that is

@@ -4,7 +4,7 @@
 use super::galois::Field;
 use super::{
     Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie, RoutingName, Shape,
-    SwitchOrder, Topology, host_count, need, port_of,
+    SwitchOrder, Topology, host_count, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
@@ -47,7 +47,10 @@ impl SlimFlyKeys {
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
     pub fn topology(&self) -> Result<Topology, SpecError> {
-        let q = need(self.q, "slim-fly", "q", ", a power of a prime")?;
+        let Some(q) = self.q else {
+            let keys = [("q", "a power of a prime", self.q.is_none())];
+            return Err(missing("slim-fly", &keys));
+        };
         Topology::slim_fly(q, self.p, self.hosts)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie,
-    RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, need, port_of,
+    RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
@@ -42,8 +42,13 @@ impl TreeKeys {
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
     pub fn topology(&self) -> Result<Topology, SpecError> {
-        let need = |value, name| need(value, "k-ary-n-tree", name, "");
-        let (k, n) = (need(self.k, "k")?, need(self.n, "n")?);
+        let (Some(k), Some(n)) = (self.k, self.n) else {
+            let keys = [
+                ("k", "down-ports of a switch", self.k.is_none()),
+                ("n", "levels", self.n.is_none()),
+            ];
+            return Err(missing("k-ary-n-tree", &keys));
+        };
         Topology::k_ary_n_tree(k, n, self.hosts)
     }
 }

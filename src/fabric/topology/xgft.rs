@@ -5,7 +5,7 @@
 
 use super::{
     Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie,
-    RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, need, port_of,
+    RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
@@ -90,8 +90,13 @@ impl XgftKeys {
     /// # Errors
     /// If a key is missing, or the sizes do not fit together.
     pub fn topology(&self) -> Result<Topology, SpecError> {
-        let down = need(self.down.as_ref(), "xgft", "down", ", e.g. [18, 36]")?;
-        let up = need(self.up.as_ref(), "xgft", "up", ", e.g. [1, 18]")?;
+        let (Some(down), Some(up)) = (&self.down, &self.up) else {
+            let keys = [
+                ("down", "children per level", self.down.is_none()),
+                ("up", "parents per level", self.up.is_none()),
+            ];
+            return Err(missing("xgft", &keys));
+        };
         let single = vec![1; down.len()];
         let parallel = self.parallel.as_ref().unwrap_or(&single);
         Topology::xgft(down, up, parallel, self.hosts)

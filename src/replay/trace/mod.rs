@@ -111,6 +111,12 @@ pub trait TraceFile: Send + Sync {
         &[]
     }
 
+    /// The clock of the computations and the reason for it, if the trace suggests another one than usual. A replay reports
+    /// it unless its job names a clock.
+    fn clock_remark(&self) -> Option<String> {
+        None
+    }
+
     /// The file of a rank; `None` if it is in the one by which the trace is given.
     fn file_of(&self, rank: RankId) -> Option<&Path> {
         let _ = rank;

@@ -3,7 +3,7 @@
 use crate::config::document::{ConfigError, Forms, forms, read_forms, refused};
 use crate::config::import::Imported;
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
-use crate::fabric::topology::{Topology, need};
+use crate::fabric::topology::{Topology, missing};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{Error, SeqAccess};
@@ -22,9 +22,10 @@ pub(crate) struct RawSingle {
 
 impl RawSingle {
     pub(crate) fn resolve(&self) -> Result<Topology, ConfigError> {
-        match need(self.nics.as_ref(), "single", "nics", "")? {
-            RawNics::Count(count) => Ok(Topology::single(*count)?),
-            RawNics::At(_) => {
+        match &self.nics {
+            None => Err(missing("single", &[("nics", "number of NICs", true)]).into()),
+            Some(RawNics::Count(count)) => Ok(Topology::single(*count)?),
+            Some(RawNics::At(_)) => {
                 let problem = "kind \"single\" takes the number of NICs";
                 refused(NICS_KEY, problem)
             }
@@ -47,13 +48,13 @@ pub(crate) struct RawGraph {
 
 impl RawGraph {
     pub(crate) fn resolve(&self) -> Result<Topology, ConfigError> {
-        let switches = need(self.switches, "graph", "switches", "")?;
-        let nics = need(
-            self.nics.as_ref(),
-            "graph",
-            "nics",
-            ", e.g. [[0, 0], [1, 0]]",
-        )?;
+        let (Some(switches), Some(nics)) = (self.switches, &self.nics) else {
+            let keys = [
+                ("switches", "number of switches", self.switches.is_none()),
+                ("nics", "switch and port of each NIC", self.nics.is_none()),
+            ];
+            return Err(missing("graph", &keys).into());
+        };
         let RawNics::At(nics) = nics else {
             return refused(
                 NICS_KEY,
@@ -81,7 +82,10 @@ pub(crate) struct RawDiscovery {
 impl RawDiscovery {
     /// Its file is looked for in `dir`.
     pub(crate) fn resolve(&self, dir: &Path) -> Result<Imported, ConfigError> {
-        let file = need(self.file.as_ref(), "ibnetdiscover", "file", "")?;
+        let Some(file) = &self.file else {
+            let keys = [("file", "the output of ibnetdiscover", true)];
+            return Err(missing("ibnetdiscover", &keys).into());
+        };
         Imported::read(&dir.join(file))
     }
 }

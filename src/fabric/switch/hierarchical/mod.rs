@@ -131,13 +131,13 @@ impl Allocator {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationRule {
-    /// In every tick. The next allocation overlaps the present transfer.
+    /// Hierarchical switches: in every tick; the next allocation overlaps the present transfer.
     #[default]
     Pipelined,
-    /// In every tick that is divisible by the allocation time. A source that has picked a queue keeps
+    /// Hierarchical switches: in every tick that is divisible by the allocation time. A source that has picked a queue keeps
     /// it until it is granted.
     Rounds,
-    /// In every tick. The next allocation of a source begins when its packet has left.
+    /// Hierarchical switches: in every tick; the next allocation of a source begins when its packet has left.
     Serial,
 }
 

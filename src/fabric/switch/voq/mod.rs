@@ -74,11 +74,11 @@ impl Default for Allocator {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationRule {
-    /// With a grant that is accepted (McKeown, "The iSLIP scheduling algorithm for input-queued
+    /// VOQ switches: with a grant that is accepted (McKeown, "The iSLIP scheduling algorithm for input-queued
     /// switches", IEEE/ACM Transactions on Networking 7 (2), 1999).
     #[default]
     Islip,
-    /// With every grant: round-robin matching, from which that paper starts.
+    /// VOQ switches: with every grant, round-robin matching, from which that paper starts.
     RoundRobin,
 }
 

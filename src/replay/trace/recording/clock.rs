@@ -37,7 +37,7 @@ impl Clock {
     pub fn remark(&self) -> Option<String> {
         let reason = self.reason.as_ref()?;
         Some(format!(
-            "computations are CPU time, because {reason}; compute_time = \"wall\" counts wall time"
+            "computations are CPU time, because {reason}; compute_time = \"cpu\" agrees, \"wall\" counts wall time"
         ))
     }
 }

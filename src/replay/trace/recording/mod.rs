@@ -224,10 +224,13 @@ impl TraceFile for RecordingFile {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let clock = self.clock.remark();
-        let all = clock.into_iter().chain(remarks(&self.check));
+        let all = remarks(&self.check).into_iter();
         let reach = self.reach_remarks().iter().cloned();
         all.chain(reach).chain(self.compared.remark()).collect()
+    }
+
+    fn clock_remark(&self) -> Option<String> {
+        self.clock.remark()
     }
 
     fn parts(&self) -> Vec<PathBuf> {

@@ -38,7 +38,7 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
                     let problem = whole(&path, &format!("{e:#}"));
                     verdict.warnings.extend(one(problem));
                 }
-                for remark in remarks(&found).into_iter().chain(file.clock.remark()) {
+                for remark in remarks(&found) {
                     verdict.warnings.extend(one(whole(&path, &remark)));
                 }
                 match agree(&file, &mut verdict) {

@@ -39,7 +39,7 @@ fn each_clock_counts_its_time_without_the_overhead() {
         [1500, 2000, end[1]]
     );
     assert_eq!(computed(&*file, None), [1500, 2000, end[1]]);
-    assert!(file.remarks().is_empty());
+    assert!(file.remarks().is_empty() && file.clock_remark().is_none());
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn cpu_time_counts_where_ranks_shared_processors() {
     std::fs::write(dir.path().join("recording.toml"), description(2, 1)).unwrap();
     let file = check_file(dir.path(), Stop::never()).unwrap();
     assert_eq!(computed(&*file, None)[0], 10);
-    let remark = &file.remarks()[0];
+    let remark = file.clock_remark().unwrap();
     assert!(
         remark.contains(
             "CPU time, because host `node1` ran 2 ranks, each of which could use 1 processor;"
@@ -61,7 +61,7 @@ fn cpu_time_counts_where_ranks_shared_processors() {
     }));
     let file = check_file(dir.path(), Stop::never()).unwrap();
     assert_eq!(computed(&*file, None)[0], 1_000_000);
-    let remark = &file.remarks()[0];
+    let remark = file.clock_remark().unwrap();
     assert!(
         remark.contains("the ranks took 18.002 ms between their calls, but computed 2.002 ms"),
         "{remark}"

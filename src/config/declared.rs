@@ -1,0 +1,62 @@
+//! Advice from the declarations of the keys: where a key belongs, and which key of a table takes a word.
+
+use crate::config::document::{ConfigError, value_at};
+use crate::config::schema::experiment_keys;
+use crate::fabric::topology::example;
+use flitwise_base::quote::quoted;
+use toml::de::{DeTable, DeValue};
+
+/// Most keys of a name that a message lists.
+const LISTED: usize = 3;
+
+/// Explains an unknown key below `root` that belongs to another table, or a word in place of a table.
+pub(crate) fn explain(root: &DeTable<'_>, error: &mut ConfigError) {
+    if error.is_unknown_key() {
+        elsewhere(error);
+    } else if error.problem.starts_with("wrong type: ")
+        && error.problem.ends_with("expected a table")
+        && let Some(DeValue::String(word)) = value_at(root, &error.key)
+    {
+        table_for(word, error);
+    }
+}
+
+/// Names the keys of this name in other tables, of which the outermost are meant, unless a key of the same table is near.
+fn elsewhere(error: &mut ConfigError) {
+    if error.problem.contains("did you mean") {
+        return;
+    }
+    // The key of the error may name a value within the unknown table.
+    let name = error.problem.split('`').nth(1).unwrap_or_default();
+    let depth = |path: &str| path.matches('.').count();
+    let paths = experiment_keys().into_iter().map(|key| key.path);
+    let has_name = |path: &String| path.rsplit_once('.').is_some_and(|(_, last)| last == name);
+    let paths: Vec<String> = paths.filter(has_name).collect();
+    let outermost = paths.iter().map(|path| depth(path)).min();
+    let meant = paths.iter().filter(|path| Some(depth(path)) == outermost);
+    let meant: Vec<String> = meant.take(LISTED).map(|path| format!("`{path}`")).collect();
+    if !meant.is_empty() {
+        error.problem = format!(
+            "unknown key {}; did you mean {}?",
+            quoted(name),
+            meant.join(" or ")
+        );
+    }
+}
+
+/// Shows the table that `word` stands for.
+fn table_for(word: &str, error: &mut ConfigError) {
+    if error.key == "fabric.topology" {
+        let table = example(word).or_else(|| example("single"));
+        error.problem += &format!(", such as {}", table.unwrap_or_default());
+        return;
+    }
+    let within = format!("{}.", error.key);
+    let mut keys = experiment_keys().into_iter();
+    let takes = keys.find(|key| {
+        key.path.starts_with(&within) && key.words.iter().any(|known| known.text == *word)
+    });
+    if let Some(key) = takes {
+        error.problem += &format!("; set {} = \"{word}\"", key.path);
+    }
+}

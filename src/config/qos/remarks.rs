@@ -1,0 +1,41 @@
+//! Schedulers that do not do what one would expect of them.
+
+use crate::config::background::Background;
+use crate::config::job::Job;
+use crate::config::qos::keys::{RawQos, RawScheduler};
+use crate::fabric::spec::Qos;
+
+/// Returns a remark on a scheduler of service levels where there is one level, and on SBT beside levels without
+/// traffic.
+pub(crate) fn remarks(
+    raw: &RawQos,
+    qos: &Qos,
+    jobs: &[Job],
+    background: &[Background],
+) -> Vec<String> {
+    let Some(scheduler @ (RawScheduler::Sbt | RawScheduler::DTable)) = raw.scheduler else {
+        return Vec::new();
+    };
+    let name = scheduler.name();
+    if let [level] = &qos.service_levels[..] {
+        return vec![format!(
+            "qos.scheduler = \"{name}\" changes nothing: {} is the only service level; add qos.preset = \"opa-5sl\" \
+             (--set qos.preset=opa-5sl), or qos.service_levels",
+            level.name
+        )];
+    }
+    let jobs = jobs.iter().filter(|job| job.enabled).map(|job| job.sl);
+    let sending = background.iter().filter(|flow| !flow.rate.is_zero());
+    let used: Vec<u8> = jobs.chain(sending.map(|flow| flow.sl)).collect();
+    let levels = qos.service_levels.iter().zip(0_u8..);
+    let idle = levels.filter(|(_, sl)| !used.contains(sl));
+    let idle: Vec<&str> = idle.map(|(level, _)| level.name.as_str()).collect();
+    if scheduler == RawScheduler::DTable || idle.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "qos.scheduler = \"sbt\" is hardly more than round robin here: no traffic uses {}, and weights are restored \
+         only when all are 0 (docs/model/fabric.md, section 8); define only the levels in use (qos.service_levels)",
+        idle.join(", ")
+    )]
+}
