@@ -18,6 +18,8 @@ pub(super) struct Measure {
     pub column: &'static str,
     pub field: &'static str,
     pub base: f64,
+    /// It is a difference.
+    pub signed: bool,
     pub unit: Unit,
     pub of: Of,
 }
@@ -66,6 +68,7 @@ const SLOWDOWN: Measure = Measure {
     column: "slowdown_ratio",
     field: "slowdown",
     base: 1.0,
+    signed: false,
     unit: Unit::Factor,
     of: Of::All,
 };
@@ -75,6 +78,7 @@ const TIME: Measure = Measure {
     column: "execution_time_ps",
     field: "execution_time_ps",
     base: 0.0,
+    signed: false,
     unit: Unit::Picoseconds,
     of: Of::All,
 };
@@ -85,6 +89,7 @@ const BANDWIDTH: Measure = Measure {
     // Jobs have none.
     field: "bandwidth",
     base: 0.0,
+    signed: false,
     unit: Unit::Share,
     of: Of::All,
 };
@@ -96,6 +101,7 @@ const THROUGHPUT: Measure = Measure {
     // Runs have curves instead.
     field: "",
     base: 0.0,
+    signed: false,
     unit: Unit::As("Gb/s"),
     of: Of::OneLoad,
 };
@@ -129,6 +135,7 @@ const ENERGY: Measure = Measure {
     // Runs have a split of the time instead.
     field: "",
     base: 0.0,
+    signed: false,
     unit: Unit::As("J"),
     of: Of::Jobs,
 };
@@ -138,6 +145,7 @@ const SAVED: Measure = Measure {
     column: "link_energy_saved",
     field: "",
     base: 0.0,
+    signed: false,
     unit: Unit::Share,
     of: Of::All,
 };
@@ -335,14 +343,9 @@ impl Grid {
         least > 0.0 && most > ORDERS * least
     }
 
-    /// `5 seeds` or `3 to 5 seeds`; `None` of single values.
+    /// The seeds of a point, in words.
     pub fn seeds(&self) -> Option<String> {
-        let counts = || self.values.values().map(Vec::len);
-        match (counts().min().unwrap_or(0), counts().max().unwrap_or(0)) {
-            (_, 0 | 1) => None,
-            (a, b) if a == b => Some(format!("{a} seeds")),
-            (a, b) => Some(format!("{a} to {b} seeds")),
-        }
+        seeds(self.values.values().map(Vec::len))
     }
 
     pub fn estimate(&self, labels: &[String], factor: f64) -> Option<Estimate> {
@@ -358,6 +361,15 @@ impl Grid {
             mean,
             half: interval.map(|interval| interval.half_width),
         })
+    }
+}
+
+/// `5 seeds` or `3 to 5 seeds`, from the number of each point; `None` of single values.
+pub(super) fn seeds(counts: impl Iterator<Item = usize> + Clone) -> Option<String> {
+    match (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0)) {
+        (_, 0 | 1) => None,
+        (a, b) if a == b => Some(format!("{a} seeds")),
+        (a, b) => Some(format!("{a} to {b} seeds")),
     }
 }
 
@@ -461,7 +473,8 @@ pub(super) fn figure(
     let bars = Bars {
         axis: Axis::new(measure.axis, unit),
         base: measure.base,
-        log: measure.base == 0.0 && grid.spans_orders(),
+        signed: measure.signed,
+        log: measure.base == 0.0 && !measure.signed && grid.spans_orders(),
         groups: groups.unwrap_or_default(),
         series: series
             .map(|one| one.map_or_else(String::new, |(_, label)| label))
