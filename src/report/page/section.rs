@@ -106,7 +106,10 @@ pub(super) fn of_kind(
     for run in details(sources) {
         match kinds[0] {
             Kind::Links => section.tables.extend(tables::links(run)),
-            Kind::Explanation => section.tables.extend(explanation::tables(run)),
+            Kind::Explanation => {
+                section.lead.extend(explanation::compared(run));
+                section.tables.extend(explanation::tables(run));
+            }
             Kind::Distribution => section.tables.extend(tables::latencies(run)),
             _ => {}
         }
