@@ -29,7 +29,7 @@ pub(super) fn compared(run: &RunSource) -> Option<String> {
     let keys: Vec<&str> = keys.iter().filter_map(Value::as_str).collect();
     let name = compared_name(run);
     Some(if keys.is_empty() {
-        format!("Compared with {name}.")
+        format!("compared with {name}.")
     } else {
         format!(
             "Compared with {name}, which differs in {}.",

@@ -107,7 +107,9 @@ pub(super) fn of_kind(
         match kinds[0] {
             Kind::Links => section.tables.extend(tables::links(run)),
             Kind::Explanation => {
-                section.lead.extend(explanation::compared(run));
+                let compared = explanation::compared(run);
+                let compared = compared.map(|words| format!("{}: {words}", run.label));
+                section.lead.extend(compared);
                 section.tables.extend(explanation::tables(run));
             }
             Kind::Distribution => section.tables.extend(tables::latencies(run)),
