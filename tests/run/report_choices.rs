@@ -131,6 +131,7 @@ fn curves_say_their_axis_their_intervals_and_what_colours_there_are() {
     let mut loads = study_rows(&["0.4", "0.8"]);
     for row in &mut loads {
         row["latency_mean_ns"] = row["packet_latency_mean_ns"].clone();
+        row["offered_gbit_per_s_per_nic"] = json!(1.0);
     }
     let study = study_of(&loads);
     for (kind, is_log) in [(Kind::Latency, true), (Kind::Throughput, false)] {

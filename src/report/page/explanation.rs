@@ -32,7 +32,7 @@ pub(super) fn compared(run: &RunSource) -> Option<String> {
         format!("compared with {name}.")
     } else {
         format!(
-            "Compared with {name}, which differs in {}.",
+            "compared with {name}, which differs in {}.",
             keys.join(", ")
         )
     })
