@@ -1,7 +1,8 @@
 //! Differences from the reference of an axis, paired by seed: bars for the points of a study.
 
 use super::Choice;
-use super::bars::{Grid, Measure, Of, Unit, figure};
+use super::bars::{Grid, figure};
+use super::measures::{Measure, Of, Unit};
 use crate::figure::{Chart, Figure};
 use crate::report::ReportError;
 use crate::report::source::{Source, StudyRow, StudySource};

@@ -11,6 +11,7 @@ mod explanation;
 mod interference;
 mod links;
 mod matrix;
+mod measures;
 mod missing;
 mod ranks;
 mod series;
@@ -130,7 +131,7 @@ impl Kind {
 
     /// Whether its figures show the axes of a study.
     pub(super) fn has_axes(self) -> bool {
-        self == Self::Differences || !bars::measures(self).is_empty()
+        self == Self::Differences || !measures::measures(self).is_empty()
     }
 
     /// The input that is missing, in words, and the part of a command that writes it.
