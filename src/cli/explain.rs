@@ -4,13 +4,14 @@ use super::instead::{self, Wanted};
 use super::out::{Part, Target};
 use super::progress::Shown;
 use super::run::{
-    committed, failed, for_output, options_of, outcome_of, series_files, write_result,
+    committed, failed, for_output, options_of, outcome_of, say_written, series_files, write_result,
 };
 use super::{CliError, print, repeat, signal, threads, warnings};
 use clap::Args;
 use flitwise::config::{self, Plan};
 use flitwise::results::{
-    COMPARISON_FILE, SeriesFiles, comparison_json, explanation_page, result_json, summary,
+    COMPARISON_FILE, ComparedRun, SeriesFiles, comparison_json, explanation_page, result_json,
+    summary,
 };
 use flitwise::run::{Control, Progress, RunResult, Session, Silent};
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub struct ExplainArgs {
     /// Overrides a value of the file; lists are indexed: job.0.sl=BK.
     #[arg(long = "set", value_name = "a.b=c")]
     sets: Vec<String>,
-    /// Compares with the jobs of the same names in this experiment, instead of the baseline.
+    /// Compares with the jobs of the same names in this experiment, or the one of this result, instead of the baseline.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
     /// Directory for the result with the explanation, as `flitwise run --explain --out` writes it; `flitwise run DIR` repeats
@@ -57,6 +58,8 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
     let (file, _) = repeat::experiment("explain", &args.experiment)?;
     let mut plan = load(&file, &sets)?;
+    // A result that is kept is whole.
+    plan.split = args.out.is_some();
     let other = against(args, &mut plan)?;
     let target = |dir| Target::of_run(dir, &plan, &file, args.force);
     let target = args.out.as_deref().map(target).transpose()?;
@@ -92,19 +95,51 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     if let Some((plan, result)) = &against {
         warnings::tell_all(&plan.experiment, result);
     }
-    let both = against.as_ref().map(|(plan, result)| (*plan, result));
-    let text = match (args.json, both) {
-        (true, Some(other)) => for_output(&comparison_json((&plan, &result), other))?,
-        (true, None) => for_output(&result_json(&plan, &result).explanation.flatten())?,
-        (false, both) => explanation_page(&plan, &result, both),
+    let own = name_of(&plan, &args.experiment);
+    let this = ComparedRun {
+        name: &own,
+        file: &args.experiment,
+        plan: &plan,
+        result: &result,
     };
-    let written = part.map_or(Ok(()), |part| keep(part, series, (&plan, &result), both));
+    let path = args.against.as_deref().unwrap_or(Path::new(""));
+    let name = other.as_ref().map(|(_, plan)| name_of(plan, path));
+    // Two of one name are told apart by their files.
+    let name = name.map(|name| match name == own {
+        true if path != args.experiment => path.display().to_string(),
+        _ => name,
+    });
+    let other = against.as_ref().map(|(plan, result)| ComparedRun {
+        name: name.as_deref().unwrap_or_default(),
+        file: path,
+        plan,
+        result,
+    });
+    let text = match (args.json, other) {
+        (true, Some(other)) => for_output(&comparison_json(this, other))?,
+        (true, None) => for_output(&result_json(&plan, &result).explanation.flatten())?,
+        (false, other) => explanation_page(&plan, &result, other),
+    };
+    let written = part.map(|part| keep(part, series, this, other));
     let printed = print(&text);
-    written?;
+    if let (Some(names), Some(dir), false) =
+        (written.transpose()?, &args.out, args.quiet || args.json)
+    {
+        say_written(dir, &names);
+    }
     if let Some((plan, result)) = &against {
         outcome_of(&result.status(plan))?;
     }
     outcome_of(&result.status(&plan)).and(printed)
+}
+
+/// The name of an experiment, or the name of `path`, from which it was read.
+fn name_of(plan: &Plan, path: &Path) -> String {
+    if let Some(name) = &plan.about.name {
+        return name.clone();
+    }
+    let named = path.file_name().unwrap_or_default().to_string_lossy();
+    named.strip_suffix(".toml").unwrap_or(&named).to_owned()
 }
 
 /// The experiment that `plan` is compared with, if there is one: its result takes the place of the baselines, but in a result
@@ -143,15 +178,16 @@ fn same_names(plan: &Plan, other: &Plan) -> Result<(), CliError> {
     )))
 }
 
-/// Writes the files of the result, and its comparison with the other one.
+/// Writes the files of the result, and its comparison with the other one. Returns the names of the files.
 fn keep(
     part: Part,
     series: Option<SeriesFiles<'_>>,
-    (plan, result): (&Plan, &RunResult),
-    other: Option<(&Plan, &RunResult)>,
-) -> Result<(), CliError> {
+    this: ComparedRun<'_>,
+    other: Option<ComparedRun<'_>>,
+) -> Result<Vec<String>, CliError> {
+    let ComparedRun { plan, result, .. } = this;
     if let Some(other) = other {
-        let comparison = serde_json::to_string_pretty(&comparison_json((plan, result), other));
+        let comparison = serde_json::to_string_pretty(&comparison_json(this, other));
         let comparison = comparison.map_err(|e| part.failed(format_args!("{e}")))?;
         part.write(COMPARISON_FILE, comparison + "\n")?;
     }
@@ -160,7 +196,7 @@ fn keep(
     let written = write_result(part.path(), plan, result, &json, &summary, options);
     let written = written.and_then(|()| series.map_or(Ok(()), |series| series.finish(result)));
     written.map_err(|e| part.failed(format_args!("{e:#}")))?;
-    committed(part).map(drop)
+    committed(part)
 }
 
 /// The plan of an experiment with jobs, with explanations switched on.

@@ -33,7 +33,7 @@ pub struct PlotArgs {
     /// behind the name.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The axis from left to right [default: the last one of numbers, or the last one].
+    /// The axis from left to right [default: the last one of numbers, or the last one]; of curves always the load.
     #[arg(long, value_name = "AXIS")]
     x: Option<String>,
     /// The axis with a colour for each setting [default: the last one of the others]; the rest makes panels.

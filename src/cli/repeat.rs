@@ -14,6 +14,8 @@ use flitwise::results::{
 use flitwise::run::{Session, TraceDigest};
 use flitwise::study::{SLOWEST_RUN, STUDY_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
+use flitwise_formats::source::read_regular_text;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The files that differ from run to run, or depend on another experiment.
@@ -135,7 +137,25 @@ impl Repeated {
             let shown = self.dir.join(RESULT_FILE);
             return Compared::Nothing(format!("there is no `{}` to compare with", shown.display()));
         }
+        self.tell_of_comparison();
         compare_results(&self.dir, now, &RUN)
+    }
+
+    /// Tells that the comparison with another experiment is not repeated, and which file that takes.
+    fn tell_of_comparison(&self) {
+        let path = self.dir.join(COMPARISON_FILE);
+        let Ok(text) = read_regular_text(&path) else {
+            return;
+        };
+        let comparison: Value = serde_json::from_str(&text).unwrap_or_default();
+        let file = comparison["other"]["file"].as_str();
+        let file = file.map_or_else(
+            || "the file of --against in command.txt".to_owned(),
+            |file| format!("`{}`", cut(file)),
+        );
+        tell(format_args!(
+            "{COMPARISON_FILE} is not repeated: it needs {file}, and `flitwise explain --against FILE --out DIR` writes it"
+        ));
     }
 }
 

@@ -281,7 +281,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     };
     let quiet = args.quiet || args.json;
     if let (Some(names), Some(dir), false) = (written?, &args.out, quiet) {
-        tell(format_args!("wrote {}: {}", dir.display(), listed(&names)));
+        say_written(dir, &names);
     }
     drawn?;
     args.timeline.say_written(quiet);
@@ -381,6 +381,11 @@ pub(super) fn for_output(json: &impl Serialize) -> Result<String, CliError> {
     }
     let text = serde_json::to_string(json).map_err(unwritable)?;
     Ok(text + "\n")
+}
+
+/// Says which files were written into `dir`.
+pub(super) fn say_written(dir: &Path, names: &[String]) {
+    tell(format_args!("wrote {}: {}", dir.display(), listed(names)));
 }
 
 /// The files of a result in a few words.

@@ -40,6 +40,12 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// Whether the interval of a difference contains 0.
+    #[must_use]
+    pub fn is_tie(self) -> bool {
+        self.half.is_some_and(|half| self.mean.abs() <= half)
+    }
+
     pub(super) fn high(self) -> f64 {
         self.mean + self.half.unwrap_or(0.0)
     }

@@ -14,6 +14,8 @@ pub struct Bars {
     pub axis: Axis,
     /// Where bars begin: 1 for slowdowns, 0 for most else.
     pub base: f64,
+    /// The values are differences, which may be negative; tables mark those whose interval contains 0.
+    pub signed: bool,
     /// The axis is logarithmic, for values above 0 that differ by orders of magnitude; bars begin at its lower end.
     pub log: bool,
     /// The property in which the groups differ; may be empty.

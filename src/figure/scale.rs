@@ -4,6 +4,18 @@ use flitwise_base::units::number;
 
 /// Fewest numbers at an axis: a single one tells no scale.
 const MIN_TICKS: usize = 2;
+/// Numbers that a logarithmic axis has where they fit: two do not show that it is one.
+const LOG_TICKS: usize = 4;
+/// The numbers of a decade that a logarithmic axis shows, from few to many.
+const DECADES: [&[f64]; 5] = [
+    &[1.0],
+    &[1.0, 3.0],
+    &[1.0, 2.0, 5.0],
+    &[1.0, 2.0, 3.0, 5.0],
+    &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+];
+/// Least pixels from one of these numbers to the next.
+const ROOM: f64 = 24.0;
 
 /// Numbers onto pixels.
 #[derive(Debug, Clone, Copy)]
@@ -67,18 +79,25 @@ impl Scale {
         self.from + part.clamp(-0.05, 1.05) * (self.to - self.from)
     }
 
-    /// The numbers at the axis, at least two, with what is written there.
+    /// The numbers at the axis, at least two, with what is written there. A logarithmic axis has four if they fit.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         let powers = if self.log { self.powers() } else { Vec::new() };
-        if powers.len() < MIN_TICKS {
-            self.even()
+        let enough = if self.log { LOG_TICKS } else { MIN_TICKS };
+        if powers.len() >= enough {
+            return powers;
+        }
+        // Even steps crowd at the end of a wide logarithmic axis.
+        let is_wide = self.high > 10.0 * self.low;
+        let even = self.even(enough);
+        if powers.len() < MIN_TICKS || even.len() > powers.len() && !is_wide {
+            even
         } else {
             powers
         }
     }
 
-    /// Numbers at even steps.
-    fn even(&self) -> Vec<(f64, String)> {
+    /// Numbers at even steps, `enough` of them where there is room.
+    fn even(&self, enough: usize) -> Vec<(f64, String)> {
         let ends = |step: f64| {
             let first = (self.low / step - 1e-9).ceil() as i64;
             let last = (self.high / step + 1e-9).floor() as i64;
@@ -86,7 +105,7 @@ impl Scale {
         };
         let is_enough = |step: &f64| {
             let (first, last) = ends(*step);
-            last - first + 1 >= MIN_TICKS as i64
+            last - first + 1 >= enough as i64
         };
         // A step that is wide for the range may leave a single number in it.
         let widest = step(self.low, self.high, self.from, self.to);
@@ -98,19 +117,32 @@ impl Scale {
         ticks.map(|value| (value, label(value, step))).collect()
     }
 
-    /// Powers of ten and, where there is room, numbers between them.
+    /// Powers of ten and, where there is room, numbers between them: the fewest that are enough.
     fn powers(&self) -> Vec<(f64, String)> {
         let decades = (self.high / self.low).log10();
         let pixels = (self.to - self.from).abs();
-        let steps: &[f64] = match decades {
-            d if d * 110.0 < pixels => &[1.0, 2.0, 5.0],
-            _ => &[1.0],
-        };
-        let every = ((decades * 28.0 / pixels).ceil() as usize).max(1);
+        let every = ((decades * ROOM / pixels).ceil() as usize).max(1);
         let powers = (-9..=18_i32).filter(|power| power.rem_euclid(every as i32) == 0);
-        let all = powers.flat_map(|power| steps.iter().map(move |s| s * 10_f64.powi(power)));
         let inside = |value: &f64| (self.low * 0.999..=self.high * 1.001).contains(value);
-        all.filter(inside)
+        let of = |steps: &[f64]| -> Vec<f64> {
+            let all = powers.clone();
+            let all = all.flat_map(|power| steps.iter().map(move |s| s * 10_f64.powi(power)));
+            all.filter(inside).collect()
+        };
+        let has_room = |ticks: &Vec<f64>| {
+            let mut pairs = ticks.windows(2);
+            pairs.all(|pair| (pair[1] / pair[0]).log10() * pixels >= ROOM * decades)
+        };
+        let is_roomy = decades * 110.0 < pixels;
+        let mut found = of(DECADES[if is_roomy { 2 } else { 0 }]);
+        for steps in DECADES {
+            let denser = of(steps);
+            if found.len() < LOG_TICKS.min(denser.len()) && has_room(&denser) {
+                found = denser;
+            }
+        }
+        found
+            .into_iter()
             .map(|value| (value, number(value)))
             .collect()
     }
@@ -196,6 +228,20 @@ mod tests {
             labels(Scale::logarithmic([120.0, 480.0], pixels)),
             "150 200 250 300 350 400 450"
         );
+        // Two numbers of 1, 2 and 5 do not show that an axis is logarithmic.
+        let curves = [220.0, 0.0];
+        assert_eq!(
+            labels(Scale::logarithmic([150.0, 700.0], curves)),
+            "150 200 300 500 700"
+        );
+        assert_eq!(
+            labels(Scale::logarithmic([150.0, 50_000.0], curves)),
+            "300 1000 3000 10000 30000"
+        );
+        assert_eq!(
+            labels(Scale::logarithmic([900.0, 1100.0], curves)),
+            "900 1000 1100 1200 1300"
+        );
     }
 
     /// Where an axis ends, and how long it is.
@@ -229,6 +275,10 @@ mod tests {
             prop_assert!(ticks.len() >= MIN_TICKS, "{ticks:?} in {scale:?}");
             for pair in ticks.windows(2) {
                 prop_assert!(pair[0].0 < pair[1].0 && pair[0].1 != pair[1].1, "{ticks:?} in {scale:?}");
+            }
+            // A logarithmic axis of 200 pixels or more has room for four.
+            if scale.log && pixels[0] >= 200.0 && scale.high <= 1e18 {
+                prop_assert!(ticks.len() >= LOG_TICKS, "{ticks:?} in {scale:?}");
             }
             let inside = |(value, _): &(f64, String)| {
                 let at = scale.at(*value);

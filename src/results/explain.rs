@@ -1,5 +1,6 @@
 //! Why jobs take as long as they do, as data and in words.
 
+use super::compared::{ComparedRun, MOST_KEYS, different_keys};
 use super::link_ends::link_end;
 use super::split::last_job;
 use super::table::write_table;
@@ -18,7 +19,7 @@ const ROWS: usize = 10;
 #[derive(Clone, Copy)]
 pub(super) struct Before<'a> {
     /// The word for it in a text.
-    pub called: &'static str,
+    pub called: &'a str,
     pub experiment: &'a Experiment,
     pub explained: &'a Explanation,
 }
@@ -40,14 +41,18 @@ pub(super) fn in_baseline<'a>(
     })
 }
 
-/// The job of this name in another run.
-pub(super) fn by_name<'a>(plan: &'a Plan, result: &'a RunResult, name: &str) -> Option<Before<'a>> {
-    let experiment = &plan.experiment;
+/// The job of this name in another run, which is `called` so.
+pub(super) fn by_name<'a>(
+    other: ComparedRun<'a>,
+    called: &'a str,
+    name: &str,
+) -> Option<Before<'a>> {
+    let experiment = &other.plan.experiment;
     let job = experiment.jobs.iter().position(|job| job.name == name)?;
     Some(Before {
-        called: "other",
+        called,
         experiment,
-        explained: explanation_of(&result.main, job)?,
+        explained: explanation_of(&other.result.main, job)?,
     })
 }
 
@@ -193,25 +198,44 @@ fn difference_words(explained: &Explanation, before: &Explanation) -> String {
     }
 }
 
-/// The explanations of a result for people: a page for each job. `against` is another result: its jobs of the same
+/// The explanations of a result for people: a page for each job. `against` is another run: its jobs of the same
 /// names replace the jobs of the baseline in the comparison.
 #[must_use]
 pub fn explanation_page(
     plan: &Plan,
     result: &RunResult,
-    against: Option<(&Plan, &RunResult)>,
+    against: Option<ComparedRun<'_>>,
 ) -> String {
     let mut out = String::new();
+    let called = against.map(|other| other.called());
+    if let (Some(other), Some(called)) = (against, &called) {
+        let keys = different_keys(&plan.experiment, &other.plan.experiment);
+        // Writing to a String does not fail.
+        let _ = write_keys(&mut out, called, &keys);
+    }
     for explained in result.main.explanation.iter().flatten() {
         let name = &plan.experiment.jobs[explained.job].name;
-        let before = match against {
-            Some((plan, result)) => by_name(plan, result, name),
-            None => in_baseline(plan, result, explained.job),
+        let before = match (against, &called) {
+            (Some(other), Some(called)) => by_name(other, called, name),
+            _ => in_baseline(plan, result, explained.job),
         };
-        // Writing to a String does not fail.
         let _ = write_page(&mut out, plan, &result.main, explained, before);
     }
     out
+}
+
+fn write_keys(out: &mut String, called: &str, keys: &[String]) -> fmt::Result {
+    let more = match keys.len().saturating_sub(MOST_KEYS) {
+        0 => String::new(),
+        more => format!(" and {} more", human_count(more as u64)),
+    };
+    match keys {
+        [] => Ok(()),
+        _ => {
+            let listed = keys[..keys.len().min(MOST_KEYS)].join(", ");
+            writeln!(out, "{called} differs in {listed}{more}")
+        }
+    }
 }
 
 fn write_page(

@@ -30,8 +30,21 @@ pub(super) fn titled(about: &About, what: &str) -> String {
 
 /// The title of the panel over all service levels.
 pub(crate) const ALL: &str = "all service levels";
-/// The legend of the marks of a curve.
-pub(crate) const MARKS: &str = "Hollow marks: the fabric did not keep up (saturated). Bars: 95 % intervals, where they are known.";
+/// Over which values the intervals of a run are.
+pub(crate) const OF_RUN: &str = "within one run, where they are known";
+
+/// The legend of the marks of curves and, where one is logarithmic, of their axis. `intervals`: over which values the
+/// intervals are; empty without any.
+pub(crate) fn marks(intervals: &str, log: bool) -> String {
+    let mut note = "Hollow marks: the fabric did not keep up (saturated).".to_owned();
+    if !intervals.is_empty() {
+        note += &format!(" Bars: 95 % intervals {intervals}.");
+    }
+    if log {
+        note += " Logarithmic axis.";
+    }
+    note
+}
 
 /// The quantity of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,10 +72,11 @@ pub(super) fn curve_figure(plan: &Plan, result: &RunResult) -> Figure {
     };
     let nic = NicRate::of(&plan.experiment);
     let mut note = format!(
-        "{} NICs; 1 flit/cycle/NIC is {} Gb/s or {} GB/s per NIC. {MARKS}",
+        "{} NICs; 1 flit/cycle/NIC is {} Gb/s or {} GB/s per NIC. {} The axis of the latency is logarithmic.",
         plan.experiment.fabric.topology.nics(),
         four_digits(nic.gbit_per_s(1.0)),
         four_digits(nic.gbyte_per_s(1.0)),
+        marks(OF_RUN, false),
     );
     if points.iter().any(|point| point["steady"] == false) {
         note += " Crosses: not steady.";

@@ -1,5 +1,6 @@
 //! The results of a run: `result.json`, and the summary that it prints.
 
+mod compared;
 mod curve;
 pub(crate) mod distribution;
 pub mod document;
@@ -25,6 +26,7 @@ mod waits;
 mod where_it_goes;
 
 pub use crate::figure::tables::{Interval, MissingFeature, TableFormat, interval_95};
+pub use compared::ComparedRun;
 pub use curve::curve_csv;
 pub use distribution::write_distributions;
 pub use document::{

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 /// The first lines of the file of a run,
 const OF_RUN: &str = "# The experiment of this result, with all overrides. `flitwise run` on this directory repeats it, and says\n\
-                      # whether the result is the same (docs/reference/result.md).\n\n";
+                      # whether the result is the same.\n\n";
 /// and of the file of a static analysis.
 const OF_ANALYSIS: &str = "# The network and the options of this analysis. `flitwise congestion` on this directory repeats it, and says\n\
-                           # whether the result is the same (docs/reference/result.md).\n\n";
+                           # whether the result is the same.\n\n";
 
 /// Returns `experiment.toml` for a result in the directory `into`. `hash` is the `experiment_hash` of the result, `options`
 /// are the options of the command on which it depends.

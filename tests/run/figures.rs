@@ -34,6 +34,7 @@ pub fn figures() -> Vec<Figure> {
         Chart::Bars(Bars {
             axis: Axis::new("slowdown", "factor"),
             base: 1.0,
+            signed: false,
             log,
             groups: "rate".into(),
             series: names(&["rr", "<dtable> & \"co\""]),

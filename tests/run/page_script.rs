@@ -20,7 +20,7 @@ seen.bar = tip();
 split.querySelector(".wide [data-key='1']").dispatchEvent(new MouseEvent("click", { bubbles: true }));
 seen.hidden = split.querySelectorAll("[data-series='1'].off").length;
 seen.pressed = split.querySelector(".narrow [data-key='1']").getAttribute("aria-pressed");
-const ranks = figure("What the ranks of a do");
+const ranks = figure("Activities of the ranks of `a`");
 press(ranks.querySelector(".wide"), "Home");
 seen.span = tip();
 const ticks = () => Array.from(ranks.querySelectorAll(".wide .zoomed text"), (text) => text.textContent).join(" ");

@@ -164,7 +164,10 @@ fn an_explanation_has_tables_of_all_that_it_says() {
         ],
         "collectives": [{ "name": "collective 3 (bcast)", "parts": parts(0, 1_250_000) }],
         "phases": [],
-        "against_baseline": { "total_ps": 2_000_000, "parts": parts(0, 2_000_000) },
+        "against_baseline": {
+            "total_ps": 2_000_000, "parts": parts(0, 2_000_000),
+            "culprits": [{ "from": "background 0", "sl": "BK", "ps": 1_500_000 }],
+        },
     }]);
     let page = page(&run_of(&result), None).unwrap();
     assert_well_formed(&page);
@@ -184,7 +187,7 @@ fn an_explanation_has_tables_of_all_that_it_says() {
         &["while a later rank already waited", "0.500", "5.0 %", ""],
         &["1", "8.000", "80.0 %", "5.500", "2.500"],
         &["collective 3 (bcast)", "1.250", "12.5 %", "0.000", "1.250"],
-        &["background 0, BK", "2.500", "25.0 %"],
+        &["background 0, BK", "2.500", "25.0 %", "1.500"],
     ] {
         assert!(plain.contains(&cells(row)), "{row:?}: {plain}");
     }

@@ -1,10 +1,10 @@
 //! The names of several results in figures, and the choices of axes and metrics.
 
 use crate::report::{directory, result, sources_of, study_of, study_rows, write_run};
-use flitwise::figure::Chart;
-use flitwise::report::{Choice, Kind, Source, figures, figures_with};
+use flitwise::figure::{Chart, Figure};
+use flitwise::report::{Choice, Kind, Source, figures, figures_with, open, page};
 use flitwise::study;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The titles of the figures of a kind.
 fn titles(kind: Kind, sources: &[Source]) -> Vec<String> {
@@ -100,4 +100,123 @@ fn differences_say_what_their_runs_share() {
         other.starts_with("Differences, same seed, other placement."),
         "{other}"
     );
+}
+
+/// A run with a curve of two loads.
+fn run_with_loads() -> Value {
+    let level = json!({ "offered_gbit_per_s_per_nic": 1.0, "end_to_end_ns": { "mean": 200.0 } });
+    let point = json!({ "service_levels": { "BE": level }, "offered_gbit_per_s_per_nic": 1.0,
+                        "accepted_gbit_per_s_per_nic": 1.0 });
+    let mut result = result();
+    result["curve"] = json!([point, point]);
+    result
+}
+
+fn chosen(kind: Kind, sources: &[Source], series: &str) -> Result<Vec<Figure>, String> {
+    let choice = Choice {
+        series: Some(series.to_owned()),
+        ..Choice::default()
+    };
+    figures_with(kind, sources, &choice).map_err(|e| e.to_string())
+}
+
+#[test]
+fn curves_say_their_axis_their_intervals_and_what_colours_there_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let dirs = ["one", "two"].map(|name| dir.path().join(name));
+    for dir in &dirs {
+        write_run(dir, &run_with_loads());
+    }
+    let runs = sources_of(&dirs);
+    let mut loads = study_rows(&["0.4", "0.8"]);
+    for row in &mut loads {
+        row["latency_mean_ns"] = row["packet_latency_mean_ns"].clone();
+        row["offered_gbit_per_s_per_nic"] = json!(1.0);
+    }
+    let study = study_of(&loads);
+    for (kind, is_log) in [(Kind::Latency, true), (Kind::Throughput, false)] {
+        for (sources, intervals) in [(&runs, "within one run"), (&study, "over 2 seeds")] {
+            let note = &figures(kind, sources).unwrap()[0].note;
+            assert_eq!(note.contains("Logarithmic axis."), is_log, "{note}");
+            assert!(note.contains(intervals), "{note}");
+        }
+        for sources in [&runs, &study] {
+            let refused = chosen(kind, sources, "nonsense").unwrap_err();
+            assert!(
+                refused.contains("no axis `nonsense`; its axes are "),
+                "{refused}"
+            );
+            let refused = chosen(kind, sources, "load").unwrap_err();
+            assert!(refused.contains("always go over the `load`"), "{refused}");
+        }
+        assert!(chosen(kind, &runs, "run").is_ok());
+        assert!(chosen(kind, &study, "scheme").is_ok());
+    }
+}
+
+#[test]
+fn all_directories_have_a_label_or_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let dirs = ["one", "two"].map(|name| dir.path().join(name));
+    for dir in &dirs {
+        write_run(dir, &result());
+    }
+    let refused = open(&dirs, &["here".to_owned()]).unwrap_err().to_string();
+    let expected = "--label is given once for 2 directories; give it once for each, in their order";
+    assert_eq!(refused, expected);
+    let both = open(&dirs, &["here".to_owned(), "there".to_owned()]).unwrap();
+    let labels: Vec<&str> = both.iter().map(Source::label).collect();
+    assert_eq!(labels, ["here", "there"]);
+}
+
+/// No title leans on the name of a job, and no figure or page names a file that comes with the source alone.
+#[test]
+fn texts_fit_any_job_and_name_no_page_of_the_book() {
+    let text = result()
+        .to_string()
+        .replace("\"name\":\"a\"", "\"name\":\"my was for\"");
+    let mut result: Value = serde_json::from_str(&text).unwrap();
+    result["curve"] = run_with_loads()["curve"].clone();
+    let parts = json!({ "queueing_ps": 1000 });
+    result["explanation"] = json!([{
+        "job": "my was for", "total_ps": 1000, "parts": parts, "late_partners_ps": 0,
+        "ranks": [{ "rank": 0, "parts": parts }],
+        "culprits": [{ "from": "job b", "sl": "BK", "ps": 1000 }],
+        "links": [{ "from": "nic 0", "to": "nic 1", "queueing_ps": 1000 }],
+        "collectives": [{ "name": "collective 3 (bcast)", "parts": parts }],
+        "phases": [{ "from_ps": 0, "to_ps": 1000, "parts": parts }],
+    }]);
+    let dir = tempfile::tempdir().unwrap();
+    write_run(dir.path(), &result);
+    for file in ["matrix.csv", "waits.csv", "ranks.csv"] {
+        let path = dir.path().join(file);
+        let rows = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, rows.replace("\na,", "\nmy was for,")).unwrap();
+    }
+    let sources = sources_of(&[dir.path().to_owned()]);
+    let mut named = 0;
+    for figure in Kind::ALL
+        .into_iter()
+        .flat_map(|kind| figures(kind, &sources))
+        .flatten()
+    {
+        let said = format!("{} {}", figure.title, figure.note);
+        assert!(!said.contains("docs/"), "{said}");
+        let rest = said.replace("of `my was for`", "");
+        assert!(!rest.contains("my was for"), "{said}");
+        named += usize::from(rest != said);
+    }
+    assert_eq!(named, 5);
+    let page = page(&sources, None).unwrap();
+    assert!(!page.contains("docs/"));
+    let captions = page.split("<caption><span>").skip(1);
+    let captions: Vec<&str> = captions.filter_map(|rest| rest.split('<').next()).collect();
+    let mut of_job = captions
+        .iter()
+        .filter(|caption| caption.contains("my was for"));
+    assert!(
+        of_job.all(|caption| caption.contains("of `my was for`")),
+        "{captions:?}"
+    );
+    assert!(captions.len() > 5, "{captions:?}");
 }

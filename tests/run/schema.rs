@@ -3,11 +3,11 @@
 
 use crate::common::{bless, result_json};
 use flitwise::config::{Plan, load};
-use flitwise::results::{comparison_json, comparison_schema, result_schema};
+use flitwise::results::{ComparedRun, comparison_json, comparison_schema, result_schema};
 use flitwise::run::{Control, Progress, RunResult, Session, Snapshot};
 use flitwise::study::study_schema;
 use jsonschema::Validator;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -436,11 +436,30 @@ fn comparisons_have_the_keys_of_their_schema_and_add_up() {
     let (plan, other) = (plan_with(&[]), plan_with(&["background=[]".to_owned()]));
     let control = Control::default();
     let (result, other_result) = (run(&plan, &control), run(&other, &control));
-    let document = comparison_json((&plan, &result), (&other, &other_result));
+    let compared = |name, plan, result| ComparedRun {
+        name,
+        file: Path::new("some.toml"),
+        plan,
+        result,
+    };
+    let document = comparison_json(
+        compared("one", &plan, &result),
+        compared("quiet", &other, &other_result),
+    );
     let mut document = serde_json::to_value(document).unwrap();
     let validator = validator(&comparison_schema());
     let wrong = errors(&validator, &document);
     assert!(wrong.is_empty(), "{wrong}");
+    for (side, (name, run)) in ["this", "other"]
+        .into_iter()
+        .zip([("one", &result), ("quiet", &other_result)])
+    {
+        let plan = if name == "one" { &plan } else { &other };
+        let hash = result_json(plan, run)["experiment_hash"].clone();
+        let expected = json!({ "name": name, "file": "some.toml", "experiment_hash": hash });
+        assert_eq!(document[side], expected);
+    }
+    assert_eq!(document["different_keys"], json!(["background"]));
     let job = &document["jobs"][0];
     let number = |value: &Value| value.as_i64().unwrap();
     let all = number(&job["difference"]["total_ps"]);

@@ -1,11 +1,13 @@
 //! Throughput and latency over load, overlaid over runs and the points of studies.
 
 use super::Choice;
+use super::bars::seeds;
 use crate::figure::{Chart, CurvePoint, Figure};
 use crate::report::ReportError;
 use crate::report::source::{Source, StudyRow, StudySource};
-use crate::results::figure::{ALL, Curve, MARKS, Measure, curves, of_run};
+use crate::results::figure::{ALL, Curve, Measure, OF_RUN, curves, marks, of_run};
 use crate::results::interval_95;
+use std::collections::BTreeMap;
 
 /// The axis of all curves.
 const LOAD: &str = "load";
@@ -25,17 +27,21 @@ fn figure(
     choice: &Choice,
 ) -> Result<Vec<Figure>, ReportError> {
     let mut all = Vec::new();
+    let (mut has_runs, mut studies) = (false, Vec::new());
     for source in sources {
         match source {
             Source::Run(run) => {
                 let points = run.result["curve"].as_array();
                 let points = points.map_or(&[][..], Vec::as_slice);
-                all.extend(of_run(&run.label, points, measure));
+                let of_run = of_run(&run.label, points, measure);
+                has_runs |= !of_run.is_empty();
+                all.extend(of_run);
             }
             // Studies with one load are shown as bars.
             Source::Study(study) if study.has_loads() && !study.has_one_load() => {
                 let roles = Roles::of(study, sources.len() > 1, choice)?;
                 all.extend(of_study(study, &roles, measure));
+                studies.push(&**study);
             }
             Source::Study(_) | Source::Congestion(_) => {}
         }
@@ -44,6 +50,10 @@ fn figure(
     if curves.panels.is_empty() {
         return Ok(Vec::new());
     }
+    if studies.is_empty() {
+        // Each run has a colour.
+        series_among(&["run"], choice)?;
+    }
     // Studies do not record which points were steady, so no curve of a page shows it.
     let lines = curves.panels.iter_mut().flat_map(|panel| &mut panel.lines);
     for point in lines.flat_map(|line| &mut line.points) {
@@ -51,9 +61,42 @@ fn figure(
     }
     Ok(vec![Figure {
         title: title.to_owned(),
-        note: MARKS.to_owned(),
+        note: marks(&intervals(has_runs, &studies, measure), curves.log_y),
         chart: Chart::Curves(curves),
     }])
+}
+
+/// Over which values the intervals of runs and of studies are.
+fn intervals(has_runs: bool, studies: &[&StudySource], measure: Measure) -> String {
+    let mut counts: BTreeMap<(usize, u64, Option<&str>), usize> = BTreeMap::new();
+    for (at, study) in studies.iter().enumerate() {
+        let known = |row: &&StudyRow| row.number(column(measure)).is_some();
+        for row in study.rows.iter().filter(known) {
+            let point = (at, row.point, row.load.as_deref());
+            *counts.entry(point).or_default() += 1;
+        }
+    }
+    match (has_runs, seeds(counts.values().copied())) {
+        (false, None) => String::new(),
+        (false, Some(seeds)) => format!("over {seeds}"),
+        (true, None) => OF_RUN.to_owned(),
+        (true, Some(seeds)) => format!("of studies over {seeds}, of runs {OF_RUN}"),
+    }
+}
+
+/// The place of the axis for the colours that `choice` names among `axes`. From left to right is always the load.
+fn series_among(axes: &[&str], choice: &Choice) -> Result<Option<usize>, ReportError> {
+    if let Some(x) = choice.x.as_ref().filter(|x| *x != LOAD) {
+        return Err(ReportError(format!(
+            "--x: curves always go over the `{LOAD}`, not over `{x}`; give `{x}` to --series"
+        )));
+    }
+    if choice.series.as_deref() == Some(LOAD) {
+        return Err(ReportError(format!(
+            "--series: curves always go over the `{LOAD}`, from left to right; choose another axis for the colours"
+        )));
+    }
+    Choice::place("--series", choice.series.as_ref(), axes)
 }
 
 /// The axes that have the colours, and the ones that make panels.
@@ -67,13 +110,8 @@ struct Roles {
 impl Roles {
     /// All axes have colours; if one is chosen for them, the others make panels. From left to right is the load.
     fn of(study: &StudySource, others: bool, choice: &Choice) -> Result<Self, ReportError> {
-        if let Some(x) = choice.x.as_ref().filter(|x| *x != LOAD) {
-            return Err(ReportError(format!(
-                "--x: curves go over the `{LOAD}`, not over `{x}`; give `{x}` to --series"
-            )));
-        }
         let axes: Vec<&str> = study.axes.iter().map(String::as_str).collect();
-        let chosen = Choice::place("--series", choice.series.as_ref(), &axes)?;
+        let chosen = series_among(&axes, choice)?;
         let is_series = |at: &usize| chosen.is_none_or(|chosen| chosen == *at);
         let (series, panels) = (0..axes.len()).partition(is_series);
         Ok(Self {
@@ -105,12 +143,17 @@ impl Roles {
     }
 }
 
-/// A curve for each point: means over the seeds.
-fn of_study(study: &StudySource, roles: &Roles, measure: Measure) -> Vec<Curve> {
-    let column = match measure {
+/// The column of a study's runs.
+fn column(measure: Measure) -> &'static str {
+    match measure {
         Measure::Throughput => "throughput_gbit_per_s_per_nic",
         Measure::Latency => "latency_mean_ns",
-    };
+    }
+}
+
+/// A curve for each point: means over the seeds.
+fn of_study(study: &StudySource, roles: &Roles, measure: Measure) -> Vec<Curve> {
+    let column = column(measure);
     let loads = |row: &&StudyRow| row.load.is_some();
     let mut rows: Vec<&StudyRow> = study.rows.iter().filter(loads).collect();
     // Stable: the loads of a point stay in their order, seed after seed.

@@ -1,8 +1,9 @@
 //! Differences from the reference of an axis, paired by seed: bars for the points of a study.
 
 use super::Choice;
-use super::bars::{Grid, Measure, Of, Unit, figure};
-use crate::figure::Figure;
+use super::bars::{Grid, figure};
+use super::measures::{Measure, Of, Unit};
+use crate::figure::{Chart, Figure};
 use crate::report::ReportError;
 use crate::report::source::{Source, StudyRow, StudySource};
 use crate::study::Pairing;
@@ -15,6 +16,7 @@ const TIME: Measure = Measure {
     column: "execution_time_ps",
     field: "",
     base: 0.0,
+    signed: true,
     unit: Unit::As("%"),
     of: Of::Jobs,
 };
@@ -115,19 +117,33 @@ impl Compared<'_> {
 
 /// The differences of all studies: a figure for each axis, of the chosen metric or of several.
 pub(super) fn figures(sources: &[Source], choice: &Choice) -> Result<Vec<Figure>, ReportError> {
-    let chosen = choice.metric.as_deref();
-    if let Some(name) = chosen {
-        return of_metric(sources, name, choice);
+    match choice.metric.as_deref() {
+        Some(name) => of_metric(sources, name, choice),
+        None => of_measures(sources, &[TIME, THROUGHPUT, LATENCY, BANDWIDTH], choice),
     }
+}
+
+/// The differences of a page, which has the slowdown beside the time.
+pub(super) fn of_page(sources: &[Source]) -> Vec<Figure> {
+    let measures = [TIME, SLOWDOWN, THROUGHPUT, LATENCY, BANDWIDTH];
+    // Without choices there is nothing to refuse.
+    of_measures(sources, &measures, &Choice::default()).unwrap_or_default()
+}
+
+fn of_measures(
+    sources: &[Source],
+    measures: &[Measure],
+    choice: &Choice,
+) -> Result<Vec<Figure>, ReportError> {
     let mut figures = Vec::new();
     for source in sources {
         let Source::Study(study) = source else {
             continue;
         };
         for axis in compared(study) {
-            for measure in [TIME, THROUGHPUT, LATENCY, BANDWIDTH] {
+            for measure in measures {
                 if measure.of.has(study) {
-                    figures.extend(of_axis(study, &axis, measure, choice)?);
+                    figures.extend(of_axis(study, &axis, *measure, choice)?);
                 }
             }
         }
@@ -242,12 +258,30 @@ fn of_axis(
         return Ok(None);
     }
     let (what, name, reference) = (measure.title, axis.name, axis.reference);
+    let mut drawn = figure(&grid, measure, choice)?;
     let title = match &grid.axes[axis.at].1[..] {
-        [only] => format!("{what} with {name} = {only} against {reference}"),
+        [only] => {
+            name_single(&mut drawn, name, only);
+            format!("{what} with {name} = {only} against {reference}")
+        }
         _ => format!("{what} against {name} = {reference}"),
     };
-    let mut drawn = figure(&grid, measure, choice)?;
     drawn.title = super::title::titled(&title, &study.label);
     drawn.note = format!("Differences, {}. {}", pairing.words(), drawn.note);
     Ok(Some(drawn))
+}
+
+/// Names a bar that no axis names after its setting.
+fn name_single(figure: &mut Figure, axis: &str, setting: &str) {
+    let Chart::Bars(bars) = &mut figure.chart else {
+        return;
+    };
+    if !bars.groups.is_empty() {
+        return;
+    }
+    bars.groups = axis.to_owned();
+    let groups = bars.panels.iter_mut().flat_map(|panel| &mut panel.groups);
+    for group in groups {
+        group.name = setting.to_owned();
+    }
 }

@@ -1,6 +1,6 @@
 //! The use of the time on the critical path: of the whole, and of ten slices.
 
-use super::title::titled;
+use super::title::{for_job, titled};
 use crate::explain::Part;
 use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
 use crate::report::source::RunSource;
@@ -37,12 +37,8 @@ fn figure(run: &RunSource, job: &Value) -> Figure {
     };
     let name = job["job"].as_str().unwrap_or_default();
     Figure {
-        title: titled(
-            &format!("What the time on the critical path of {name} was for"),
-            &run.label,
-        ),
-        note: "Ten equal slices of the time, from top to bottom (docs/reference/explain.md)."
-            .to_owned(),
+        title: titled(&for_job("Time on the critical path", name), &run.label),
+        note: "Ten equal slices of the time, from top to bottom.".to_owned(),
         chart: Chart::Stacks(Stacks {
             axis: Axis::new("time in the slice", unit),
             parts: parts.iter().map(|part| part.words().to_owned()).collect(),

@@ -1,6 +1,6 @@
 //! Matrices of messages, bytes and waits between groups of ranks.
 
-use super::title::titled;
+use super::title::{for_job, titled};
 use crate::figure::{Cell, Chart, Figure, Matrix};
 use crate::report::source::{Pair, RunSource};
 use crate::units::time_unit;
@@ -23,9 +23,9 @@ impl Measure {
 
     fn title(self, job: &str) -> String {
         match self {
-            Self::Bytes => format!("Bytes between the ranks of {job}"),
-            Self::Messages => format!("Messages between the ranks of {job}"),
-            Self::Waits => format!("Waits between ranks in {job}"),
+            Self::Bytes => for_job("Bytes between the ranks", job),
+            Self::Messages => for_job("Messages between the ranks", job),
+            Self::Waits => for_job("Waits between the ranks", job),
         }
     }
 

@@ -11,6 +11,7 @@ mod explanation;
 mod interference;
 mod links;
 mod matrix;
+mod measures;
 mod missing;
 mod ranks;
 mod series;
@@ -22,6 +23,7 @@ pub(super) use congestion::analyses;
 pub use differences::METRICS;
 pub(super) use links::hottest;
 pub(super) use missing::{missing, needs, unknown};
+pub(super) use title::for_job;
 
 use super::error::ReportError;
 use super::source::{RunSource, Source};
@@ -129,7 +131,7 @@ impl Kind {
 
     /// Whether its figures show the axes of a study.
     pub(super) fn has_axes(self) -> bool {
-        self == Self::Differences || !bars::measures(self).is_empty()
+        self == Self::Differences || !measures::measures(self).is_empty()
     }
 
     /// The input that is missing, in words, and the part of a command that writes it.
@@ -217,7 +219,15 @@ pub(super) fn figures(kind: Kind, sources: &[Source]) -> Vec<Figure> {
     figures_with(kind, sources, &Choice::default()).unwrap_or_default()
 }
 
-/// The same with the choices of a user.
+/// The figures of a kind on a page.
+pub(super) fn of_page(kind: Kind, sources: &[Source]) -> Vec<Figure> {
+    match kind {
+        Kind::Differences => differences::of_page(sources),
+        _ => figures(kind, sources),
+    }
+}
+
+/// The figures of a kind with the choices of a user.
 pub(super) fn figures_with(
     kind: Kind,
     sources: &[Source],

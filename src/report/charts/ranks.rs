@@ -1,6 +1,6 @@
 //! The activities of ranks over time.
 
-use super::title::titled;
+use super::title::{for_job, titled};
 use crate::figure::{Axis, Chart, Figure, Row, Span, Spans};
 use crate::report::source::{RunSource, Slice};
 use crate::units::time_unit;
@@ -49,7 +49,7 @@ fn of_job(run: &RunSource, job: &str, slices: &[&Slice]) -> Figure {
         }
     }
     Figure {
-        title: titled(&format!("What the ranks of {job} do"), &run.label),
+        title: titled(&for_job("Activities of the ranks", job), &run.label),
         note: "What a rank did for most of each slice of time.".to_owned(),
         chart: Chart::Spans(Spans {
             x: Axis::new("time", unit),

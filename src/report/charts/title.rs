@@ -8,3 +8,8 @@ pub(super) fn titled(what: &str, label: &str) -> String {
         format!("{what}: {label}")
     }
 }
+
+/// ``WHAT of `JOB` ``; the marks keep a name apart from the words around it.
+pub(crate) fn for_job(what: &str, job: &str) -> String {
+    format!("{what} of `{job}`")
+}

@@ -4,6 +4,7 @@
 use super::section::Table;
 use super::tables::{ROWS, texts};
 use crate::explain::Part;
+use crate::report::charts::for_job;
 use crate::report::source::RunSource;
 use serde_json::Value;
 
@@ -13,6 +14,28 @@ pub(super) fn tables(run: &RunSource) -> Vec<Table> {
     let mut tables: Vec<Table> = jobs.flat_map(|job| Job { run, job }.tables()).collect();
     tables.retain(|table| !table.rows.is_empty());
     tables
+}
+
+/// The name of the run that `run` is compared with.
+fn compared_name(run: &RunSource) -> &str {
+    let name = run.comparison["other"]["name"].as_str();
+    name.filter(|name| !name.is_empty())
+        .unwrap_or("the compared run")
+}
+
+/// Says which run is compared, and which keys differ; `None` without one.
+pub(super) fn compared(run: &RunSource) -> Option<String> {
+    let keys = run.comparison["different_keys"].as_array()?;
+    let keys: Vec<&str> = keys.iter().filter_map(Value::as_str).collect();
+    let name = compared_name(run);
+    Some(if keys.is_empty() {
+        format!("compared with {name}.")
+    } else {
+        format!(
+            "compared with {name}, which differs in {}.",
+            keys.join(", ")
+        )
+    })
 }
 
 /// The critical path of a job.
@@ -43,9 +66,9 @@ impl Job<'_> {
         self.job[key].as_array().map_or(&[], Vec::as_slice)
     }
 
-    fn caption(&self, what: &str) -> String {
+    fn caption(&self, what: &str, end: &str) -> String {
         let name = text(self.job, "job");
-        format!("{what} {name}: {}", self.run.label)
+        format!("{}{end}: {}", for_job(what, &name), self.run.label)
     }
 
     /// The parts that take time anywhere on the path.
@@ -60,14 +83,12 @@ impl Job<'_> {
     }
 
     /// The runs that this one is compared with, and the differences of the job.
-    fn others(&self) -> Vec<(&'static str, &Value)> {
+    fn others(&self) -> Vec<(String, &Value)> {
         let compared = self.run.comparison["jobs"].as_array().into_iter().flatten();
         let compared = compared.filter(|job| job["job"] == self.job["job"]);
-        let baseline = (
-            "more than in the baseline (µs)",
-            &self.job["against_baseline"],
-        );
-        let others = compared.map(|job| ("more than in the compared run (µs)", &job["difference"]));
+        let head = |than: &str| format!("more than in {than} (µs)");
+        let baseline = (head("the baseline"), &self.job["against_baseline"]);
+        let others = compared.map(|job| (head(compared_name(self.run)), &job["difference"]));
         let all = std::iter::once(baseline).chain(others);
         all.filter(|(_, other)| other.is_object()).collect()
     }
@@ -102,9 +123,9 @@ impl Job<'_> {
         within.extend(others.iter().map(|_| String::new()));
         rows.push(within);
         let mut head = texts(&["for", "time (µs)", "part of the whole"]);
-        head.extend(others.iter().map(|(head, _)| (*head).to_owned()));
+        head.extend(others.into_iter().map(|(head, _)| head));
         Table {
-            caption: self.caption("What the time on the critical path was for, in"),
+            caption: self.caption("Time on the critical path", ""),
             head,
             rows,
         }
@@ -131,22 +152,42 @@ impl Job<'_> {
         let mut head = texts(&[what, "time (µs)", "part of the whole"]);
         head.extend(self.used().map(|part| format!("{} (µs)", part.words())));
         Table {
-            caption: self.caption(&format!("The critical path by {what}, in")),
+            caption: self.caption("Time on the critical path", &format!(", by {what}")),
             head,
             rows,
         }
     }
 
+    /// The senders of packets in the way, and the differences of their times, also of the senders that only another run
+    /// has.
     fn culprits(&self) -> Table {
-        let row = |culprit: &Value| {
-            let name = format!("{}, {}", text(culprit, "from"), text(culprit, "sl"));
-            vec![name, us(&culprit["ps"]), self.share(&culprit["ps"])]
+        let others = self.others();
+        let list = |of: &Value| of["culprits"].as_array().cloned().unwrap_or_default();
+        let differences: Vec<Vec<Value>> = others.iter().map(|(_, other)| list(other)).collect();
+        let name = |culprit: &Value| format!("{}, {}", text(culprit, "from"), text(culprit, "sl"));
+        let of = |all: &[Value], named: &str| {
+            let found = all.iter().find(|culprit| name(culprit) == named);
+            found.map_or(Value::from(0), |culprit| culprit["ps"].clone())
         };
-        let name = text(self.job, "job");
+        let own = list(self.job);
+        let mut names: Vec<String> = own.iter().map(name).collect();
+        for culprit in differences.iter().flatten() {
+            if !names.contains(&name(culprit)) {
+                names.push(name(culprit));
+            }
+        }
+        let row = |named: &String| {
+            let ps = of(&own, named);
+            let mut row = vec![named.clone(), us(&ps), self.share(&ps)];
+            row.extend(differences.iter().map(|all| us(&of(all, named))));
+            row
+        };
+        let mut head = texts(&["packets of", "time (µs)", "part of the whole"]);
+        head.extend(others.iter().map(|(head, _)| head.clone()));
         Table {
-            caption: format!("Whose packets {name} waited behind: {}", self.run.label),
-            head: texts(&["packets of", "time (µs)", "part of the whole"]),
-            rows: self.list("culprits").iter().take(ROWS).map(row).collect(),
+            caption: self.caption("Senders of packets in front of messages", ""),
+            head,
+            rows: names.iter().take(ROWS).map(row).collect(),
         }
     }
 
@@ -161,7 +202,7 @@ impl Job<'_> {
             ]
         };
         Table {
-            caption: self.caption("Where messages of the critical path waited, in"),
+            caption: self.caption("Waits on the critical path", ", by link"),
             head: texts(&[
                 "link",
                 "queueing (µs)",

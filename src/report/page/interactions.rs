@@ -1,7 +1,8 @@
 //! Tables of interactions: how the differences of one axis of a study change over another.
 
 use super::section::Table;
-use super::tables::with_interval;
+use super::tables::difference;
+use crate::figure::Estimate;
 use crate::report::source::{Change, Source, StudySource};
 use crate::study::change_columns;
 
@@ -49,7 +50,7 @@ fn of_pair(study: &StudySource, pair: [&str; 2]) -> Table {
     let row = |change: &&Change| {
         let mut row = vec![change.labels.join(", "), change.seeds.clone()];
         row.extend(measures.iter().map(|(at, _)| match change.means[*at] {
-            [Some(mean), half] => with_interval(mean, half),
+            [Some(mean), half] => difference(Estimate { mean, half }),
             [None, _] => "–".to_owned(),
         }));
         row

@@ -5,7 +5,8 @@ for (const table of document.querySelectorAll("table")) {
   if (!body || body.rows.length < 3) continue;
   const value = (row, at) => {
     const text = row.cells[at] ? row.cells[at].textContent.trim() : "";
-    const number = parseFloat(text);
+    // A tie is in brackets.
+    const number = parseFloat(text.replace(/^\(/, ""));
     return [Number.isNaN(number) ? Infinity : number, text];
   };
   Array.from(table.tHead.rows[0].cells).forEach((head, at) => {

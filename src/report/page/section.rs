@@ -2,7 +2,7 @@
 
 use super::{congestion, explanation, interactions, tables};
 use crate::figure::{Chart, Figure, Theme};
-use crate::report::charts::{Kind, details, figures};
+use crate::report::charts::{Kind, details, of_page};
 use crate::report::source::Source;
 use serde::Serialize;
 
@@ -61,8 +61,8 @@ pub(super) fn of_kind(
     kinds: &[Kind],
     sources: &[Source],
 ) -> Option<Section> {
-    let found = kinds.iter().flat_map(|kind| figures(*kind, sources));
-    // A single bar adds nothing to the overview.
+    let found = kinds.iter().flat_map(|kind| of_page(*kind, sources));
+    // A single bar adds nothing to the overview, which has no differences.
     let found: Vec<Figure> = found.filter(|figure| !is_single_bar(figure)).collect();
     let tables = match kinds[0] {
         Kind::Bandwidth => congestion::figures(sources),
@@ -99,10 +99,19 @@ pub(super) fn of_kind(
                 .to_owned(),
         );
     }
+    if kinds[0] == Kind::Differences && section.has_ties() {
+        let ties = "In tables, a difference in brackets is a tie: its interval contains 0.";
+        section.lead.push(ties.to_owned());
+    }
     for run in details(sources) {
         match kinds[0] {
             Kind::Links => section.tables.extend(tables::links(run)),
-            Kind::Explanation => section.tables.extend(explanation::tables(run)),
+            Kind::Explanation => {
+                let compared = explanation::compared(run);
+                let compared = compared.map(|words| format!("{}: {words}", run.label));
+                section.lead.extend(compared);
+                section.tables.extend(explanation::tables(run));
+            }
             Kind::Distribution => section.tables.extend(tables::latencies(run)),
             _ => {}
         }
@@ -114,6 +123,15 @@ pub(super) fn of_kind(
 }
 
 impl Section {
+    fn has_ties(&self) -> bool {
+        let of_figures = self
+            .figures
+            .iter()
+            .filter_map(|figure| figure.table.as_ref());
+        let mut rows = of_figures.chain(&self.tables).flat_map(|table| &table.rows);
+        rows.any(|row| row.iter().skip(1).any(|cell| cell.starts_with('(')))
+    }
+
     /// Leaves the name of the only run out of titles: the page has it at the top.
     fn leave_out(&mut self, name: &str) {
         let end = format!(": {name}");
@@ -136,7 +154,7 @@ impl Section {
 
 fn is_single_bar(figure: &Figure) -> bool {
     match &figure.chart {
-        Chart::Bars(bars) => {
+        Chart::Bars(bars) if !bars.signed => {
             let groups = bars.panels.iter().flat_map(|panel| &panel.groups);
             groups.flat_map(|group| &group.bars).flatten().count() < 2
         }

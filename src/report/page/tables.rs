@@ -1,7 +1,7 @@
 //! Tables beside the figures.
 
 use super::section::Table;
-use crate::figure::{Bars, Chart, Curves, Figure, Matrix, Spans, Stacks};
+use crate::figure::{Bars, Chart, Curves, Estimate, Figure, Matrix, Spans, Stacks};
 use crate::report::charts::hottest;
 use crate::report::source::{Distribution, LinkUse, RunSource};
 use crate::units::{number, percent};
@@ -48,6 +48,7 @@ fn of_bars(bars: &Bars) -> Content {
             let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
             let mut row = vec![names.join(", ")];
             row.extend(group.bars.iter().map(|bar| match bar {
+                Some(bar) if bars.signed => difference(*bar),
                 Some(bar) => with_interval(bar.mean, bar.half),
                 None => "–".to_owned(),
             }));
@@ -62,6 +63,17 @@ pub(super) fn with_interval(mean: f64, half: Option<f64>) -> String {
     match half {
         Some(half) => format!("{} ± {}", number(mean), rounded(half)),
         None => number(mean),
+    }
+}
+
+/// `+1.5 ± 0.12`, in brackets if the interval contains 0, as in the tables of a study.
+pub(super) fn difference(of: Estimate) -> String {
+    let sign = if of.mean > 0.0 { "+" } else { "" };
+    let text = format!("{sign}{}", with_interval(of.mean, of.half));
+    if of.is_tie() {
+        format!("({text})")
+    } else {
+        text
     }
 }
 

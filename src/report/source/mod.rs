@@ -65,7 +65,7 @@ impl Source {
 /// would have the same name, it is the name of the directory.
 ///
 /// # Errors
-/// If one is given twice, cannot be read, or holds no result.
+/// If one is given twice, cannot be read, or holds no result, or if some have a label and others have none.
 pub fn open(dirs: &[PathBuf], labels: &[String]) -> Result<Vec<Source>, ReportError> {
     let mut sources = Vec::new();
     let mut seen: Vec<PathBuf> = Vec::new();
@@ -80,34 +80,37 @@ pub fn open(dirs: &[PathBuf], labels: &[String]) -> Result<Vec<Source>, ReportEr
         seen.push(path);
         sources.push(one(dir)?);
     }
-    if labels.len() > sources.len() {
+    if !labels.is_empty() && labels.len() != sources.len() {
+        let times = match labels.len() {
+            1 => "once".to_owned(),
+            n => format!("{n} times"),
+        };
+        let directories = match sources.len() {
+            1 => "directory",
+            _ => "directories",
+        };
         return Err(ReportError(format!(
-            "--label is given {} times for {} directories; give it once for each, in their order",
-            labels.len(),
+            "--label is given {times} for {} {directories}; give it once for each, in their order",
             sources.len()
         )));
     }
     for (source, label) in sources.iter_mut().zip(labels) {
         source.set_label(label.clone());
     }
-    for at in labels.len()..sources.len() {
-        let label = sources[at].label().to_owned();
-        if sources
-            .iter()
-            .filter(|other| other.label() == label)
-            .count()
-            > 1
-        {
-            let clash: Vec<usize> = (labels.len()..sources.len())
-                .filter(|&other| sources[other].label() == label)
-                .collect();
-            for other in clash {
-                let name = name_of(sources[other].dir());
-                sources[other].set_label(name);
-            }
-        }
+    if labels.is_empty() {
+        tell_apart(&mut sources);
     }
     Ok(sources)
+}
+
+/// Names the sources of equal names after their directories.
+fn tell_apart(sources: &mut [Source]) {
+    let names: Vec<String> = sources.iter().map(|one| one.label().to_owned()).collect();
+    for (source, name) in sources.iter_mut().zip(&names) {
+        if names.iter().filter(|other| *other == name).count() > 1 {
+            source.set_label(name_of(source.dir()));
+        }
+    }
 }
 
 fn one(dir: &Path) -> Result<Source, ReportError> {

@@ -23,7 +23,8 @@ pub use self::analysis::{
     VirtualLanes, WorstPermutation,
 };
 pub use self::comparison::{
-    COMPARISON_SCHEMA, ComparedJob, ComparisonDocument, comparison_json, comparison_schema,
+    COMPARISON_SCHEMA, ComparedExperiment, ComparedJob, ComparisonDocument, comparison_json,
+    comparison_schema,
 };
 pub(super) use self::curve::curve;
 pub use self::curve::{LevelPoint, LoadPoint, Loads};
@@ -47,8 +48,7 @@ use self::schema::{Nullable, by_sl};
 use super::links::{busiest, culprits};
 use super::measures::{baseline_time_ps, execution_time_ps, quotient, saturated, throughput};
 use super::nic_rate::NicRate;
-use crate::config::experiment::Job as JobSpec;
-use crate::config::{About, Baseline as BaselinePlan, Experiment, Plan, experiment_hash_with};
+use crate::config::{About, Baseline as BaselinePlan, Experiment, Plan};
 use crate::fabric::topology::Topology;
 use crate::run::{self, RunResult};
 use schemars::JsonSchema;
@@ -218,9 +218,7 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Document {
     let complete = main.status == run::Status::Complete;
     let baseline = baseline_time_ps(plan, result);
     let status = result.status(plan);
-    let hash = |experiment: &Experiment| {
-        experiment_hash_with(experiment, &trace_digests(experiment, result))
-    };
+    let hash = |experiment: &Experiment| runs::hash_of(experiment, result);
     let baselines = plan.baselines.iter().zip(baselines);
     let baselines = baselines.map(|(BaselinePlan { experiment, .. }, run)| {
         Baseline::of(experiment, run, hash(experiment))
@@ -268,16 +266,6 @@ pub fn result_json(plan: &Plan, result: &RunResult) -> Document {
             _ => None,
         },
     }
-}
-
-/// XXH3 of the trace of each job that was read.
-fn trace_digests(experiment: &Experiment, result: &RunResult) -> Vec<u128> {
-    let digest = |job: &JobSpec| {
-        let mut traces = result.traces.iter();
-        let found = traces.find(|digest| digest.trace == job.trace);
-        found.map(|digest| digest.xxh3)
-    };
-    experiment.jobs.iter().filter_map(digest).collect()
 }
 
 /// Returns the JSON Schema of `result.json`.

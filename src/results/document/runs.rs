@@ -3,8 +3,8 @@
 use super::energy::EnergyUse;
 use super::experiment::InterpretedExperiment;
 use super::status::Status;
-use crate::config::Experiment;
 use crate::config::experiment::Job;
+use crate::config::{Experiment, experiment_hash_with};
 use crate::replay::outcome::JobOutcome;
 use crate::results::measures::{execution_time_ps, quotient};
 use crate::results::split::reference_ps;
@@ -169,4 +169,19 @@ fn peak_rss_bytes() -> u64 {
             .ok()
     });
     kib.unwrap_or(0) * 1024
+}
+
+/// The `experiment_hash` of an experiment that was run for `result`.
+pub(super) fn hash_of(experiment: &Experiment, result: &RunResult) -> String {
+    experiment_hash_with(experiment, &trace_digests(experiment, result))
+}
+
+/// XXH3 of the trace of each job that was read.
+fn trace_digests(experiment: &Experiment, result: &RunResult) -> Vec<u128> {
+    let digest = |job: &Job| {
+        let mut traces = result.traces.iter();
+        let found = traces.find(|digest| digest.trace == job.trace);
+        found.map(|digest| digest.xxh3)
+    };
+    experiment.jobs.iter().filter_map(digest).collect()
 }
