@@ -35,7 +35,8 @@ fn both_forms_record_the_same() {
         let said = succeeded(&lab.record_launcher(&[], 2, &[]));
         let place = "recorded 2 ranks in `recording`, in place of an older recording of 2 ranks\n";
         assert!(said.contains(place), "{said}");
-        assert!(said.contains("flitwise run recording.toml"), "{said}");
+        let replay = "flitwise init my-trace --trace recording && flitwise run my-trace.toml";
+        assert!(said.contains(replay), "{said}");
         // What `trace info` says.
         let mut info = lab.command(FLITWISE);
         let info = info.args(["trace", "info", "recording"]).output().unwrap();

@@ -142,9 +142,11 @@ fn summary(target: &Target, stored: &Stored, before: Option<&Stored>) {
         }
         None => format!("recorded {} in `{dir}`", words(ranks)),
     };
-    let replay = bare_trace::replay_at_once(&target.shown, ranks);
+    let replay = bare_trace::replay(&target.shown);
     if let Some(rows) = rows(target, stored) {
-        tell(format_args!("{recorded}\n{rows}to replay them:{replay}"));
+        tell(format_args!(
+            "{recorded}\n{rows}to replay them:\n  {replay}"
+        ));
         return;
     }
     let end = if stored.finalised {
@@ -153,7 +155,7 @@ fn summary(target: &Target, stored: &Stored, before: Option<&Stored>) {
         "; the program ended without MPI_Finalize, so the calls of the last second may be missing"
     };
     tell(format_args!(
-        "{recorded}{end}; to look at them: flitwise trace info '{dir}'; to replay them:{replay}"
+        "{recorded}{end}; to look at them: flitwise trace info '{dir}'; to replay them:\n  {replay}"
     ));
 }
 
