@@ -1,11 +1,12 @@
 //! Why jobs take as long as they do, as data and in words.
 
 use super::compared::{ComparedRun, MOST_KEYS, different_keys};
-use super::link_ends::link_end;
+use super::link_ends::link_end_named;
 use super::split::last_job;
 use super::table::write_table;
 use crate::config::{Experiment, Plan};
 use crate::explain::{Culprit, Explanation, LinkShare, Part, Parts, Source, phase_begin};
+use crate::fabric::stats::LinkEnd;
 use crate::run::{RunResult, Simulation};
 use crate::units::{human_count, human_time};
 use std::cmp::Reverse;
@@ -101,10 +102,11 @@ pub(super) fn names(experiment: &Experiment, culprit: Culprit) -> (String, &str)
     (from, level.map_or("", |level| level.name.as_str()))
 }
 
-pub(super) fn far_end(run: &Simulation, share: &LinkShare) -> Option<String> {
+/// The receiving end of a link.
+pub(super) fn far_end(run: &Simulation, share: &LinkShare) -> Option<LinkEnd> {
     let mut links = run.stats.links.iter();
     let link = links.find(|link| link.from == share.from)?;
-    Some(link_end(link.to))
+    Some(link.to)
 }
 
 /// `part` of `whole` in percent, to a tenth.
@@ -112,11 +114,11 @@ fn percent_of(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-fn link_name(run: &Simulation, share: &LinkShare) -> String {
-    let from = link_end(share.from);
+fn link_name(plan: &Plan, run: &Simulation, share: &LinkShare) -> String {
+    let end = |end| link_end_named(&plan.experiment.fabric.topology, end);
     match far_end(run, share) {
-        Some(to) => format!("{from} -> {to}"),
-        None => from,
+        Some(to) => format!("{} -> {}", end(share.from), end(to)),
+        None => end(share.from),
     }
 }
 
@@ -142,7 +144,10 @@ pub(super) fn write_lines(out: &mut String, plan: &Plan, result: &RunResult) -> 
         format!("{from} ({sl}) {}", share(culprit.ps))
     });
     let links = explained.links.iter().take(2);
-    let links = links.map(|link| format!("{} {}", link_name(&result.main, link), share(link.ps())));
+    let links = links.map(|link| {
+        let name = link_name(plan, &result.main, link);
+        format!("{name} {}", share(link.ps()))
+    });
     let (culprits, links): (Vec<String>, Vec<String>) = (culprits.collect(), links.collect());
     let culprits = or_none(&culprits);
     if links.is_empty() {
@@ -269,7 +274,7 @@ fn write_page(
         percent_of(explained.late_partners_ps, total),
     )?;
     write_table(out, &culprit_rows(&plan.experiment, explained, before))?;
-    write_table(out, &link_rows(run, explained))?;
+    write_table(out, &link_rows(plan, run, explained))?;
     let mut ranks: Vec<(String, &Parts)> = Vec::new();
     let mut by_time: Vec<_> = explained.ranks.iter().collect();
     by_time.sort_by_key(|share| Reverse(share.parts.total()));
@@ -358,7 +363,7 @@ fn culprit_rows(
     rows
 }
 
-fn link_rows(run: &Simulation, explained: &Explanation) -> Vec<Vec<String>> {
+fn link_rows(plan: &Plan, run: &Simulation, explained: &Explanation) -> Vec<Vec<String>> {
     let header = [
         "waited at",
         "time",
@@ -378,7 +383,7 @@ fn link_rows(run: &Simulation, explained: &Explanation) -> Vec<Vec<String>> {
             share.throttling_ps,
             share.inside_devices_ps,
         ];
-        let mut row = vec![link_name(run, share)];
+        let mut row = vec![link_name(plan, run, share)];
         row.extend(times.map(human_time));
         rows.push(row);
     }
