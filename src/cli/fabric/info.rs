@@ -263,11 +263,8 @@ impl Info<'_> {
     fn failed_text(&self) -> Vec<String> {
         let topology = &self.spec().topology;
         let end = |end: SwitchPort| {
-            format!(
-                "{} {}",
-                topology.switch_text(end.switch),
-                topology.port_text(end)
-            )
+            let switch = topology.switch_label(end.switch);
+            format!("{switch} port {}", topology.device_port(end.port))
         };
         let failed = self.spec().routing.failed.iter();
         failed
@@ -351,9 +348,9 @@ impl Info<'_> {
             Some(BusyLink { from, load }) => {
                 let SwitchPort { switch, port } = from;
                 format!(
-                    "{bound}; the busiest link, switch {switch} {} -> {}, carries \
+                    "{bound}; the busiest link, {} -> {}, carries \
                      {load:.4} flits per flit that each NIC offers",
-                    topology.port_text(from),
+                    topology.port_label(from),
                     topology.peer_text(switch, port)
                 )
             }
