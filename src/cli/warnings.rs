@@ -1,17 +1,38 @@
 //! Warnings about a run: what its traces lack, and keys without effect.
 
 use super::tell;
-use flitwise::config::Experiment;
+use flitwise::config::{Experiment, Plan};
+use flitwise::results::job_baseline;
 use flitwise::run::{RunResult, TraceDigest};
 use flitwise::units::human_time;
+use flitwise_base::quote::quoted;
 
 /// Reports all of them on standard error.
-pub(super) fn tell_all(experiment: &Experiment, result: &RunResult) {
+pub(super) fn tell_all(plan: &Plan, result: &RunResult) {
+    let experiment = &plan.experiment;
     tell_of_settings([experiment]);
     tell_of_traces(&result.traces);
     warn_of_unused_keys(experiment, result);
     tell_of_speeds(experiment, result);
     warn_of_unused_power_keys(experiment);
+    warn_of_unfinished_jobs(plan, result);
+}
+
+/// Reports jobs that repeat until the others end and did not end once.
+fn warn_of_unfinished_jobs(plan: &Plan, result: &RunResult) {
+    let outcomes = result.main.jobs.iter().enumerate();
+    let outcomes = outcomes.filter_map(|(at, outcome)| Some((at, outcome.as_ref()?)));
+    for (at, outcome) in outcomes.filter(|(_, outcome)| outcome.endless && !outcome.complete) {
+        let alone = job_baseline(plan, result, at).map_or_else(
+            || "run it alone to see what it needs".to_owned(),
+            |alone| format!("alone it takes {}", human_time(alone.execution_ps)),
+        );
+        tell(format_args!(
+            "warning: job {} did not finish once before the others ended, so its time is theirs; {alone}: let the others \
+             repeat more often (job.N.repeat)",
+            quoted(&outcome.name)
+        ));
+    }
 }
 
 /// Reports the settings of some experiments that do not do what their names promise, each once.

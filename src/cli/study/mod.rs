@@ -94,7 +94,7 @@ struct Source {
     /// Study file (docs/reference/study.md describes every key), or the directory of a study that has run.
     #[arg(required = true)]
     study: Option<PathBuf>,
-    /// Directory for records and tables [default: NAME.study, where NAME is the study's]. A stopped study
+    /// Directory for records and tables [default: NAME.study, where NAME is the study's, with - for blanks]. A stopped study
     /// resumes there.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -147,7 +147,8 @@ impl Source {
     }
 
     fn out(&self, study: &Study) -> PathBuf {
-        let default = || PathBuf::from(format!("{}.study", study.name));
+        let words: Vec<&str> = study.name.split_whitespace().collect();
+        let default = || PathBuf::from(format!("{}.study", words.join("-")));
         let here = || self.directory().map(Path::to_owned);
         self.out.clone().or_else(here).unwrap_or_else(default)
     }
@@ -423,7 +424,7 @@ fn deliver(
     if !options.quiet && !options.json {
         let path = out.path().display();
         tell(format_args!(
-            "wrote {path}: runs, jobs, points, differences, tables"
+            "wrote {path}: runs, jobs, points, differences, tables; `flitwise report {path}` makes a page of them"
         ));
     }
     if let Some(earlier) = &options.repeats {
