@@ -1,7 +1,7 @@
 //! Warnings about a run: what its traces lack, and keys without effect.
 
 use super::tell;
-use flitwise::config::{Experiment, Plan};
+use flitwise::config::{Experiment, LinkSpeeds, Plan};
 use flitwise::results::job_baseline;
 use flitwise::run::{RunResult, TraceDigest};
 use flitwise::units::human_time;
@@ -43,6 +43,13 @@ pub(super) fn tell_of_settings<'a>(experiments: impl IntoIterator<Item = &'a Exp
             told.push(remark);
             tell(format_args!("warning: {remark}"));
         }
+    }
+}
+
+/// Reports that the speeds in the file of a topology are not used.
+pub(super) fn tell_of_unused_speeds(speeds: &LinkSpeeds) {
+    if let Some(unused) = &speeds.unused {
+        tell(format_args!("warning: {unused}"));
     }
 }
 

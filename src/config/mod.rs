@@ -37,7 +37,7 @@ pub(crate) use document::Texts;
 pub use document::error::{ConfigError, Location};
 pub use document::read::{missing_file, read as read_text, unread};
 pub use dtable_input::{DTableForm, DTableInput, dtable_preset, dtable_text, load_dtable};
-pub use experiment::{Baseline, Experiment, Plan};
+pub use experiment::{Baseline, Experiment, LinkSpeeds, Plan};
 pub use fabric_only::{FabricOnly, Tables, load_fabric};
 pub use flitwise_base::near::nearest;
 pub use inputs::{InputFile, noting};

@@ -278,14 +278,15 @@ impl Info<'_> {
         let between = names::counted(switch_links, "link");
         let (link, host) = (self.link_bytes_per_s(), self.host_link_bytes_per_s());
         let (hosts, all) = (human_count(host_links), giga(self.capacity_bytes_per_s()));
+        let from = &self.loaded.speeds.from;
         if link == host {
             format!(
-                "{between} between switches, {hosts} to NICs, {} each way; {all} in all",
+                "{between} between switches, {hosts} to NICs, {} each way; {all} in all ({from})",
                 giga(link)
             )
         } else {
             format!(
-                "{between} between switches, {} each way, {hosts} to NICs, {}; {all} in all",
+                "{between} between switches, {} each way, {hosts} to NICs, {}; {all} in all ({from})",
                 giga(link),
                 giga(host)
             )
