@@ -45,7 +45,9 @@ pub(crate) use json::experiment_hash_with;
 pub use json::{experiment_hash, experiment_json, fabric_json};
 pub(crate) use load::{ParsedBase, resolve_parsed};
 pub use load::{load, resolve_text, resolve_with};
-pub use network_file::{LoadedNetwork, NetworkSource, load_network, network_kind, network_text};
+pub use network_file::{
+    LoadedNetwork, NetworkSource, load_network, network_kind, network_lines, network_text,
+};
 pub use origin::{Origin, OriginFile, OriginTrace, Written, analysis_origin};
 pub use schema::{ExperimentKey, Word, experiment_keys, experiment_schema, study_file_schema};
 pub use series::series_lacks;
