@@ -7,6 +7,7 @@ use super::table::write_table;
 use crate::config::{Experiment, Plan};
 use crate::explain::{Culprit, Explanation, LinkShare, Part, Parts, Source, phase_begin};
 use crate::fabric::stats::LinkEnd;
+use crate::replay::background::Pattern;
 use crate::run::{RunResult, Simulation};
 use crate::units::{human_count, human_time};
 use std::cmp::Reverse;
@@ -102,6 +103,25 @@ pub(super) fn names(experiment: &Experiment, culprit: Culprit) -> (String, &str)
     (from, level.map_or("", |level| level.name.as_str()))
 }
 
+/// `background 3 (BK)`; of a flow between two NICs with names of operators also these: `background 3, n1 -> n2 (BK)`.
+fn culprit_name(experiment: &Experiment, culprit: Culprit) -> String {
+    let (from, sl) = names(experiment, culprit);
+    let flow = match culprit.source {
+        Source::Background(flow) => experiment.background.get(flow as usize),
+        Source::Job(_) | Source::Answers => None,
+    };
+    let pair = match (
+        flow.map(|flow| &flow.pattern),
+        experiment.fabric.topology.names(),
+    ) {
+        (Some(&Pattern::Pair { from, to }), Some(names)) => {
+            format!(", {} -> {}", names.nic_label(from), names.nic_label(to))
+        }
+        _ => String::new(),
+    };
+    format!("{from}{pair} ({sl})")
+}
+
 /// The receiving end of a link.
 pub(super) fn far_end(run: &Simulation, share: &LinkShare) -> Option<LinkEnd> {
     let mut links = run.stats.links.iter();
@@ -140,8 +160,8 @@ pub(super) fn write_lines(out: &mut String, plan: &Plan, result: &RunResult) -> 
     let parts: Vec<String> = parts.collect();
     writeln!(out, "critical path   {}{of_job}", parts.join(", "))?;
     let culprits = explained.culprits.iter().take(3).map(|culprit| {
-        let (from, sl) = names(&plan.experiment, culprit.culprit);
-        format!("{from} ({sl}) {}", share(culprit.ps))
+        let name = culprit_name(&plan.experiment, culprit.culprit);
+        format!("{name} {}", share(culprit.ps))
     });
     let links = explained.links.iter().take(2);
     let links = links.map(|link| {
@@ -348,7 +368,7 @@ fn culprit_rows(
     for share in explained.culprits.iter().take(ROWS) {
         let (from, sl) = names(experiment, share.culprit);
         let mut row = vec![
-            format!("{from} ({sl})"),
+            culprit_name(experiment, share.culprit),
             human_time(share.ps),
             percent_of(share.ps, explained.total_ps),
         ];
