@@ -93,3 +93,27 @@ impl JobRow {
         self.values.get(at)?.real()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::aggregate::Means;
+    use crate::study::metrics::SIMULATED;
+
+    #[test]
+    fn few_runs_beside_failed_ones_have_no_interval() {
+        let row = |seed| RunRow::failed((0, seed), &SIMULATED, String::new(), "stalled".into());
+        let rows = [1, 2, 3].map(row);
+        let mut group = Group {
+            point: 0,
+            load: None,
+            rows: rows.iter().collect(),
+            means: Means::default(),
+        };
+        let mean = Mean::of(&[1.0, 5.0]);
+        assert_eq!(mean_text(mean, 2, &group, 1), "3.0");
+        group.rows.pop();
+        let text = mean_text(mean, 2, &group, 1);
+        assert!(text.starts_with("3.0 ± "), "{text}");
+    }
+}

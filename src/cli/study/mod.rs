@@ -147,8 +147,7 @@ impl Source {
     }
 
     fn out(&self, study: &Study) -> PathBuf {
-        let words: Vec<&str> = study.name.split_whitespace().collect();
-        let default = || PathBuf::from(format!("{}.study", words.join("-")));
+        let default = || dir::usual(&study.name);
         let here = || self.directory().map(Path::to_owned);
         self.out.clone().or_else(here).unwrap_or_else(default)
     }
@@ -422,10 +421,7 @@ fn deliver(
         return Ok(printed);
     };
     if !options.quiet && !options.json {
-        let path = out.path().display();
-        tell(format_args!(
-            "wrote {path}: runs, jobs, points, differences, tables; `flitwise report {path}` makes a page of them"
-        ));
+        out.tell_written();
     }
     if let Some(earlier) = &options.repeats {
         return Ok(printed.and(repeat::compare_tables(earlier, out.path())));
