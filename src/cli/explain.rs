@@ -91,9 +91,9 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         Some((plan, result)) => Some((plan, result?)),
         None => None,
     };
-    warnings::tell_all(&plan.experiment, &result);
+    warnings::tell_all(&plan, &result);
     if let Some((plan, result)) = &against {
-        warnings::tell_all(&plan.experiment, result);
+        warnings::tell_all(plan, result);
     }
     let own = name_of(&plan, &args.experiment);
     let this = ComparedRun {

@@ -2,7 +2,7 @@
 
 use super::command_line::quoted;
 use super::{CliError, bad_config, bare_trace};
-use flitwise::config::{ConfigError, network_kind};
+use flitwise::config::{ConfigError, network_kind, network_lines, network_text};
 use flitwise::results::{ANALYSIS_FILE, EXPERIMENT_FILE, RESULT_FILE};
 use flitwise::study::{SLOWEST_RUN, STUDY_FILE, STUDY_RESULT_FILE};
 use flitwise_formats::source::read_regular_text;
@@ -24,8 +24,8 @@ enum Found {
     Experiment,
     /// A study, whose experiment is in a file.
     Study(Option<String>),
-    /// A network in this form.
-    Network(&'static str),
+    /// A network in this form, and the lines by which an experiment names it, if it can.
+    Network(&'static str, Option<String>),
     /// A directory that a run, a static analysis or a study wrote.
     RunDir,
     AnalysisDir,
@@ -58,8 +58,13 @@ pub(super) fn instead(command: &str, wanted: Wanted, path: &Path) -> Option<CliE
     if let Some(trace) = bare_trace::instead(command, path) {
         return Some(trace);
     }
-    let text = read_regular_text(path).ok()?;
-    if let Some(found) = of_text(&text) {
+    let text = match read_regular_text(path) {
+        Ok(text) => text,
+        // It may be packed.
+        Err(_) if path.is_file() => network_text(path).ok()?,
+        Err(_) => return None,
+    };
+    if let Some(found) = of_text(path, &text) {
         return explained(command, wanted, path, &found);
     }
     // A file of a result that is no experiment.
@@ -87,7 +92,7 @@ fn of_dir(path: &Path) -> Option<Found> {
 }
 
 /// Returns the kind of a text, if its keys tell.
-fn of_text(text: &str) -> Option<Found> {
+fn of_text(path: &Path, text: &str) -> Option<Found> {
     const OF_EXPERIMENTS: [&str; 6] = [
         "fabric",
         "job",
@@ -97,7 +102,7 @@ fn of_text(text: &str) -> Option<Found> {
         "congestion",
     ];
     if let Some(form) = network_kind(text) {
-        return Some(Found::Network(form));
+        return Some(Found::Network(form, network_lines(path, text)));
     }
     let table: toml::Table = text.parse().ok()?;
     match table.get("experiment") {
@@ -117,7 +122,7 @@ fn explained(command: &str, wanted: Wanted, path: &Path, found: &Found) -> Optio
             "is an experiment".to_owned(),
             format!("`flitwise run {named}` runs it; --seeds and --vary make a study of it"),
         ),
-        (Found::Experiment, _) | (Found::Network(_), Wanted::Network) => return None,
+        (Found::Experiment, _) | (Found::Network(..), Wanted::Network) => return None,
         (Found::Study(base), Wanted::Experiment | Wanted::Network | Wanted::Table) => {
             let base = base.as_ref().map(|base| {
                 let dir = path.parent().unwrap_or(Path::new(""));
@@ -130,7 +135,13 @@ fn explained(command: &str, wanted: Wanted, path: &Path, found: &Found) -> Optio
             )
         }
         (Found::Study(_), Wanted::Study) => return None,
-        (Found::Network(form), _) => (
+        (Found::Network(form, Some(lines)), _) => (
+            format!("is {form}"),
+            format!(
+                "write a file with these lines and name that (`flitwise congestion` reads dumps):\n{lines}"
+            ),
+        ),
+        (Found::Network(form, None), _) => (
             format!("is {form}"),
             format!(
                 "`flitwise congestion {named}` analyses it; `flitwise init ib-from-dump` shows how an experiment names one"

@@ -253,7 +253,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     }
     let result = outcome.map_err(|e| failed(&e, file, &sets))?;
 
-    warnings::tell_all(&plan.experiment, &result);
+    warnings::tell_all(&plan, &result);
     let text = summary(&plan, &result, plan.explain);
     let json = result_json(&plan, &result);
     let options = options_of(&plan, until_saturated);

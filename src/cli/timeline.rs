@@ -84,11 +84,11 @@ impl TimelineArgs {
         }
         Ok(Watching {
             timeline: self.timeline(plan, out)?,
-            messages: self.messages()?,
+            messages: self.messages(plan)?,
         })
     }
 
-    fn messages(&self) -> Result<Option<MessageFile>, CliError> {
+    fn messages(&self, plan: &Plan) -> Result<Option<MessageFile>, CliError> {
         let Some(path) = &self.messages else {
             return Ok(None);
         };
@@ -98,7 +98,7 @@ impl TimelineArgs {
                 path.display()
             )));
         };
-        let file = MessageFile::create(path, format);
+        let file = MessageFile::create(path, format, &plan.experiment.fabric.topology);
         file.map(Some).map_err(|e| not_created("--messages", &e))
     }
 

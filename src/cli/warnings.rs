@@ -1,17 +1,74 @@
 //! Warnings about a run: what its traces lack, and keys without effect.
 
 use super::tell;
-use flitwise::config::Experiment;
+use flitwise::config::{Experiment, LinkSpeeds, Plan};
+use flitwise::fabric::ids::NicId;
+use flitwise::replay::background::Pattern;
+use flitwise::results::job_baseline;
 use flitwise::run::{RunResult, TraceDigest};
 use flitwise::units::human_time;
+use flitwise_base::quote::quoted;
+use std::collections::BTreeSet;
 
 /// Reports all of them on standard error.
-pub(super) fn tell_all(experiment: &Experiment, result: &RunResult) {
+pub(super) fn tell_all(plan: &Plan, result: &RunResult) {
+    let experiment = &plan.experiment;
     tell_of_settings([experiment]);
     tell_of_traces(&result.traces);
     warn_of_unused_keys(experiment, result);
     tell_of_speeds(experiment, result);
     warn_of_unused_power_keys(experiment);
+    warn_of_unfinished_jobs(plan, result);
+    warn_of_shared_nics(experiment, result);
+}
+
+/// Reports ranks on NICs that a listed flow of background traffic names as senders. Other patterns send from all NICs.
+fn warn_of_shared_nics(experiment: &Experiment, result: &RunResult) {
+    let senders = experiment
+        .background
+        .iter()
+        .filter(|flow| !flow.rate.is_zero());
+    let senders: BTreeSet<NicId> = senders
+        .filter_map(|flow| match flow.pattern {
+            Pattern::Pair { from, .. } => Some(from),
+            _ => None,
+        })
+        .collect();
+    for outcome in result.main.jobs.iter().flatten() {
+        let ranks = outcome.nics.iter().enumerate();
+        let mut shared = ranks.filter(|(_, nic)| senders.contains(nic));
+        let Some((rank, nic)) = shared.next() else {
+            continue;
+        };
+        let more = match shared.count() {
+            0 => String::new(),
+            1 => ", and so does another rank".to_owned(),
+            more => format!(", and so do {more} other ranks"),
+        };
+        tell(format_args!(
+            "warning: rank {rank} of job {} shares {} with a flow of [[background]] that sends from there{more}: their messages \
+             wait for each other before the fabric; place the ranks elsewhere if that is not meant",
+            quoted(&outcome.name),
+            experiment.fabric.topology.nic_text(*nic),
+        ));
+    }
+}
+
+/// Reports jobs that repeat until the others end and did not end once.
+fn warn_of_unfinished_jobs(plan: &Plan, result: &RunResult) {
+    let outcomes = result.main.jobs.iter().enumerate();
+    let outcomes = outcomes.filter_map(|(at, outcome)| Some((at, outcome.as_ref()?)));
+    for (at, outcome) in outcomes.filter(|(_, outcome)| outcome.endless && !outcome.complete) {
+        let alone = job_baseline(plan, result, at).map_or_else(
+            || "run it alone to see what it needs".to_owned(),
+            |alone| format!("alone it takes {}", human_time(alone.execution_ps)),
+        );
+        tell(format_args!(
+            "warning: job {} did not finish once before the others ended, so its time is theirs; {alone}: let the others \
+             repeat more often (job.N.repeat)",
+            quoted(&outcome.name)
+        ));
+    }
 }
 
 /// Reports the settings of some experiments that do not do what their names promise, each once.
@@ -22,6 +79,13 @@ pub(super) fn tell_of_settings<'a>(experiments: impl IntoIterator<Item = &'a Exp
             told.push(remark);
             tell(format_args!("warning: {remark}"));
         }
+    }
+}
+
+/// Reports that the speeds in the file of a topology are not used.
+pub(super) fn tell_of_unused_speeds(speeds: &LinkSpeeds) {
+    if let Some(unused) = &speeds.unused {
+        tell(format_args!("warning: {unused}"));
     }
 }
 

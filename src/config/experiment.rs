@@ -1,6 +1,7 @@
 //! A resolved experiment: everything a run needs, nothing left to defaults.
 
 pub use crate::config::background::Background;
+pub use crate::config::fabric::LinkSpeeds;
 pub use crate::config::job::Job;
 pub use crate::config::job::calls::{Calls, Compute, FormatKey, SendCompletion};
 pub use crate::config::job::placement::{Part, Placement};
@@ -79,8 +80,8 @@ pub struct Plan {
     pub files: Vec<InputFile>,
     /// The result that wrote the experiment's file, if one did.
     pub origin: Option<Origin>,
-    /// Where the speeds of the links come from, in words: `preset ib-edr`, a key, or the file of the topology.
-    pub speeds_from: String,
+    /// Where the speeds of the links come from.
+    pub speeds: LinkSpeeds,
     /// The source of the forwarding tables that decide in place of the routing, if tables are given.
     pub tables_from: Option<String>,
 }
@@ -112,7 +113,7 @@ impl Plan {
             written: Written::default(),
             files: Vec::new(),
             origin: None,
-            speeds_from: String::new(),
+            speeds: LinkSpeeds::default(),
             tables_from: None,
         }
     }

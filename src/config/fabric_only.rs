@@ -1,13 +1,15 @@
 //! Reads only `[fabric]` and `[qos]` of an experiment file, for the `fabric` commands.
 
 use crate::config::document::{ConfigError, Document, Texts, read};
+use crate::config::fabric::LinkSpeeds;
 use crate::config::fabric::tables::{RawForwarding, RawSl2Vl};
 use crate::config::keys::{DEFAULT_SEED, RawExperiment};
 use crate::config::resolve::{fabric_of, imply, with_sets};
-use crate::config::{analysis, origin};
+use crate::config::{analysis, fabric, origin};
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::Request;
 use std::path::Path;
+use toml::de::DeValue;
 
 /// A fabric that can be analysed.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +20,8 @@ pub struct FabricOnly {
     pub fabric: FabricSpec,
     /// Name of the routing algorithm.
     pub routing: &'static str,
+    /// Where the speeds of the links come from.
+    pub speeds: LinkSpeeds,
     /// Tables that decide in its place.
     pub tables: Tables,
     /// Seed of the experiment.
@@ -83,11 +87,14 @@ pub(crate) fn fabric_of_text(
             forwarding: raw.fabric.forwarding.as_ref().map(RawForwarding::source),
             sl2vl: raw.fabric.sl2vl.as_ref().map(RawSl2Vl::source),
         };
+        let preset = document.get("fabric.preset").and_then(DeValue::as_str);
+        let speeds = fabric::link_speeds(&raw.fabric, preset, &fabric, dir)?;
         let analysed = raw.congestion.as_ref().filter(|_| needed == Needed::Routes);
         let congestion = analysed.map(|raw| analysis::request(raw, dir));
         Ok(FabricOnly {
             fabric,
             routing,
+            speeds,
             tables,
             seed: raw.seed.unwrap_or(DEFAULT_SEED),
             congestion: congestion.transpose()?,

@@ -189,7 +189,7 @@ fn planned(
     if raw.congestion.is_some() {
         analysed(raw, done)?;
     }
-    let experiment = experiment_of(raw, dir)?;
+    let mut experiment = experiment_of(raw, dir)?;
     let about = About {
         name: raw.name.clone(),
         description: raw.description.clone(),
@@ -206,12 +206,13 @@ fn planned(
         resolve::unused(raw, document, &experiment)?;
     }
     let preset = document.get("fabric.preset").and_then(DeValue::as_str);
-    let speeds_from = fabric::speeds_from(&raw.fabric, preset, &experiment.fabric)?;
+    let speeds = fabric::link_speeds(&raw.fabric, preset, &experiment.fabric, dir)?;
+    experiment.remarks.extend(speeds.unused.clone());
     Ok(Plan {
         about,
         series,
         origin: raw.origin.clone(),
-        speeds_from,
+        speeds,
         tables_from: raw.fabric.forwarding.as_ref().map(RawForwarding::source),
         ..Plan::of(experiment)
     })

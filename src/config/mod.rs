@@ -37,7 +37,7 @@ pub(crate) use document::Texts;
 pub use document::error::{ConfigError, Location};
 pub use document::read::{missing_file, read as read_text, unread};
 pub use dtable_input::{DTableForm, DTableInput, dtable_preset, dtable_text, load_dtable};
-pub use experiment::{Baseline, Experiment, Plan};
+pub use experiment::{Baseline, Experiment, LinkSpeeds, Plan};
 pub use fabric_only::{FabricOnly, Tables, load_fabric};
 pub use flitwise_base::near::nearest;
 pub use inputs::{InputFile, noting};
@@ -45,7 +45,9 @@ pub(crate) use json::experiment_hash_with;
 pub use json::{experiment_hash, experiment_json, fabric_json};
 pub(crate) use load::{ParsedBase, resolve_parsed};
 pub use load::{load, resolve_text, resolve_with};
-pub use network_file::{LoadedNetwork, NetworkSource, load_network, network_kind, network_text};
+pub use network_file::{
+    LoadedNetwork, NetworkSource, load_network, network_kind, network_lines, network_text,
+};
 pub use origin::{Origin, OriginFile, OriginTrace, Written, analysis_origin};
 pub use schema::{ExperimentKey, Word, experiment_keys, experiment_schema, study_file_schema};
 pub use series::series_lacks;

@@ -148,6 +148,14 @@ pub fn load_network(
             })
         }
         Kind::Discovery => discovery(&content, path, tables),
+        Kind::Tables => refused(
+            "",
+            format!(
+                "{}: these are forwarding tables, and a network needs its cables; name the output of ibnetdiscover, and these \
+                 tables with --tables",
+                shown(path).display()
+            ),
+        ),
     }
 }
 
@@ -167,12 +175,44 @@ pub fn network_kind(text: &str) -> Option<&'static str> {
         .map(Kind::name)
 }
 
+/// The lines by which an experiment names the network that `text`, the content of `path`, describes; `None` if none do.
+#[must_use]
+pub fn network_lines(path: &Path, text: &str) -> Option<String> {
+    let file = |path: &Path| serde_json::Value::from(shown(path).display().to_string());
+    let of_dump = |preset: &str, file: &str, more: &str| {
+        format!(
+            "[fabric]\npreset = \"{preset}\"\ntopology = {{ kind = \"ibnetdiscover\", file = {file} }}{more}"
+        )
+    };
+    match Kind::of(text) {
+        Kind::Discovery => {
+            let imported = Imported::of_text(text, path, "").ok();
+            let preset = imported.and_then(|imported| imported.speeds.preset());
+            Some(of_dump(
+                preset.unwrap_or(USUAL_PRESET),
+                &file(path).to_string(),
+                "",
+            ))
+        }
+        Kind::Tables => {
+            let more = format!("\nforwarding = {}", file(path));
+            Some(of_dump(USUAL_PRESET, "\"ibnetdiscover.txt\"", &more))
+        }
+        Kind::Experiment | Kind::Dot => None,
+    }
+}
+
+/// The preset for a dump that tells no speeds.
+const USUAL_PRESET: &str = "ib-qdr";
+
 /// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Experiment,
     Dot,
     Discovery,
+    /// Forwarding tables, which are no network by themselves.
+    Tables,
 }
 
 impl Kind {
@@ -199,6 +239,12 @@ impl Kind {
         {
             return Self::Dot;
         }
+        if ["Unicast lids", "osm_ucast_mgr_dump", "dump_ucast_routes:"]
+            .iter()
+            .any(|begin| rest.starts_with(begin))
+        {
+            return Self::Tables;
+        }
         let node = ["Switch", "Ca", "Rt", "DR"].contains(&word) && next != Some('=');
         if node || in_discovery.contains(&word) {
             Self::Discovery
@@ -212,6 +258,7 @@ impl Kind {
             Self::Experiment => "an experiment file",
             Self::Dot => "a graph in the DOT language",
             Self::Discovery => "the output of ibnetdiscover",
+            Self::Tables => "forwarding tables",
         }
     }
 }

@@ -151,7 +151,11 @@ impl Network {
         let used = self.links.iter().flat_map(|link| link.used).flatten();
         let most = used.fold(0.0, f64::max);
         if !self.percent {
-            return round_above(most);
+            return if most > 0.0 && most.is_finite() {
+                most
+            } else {
+                1.0
+            };
         }
         let round = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8];
         round.into_iter().find(|end| *end >= most).unwrap_or(1.0)
@@ -233,17 +237,6 @@ fn free_spot(
     spots
         .find(|(_, spot)| is_free(spot))
         .unwrap_or_else(|| beside((ALONG[0], 0.0)))
-}
-
-/// 1, 2 or 5 times a power of ten, at least `most`.
-fn round_above(most: f64) -> f64 {
-    if !(most > 0.0 && most.is_finite()) {
-        return 1.0;
-    }
-    let power = 10_f64.powf(most.log10().floor());
-    let steps = [1.0, 2.0, 5.0].map(|of| of * power);
-    let fits = steps.into_iter().find(|end| *end >= most * 0.999_999);
-    fits.unwrap_or(10.0 * power)
 }
 
 fn shade(used: f64) -> usize {

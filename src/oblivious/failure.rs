@@ -294,6 +294,14 @@ fn draw<T>(
     Ok(pool)
 }
 
+/// The names of two nodes that a hyphen in `text` joins.
+fn joined<'a>(graph: &Graph, text: &'a str) -> Option<(&'a str, &'a str)> {
+    let has = |name: &str| graph.nodes().iter().any(|node| node.name == name);
+    let hyphens = text.match_indices('-');
+    let mut pairs = hyphens.map(|(at, _)| (text[..at].trim(), text[at + 1..].trim()));
+    pairs.find(|(a, b)| has(a) && has(b))
+}
+
 fn find(graph: &Graph, name: &str) -> Result<NodeId, String> {
     let mut named = graph
         .node_ids()
@@ -301,8 +309,15 @@ fn find(graph: &Graph, name: &str) -> Result<NodeId, String> {
     if let Some(node) = named.next() {
         return Ok(node);
     }
-    let example = graph.switches().next().map_or(String::new(), |node| {
-        format!("; a switch is called `{}`", graph.node(node).name)
-    });
-    Err(format!("the network has no {}{example}", quoted(name)))
+    let cure = if name == "random" {
+        "; write `random:1 links` for a cable drawn at random".to_owned()
+    } else if let Some((a, b)) = joined(graph, name) {
+        format!("; write `{a} - {b}`, with blanks, for the cables between them")
+    } else {
+        let example = graph.switches().next();
+        example.map_or(String::new(), |node| {
+            format!("; a switch is called `{}`", graph.node(node).name)
+        })
+    };
+    Err(format!("the network has no {}{cure}", quoted(name)))
 }

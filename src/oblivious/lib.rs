@@ -32,6 +32,7 @@ mod graph;
 mod histogram;
 mod hosts;
 mod mapping;
+mod named;
 mod network;
 mod outcome;
 mod pattern;

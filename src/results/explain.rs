@@ -1,11 +1,13 @@
 //! Why jobs take as long as they do, as data and in words.
 
 use super::compared::{ComparedRun, MOST_KEYS, different_keys};
-use super::link_ends::link_end;
+use super::link_ends::link_end_named;
 use super::split::last_job;
 use super::table::write_table;
 use crate::config::{Experiment, Plan};
 use crate::explain::{Culprit, Explanation, LinkShare, Part, Parts, Source, phase_begin};
+use crate::fabric::stats::LinkEnd;
+use crate::replay::background::Pattern;
 use crate::run::{RunResult, Simulation};
 use crate::units::{human_count, human_time};
 use std::cmp::Reverse;
@@ -101,10 +103,30 @@ pub(super) fn names(experiment: &Experiment, culprit: Culprit) -> (String, &str)
     (from, level.map_or("", |level| level.name.as_str()))
 }
 
-pub(super) fn far_end(run: &Simulation, share: &LinkShare) -> Option<String> {
+/// `background 3 (BK)`; of a flow between two NICs with names of operators also these: `background 3, n1 -> n2 (BK)`.
+fn culprit_name(experiment: &Experiment, culprit: Culprit) -> String {
+    let (from, sl) = names(experiment, culprit);
+    let flow = match culprit.source {
+        Source::Background(flow) => experiment.background.get(flow as usize),
+        Source::Job(_) | Source::Answers => None,
+    };
+    let pair = match (
+        flow.map(|flow| &flow.pattern),
+        experiment.fabric.topology.names(),
+    ) {
+        (Some(&Pattern::Pair { from, to }), Some(names)) => {
+            format!(", {} -> {}", names.nic_label(from), names.nic_label(to))
+        }
+        _ => String::new(),
+    };
+    format!("{from}{pair} ({sl})")
+}
+
+/// The receiving end of a link.
+pub(super) fn far_end(run: &Simulation, share: &LinkShare) -> Option<LinkEnd> {
     let mut links = run.stats.links.iter();
     let link = links.find(|link| link.from == share.from)?;
-    Some(link_end(link.to))
+    Some(link.to)
 }
 
 /// `part` of `whole` in percent, to a tenth.
@@ -112,11 +134,11 @@ fn percent_of(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-fn link_name(run: &Simulation, share: &LinkShare) -> String {
-    let from = link_end(share.from);
+fn link_name(plan: &Plan, run: &Simulation, share: &LinkShare) -> String {
+    let end = |end| link_end_named(&plan.experiment.fabric.topology, end);
     match far_end(run, share) {
-        Some(to) => format!("{from} -> {to}"),
-        None => from,
+        Some(to) => format!("{} -> {}", end(share.from), end(to)),
+        None => end(share.from),
     }
 }
 
@@ -138,11 +160,14 @@ pub(super) fn write_lines(out: &mut String, plan: &Plan, result: &RunResult) -> 
     let parts: Vec<String> = parts.collect();
     writeln!(out, "critical path   {}{of_job}", parts.join(", "))?;
     let culprits = explained.culprits.iter().take(3).map(|culprit| {
-        let (from, sl) = names(&plan.experiment, culprit.culprit);
-        format!("{from} ({sl}) {}", share(culprit.ps))
+        let name = culprit_name(&plan.experiment, culprit.culprit);
+        format!("{name} {}", share(culprit.ps))
     });
     let links = explained.links.iter().take(2);
-    let links = links.map(|link| format!("{} {}", link_name(&result.main, link), share(link.ps())));
+    let links = links.map(|link| {
+        let name = link_name(plan, &result.main, link);
+        format!("{name} {}", share(link.ps()))
+    });
     let (culprits, links): (Vec<String>, Vec<String>) = (culprits.collect(), links.collect());
     let culprits = or_none(&culprits);
     if links.is_empty() {
@@ -269,7 +294,7 @@ fn write_page(
         percent_of(explained.late_partners_ps, total),
     )?;
     write_table(out, &culprit_rows(&plan.experiment, explained, before))?;
-    write_table(out, &link_rows(run, explained))?;
+    write_table(out, &link_rows(plan, run, explained))?;
     let mut ranks: Vec<(String, &Parts)> = Vec::new();
     let mut by_time: Vec<_> = explained.ranks.iter().collect();
     by_time.sort_by_key(|share| Reverse(share.parts.total()));
@@ -343,7 +368,7 @@ fn culprit_rows(
     for share in explained.culprits.iter().take(ROWS) {
         let (from, sl) = names(experiment, share.culprit);
         let mut row = vec![
-            format!("{from} ({sl})"),
+            culprit_name(experiment, share.culprit),
             human_time(share.ps),
             percent_of(share.ps, explained.total_ps),
         ];
@@ -358,7 +383,7 @@ fn culprit_rows(
     rows
 }
 
-fn link_rows(run: &Simulation, explained: &Explanation) -> Vec<Vec<String>> {
+fn link_rows(plan: &Plan, run: &Simulation, explained: &Explanation) -> Vec<Vec<String>> {
     let header = [
         "waited at",
         "time",
@@ -378,7 +403,7 @@ fn link_rows(run: &Simulation, explained: &Explanation) -> Vec<Vec<String>> {
             share.throttling_ps,
             share.inside_devices_ps,
         ];
-        let mut row = vec![link_name(run, share)];
+        let mut row = vec![link_name(plan, run, share)];
         row.extend(times.map(human_time));
         rows.push(row);
     }

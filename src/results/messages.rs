@@ -4,6 +4,7 @@
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkStats;
+use crate::fabric::topology::{Names, Topology};
 use crate::figure::tables::{Cell, Column, ColumnKind, MissingFeature, TableFiles, TableFormat};
 use crate::replay::program::RankId;
 use crate::replay::{Doing, MatchedBy, Observer, Sent, StreamOf};
@@ -28,6 +29,12 @@ const COLUMNS: [Column<'static>; 12] = [
     Column::optional("matched_ps", ColumnKind::Integer),
 ];
 
+/// Two more columns, where the operators of the fabric have names.
+const NAMES: [Column; 2] = [
+    Column::full("from_name", ColumnKind::Text),
+    Column::full("to_name", ColumnKind::Text),
+];
+
 /// The table of the messages of a run. Unfinished, its file disappears.
 pub struct MessageFile {
     path: PathBuf,
@@ -35,6 +42,8 @@ pub struct MessageFile {
 }
 
 struct Seen {
+    /// The names that the operators of the fabric give its NICs.
+    names: Option<Names>,
     /// `None` after an error.
     table: Option<TableFiles>,
     error: Option<anyhow::Error>,
@@ -80,16 +89,20 @@ impl MessageFile {
         }
     }
 
-    /// Begins a table.
+    /// Begins a table of messages between NICs of `topology`.
     ///
     /// # Errors
     /// If the file cannot be created; a [`MissingFeature`] if this build cannot write the format.
-    pub fn create(path: &Path, format: TableFormat) -> anyhow::Result<Self> {
+    pub fn create(path: &Path, format: TableFormat, topology: &Topology) -> anyhow::Result<Self> {
         format.check(MissingFeature::MESSAGES)?;
-        let table = TableFiles::create_file(path, "messages", format, &COLUMNS)?;
+        let names = topology.names().cloned();
+        let named: &[Column] = names.as_ref().map_or(&[], |_| &NAMES);
+        let columns = [&COLUMNS[..], named].concat();
+        let table = TableFiles::create_file(path, "messages", format, &columns)?;
         Ok(Self {
             path: path.to_owned(),
             seen: Mutex::new(Seen {
+                names,
                 table: Some(table),
                 error: None,
                 jobs: Vec::new(),
@@ -140,26 +153,28 @@ impl Seen {
         else {
             return;
         };
-        let nic = |rank: RankId| {
-            let nic = job.nics.get(rank.index());
-            Cell::Integer(nic.map_or(0, |nic| nic.get()).into())
-        };
-        let ps = |ps: Option<u64>| ps.map_or(Cell::Empty, Cell::Integer);
         let sent = &row.sent;
-        let cells = [
+        let [from, to] = [sent.from, sent.to]
+            .map(|rank: RankId| job.nics.get(rank.index()).copied().unwrap_or(NicId::new(0)));
+        let nic = |nic: NicId| Cell::Integer(nic.get().into());
+        let ps = |ps: Option<u64>| ps.map_or(Cell::Empty, Cell::Integer);
+        let mut cells = vec![
             Cell::Integer(row.number),
             Cell::Text(&job.name),
             Cell::Text(sent.sent_for.name()),
             Cell::Integer(sent.from.get().into()),
             Cell::Integer(sent.to.get().into()),
-            nic(sent.from),
-            nic(sent.to),
+            nic(from),
+            nic(to),
             Cell::Integer(sent.bytes),
             Cell::Integer(row.posted_ps),
             ps(row.injected_ps),
             ps(row.delivered_ps),
             ps(matched_ps),
         ];
+        if let Some(names) = &self.names {
+            cells.extend([from, to].map(|nic| Cell::Text(names.nic_label(nic))));
+        }
         if let Err(e) = table.row(&cells) {
             self.error = Some(e);
             self.table = None;

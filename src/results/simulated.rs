@@ -44,8 +44,8 @@ fn fabric(plan: &Plan) -> String {
         0 => {}
         others => links += &format!(", {} of another speed", human_count(others as u64)),
     }
-    if !plan.speeds_from.is_empty() {
-        links += &format!(" ({})", plan.speeds_from);
+    if !plan.speeds.from.is_empty() {
+        links += &format!(" ({})", plan.speeds.from);
     }
     let failed = match fabric.routing.failed.len() {
         0 => String::new(),

@@ -34,7 +34,7 @@ pub(super) struct Measure {
     pub decimals: usize,
     /// How two runs are compared.
     pub difference: Difference,
-    /// Tables for people leave it out where no run has it.
+    /// Tables for people leave it out where no run has it, or the means of all are 0.
     pub optional: bool,
 }
 
@@ -159,6 +159,16 @@ impl Difference {
 }
 
 impl Measure {
+    /// `last` if the measure is about the job that ends last, else nothing.
+    pub(super) fn of_jobs(&self, last: &str) -> String {
+        let of_last = [TIME.column, SLOWDOWN.column].contains(&self.column);
+        if of_last {
+            last.to_owned()
+        } else {
+            String::new()
+        }
+    }
+
     /// The measure, compared in percent under these names.
     const fn in_percent(self, column: &'static str, title: &'static str) -> Self {
         self.compared(column, title, true)

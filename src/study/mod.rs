@@ -12,6 +12,7 @@ mod estimate;
 mod execute;
 mod grid;
 mod interaction;
+mod job_tables;
 mod metrics;
 mod row;
 mod slowest;

@@ -436,10 +436,11 @@ fn job_rows(plan: &Plan, result: &RunResult) -> Vec<JobRow> {
         let latency = latency(&outcome.latency, tick);
         let numbers = JobNumbers {
             ranks_count: Some(outcome.ranks.into()),
-            execution_time_ps: Some(outcome.execution_ps),
+            // A job that repeats until the others end may not have ended once.
+            execution_time_ps: outcome.complete.then_some(outcome.execution_ps),
             baseline_time_ps: baseline,
             slowdown_ratio: quotient(outcome.execution_ps, outcome.complete, baseline),
-            computing_ps: Some(outcome.compute_ps),
+            computing_ps: outcome.complete.then_some(outcome.compute_ps),
             messages_count: Some(outcome.messages),
             bytes_count: Some(outcome.bytes),
             latency_mean_ns: latency.map(|l| l.mean),

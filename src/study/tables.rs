@@ -4,22 +4,29 @@ use super::aggregate::{Difference, Group, Mean, Means, differences, groups};
 use super::draw::Pairing;
 use super::grid::Grid;
 use super::interaction::{Interaction, Over, interactions};
+use super::job_tables;
 use super::metrics::Measure;
 use super::until::Studied;
 use crate::results::write_table;
 use flitwise_base::quote::cut;
 use std::fmt::Write;
 
+/// The beginning of the titles of times and slowdowns, where runs have several jobs.
+const LAST_JOB: &str = "last job: ";
+
 /// Reasons of failed runs that are listed.
 const REASONS: usize = 10;
 
+/// Fewer values than these have no interval in tables for people if other runs of the point failed.
+const FEW: usize = 3;
+
 /// A table with its title.
-struct Sheet {
-    title: String,
+pub(super) struct Sheet {
+    pub title: String,
     /// The first row is the header.
-    rows: Vec<Vec<String>>,
+    pub rows: Vec<Vec<String>>,
     /// Columns of words, from the left; the others hold numbers.
-    words: usize,
+    pub words: usize,
 }
 
 /// `1.0624 ± 0.0012`.
@@ -47,7 +54,7 @@ pub(super) fn difference_text(mean: Option<Mean>) -> String {
 }
 
 /// The axes with more than one setting.
-fn varying(grid: &Grid) -> Vec<usize> {
+pub(super) fn varying(grid: &Grid) -> Vec<usize> {
     let axes = grid.study.axes.iter().enumerate();
     let many = axes.filter(|(_, axis)| axis.settings.len() > 1);
     many.map(|(at, _)| at).collect()
@@ -59,9 +66,8 @@ fn sheets(studied: &Studied) -> Vec<Sheet> {
     let loads = groups.iter().any(|group| group.load.is_some());
     let shown = metrics.shown(loads);
     let there = |measure: &Measure| {
-        groups
-            .iter()
-            .any(|group| group.means.get(measure).is_some())
+        let mut means = groups.iter().filter_map(|group| group.means.get(measure));
+        means.any(|mean| !measure.optional || mean.mean != 0.0)
     };
     let main = shown.matrix.iter().find(|measure| there(measure));
     let main = main.or(shown.matrix.last());
@@ -69,15 +75,24 @@ fn sheets(studied: &Studied) -> Vec<Sheet> {
         let told = |measure: &&Measure| !measure.optional || there(measure);
         measures.iter().copied().filter(told).collect()
     };
-    let mut sheets = vec![all_points(grid, &groups, &told(shown.points), loads)];
-    sheets.extend(main.and_then(|main| matrix(grid, &groups, main)));
+    let of_jobs = job_tables::sheets(grid, &studied.rows, &groups);
+    let last = if of_jobs.is_empty() { "" } else { LAST_JOB };
+    let mut sheets = vec![all_points(grid, &groups, &told(shown.points), loads, last)];
+    sheets.extend(of_jobs);
+    sheets.extend(main.and_then(|main| matrix(grid, &groups, main, last)));
     let all = differences(grid, &groups, metrics);
     for axis in varying(grid) {
         let of_axis = all.iter().filter(|difference| difference.axis == axis);
         let of_axis: Vec<&Difference<'_>> = of_axis.collect();
         if !of_axis.is_empty() {
             let measures = told(shown.differences);
-            sheets.push(self::of_axis(grid, &of_axis, axis, &measures, loads));
+            sheets.push(self::of_axis(
+                grid,
+                &of_axis,
+                axis,
+                (&measures, last),
+                loads,
+            ));
         }
     }
     let all = interactions(grid, &groups, metrics);
@@ -89,7 +104,7 @@ fn sheets(studied: &Studied) -> Vec<Sheet> {
         if !changes.is_empty() {
             let names = [Over::Axis(axis), over].map(|one| one.names(grid, &groups));
             let measures = told(shown.differences);
-            sheets.push(of_changes(grid, &changes, names, &measures, loads));
+            sheets.push(of_changes(grid, &changes, names, (&measures, last), loads));
         }
     }
     sheets
@@ -113,33 +128,37 @@ fn asked_change(grid: &Grid, groups: &[Group<'_>]) -> Option<(usize, Over)> {
 }
 
 /// The labels of a point on some axes.
-fn labels(grid: &Grid, point: usize, axes: &[usize]) -> Vec<String> {
+pub(super) fn labels(grid: &Grid, point: usize, axes: &[usize]) -> Vec<String> {
     let label = |&axis: &usize| grid.label(point, axis).to_owned();
     axes.iter().map(label).collect()
 }
 
-fn axis_names(grid: &Grid, axes: &[usize]) -> Vec<String> {
+pub(super) fn axis_names(grid: &Grid, axes: &[usize]) -> Vec<String> {
     let name = |&axis: &usize| grid.study.axes[axis].name.clone();
     axes.iter().map(name).collect()
 }
 
 /// A row for each point.
-fn all_points(grid: &Grid, groups: &[Group<'_>], shown: &[&Measure], loads: bool) -> Sheet {
+fn all_points(
+    grid: &Grid,
+    groups: &[Group<'_>],
+    shown: &[&Measure],
+    loads: bool,
+    last: &str,
+) -> Sheet {
     let axes = varying(grid);
     let mut header = axis_names(grid, &axes);
     header.extend(loads.then(|| "load".to_owned()));
     let words = header.len();
     header.push("runs".to_owned());
-    header.extend(shown.iter().map(|measure| measure.title.to_owned()));
+    let titles = shown.iter();
+    header.extend(titles.map(|measure| measure.of_jobs(last) + measure.title));
     let mut rows = vec![header];
     for group in groups {
         let mut row = labels(grid, group.point, &axes);
         row.extend(group.load.map(str::to_owned));
-        row.push(match group.failed() {
-            0 => group.rows.len().to_string(),
-            failed => format!("{} ({failed} failed)", group.rows.len()),
-        });
-        row.extend(shown.iter().map(|measure| mean_text(group, measure)));
+        row.push(counted(group));
+        row.extend(shown.iter().map(|measure| mean_of(group, measure)));
         rows.push(row);
     }
     Sheet {
@@ -149,13 +168,42 @@ fn all_points(grid: &Grid, groups: &[Group<'_>], shown: &[&Measure], loads: bool
     }
 }
 
-/// The mean of a group with its interval.
-fn mean_text(group: &Group<'_>, measure: &Measure) -> String {
-    with_interval(group.means.get(measure), measure.decimals)
+/// The number of runs of a group, and how many of them failed.
+pub(super) fn counted(group: &Group<'_>) -> String {
+    match group.failed() {
+        0 => group.rows.len().to_string(),
+        failed => format!("{} ({failed} failed)", group.rows.len()),
+    }
+}
+
+/// A mean without its interval if only `count` of the runs of `group` have a value, and these are few: the interval of two
+/// values is as wide as the luck of two runs.
+fn trusted(mean: Option<Mean>, count: usize, group: &Group<'_>) -> Option<Mean> {
+    let is_few = count < FEW && count < group.rows.len();
+    let trusted = |mean: Mean| Mean {
+        ci95: mean.ci95.filter(|_| !is_few),
+        ..mean
+    };
+    mean.map(trusted)
+}
+
+/// The mean over `count` values of runs of a group, with its interval.
+pub(super) fn mean_text(
+    mean: Option<Mean>,
+    count: usize,
+    group: &Group<'_>,
+    decimals: usize,
+) -> String {
+    with_interval(trusted(mean, count, group), decimals)
+}
+
+fn mean_of(group: &Group<'_>, measure: &Measure) -> String {
+    let count = group.complete().count();
+    mean_text(group.means.get(measure), count, group, measure.decimals)
 }
 
 /// Rows of all axes but the last one, which has the columns. `None` with fewer than two axes.
-fn matrix(grid: &Grid, groups: &[Group<'_>], measure: &Measure) -> Option<Sheet> {
+fn matrix(grid: &Grid, groups: &[Group<'_>], measure: &Measure, whose: &str) -> Option<Sheet> {
     let axes = varying(grid);
     let (&last, others) = axes.split_last().filter(|(_, others)| !others.is_empty())?;
     let across = &grid.study.axes[last];
@@ -166,7 +214,7 @@ fn matrix(grid: &Grid, groups: &[Group<'_>], measure: &Measure) -> Option<Sheet>
     for group in groups {
         let choice = &grid.points[group.point].choice;
         let key: Vec<usize> = others.iter().map(|&axis| choice[axis]).collect();
-        let cell = mean_text(group, measure);
+        let cell = mean_of(group, measure);
         if of_row.last().is_none_or(|(other, _)| *other != key) {
             of_row.push((key, vec!["-".to_owned(); across.settings.len()]));
             rows.push(labels(grid, group.point, others));
@@ -179,7 +227,11 @@ fn matrix(grid: &Grid, groups: &[Group<'_>], measure: &Measure) -> Option<Sheet>
         row.extend(cells);
     }
     Some(Sheet {
-        title: format!("{}, by {}", capital(measure.title), across.name),
+        title: format!(
+            "{}, by {}",
+            capital(&(measure.of_jobs(whose) + measure.title)),
+            across.name
+        ),
         rows,
         words: others.len(),
     })
@@ -215,7 +267,7 @@ fn of_lines<'a>(
         row.extend(
             measures
                 .iter()
-                .map(|measure| difference_text(means.get(measure))),
+                .map(|measure| difference_text(trusted(means.get(measure), count, group))),
         );
         row
     };
@@ -231,11 +283,11 @@ fn of_axis(
     grid: &Grid,
     differences: &[&Difference<'_>],
     axis: usize,
-    measures: &[&Measure],
+    (measures, last): (&[&Measure], &str),
     loads: bool,
 ) -> Sheet {
     let head = ("pairs", |measure: &Measure| {
-        measure.difference.title.to_owned()
+        measure.of_jobs(last) + measure.difference.title
     });
     let lines = differences
         .iter()
@@ -260,11 +312,11 @@ fn of_changes(
     grid: &Grid,
     changes: &[&Interaction<'_>],
     names: [[&str; 2]; 2],
-    measures: &[&Measure],
+    (measures, last): (&[&Measure], &str),
     loads: bool,
 ) -> Sheet {
     let head = ("seeds", |measure: &Measure| {
-        measure.difference.title_of_differences()
+        measure.of_jobs(last) + &measure.difference.title_of_differences()
     });
     let lines = changes.iter().map(|one| (one.group, one.seeds, &one.means));
     let [[axis, reference], [over, before]] = names;
@@ -306,7 +358,7 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// Why runs failed, each reason once.
+/// Why runs failed, each reason once, and which jobs did not finish.
 fn reasons(studied: &Studied) -> Vec<String> {
     let mut seen: Vec<(&str, String)> = Vec::new();
     for row in studied.rows.iter().filter(|row| !row.reason.is_empty()) {
@@ -321,9 +373,8 @@ fn reasons(studied: &Studied) -> Vec<String> {
         }
     }
     let lines = seen.iter().take(REASONS);
-    lines
-        .map(|(reason, place)| format!("failed ({place}): {reason}"))
-        .collect()
+    let lines = lines.map(|(reason, place)| format!("failed ({place}): {reason}"));
+    lines.chain(job_tables::unfinished(&studied.rows)).collect()
 }
 
 /// All tables as a text.

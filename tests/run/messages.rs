@@ -36,8 +36,9 @@ fn a_table_of_messages_has_all_of_them_and_their_times_in_order() {
             let trace = format!("job.0.trace={trace}");
             let plan = plan(&[&[trace.as_str()], sets].concat());
             let path = dir.path().join("messages.csv");
-            let file = MessageFile::create(&path, MessageFile::format_of_name(&path).unwrap());
-            let file = file.unwrap();
+            let format = MessageFile::format_of_name(&path).unwrap();
+            let topology = &plan.experiment.fabric.topology;
+            let file = MessageFile::create(&path, format, topology).unwrap();
             let result = run_plan(&plan, &Control::default().seen_by(&file), 1).unwrap();
             file.finish().unwrap();
             let without = |result: &RunResult| {

@@ -9,7 +9,7 @@ use flitwise::oblivious::{
     Damaged, Dependencies, EdgeId, HostId, Layers, Lost, Network, Request, Survey,
 };
 use flitwise_base::quote::cut;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Seed of the draws on a network from no experiment.
@@ -31,7 +31,8 @@ pub(super) struct Candidate {
 /// The effects of failures on the network.
 pub(super) struct Damage {
     pub lost_hosts: usize,
-    pub lost_cables: usize,
+    /// The cables that are lost, each by its two ends: `L003 port 5 - S001 port 4`.
+    pub lost_cables: Vec<String>,
     /// Pairs with another route than before, or with a route only before or only now.
     pub routes_changed: Option<u64>,
     hosts_before: Vec<HostId>,
@@ -73,7 +74,15 @@ pub(super) fn load(args: &CongestionArgs) -> Result<Vec<Candidate>, CliError> {
             .unwrap_or_default();
         tell(format_args!("note: {line}{}", note.text));
     }
-    let labels = short(&args.tables);
+    // A single network has the name of its file, not of its tables.
+    let labels = match (&args.tables[..], path.and_then(Path::file_name)) {
+        ([_], Some(name)) => vec![
+            args.label
+                .clone()
+                .unwrap_or_else(|| name.to_string_lossy().into()),
+        ],
+        _ => short(&args.tables),
+    };
     let mut candidates = Vec::new();
     for (at, (whole, loaded)) in found.into_iter().enumerate() {
         let loaded = Rc::new(loaded);
@@ -131,9 +140,14 @@ fn candidate(
         graph: graph.clone(),
         tables,
     };
+    let end = |edge| before.graph.port_text(edge);
+    let cable = |&edge: &EdgeId| {
+        let back = before.graph.edge(edge).reverse;
+        format!("{} - {}", end(edge), end(back))
+    };
     let damage = left.map(|left| Damage {
         lost_hosts: left.lost_hosts.len(),
-        lost_cables: left.lost_cables.len(),
+        lost_cables: left.lost_cables.iter().map(cable).collect(),
         routes_changed: loaded.routed.then(|| left.routes_changed(before, &network)),
         hosts_before: left.hosts_before,
     });

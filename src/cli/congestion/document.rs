@@ -51,7 +51,8 @@ fn network(one: &Analysed) -> serde_json::Result<AnalysedNetwork> {
         most_routes_between_switches: between.map(|b| b.1),
         longest_route_cables: survey.by_edges.len().saturating_sub(1) as u64,
         failed: candidate.damage.as_ref().map(|damage| Failed {
-            cables: damage.lost_cables,
+            cables: damage.lost_cables.len(),
+            cable_names: damage.lost_cables.clone(),
             hosts: damage.lost_hosts,
             routes_changed: damage.routes_changed,
         }),

@@ -7,6 +7,9 @@ use flitwise::results::write_table;
 use flitwise::units::human_count;
 use std::fmt::Write;
 
+/// Failed cables that a line names.
+const MOST_FAILED: usize = 4;
+
 /// Connections that a line of the table of cables names.
 const MOST_FLOWS: usize = 4;
 
@@ -71,16 +74,15 @@ fn pattern(one: &Analysed) -> String {
     )
 }
 
-/// `1,000 runs, seed 1`.
+/// `1,000 runs, seed 1, hosts in random order; --in-order keeps theirs`.
 fn runs(one: &Analysed) -> String {
-    match one.analysis.runs.len() {
-        1 => format!("1 run, seed {}", one.settings.seed),
-        runs => format!(
-            "{} runs, seed {}",
-            human_count(runs as u64),
-            one.settings.seed
-        ),
-    }
+    let runs = counted(one.analysis.runs.len() as u64, "run", "runs");
+    let order = if one.settings.mapping.shuffle {
+        ", hosts in random order; --in-order keeps theirs"
+    } else {
+        ", hosts in their order"
+    };
+    format!("{runs}, seed {}{order}", one.settings.seed)
 }
 
 fn head(out: &mut String, one: &Analysed) {
@@ -143,9 +145,20 @@ fn head(out: &mut String, one: &Analysed) {
     }
 }
 
-/// `2 cables, 4 hosts; 96 routes changed`.
+/// `2 cables (L003 port 5 - S001 port 4, …), 4 hosts; 96 routes changed`.
 fn failed(damage: &Damage) -> String {
-    let mut text = counted(damage.lost_cables as u64, "cable", "cables");
+    let cables = &damage.lost_cables;
+    let mut text = counted(cables.len() as u64, "cable", "cables");
+    if !cables.is_empty() {
+        let mut named = cables[..cables.len().min(MOST_FAILED)].to_vec();
+        if cables.len() > MOST_FAILED {
+            named.push(format!(
+                "{} more",
+                human_count((cables.len() - MOST_FAILED) as u64)
+            ));
+        }
+        let _ = write!(text, " ({})", named.join(", "));
+    }
     if damage.lost_hosts > 0 {
         let _ = write!(
             text,

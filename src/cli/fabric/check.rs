@@ -187,19 +187,19 @@ impl<'a> Verdict<'a> {
         row(out, "routes", "FAILED", connected)?;
         for NicPair { src, dst } in &r.lost {
             let topology = &self.spec.topology;
-            let (src, dst) = (topology.nic_text(*src), topology.nic_text(*dst));
+            let [src, dst] = [*src, *dst].map(|nic| topology.nic_label(nic));
             row(out, "", "", format!("{src} has no route to {dst}"))?;
         }
         if let Some(RoutingLoop { dst, switches }) = &r.routing_loop {
             let topology = &self.spec.topology;
             let label = |switch: &SwitchId| match topology.names() {
-                Some(names) => format!("{switch} ({})", names.switch_label(*switch)),
+                Some(names) => names.switch_label(*switch).to_owned(),
                 None => switch.to_string(),
             };
             let switches: Vec<String> = switches.iter().map(label).collect();
             let text = format!(
                 "packets for {} go round in a loop: switches {}",
-                topology.nic_text(*dst),
+                topology.nic_label(*dst),
                 switches.join(" -> ")
             );
             row(out, "", "", text)?;
@@ -260,15 +260,17 @@ impl<'a> Verdict<'a> {
 
     fn name(&self, c: &Channel) -> String {
         let topology = &self.spec.topology;
-        let switch = topology.switch_text(c.switch);
+        let switch = topology.switch_label(c.switch);
+        let port = PortId::new(c.index);
+        let number = topology.device_port(port);
         let place = match c.buffer {
             Buffer::Input => {
-                let from = topology.peer_text(c.switch, PortId::new(c.index));
-                format!("{switch} input port {} (from {from})", c.index)
+                let from = topology.peer_text(c.switch, port);
+                format!("{switch} input port {number} (from {from})")
             }
             Buffer::Output => {
-                let to = topology.peer_text(c.switch, PortId::new(c.index));
-                format!("{switch} output port {} (to {to})", c.index)
+                let to = topology.peer_text(c.switch, port);
+                format!("{switch} output port {number} (to {to})")
             }
             Buffer::Central => {
                 format!(
@@ -284,7 +286,7 @@ impl<'a> Verdict<'a> {
                 None | Some(Towards::All) => format!("{place}, VL {vl}"),
                 Some(Towards::Nics) => format!("{place}, VL {vl}, queue to NICs"),
                 Some(Towards::Switch(next)) => {
-                    let next = topology.switch_text(next);
+                    let next = topology.switch_label(next);
                     format!("{place}, VL {vl}, queue to {next}")
                 }
             },

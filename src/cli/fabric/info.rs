@@ -263,11 +263,8 @@ impl Info<'_> {
     fn failed_text(&self) -> Vec<String> {
         let topology = &self.spec().topology;
         let end = |end: SwitchPort| {
-            format!(
-                "{} {}",
-                topology.switch_text(end.switch),
-                topology.port_text(end)
-            )
+            let switch = topology.switch_label(end.switch);
+            format!("{switch} port {}", topology.device_port(end.port))
         };
         let failed = self.spec().routing.failed.iter();
         failed
@@ -281,14 +278,15 @@ impl Info<'_> {
         let between = names::counted(switch_links, "link");
         let (link, host) = (self.link_bytes_per_s(), self.host_link_bytes_per_s());
         let (hosts, all) = (human_count(host_links), giga(self.capacity_bytes_per_s()));
+        let from = &self.loaded.speeds.from;
         if link == host {
             format!(
-                "{between} between switches, {hosts} to NICs, {} each way; {all} in all",
+                "{between} between switches, {hosts} to NICs, {} each way; {all} in all ({from})",
                 giga(link)
             )
         } else {
             format!(
-                "{between} between switches, {} each way, {hosts} to NICs, {}; {all} in all",
+                "{between} between switches, {} each way, {hosts} to NICs, {}; {all} in all ({from})",
                 giga(link),
                 giga(host)
             )
@@ -351,9 +349,9 @@ impl Info<'_> {
             Some(BusyLink { from, load }) => {
                 let SwitchPort { switch, port } = from;
                 format!(
-                    "{bound}; the busiest link, switch {switch} {} -> {}, carries \
+                    "{bound}; the busiest link, {} -> {}, carries \
                      {load:.4} flits per flit that each NIC offers",
-                    topology.port_text(from),
+                    topology.port_label(from),
                     topology.peer_text(switch, port)
                 )
             }

@@ -10,7 +10,7 @@ mod route;
 pub(super) use check::warning;
 
 use super::instead::{self, Wanted};
-use super::{CliError, print, tell};
+use super::{CliError, print, tell, warnings};
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use flitwise::config::{self, FabricOnly};
 use flitwise::units::Bytes;
@@ -134,8 +134,10 @@ pub(super) fn run(command: &FabricCommand) -> Result<(), CliError> {
 impl Source {
     fn load(&self) -> Result<FabricOnly, CliError> {
         let path = self.experiment.as_deref();
-        config::load_fabric(path, &self.sets)
-            .map_err(|e| instead::error("fabric", Wanted::Experiment, path, &e))
+        let loaded = config::load_fabric(path, &self.sets)
+            .map_err(|e| instead::error("fabric", Wanted::Experiment, path, &e))?;
+        warnings::tell_of_unused_speeds(&loaded.speeds);
+        Ok(loaded)
     }
 
     /// The file, for JSON.

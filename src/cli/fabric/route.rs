@@ -175,22 +175,13 @@ impl<'a> Route<'a> {
         };
         let (sc, vl) = step.channel;
         // The line begins with the switch, so its ports need only their numbers.
-        let (switch, own): (String, Box<dyn Fn(PortId) -> String>) = match topology.names() {
-            None => (
-                topology.switch_text(step.switch),
-                Box::new(|port| format!("port {port}")),
-            ),
-            Some(names) => (
-                format!("switch {}", names.switch_label(step.switch)),
-                Box::new(|port| format!("port {}", port.get() + 1)),
-            ),
-        };
+        let own = |port| format!("port {}", topology.device_port(port));
         writeln!(
             out,
             "  tick {}: {} {}{},{through} out of {}{trunk}{} at tick {} on SC {sc}, VL \
              {vl} to {}",
             step.arrives,
-            switch,
+            topology.switch_label(step.switch),
             own(step.port_in),
             on_mport(step.port_in),
             own(step.port_out),

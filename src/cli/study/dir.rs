@@ -2,7 +2,7 @@
 
 use crate::cli::command_line::quoted;
 use crate::cli::out::{remove_part, take_place};
-use crate::cli::{CliError, signal};
+use crate::cli::{CliError, command_line, signal, tell};
 use flitwise::study::{SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
 use flitwise_formats::source::{read_regular, read_regular_text};
@@ -19,6 +19,12 @@ pub(super) struct StudyDir {
     path: PathBuf,
     /// Locks the directory, where the system can.
     _lock: Option<File>,
+}
+
+/// The directory of the study called `name`, unless --out names one.
+pub(super) fn usual(name: &str) -> PathBuf {
+    let words: Vec<&str> = name.split_whitespace().collect();
+    PathBuf::from(format!("{}.study", words.join("-")))
 }
 
 fn refuse(problem: impl Display) -> CliError {
@@ -53,6 +59,15 @@ impl StudyDir {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Reports that the tables are written, and the command that makes a page of them.
+    pub(super) fn tell_written(&self) {
+        let path = self.path.display().to_string();
+        tell(format_args!(
+            "wrote {path}: runs, jobs, points, differences, tables; `flitwise report {}` makes a page of them",
+            command_line::quoted(&path)
+        ));
     }
 
     /// Creates a hidden directory in which the files of a table set or of a run wait until they are complete.

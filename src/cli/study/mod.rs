@@ -94,7 +94,7 @@ struct Source {
     /// Study file (docs/reference/study.md describes every key), or the directory of a study that has run.
     #[arg(required = true)]
     study: Option<PathBuf>,
-    /// Directory for records and tables [default: NAME.study, where NAME is the study's]. A stopped study
+    /// Directory for records and tables [default: NAME.study, where NAME is the study's, with - for blanks]. A stopped study
     /// resumes there.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -147,7 +147,7 @@ impl Source {
     }
 
     fn out(&self, study: &Study) -> PathBuf {
-        let default = || PathBuf::from(format!("{}.study", study.name));
+        let default = || dir::usual(&study.name);
         let here = || self.directory().map(Path::to_owned);
         self.out.clone().or_else(here).unwrap_or_else(default)
     }
@@ -421,10 +421,7 @@ fn deliver(
         return Ok(printed);
     };
     if !options.quiet && !options.json {
-        let path = out.path().display();
-        tell(format_args!(
-            "wrote {path}: runs, jobs, points, differences, tables"
-        ));
+        out.tell_written();
     }
     if let Some(earlier) = &options.repeats {
         return Ok(printed.and(repeat::compare_tables(earlier, out.path())));

@@ -260,7 +260,11 @@ pub(crate) fn suggestion(word: &str, candidates: &[&str]) -> String {
     let synonym = synonym
         .map(|(_, name)| *name)
         .filter(|name| candidates.contains(name));
-    match synonym.or_else(|| nearest(word, candidates.iter().copied())) {
+    // `edr` stands for `ib-edr`.
+    let is_end = |c: &&str| c.strip_suffix(&*lower).is_some_and(|c| c.ends_with('-'));
+    let whole = || candidates.iter().copied().find(is_end);
+    let near = || nearest(word, candidates.iter().copied());
+    match synonym.or_else(near).or_else(whole) {
         Some(near) => format!("; did you mean `{near}`?"),
         None if candidates.is_empty() => String::new(),
         None => format!("; valid here: {}", cut(&candidates.join(", "))),

@@ -97,6 +97,11 @@ with_common_keys! {
 }
 
 impl RawHierarchical {
+    /// Whether the file sets the rate of links.
+    pub(crate) fn sets_rate(&self) -> bool {
+        self.link_rate.is_some()
+    }
+
     /// Overrides the parameters by the keys that are given. `seed`: of the experiment.
     pub(crate) fn resolve(&self, p: &mut HierarchicalParameters, seed: u64) {
         replace(&mut p.link_rate, self.link_rate.map(|rate| rate.0));

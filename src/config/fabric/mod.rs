@@ -29,6 +29,7 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::path::Path;
 
 /// The keys that only one kind of switch has.
 #[derive(Debug)]
@@ -233,24 +234,61 @@ pub(crate) fn speeds_of_dump(
     }
 }
 
-/// Where the speeds of the links of `fabric` come from, in words. `preset`: as the file names it.
-pub(crate) fn speeds_from(
+/// Where the speeds of the links of a fabric come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkSpeeds {
+    /// In words: `preset ib-edr`, a key, or the file of the topology.
+    pub from: String,
+    /// A warning that the speeds in the file of the topology are not used, and the cure.
+    pub unused: Option<String>,
+}
+
+/// Where the speeds of the links of `fabric` come from. `preset`: as the file names it; `dir`: where files are looked for.
+pub(crate) fn link_speeds(
     raw: &RawFabric,
     preset: Option<&str>,
     fabric: &FabricSpec,
-) -> Result<String, ConfigError> {
+    dir: &Path,
+) -> Result<LinkSpeeds, ConfigError> {
     let usual = match raw.kind {
         RawKind::Hierarchical(_) => "opa-gen1",
         RawKind::Voq(_) => "ib-qdr-648",
         RawKind::InputQueued(_) => "sauron",
     };
     let preset = format!("preset {}", preset.unwrap_or(usual));
-    Ok(match (&raw.kind, defaults(raw)?.parameters.switch) {
+    let (from, unused) = match (&raw.kind, defaults(raw)?.parameters.switch) {
         (RawKind::Voq(raw) | RawKind::InputQueued(raw), SwitchParameters::Voq(p)) => {
-            raw.speeds_from(&p, &preset, fabric)
+            (raw.speeds_from(&p, &preset, fabric), None)
         }
-        _ => preset,
-    })
+        (RawKind::Hierarchical(keys), _) if keys.sets_rate() => {
+            ("fabric.link_rate".to_owned(), None)
+        }
+        _ => {
+            let unused = unused_speeds(raw.topology.as_ref(), &preset, dir)?;
+            (preset, unused)
+        }
+    };
+    Ok(LinkSpeeds { from, unused })
+}
+
+/// The warning that hierarchical switches have the rate of `preset`, not the speeds in a dump.
+fn unused_speeds(
+    topology: Option<&RawTopology>,
+    preset: &str,
+    dir: &Path,
+) -> Result<Option<String>, ConfigError> {
+    let Some(RawTopology::Ibnetdiscover(keys)) = topology else {
+        return Ok(None);
+    };
+    let warning = |fitting: &str| {
+        let file = keys.file.as_deref().unwrap_or_default();
+        format!(
+            "the speeds of {file} are not used: hierarchical switches have one rate, here of {preset}; take \
+             fabric.preset = \"{fitting}\""
+        )
+    };
+    Ok(keys.resolve(dir)?.speeds.preset().map(warning))
 }
 
 /// The scheduler of a file that names none; `of_preset` is the one of the preset of `[qos]`.

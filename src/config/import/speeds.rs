@@ -93,6 +93,28 @@ impl DumpSpeeds {
         })
     }
 
+    /// The preset with switches of the generation of most links between switches, or else of most links to NICs; `None` if no
+    /// speed is told.
+    pub(crate) fn preset(&self) -> Option<&'static str> {
+        let mut counts: BTreeMap<(bool, &str), usize> = BTreeMap::new();
+        for told in &self.links {
+            let generation = told.speed.split_once('x').map_or("", |(_, name)| name);
+            *counts.entry((!told.host, generation)).or_default() += 1;
+        }
+        let ((_, generation), _) = counts
+            .into_iter()
+            .max_by_key(|&((between, _), count)| (between, count))?;
+        Some(match generation {
+            "FDR10" | "FDR" => "ib-fdr",
+            "EDR" => "ib-edr",
+            "HDR" => "ib-hdr",
+            "NDR" => "ib-ndr",
+            "XDR" => "ib-xdr",
+            // Slower links have a speed of their own in the dump.
+            _ => "ib-qdr",
+        })
+    }
+
     /// The first link, by its line, with a width that no link of InfiniBand has, and its speed.
     pub(crate) fn impossible(&self) -> Option<(usize, &str)> {
         let is_width = |told: &&Told| match told.speed.split_once('x') {

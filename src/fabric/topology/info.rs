@@ -145,15 +145,19 @@ impl FamilyInfo {
         })
     }
 
-    /// The family's own routing, with the name that means the same.
+    /// The family's own routing, with the name that means the same, and the option that sets it.
     fn own_routing(&self) -> String {
-        let own = self.routings;
-        if own.contains(&RoutingName::Destro) {
-            let [one, same] = [RoutingName::Destro, RoutingName::DModK].map(RoutingName::quoted);
-            format!("{one} (the same as {same})")
+        let (own, same) = if self.routings.contains(&RoutingName::Destro) {
+            let same = format!(" (the same as {})", RoutingName::DModK.quoted());
+            (RoutingName::Destro, same)
         } else {
-            self.default_routing().quoted()
-        }
+            (self.default_routing(), String::new())
+        };
+        format!(
+            "{}{same}: --set fabric.routing={}",
+            own.quoted(),
+            own.name()
+        )
     }
 
     /// The routings that the family accepts: its own, and the engines that route any topology. Up and down a fat tree
@@ -176,7 +180,12 @@ impl FamilyInfo {
         } else {
             ""
         };
-        format!("{} takes {}{tables}", self.one, listed(&names, "or"))
+        format!(
+            "{} takes {}{tables}: --set fabric.routing={}",
+            self.one,
+            listed(&names, "or"),
+            self.default_routing().name()
+        )
     }
 }
 

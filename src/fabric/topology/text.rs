@@ -40,6 +40,21 @@ impl Topology {
         }
     }
 
+    /// The name that the operators give a switch; [`switch_text`](Self::switch_text) if it has none.
+    #[must_use]
+    pub fn switch_label(&self, switch: SwitchId) -> String {
+        match self.names() {
+            Some(names) => names.switch_label(switch).to_owned(),
+            None => self.switch_text(switch),
+        }
+    }
+
+    /// The number of a port: as on the device, from 1, if the operators have names; else from 0.
+    #[must_use]
+    pub fn device_port(&self, port: PortId) -> u32 {
+        port.get() + u32::from(self.names().is_some())
+    }
+
     /// `NIC 3`, with its name if it has one.
     #[must_use]
     pub fn nic_text(&self, nic: NicId) -> String {
@@ -67,16 +82,22 @@ impl Topology {
         }
     }
 
-    /// The peer of a port: `switch 5 port 2`, `NIC 3` or `nothing`.
+    /// `switch 5 port 2`, or the name of the switch and the number on the device if they are known: `L003 port 5`.
+    #[must_use]
+    pub fn port_label(&self, at: SwitchPort) -> String {
+        match self.names() {
+            Some(names) => names.port_label(at),
+            None => format!("switch {} port {}", at.switch, at.port),
+        }
+    }
+
+    /// The peer of a port: `switch 5 port 2`, `NIC 3` or `nothing`; by the names of the operators if they are known.
     #[must_use]
     pub fn peer_text(&self, switch: SwitchId, port: PortId) -> String {
         match self.peer(switch, port) {
             Peer::None => "nothing".into(),
-            Peer::Nic(nic) => self.nic_text(nic),
-            Peer::Switch { switch, port } => {
-                let at = SwitchPort { switch, port };
-                format!("switch {switch} {}", self.port_text(at))
-            }
+            Peer::Nic(nic) => self.nic_label(nic),
+            Peer::Switch { switch, port } => self.port_label(SwitchPort { switch, port }),
         }
     }
 }

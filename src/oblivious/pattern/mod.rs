@@ -8,6 +8,7 @@ mod neighbor;
 pub use given::{Given, GivenError};
 pub use level::{Level, Pair};
 
+use crate::named::unknown;
 use flitwise_base::random::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -118,8 +119,8 @@ impl Pattern {
             return Ok(Self::ShiftBy(n));
         }
         Err(format!(
-            "there is no pattern `{text}`; there are {}, also Nneighbor and shift:N",
-            Self::names().join(", ")
+            "{}, also Nneighbor and shift:N",
+            unknown("pattern", text, &Self::names())
         ))
     }
 

@@ -8,6 +8,7 @@ mod min_hop;
 mod up_down;
 
 use super::graph::{Graph, NetworkError};
+use super::named::unknown;
 use super::tables::Tables;
 use std::fmt;
 use std::str::FromStr;
@@ -77,9 +78,6 @@ impl FromStr for RoutingEngine {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|engine| engine.name() == text);
-        known.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("there is no routing `{text}`; there are {names}")
-        })
+        known.ok_or_else(|| unknown("routing", text, &Self::ALL.map(Self::name)))
     }
 }

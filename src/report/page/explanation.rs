@@ -192,9 +192,16 @@ impl Job<'_> {
     }
 
     fn links(&self) -> Table {
+        let end = |link: &Value, named: &str, end: &str| {
+            text(link, if link[named].is_string() { named } else { end })
+        };
         let row = |link: &Value| {
             vec![
-                format!("{} → {}", text(link, "from"), text(link, "to")),
+                format!(
+                    "{} → {}",
+                    end(link, "from_name", "from"),
+                    end(link, "to_name", "to")
+                ),
                 us(&link["queueing_ps"]),
                 us(&link["credit_stalls_ps"]),
                 us(&link["waking_links_ps"]),

@@ -84,7 +84,8 @@ impl StudySource {
         let text = |axis: &Value, key: &str| axis[key].as_str().unwrap_or_default().to_owned();
         let names = axes.iter().map(|axis| text(axis, "name")).collect();
         let columns: Vec<String> = axes.iter().map(|axis| text(axis, "column")).collect();
-        let rows = rows(&dir.join("runs.jsonl"), &columns)?;
+        let mut rows = rows(&dir.join("runs.jsonl"), &columns)?;
+        leave_out_zero_savings(&mut rows);
         let slowest = dir.join(SLOWEST_RUN);
         let detail = if slowest.join(RESULT_FILE).is_file() {
             Some(RunSource::read(&slowest)?)
@@ -147,6 +148,16 @@ impl StudySource {
     }
 }
 
+/// Removes what power states of links save if it is 0 in all runs: links that are always on save nothing.
+fn leave_out_zero_savings(rows: &mut [StudyRow]) {
+    const SAVED: &str = "link_energy_saved";
+    let is_zero = |row: &StudyRow| row.number(SAVED).is_none_or(|saved| saved == 0.0);
+    if rows.iter().all(is_zero) {
+        let cells = rows.iter_mut().filter_map(|row| row.cells.as_object_mut());
+        cells.for_each(|cells| drop(cells.remove(SAVED)));
+    }
+}
+
 fn rows(path: &Path, columns: &[String]) -> Result<Vec<StudyRow>, ReportError> {
     let shown = path.display();
     let text = read_regular_text(path).map_err(|e| {
@@ -201,4 +212,27 @@ fn changes(path: &Path, axes: &[String]) -> Result<Vec<Change>, ReportError> {
             means: (0..means.len()).map(mean).collect(),
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn savings_are_left_out_if_no_run_saves() {
+        let row = |saved: f64| StudyRow {
+            run: 1,
+            point: 1,
+            labels: Vec::new(),
+            load: None,
+            cells: json!({ "link_energy_saved": saved }),
+        };
+        let saved = |mut rows: [StudyRow; 2]| {
+            leave_out_zero_savings(&mut rows);
+            rows.map(|row| row.number("link_energy_saved"))
+        };
+        assert_eq!(saved([row(0.0), row(0.0)]), [None, None]);
+        assert_eq!(saved([row(0.0), row(0.5)]), [Some(0.0), Some(0.5)]);
+    }
 }

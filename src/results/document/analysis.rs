@@ -68,6 +68,8 @@ pub struct AnalysedNetwork {
 )]
 pub struct Failed {
     pub cables: usize,
+    #[serde(default)]
+    pub cable_names: Vec<String>,
     pub hosts: usize,
     pub routes_changed: Option<u64>,
 }

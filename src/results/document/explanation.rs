@@ -124,6 +124,12 @@ pub struct LinkWait {
     pub from: String,
     /// The receiving end.
     pub to: Option<String>,
+    /// As `links[].from_name`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_name: Option<String>,
+    /// As `links[].to_name`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_name: Option<String>,
     /// While it carried packets of others.
     pub queueing_ps: u64,
     /// While it lacked credits.
@@ -255,7 +261,10 @@ pub(super) fn of_job(
         late_partners: *late_partners,
         late_partners_ps: *late_partners_ps,
         culprits: culprits.iter().map(culprit).collect(),
-        links: links.iter().map(|share| at_link(run, share)).collect(),
+        links: links
+            .iter()
+            .map(|share| at_link(experiment, run, share))
+            .collect(),
         ranks: ranks.iter().map(rank).collect(),
         collectives: collectives.iter().map(collective).collect(),
         regions: regions.iter().map(region).collect(),
@@ -264,10 +273,15 @@ pub(super) fn of_job(
     }
 }
 
-fn at_link(run: &Simulation, share: &LinkShare) -> LinkWait {
+fn at_link(experiment: &Experiment, run: &Simulation, share: &LinkShare) -> LinkWait {
+    let to = far_end(run, share);
+    let names = experiment.fabric.topology.names();
+    let name = |end| names.map(|names| names.end_label(end));
     LinkWait {
         from: link_end(share.from),
-        to: far_end(run, share),
+        to: to.map(link_end),
+        from_name: name(share.from),
+        to_name: to.and_then(name),
         queueing_ps: share.queueing_ps,
         credit_stalls_ps: share.credit_stalls_ps,
         waking_links_ps: share.waking_links_ps,

@@ -119,7 +119,8 @@ impl Qos {
 fn wrong_classes(name: &str, scs: usize, classes: usize) -> String {
     format!(
         "{name} has {scs} SCs; it needs exactly {classes}, one for each VL class (2 on a torus, \
-         dragonfly or slim fly, else 1; more if fabric.paths is not \"minimal\")"
+         dragonfly or slim fly, else 1; more if fabric.paths is not \"minimal\"): take qos.preset = \"single\", or \
+         list {classes} SCs for every service level, each with a VL of its own in qos.sc2vl"
     )
 }
 
