@@ -174,7 +174,7 @@ fn explain_topology(overrides: &[&Override], mut error: ConfigError) -> ConfigEr
         && !is_typed
         && let Some(set) = overrides.find(|set| sets_topology(&set.text))
     {
-        error.problem += &format!("; the topology is that of {SET} {}", cut(&set.text));
+        error.problem += &format!("; {SET} {} sets the topology", cut(&set.text));
     }
     error
 }

@@ -84,16 +84,16 @@ mod tests {
     #[test]
     fn keys_that_differ_are_named_by_their_paths() {
         let [one, other] = [
-            json!({ "seed": 1, "fabric": { "topology": { "kind": "torus", "x": 2 }, "mtu": 10 },
+            json!({ "seed": 1, "fabric": { "topology": { "kind": "torus", "x": 2 }, "routing": 10 },
                     "jobs": [{ "sl": "BK", "list": [1, 2] }], "background": [{}], "only": 1 }),
-            json!({ "seed": 1, "fabric": { "topology": { "kind": "mesh", "y": 2 }, "mtu": 20 },
+            json!({ "seed": 1, "fabric": { "topology": { "kind": "mesh", "y": 2 }, "routing": 20 },
                     "jobs": [{ "sl": "BE", "list": [1, 3] }], "background": [], "further": 1 }),
         ];
         let mut keys = Vec::new();
         collect("", &one, &other, &mut keys);
         let expected = [
             "fabric.topology",
-            "fabric.mtu",
+            "fabric.routing",
             "jobs.0.sl",
             "jobs.0.list",
             "background",

@@ -41,8 +41,10 @@ fn check(case: &Case, outcome: &JobOutcome, path: &[Leg]) -> Result<(), TestCase
         match leg.kind {
             LegKind::Start => prop_assert_eq!((leg.from_ps, leg.to_ps), (0, case.start_ps)),
             LegKind::Computing { stream, operation } => {
-                let op = &case.ranks[leg.rank.index()][stream.index()][operation as usize];
-                let scaled = case.compute_scale.mul_round(op.compute_ps);
+                let stream = &case.ranks[leg.rank.index()][stream.index()];
+                let op = &stream[operation as usize];
+                let scale = case.scale(&stream[..operation as usize]);
+                let scaled = scale.mul_round(op.compute_ps);
                 let busy_ps = leg.ps() - scaled.unwrap_or(0);
                 // What MPI does before a send and after each message received counts as well.
                 let protocol = &case.protocol;

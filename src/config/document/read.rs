@@ -49,7 +49,7 @@ pub fn read(path: &Path) -> Result<String, ConfigError> {
 }
 
 /// Returns the cure for a missing file that was written as `name` and looked for in `places`, as the end of a message: a
-/// similar name, or the files inside the program in place of those of the repository.
+/// similar name, or the files inside the program in place of files of the repository.
 #[must_use]
 pub fn missing_file(name: &Path, places: &[PathBuf]) -> String {
     if let Some(near) = places.iter().find_map(|path| similar_file(path)) {

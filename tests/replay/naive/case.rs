@@ -2,7 +2,7 @@
 
 use flitwise::replay::collectives::Choices;
 use flitwise::replay::mpi::Protocol;
-use flitwise::replay::program::Op;
+use flitwise::replay::program::{Action, Op, RegionId};
 use flitwise::replay::{IntraNode, SendCompletion};
 use flitwise::units::{Ratio, TickLength};
 
@@ -48,5 +48,28 @@ impl Case {
             reduction_ps_per_byte: Ratio::ZERO,
             collectives: Choices::default(),
         }
+    }
+
+    /// The factor on the computation of an operation that follows the operations `before` of its stream: of the innermost
+    /// region that has one.
+    pub fn scale(&self, before: &[Op]) -> Ratio {
+        // From the operation backwards an exit hides the entry of its region before it.
+        let mut hidden: Vec<RegionId> = Vec::new();
+        for op in before.iter().rev() {
+            match op.action {
+                Action::LeaveRegion(region) => hidden.push(region),
+                Action::EnterRegion(region) => {
+                    let exit = hidden.iter().position(|&left| left == region);
+                    let factor = self.region_scales.get(region.index());
+                    match (exit, factor) {
+                        (Some(exit), _) => _ = hidden.swap_remove(exit),
+                        (None, Some(&Some(factor))) => return factor,
+                        _ => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.compute_scale
     }
 }

@@ -5,7 +5,7 @@ use super::outcome::Times;
 use super::world::{CollectiveKey, OpKey, Owner, World};
 use flitwise::replay::SendCompletion;
 use flitwise::replay::mpi::{Call, RequestId, Until};
-use flitwise::replay::program::{Action, Event, Label, Op, RankId, RegionId};
+use flitwise::replay::program::{Action, Event, Label, Op, RankId};
 use flitwise::units::Ratio;
 use std::collections::BTreeSet;
 
@@ -90,27 +90,9 @@ impl World<'_> {
         begins_ps
     }
 
-    /// The factor on the computation of an operation: of the innermost region that has one.
     fn scale(&self, key: OpKey) -> Ratio {
-        let before = &self.stream(key.rank, key.stream)[..key.index];
-        // From the operation backwards an exit hides the entry of its region before it.
-        let mut hidden: Vec<RegionId> = Vec::new();
-        for op in before.iter().rev() {
-            match op.action {
-                Action::LeaveRegion(region) => hidden.push(region),
-                Action::EnterRegion(region) => {
-                    let exit = hidden.iter().position(|&left| left == region);
-                    let factor = self.case.region_scales.get(region.index());
-                    match (exit, factor) {
-                        (Some(exit), _) => _ = hidden.swap_remove(exit),
-                        (None, Some(&Some(factor))) => return factor,
-                        _ => {}
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.case.compute_scale
+        self.case
+            .scale(&self.stream(key.rank, key.stream)[..key.index])
     }
 
     fn all_happened(&self, rank: RankId, op: &Op) -> bool {
