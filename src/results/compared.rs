@@ -41,38 +41,54 @@ impl ComparedRun<'_> {
 
 /// The keys of `experiment` in `result.json` in which two experiments differ.
 pub(super) fn different_keys(one: &Experiment, other: &Experiment) -> Vec<String> {
-    let mut keys = Vec::new();
-    collect(
-        "",
-        &experiment_json(one),
-        &experiment_json(other),
-        &mut keys,
-    );
-    keys
+    let both = [one, other].map(experiment_json);
+    let all = differences(&both[0], &both[1]);
+    all.into_iter().map(|difference| difference.key).collect()
 }
 
-fn collect(path: &str, one: &Value, other: &Value, keys: &mut Vec<String>) {
+/// A key with another value in another document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference<'a> {
+    /// The path of the key; elements of lists have numbers from 0.
+    pub key: String,
+    /// The value, and the one in the other document; null where it is missing.
+    pub values: [&'a Value; 2],
+}
+
+/// Returns the keys in which two documents differ, in their order. Lists of values, and tables of two kinds, differ as a
+/// whole.
+#[must_use]
+pub fn differences<'a>(one: &'a Value, other: &'a Value) -> Vec<Difference<'a>> {
+    let mut all = Vec::new();
+    collect("", [one, other], &mut all);
+    all
+}
+
+fn collect<'a>(path: &str, values: [&'a Value; 2], all: &mut Vec<Difference<'a>>) {
     let below = |key: &str| match path {
         "" => key.to_owned(),
         _ => format!("{path}.{key}"),
     };
-    match (one, other) {
-        _ if one == other => {}
+    match values {
+        [one, other] if one == other => {}
         // Things of two kinds have few keys in common.
-        (Value::Object(a), Value::Object(b)) if a.get("kind") == b.get("kind") => {
+        [one @ Value::Object(a), other @ Value::Object(b)] if a.get("kind") == b.get("kind") => {
             let further = b.keys().filter(|key| !a.contains_key(*key));
             for key in a.keys().chain(further) {
-                collect(&below(key), &one[key], &other[key], keys);
+                collect(&below(key), [&one[key], &other[key]], all);
             }
         }
-        (Value::Array(a), Value::Array(b))
+        [Value::Array(a), Value::Array(b)]
             if a.len() == b.len() && a.iter().all(Value::is_object) =>
         {
             for (at, (one, other)) in a.iter().zip(b).enumerate() {
-                collect(&below(&at.to_string()), one, other, keys);
+                collect(&below(&at.to_string()), [one, other], all);
             }
         }
-        _ => keys.push(path.to_owned()),
+        _ => all.push(Difference {
+            key: path.to_owned(),
+            values,
+        }),
     }
 }
 
@@ -89,8 +105,8 @@ mod tests {
             json!({ "seed": 1, "fabric": { "topology": { "kind": "mesh", "y": 2 }, "routing": 20 },
                     "jobs": [{ "sl": "BE", "list": [1, 3] }], "background": [], "further": 1 }),
         ];
-        let mut keys = Vec::new();
-        collect("", &one, &other, &mut keys);
+        let keys = differences(&one, &other).into_iter();
+        let keys: Vec<String> = keys.map(|difference| difference.key).collect();
         let expected = [
             "fabric.topology",
             "fabric.routing",
@@ -101,8 +117,6 @@ mod tests {
             "further",
         ];
         assert_eq!(keys, expected);
-        keys.clear();
-        collect("", &one, &one, &mut keys);
-        assert!(keys.is_empty());
+        assert!(differences(&one, &one).is_empty());
     }
 }

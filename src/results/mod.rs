@@ -26,7 +26,7 @@ mod waits;
 mod where_it_goes;
 
 pub use crate::figure::tables::{Interval, MissingFeature, TableFormat, interval_95};
-pub use compared::ComparedRun;
+pub use compared::{ComparedRun, Difference, differences};
 pub use curve::curve_csv;
 pub use distribution::write_distributions;
 pub use document::{

@@ -5,6 +5,7 @@ use super::part::Part;
 use super::{cannot_write, refuse};
 use crate::cli::CliError;
 use flitwise::config::{Plan, experiment_json};
+use flitwise::results::differences;
 use flitwise_base::quote::cut;
 use flitwise_formats::source::read_regular;
 use serde_json::Value;
@@ -137,7 +138,7 @@ impl Target {
         // Written and read, as the other document was, so that equal numbers are equal.
         let here = experiment_json(&plan.experiment).to_string();
         let here = serde_json::from_str(&here).unwrap_or_default();
-        let Some(differs) = difference("", &there["experiment"], &here) else {
+        let Some(differs) = difference(&there["experiment"], &here) else {
             return Ok(());
         };
         let (hash, file) = (&there["experiment_hash"], file.display());
@@ -229,34 +230,13 @@ fn is_mount_point(path: &Path) -> bool {
 }
 
 /// The first difference between two documents, in words.
-fn difference(key: &str, there: &Value, here: &Value) -> Option<String> {
-    if there == here {
-        return None;
-    }
-    let inside = |name: &str| match key {
-        "" => name.to_owned(),
-        key => format!("{key}.{name}"),
-    };
-    match (there, here) {
-        (Value::Object(a), Value::Object(b)) => {
-            let names = a
-                .keys()
-                .chain(b.keys().filter(|name| !a.contains_key(*name)));
-            names
-                .into_iter()
-                .find_map(|name| difference(&inside(name), &there[name], &here[name]))
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            let mut pairs = a.iter().zip(b).enumerate();
-            pairs.find_map(|(at, (a, b))| difference(&inside(&at.to_string()), a, b))
-        }
-        _ => Some(format!(
-            "has {} = {}, here it is {}",
-            cut(key),
-            brief(there),
-            brief(here)
-        )),
-    }
+fn difference(there: &Value, here: &Value) -> Option<String> {
+    let first = differences(there, here).into_iter().next()?;
+    let [there, here] = first.values.map(brief);
+    Some(format!(
+        "has {} = {there}, here it is {here}",
+        cut(&first.key)
+    ))
 }
 
 /// The beginning of a value.

@@ -59,7 +59,7 @@ fn of_bars(bars: &Bars) -> Content {
 }
 
 /// `1.5 ± 0.12`, or the mean alone.
-pub(super) fn with_interval(mean: f64, half: Option<f64>) -> String {
+fn with_interval(mean: f64, half: Option<f64>) -> String {
     match half {
         Some(half) => format!("{} ± {}", number(mean), rounded(half)),
         None => number(mean),
