@@ -37,7 +37,7 @@ fn both_forms_record_the_same() {
         assert!(said.contains(place), "{said}");
         let replay = "flitwise init my-trace --trace recording && flitwise run my-trace.toml";
         assert!(said.contains(replay), "{said}");
-        // What `trace info` says.
+        // It prints the rows of `trace info`.
         let mut info = lab.command(FLITWISE);
         let info = info.args(["trace", "info", "recording"]).output().unwrap();
         let info = String::from_utf8(info.stdout).unwrap();
