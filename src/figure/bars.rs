@@ -22,6 +22,8 @@ pub struct Bars {
     pub groups: String,
     /// Names of the series.
     pub series: Vec<String>,
+    /// The place among the series of one that the figure leaves out: it keeps its colour, and so do those behind it.
+    pub left_out: Option<usize>,
     /// The panels, which share their axis.
     pub panels: Vec<BarPanel>,
 }
@@ -107,9 +109,16 @@ impl Names {
 }
 
 impl Bars {
+    /// The number of the colour of series `at`.
+    fn colour(&self, at: usize) -> usize {
+        at + usize::from(self.left_out.is_some_and(|left_out| left_out <= at))
+    }
+
     pub(super) fn draw(&self, frame: &mut Frame) {
         if self.series.len() > 1 {
-            frame.legend(&self.series, Swatch::Fill);
+            let names = self.series.iter().enumerate();
+            let names = names.map(|(at, name)| (self.colour(at), name));
+            frame.legend(names, Swatch::Fill);
         }
         let range = self.range();
         let upright = |pixels| {
@@ -176,8 +185,9 @@ impl Bars {
                 if let Some(bar) = bar {
                     let left = start + bar_width * series as f64;
                     let says = self.says(panel, group, series, *bar);
-                    frame.begin_series(series);
-                    bar_of(frame, series, *bar, [left, bar_width], (scale, base), &says);
+                    let colour = self.colour(series);
+                    frame.begin_series(colour);
+                    bar_of(frame, colour, *bar, [left, bar_width], (scale, base), &says);
                     frame.canvas.end();
                 }
             }

@@ -65,9 +65,13 @@ impl Frame {
         }
     }
 
-    /// The names of the series, each with its surface.
-    pub(super) fn legend(&mut self, names: &[String], swatch: Swatch) {
-        let names: Vec<(usize, &str)> = names.iter().map(String::as_str).enumerate().collect();
+    /// The names of series by their numbers, each with its surface.
+    pub(super) fn legend<'n>(
+        &mut self,
+        names: impl Iterator<Item = (usize, &'n String)>,
+        swatch: Swatch,
+    ) {
+        let names: Vec<_> = names.map(|(at, name)| (at, name.as_str())).collect();
         self.keys(&names, |frame, at, [x, y]| {
             let area = [x + 4.0, y - 6.0, 16.0, 12.0];
             match swatch {

@@ -43,7 +43,7 @@ pub struct Span {
 
 impl Spans {
     pub(super) fn draw(&self, frame: &mut Frame) {
-        frame.legend(&self.names, Swatch::Plain);
+        frame.legend(self.names.iter().enumerate(), Swatch::Plain);
         let names = self.rows.iter().map(|row| width_of(&row.name, TEXT - 1.0));
         let left = names.fold(10.0, f64::max).min(frame.width * 0.3) + 24.0;
         let (x, y) = (MARGIN + left, frame.y + 2.0);

@@ -34,7 +34,7 @@ const LINE: f64 = TEXT + 1.0;
 
 impl Stacks {
     pub(super) fn draw(&self, frame: &mut Frame) {
-        frame.legend(&self.parts, Swatch::Fill);
+        frame.legend(self.parts.iter().enumerate(), Swatch::Fill);
         let names = self.stacks.iter().map(|stack| width_of(&stack.name, TEXT));
         let left = names.fold(0.0, f64::max).min(frame.width * 0.47) + 10.0;
         let x = MARGIN + left;

@@ -38,6 +38,7 @@ pub fn figures() -> Vec<Figure> {
             log,
             groups: "rate".into(),
             series: names(&["rr", "<dtable> & \"co\""]),
+            left_out: None,
             panels: vec![BarPanel {
                 name: "HPL".into(),
                 groups: vec![BarGroup {

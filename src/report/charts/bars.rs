@@ -34,6 +34,8 @@ pub(super) struct Grid {
     /// Names of the axes, and their labels in the order of appearance.
     pub axes: Vec<(String, Vec<String>)>,
     pub values: BTreeMap<Vec<String>, Vec<f64>>,
+    /// An axis that lacks a setting of the study, and the place of that setting.
+    pub left_out: Option<(usize, usize)>,
 }
 
 fn of_measure(
@@ -67,7 +69,29 @@ fn of_measure(
         .collect();
     grids.push(of_runs(&runs, measure, sources.len()));
     let filled = grids.into_iter().filter(|grid| !grid.values.is_empty());
-    filled.map(|grid| figure(&grid, measure, choice)).collect()
+    let drawn = filled.map(|grid| {
+        let mut drawn = figure(&grid, measure, choice)?;
+        if let Some((axis, [only])) = grid.axes.last().map(|(axis, all)| (axis, &all[..])) {
+            name_single(&mut drawn, axis, only);
+        }
+        Ok(drawn)
+    });
+    drawn.collect()
+}
+
+/// Names a bar that no axis names after its setting.
+pub(super) fn name_single(figure: &mut Figure, axis: &str, setting: &str) {
+    let Chart::Bars(bars) = &mut figure.chart else {
+        return;
+    };
+    if !bars.groups.is_empty() {
+        return;
+    }
+    bars.groups = axis.to_owned();
+    let groups = bars.panels.iter_mut().flat_map(|panel| &mut panel.groups);
+    for group in groups {
+        group.name = setting.to_owned();
+    }
 }
 
 fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -> Grid {
@@ -91,6 +115,7 @@ fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -> Grid {
         },
         axes: names.into_iter().map(|name| (name, Vec::new())).collect(),
         values: BTreeMap::new(),
+        left_out: None,
     };
     for study in studies {
         for row in &study.rows {
@@ -121,6 +146,7 @@ fn of_runs(runs: &[&RunSource], measure: Measure, sources: usize) -> Grid {
         },
         axes: axes.to_vec(),
         values: BTreeMap::new(),
+        left_out: None,
     };
     for run in runs {
         for job in run.result["jobs"].as_array().into_iter().flatten() {
@@ -314,6 +340,9 @@ pub(super) fn figure(
         factor,
     };
     let groups = cut.roles.groups.map(|at| grid.axes[at].0.clone());
+    let left_out = grid
+        .left_out
+        .filter(|(axis, _)| cut.roles.series == Some(*axis));
     let series = cut.settings(cut.roles.series).into_iter();
     let panels = cut.panels();
     let panels = panels.iter().map(|panel| cut.panel(panel));
@@ -326,6 +355,7 @@ pub(super) fn figure(
         series: series
             .map(|one| one.map_or_else(String::new, |(_, label)| label))
             .collect(),
+        left_out: left_out.map(|(_, place)| place),
         panels: panels
             .filter(|panel| panel.groups.iter().any(known))
             .collect(),

@@ -1,13 +1,12 @@
 //! Differences from the reference of an axis, paired by seed: bars for the points of a study.
 
 use super::Choice;
-use super::bars::{Grid, figure};
+use super::bars::{Grid, figure, name_single};
 use super::measures::{Measure, Of, Unit};
-use crate::figure::{Chart, Figure};
+use crate::figure::Figure;
 use crate::report::ReportError;
 use crate::report::source::{Source, StudyRow, StudySource};
 use crate::study::Pairing;
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 const TIME: Measure = Measure {
@@ -101,6 +100,8 @@ struct Compared<'a> {
     at: usize,
     name: &'a str,
     reference: &'a str,
+    /// The place of the reference among the settings.
+    place: usize,
 }
 
 /// A row without its setting on the compared axis: the settings of the others, the load and the seed.
@@ -186,16 +187,14 @@ fn compared(study: &StudySource) -> Vec<Compared<'_>> {
     let axes = study.study["axes"]
         .as_array()
         .map_or(&[][..], Vec::as_slice);
-    let settings = |axis: &Value| axis["settings"].as_array().map_or(0, Vec::len);
-    let several = axes
-        .iter()
-        .enumerate()
-        .filter(|(_, axis)| settings(axis) > 1);
-    let of = several.filter_map(|(at, axis)| {
+    let of = axes.iter().enumerate().filter_map(|(at, axis)| {
+        let settings = axis["settings"].as_array().filter(|all| all.len() > 1)?;
+        let reference = axis["reference"].as_str()?;
         Some(Compared {
             at,
             name: axis["name"].as_str()?,
-            reference: axis["reference"].as_str()?,
+            reference,
+            place: (settings.iter()).position(|one| one["label"] == reference)?,
         })
     });
     of.collect()
@@ -227,6 +226,7 @@ fn of_axis(
         label: study.label.clone(),
         axes: names.map(|name| (name, Vec::new())).collect(),
         values: BTreeMap::new(),
+        left_out: Some((axis.at, axis.place)),
     };
     let mut pairing = Pairing::default();
     let others = study
@@ -269,19 +269,4 @@ fn of_axis(
     drawn.title = super::title::titled(&title, &study.label);
     drawn.note = format!("Differences, {}. {}", pairing.words(), drawn.note);
     Ok(Some(drawn))
-}
-
-/// Names a bar that no axis names after its setting.
-fn name_single(figure: &mut Figure, axis: &str, setting: &str) {
-    let Chart::Bars(bars) = &mut figure.chart else {
-        return;
-    };
-    if !bars.groups.is_empty() {
-        return;
-    }
-    bars.groups = axis.to_owned();
-    let groups = bars.panels.iter_mut().flat_map(|panel| &mut panel.groups);
-    for group in groups {
-        group.name = setting.to_owned();
-    }
 }
