@@ -90,6 +90,12 @@ impl LinkEnergy {
 }
 
 impl Energy {
+    /// The mean power in watts.
+    #[must_use]
+    pub fn mean_watts(&self) -> f64 {
+        self.total_j() / self.seconds.max(f64::MIN_POSITIVE)
+    }
+
     /// The energy of `run` of `experiment`; `None` without `[power]`.
     #[must_use]
     pub fn of(experiment: &Experiment, run: &Simulation) -> Option<Self> {

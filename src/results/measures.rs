@@ -1,10 +1,11 @@
 //! The measures of a run: execution times against baselines, loads, and the use of links.
 
+use crate::config::experiment::Background;
 use crate::config::{Experiment, Plan};
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::replay::Repeat;
-use crate::replay::background::BackgroundOutcome;
+use crate::replay::background::{BackgroundOutcome, Pattern};
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
 
@@ -117,20 +118,46 @@ pub fn utilisation(experiment: &Experiment, stats: &FabricStats, link: &LinkStat
     (busy / stats.ticks().max(1) as f64).min(1.0)
 }
 
-/// Whether the fabric did not keep up with the background. Beside jobs: more than 1 % of its messages, and more than
-/// ten per NIC, were not delivered when the run ended. In a window: the units of link time created exceed the units
-/// delivered by more than 1 % of the created, and by more than the longest message per NIC.
+/// Whether the fabric did not keep up with the background, or with one of its flows ([`saturated_flows`]). Beside jobs:
+/// more than 1 % of its messages, and more than ten per NIC, were not delivered when the run ended. In a window: the units
+/// of link time created exceed the units delivered by more than 1 % of the created, and by more than the longest message
+/// per NIC.
 #[must_use]
 pub fn saturated(experiment: &Experiment, simulation: &Simulation) -> bool {
     let flows = &simulation.background;
     let sum = |count: fn(&BackgroundOutcome) -> u64| flows.iter().map(count).sum::<u64>();
     let nics = u64::from(experiment.fabric.topology.nics());
-    if simulation.measured.is_none() {
-        let backlog = sum(BackgroundOutcome::backlog);
-        return backlog > sum(|flow| flow.messages) / 100 && backlog > 10 * nics;
-    }
-    let offered = sum(|flow| flow.units);
-    let missing = offered.saturating_sub(units_delivered(&simulation.stats));
-    let longest = experiment.longest_background_message();
-    missing > offered / 100 && missing > longest.saturating_mul(nics)
+    let (missing, offered, allowed) = if simulation.measured.is_none() {
+        (
+            sum(BackgroundOutcome::backlog),
+            sum(|flow| flow.messages),
+            10,
+        )
+    } else {
+        let offered = sum(|flow| flow.units);
+        let missing = offered.saturating_sub(units_delivered(&simulation.stats));
+        (missing, offered, experiment.longest_background_message())
+    };
+    missing > offered / 100 && missing > nics.saturating_mul(allowed)
+        || !saturated_flows(experiment, simulation).is_empty()
+}
+
+/// The indices of the background flows with which the fabric did not keep up, the least delivered part first: more than
+/// 1 % of the messages created, and more than ten per sender, were not delivered when the run or its window ended. So a
+/// hot spot of few flows is found, though it is a small part of all traffic.
+#[must_use]
+pub fn saturated_flows(experiment: &Experiment, simulation: &Simulation) -> Vec<usize> {
+    let nics = u64::from(experiment.fabric.topology.nics());
+    let flows = experiment.background.iter().zip(&simulation.background);
+    let is_behind = |&(_, (flow, outcome)): &(usize, (&Background, &BackgroundOutcome))| {
+        let senders = match flow.pattern {
+            Pattern::Pair { .. } => 1,
+            _ => nics,
+        };
+        let missing = outcome.backlog();
+        missing > outcome.messages / 100 && missing > senders * 10
+    };
+    let mut behind: Vec<_> = flows.enumerate().filter(is_behind).collect();
+    behind.sort_by(|(_, (_, a)), (_, (_, b))| a.delivered_share().total_cmp(&b.delivered_share()));
+    behind.into_iter().map(|(at, _)| at).collect()
 }

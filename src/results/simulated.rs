@@ -93,12 +93,14 @@ fn set_up(plan: &Plan) -> Vec<String> {
         0 => {}
         many if many > NAMED / 2 => parts.push(format!("{many} background flows")),
         _ => parts.extend(flows.iter().map(|flow| {
-            format!(
-                "background {} {} of the link rate in {}",
-                short(&flow["pattern"]),
-                short(&flow["rate_flits_per_cycle_per_nic"]),
-                short(&flow["sl"]),
-            )
+            let rate = short(&flow["rate_flits_per_cycle_per_nic"]);
+            let rate = match (&experiment.measure, &*rate) {
+                (Some(_), "1") => "each load".to_owned(),
+                (Some(_), rate) => format!("{rate} of each load"),
+                (None, rate) => format!("{rate} of the link rate"),
+            };
+            let (pattern, sl) = (short(&flow["pattern"]), short(&flow["sl"]));
+            format!("background {pattern} {rate} in {sl}")
         })),
     }
     parts
@@ -177,13 +179,18 @@ fn baseline(plan: &Plan) -> String {
     format!("{alone}{}", found.join(", "))
 }
 
+/// The keys that give a table its kind: tables of two kinds have few keys in common.
+const KINDS: [&str; 2] = ["kind", "policy"];
+
 /// Adds the keys in which a baseline differs, with its values. Jobs that it leaves out are no difference of keys.
 fn differences(of: &Value, baseline: &Value, key: &str, found: &mut Vec<String>) {
     if of == baseline || key.starts_with("jobs.") && key.ends_with(".enabled") {
         return;
     }
     match (of, baseline) {
-        (Value::Object(keys), Value::Object(others)) if of.get("kind") == baseline.get("kind") => {
+        (Value::Object(keys), Value::Object(others))
+            if KINDS.iter().all(|kind| of.get(kind) == baseline.get(kind)) =>
+        {
             let only_there = others.keys().filter(|name| !keys.contains_key(*name));
             for name in keys.keys().chain(only_there) {
                 let inner = match key {
@@ -209,7 +216,10 @@ fn short(value: &Value) -> String {
         Value::Null => "none".to_owned(),
         Value::String(text) => cut(text).to_string(),
         Value::Object(keys) if is_round_robin(keys) => "rr".to_owned(),
-        Value::Object(keys) => match (keys.get("kind"), keys.keys().next()) {
+        Value::Object(keys) => match (
+            KINDS.iter().find_map(|kind| keys.get(*kind)),
+            keys.keys().next(),
+        ) {
             (Some(kind), _) => short(kind),
             (None, Some(name)) => name.clone(),
             (None, None) => "none".to_owned(),

@@ -1,11 +1,13 @@
-//! The part of the summary about a run that was stopped: its progress.
+//! The parts of the summary about a run that was stopped, or whose background fell behind.
 
-use crate::config::Plan;
+use super::measures::saturated_flows;
 use crate::config::experiment::Measure;
+use crate::config::{Experiment, Plan};
 use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
+use crate::replay::background::Pattern;
 use crate::run::{Measured, RunResult, Saturation, Simulation, Status};
-use crate::units::short_time;
+use crate::units::{percent, short_time};
 
 /// The line about the replay of jobs `main`, if it was stopped.
 pub(super) fn stopped_jobs(plan: &Plan, main: &Simulation) -> Option<String> {
@@ -72,6 +74,43 @@ pub(super) fn saturation_line(topology: &Topology, run: &Simulation) -> Option<S
         topology.nic_text(nic),
         short_time(behind_ps),
         short_time(at_ps)
+    ))
+}
+
+/// Most flows that [`flows_behind`] names.
+const MOST_FLOWS: usize = 4;
+
+/// The background flows that deliver the least part of their messages, if the fabric did not keep up with some of
+/// several; `None` otherwise.
+pub(super) fn flows_behind(experiment: &Experiment, run: &Simulation) -> Option<String> {
+    let behind = saturated_flows(experiment, run);
+    if behind.is_empty() || experiment.background.len() < 2 {
+        return None;
+    }
+    let topology = &experiment.fabric.topology;
+    let text = |&at: &usize| {
+        let between = match &experiment.background[at].pattern {
+            Pattern::Pair { from, to } => {
+                format!(
+                    " ({} to {})",
+                    topology.nic_text(*from),
+                    topology.nic_text(*to)
+                )
+            }
+            _ => String::new(),
+        };
+        format!(
+            "background {at}{between} {}",
+            percent(run.background[at].delivered_share())
+        )
+    };
+    let mut named: Vec<String> = behind.iter().take(MOST_FLOWS).map(text).collect();
+    if behind.len() > MOST_FLOWS {
+        named.push(format!("and {} more", behind.len() - MOST_FLOWS));
+    }
+    Some(format!(
+        "part of the messages delivered: {}",
+        named.join(", ")
     ))
 }
 

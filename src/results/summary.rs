@@ -9,7 +9,7 @@ use super::measures::{
 use super::nic_rate::NicRate;
 use super::simulated::{compares_nothing, write_simulated};
 use super::split::{TimeSplit, reference_ps, time_split};
-use super::stopped::{saturation_line, stopped_jobs, stopped_loads};
+use super::stopped::{flows_behind, saturation_line, stopped_jobs, stopped_loads};
 use super::table::write_table;
 use super::waits::write_waits;
 use super::where_it_goes::{computing, write_split};
@@ -20,7 +20,7 @@ use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
-use crate::units::{human_bytes, human_count, human_time, short_time};
+use crate::units::{four_digits, human_bytes, human_count, human_time, short_time};
 use std::fmt::{self, Write};
 
 /// Links shown; with `explain` four times as many.
@@ -300,8 +300,9 @@ fn write_energy(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result
         .map_or_else(String::new, |pj| format!(", {pj:.1} pJ/bit delivered"));
     writeln!(
         out,
-        "energy          {} J{per_bit}; links {} J, {} ({}); links carry nothing {:.1} % of the time",
+        "energy          {} J, mean {} W{per_bit}; links {} J, {} ({}); links carry nothing {:.1} % of the time",
         joules(energy.total_j()),
+        four_digits(energy.mean_watts()),
         joules(energy.links_j()),
         against_always_up(energy.links_saved()),
         power.policy.name(),
@@ -375,6 +376,9 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
             rate(|flow| flow.units),
             nic.text(rate(|flow| flow.units_delivered))
         )?;
+    }
+    if let Some(line) = flows_behind(&plan.experiment, main) {
+        writeln!(out, "saturated: {line}")?;
     }
     Ok(())
 }

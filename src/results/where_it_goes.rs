@@ -71,8 +71,15 @@ fn write_network_hardly_matters(
     let job = &plan.experiment.jobs[at];
     let as_recorded = job.compute_scale == Ratio::ONE && job.compute.regions.is_empty();
     let computes_longer = split.computing_ps / FAR_LONGER >= network_ps;
-    if network_ps == 0 || !(unchanged && as_recorded && computes_longer) {
+    if split.computing_ps == 0 || !(unchanged && as_recorded && computes_longer) {
         return Ok(());
+    }
+    if network_ps == 0 {
+        return writeln!(
+            out,
+            "                the network adds nothing here: ranks compute while messages travel; a shorter computation hides less \
+             of the network: see --vary job.{at}.compute_scale=0,0.01,0.1",
+        );
     }
     let [least, more] = scales(network_ps, split.computing_ps);
     writeln!(

@@ -222,9 +222,9 @@ static TIME: Measure = Measure {
 .in_percent("execution_time_percent", "time (%)");
 static SLOWDOWN: Measure = plain("slowdown_ratio", "slowdown", 4)
     .in_points("slowdown_percentage_points", "slowdown (percentage points)");
-static LATENCY: Measure =
-    plain("latency_mean_ns", "latency (ns)", 1).in_percent("latency_percent", "latency (%)");
-static LATENCY_P99: Measure = plain("latency_p99_ns", "99 % latency (ns)", 1);
+static LATENCY: Measure = plain("latency_mean_ns", "message latency (ns)", 1)
+    .in_percent("latency_percent", "message latency (%)");
+static LATENCY_P99: Measure = plain("latency_p99_ns", "99 % message latency (ns)", 1);
 static THROUGHPUT: Measure = plain("throughput_gbit_per_s_per_nic", "throughput (Gb/s/NIC)", 3)
     .in_percent("throughput_percent", "throughput (%)");
 static PACKET_LATENCY: Measure = plain("packet_latency_mean_ns", "packet latency (ns)", 1)
@@ -296,8 +296,8 @@ static SUM_MAX: Measure = plain("sum_max_congestion", "sum of congestions", 2)
 static DELAY: Measure = plain("delay", "delay", 2)
     .in_percent("delay_percent", "delay (%)")
     .optional();
-static CONNECTIONS: Measure = plain("connections", "connections", 1);
-static LOST: Measure = plain("lost", "lost", 1);
+static CONNECTIONS: Measure = plain("connections", "connections of the pattern", 1);
+static LOST: Measure = plain("lost", "pairs without a route", 1);
 
 const STATIC_MEASURES: Measures = &[&BANDWIDTH, &FAIR, &SLOWEST, &SUM_MAX, &DELAY];
 

@@ -165,6 +165,15 @@ impl BackgroundOutcome {
         self.messages.saturating_sub(self.messages_delivered)
     }
 
+    /// The part of the messages created that was delivered, 0 to 1; 1 if none was created.
+    #[must_use]
+    pub fn delivered_share(&self) -> f64 {
+        if self.messages == 0 {
+            return 1.0;
+        }
+        self.messages_delivered.min(self.messages) as f64 / self.messages as f64
+    }
+
     /// The messages since `earlier`, an outcome of the same flow.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {

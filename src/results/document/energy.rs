@@ -88,7 +88,7 @@ impl EnergyUse {
             nics_j: energy.nics_j,
             links_always_up_j: energy.always_up_j,
             links_saved: energy.links_saved(),
-            mean_watts: energy.total_j() / energy.seconds.max(f64::MIN_POSITIVE),
+            mean_watts: energy.mean_watts(),
             delivered_bits: energy.delivered_bits,
             pj_per_bit: energy.pj_per_bit(),
             energy_delay_js: is_whole.then(|| energy.total_j() * time_s),
