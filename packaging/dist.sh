@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the files of a release in dist/: wheels and static programs for Linux on x86-64 and aarch64, the sources
-# for pip, and the SHA-256 sums.
+# for pip, the pages of the book, and the SHA-256 sums.
 # Needs Rust by rustup and Python 3.9 with pip; the cross compiler for C comes from PyPI. `packaging/dist.sh aarch64` makes one machine's.
 set -eu
 cd "$(dirname "$0")/.."
@@ -21,6 +21,8 @@ for machine; do
 done
 # For other systems, where pip compiles the program. maturin first asks for a Cargo.toml in python/, and prints an error that means nothing.
 (cd python && maturin sdist --out ../dist)
+# The pages that help and messages name.
+tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - README.md CHANGELOG.md docs | gzip -n > dist/flitwise-docs.tar.gz
 cd dist
 sha256sum -- * > SHA256SUMS
 ls -l

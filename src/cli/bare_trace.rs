@@ -25,6 +25,16 @@ pub(super) fn instead(command: &str, file: &Path) -> Option<CliError> {
     )))
 }
 
+/// Explains how to make a result of a trace that is given in place of one; `None` if `path` is no trace.
+pub(super) fn for_result(path: &Path) -> Option<CliError> {
+    ranks(path)?.ok()?;
+    Some(CliError::BadInput(format!(
+        "`{}` is a trace, and pages and figures show results; `{} --out results` makes one",
+        path.display(),
+        replay(path)
+    )))
+}
+
 /// The command that replays a trace.
 pub(super) fn replay(file: &Path) -> String {
     let trace = quoted(&file.display().to_string());

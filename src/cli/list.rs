@@ -109,7 +109,7 @@ pub(super) fn run(args: &ListArgs) -> Result<(), CliError> {
         let near = nearest(kind, names);
         let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         return Err(CliError::BadInput(format!(
-            "`{kind}` is no kind of words and no key that takes words{near}; `flitwise list` lists them"
+            "`{kind}` is neither a list nor a key that takes words{near}; `flitwise list` lists them"
         )));
     }
     print(&if args.json {

@@ -48,7 +48,8 @@ use thiserror::Error;
     about,
     after_help = "Example:\n  flitwise init hpl-tree\n  flitwise run hpl-tree.toml\n\n\
                   Exit codes: 0 success, 1 the run failed or stalled or a disk is full, 2 bad input, 130 ended by Ctrl-C \
-                  (with the results so far), 143 by SIGTERM, 129 by SIGHUP."
+                  (with the results so far), 143 by SIGTERM, 129 by SIGHUP.\n\n\
+                  The pages docs/… that help and messages name are in the sources and in flitwise-docs.tar.gz of a release."
 )]
 pub struct Cli {
     /// Colours messages and headings.

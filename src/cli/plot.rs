@@ -218,7 +218,7 @@ pub(super) fn plot(args: &PlotArgs) -> Result<(), CliError> {
 pub(super) fn format_of(path: &Path, option: &str) -> Result<FileFormat, CliError> {
     FileFormat::of_name(path).ok_or_else(|| {
         CliError::BadInput(format!(
-            "{option}: the name `{}` has no ending of a known format; let it end in .svg, .pdf or .png",
+            "{option}: the name `{}` has an unknown extension; let it end in .svg, .pdf or .png",
             path.display()
         ))
     })

@@ -1,7 +1,7 @@
 //! `flitwise report`: a page from the directories of runs, studies and static analyses.
 
 use super::out::unwritten;
-use super::{CliError, tell};
+use super::{CliError, bare_trace, tell};
 use clap::Args;
 use flitwise::report::{ReportError, Source, open, page};
 use flitwise_formats::sink;
@@ -47,7 +47,10 @@ impl ReportArgs {
 
 impl Subjects {
     pub(super) fn open(&self, labels: &[String]) -> Result<Vec<Source>, CliError> {
-        open(&self.dirs, labels).map_err(bad)
+        open(&self.dirs, labels).map_err(|e| {
+            let trace = self.dirs.iter().find_map(|dir| bare_trace::for_result(dir));
+            trace.unwrap_or_else(|| bad(e))
+        })
     }
 
     pub(super) fn wrote(&self, path: &Path) {

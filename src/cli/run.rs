@@ -119,6 +119,7 @@ fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
              runs: with --out the study keeps the command of the slowest in slowest-run/command.txt"
         )));
     }
+    super::study::prepare(args.quiet);
     let typed = |e| bad_config(None, &e);
     if let Some(other) = instead("run", Wanted::Experiment, file) {
         return Err(other);
@@ -224,7 +225,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let kept = part.as_ref().map(Part::path);
     let dir = kept.or(scratch.as_ref().map(TempDir::path));
     let series = series_files(&plan, dir)?;
-    let watching = args.timeline.begin(&plan, kept)?;
+    let watching = args.timeline.begin(&plan, &file, kept)?;
     let shown = (!args.quiet).then(Shown::new);
     let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
     let mut control = Control::default().stopped_by(stop).reporting_to(progress);

@@ -46,12 +46,14 @@ pub(super) fn message(text: &str, to: &Stderr) -> Option<String> {
         return None;
     }
     let rest = text.strip_prefix(head)?;
-    // Messages name the cause, and after a semicolon the cure.
-    let (cause, cure) = match rest.rsplit_once("; ") {
+    // Messages name the cause, and after a semicolon the cure; an excerpt of a file follows.
+    let end = rest.find('\n').unwrap_or(rest.len());
+    let (said, excerpt) = rest.split_at(end);
+    let (cause, cure) = match said.rsplit_once("; ") {
         Some((cause, cure)) => (cause, format!("; {CURE}{cure}{CURE:#}")),
-        None => (rest, String::new()),
+        None => (said, String::new()),
     };
-    Some(format!("{style}{head}{style:#}{cause}{cure}"))
+    Some(format!("{style}{head}{style:#}{cause}{cure}{excerpt}"))
 }
 
 /// A summary for `to`, whose headings are bold: the names at the left of the first paragraph, and the heads of tables.

@@ -1,5 +1,6 @@
 //! `flitwise run --timeline FILE` and `--messages FILE`.
 
+use super::out::not_an_input;
 use super::{CliError, tell};
 use clap::Args;
 use flitwise::config::Plan;
@@ -68,13 +69,25 @@ impl TimelineArgs {
         ]
     }
 
-    /// Opens the files that are asked for. The timeline has an overview in `out`, the directory of the results, if
-    /// there is one.
+    /// Opens the files that are asked for, which must not be the experiment in `file` or an input that it names. The
+    /// timeline has an overview in `out`, the directory of the results, if there is one.
     pub(super) fn begin<'a>(
         &self,
         plan: &'a Plan,
+        file: &Path,
         out: Option<&Path>,
     ) -> Result<Watching<'a>, CliError> {
+        let written = [
+            ("--timeline", &self.timeline),
+            ("--messages", &self.messages),
+        ];
+        for (option, path) in written {
+            let named = plan.files.iter().map(|file| &*file.path);
+            let traces = plan.experiment.jobs.iter().map(|job| &*job.trace_path);
+            if let Some(path) = path {
+                not_an_input(option, path, named.chain(traces).chain([file]))?;
+            }
+        }
         let given = self.given().into_iter().find(|(_, given)| *given);
         if let (Some((option, _)), Some(_)) = (given, &plan.experiment.measure) {
             return Err(CliError::BadInput(format!(

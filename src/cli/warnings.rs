@@ -4,6 +4,7 @@ use super::tell;
 use flitwise::config::{Experiment, LinkSpeeds, Plan};
 use flitwise::fabric::ids::NicId;
 use flitwise::replay::background::Pattern;
+use flitwise::replay::outcome::JobOutcome;
 use flitwise::results::job_baseline;
 use flitwise::run::{RunResult, TraceDigest};
 use flitwise::units::human_time;
@@ -131,7 +132,9 @@ fn tell_of_speeds(experiment: &Experiment, result: &RunResult) {
         let mut traces = result.traces.iter();
         let counts_flops = traces.any(|trace| trace.trace == job.trace && trace.format == "TI");
         let is_given = job.format_keys.iter().any(|key| key.name == "host_speed");
-        if counts_flops && !is_given {
+        let computes = |outcome: &JobOutcome| outcome.compute_ps > 0;
+        let outcome = result.main.jobs.get(number).and_then(Option::as_ref);
+        if counts_flops && !is_given && outcome.is_none_or(computes) {
             tell(format_args!(
                 "warning: `{}` counts flops, and a rank is taken to do {} of them a second, as SimGrid's recorder counts by \
                  default{}: set job.{number}.host_speed to the smpi/host-speed of the recording, or to what a rank does, such \

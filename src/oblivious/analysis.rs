@@ -100,10 +100,13 @@ impl Settings {
     /// Whether the pattern and the mapping fit the graph of a network.
     ///
     /// # Errors
-    /// If there are fewer hosts than ranks, the pattern does not take this number of ranks, or it has no such level.
+    /// If there are fewer than two ranks or fewer hosts than ranks, the pattern does not take this number of ranks, or it has no such level.
     pub fn check(&self, graph: &Graph) -> Result<(), String> {
         self.mapping.check(graph)?;
         self.pattern.check(self.mapping.ranks)?;
+        if self.mapping.ranks < 2 {
+            return Err("one rank sends nothing; give at least 2 ranks".to_owned());
+        }
         let levels = self.pattern.levels(self.mapping.ranks);
         match self.level {
             Some(level) if level >= levels => Err(format!(

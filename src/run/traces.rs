@@ -42,8 +42,11 @@ impl TraceDigest {
     /// any.
     #[must_use]
     pub fn lacks(&self) -> Option<String> {
+        const UNMATCHED: &str =
+            "messages or collectives without their counterpart, which `flitwise trace check` names";
         let all = self.left_out.iter().chain(&self.remarks);
-        let all: Vec<&str> = all.map(String::as_str).collect();
+        let unmatched = self.doubts.as_ref().map(|_| UNMATCHED);
+        let all: Vec<&str> = all.map(String::as_str).chain(unmatched).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::config::{ConfigError, Override, ParsedBase, Plan, Study, Texts, resolve_parsed};
 use crate::replay::Repeat;
+use flitwise_base::quote::quoted;
 
 /// Most points that a message tries.
 const MOST_TRIED: usize = 64;
@@ -30,6 +31,14 @@ impl Grid {
     /// # Errors
     /// If all combinations are excluded.
     pub fn of(study: Study) -> Result<Self, ConfigError> {
+        let set = study.sets.iter().find(|set| set.key() == "seed");
+        if let (Some(set), false) = (set, study.seeds.is_empty()) {
+            let problem = format!(
+                "{} does nothing beside the seeds of the study; remove one of them",
+                quoted(set.key())
+            );
+            return Err(ConfigError::new("seed", problem));
+        }
         let mut points = Vec::new();
         let mut choice = vec![0; study.axes.len()];
         loop {

@@ -46,10 +46,15 @@ pub(super) fn difference_text(mean: Option<Mean>) -> String {
     let Some(Mean { mean, ci95 }) = mean else {
         return "-".to_owned();
     };
+    // What rounds to zero has no sign.
+    let text = match format!("{mean:+.2}") {
+        zero if zero[1..] == *"0.00" => "0.00".to_owned(),
+        text => text,
+    };
     match ci95 {
-        None => format!("{mean:+.2}"),
-        Some(ci) if mean.abs() <= ci => format!("({mean:+.2} ± {ci:.2})"),
-        Some(ci) => format!("{mean:+.2} ± {ci:.2}"),
+        None => text,
+        Some(ci) if mean.abs() <= ci => format!("({text} ± {ci:.2})"),
+        Some(ci) => format!("{text} ± {ci:.2}"),
     }
 }
 

@@ -316,6 +316,46 @@ fn a_run_that_waits_for_a_pipe_can_be_interrupted() {
     assert!(!out.exists());
 }
 
+/// A network, hosts and pairs may come through a pipe: the wait for them ends at a signal.
+#[test]
+fn an_analysis_that_waits_for_a_pipe_can_be_interrupted() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("in");
+    mkfifo(&pipe);
+    let pipe = text_of(&pipe);
+    let large = "configs/hpl-16-tree.toml";
+    for args in [
+        vec!["orcs", "-i", &pipe, "-p", "bisect"],
+        vec!["congestion", large, "--hosts", &pipe],
+        vec!["congestion", large, "--pairs", &pipe],
+    ] {
+        let mut child = start(&args);
+        // It waits for a writer; there is no mark of that.
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(child.try_wait().unwrap().is_none(), "{args:?}");
+        signal(&child, SIGINT);
+        assert_eq!(end(child).0, End::Signal(SIGINT), "{args:?}");
+    }
+}
+
+/// A result in which a pipe took the place of a file is not waited for.
+#[test]
+fn a_result_with_a_pipe_is_repeated_without_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let made = start(&["run", HPL, "--quiet", "--out", &text_of(&out)]);
+    assert_eq!(end(made).0, End::Code(0));
+    let part = out.join("waits.csv");
+    std::fs::remove_file(&part).unwrap();
+    mkfifo(&part);
+    let (how, _, message) = end(start(&["run", &text_of(&out), "--quiet"]));
+    assert_eq!(how, End::Code(1), "{message}");
+    assert!(
+        message.contains("waits.csv`, which cannot be read: it is a pipe or a device"),
+        "{message}"
+    );
+}
+
 /// Commands that plan, measure or analyse, with work for a long time: a signal ends each within a bound that is generous
 /// even on a busy machine, and nothing is kept.
 #[test]

@@ -3,7 +3,7 @@
 use super::CongestionArgs;
 use super::candidates::Candidate;
 use crate::cli::instead::{self, Wanted};
-use crate::cli::{CliError, bad_config, no_result};
+use crate::cli::{CliError, bad_config, no_result, signal};
 use clap::{Args, ValueEnum};
 use flitwise::config;
 use flitwise::fabric::ids::NicId;
@@ -348,7 +348,7 @@ impl Options {
         let Some(path) = &self.hosts else {
             return Ok(None);
         };
-        let text = config::read_text(path).map_err(|e| bad_config(None, &e))?;
+        let text = read(path)?;
         let list = HostList::of_text(&path.display().to_string(), &text);
         list.map(Some).map_err(CliError::BadInput)
     }
@@ -369,9 +369,14 @@ fn name_of(choice: impl ValueEnum) -> Option<String> {
         .map(|value| quoted(value.get_name()))
 }
 
+/// The text of a file, which may be a pipe: a signal ends the wait for it.
+fn read(path: &Path) -> Result<String, CliError> {
+    signal::abortable(|| config::read_text(path)).map_err(|e| bad_config(None, &e))
+}
+
 /// The pairs of a file.
 fn pairs(path: &Path) -> Result<Pattern, CliError> {
-    let text = config::read_text(path).map_err(|e| bad_config(None, &e))?;
+    let text = read(path)?;
     let shown = path.display().to_string();
     match Given::parse(&shown, &text) {
         Ok(given) => Ok(Pattern::Given(Arc::new(given))),

@@ -64,13 +64,12 @@ fn pattern(one: &Analysed) -> String {
     let ranks = settings.mapping.ranks;
     let levels = match (settings.level, settings.pattern.levels(ranks)) {
         (Some(level), levels) => format!("level {level} of {levels}"),
-        (None, 1) => "1 level".to_owned(),
-        (None, levels) => format!("{} levels", human_count(levels.into())),
+        (None, levels) => counted(levels.into(), "level", "levels"),
     };
     format!(
-        "{}, {} ranks, {levels}",
+        "{}, {}, {levels}",
         settings.pattern,
-        human_count(ranks.into())
+        counted(ranks.into(), "rank", "ranks")
     )
 }
 
@@ -140,7 +139,11 @@ fn head(out: &mut String, one: &Analysed) {
         row(
             out,
             "left out",
-            &format!("{} pairs of the pattern without a route", human_count(lost)),
+            &format!(
+                "{} {} of the pattern without a route",
+                human_count(lost),
+                if lost == 1 { "pair" } else { "pairs" }
+            ),
         );
     }
 }

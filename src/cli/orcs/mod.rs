@@ -37,8 +37,8 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
         )?;
     }
     let traffic = Traffic::of(args)?;
-    let text =
-        config::network_text(Path::new(&args.input_file)).map_err(|e| bad_config(None, &e))?;
+    let text = signal::abortable(|| config::network_text(Path::new(&args.input_file)));
+    let text = text.map_err(|e| bad_config(None, &e))?;
     let dot = signal::abortable(|| parse(&args.input_file, &text))?;
     let network = signal::abortable(|| network(&args.input_file, &dot))?;
     let ranks = ranks(args, &network)?;

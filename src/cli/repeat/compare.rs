@@ -3,8 +3,8 @@
 use flitwise::results::RESULT_FILE;
 use flitwise::results::document::Engine;
 use flitwise_base::quote::cut;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use flitwise_formats::source::{open_regular, read_regular_text};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 /// Most bytes of a line that are kept for a message.
@@ -13,12 +13,14 @@ const MOST: usize = 1 << 12;
 /// Says behind the name of a file how `now` differs from `before`; `None` if it does not. The times of `engine` in a
 /// `result.json` do not count.
 pub(super) fn first_difference(before: &Path, now: &Path) -> Option<String> {
-    match (File::open(before), File::open(now)) {
-        (Err(_), Err(_)) => None,
+    let is_missing = |e: &io::Error| e.kind() == io::ErrorKind::NotFound;
+    match (open_regular(before), open_regular(now)) {
+        (Err(e), Err(_)) if is_missing(&e) => None,
+        (Err(e), Ok(_)) if is_missing(&e) => Some(", which is not there".to_owned()),
+        (Err(e), _) => Some(format!(", which cannot be read: {e}")),
         (Ok(_), Err(_)) => Some(", which was not written again".to_owned()),
-        (Err(_), Ok(_)) => Some(", which is not there".to_owned()),
         (Ok(_), Ok(_)) if before.ends_with(RESULT_FILE) => {
-            let [before, now] = [before, now].map(std::fs::read_to_string);
+            let [before, now] = [before, now].map(read_regular_text);
             let [before, now] = [before, now].map(|text| without_speed(&text.unwrap_or_default()));
             lines(before.as_bytes(), now.as_bytes())
         }

@@ -3,15 +3,20 @@
 use crate::cli::command_line::quoted;
 use crate::cli::out::{remove_part, take_place};
 use crate::cli::{CliError, command_line, signal, tell};
+use flitwise::config::Study;
 use flitwise::study::{SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
 use flitwise_formats::source::{read_regular, read_regular_text};
 use flitwise_formats::temporary;
+use serde_json::Value;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The directories within a study's.
+const FOLDERS: [&str; 3] = ["records", "cluster", SLOWEST_RUN];
 
 /// A directory in which no other process works.
 #[derive(Debug)]
@@ -32,11 +37,11 @@ fn refuse(problem: impl Display) -> CliError {
 }
 
 impl StudyDir {
-    /// Creates or opens the directory of the study called `name`, and removes what killed processes left.
+    /// Creates or opens the directory of `study`, whose first run has a `topology`, and removes what killed processes left.
     ///
     /// # Errors
     /// If it holds something else, or another process works in it.
-    pub(super) fn open(path: &Path, name: &str) -> Result<Self, CliError> {
+    pub(super) fn open(path: &Path, study: &Study, topology: &Value) -> Result<Self, CliError> {
         let shown = path.display();
         let bad = |e: std::io::Error| {
             refuse(format_args!(
@@ -45,7 +50,7 @@ impl StudyDir {
         };
         std::fs::create_dir_all(path).map_err(bad)?;
         let lock = lock(path)?;
-        check(path, name)?;
+        check(path, study, topology)?;
         temporary::remove_older(path, Duration::ZERO);
         // Elements of a cluster may be writing records; what they leave behind is removed when it is old.
         if !path.join("cluster").exists() {
@@ -162,8 +167,9 @@ impl Drop for Stage {
     }
 }
 
-/// Refuses a directory with files of something else, or with another study.
-fn check(path: &Path, name: &str) -> Result<(), CliError> {
+/// Refuses a directory with files of something else, or with another study: one of another name, other axes or another
+/// topology. Further seeds and settings extend a study.
+fn check(path: &Path, study: &Study, topology: &Value) -> Result<(), CliError> {
     let shown = path.display();
     let entries = std::fs::read_dir(path).map_err(|e| refuse(format_args!("`{shown}`: {e}")))?;
     let names = entries.flatten().map(|entry| entry.file_name());
@@ -171,7 +177,7 @@ fn check(path: &Path, name: &str) -> Result<(), CliError> {
     names.sort();
     let own = |name: &&String| {
         let name = name.as_str();
-        let folder = ["records", "cluster", SLOWEST_RUN].contains(&name);
+        let folder = FOLDERS.contains(&name);
         TABLE_FILES.contains(&name) || folder || temporary::is_temporary(name)
     };
     if let Some(foreign) = names.iter().find(|name| !own(name)) {
@@ -180,16 +186,36 @@ fn check(path: &Path, name: &str) -> Result<(), CliError> {
             cut(foreign)
         )));
     }
+    let is_link = |name: &&str| path.join(name).is_symlink();
+    if let Some(link) = FOLDERS.iter().copied().find(|name| is_link(&name)) {
+        return Err(refuse(format_args!(
+            "`{shown}` holds `{link}`, which is a symbolic link; name another directory, or --records DIR of `flitwise run`"
+        )));
+    }
     let text = read_regular(&path.join(STUDY_RESULT_FILE)).unwrap_or_default();
-    let there: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
-    match there["name"].as_str() {
-        Some(other) if other != name => Err(refuse(format_args!(
+    let there: Value = serde_json::from_slice(&text).unwrap_or_default();
+    let Some(other) = there["name"].as_str() else {
+        return Ok(());
+    };
+    if other != study.name {
+        return Err(refuse(format_args!(
             "`{shown}` holds the study `{}`, and this one is called `{}`; name another directory",
             cut(other),
-            cut(name)
-        ))),
-        _ => Ok(()),
+            cut(&study.name)
+        )));
     }
+    let axes = there["axes"].as_array().into_iter().flatten();
+    let axes = axes.map(|axis| axis["name"].as_str().unwrap_or_default());
+    let differs = if !axes.eq(study.axes.iter().map(|axis| &*axis.name)) {
+        "other axes"
+    } else if there.get("topology").is_some_and(|other| other != topology) {
+        "another topology"
+    } else {
+        return Ok(());
+    };
+    Err(refuse(format_args!(
+        "`{shown}` holds a study of the same name with {differs}; name another directory, or remove this one",
+    )))
 }
 
 #[cfg(unix)]

@@ -16,7 +16,7 @@ use super::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
-use flitwise::config::Study;
+use flitwise::config::{Study, experiment_json};
 use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
@@ -253,6 +253,7 @@ pub(super) fn run(args: &StudyArgs) -> Result<(), CliError> {
 }
 
 fn run_file(args: &StudyRunArgs) -> Result<(), CliError> {
+    prepare(args.quiet);
     let mut study = args.source.load()?;
     if let Some(part) = &args.until_ci {
         let most = args.max_seeds.unwrap_or(MAX_SEEDS);
@@ -315,7 +316,15 @@ fn grid_of(study: Study) -> Result<Grid, CliError> {
     Grid::of(study).map_err(|e| bad_config(None, &e))
 }
 
-/// Runs a study, and prints and writes its tables.
+/// Shows that the command is at work, unless the user wants no messages: many points take long before the first of them
+/// runs.
+pub(super) fn prepare(is_quiet: bool) {
+    if !is_quiet {
+        working::begin("study");
+    }
+}
+
+/// Runs a study, and prints and writes its tables, after [`prepare`].
 pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     let name = study.name.clone();
     let grid = grid_of(study)?;
@@ -326,10 +335,6 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     }
     let threads = threads(options.jobs);
     let mut session = Session::new(threads);
-    // Many points take long before the first of them runs.
-    if !options.quiet {
-        working::begin("study");
-    }
     let prepared = Studied::prepare(&grid, &mut session, &control).map_err(bad_run)?;
     let analysed = |run: &Prepared| run.plan.experiment.congestion.is_some();
     if options.simulates && prepared.first().is_some_and(analysed) {
@@ -350,7 +355,15 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     warnings::tell_of_traces(&trace_digests(&prepared, &session));
     // Nothing is created for a study that cannot run.
     let out = match (&options.out, options.dry_run) {
-        (Some(dir), false) => Some(StudyDir::open(dir, &name)?),
+        (Some(dir), false) => {
+            let first = prepared.first().map(|run| &run.plan.experiment);
+            let topology = first.map(|first| experiment_json(first)["fabric"]["topology"].take());
+            Some(StudyDir::open(
+                dir,
+                &grid.study,
+                &topology.unwrap_or_default(),
+            )?)
+        }
         _ => None,
     };
     session = with_records(session, options)?;

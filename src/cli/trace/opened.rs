@@ -24,6 +24,12 @@ pub(super) fn open(path: &Path) -> Result<Opened<'_>, CliError> {
         None => {
             let mut source = Source::open(path).map_err(|e| bad_trace(&e))?;
             let head = source.head().map_err(|e| bad_trace(&e))?;
+            if path.extension().is_some_and(|ending| ending == "toml") && !head.starts_with(b"V") {
+                return Err(CliError::BadInput(format!(
+                    "`{}` is not a trace but an experiment or a study; name the trace itself, as its key `trace` does",
+                    path.display()
+                )));
+            }
             (format_of_file(path, head), Some(source))
         }
     };

@@ -20,6 +20,7 @@ pub(crate) use tagged::{Tagged, text};
 pub(crate) use texts::Texts;
 pub(crate) use values::{TypeName, value_at};
 
+use self::error::is_argument;
 use self::set::set_in;
 use self::tagged::{explain_foreign_key, wrap_kinds};
 use self::values::child;
@@ -138,7 +139,7 @@ impl<'t> Document<'t> {
                 explain_spaces(&mut error);
             }
             T::explain_place(&self.root, &mut error);
-            explain_single_table(&self.root, &mut error);
+            explain_brackets(&self.root, &mut error);
             error
         })
     }
@@ -197,35 +198,40 @@ impl<'t> Document<'t> {
             // A bare word is a string: `--set job.0.sl=BK`.
             Err(_) => Spanned::new(at..at + value.len(), DeValue::String(Cow::Borrowed(value))),
         };
-        // The last part of the path, for errors of the key itself.
+        // Each part of the path, for errors of the key itself.
         let end = base + path.trim_end().len();
         let path = path.trim();
-        let start = end - path.rsplit('.').next().map_or(0, str::len);
-        self.put(path, start..end, value)
+        let part = |behind: usize| {
+            let mut parts = path.rsplit('.');
+            let behind: usize = parts.by_ref().take(behind).map(|part| part.len() + 1).sum();
+            let end = end - behind;
+            end - parts.next().map_or(0, str::len)..end
+        };
+        self.put(path, &part, value)
     }
 
     /// Puts `value` at `path`, creating tables on the way.
     pub fn set(&mut self, path: &str, value: Spanned<DeValue<'t>>) -> Result<(), ConfigError> {
-        let key = value.span();
-        self.put(path, key, value)
+        let at = value.span();
+        self.put(path, &|_| at.clone(), value)
     }
 
-    /// Like [`set`](Self::set), but the last part of the path is written at `key`.
+    /// Like [`set`](Self::set), but the part of the path with `n` parts behind it is written at `part(n)`.
     fn put(
         &mut self,
         path: &str,
-        key: Range<usize>,
+        part: &dyn Fn(usize) -> Range<usize>,
         value: Spanned<DeValue<'t>>,
     ) -> Result<(), ConfigError> {
         let segments: Vec<&str> = path.split('.').collect();
         if segments.len() > MAX_DEPTH {
             let problem = format!("has more than {MAX_DEPTH} parts; no key is that deep");
             let mut error = ConfigError::new(SET, problem);
-            error.location = self.texts.locate(key);
+            error.location = self.texts.locate(part(0));
             return Err(error);
         }
-        set_in(&mut self.root, &segments, path, key.clone(), value).map_err(|mut error| {
-            error.location = self.texts.locate(key);
+        set_in(&mut self.root, &segments, path, part, value).map_err(|mut error| {
+            error.location = self.texts.locate(part(0));
             error
         })
     }
@@ -287,11 +293,34 @@ fn shift_table(table: DeTable<'_>, by: usize) -> DeTable<'_> {
         .collect()
 }
 
-/// Says of a table that stands where a list of tables is expected how the list is written.
-fn explain_single_table(root: &DeTable<'_>, error: &mut ConfigError) {
+/// The lists of tables of experiments and studies.
+const LISTS: [&str; 5] = ["job", "background", "vfabric", "axis", "exclude"];
+
+/// Says how a list of tables is written where a table stands in its place, and how a table where a list does.
+fn explain_brackets(root: &DeTable<'_>, error: &mut ConfigError) {
     const PROBLEM: &str = "wrong type: a table, expected a list";
+    let line = error.location.as_ref().map_or("", |at| at.text.trim());
+    let key = error.key.as_str();
+    if line.starts_with(&format!("[[{key}]]")) && !LISTS.contains(&key) {
+        let is_of_type = ["wrong type", "wanted exactly"].iter();
+        if is_of_type
+            .clone()
+            .any(|start| error.problem.starts_with(start))
+        {
+            error.problem = format!("there is one, so the header has one bracket: [{key}]");
+            return;
+        }
+    }
     let is_table = matches!(value_at(root, &error.key), Some(DeValue::Table(_)));
     if !is_table || error.problem != PROBLEM {
+        return;
+    }
+    let is_argument = error
+        .location
+        .as_ref()
+        .is_some_and(|at| is_argument(&at.source));
+    if let (true, [list]) = (is_argument, &error.key.split('.').collect::<Vec<_>>()[..]) {
+        error.problem = format!("the experiment has no [[{list}]] to change; add one to the file");
         return;
     }
     let is_index = |part: &&str| part.parse::<usize>().is_err();

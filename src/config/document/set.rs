@@ -14,7 +14,7 @@ pub(super) fn set_in<'t>(
     table: &mut DeTable<'t>,
     segments: &[&str],
     path: &str,
-    key: Range<usize>,
+    part: &dyn Fn(usize) -> Range<usize>,
     value: Spanned<DeValue<'t>>,
 ) -> Result<(), ConfigError> {
     let (first, rest) = match segments {
@@ -24,13 +24,13 @@ pub(super) fn set_in<'t>(
         [first, rest @ ..] => (*first, rest),
     };
     if rest.is_empty() {
-        let key = Spanned::new(key, Cow::Owned(first.to_owned()));
+        let key = Spanned::new(part(0), Cow::Owned(first.to_owned()));
         table.remove(first);
         table.insert(key, value);
         return Ok(());
     }
     if !table.contains_key(first) {
-        let key = Spanned::new(value.span(), Cow::Owned(first.to_owned()));
+        let key = Spanned::new(part(rest.len()), Cow::Owned(first.to_owned()));
         table.insert(
             key,
             Spanned::new(value.span(), DeValue::Table(DeTable::new())),
@@ -55,7 +55,7 @@ pub(super) fn set_in<'t>(
         rest = &rest[1..];
     }
     match next {
-        DeValue::Table(inner) => set_in(inner, rest, path, key, value),
+        DeValue::Table(inner) => set_in(inner, rest, path, part, value),
         other => refused(
             path,
             format!("{} is {}, not a table", quoted(first), other.type_name()),

@@ -259,7 +259,7 @@ pub(crate) fn part(text: &str) -> Result<f64, String> {
         Ok(part)
     } else {
         Err(format!(
-            "{} is no part of a mean; write for example \"2%\"",
+            "{} is not a part between 0 and 1; write for example \"2%\"",
             quoted(text)
         ))
     }

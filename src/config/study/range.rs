@@ -11,7 +11,7 @@ const MOST: u64 = 100_000;
 pub(crate) fn seeds(text: &str) -> Result<Vec<u64>, String> {
     let wrong = || {
         format!(
-            "{} are no seeds; write \"1..5\" (with both ends) or \"1,2,7\"",
+            "{} is not a range or list of seeds; write \"1..5\" (with both ends) or \"1,2,7\"",
             quoted(text)
         )
     };
@@ -55,6 +55,12 @@ pub(crate) fn range(text: &str) -> Option<Result<Vec<String>, String>> {
             quoted(text),
             text.trim(),
             text.trim()
+        )));
+    }
+    if first < last && first.checked_add(step).is_some_and(|second| second > last) {
+        return Some(Err(format!(
+            "{} has one value, because its step is longer than the range; write \"0..0.2 step 0.05\"",
+            quoted(text)
         )));
     }
     Some(steps(first, last, step).ok_or_else(|| {

@@ -61,7 +61,22 @@ fn of_bars(bars: &Bars) -> Content {
 /// `1.5 ± 0.12`, or the mean alone.
 fn with_interval(mean: f64, half: Option<f64>) -> String {
     match half {
-        Some(half) => format!("{} ± {}", number(mean), rounded(half)),
+        Some(half) => {
+            let half = rounded(half);
+            // At least as many decimals as the interval has.
+            let decimals = half
+                .split_once('.')
+                .map_or(0, |(_, decimals)| decimals.len());
+            let text = number(mean);
+            let has = text
+                .split_once('.')
+                .map_or(0, |(_, decimals)| decimals.len());
+            if text.contains('e') || half.contains('e') || has >= decimals {
+                format!("{text} ± {half}")
+            } else {
+                format!("{mean:.decimals$} ± {half}")
+            }
+        }
         None => number(mean),
     }
 }

@@ -9,6 +9,7 @@ pub use congestion::CongestionSource;
 pub use run::{Distribution, LinkUse, Pair, RunSource, Series, Slice};
 pub use study::{Change, StudyRow, StudySource};
 
+use crate::config::missing_file;
 use crate::report::error::ReportError;
 use crate::results::{ANALYSIS_FILE, COMMAND_FILE, RESULT_FILE};
 use crate::study::STUDY_RESULT_FILE;
@@ -116,13 +117,13 @@ fn tell_apart(sources: &mut [Source]) {
 fn one(dir: &Path) -> Result<Source, ReportError> {
     let shown = dir.display();
     if !dir.is_dir() {
-        let what = if dir.exists() {
-            "is a file"
+        let (what, near) = if dir.exists() {
+            ("is a file", String::new())
         } else {
-            "does not exist"
+            ("does not exist", missing_file(dir, &[dir.to_owned()]))
         };
         return Err(ReportError(format!(
-            "`{shown}` {what}; name the directory of a run (`flitwise run EXP.toml --out DIR`) or of a study"
+            "`{shown}` {what}{near}; name the directory of a run (`flitwise run EXP.toml --out DIR`) or of a study"
         )));
     }
     if dir.join(RESULT_FILE).is_file() {
