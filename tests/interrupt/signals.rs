@@ -344,12 +344,12 @@ fn a_result_with_a_pipe_is_repeated_without_it() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let made = start(&["run", HPL, "--quiet", "--out", &text_of(&out)]);
-    assert_eq!(end(made).0, End::Code(0));
+    assert_eq!(end(made).0, End::Exit(0));
     let part = out.join("waits.csv");
     std::fs::remove_file(&part).unwrap();
     mkfifo(&part);
     let (how, _, message) = end(start(&["run", &text_of(&out), "--quiet"]));
-    assert_eq!(how, End::Code(1), "{message}");
+    assert_eq!(how, End::Exit(1), "{message}");
     assert!(
         message.contains("waits.csv`, which cannot be read: it is a pipe or a device"),
         "{message}"
