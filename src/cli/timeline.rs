@@ -107,7 +107,7 @@ impl TimelineArgs {
         };
         let Some(format) = MessageFile::format_of_name(path) else {
             return Err(CliError::BadInput(format!(
-                "--messages: the name `{}` has no ending of a known format; let it end in .csv or .parquet",
+                "--messages: the name `{}` has an unknown extension; let it end in .csv or .parquet",
                 path.display()
             )));
         };
@@ -131,7 +131,7 @@ impl TimelineArgs {
         }
         let Some(format) = TimelineFormat::of_name(path) else {
             return Err(CliError::BadInput(format!(
-                "--timeline: the name `{}` has no ending of a known format; let it end in .pftrace (Perfetto), .paje \
+                "--timeline: the name `{}` has an unknown extension; let it end in .pftrace (Perfetto), .paje \
                  or .csv",
                 path.display()
             )));

@@ -22,7 +22,7 @@ pub(crate) use values::{TypeName, value_at};
 
 use self::error::is_argument;
 use self::set::set_in;
-use self::tagged::{explain_foreign_key, wrap_kinds};
+use self::tagged::{explain_foreign_key, one_bracket, wrap_kinds};
 use self::values::child;
 use flitwise_base::quote::{cut, quoted};
 use serde::de::DeserializeOwned;
@@ -299,28 +299,27 @@ const LISTS: [&str; 5] = ["job", "background", "vfabric", "axis", "exclude"];
 /// Says how a list of tables is written where a table stands in its place, and how a table where a list does.
 fn explain_brackets(root: &DeTable<'_>, error: &mut ConfigError) {
     const PROBLEM: &str = "wrong type: a table, expected a list";
-    let line = error.location.as_ref().map_or("", |at| at.text.trim());
-    let key = error.key.as_str();
-    if line.starts_with(&format!("[[{key}]]")) && !LISTS.contains(&key) {
-        let is_of_type = ["wrong type", "wanted exactly"].iter();
-        if is_of_type
-            .clone()
-            .any(|start| error.problem.starts_with(start))
-        {
-            error.problem = format!("there is one, so the header has one bracket: [{key}]");
-            return;
-        }
+    let top = error.key.split('.').next().unwrap_or_default().to_owned();
+    let is_listed = LISTS.contains(&&*top);
+    let value = root.get(&*top).map(Spanned::get_ref);
+    if let (Some(DeValue::Array(list)), false) = (value, is_listed)
+        && !list.is_empty()
+        && !error.is_unknown_key()
+        && list.iter().all(|one| one.get_ref().is_table())
+    {
+        error.problem = one_bracket(&top);
+        error.key = top;
+        return;
+    }
+    let is_argument = (error.location.as_ref()).is_some_and(|at| is_argument(&at.source));
+    if let (Some(DeValue::Table(_)), true, true) = (value, is_listed, is_argument)
+        && error.problem == PROBLEM
+    {
+        error.problem = format!("the experiment has no [[{top}]] to change; add one to the file");
+        return;
     }
     let is_table = matches!(value_at(root, &error.key), Some(DeValue::Table(_)));
     if !is_table || error.problem != PROBLEM {
-        return;
-    }
-    let is_argument = error
-        .location
-        .as_ref()
-        .is_some_and(|at| is_argument(&at.source));
-    if let (true, [list]) = (is_argument, &error.key.split('.').collect::<Vec<_>>()[..]) {
-        error.problem = format!("the experiment has no [[{list}]] to change; add one to the file");
         return;
     }
     let is_index = |part: &&str| part.parse::<usize>().is_err();

@@ -46,6 +46,11 @@ fn find<'a, 't>(table: &'a mut DeTable<'t>, path: &str) -> Option<&'a mut DeValu
     }
 }
 
+/// Says of a list of tables, `key`, that there is one table.
+pub(super) fn one_bracket(key: &str) -> String {
+    format!("there is one, so the header has one bracket: [{key}]")
+}
+
 /// Puts the other keys of each tagged table into a table with the name of its kind.
 pub(crate) fn wrap_kinds(tables: &[Tagged], root: &mut DeTable<'_>) -> Result<(), ConfigError> {
     for tagged in tables {
@@ -53,7 +58,13 @@ pub(crate) fn wrap_kinds(tables: &[Tagged], root: &mut DeTable<'_>) -> Result<()
             continue;
         };
         let DeValue::Table(table) = value else {
-            let problem = format!("wrong type: {}, expected a table", value.type_name());
+            let problem = match value {
+                // A header in two brackets.
+                DeValue::Array(list) if list.iter().all(|one| one.get_ref().is_table()) => {
+                    one_bracket(tagged.path)
+                }
+                _ => format!("wrong type: {}, expected a table", value.type_name()),
+            };
             return refused(tagged.path, problem);
         };
         let wrapped = tagged.wrap(std::mem::take(table))?;
