@@ -94,10 +94,16 @@ impl StudyDir {
     /// If the system refuses.
     pub(super) fn commit(&self, tables: &Stage, slowest: &Stage) -> Result<(), CliError> {
         let _whole = signal::hold_off_abort();
+        // Without it nothing reads the others: a process that is killed here leaves no mixture that looks whole.
+        let document = self.path.join(STUDY_RESULT_FILE);
+        absent_is_fine(std::fs::remove_file(&document)).map_err(|e| failed(&document, &e))?;
         if !is_empty(&slowest.path) {
             self.replace_slowest(slowest)?;
         }
-        for name in TABLE_FILES {
+        let others = TABLE_FILES
+            .iter()
+            .filter(|name| **name != STUDY_RESULT_FILE);
+        for name in others.chain([&STUDY_RESULT_FILE]) {
             let (from, to) = (tables.path.join(name), self.path.join(name));
             let done = if from.exists() {
                 std::fs::rename(from, &to)
