@@ -119,7 +119,7 @@ fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
              runs: with --out the study keeps the command of the slowest in slowest-run/command.txt"
         )));
     }
-    super::study::prepare(args.quiet);
+    working::begin_study(args.quiet);
     let typed = |e| bad_config(None, &e);
     if let Some(other) = instead("run", Wanted::Experiment, file) {
         return Err(other);

@@ -2,7 +2,7 @@
 
 use super::nic_rate::gbit_per_s;
 use crate::config::{Experiment, Plan, experiment_json};
-use crate::units::{Ratio, human_count, number};
+use crate::units::{Ratio, counted, human_count, number};
 use flitwise_base::quote::cut;
 use serde_json::{Map, Value};
 use std::fmt::{self, Write};
@@ -19,11 +19,6 @@ pub(super) fn write_simulated(out: &mut String, plan: &Plan) -> fmt::Result {
         return Ok(());
     }
     writeln!(out, "compared with   {}", baseline(plan))
-}
-
-fn counted(count: u32, one: &str, several: &str) -> String {
-    let noun = if count == 1 { one } else { several };
-    format!("{} {noun}", human_count(count.into()))
 }
 
 /// `8-ary 2-tree: 64 NICs, 16 switches, links 100 Gb/s (preset opa-gen1)`.
@@ -54,8 +49,8 @@ fn fabric(plan: &Plan) -> String {
     format!(
         "{}: {}, {}, {links}{failed}",
         topology.family().name(),
-        counted(topology.nics(), "NIC", "NICs"),
-        counted(topology.switches(), "switch", "switches"),
+        counted(topology.nics().into(), "NIC"),
+        counted(topology.switches().into(), "switch"),
     )
 }
 

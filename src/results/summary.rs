@@ -20,7 +20,7 @@ use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
-use crate::units::{four_digits, human_bytes, human_count, human_time, short_time};
+use crate::units::{counted, four_digits, human_bytes, human_count, human_time, short_time};
 use std::fmt::{self, Write};
 
 /// Links shown; with `explain` four times as many.
@@ -338,11 +338,11 @@ fn write_traffic(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Resul
     let nic = NicRate::of(&plan.experiment);
     writeln!(
         out,
-        "\ntraffic         {} messages, {} packets, {} flits, {} flit-hops",
-        human_count(main.messages),
-        human_count(stats.packets),
-        human_count(stats.flits_injected),
-        human_count(stats.flit_hops),
+        "\ntraffic         {}, {}, {}, {}",
+        counted(main.messages, "message"),
+        counted(stats.packets, "packet"),
+        counted(stats.flits_injected, "flit"),
+        counted(stats.flit_hops, "flit-hop"),
     )?;
     writeln!(
         out,

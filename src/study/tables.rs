@@ -8,6 +8,7 @@ use super::job_tables;
 use super::metrics::Measure;
 use super::until::Studied;
 use crate::results::write_table;
+use crate::units;
 use flitwise_base::quote::cut;
 use std::fmt::Write;
 
@@ -46,7 +47,7 @@ pub(super) fn difference_text(mean: Option<Mean>) -> String {
     let Some(Mean { mean, ci95 }) = mean else {
         return "-".to_owned();
     };
-    // What rounds to zero has no sign.
+    // A value that rounds to zero has no sign.
     let text = match format!("{mean:+.2}") {
         zero if zero[1..] == *"0.00" => "0.00".to_owned(),
         text => text,
@@ -342,11 +343,9 @@ fn head(studied: &Studied) -> String {
         text += &format!("{}\n", description.trim());
     }
     let (points, runs) = (studied.grid.points.len(), studied.runs);
-    text += &format!(
-        "{points} point{}, {runs} run{}",
-        plural(points),
-        plural(runs)
-    );
+    let [points, runs] =
+        [(points, "point"), (runs, "run")].map(|(n, one)| units::counted(n as u64, one));
+    text += &format!("{points}, {runs}");
     match studied.missing {
         0 => {}
         missing => text += &format!(", {missing} of them not done yet"),
@@ -357,10 +356,6 @@ fn head(studied: &Studied) -> String {
     }
     text.push('\n');
     text
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }
 
 /// Why runs failed, each reason once, and which jobs did not finish.

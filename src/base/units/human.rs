@@ -82,6 +82,18 @@ pub fn human_count(count: u64) -> String {
     out
 }
 
+/// A count with the noun `one`, in the plural unless it is 1: `"1 link"`, `"2,000 switches"`, `"3 dependencies"`.
+#[must_use]
+pub fn counted(count: u64, one: &str) -> String {
+    let number = human_count(count);
+    match one.strip_suffix('y') {
+        _ if count == 1 => format!("{number} {one}"),
+        Some(stem) => format!("{number} {stem}ies"),
+        None if one.ends_with("ch") || one.ends_with("ss") => format!("{number} {one}es"),
+        None => format!("{number} {one}s"),
+    }
+}
+
 /// A number for people: up to four significant digits, large and small ones with a power of ten.
 #[must_use]
 pub fn number(value: f64) -> String {

@@ -10,8 +10,8 @@ mod serde_impls;
 mod tick;
 
 pub use human::{
-    article, four_digits, human_bytes, human_count, human_time, number, percent, short_time,
-    time_unit,
+    article, counted, four_digits, human_bytes, human_count, human_time, number, percent,
+    short_time, time_unit,
 };
 pub use ratio::Ratio;
 pub use tick::TickLength;

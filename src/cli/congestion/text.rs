@@ -4,7 +4,7 @@ use super::candidates::{Damage, Deadlock};
 use super::{Analysed, CongestionArgs};
 use flitwise::oblivious::{Network, NodeKind, Pattern, SpreadRow};
 use flitwise::results::write_table;
-use flitwise::units::human_count;
+use flitwise::units::{counted, human_count};
 use std::fmt::Write;
 
 /// Failed cables that a line names.
@@ -33,15 +33,6 @@ pub(super) fn of(args: &CongestionArgs, results: &[Analysed]) -> String {
     out
 }
 
-/// `1 switch`, `27 switches`.
-fn counted(number: u64, one: &str, several: &str) -> String {
-    format!(
-        "{} {}",
-        human_count(number),
-        if number == 1 { one } else { several }
-    )
-}
-
 /// `324 hosts, 27 switches, 972 cables`.
 fn size(network: &Network) -> String {
     let graph = &network.graph;
@@ -52,9 +43,9 @@ fn size(network: &Network) -> String {
         .count();
     format!(
         "{}, {}, {}",
-        counted(graph.host_count().into(), "host", "hosts"),
-        counted(switches as u64, "switch", "switches"),
-        counted(graph.edges().len() as u64 / 2, "cable", "cables")
+        counted(graph.host_count().into(), "host"),
+        counted(switches as u64, "switch"),
+        counted(graph.edges().len() as u64 / 2, "cable")
     )
 }
 
@@ -64,18 +55,18 @@ fn pattern(one: &Analysed) -> String {
     let ranks = settings.mapping.ranks;
     let levels = match (settings.level, settings.pattern.levels(ranks)) {
         (Some(level), levels) => format!("level {level} of {levels}"),
-        (None, levels) => counted(levels.into(), "level", "levels"),
+        (None, levels) => counted(levels.into(), "level"),
     };
     format!(
         "{}, {}, {levels}",
         settings.pattern,
-        counted(ranks.into(), "rank", "ranks")
+        counted(ranks.into(), "rank")
     )
 }
 
 /// `1,000 runs, seed 1, hosts in random order; --in-order keeps theirs`.
 fn runs(one: &Analysed) -> String {
-    let runs = counted(one.analysis.runs.len() as u64, "run", "runs");
+    let runs = counted(one.analysis.runs.len() as u64, "run");
     let order = if one.settings.mapping.shuffle {
         ", hosts in random order; --in-order keeps theirs"
     } else {
@@ -139,11 +130,7 @@ fn head(out: &mut String, one: &Analysed) {
         row(
             out,
             "left out",
-            &format!(
-                "{} {} of the pattern without a route",
-                human_count(lost),
-                if lost == 1 { "pair" } else { "pairs" }
-            ),
+            &format!("{} of the pattern without a route", counted(lost, "pair")),
         );
     }
 }
@@ -151,7 +138,7 @@ fn head(out: &mut String, one: &Analysed) {
 /// `2 cables (L003 port 5 - S001 port 4, …), 4 hosts; 96 routes changed`.
 fn failed(damage: &Damage) -> String {
     let cables = &damage.lost_cables;
-    let mut text = counted(cables.len() as u64, "cable", "cables");
+    let mut text = counted(cables.len() as u64, "cable");
     if !cables.is_empty() {
         let mut named = cables[..cables.len().min(MOST_FAILED)].to_vec();
         if cables.len() > MOST_FAILED {
@@ -163,18 +150,10 @@ fn failed(damage: &Damage) -> String {
         let _ = write!(text, " ({})", named.join(", "));
     }
     if damage.lost_hosts > 0 {
-        let _ = write!(
-            text,
-            ", {}",
-            counted(damage.lost_hosts as u64, "host", "hosts")
-        );
+        let _ = write!(text, ", {}", counted(damage.lost_hosts as u64, "host"));
     }
     if let Some(changed) = damage.routes_changed {
-        let _ = write!(
-            text,
-            "; {} changed or lost",
-            counted(changed, "route", "routes")
-        );
+        let _ = write!(text, "; {} changed or lost", counted(changed, "route"));
     }
     text
 }

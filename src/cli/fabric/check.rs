@@ -1,6 +1,6 @@
 //! `flitwise fabric check`, and the same check before a run, which only warns.
 
-use super::{CheckArgs, CliError, names, print};
+use super::{CheckArgs, CliError, print};
 use crate::cli::json_text;
 use flitwise::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};
 use flitwise::fabric::analysis::routes::{RouteAnalysis, RoutingLoop};
@@ -9,7 +9,7 @@ use flitwise::fabric::ids::{NicId, NicPair, PortId, SwitchId};
 use flitwise::fabric::spec::{FabricSpec, SchemeKind};
 use flitwise::fabric::switch::Waits;
 use flitwise::fabric::switch::hierarchical::CentralQueues;
-use flitwise::units::human_count;
+use flitwise::units::{counted, human_count};
 use serde::Serialize;
 use std::fmt::{self, Write};
 use std::path::Path;
@@ -51,7 +51,7 @@ pub(in crate::cli) fn warning(spec: &FabricSpec, file: &Path, sets: &[String]) -
     let cycle = Verdict::of(spec).ok()?.cycle?;
     Some(format!(
         "this fabric can deadlock: {} can wait for each other in a cycle; `{command}` shows it",
-        names::counted(cycle.len() as u64, "channel"),
+        counted(cycle.len() as u64, "channel"),
     ))
 }
 
@@ -90,13 +90,13 @@ impl<'a> Verdict<'a> {
         if lost > 0 {
             return Some(format!(
                 "{} cannot reach each other; correct the routes",
-                names::counted(lost, "pair")
+                counted(lost, "pair")
             ));
         }
         let cycle = self.cycle.as_ref()?;
         Some(format!(
             "the fabric can deadlock: {} can wait for each other in a cycle; {}",
-            names::counted(cycle.len() as u64, "channel"),
+            counted(cycle.len() as u64, "channel"),
             self.cure(cycle)
         ))
     }
@@ -163,9 +163,9 @@ impl<'a> Verdict<'a> {
             "ok",
             format!(
                 "{}, {}, {}: each buffer holds the largest packet",
-                names::counted(qos.service_levels.len() as u64, "service level"),
-                names::counted(scs as u64, "SC"),
-                names::counted(qos.vls.into(), "VL")
+                counted(qos.service_levels.len() as u64, "service level"),
+                counted(scs as u64, "SC"),
+                counted(qos.vls.into(), "VL")
             ),
         )?;
         self.write_routes(out)?;
@@ -232,7 +232,7 @@ impl<'a> Verdict<'a> {
 
     fn write_channels(&self, out: &mut String) -> fmt::Result {
         if self.per_destination {
-            let queues = names::counted(self.queues, "queue");
+            let queues = counted(self.queues, "queue");
             let text = format!(
                 "{queues}, each for one destination, to which all its routes lead: no cycle"
             );
@@ -240,8 +240,8 @@ impl<'a> Verdict<'a> {
         }
         let graph = format!(
             "{}, {}",
-            names::counted(self.queues, "queue"),
-            names::counted(self.dependencies, "dependency")
+            counted(self.queues, "queue"),
+            counted(self.dependencies, "dependency")
         );
         let Some(cycle) = &self.cycle else {
             return row(out, "channels", "ok", format!("{graph}, no cycle"));

@@ -3,7 +3,7 @@
 mod document;
 
 use super::route::Route;
-use super::{CliError, InfoArgs, names, print};
+use super::{CliError, InfoArgs, print};
 use crate::cli::json_text;
 use flitwise::config::{FabricOnly, Tables};
 use flitwise::fabric::analysis::bisection::Bisection;
@@ -15,7 +15,7 @@ use flitwise::fabric::switch::BufferCredits;
 use flitwise::fabric::switch::hierarchical::MPORT_PORTS;
 use flitwise::fabric::topology::Peer;
 use flitwise::results::write_table;
-use flitwise::units::{Ratio, human_bytes, human_count};
+use flitwise::units::{Ratio, counted, human_bytes, human_count};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
@@ -206,7 +206,7 @@ impl Info<'_> {
         let about = spec.switch.kind().about_ports(radix);
         row("ports", format!("{radix} per switch{about}"))?;
         for (&PortKinds { nic, link, free }, &count) in &self.ports {
-            let kind = names::counted(count, "switch");
+            let kind = counted(count, "switch");
             row("", format!("{kind}: {nic} NIC, {link} link, {free} free"))?;
         }
         row("links", self.links_text())?;
@@ -275,7 +275,7 @@ impl Info<'_> {
     fn links_text(&self) -> String {
         let giga = |bytes: f64| format!("{:.1} GB/s", bytes / 1e9);
         let (switch_links, host_links) = self.links();
-        let between = names::counted(switch_links, "link");
+        let between = counted(switch_links, "link");
         let (link, host) = (self.link_bytes_per_s(), self.host_link_bytes_per_s());
         let (hosts, all) = (human_count(host_links), giga(self.capacity_bytes_per_s()));
         let from = &self.loaded.speeds.from;
@@ -300,7 +300,7 @@ impl Info<'_> {
         };
         let lost = match r.pairs - r.connected() {
             0 => String::new(),
-            n => format!(", {} without a route", names::counted(n, "pair")),
+            n => format!(", {} without a route", counted(n, "pair")),
         };
         let text = hops(r.diameter(), r.total_hops(), r.connected());
         let leg = match self.spec().routing.paths.legs() {
@@ -325,7 +325,7 @@ impl Info<'_> {
         format!(
             "{}{}, {:.1} GB/s each way, {:.3} of a link per NIC of a half ({})",
             if b.exact { "" } else { "at most " },
-            names::counted(b.links, "link"),
+            counted(b.links, "link"),
             rate / 1e9,
             mean(b.links, b.half),
             b.method

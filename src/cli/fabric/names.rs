@@ -21,14 +21,3 @@ pub(super) fn find(topology: &Topology, option: &str, text: &str) -> Result<NicI
         )),
     }
 }
-
-/// "1 link", "2 links", "3 switches", "4 dependencies".
-pub(super) fn counted(n: u64, what: &str) -> String {
-    let count = flitwise::units::human_count(n);
-    match what.strip_suffix('y') {
-        _ if n == 1 => format!("{count} {what}"),
-        Some(stem) => format!("{count} {stem}ies"),
-        None if what.ends_with("ch") => format!("{count} {what}es"),
-        None => format!("{count} {what}s"),
-    }
-}

@@ -4,6 +4,7 @@ use super::{CliError, InfoArgs, names};
 use flitwise::fabric::analysis::path::{Path, Step, path, path_via};
 use flitwise::fabric::ids::{NicId, NicPair, PortId, SwitchId};
 use flitwise::fabric::spec::{FabricSpec, Tick, UpPorts};
+use flitwise::units::counted;
 use flitwise_base::quote::cut;
 use serde::Serialize;
 use std::fmt::{self, Write};
@@ -125,7 +126,7 @@ impl<'a> Route<'a> {
             out,
             "\nroute of a packet of {} B ({}) in {level} from {} to {}{}:",
             self.payload,
-            names::counted(path.flits.into(), "flit"),
+            counted(path.flits.into(), "flit"),
             nic(self.pair.src),
             nic(self.pair.dst),
             self.via
@@ -147,7 +148,7 @@ impl<'a> Route<'a> {
         writeln!(
             out,
             "  {}, zero-load latency {} ticks of {} ps, {}",
-            names::counted(path.steps.len() as u64 - 1, "hop"),
+            counted(path.steps.len() as u64 - 1, "hop"),
             path.tail,
             self.spec.units.tick.length_ps(),
             self.ns(path.tail)

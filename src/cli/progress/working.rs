@@ -33,6 +33,13 @@ pub(in crate::cli) fn begin(name: &'static str) {
     drop(std::thread::Builder::new().spawn(move || show(name, started)));
 }
 
+/// The same for a study, unless the user wants no messages: many points take long before the first of them runs.
+pub(in crate::cli) fn begin_study(is_quiet: bool) {
+    if !is_quiet {
+        begin("study");
+    }
+}
+
 /// Adds runs up to number `runs` to a static analysis, and shows how many are done.
 pub(in crate::cli) fn extend(
     analysis: &mut Analysis,

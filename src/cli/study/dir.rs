@@ -3,8 +3,8 @@
 use crate::cli::command_line::quoted;
 use crate::cli::out::{remove_part, take_place};
 use crate::cli::{CliError, command_line, signal, tell};
-use flitwise::config::Study;
-use flitwise::study::{SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
+use flitwise::config::{Study, experiment_json};
+use flitwise::study::{Prepared, SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
 use flitwise_formats::source::{read_regular, read_regular_text};
 use flitwise_formats::temporary;
@@ -37,11 +37,15 @@ fn refuse(problem: impl Display) -> CliError {
 }
 
 impl StudyDir {
-    /// Creates or opens the directory of `study`, whose first run has a `topology`, and removes what killed processes left.
+    /// Creates or opens the directory of `study` with the run `first`, and removes what killed processes left.
     ///
     /// # Errors
     /// If it holds something else, or another process works in it.
-    pub(super) fn open(path: &Path, study: &Study, topology: &Value) -> Result<Self, CliError> {
+    pub(super) fn open(
+        path: &Path,
+        study: &Study,
+        first: Option<&Prepared>,
+    ) -> Result<Self, CliError> {
         let shown = path.display();
         let bad = |e: std::io::Error| {
             refuse(format_args!(
@@ -50,7 +54,7 @@ impl StudyDir {
         };
         std::fs::create_dir_all(path).map_err(bad)?;
         let lock = lock(path)?;
-        check(path, study, topology)?;
+        check(path, study, first)?;
         temporary::remove_older(path, Duration::ZERO);
         // Elements of a cluster may be writing records; what they leave behind is removed when it is old.
         if !path.join("cluster").exists() {
@@ -175,7 +179,7 @@ impl Drop for Stage {
 
 /// Refuses a directory with files of something else, or with another study: one of another name, other axes or another
 /// topology. Further seeds and settings extend a study.
-fn check(path: &Path, study: &Study, topology: &Value) -> Result<(), CliError> {
+fn check(path: &Path, study: &Study, first: Option<&Prepared>) -> Result<(), CliError> {
     let shown = path.display();
     let entries = std::fs::read_dir(path).map_err(|e| refuse(format_args!("`{shown}`: {e}")))?;
     let names = entries.flatten().map(|entry| entry.file_name());
@@ -210,11 +214,16 @@ fn check(path: &Path, study: &Study, topology: &Value) -> Result<(), CliError> {
             cut(&study.name)
         )));
     }
+    let first = first.map(|run| experiment_json(&run.plan.experiment));
+    let topology = first.map_or(Value::Null, |mut first| first["fabric"]["topology"].take());
     let axes = there["axes"].as_array().into_iter().flatten();
     let axes = axes.map(|axis| axis["name"].as_str().unwrap_or_default());
     let differs = if !axes.eq(study.axes.iter().map(|axis| &*axis.name)) {
         "other axes"
-    } else if there.get("topology").is_some_and(|other| other != topology) {
+    } else if there
+        .get("topology")
+        .is_some_and(|other| *other != topology)
+    {
         "another topology"
     } else {
         return Ok(());

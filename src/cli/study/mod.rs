@@ -16,7 +16,7 @@ use super::{
 };
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
-use flitwise::config::{Study, experiment_json};
+use flitwise::config::Study;
 use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
@@ -253,7 +253,7 @@ pub(super) fn run(args: &StudyArgs) -> Result<(), CliError> {
 }
 
 fn run_file(args: &StudyRunArgs) -> Result<(), CliError> {
-    prepare(args.quiet);
+    working::begin_study(args.quiet);
     let mut study = args.source.load()?;
     if let Some(part) = &args.until_ci {
         let most = args.max_seeds.unwrap_or(MAX_SEEDS);
@@ -316,15 +316,7 @@ fn grid_of(study: Study) -> Result<Grid, CliError> {
     Grid::of(study).map_err(|e| bad_config(None, &e))
 }
 
-/// Shows that the command is at work, unless the user wants no messages: many points take long before the first of them
-/// runs.
-pub(super) fn prepare(is_quiet: bool) {
-    if !is_quiet {
-        working::begin("study");
-    }
-}
-
-/// Runs a study, and prints and writes its tables, after [`prepare`].
+/// Runs a study, and prints and writes its tables.
 pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     let name = study.name.clone();
     let grid = grid_of(study)?;
@@ -355,15 +347,7 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     warnings::tell_of_traces(&trace_digests(&prepared, &session));
     // Nothing is created for a study that cannot run.
     let out = match (&options.out, options.dry_run) {
-        (Some(dir), false) => {
-            let first = prepared.first().map(|run| &run.plan.experiment);
-            let topology = first.map(|first| experiment_json(first)["fabric"]["topology"].take());
-            Some(StudyDir::open(
-                dir,
-                &grid.study,
-                &topology.unwrap_or_default(),
-            )?)
-        }
+        (Some(dir), false) => Some(StudyDir::open(dir, &grid.study, prepared.first())?),
         _ => None,
     };
     session = with_records(session, options)?;

@@ -3,7 +3,7 @@
 use super::opened::{open, refused};
 use crate::cli::{CliError, print};
 use flitwise::replay::trace::verdict::{Count, Verdict};
-use flitwise::units::{human_bytes, human_count};
+use flitwise::units::{counted, human_bytes, human_count};
 use flitwise_formats::Place;
 use flitwise_formats::Source;
 use flitwise_formats::source::shown;
@@ -116,9 +116,4 @@ fn document(verdict: &Verdict, file: &Path) -> Value {
         "warnings": list(&verdict.warnings),
         "counts": counts,
     })
-}
-
-fn counted(n: u64, what: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", human_count(n))
 }

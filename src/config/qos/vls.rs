@@ -9,6 +9,7 @@ use crate::fabric::spec::{
 };
 use crate::fabric::switch::PortVls;
 use crate::fabric::topology::Topology;
+use crate::units::counted;
 
 impl RawVlPolicy {
     /// The scheme that it names, by `rule` if that belongs to it.
@@ -101,11 +102,6 @@ pub(crate) fn scheme(
 const SHARED: &str = "take vl_policy = \"dbbm\", whose NICs share queues, or fabric.input_queues = \"per-flow\" with \
                       \"one-queue\" on voq and input-queued switches";
 
-/// "1 service level", "2 VL classes".
-fn counted(n: usize, one: &str, several: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { several })
-}
-
 /// Says that the queues of `scheme` in `classes` VL classes of `levels` service levels are more than `most` VLs.
 fn too_many(scheme: QueueingScheme, classes: usize, levels: usize, most: usize) -> ConfigError {
     let escape = usize::from(scheme.escape_queues);
@@ -124,9 +120,9 @@ fn too_many(scheme: QueueingScheme, classes: usize, levels: usize, most: usize) 
     let problem = format!(
         "{} VLs for {} with {} of {}{}; there are at most {most}: {cure}",
         scheme.total(classes as u8) * levels,
-        counted(levels, "service level", "service levels"),
-        counted(classes, "VL class", "VL classes"),
-        counted(usize::from(scheme.queues), "queue", "queues"),
+        counted(levels as u64, "service level"),
+        counted(classes as u64, "VL class"),
+        counted(scheme.queues.into(), "queue"),
         match escape {
             0 => String::new(),
             _ => format!(" ({escape} in the escape network)"),
