@@ -172,21 +172,21 @@ pub(crate) enum RawVlPolicy {
     Dbbm,
     /// A queue for each destination.
     Voqnet,
-    /// By bands of consecutive destinations.
+    /// By bands of consecutive destinations (unverified).
     Bbq,
-    /// By the groups of source and destination.
+    /// By the groups of source and destination (unverified).
     Flow2sl,
-    /// By the leaf switch of the destination, on trees.
+    /// By the leaf switch of the destination, on trees (unverified).
     Vftree,
-    /// By the out-port of the next switch.
+    /// By the out-port of the next switch (unverified).
     Voqsw,
-    /// By the out-port of the next switch, on trees.
+    /// By the out-port of the next switch, on trees (unverified).
     Obqa,
-    /// By the dimension of the out-port.
+    /// By the dimension of the out-port (unverified).
     Iodet,
-    /// By the position in the group, on dragonflies, with an escape network.
+    /// By the position in the group, on dragonflies, with an escape network (unverified).
     H2lq,
-    /// By the switch of the destination, on slim flies, with an escape network.
+    /// By the switch of the destination, on slim flies, with an escape network (unverified).
     Sf2lq,
 }
 
