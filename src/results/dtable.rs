@@ -305,7 +305,10 @@ impl DTableReport {
         last.extend([decimal(tweight), self.table.weight_sum.to_string()]);
         last.extend(cells(["", "", ""]));
         last.push(self.table.final_sum.to_string());
-        last.extend(cells(["", "", ""]));
+        let sbt = self.table.columns.iter().map(|c| sbt_weight(c.share));
+        let sbt: Option<u32> = sbt.sum();
+        last.extend(cells(["", ""]));
+        last.push(sbt.map_or_else(String::new, |sum| sum.to_string()));
         rows.push(last);
         write_table(out, &rows)
     }
