@@ -1,7 +1,7 @@
 //! Means over the seeds.
 
 use crate::fabric::Fabric;
-use crate::grid::{Allocator, Packets, Scheduler, Setting, Trunks, named, split_packets};
+use crate::grid::{Allocator, Packets, Scheduler, Setting, Trunks, named, split_packets, tenths};
 use crate::runs;
 use anyhow::{Context, Result, ensure};
 use flitwise::results::interval_95;
@@ -42,6 +42,16 @@ impl Reading {
     };
 }
 
+/// What a row changes in a reading.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Change {
+    None,
+    /// DTable has the packets of the other schedulers.
+    EqualPackets,
+    /// A round has two iterations; only for allocators in rounds.
+    TwoIterations,
+}
+
 /// The run of a fabric that a row judges, in any reading.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
@@ -49,6 +59,7 @@ pub struct Asked {
     pub scheduler: Scheduler,
     pub trunks: Trunks,
     pub load: f64,
+    pub change: Change,
 }
 
 impl Asked {
@@ -59,23 +70,41 @@ impl Asked {
             scheduler,
             trunks: fabric.trunks(),
             load: fabric.full_load(),
+            change: Change::None,
         }
     }
 
-    /// Returns the setting of that run in a reading.
-    fn setting(self, reading: Reading) -> Setting {
+    /// A fabric at each load in steps of 0.1 up to 1.
+    pub fn curve(fabric: Fabric, scheduler: Scheduler) -> Vec<Self> {
+        let full = Self::full(fabric, scheduler);
+        tenths().map(|load| Self { load, ..full }).collect()
+    }
+
+    /// Returns the setting of that run in a reading, if the reading has it.
+    fn setting(self, reading: Reading) -> Option<Setting> {
+        let allocator = match (self.change, reading.allocator) {
+            (Change::TwoIterations, Allocator::Rounds) => Allocator::TwoIterations,
+            (Change::TwoIterations, _) => return None,
+            (_, allocator) => allocator,
+        };
         let packets = match (reading.packets, self.fabric) {
             (_, Fabric::Uniform | Fabric::Neighbour) | (Packets::Table9, _) => Packets::Table9,
+            (Packets::Small, _) if self.change == Change::EqualPackets => Packets::Small,
             (Packets::Small, _) => split_packets(self.scheduler),
         };
-        Setting {
+        Some(Setting {
             fabric: self.fabric,
-            allocator: reading.allocator,
+            allocator,
             packets,
             scheduler: self.scheduler,
             trunks: self.trunks,
             load: self.load,
-        }
+        })
+    }
+
+    /// Whether it is measured past saturation, or at the last load before a fabric's links are full.
+    pub fn is_full(self) -> bool {
+        self.load >= self.fabric.full_load()
     }
 }
 
@@ -105,10 +134,22 @@ impl Data {
 
     /// The measurement in a reading; `None` without runs.
     pub fn cell(&self, reading: Reading, asked: Asked) -> Option<Cell<'_>> {
-        let setting = asked.setting(reading);
+        let setting = asked.setting(reading)?;
         let runs = self.runs.iter().filter(|run| run.setting == setting);
         let runs: Vec<&Run> = runs.collect();
         (!runs.is_empty()).then_some(Cell(runs))
+    }
+
+    /// Returns the least load, from the measurement's on, at which its setting came to a deadlock. A measurement before
+    /// saturation says nothing about higher loads.
+    pub fn deadlock(&self, reading: Reading, asked: Asked) -> Option<f64> {
+        let setting = asked.setting(reading)?;
+        let runs = self.runs.iter().filter(|run| {
+            let load = run.setting.load;
+            let is_asked = load == setting.load || asked.is_full() && load > setting.load;
+            is_asked && run.setting == Setting { load, ..setting } && run.accepted.is_nan()
+        });
+        runs.map(|run| run.setting.load).reduce(f64::min)
     }
 }
 
@@ -181,9 +222,14 @@ impl Cell<'_> {
         self.0.len()
     }
 
-    /// Whether a run came to a deadlock, which has neither a load nor latencies.
-    pub fn is_deadlocked(&self) -> bool {
-        self.0.iter().any(|run| run.accepted.is_nan())
+    /// Its setting; all runs have the same one.
+    pub fn setting(&self) -> Setting {
+        self.0[0].setting
+    }
+
+    /// Whether the fabric keeps up: it accepts what is offered within 1 %, and no run came to a deadlock.
+    pub fn is_carried(&self) -> bool {
+        self.accepted().mean >= 0.99 * self.setting().load
     }
 
     /// Accepted load in flits/cycle/NIC.

@@ -14,6 +14,8 @@ pub enum Part {
     Curves,
     /// DTable with packets of 128 B, too: what the scheduler alone changes.
     Control,
+    /// OpaSim's router with two iterations of a round.
+    Iterations,
 }
 
 /// Reading of the switch's allocator.
@@ -21,6 +23,9 @@ pub enum Part {
 pub enum Allocator {
     Pipelined,
     Rounds,
+    /// In rounds of two iterations.
+    #[value(name = "rounds-2")]
+    TwoIterations,
     Serial,
 }
 
@@ -104,11 +109,16 @@ impl Setting {
 
     /// The overrides of the fabric's experiment, without the seed.
     pub fn settings(&self) -> Vec<String> {
+        let (allocator, iterations) = match self.allocator {
+            Allocator::TwoIterations => (Allocator::Rounds, Some(2)),
+            allocator => (allocator, None),
+        };
         let mut sets = vec![
-            format!("fabric.allocator={}", name(self.allocator)),
+            format!("fabric.allocator={}", name(allocator)),
             format!("qos.scheduler={}", name(self.scheduler)),
             format!("measure.loads=[{}]", self.load),
         ];
+        sets.extend(iterations.map(|of: u32| format!("fabric.allocator_iterations={of}")));
         if self.packets == Packets::Small {
             sets.push("qos.mtu=128B".to_owned());
         }
@@ -143,35 +153,38 @@ pub fn all() -> Vec<Point> {
             })
         }));
         if fabric.has_trunks() {
-            points.extend(SCHEDULERS.map(|scheduler| {
-                let trunks = Trunks::Destination;
-                let chosen = chosen(fabric, scheduler);
-                let load = 0.8;
-                (
-                    Part::Trunks,
-                    Setting {
-                        trunks,
-                        load,
-                        ..chosen
-                    },
-                )
-            }));
+            let by_destination = |(scheduler, load)| Setting {
+                trunks: Trunks::Destination,
+                load,
+                ..chosen(fabric, scheduler)
+            };
+            let mut settings = SCHEDULERS.map(|of| by_destination((of, 0.8))).to_vec();
+            settings.push(by_destination((Scheduler::DTable, 0.9)));
+            points.extend(settings.into_iter().map(|of| (Part::Trunks, of)));
         }
         let packets = Packets::Small;
         let chosen = chosen(fabric, Scheduler::DTable);
         points.push((Part::Control, Setting { packets, ..chosen }));
     }
+    let router = chosen(Fabric::Uniform, Scheduler::RrVl);
+    let twice = Setting {
+        allocator: Allocator::TwoIterations,
+        packets: Packets::Table9,
+        ..router
+    };
+    points.push((Part::Iterations, twice));
     let point = |(part, setting)| Point { part, setting };
     points.into_iter().map(point).collect()
 }
 
 const SCHEDULERS: [Scheduler; 3] = [Scheduler::DTable, Scheduler::Sbt, Scheduler::Rr];
 
-fn tenths() -> impl Iterator<Item = f64> {
+/// Loads from 0.1 to 1.
+pub fn tenths() -> impl Iterator<Item = f64> {
     (1..=10).map(|tenth| f64::from(tenth) / 10.0)
 }
 
-/// OpaSim's router: the curve of uniform traffic, and neighbours at full load.
+/// OpaSim's router: the curves of uniform traffic and of neighbours.
 fn router(allocator: Allocator) -> Vec<Setting> {
     let of = |fabric, load| Setting {
         allocator,
@@ -179,8 +192,9 @@ fn router(allocator: Allocator) -> Vec<Setting> {
         load,
         ..chosen(fabric, Scheduler::RrVl)
     };
-    let uniform = tenths().map(|load| of(Fabric::Uniform, load));
-    uniform.chain([of(Fabric::Neighbour, 1.0)]).collect()
+    let router = [Fabric::Uniform, Fabric::Neighbour];
+    let curve = |fabric| tenths().map(move |load| of(fabric, load));
+    router.into_iter().flat_map(curve).collect()
 }
 
 /// A fabric at full load in the chosen reading.

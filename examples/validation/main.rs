@@ -3,14 +3,18 @@
 //!
 //! ```text
 //! cargo run --release --example validation -- run --seeds 30 --threads 2
-//! cargo run --release --example validation -- judge
+//! cargo run --release --example validation -- judge --write
 //! ```
 
 mod data;
 mod fabric;
 mod grid;
+mod interference;
 mod judge;
 mod latencies;
+mod loads;
+mod opasim;
+mod row;
 mod rows;
 mod runs;
 
@@ -18,7 +22,7 @@ use anyhow::Result;
 use clap::Parser;
 use fabric::Fabric;
 use grid::{Allocator, Part};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Published sentences of OpaSim and Hiperion, judged by runs of their fabrics.
 #[derive(Debug, Parser)]
@@ -49,6 +53,12 @@ enum Command {
         /// Folder of the results.
         #[arg(long, default_value = "docs/evidence/validation")]
         results: PathBuf,
+        /// Folder of the studies of Hiperion's section 4.3.
+        #[arg(long, default_value = "docs/evidence/interference")]
+        studies: PathBuf,
+        /// Writes the verdicts into the pages instead.
+        #[arg(long)]
+        write: bool,
     },
 }
 
@@ -70,8 +80,19 @@ fn main() -> Result<()> {
             let points: Vec<_> = grid::all().into_iter().filter(chosen).collect();
             runs::run(&results, &points, seeds, threads)
         }
-        Command::Judge { results } => {
-            print!("{}", judge::page(&data::Data::read(&results)?));
+        Command::Judge {
+            results,
+            studies,
+            write,
+        } => {
+            let studies = interference::Studies::read(&studies)?;
+            for table in judge::tables(&data::Data::read(&results)?, &studies) {
+                if write {
+                    table.write(Path::new("docs"))?;
+                } else {
+                    println!("{}: {}\n\n{}", table.page, table.name, table.text);
+                }
+            }
             Ok(())
         }
     }

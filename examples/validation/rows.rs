@@ -1,12 +1,11 @@
-//! Throughput and shares: OpaSim, section 3; Hiperion, section 4.2.3.
+//! Throughput and shares: Hiperion, section 4.2.3.
 
-use crate::data::{Asked, Cell};
+use crate::data::{Asked, Cell, Change};
 use crate::fabric::Fabric;
 use crate::grid::{Scheduler, Trunks};
-use crate::judge::Row;
+use crate::row::Row;
 
-/// Bounds, set before the runs, in flits/cycle/NIC.
-const OPASIM_BOUND: f64 = 0.05;
+/// Bound, set before the runs, in flits/cycle/NIC.
 const HIPERION_BOUND: f64 = 0.08;
 /// Table 10: the share of each service level in percent.
 const SHARES: [f64; 5] = [10.0, 30.0, 50.0, 5.0, 5.0];
@@ -15,8 +14,6 @@ const SHARE_BOUND: f64 = 2.0;
 /// "Almost the same" shares, in points.
 const ALIKE: f64 = 1.0;
 
-/// Section of all rows about Hiperion.
-pub const HIPERION: &str = "001 §4.2.3";
 /// The schedulers that Hiperion compares.
 pub const SCHEDULERS: [Scheduler; 3] = [Scheduler::DTable, Scheduler::Sbt, Scheduler::Rr];
 
@@ -42,70 +39,43 @@ pub fn seen(fabric: Fabric) -> bool {
     !fabric.has_trunks()
 }
 
-/// All rows.
-pub fn all() -> Vec<Row> {
-    let mut rows = Vec::from(router());
+/// The maxima and the leads of DTable.
+pub fn throughput() -> Vec<Row> {
+    let mut rows = Vec::new();
     for (fabric, dtable, others) in MAXIMA {
         rows.push(maximum(fabric, Scheduler::DTable, dtable));
         rows.push(maximum(fabric, Scheduler::Sbt, others));
         rows.push(maximum(fabric, Scheduler::Rr, others));
         rows.push(lead(fabric, dtable - others));
     }
-    for (fabric, dtable, _) in MAXIMA {
+    rows
+}
+
+/// Fabrics beside each other, why DTable leads, and shares.
+pub fn shares() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (fabric, dtable, others) in MAXIMA {
         if fabric.has_trunks() {
             rows.push(by_destination(fabric, dtable));
         }
+        rows.push(lead_of(fabric, dtable - others, Change::EqualPackets));
     }
     rows.extend(SCHEDULERS.map(order));
     rows.push(trees_under_sbt());
     for fabric in Fabric::HIPERION {
-        rows.extend([shares(fabric), alike(fabric), worse(fabric)]);
+        rows.extend([
+            shares_of(fabric),
+            alike(fabric),
+            worse(fabric),
+            adjusted(fabric),
+        ]);
     }
+    rows.extend(SCHEDULERS.map(topologies));
     rows
 }
 
-/// OpaSim's router.
-fn router() -> [Row; 3] {
-    const OPASIM: &str = "004 §3";
-    let at = |fabric, load| Asked {
-        load,
-        ..Asked::full(fabric, Scheduler::RrVl)
-    };
-    let tenths = (1..=10).map(|tenth| at(Fabric::Uniform, f64::from(tenth) / 10.0));
-    [
-        Row::new(
-            OPASIM,
-            ("uniform, accepted at 1.0", "0.72"),
-            true,
-            [at(Fabric::Uniform, 1.0)],
-            |cells| within(&cells[0], 0.72, OPASIM_BOUND),
-        ),
-        Row::new(
-            OPASIM,
-            ("neighbours, accepted at 1.0", "1.0"),
-            true,
-            [at(Fabric::Neighbour, 1.0)],
-            |cells| within(&cells[0], 1.0, 0.001),
-        ),
-        Row::new(
-            OPASIM,
-            ("uniform, knee of the latency in steps of 0.1", "0.8"),
-            true,
-            tenths.collect::<Vec<_>>(),
-            knee,
-        ),
-    ]
-}
-
-/// The first load, in steps of 0.1, at which the latency has reached that at 1.0.
-fn knee(cells: &[Cell<'_>]) -> (String, bool) {
-    let latencies = cells.iter().map(|cell| cell.network().mean);
-    let last = latencies.clone().next_back().unwrap_or(f64::NAN);
-    let tenth = 1 + latencies.take_while(|&of| of < 0.9 * last).count();
-    (format!("{:.1}", tenth as f64 / 10.0), tenth == 8)
-}
-
-fn within(cell: &Cell<'_>, published: f64, bound: f64) -> (String, bool) {
+/// The accepted load, and whether it is that near to the published one.
+pub fn within(cell: &Cell<'_>, published: f64, bound: f64) -> (String, bool) {
     let accepted = cell.accepted();
     let holds = (accepted.mean - published).abs() <= bound;
     (accepted.text(4), holds)
@@ -114,7 +84,6 @@ fn within(cell: &Cell<'_>, published: f64, bound: f64) -> (String, bool) {
 fn maximum(fabric: Fabric, scheduler: Scheduler, published: f64) -> Row {
     let statement = format!("{}, {}", fabric.name(), name(scheduler));
     Row::new(
-        HIPERION,
         (statement, format!("{published:.2}")),
         seen(fabric),
         [Asked::full(fabric, scheduler)],
@@ -122,14 +91,24 @@ fn maximum(fabric: Fabric, scheduler: Scheduler, published: f64) -> Row {
     )
 }
 
-/// DTable ahead of the better of the others.
 fn lead(fabric: Fabric, published: f64) -> Row {
-    let statement = format!("{}, lead of DTable", fabric.name());
+    lead_of(fabric, published, Change::None)
+}
+
+/// DTable ahead of the better of the others. Its "hit rate" and its bursts would show with equal packets, too.
+fn lead_of(fabric: Fabric, published: f64, change: Change) -> Row {
+    let equal = match change {
+        Change::EqualPackets => " with equal packets",
+        _ => "",
+    };
+    let statement = format!("{}, lead of DTable{equal}", fabric.name());
     Row::new(
-        HIPERION,
         (statement, format!("{published:.2}")),
         seen(fabric),
-        SCHEDULERS.map(|of| Asked::full(fabric, of)),
+        SCHEDULERS.map(|of| Asked {
+            change,
+            ..Asked::full(fabric, of)
+        }),
         move |cells| {
             let of = |i: usize| cells[i].accepted().mean;
             let lead = of(0) - of(1).max(of(2));
@@ -141,14 +120,14 @@ fn lead(fabric: Fabric, published: f64) -> Row {
 
 /// The preset's choice of a trunk's link, by destination.
 fn by_destination(fabric: Fabric, published: f64) -> Row {
+    let load = 0.8;
     let asked = Asked {
         trunks: Trunks::Destination,
-        load: 0.8,
+        load,
         ..Asked::full(fabric, Scheduler::DTable)
     };
-    let statement = format!("{}, DTable, links by destination, at 0.8", fabric.name());
+    let statement = format!("{}, DTable, links by destination, at {load}", fabric.name());
     Row::new(
-        HIPERION,
         (statement, format!("{published:.2}")),
         false,
         [asked],
@@ -160,7 +139,6 @@ fn by_destination(fabric: Fabric, published: f64) -> Row {
 fn order(scheduler: Scheduler) -> Row {
     let statement = format!("{}: the 8×8×4 torus accepts least, by 0.1", name(scheduler));
     Row::new(
-        HIPERION,
         (statement, "so"),
         false,
         Fabric::HIPERION.map(|fabric| Asked::full(fabric, scheduler)),
@@ -175,7 +153,6 @@ fn order(scheduler: Scheduler) -> Row {
 
 fn trees_under_sbt() -> Row {
     Row::new(
-        HIPERION,
         ("SBT: the 8-ary tree ahead of the 24-ary tree", "by 0.05"),
         true,
         [Fabric::Tree8, Fabric::Tree24].map(|tree| Asked::full(tree, Scheduler::Sbt)),
@@ -195,10 +172,9 @@ fn off(cell: &Cell<'_>, wanted: [f64; 5]) -> f64 {
     wanted.into_iter().enumerate().map(of).fold(0.0, f64::max)
 }
 
-fn shares(fabric: Fabric) -> Row {
+fn shares_of(fabric: Fabric) -> Row {
     let statement = format!("{}, DTable: shares of Table 10", fabric.name());
     Row::new(
-        HIPERION,
         (statement, "± 2 points"),
         false,
         [Asked::full(fabric, Scheduler::DTable)],
@@ -212,7 +188,6 @@ fn shares(fabric: Fabric) -> Row {
 fn alike(fabric: Fabric) -> Row {
     let statement = format!("{}: shares of SBT as those of RR", fabric.name());
     Row::new(
-        HIPERION,
         (statement, "almost"),
         false,
         [Scheduler::Sbt, Scheduler::Rr].map(|of| Asked::full(fabric, of)),
@@ -227,13 +202,50 @@ fn alike(fabric: Fabric) -> Row {
 fn worse(fabric: Fabric) -> Row {
     let statement = format!("{}: shares of SBT further off than DTable's", fabric.name());
     Row::new(
-        HIPERION,
         (statement, "so"),
         false,
         [Scheduler::DTable, Scheduler::Sbt].map(|of| Asked::full(fabric, of)),
         |cells| {
             let [dtable, sbt] = [0, 1].map(|i: usize| off(&cells[i], SHARES));
             (format!("{dtable:.1} and {sbt:.1}"), sbt > dtable)
+        },
+    )
+}
+
+/// Past saturation SBT adjusts towards the wanted shares, RR towards equal ones: each a point nearer than the other.
+fn adjusted(fabric: Fabric) -> Row {
+    let statement = format!(
+        "{}: SBT nearer to the wanted shares, RR to 20 % each",
+        fabric.name()
+    );
+    Row::new(
+        (statement, "so"),
+        false,
+        [Scheduler::Sbt, Scheduler::Rr].map(|of| Asked::full(fabric, of)),
+        |cells| {
+            let [sbt, rr] = [0, 1].map(|i: usize| off(&cells[i], SHARES));
+            let [sbt_equal, rr_equal] = [0, 1].map(|i: usize| off(&cells[i], [20.0; 5]));
+            let text = format!("{sbt:.1} and {rr:.1}; {sbt_equal:.1} and {rr_equal:.1} off");
+            (text, rr - sbt > ALIKE && sbt_equal - rr_equal > ALIKE)
+        },
+    )
+}
+
+/// No significant differences between topologies, in shares of the service levels.
+fn topologies(scheduler: Scheduler) -> Row {
+    let statement = format!("{}: shares alike on all fabrics", name(scheduler));
+    Row::new(
+        (statement, "so"),
+        false,
+        Fabric::HIPERION.map(|fabric| Asked::full(fabric, scheduler)),
+        |cells| {
+            let shares = |level| cells.iter().map(move |cell| cell.share(level).mean);
+            let spread = |level| {
+                let most = shares(level).fold(0.0, f64::max);
+                most - shares(level).fold(f64::MAX, f64::min)
+            };
+            let most = (0..SHARES.len()).map(spread).fold(0.0, f64::max);
+            (format!("within {most:.1} points"), most <= SHARE_BOUND)
         },
     )
 }
