@@ -374,7 +374,7 @@ fn commands_that_keep_nothing_end_soon() {
             vec!["run", HPL, "--seeds", "1..100000", "--dry-run"],
             "nothing was",
         ),
-        (vec!["study", SCHEDULER, "--estimate"], "nothing was kept"),
+        (vec!["study", SCHEDULER, "--estimate"], "nothing was"),
         (
             vec!["run", HPL, "--estimate", "--set", ENDLESS],
             "nothing was kept",

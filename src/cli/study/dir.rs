@@ -196,8 +196,9 @@ fn check(path: &Path, study: &Study, first: Option<&Prepared>) -> Result<(), Cli
             cut(foreign)
         )));
     }
-    let is_link = |name: &&str| path.join(name).is_symlink();
-    if let Some(link) = FOLDERS.iter().copied().find(|name| is_link(&name)) {
+    // A link in place of the slowest run is replaced.
+    let is_link = |name: &&str| *name != SLOWEST_RUN && path.join(name).is_symlink();
+    if let Some(link) = FOLDERS.iter().copied().find(is_link) {
         return Err(refuse(format_args!(
             "`{shown}` holds `{link}`, which is a symbolic link; name another directory, or --records DIR of `flitwise run`"
         )));
