@@ -225,7 +225,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let kept = part.as_ref().map(Part::path);
     let dir = kept.or(scratch.as_ref().map(TempDir::path));
     let series = series_files(&plan, dir)?;
-    let watching = args.timeline.begin(&plan, &file, kept)?;
+    let watching = args.timeline.begin(&plan, file, kept)?;
     let shown = (!args.quiet).then(Shown::new);
     let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
     let mut control = Control::default().stopped_by(stop).reporting_to(progress);
