@@ -118,7 +118,7 @@ pub fn utilisation(experiment: &Experiment, stats: &FabricStats, link: &LinkStat
     (busy / stats.ticks().max(1) as f64).min(1.0)
 }
 
-/// Whether the fabric did not keep up with the background, or with one of its flows ([`saturated_flows`]). Beside jobs:
+/// Whether the fabric did not keep up with the background, or with one of its flows. Beside jobs:
 /// more than 1 % of its messages, and more than ten per NIC, were not delivered when the run ended. In a window: the units
 /// of link time created exceed the units delivered by more than 1 % of the created, and by more than the longest message
 /// per NIC.
