@@ -482,7 +482,7 @@ fn an_interference_study_is_a_matrix_for_each_scheduler() {
     let page = page(&sources, None).unwrap();
     assert_well_formed(&page);
     assert!(
-        page.contains("<th scope=\"row\">LAMMPS</th><td>1.1 ± 0.13</td><td>1.12 ± 0.13</td>"),
+        page.contains("<th scope=\"row\">LAMMPS</th><td>1.10 ± 0.13</td><td>1.12 ± 0.13</td>"),
         "{page}"
     );
     // Latencies of messages; the study has none of packets.
