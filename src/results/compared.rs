@@ -46,6 +46,9 @@ pub(super) fn different_keys(one: &Experiment, other: &Experiment) -> Vec<String
     all.into_iter().map(|difference| difference.key).collect()
 }
 
+/// The keys that give a table its kind: tables of two kinds have few keys in common.
+pub(super) const KINDS: [&str; 2] = ["kind", "policy"];
+
 /// A key with another value in another document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference<'a> {
@@ -71,8 +74,9 @@ fn collect<'a>(path: &str, values: [&'a Value; 2], all: &mut Vec<Difference<'a>>
     };
     match values {
         [one, other] if one == other => {}
-        // Things of two kinds have few keys in common.
-        [one @ Value::Object(a), other @ Value::Object(b)] if a.get("kind") == b.get("kind") => {
+        [one @ Value::Object(a), other @ Value::Object(b)]
+            if KINDS.iter().all(|kind| a.get(*kind) == b.get(*kind)) =>
+        {
             let further = b.keys().filter(|key| !a.contains_key(*key));
             for key in a.keys().chain(further) {
                 collect(&below(key), [&one[key], &other[key]], all);

@@ -1,5 +1,6 @@
 //! The lines that open a summary: what was simulated, and what the baseline is.
 
+use super::compared::{Difference, KINDS, differences};
 use super::nic_rate::gbit_per_s;
 use crate::config::{Experiment, Plan, experiment_json};
 use crate::units::{Ratio, counted, human_count, number};
@@ -151,9 +152,8 @@ fn baseline(plan: &Plan) -> String {
         (1, ..) => "its jobs alone, ",
         _ => "each job alone, ",
     };
-    let mut found = Vec::new();
     let [of, other] = [&plan.experiment, &first.experiment].map(experiment_json);
-    differences(&of, &other, "", &mut found);
+    let mut found = changes(&of, &other);
     let more = found.len().saturating_sub(NAMED);
     found.truncate(NAMED);
     if more > 0 {
@@ -174,35 +174,21 @@ fn baseline(plan: &Plan) -> String {
     format!("{alone}{}", found.join(", "))
 }
 
-/// The keys that give a table its kind: tables of two kinds have few keys in common.
-const KINDS: [&str; 2] = ["kind", "policy"];
-
-/// Adds the keys in which a baseline differs, with its values. Jobs that it leaves out are no difference of keys.
-fn differences(of: &Value, baseline: &Value, key: &str, found: &mut Vec<String>) {
-    if of == baseline || key.starts_with("jobs.") && key.ends_with(".enabled") {
-        return;
-    }
-    match (of, baseline) {
-        (Value::Object(keys), Value::Object(others))
-            if KINDS.iter().all(|kind| of.get(kind) == baseline.get(kind)) =>
-        {
-            let only_there = others.keys().filter(|name| !keys.contains_key(*name));
-            for name in keys.keys().chain(only_there) {
-                let inner = match key {
-                    "" => name.clone(),
-                    _ => format!("{key}.{name}"),
-                };
-                differences(&of[name], &baseline[name], &inner, found);
-            }
-        }
-        (Value::Array(list), Value::Array(others)) if list.len() == others.len() => {
-            for (at, (of, other)) in list.iter().zip(others).enumerate() {
-                differences(of, other, &format!("{key}.{at}"), found);
-            }
-        }
-        (_, Value::Array(others)) if others.is_empty() => found.push(format!("no {key}")),
-        _ => found.push(format!("{key} {}", short(baseline))),
-    }
+/// The keys in which a baseline differs, each with its value there. Jobs that it leaves out are no difference of keys.
+fn changes(of: &Value, baseline: &Value) -> Vec<String> {
+    let is_left_out = |key: &str| key.starts_with("jobs.") && key.ends_with(".enabled");
+    let all = differences(of, baseline).into_iter();
+    let all = all.filter(|difference| !is_left_out(&difference.key));
+    all.map(
+        |Difference {
+             key,
+             values: [_, there],
+         }| match there {
+            Value::Array(none) if none.is_empty() => format!("no {key}"),
+            there => format!("{key} {}", short(there)),
+        },
+    )
+    .collect()
 }
 
 /// A setting in a word: the name of what has parameters, and no lists.
@@ -219,6 +205,12 @@ fn short(value: &Value) -> String {
             (None, Some(name)) => name.clone(),
             (None, None) => "none".to_owned(),
         },
+        Value::Array(list)
+            if list.len() <= NAMED && !list.iter().any(|one| one.is_object() || one.is_array()) =>
+        {
+            let all: Vec<String> = list.iter().map(short).collect();
+            format!("[{}]", all.join(", "))
+        }
         Value::Array(list) => format!("{} entries", list.len()),
         other => other.to_string(),
     }
