@@ -4,9 +4,10 @@ use super::grid::Grid;
 use super::metrics::Metrics;
 use super::row::{RunRow, rows};
 use super::tasks::reason;
-use crate::config::{ParsedBase, Plan};
+use crate::config::{ParsedBase, Plan, experiment_json};
 use crate::run::{Control, PlanTask, Run, RunError, Session, Simulation, Status, TaskId};
 use hashbrown::{HashMap, HashSet};
+use serde_json::Value;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -109,6 +110,12 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// The topology of its fabric, as in `result.json`.
+    #[must_use]
+    pub fn topology(&self) -> Value {
+        experiment_json(&self.plan.experiment)["fabric"]["topology"].take()
+    }
+
     /// A run whose traces are read.
     pub(super) fn of((point, seed): (usize, u64), plan: Plan, tasks: Vec<PlanTask>) -> Self {
         Self {

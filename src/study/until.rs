@@ -6,7 +6,7 @@ use super::grid::Grid;
 use super::metrics::{Metrics, SIMULATED};
 use super::row::RunRow;
 use super::written::trace_digests;
-use crate::config::{ConfigError, ParsedBase, Texts, UntilCi, experiment_json};
+use crate::config::{ConfigError, ParsedBase, Texts, UntilCi};
 use crate::run::{Control, RunError, Session};
 use serde_json::Value;
 
@@ -78,10 +78,7 @@ impl Studied {
         let metrics = prepared
             .first()
             .map_or(&SIMULATED, |run| Metrics::of(&run.plan));
-        let first = prepared
-            .first()
-            .map(|run| experiment_json(&run.plan.experiment));
-        let topology = first.map(|mut experiment| experiment["fabric"]["topology"].take());
+        let topology = prepared.first().map(Prepared::topology);
         let traces = trace_digests(&prepared, session);
         let left_out = traces.iter().filter_map(|trace| {
             let lacks = trace.lacks()?;

@@ -3,7 +3,7 @@
 use crate::cli::command_line::quoted;
 use crate::cli::out::{remove_part, take_place};
 use crate::cli::{CliError, command_line, signal, tell};
-use flitwise::config::{Study, experiment_json};
+use flitwise::config::Study;
 use flitwise::study::{Prepared, SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;
 use flitwise_formats::source::{read_regular, read_regular_text};
@@ -215,8 +215,7 @@ fn check(path: &Path, study: &Study, first: Option<&Prepared>) -> Result<(), Cli
             cut(&study.name)
         )));
     }
-    let first = first.map(|run| experiment_json(&run.plan.experiment));
-    let topology = first.map_or(Value::Null, |mut first| first["fabric"]["topology"].take());
+    let topology = first.map_or(Value::Null, Prepared::topology);
     let axes = there["axes"].as_array().into_iter().flatten();
     let axes = axes.map(|axis| axis["name"].as_str().unwrap_or_default());
     let differs = if !axes.eq(study.axes.iter().map(|axis| &*axis.name)) {
