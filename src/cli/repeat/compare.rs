@@ -20,8 +20,11 @@ pub(super) fn first_difference(before: &Path, now: &Path) -> Option<String> {
         (Err(e), _) => Some(format!(", which cannot be read: {e}")),
         (Ok(_), Err(_)) => Some(", which was not written again".to_owned()),
         (Ok(_), Ok(_)) if before.ends_with(RESULT_FILE) => {
-            let [before, now] = [before, now].map(read_regular_text);
-            let [before, now] = [before, now].map(|text| without_speed(&text.unwrap_or_default()));
+            let both = [before, now].map(read_regular_text);
+            let [Ok(before), Ok(now)] = both.map(|text| text.map(|text| without_speed(&text)))
+            else {
+                return Some(", which cannot be read".to_owned());
+            };
             lines(before.as_bytes(), now.as_bytes())
         }
         (Ok(before), Ok(now)) => lines(BufReader::new(before), BufReader::new(now)),
