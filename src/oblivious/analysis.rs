@@ -105,7 +105,7 @@ impl Settings {
         self.mapping.check(graph)?;
         self.pattern.check(self.mapping.ranks)?;
         if self.mapping.ranks < 2 {
-            return Err("one rank sends nothing: name at least 2 hosts (--nodes, --hosts) and ranks (--ranks)".to_owned());
+            return Err("one rank sends nothing; give at least 2 hosts and ranks".to_owned());
         }
         let levels = self.pattern.levels(self.mapping.ranks);
         match self.level {

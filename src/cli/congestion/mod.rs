@@ -315,7 +315,10 @@ fn analyse(
         args.options
             .settings(args, candidate, request.clone(), counted, stop)?;
     let fits = settings.check(&network.graph);
-    fits.map_err(|problem| candidate.bad(problem))?;
+    fits.map_err(|problem| match settings.mapping.ranks {
+        0 | 1 => CliError::BadInput(format!("--ranks, --nodes, --hosts: {problem}")),
+        _ => candidate.bad(problem),
+    })?;
     let (analysis, spreads) = runs(args, network, &settings, request.runs, stop)?;
     let listed = if args.writes_files() {
         args.cables.max(files::CABLES_WITH_FLOWS)
