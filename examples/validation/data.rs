@@ -42,7 +42,7 @@ impl Reading {
     };
 }
 
-/// What a row changes in a reading.
+/// The settings that a row adds to a reading.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change {
     None,

@@ -122,7 +122,7 @@ impl Study {
     }
 }
 
-/// What a study says of a statement.
+/// Whether a statement holds in a study, and in how many cells.
 struct Outcome {
     text: String,
     holds: bool,
@@ -133,7 +133,6 @@ fn cells<'a>(wrong: impl IntoIterator<Item = (&'a Key, f64)>) -> Outcome {
     let all: Vec<(&Key, f64)> = wrong.into_iter().collect();
     let wrong = all.iter().filter(|(_, points)| *points > 0.0);
     let mut applications: Vec<&str> = wrong.clone().map(|(key, _)| &*key.application).collect();
-    applications.dedup();
     applications.sort_unstable();
     applications.dedup();
     let (count, of) = (wrong.clone().count(), all.len());
@@ -343,7 +342,7 @@ fn between_fabrics(study: &Study, scheduler: &str) -> Outcome {
     }))
 }
 
-/// What both studies say, and the verdict: the choice had not seen these statements.
+/// Judges a statement in both studies. The reading was chosen without these statements in sight.
 fn judged(judge: Judge, studies: &Studies) -> (Outcome, Outcome, Verdict) {
     let [chosen, pipelined] = [&studies.chosen, &studies.pipelined].map(judge);
     let verdict = match (chosen.holds, pipelined.holds) {

@@ -15,7 +15,7 @@ struct Group {
     rows: Vec<Row>,
 }
 
-/// The rows of the page, then those of the log.
+/// The rows of the page, followed by the rows of the log.
 fn groups() -> [Group; 4] {
     let group = |name, rows| Group { name, rows };
     [
@@ -169,7 +169,7 @@ fn by_reading(groups: &[Group], data: &Data) -> String {
 mod tests {
     use super::*;
 
-    /// The tables of the pages are those of the results beside them; `FLITWISE_BLESS=1` writes them.
+    /// Compares the tables on the pages with the verdicts on the CSV files beside them; `FLITWISE_BLESS=1` writes the tables.
     #[test]
     fn documented_verdicts_are_those_of_the_results() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");

@@ -17,8 +17,8 @@ pub enum Output {
     Whole,
     /// The result of a run: as above, or, after a signal, the result so far.
     Result,
-    /// Tables of a study: all old or all new, or without the document that tells of them; after a signal those of the study
-    /// so far.
+    /// Tables of a study. A directory with study.json has all old tables or all new ones; after a signal, the tables of the
+    /// runs so far.
     Tables,
     /// Records, each of which is complete.
     Records,

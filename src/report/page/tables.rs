@@ -63,18 +63,12 @@ fn with_interval(mean: f64, half: Option<f64>) -> String {
     match half {
         Some(half) => {
             let half = rounded(half);
-            // At least as many decimals as the interval has.
-            let decimals = half
-                .split_once('.')
-                .map_or(0, |(_, decimals)| decimals.len());
             let text = number(mean);
-            let has = text
-                .split_once('.')
-                .map_or(0, |(_, decimals)| decimals.len());
-            if text.contains('e') || half.contains('e') || has >= decimals {
-                format!("{text} ± {half}")
-            } else {
-                format!("{mean:.decimals$} ± {half}")
+            // At least as many decimals as the interval has.
+            let [wanted, has] = [&half, &text].map(|of| decimals(of));
+            match (wanted, has) {
+                (Some(wanted), Some(has)) if wanted > has => format!("{mean:.wanted$} ± {half}"),
+                _ => format!("{text} ± {half}"),
             }
         }
         None => number(mean),
@@ -90,6 +84,14 @@ pub(super) fn difference(of: Estimate) -> String {
     } else {
         text
     }
+}
+
+/// The number of decimals of a number in a text; `None` with an exponent.
+fn decimals(text: &str) -> Option<usize> {
+    let decimals = text
+        .split_once('.')
+        .map_or(0, |(_, decimals)| decimals.len());
+    (!text.contains('e')).then_some(decimals)
 }
 
 /// An interval to two significant digits.
