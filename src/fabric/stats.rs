@@ -139,30 +139,22 @@ const SMALL: usize = 1 << 12;
 
 /// Distribution of a latency in ticks: mean and maximum are exact, quantiles
 /// have three significant digits.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "LatencyCounts", into = "LatencyCounts")]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(from = "LatencyCounts")]
 pub struct Latency {
-    /// Observations of each tick below [`SMALL`].
+    /// Observations of each tick below [`SMALL`]; empty before the first one.
     small: Vec<u32>,
-    /// The other observations, and the part beyond the counts above.
-    histogram: Histogram<u64>,
+    /// The other observations, and the part beyond the counts above; `None` without any.
+    histogram: Option<Histogram<u64>>,
     count: u64,
     sum: u128,
     max: Tick,
 }
 
-impl Default for Latency {
-    fn default() -> Self {
-        // Three significant digits always form a valid histogram.
-        let histogram = Histogram::new(3).unwrap_or_else(|_| unreachable!());
-        Self {
-            small: vec![0; SMALL],
-            histogram,
-            count: 0,
-            sum: 0,
-            max: 0,
-        }
-    }
+/// A histogram without observations.
+fn new_histogram() -> Histogram<u64> {
+    // Three significant digits always form a valid histogram.
+    Histogram::new(3).unwrap_or_else(|_| unreachable!())
 }
 
 impl Latency {
@@ -177,30 +169,46 @@ impl Latency {
             .get_mut(usize::try_from(ticks).unwrap_or(usize::MAX))
         {
             Some(count) if *count < u32::MAX => *count += 1,
-            _ => self.record_in_histogram(ticks),
+            _ => self.record_elsewhere(ticks),
         }
     }
 
+    /// Adds an observation that the counts of single ticks do not have room for yet, or not at all.
     #[inline(never)]
-    fn record_in_histogram(&mut self, ticks: Tick) {
+    fn record_elsewhere(&mut self, ticks: Tick) {
+        if self.small.is_empty() {
+            self.small = vec![0; SMALL];
+            if ticks < SMALL as Tick {
+                self.small[ticks as usize] = 1;
+                return;
+            }
+        }
+        self.record_in_histogram(ticks, 1);
+    }
+
+    fn record_in_histogram(&mut self, ticks: Tick, count: u64) {
+        let histogram = self.histogram.get_or_insert_with(new_histogram);
         // The histogram resizes itself; only a value of 2^63 ticks could fail.
-        let _ = self.histogram.record(ticks);
+        let _ = histogram.record_n(ticks, count);
     }
 
     /// Adds all observations of another distribution.
     pub fn merge(&mut self, other: &Self) {
+        if self.small.len() < other.small.len() {
+            self.small.resize(other.small.len(), 0);
+        }
         for (at, &count) in other.small.iter().enumerate() {
-            let sum = self.small[at].checked_add(count);
-            match sum {
+            match self.small[at].checked_add(count) {
                 Some(sum) => self.small[at] = sum,
                 // As `record` does with the excess of a count.
-                None => {
-                    let _ = self.histogram.record_n(at as Tick, count.into());
-                }
+                None => self.record_in_histogram(at as Tick, count.into()),
             }
         }
-        // The histogram resizes itself.
-        let _ = self.histogram.add(&other.histogram);
+        if let Some(others) = &other.histogram {
+            let histogram = self.histogram.get_or_insert_with(new_histogram);
+            // The histogram resizes itself.
+            let _ = histogram.add(others);
+        }
         self.count = self.count.saturating_add(other.count);
         self.sum = self.sum.saturating_add(other.sum);
         self.max = self.max.max(other.max);
@@ -231,7 +239,10 @@ impl Latency {
     /// Quantile `q` in 0..=1; 0 without observations.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Tick {
-        let mut all = self.histogram.clone();
+        if self.count == 0 {
+            return 0;
+        }
+        let mut all = self.histogram.clone().unwrap_or_else(new_histogram);
         for (ticks, &count) in (0..).zip(&self.small) {
             if count > 0 {
                 let _ = all.record_n(ticks, count.into());
@@ -254,11 +265,23 @@ impl Latency {
             .filter(|&(_, &count)| count > 0)
             .map(|(ticks, &count)| (ticks, count.into()))
             .collect();
-        let buckets = self.histogram.iter_recorded();
-        all.extend(buckets.map(|b| (b.value_iterated_to().min(self.max), b.count_at_value())));
+        all.extend(self.buckets().map(|(to, count)| (to.min(self.max), count)));
         // A tick whose count was exceeded is in both.
         all.sort_unstable();
         all.into_iter()
+    }
+
+    /// The buckets of the histogram that have observations: the highest tick of each, and its
+    /// observations.
+    fn buckets(&self) -> impl Iterator<Item = (Tick, u64)> + '_ {
+        let recorded = self.histogram.iter().flat_map(Histogram::iter_recorded);
+        recorded.map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
+    }
+}
+
+impl Serialize for Latency {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        LatencyCounts::from(self).serialize(serializer)
     }
 }
 
@@ -273,15 +296,12 @@ struct LatencyCounts {
     max: Tick,
 }
 
-impl From<Latency> for LatencyCounts {
-    fn from(latency: Latency) -> Self {
-        let counted = (0..).zip(latency.small).filter(|&(_, count)| count > 0);
-        let buckets = latency.histogram.iter_recorded();
+impl From<&Latency> for LatencyCounts {
+    fn from(latency: &Latency) -> Self {
+        let counted = (0..).zip(latency.small.iter().copied());
         Self {
-            exact: counted.collect(),
-            buckets: buckets
-                .map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
-                .collect(),
+            exact: counted.filter(|&(_, count)| count > 0).collect(),
+            buckets: latency.buckets().collect(),
             sum: latency.sum,
             max: latency.max,
         }
@@ -291,6 +311,9 @@ impl From<Latency> for LatencyCounts {
 impl From<LatencyCounts> for Latency {
     fn from(counts: LatencyCounts) -> Self {
         let mut latency = Self::default();
+        if !counts.exact.is_empty() || !counts.buckets.is_empty() {
+            latency.small = vec![0; SMALL];
+        }
         for (ticks, count) in counts.exact {
             let at = usize::try_from(ticks).unwrap_or(usize::MAX);
             if let Some(small) = latency.small.get_mut(at) {
@@ -299,7 +322,7 @@ impl From<LatencyCounts> for Latency {
             }
         }
         for (ticks, count) in counts.buckets {
-            let _ = latency.histogram.record_n(ticks, count);
+            latency.record_in_histogram(ticks, count);
             latency.count = latency.count.saturating_add(count);
         }
         (latency.sum, latency.max) = (counts.sum, counts.max);
