@@ -19,11 +19,38 @@ use twox_hash::XxHash3_128;
 /// The complete configuration. Equal experiments give equal values.
 #[must_use]
 pub fn experiment_json(e: &Experiment) -> Value {
+    let mut all = Map::from_iter([("seed".to_owned(), e.seed.into())]);
+    all.extend(network_of(e));
+    all.extend(load_of(e));
+    all.into()
+}
+
+/// The keys of the network.
+fn network_of(e: &Experiment) -> Map<String, Value> {
+    let (fabric, levels) = (&e.fabric, &e.fabric.qos);
+    let mut keys = Map::from_iter([
+        ("fabric".to_owned(), fabric_json(fabric, e.routing)),
+        ("nic_queueing".to_owned(), json!(e.nic_queueing)),
+        ("qos".to_owned(), qos(fabric)),
+        (
+            "congestion_control".to_owned(),
+            congestion(fabric.congestion_control.as_deref(), levels),
+        ),
+    ]);
+    // Written only where it is on, because the experiment without it has another result.
+    if let Some(power) = &e.power {
+        keys.insert("power".to_owned(), power_json(power, fabric));
+    }
+    keys
+}
+
+/// The keys of what loads the network, and of what is measured.
+fn load_of(e: &Experiment) -> Map<String, Value> {
     let Experiment {
-        seed,
+        seed: _,
         fabric,
-        nic_queueing,
-        routing,
+        nic_queueing: _,
+        routing: _,
         // Its entries belong to the fabric's scheduler.
         dtable: _,
         jobs,
@@ -31,44 +58,32 @@ pub fn experiment_json(e: &Experiment) -> Value {
         background_gap_skip_ps,
         saturated_limit,
         measure,
-        power,
+        power: _,
         congestion: request,
         remarks: _,
     } = e;
     let levels = &fabric.qos;
     let job = |job: &Job| with_name(json!(job), job.sl, levels);
     let flow = |flow: &Background| with_name(json!(flow), flow.sl, levels);
-    let mut value = json!({
-        "seed": seed,
-        "fabric": fabric_json(fabric, routing),
-        "nic_queueing": nic_queueing,
-        "qos": qos(fabric),
-        "congestion_control": congestion(fabric.congestion_control.as_deref(), levels),
-        "jobs": jobs.iter().map(job).collect::<Vec<_>>(),
-        "background": background.iter().map(flow).collect::<Vec<_>>(),
-        "measure": measure,
-    });
+    let mut keys = Map::from_iter([
+        ("jobs".to_owned(), jobs.iter().map(job).collect()),
+        (
+            "background".to_owned(),
+            background.iter().map(flow).collect(),
+        ),
+    ]);
     // Written only where it is on, because the experiment without it has another result.
     if let Some(ps) = background_gap_skip_ps {
-        insert_behind(
-            "background",
-            "background_gap_skip_ps",
-            (*ps).into(),
-            &mut value,
-        );
+        keys.insert("background_gap_skip_ps".to_owned(), (*ps).into());
+    }
+    keys.insert("measure".to_owned(), json!(measure));
+    if let Some(request) = request {
+        keys.insert("congestion".to_owned(), analysis_json(request));
     }
     if *saturated_limit != SATURATED_LIMIT {
-        let limit = (*saturated_limit).into();
-        insert_behind("measure", "saturated_limit", limit, &mut value);
+        keys.insert("saturated_limit".to_owned(), (*saturated_limit).into());
     }
-    if let Some(power) = power {
-        let value_of_power = power_json(power, fabric);
-        insert_behind("congestion_control", "power", value_of_power, &mut value);
-    }
-    if let Some(request) = request {
-        insert_behind("measure", "congestion", analysis_json(request), &mut value);
-    }
-    value
+    keys
 }
 
 /// XXH3, 128 bits, of the compact form of [`experiment_json`] and of the version of this
@@ -82,12 +97,43 @@ pub fn experiment_hash(e: &Experiment) -> String {
 /// well.
 #[must_use]
 pub(crate) fn experiment_hash_with(e: &Experiment, traces: &[u128]) -> String {
-    let mut text = experiment_json(e).to_string();
-    text += concat!(" ", env!("CARGO_PKG_VERSION"));
-    for digest in traces {
-        text += &format!(" {digest:032x}");
+    Hasher::default().hash(e, traces)
+}
+
+/// Hashes experiments one after the other. Where one has the network of the one before it, as the tasks of a plan do,
+/// the text of the network is not made again.
+#[derive(Debug, Default)]
+pub(crate) struct Hasher<'a> {
+    /// The experiment whose network was put into a text last, and that text.
+    last: Option<(&'a Experiment, String)>,
+}
+
+impl<'a> Hasher<'a> {
+    /// The [hash](experiment_hash) of an experiment whose jobs have traces with these digests.
+    pub fn hash(&mut self, e: &'a Experiment, traces: &[u128]) -> String {
+        let same = |of: &Experiment| {
+            (&of.fabric, of.routing, &of.nic_queueing, &of.power)
+                == (&e.fabric, e.routing, &e.nic_queueing, &e.power)
+        };
+        let text = match self.last.take() {
+            Some((of, text)) if same(of) => text,
+            _ => inside(network_of(e)),
+        };
+        let (seed, load) = (e.seed, inside(load_of(e)));
+        let mut all = format!("{{\"seed\":{seed},{text},{load}}}");
+        self.last = Some((e, text));
+        all += concat!(" ", env!("CARGO_PKG_VERSION"));
+        for digest in traces {
+            all += &format!(" {digest:032x}");
+        }
+        format!("{:032x}", XxHash3_128::oneshot(all.as_bytes()))
     }
-    format!("{:032x}", XxHash3_128::oneshot(text.as_bytes()))
+}
+
+/// The compact form of an object, without its braces.
+fn inside(keys: Map<String, Value>) -> String {
+    let text = Value::Object(keys).to_string();
+    text[1..text.len() - 1].to_owned()
 }
 
 /// The part about the fabric, without service levels and congestion control; `routing` is the name

@@ -41,7 +41,7 @@ pub use experiment::{Baseline, Experiment, LinkSpeeds, Plan};
 pub use fabric_only::{FabricOnly, Tables, load_fabric};
 pub use flitwise_base::near::nearest;
 pub use inputs::{InputFile, noting};
-pub(crate) use json::experiment_hash_with;
+pub(crate) use json::{Hasher, experiment_hash_with};
 pub use json::{experiment_hash, experiment_json, fabric_json};
 pub(crate) use load::{ParsedBase, resolve_parsed};
 pub use load::{load, resolve_text, resolve_with};

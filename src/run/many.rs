@@ -2,10 +2,10 @@
 
 use super::session::{Session, combined};
 use super::simulate::Watched;
-use super::task::{TaskId, tasks};
+use super::task::{Task, TaskId, tasks};
 use super::traces::TraceDigest;
 use super::{Control, Run, RunError, RunResult, Silent, Simulation};
-use crate::config::{Plan, experiment_hash_with};
+use crate::config::{Hasher, Plan, experiment_hash_with};
 use std::time::Duration;
 
 /// A task of a plan: the unit of simulation.
@@ -43,12 +43,17 @@ impl Session {
     /// The tasks of a plan whose traces are [prepared](Self::prepare), the experiment or its loads first.
     #[must_use]
     pub fn tasks(&self, plan: &Plan) -> Vec<PlanTask> {
-        let tasks = tasks(plan).into_iter();
+        let tasks = tasks(plan);
+        let ids = self.ids_of(&tasks).into_iter().zip(&tasks);
+        ids.map(|(id, &(run, _))| PlanTask { run, id }).collect()
+    }
+
+    /// The ids of the tasks of a plan.
+    pub(super) fn ids_of(&self, tasks: &[(Run, Task)]) -> Vec<TaskId> {
+        let mut hasher = Hasher::default();
         tasks
-            .map(|(run, task)| PlanTask {
-                run,
-                id: task.id(&self.traces.digests_of(&task.experiment)),
-            })
+            .iter()
+            .map(|(_, task)| task.id(&self.traces.digests_of(&task.experiment), &mut hasher))
             .collect()
     }
 

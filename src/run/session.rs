@@ -93,8 +93,8 @@ impl Session {
 
     fn slots(&self, tasks: Vec<(Run, Task)>, explain: bool, control: &Control<'_>) -> Vec<Slot> {
         let mut slots: Vec<Slot> = Vec::with_capacity(tasks.len());
-        for (run, task) in tasks {
-            let id = task.id(&self.traces.digests_of(&task.experiment));
+        let ids = self.ids_of(&tasks);
+        for ((run, task), id) in tasks.into_iter().zip(ids) {
             let same_as = slots.iter().position(|slot| slot.id == id);
             // Time series and timelines are no part of a record: a task that records them runs.
             let kept = match &self.records {

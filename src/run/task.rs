@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::config::experiment::{Job, Measure};
-use crate::config::{Experiment, Plan, experiment_hash_with};
+use crate::config::{Experiment, Hasher, Plan};
 use crate::replay::Repeat;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -54,10 +54,10 @@ impl TaskId {
 }
 
 impl Task {
-    /// Its id, if the traces of its jobs have these digests, in the order of the jobs.
-    #[must_use]
-    pub fn id(&self, traces: &[u128]) -> TaskId {
-        let experiment = experiment_hash_with(&self.experiment, traces);
+    /// Its id, if the traces of its jobs have these digests, in the order of the jobs. `hasher` has hashed the tasks
+    /// before it.
+    pub fn id<'a>(&'a self, traces: &[u128], hasher: &mut Hasher<'a>) -> TaskId {
+        let experiment = hasher.hash(&self.experiment, traces);
         let text = format!("flitwise task {:?} {experiment}", self.network);
         TaskId(XxHash3_128::oneshot(text.as_bytes()))
     }
