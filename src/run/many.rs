@@ -68,7 +68,7 @@ impl Session {
     #[must_use]
     pub fn has_record(&self, id: TaskId) -> bool {
         let records = self.records.as_ref();
-        records.is_some_and(|records| records.path(id).exists())
+        records.is_some_and(|records| records.has(id))
     }
 
     /// Notes beside the records why a task has none.

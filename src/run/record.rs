@@ -4,8 +4,8 @@ use super::task::{Network, TaskId};
 use super::traces::TraceDigest;
 use super::{RunError, Simulation, Status};
 use anyhow::Context;
-use flitwise_formats::sink::{Batch, Sink};
-use flitwise_formats::source::read_regular_text;
+use flitwise_formats::sink::{Batch, Sink, packed};
+use flitwise_formats::source::{read_packed_text, read_regular_text};
 use flitwise_formats::temporary;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,8 @@ impl Record {
     }
 }
 
-/// A directory with records, a file each, named by the id of its task.
+/// A directory with records, a file each, named by the id of its task. Each is JSON in a line, packed with zstd: a
+/// study may have a million of them.
 #[derive(Debug, Clone)]
 pub(super) struct Records {
     dir: PathBuf,
@@ -73,9 +74,18 @@ impl Records {
     }
 
     /// The file of a task's record.
-    #[must_use]
-    pub fn path(&self, id: TaskId) -> PathBuf {
+    fn path(&self, id: TaskId) -> PathBuf {
+        self.dir.join(format!("{id}.json.zst"))
+    }
+
+    /// The file of a task's record as it was before records were packed.
+    fn plain_path(&self, id: TaskId) -> PathBuf {
         self.dir.join(format!("{id}.json"))
+    }
+
+    /// Whether a task has a record, which may be damaged.
+    pub(super) fn has(&self, id: TaskId) -> bool {
+        self.path(id).exists() || self.plain_path(id).exists()
     }
 
     /// The file that says why a task has no record.
@@ -107,7 +117,9 @@ impl Records {
 
     /// The record of a task; `None` if there is none, or its file is damaged: its task runs again.
     pub(super) fn read(&self, id: TaskId) -> Option<Record> {
-        let text = read_regular_text(&self.path(id)).ok()?;
+        let text = read_packed_text(&self.path(id))
+            .or_else(|_| read_regular_text(&self.plain_path(id)))
+            .ok()?;
         let record: Record = serde_json::from_str(&checked(&text)?).ok()?;
         (record.schema == RECORD_SCHEMA && record.id == id.to_string()).then_some(record)
     }
@@ -120,7 +132,10 @@ impl Records {
         let write = || -> anyhow::Result<()> {
             let text = with_checksum(&serde_json::to_string(record)?);
             let mut files = Batch::default();
-            files.add(Sink::replace(&self.path(id))?, text.as_bytes())?;
+            files.add(
+                Sink::replace_as_is(&self.path(id))?,
+                &packed(text.as_bytes())?,
+            )?;
             Ok(files.finish()?)
         };
         write()

@@ -241,8 +241,8 @@ impl Kept {
         let mut session = session(&dir);
         session.prepare(&plan, &Control::default()).unwrap();
         let id = session.tasks(&plan)[0].id;
-        let path = dir.path().join(format!("records/{id}.json"));
-        let sound = std::fs::read_to_string(&path).unwrap();
+        let path = dir.path().join(format!("records/{id}.json.zst"));
+        let sound = unpacked(&path);
         Self {
             dir,
             plan,
@@ -251,6 +251,15 @@ impl Kept {
             sound,
         }
     }
+}
+
+fn unpacked(path: &std::path::Path) -> String {
+    let bytes = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn pack(text: &[u8], path: &std::path::Path) {
+    std::fs::write(path, zstd::bulk::compress(text, 1).unwrap()).unwrap();
 }
 
 fn session(dir: &TempDir) -> Session {
@@ -270,7 +279,7 @@ fn said(plan: &flitwise::config::Plan, result: &RunResult) -> (Value, String) {
     (json, text)
 }
 
-/// A record is the text in a file, or, where the first line is the letter of an experiment, a sound record whose result
+/// A record is the file, or the text in it, or, where the first line is the letter of an experiment, a sound record whose result
 /// is replaced by the rest of the text, with the right checksum. The first is made again, unless it is the right one;
 /// the second is read and can be told as a result, or made again. What is read is the same when it is written.
 pub fn record(data: &[u8]) {
@@ -287,9 +296,11 @@ pub fn record(data: &[u8]) {
 }
 
 fn damaged(kept: &Kept, data: &[u8]) {
+    let again = || said(&kept.plan, &run(&kept.dir, &kept.plan));
     std::fs::write(&kept.path, data).unwrap();
-    let again = run(&kept.dir, &kept.plan);
-    assert!(said(&kept.plan, &again) == kept.said);
+    assert!(again() == kept.said);
+    pack(data, &kept.path);
+    assert!(again() == kept.said);
 }
 
 /// Returns whether the record was taken.
@@ -308,11 +319,11 @@ fn replaced(kept: &Kept, simulation: &[u8]) -> bool {
     }
     let sum = XxHash3_128::oneshot(body.as_bytes());
     let text = format!("{body},\"checksum\":\"{sum:032x}\"}}\n");
-    std::fs::write(&kept.path, &text).unwrap();
+    pack(text.as_bytes(), &kept.path);
     let result = run(&kept.dir, &kept.plan);
     said(&kept.plan, &result);
-    let taken = std::fs::read(&kept.path).unwrap() == text.as_bytes();
-    std::fs::write(&kept.path, &kept.sound).unwrap();
+    let taken = unpacked(&kept.path) == text;
+    pack(kept.sound.as_bytes(), &kept.path);
     taken
 }
 

@@ -280,7 +280,8 @@ fn processes_share_records() {
         // The experiment, its baseline, the unloaded fabric, the ideal network.
         assert_eq!(all.len(), 4, "{all:?}");
         for name in all {
-            let text = std::fs::read(case.at("records").join(&name)).unwrap();
+            let packed = std::fs::read(case.at("records").join(&name)).unwrap();
+            let text = zstd::decode_all(&packed[..]).unwrap();
             serde_json::from_slice::<serde_json::Value>(&text).unwrap();
             std::fs::remove_file(case.at("records").join(name)).unwrap();
         }

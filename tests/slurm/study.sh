@@ -48,7 +48,7 @@ say "$tasks tasks done here"
 
 CLUSTER_MAX_ARRAY_SIZE=11 cluster_start "$work/cluster"
 follow=("$flitwise" study "$work/study.toml" --engine slurm --out "$work/slurm" --poll 1 --time 10 --sbatch=--comment=test)
-records() { find "$work/slurm/records" -name '*.json' 2>/dev/null | wc -l; }
+records() { find "$work/slurm/records" -name '*.json.zst' 2>/dev/null | wc -l; }
 until_records() {
     for _ in $(seq 300); do
         [ "$(records)" -ge "$1" ] && return

@@ -14,7 +14,9 @@ pub(crate) use self::archive::{TarNames, TarStream};
 pub use self::directory::directory;
 pub(crate) use self::directory::listed;
 pub use self::input::Input;
-pub use self::regular::{MAX_TEXT, open_regular, read_regular, read_regular_text};
+pub use self::regular::{
+    MAX_TEXT, open_regular, read_packed_text, read_regular, read_regular_text,
+};
 pub(crate) use self::spool::Spool;
 
 use std::fs::File;

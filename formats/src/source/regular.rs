@@ -1,5 +1,7 @@
 //! Regular files: the ones that a directory has, which another user may have filled.
 
+use super::{Encoding, start_of, unpack};
+use crate::limits::BLOCK;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -35,9 +37,12 @@ fn is_regular(meta: &std::fs::Metadata) -> io::Result<()> {
 /// # Errors
 /// As [`open_regular`], or if it is larger.
 pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    at_most_a_text(open_regular(path)?)
+}
+
+fn at_most_a_text(input: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file = open_regular(path)?;
-    file.take(MAX_TEXT + 1).read_to_end(&mut bytes)?;
+    input.take(MAX_TEXT + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_TEXT {
         let problem = format!("it has more than {MAX_TEXT} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
@@ -50,6 +55,21 @@ pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read_regular`], or if it is no text in UTF-8.
 pub fn read_regular_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read_regular(path)?)
-        .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
+    text(read_regular(path)?)
+}
+
+/// The same of a file that is packed as its first bytes say.
+///
+/// # Errors
+/// As [`read_regular_text`], or if it can't be unpacked.
+pub fn read_packed_text(path: &Path) -> io::Result<String> {
+    let mut file = open_regular(path)?;
+    let start = start_of(&mut file)?;
+    let encoding = Encoding::of(&start);
+    let whole = io::Cursor::new(start).chain(file);
+    text(at_most_a_text(unpack(whole, encoding, BLOCK)?)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
 }
