@@ -132,7 +132,7 @@ pub mod results;
 pub mod run;
 pub mod study;
 
-pub use flitwise_base::{quote, random, stop, units};
+pub use flitwise_base::{huge_pages, quote, random, stop, units};
 pub use flitwise_fabric as fabric;
 pub use flitwise_figure::{self as figure, wiring};
 pub use flitwise_formats as formats;

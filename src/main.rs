@@ -4,9 +4,13 @@ mod cli;
 
 use clap::error::{ContextKind, ContextValue};
 use cli::{execute, parse};
+use flitwise::huge_pages::HugePages;
 use flitwise::quote::cut;
 use std::io::{self, ErrorKind, Write};
 use std::process::{ExitCode, exit};
+
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
 
 fn main() -> ExitCode {
     match execute(parse().unwrap_or_else(|e| refuse(e))) {

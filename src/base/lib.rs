@@ -1,8 +1,8 @@
 //! The ground that all crates of Flitwise stand on: [quantities](units) with their units, exact
 //! fractions, the [random] streams from which every draw of a run comes, [places](place) in files
 //! with the problems found there, [quotes](quote) of input in messages, [lists of hosts](host_list), [names near](near) to
-//! a mistyped one, and the token by which the
-//! user [stops](stop) long work.
+//! a mistyped one, the token by which the
+//! user [stops](stop) long work, and an [allocator](huge_pages) for programs that simulate large fabrics.
 //!
 //! # Examples
 //! ```
@@ -18,6 +18,7 @@
 //! ```
 
 pub mod host_list;
+pub mod huge_pages;
 mod ids;
 pub mod near;
 pub mod place;

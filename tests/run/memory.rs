@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use serde_json::Value;
+use std::alloc::{GlobalAlloc, Layout};
 use std::path::Path;
 use std::process::Command;
 
@@ -56,4 +57,45 @@ fn a_trace_may_be_larger_than_what_is_kept_of_it() {
     let (large, many) = peak_of_ring("2000000");
     assert!(few > f64::from(1 << 25) && many > 1.6 * few, "{few} {many}");
     assert!(large < 1.05 * small + 8e6, "{small} {large}");
+}
+
+/// Whether the mapping of `address` has the flag of huge pages, as Linux says.
+fn is_huge(address: usize) -> bool {
+    let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let mut within = false;
+    for line in maps.lines() {
+        let range = line
+            .split(' ')
+            .next()
+            .and_then(|range| range.split_once('-'));
+        let number = |text| usize::from_str_radix(text, 16).ok();
+        if let Some((from, to)) = range.and_then(|(a, b)| number(a).zip(number(b))) {
+            within = (from..to).contains(&address);
+        } else if let Some(flags) = line.strip_prefix("VmFlags:").filter(|_| within) {
+            return flags.split(' ').any(|flag| flag == "hg");
+        }
+    }
+    false
+}
+
+/// The allocator keeps what blocks hold, and asks for huge pages for large ones.
+#[test]
+fn large_blocks_have_huge_pages() {
+    const MIB: usize = 1 << 20;
+    let supported = Path::new("/sys/kernel/mm/transparent_hugepage").exists();
+    let allocator = flitwise::huge_pages::HugePages;
+    let layout = Layout::from_size_align(16 * MIB, 8).unwrap();
+    let larger = Layout::from_size_align(64 * MIB, 8).unwrap();
+    // SAFETY: the layouts have a size, and the block is used within it until it is given back.
+    unsafe {
+        let block = allocator.alloc_zeroed(layout);
+        assert!(!block.is_null());
+        assert_eq!(is_huge(block.addr() + 8 * MIB), supported);
+        assert_eq!(*block.add(15 * MIB), 0);
+        *block.add(15 * MIB) = 7;
+        let block = allocator.realloc(block, layout, larger.size());
+        assert_eq!(*block.add(15 * MIB), 7);
+        assert_eq!(is_huge(block.addr() + 32 * MIB), supported);
+        allocator.dealloc(block, larger);
+    }
 }
