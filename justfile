@@ -34,8 +34,8 @@ gallery:
     docs/howto/gallery/make.sh target/release/flitwise
 
 # Runs a benchmark in the profile that is quoted: `just bench fabric 1a`.
-bench program="fabric" filter="":
-    cargo bench --bench {{ program }} -- {{ filter }}
+bench *words:
+    cargo run --profile dist --example bench -- {{ words }}
 
 # Checks the spelling with typos (`pip install typos==1.50.0`); `.typos.toml` has the words of the field.
 spelling:

@@ -4,7 +4,7 @@ use flitwise_formats::goal::{self, Builder, Dependency, Kind, Op, Task};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-#[path = "../../formats/tests/dumpi/write.rs"]
+#[path = "../formats/tests/dumpi/write.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod write;
 

@@ -1,9 +1,7 @@
 //! Speed of the engine: budgets 1a, 1b, 1c, 1f and 3a to 3c of `docs/evidence/performance.md`.
 //!
 //! ```text
-//! cargo bench --bench fabric [-- [--runs N] [--scale X] [WORD …]]
-//! cargo bench --bench fabric -- 1a                    # cases with "1a" in their name
-//! valgrind --tool=callgrind target/release/deps/fabric-… --runs 1 --scale 0.05 "1a 0.4"
+//! valgrind --tool=callgrind target/dist/examples/bench --runs 1 --scale 0.05 fabric "1a 0.4"
 //! ```
 //!
 //! Every case is an experiment file as a user would write it: the product's presets,
@@ -11,15 +9,13 @@
 //! number of ticks from empty buffers on; its CPU time covers both. Repetitions give
 //! the same counters, which is checked.
 
-mod measure;
-
+use crate::measure::{Bench, Spread, peak_mb, reset_peak, timed};
 use flitwise::config::{Experiment, resolve_text};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::spec::Tick;
 use flitwise::fabric::stats::{FabricStats, LinkEnd};
 use flitwise::fabric::workload::Workload;
 use flitwise::run::workload;
-use measure::{Args, Spread, peak_mb, reset_peak, timed};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -149,24 +145,25 @@ fn experiment(case: &Case) -> Experiment {
 }
 
 /// Time and memory to read the experiment and build its fabric.
-fn build(args: &Args) {
+fn build(bench: &mut Bench) {
     let case = Case {
         name: "1f idle 65536",
         fabric: IDLE.to_owned(),
         flows: vec![("CL", "1/1000".to_owned())],
         cycles: 0,
     };
-    if !args.wants(case.name) {
+    if !bench.wants(case.name) {
         return;
     }
     reset_peak();
     let build = || drop(Engine::new(&experiment(&case).fabric).expect("a fabric"));
-    let seconds = Spread::new((0..args.runs).map(|_| timed(build).0));
+    let seconds = Spread::new((0..bench.runs(5)).map(|_| timed(build).0));
     println!(
         "{:13} {seconds:.2} s to build, peak {:.0} MB",
         case.name,
         peak_mb()
     );
+    bench.note(case.name, "s", &seconds);
 }
 
 fn simulate(experiment: &Experiment, ticks: Tick) -> FabricStats {
@@ -202,21 +199,21 @@ fn packet_hops(stats: &FabricStats) -> u64 {
         .sum()
 }
 
-fn main() {
-    let args = Args::read(5);
-    build(&args);
+/// The group `fabric`.
+pub fn run(bench: &mut Bench) {
+    build(bench);
     println!("flit-hops per CPU second in millions: minimum / median / maximum");
     for case in cases() {
-        if !args.wants(case.name) {
+        if !bench.wants(case.name) {
             continue;
         }
-        let cycles = args.scaled(case.cycles);
+        let cycles = bench.scaled(case.cycles);
         let experiment = experiment(&case);
         let fastest = experiment.fabric.fastest_link();
         let ticks = cycles * fastest.den() / fastest.num();
         let alone = generate(&experiment, ticks);
         reset_peak();
-        let runs: Vec<(f64, FabricStats)> = (0..args.runs)
+        let runs: Vec<(f64, FabricStats)> = (0..bench.runs(5))
             .map(|_| timed(|| simulate(&experiment, ticks)))
             .collect();
         let peak = peak_mb();
@@ -240,5 +237,6 @@ fn main() {
             stats.flit_hops as f64 / 1e6,
             seconds.median(),
         );
+        bench.note(case.name, "M flit-hops/s", &rates);
     }
 }

@@ -1,45 +1,75 @@
 //! What the benchmarks have in common: arguments, CPU time, memory, the spread of
-//! repetitions.
+//! repetitions, and the record of what was measured.
 
-// Every benchmark is a program of its own and uses its part of this.
-#![allow(dead_code)]
-
-use cpu_time::ProcessTime;
+use cpu_time::{ProcessTime, ThreadTime};
 use std::fmt;
+use std::path::PathBuf;
+use std::time::Instant;
 
-/// Arguments of a benchmark: `[--runs N] [--scale X] [WORD …]`.
-pub struct Args {
+/// Budgets of `docs/evidence/performance.md` in the unit of the case: what must be, and the goal.
+const BUDGETS: [(&str, f64, f64); 8] = [
+    ("1a 0.4", 90.0, 120.0),
+    ("1a 0.1", 90.0, 120.0),
+    ("1b 0.7", 125.0, 160.0),
+    ("1f idle 65536", 10.0, 3.0),
+    ("3c 0.4", 160.0, 220.0),
+    ("1e hpl", 1.2, 0.5),
+    ("1g all-to-all", 5.0, 2.6),
+    ("1g halo", 1.0, 0.5),
+];
+
+/// A run of the program: its arguments, and what it has measured.
+pub struct Bench {
+    groups: Vec<String>,
     words: Vec<String>,
-    /// Repetitions of every case.
-    pub runs: usize,
+    /// Repetitions of every case, if they were given.
+    runs: Option<usize>,
     /// Factor on the length of every case.
     pub scale: f64,
+    record: Option<PathBuf>,
+    group: &'static str,
+    rows: Vec<String>,
 }
 
-impl Args {
-    /// The arguments of this program; `runs` repetitions unless it says otherwise.
-    pub fn read(runs: usize) -> Self {
-        let mut args = Self {
+impl Bench {
+    /// The arguments of this program, whose groups have these names.
+    pub fn read(groups: &[&str]) -> Self {
+        let mut bench = Self {
+            groups: Vec::new(),
             words: Vec::new(),
-            runs,
+            runs: None,
             scale: 1.0,
+            record: None,
+            group: "",
+            rows: Vec::new(),
         };
         let mut given = std::env::args().skip(1);
         while let Some(word) = given.next() {
             let mut value = || given.next().expect("a value behind the option");
             match word.as_str() {
-                // Added by cargo.
-                "--bench" => {}
-                "--runs" => args.runs = value().parse().expect("a number of runs"),
-                "--scale" => args.scale = value().parse().expect("a factor"),
-                _ => args.words.push(word),
+                "--runs" => bench.runs = Some(value().parse().expect("a number of runs")),
+                "--scale" => bench.scale = value().parse().expect("a factor"),
+                "--record" => bench.record = Some(value().into()),
+                group if groups.contains(&group) => bench.groups.push(word),
+                _ => bench.words.push(word),
             }
         }
-        args.runs = args.runs.max(1);
-        args
+        bench
     }
 
-    /// True if `name` is to be run: it contains one of the words, or there are none.
+    /// Begins a group; false if it is not to be run.
+    pub fn begin(&mut self, group: &'static str, unasked: bool) -> bool {
+        self.group = group;
+        let asked = self.groups.iter().any(|name| name == group);
+        asked || self.groups.is_empty() && unasked
+    }
+
+    /// Repetitions of every case, `usual` unless the user said otherwise.
+    pub fn runs(&self, usual: usize) -> usize {
+        self.runs.unwrap_or(usual).max(1)
+    }
+
+    /// True if the case `name` is to be run: it contains one of the words, or there are none.
     pub fn wants(&self, name: &str) -> bool {
         self.words.is_empty() || self.words.iter().any(|word| name.contains(word.as_str()))
     }
@@ -47,6 +77,45 @@ impl Args {
     /// `n` times the factor, at least 1.
     pub fn scaled(&self, n: u64) -> u64 {
         ((n as f64 * self.scale) as u64).max(1)
+    }
+
+    /// Notes what was measured of a case.
+    pub fn note(&mut self, case: &str, unit: &str, values: &Spread) {
+        let budget = BUDGETS.iter().find(|(name, ..)| *name == case);
+        let [must, goal] = [budget.map(|b| b.1), budget.map(|b| b.2)]
+            .map(|value| value.map_or_else(String::new, |value| value.to_string()));
+        let (group, [min, median, max]) = (self.group, values.three());
+        self.rows.push(format!(
+            "{group},{case},{unit},{min:.4},{median:.4},{max:.4},{must},{goal}\n"
+        ));
+    }
+
+    /// Measures the rate of `usual` or so many runs over `amount` of things, prints it with both clocks, and notes the
+    /// one by CPU time.
+    pub fn rate(&mut self, case: &str, unit: &str, amount: u64, mut run: impl FnMut()) {
+        let millions = amount as f64 / 1e6;
+        let rates: Vec<(f64, f64)> = (0..self.runs(5))
+            .map(|_| {
+                let (start, cpu) = (Instant::now(), ThreadTime::now());
+                run();
+                let cpu = cpu.elapsed().as_secs_f64();
+                (millions / start.elapsed().as_secs_f64(), millions / cpu)
+            })
+            .collect();
+        let by_clock = Spread::new(rates.iter().map(|rate| rate.0));
+        let by_cpu = Spread::new(rates.iter().map(|rate| rate.1));
+        let median = by_clock.median();
+        println!("{case:36} {by_cpu:.1} {unit} by CPU time, {median:.1} by the clock");
+        self.note(case, unit, &by_cpu);
+    }
+
+    /// Writes the record, if one was asked for.
+    pub fn write_record(self) -> std::io::Result<()> {
+        let Some(file) = self.record else {
+            return Ok(());
+        };
+        let header = "group,case,unit,minimum,median,maximum,must,goal\n";
+        std::fs::write(file, format!("{header}{}", self.rows.concat()))
     }
 }
 
@@ -98,14 +167,18 @@ impl Spread {
     pub fn median(&self) -> f64 {
         self.0[self.0.len() / 2]
     }
+
+    /// Minimum, median and maximum.
+    pub fn three(&self) -> [f64; 3] {
+        [self.min(), self.median(), self.0[self.0.len() - 1]]
+    }
 }
 
 /// Minimum, median and maximum, with the precision asked for.
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(1);
-        let max = self.0[self.0.len() - 1];
-        let (min, median) = (self.min(), self.median());
+        let [min, median, max] = self.three();
         write!(f, "{min:.digits$} / {median:.digits$} / {max:.digits$}")
     }
 }

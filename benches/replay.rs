@@ -1,20 +1,13 @@
 //! Speed of the replay: budgets 1e and 1g of `docs/evidence/performance.md`.
 //!
-//! ```text
-//! cargo bench --bench replay [-- [--runs N] [--scale X] [WORD …]]
-//! cargo bench --bench replay -- halo
-//! ```
-//!
 //! Every case is run in two ways: as the product does it, and once more with the
 //! messages of that run read from a list, so that nothing but the fabric is left.
 //! Both give the same counters of the fabric, which is checked. The difference of
 //! their CPU times is what everything but the fabric costs: reading and checking the
 //! trace, matching, collectives, the agenda, the background generator.
 
-mod all_to_all;
-mod measure;
-
-use all_to_all::Order;
+use crate::all_to_all::{self, Order};
+use crate::measure::{Bench, Spread, peak_mb, reset_peak, timed};
 use flitwise::config::{Experiment, Plan, resolve_text};
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::ids::NicId;
@@ -33,7 +26,6 @@ use flitwise::replay::{
 };
 use flitwise::run::{Control, Status, run_plan, workload};
 use flitwise::units::Ratio;
-use measure::{Args, Spread, peak_mb, reset_peak, timed};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -196,11 +188,11 @@ fn counters(stats: &FabricStats) -> [u64; 4] {
 }
 
 /// Runs a case both ways, in turn, and prints a line.
-fn report(args: &Args, name: &str, recorded: &[Recorded], mut whole: impl FnMut()) {
+fn report(bench: &mut Bench, name: &str, recorded: &[Recorded], mut whole: impl FnMut()) {
     reset_peak();
     whole();
     let peak = peak_mb();
-    let times: Vec<(f64, f64)> = (0..args.runs)
+    let times: Vec<(f64, f64)> = (0..bench.runs(5))
         .map(|_| {
             let (all, ()) = timed(&mut whole);
             let (fabric, ()) = timed(|| recorded.iter().for_each(Recorded::play_back));
@@ -221,6 +213,7 @@ fn report(args: &Args, name: &str, recorded: &[Recorded], mut whole: impl FnMut(
         hops as f64 / 1e6,
         recorded[0].execution_ps as f64 * 1e-9,
     );
+    bench.note(name, "CPU s", &all);
 }
 
 /// Programs in memory.
@@ -353,26 +346,26 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay<'static> 
     .expect("a replay")
 }
 
-fn hpl(args: &Args, name: &str, background: &str) {
-    if args.wants(name) {
-        product(args, name, &format!("{background}{HPL}"));
+fn hpl(bench: &mut Bench, name: &str, background: &str) {
+    if bench.wants(name) {
+        product(bench, name, &format!("{background}{HPL}"));
     }
 }
 
 /// A trace, which `write` writes to the path that it is given, on the torus.
-fn recorded(args: &Args, name: &str, write: impl Fn(&Path)) {
-    if !args.wants(name) {
+fn recorded(bench: &mut Bench, name: &str, write: impl Fn(&Path)) {
+    if !bench.wants(name) {
         return;
     }
     let dir = tempfile::tempdir().expect("a temporary directory");
     let trace = dir.path().join("trace");
     write(&trace);
     let trace = trace.display().to_string();
-    product(args, name, &TORUS.replace("hpl-64.vef.gz", &trace));
+    product(bench, name, &TORUS.replace("hpl-64.vef.gz", &trace));
 }
 
 /// The experiment `text`, as the product runs it.
-fn product(args: &Args, name: &str, text: &str) {
+fn product(bench: &mut Bench, name: &str, text: &str) {
     let of = plan(text);
     let baselines = of.baselines.into_iter().map(|b| b.experiment);
     let recorded: Vec<Recorded> = std::iter::once(of.experiment)
@@ -382,7 +375,7 @@ fn product(args: &Args, name: &str, text: &str) {
             Recorded::new(e, replay)
         })
         .collect();
-    report(args, name, &recorded, || {
+    report(bench, name, &recorded, || {
         let control = Control::default();
         let result = run_plan(&plan(text), &control, 1).expect("a run");
         let baselines = result.baselines.iter();
@@ -396,38 +389,39 @@ fn product(args: &Args, name: &str, text: &str) {
     });
 }
 
-fn script(args: &Args, name: &str, ops: impl Fn() -> Vec<Vec<Op>>) {
-    if !args.wants(name) {
+fn script(bench: &mut Bench, name: &str, ops: impl Fn() -> Vec<Vec<Op>>) {
+    if !bench.wants(name) {
         return;
     }
     let experiment = plan(TORUS).experiment;
     let replay = script_replay(&experiment, ops());
     let recorded = [Recorded::new(experiment.clone(), replay)];
-    report(args, name, &recorded, || {
+    report(bench, name, &recorded, || {
         let mut replay = script_replay(&experiment, ops());
         let stats = simulate(&experiment, &mut replay);
         assert_eq!(counters(&stats), counters(&recorded[0].stats));
     });
 }
 
-fn main() {
-    let args = Args::read(5);
+/// The group `replay`.
+pub fn run(bench: &mut Bench) {
     println!("CPU seconds: minimum / median / maximum");
-    hpl(&args, "1e hpl", "");
-    hpl(&args, "1e background", BACKGROUND);
-    script(&args, "1g all-to-all", || all_to_alls(args.scaled(100)));
-    let rounds = args.scaled(100);
+    hpl(bench, "1e hpl", "");
+    hpl(bench, "1e background", BACKGROUND);
+    let rounds = bench.scaled(100);
+    script(bench, "1g all-to-all", || all_to_alls(rounds));
     for (name, order) in [
         ("1g from GOAL", Order::Linear),
         ("1g from GOAL, pairwise", Order::Pairwise),
     ] {
-        recorded(&args, name, |path| {
+        recorded(bench, name, |path| {
             all_to_all::write_goal(path, RANKS, rounds, order);
         });
     }
-    recorded(&args, "1g from DUMPI", |dir| {
+    recorded(bench, "1g from DUMPI", |dir| {
         std::fs::create_dir(dir).expect("a directory");
         all_to_all::write_dumpi(dir, RANKS, rounds);
     });
-    script(&args, "1g halo", || halo_exchanges(args.scaled(1000)));
+    let rounds = bench.scaled(1000);
+    script(bench, "1g halo", || halo_exchanges(rounds));
 }

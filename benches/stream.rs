@@ -1,21 +1,14 @@
 //! Large traces: budget 1d of `docs/evidence/performance.md`.
 //!
-//! ```text
-//! cargo bench --bench stream [-- [--scale X]]     # X × 500 MB; into TMPDIR
-//! ```
-//!
-//! A trace is generated in two sizes, a quarter and the whole. Both are parsed,
+//! A trace is generated in two sizes, a quarter and the whole of 500 MB times the scale, in TMPDIR. Both are parsed,
 //! checked and replayed (as `flitwise run` does, check included); what matters besides
 //! speed is that the peak memory of the two is the same.
 
-#[path = "../formats/benches/halo/mod.rs"]
-mod halo;
-mod measure;
-
+use crate::halo;
+use crate::measure::{Bench, Spread, peak_mb, reset_peak, timed};
 use flitwise::config::resolve_text;
 use flitwise::run::{Control, Status, run_plan};
 use flitwise_formats::vef::{Reader, check_file};
-use measure::{Args, peak_mb, reset_peak, timed};
 use std::hint::black_box;
 use std::path::Path;
 
@@ -39,7 +32,7 @@ fn check(path: &Path) {
     assert!(check.is_clean(), "{:?}", check.errors);
 }
 
-fn run(path: &Path) {
+fn replay(path: &Path) {
     let dir = path.parent().expect("a directory");
     let plan = resolve_text("stream", EXPERIMENT, dir, &[]).expect("an experiment");
     let control = Control::default();
@@ -52,16 +45,16 @@ fn run(path: &Path) {
 /// What is done with a trace.
 type Phase = fn(&Path);
 
-fn main() {
-    let args = Args::read(1);
+/// The group `stream`.
+pub fn run(bench: &mut Bench) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("halo.vef");
-    for mb in [args.scaled(125), args.scaled(500)] {
+    for mb in [bench.scaled(125), bench.scaled(500)] {
         let bytes = halo::write_halo(&path, mb * 1_000_000, MESSAGE_BYTES).expect("space");
         let mb = bytes as f64 / 1e6;
-        let phases: [(&str, Phase); 3] = [("parse", parse), ("check", check), ("run", run)];
+        let phases: [(&str, Phase); 3] = [("parse", parse), ("check", check), ("run", replay)];
         for (name, phase) in phases {
-            if !args.wants(name) {
+            if !bench.wants(name) {
                 continue;
             }
             reset_peak();
@@ -71,6 +64,8 @@ fn main() {
                 mb / seconds,
                 peak_mb()
             );
+            let case = format!("{name} {mb:.0} MB");
+            bench.note(&case, "MB/s", &Spread::new([mb / seconds]));
         }
     }
 }

@@ -1,19 +1,12 @@
 //! Speed of the ready traces as they were recorded, on 64 and 4,096 NICs: the cost follows the messages, not the simulated
 //! time.
 //!
-//! ```text
-//! cargo bench --bench traces [-- [--runs N] [WORD …]]
-//! cargo bench --bench traces -- hpl-64 4096
-//! ```
-//!
 //! Each case is run with the computations as recorded and with 100 times as long ones. The second takes about as long as
 //! the first, because nothing is simulated while no message is under way.
 
-mod measure;
-
+use crate::measure::{Bench, Spread, timed};
 use flitwise::config::resolve_text;
 use flitwise::run::{Control, Status, run_plan};
-use measure::{Args, Spread, timed};
 use std::path::Path;
 
 const TRACES: [&str; 6] = [
@@ -41,14 +34,14 @@ fn seconds(text: &str) -> f64 {
     seconds
 }
 
-fn main() {
-    let args = Args::read(3);
+/// The group `traces`.
+pub fn run(bench: &mut Bench) {
     println!("CPU seconds: minimum / median / maximum, as recorded and with computation x 100");
     for trace in TRACES {
         for (nics, tree) in TREES {
             for preset in PRESETS {
                 let name = format!("{trace} {nics} {preset}");
-                if !args.wants(&name) {
+                if !bench.wants(&name) {
                     continue;
                 }
                 let of = |scale: u32| {
@@ -57,9 +50,11 @@ fn main() {
                          baseline = {{ enabled = false }}\n\
                          job = [{{ trace = \"{trace}\", compute_scale = {scale} }}]\n"
                     );
-                    Spread::new((0..args.runs).map(|_| seconds(&text)))
+                    Spread::new((0..bench.runs(3)).map(|_| seconds(&text)))
                 };
-                println!("{name:<42} {:.2}   {:.2}", of(1), of(100));
+                let (recorded, longer) = (of(1), of(100));
+                println!("{name:<42} {recorded:.2}   {longer:.2}");
+                bench.note(&name, "CPU s", &recorded);
             }
         }
     }

@@ -1,32 +1,26 @@
-//! Parse and check speed on generated DUMPI files:
-//! `cargo bench -p flitwise-formats --bench dumpi [-- MEGABYTES]`.
-//! The calls are a halo exchange: receives, sends, waits with a status each, and now and then a reduction,
-//! as recordings of stencil codes have them. Prints the median of five runs, by the clock and by the CPU time of the
-//! calling thread; files are in the page cache.
+//! DUMPI files of a halo exchange: receives, sends, waits with a status each, and now and then a reduction,
+//! as recordings of stencil codes have them.
 
-mod measure;
-#[path = "../tests/dumpi/write.rs"]
+#[path = "../../formats/tests/dumpi/write.rs"]
 #[allow(dead_code, reason = "the tests use the rest")]
 mod write;
 
+use crate::measure::Bench;
+use flitwise_formats::dumpi::{Call, Info, Layout, Parser, Set, Step, check};
 use std::hint::black_box;
 use std::io::Write;
-
-use flitwise_formats::dumpi::{Call, Info, Layout, Parser, Set, Step, check};
-use measure::{median, peak_mb};
 use write::{File, Value, list, status, text};
 
 /// Neighbours of a rank.
 const PEERS: i64 = 6;
 
-fn main() {
-    let args = std::env::args().skip(1);
-    let mb: usize = args.filter_map(|a| a.parse().ok()).next().unwrap_or(200);
-    let file = halo(mb * 1_000_000);
+/// Files of 200 MB times the scale.
+pub fn run(bench: &mut Bench) {
+    let file = halo(bench.scaled(200_000_000) as usize);
     let bytes = file.len() as u64;
 
     let mut calls = 0_u64;
-    median("parser alone", bytes, || calls = parse(&file));
+    bench.rate("DUMPI parser alone", "MB/s", bytes, || calls = parse(&file));
     println!("{calls} calls, {} bytes each", bytes / calls);
 
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -36,12 +30,11 @@ fn main() {
     let mut packer = flate2::write::GzEncoder::new(gz, flate2::Compression::default());
     packer.write_all(&file).expect("space");
     packer.finish().expect("space");
-    println!("peak memory, with the file: {} MB", peak_mb());
     drop(file);
 
     for (name, dir) in [("plain", dir.path()), ("gzip", packed.path())] {
         let set = Set::open(dir).expect("a trace");
-        median(&format!("reader, {name}"), bytes, || {
+        bench.rate(&format!("DUMPI reader, {name}"), "MB/s", bytes, || {
             let mut reader = set.reader(0).expect("a rank");
             while reader
                 .next_record(|r| {
@@ -51,11 +44,11 @@ fn main() {
                 .is_some()
             {}
         });
-        median(&format!("check, {name}"), bytes, || {
+        bench.rate(&format!("DUMPI check, {name}"), "MB/s", bytes, || {
             let check = check(&set).expect("a trace");
             assert!(check.is_clean(), "{:?}", check.errors);
         });
-        median(&format!("summary, {name}"), bytes, || {
+        bench.rate(&format!("DUMPI summary, {name}"), "MB/s", bytes, || {
             black_box(Info::read(&set).expect("a trace"));
         });
     }

@@ -1,9 +1,6 @@
-//! Speed of the readers and checks of GOAL and TI, on generated rings of messages:
-//! `cargo bench -p flitwise-formats --bench goal_ti [-- OPERATIONS]`, 5 million of them unless said otherwise.
-//! Prints the median of five runs, by the clock and by the CPU time of the calling thread.
+//! GOAL and TI: rings of messages.
 
-mod measure;
-
+use crate::measure::Bench;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{BufWriter, Write};
@@ -11,62 +8,77 @@ use std::path::Path;
 
 use flitwise_formats::goal::{self, Builder, Dependency, Kind, Op, Schedule, Task};
 use flitwise_formats::ti::{self, Trace};
-use measure::{millions_per_second, peak_mb};
 
 const RANKS: u32 = 64;
 
-fn main() {
-    let args = std::env::args().skip(1);
-    let operations: u64 = args
-        .filter_map(|a| a.parse().ok())
-        .next()
-        .unwrap_or(5_000_000);
+/// 5 million operations times the scale.
+pub fn run(bench: &mut Bench) {
+    let operations = bench.scaled(5_000_000);
     let dir = tempfile::tempdir().expect("a temporary directory");
     let [bin, text, list] = ["ring.bin", "ring.goal", "ring.txt"].map(|name| dir.path().join(name));
     write_goal(&bin, &text, operations);
-    median("GOAL, binary: operations", operations, || {
-        let schedule = Schedule::open(&bin).expect("a valid schedule");
-        for rank in 0..schedule.ranks() {
-            let mut block = schedule.rank(rank).expect("a valid rank");
-            for index in 0..block.len() {
-                black_box(&block.node(index).expect("a valid operation"));
+    bench.rate(
+        "GOAL, binary: operations",
+        "M operations/s",
+        operations,
+        || {
+            let schedule = Schedule::open(&bin).expect("a valid schedule");
+            for rank in 0..schedule.ranks() {
+                let mut block = schedule.rank(rank).expect("a valid rank");
+                for index in 0..block.len() {
+                    black_box(&block.node(index).expect("a valid operation"));
+                }
             }
-        }
-    });
-    median("GOAL, binary: with successors", operations, || {
-        let schedule = Schedule::open(&bin).expect("a valid schedule");
-        for rank in 0..schedule.ranks() {
-            let mut block = schedule.rank(rank).expect("a valid rank");
-            for index in 0..block.len() {
-                let node = block.node(index).expect("a valid operation");
-                let each = |of, kind| {
-                    black_box((of, kind));
-                };
-                block.successors(index, &node, each).expect("valid lists");
+        },
+    );
+    bench.rate(
+        "GOAL, binary: with successors",
+        "M operations/s",
+        operations,
+        || {
+            let schedule = Schedule::open(&bin).expect("a valid schedule");
+            for rank in 0..schedule.ranks() {
+                let mut block = schedule.rank(rank).expect("a valid rank");
+                for index in 0..block.len() {
+                    let node = block.node(index).expect("a valid operation");
+                    let each = |of, kind| {
+                        black_box((of, kind));
+                    };
+                    block.successors(index, &node, each).expect("valid lists");
+                }
             }
-        }
-    });
-    median("GOAL, binary: check", operations, || {
+        },
+    );
+    bench.rate("GOAL, binary: check", "M operations/s", operations, || {
         assert!(goal::check_file(&bin).expect("a valid schedule").is_clean());
     });
-    median("GOAL, text: opened", operations, || {
+    bench.rate("GOAL, text: opened", "M operations/s", operations, || {
         black_box(Schedule::open(&text).expect("a valid schedule"));
     });
     let mb = std::fs::metadata(&text).map_or(0, |meta| meta.len()) / 1_000_000;
     println!("(the text has {mb} MB)");
     write_ti(&list, operations);
-    median("TI, files of ranks: actions", operations, || {
-        let trace = Trace::open(&list).expect("a valid trace");
-        for rank in 0..trace.ranks() {
-            for action in trace.rank(rank).expect("a rank") {
-                black_box(&action.expect("a valid action"));
+    bench.rate(
+        "TI, files of ranks: actions",
+        "M operations/s",
+        operations,
+        || {
+            let trace = Trace::open(&list).expect("a valid trace");
+            for rank in 0..trace.ranks() {
+                for action in trace.rank(rank).expect("a rank") {
+                    black_box(&action.expect("a valid action"));
+                }
             }
-        }
-    });
-    median("TI, files of ranks: check", operations, || {
-        assert!(ti::check_file(&list).expect("a valid trace").is_clean());
-    });
-    println!("peak memory: {} MB", peak_mb());
+        },
+    );
+    bench.rate(
+        "TI, files of ranks: check",
+        "M operations/s",
+        operations,
+        || {
+            assert!(ti::check_file(&list).expect("a valid trace").is_clean());
+        },
+    );
 }
 
 /// Each rank computes, sends to the next and receives from the one before, again and again.
@@ -127,9 +139,4 @@ fn write_ti(list: &Path, operations: u64) {
         }
         writeln!(out, "{rank} finalize").expect("space");
     }
-}
-
-fn median(name: &str, operations: u64, run: impl FnMut()) {
-    let (wall, cpu) = millions_per_second(operations, run);
-    println!("{name:30} {wall:6.1} M operations/s by the clock, {cpu:6.1} by CPU time");
 }

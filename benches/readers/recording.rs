@@ -1,26 +1,20 @@
-//! Read and check speed on a generated recording: `cargo bench -p flitwise-formats --bench recording [-- CALLS]`.
-//! The calls are a halo exchange: receives, sends, a wait for all, and now and then a reduction. Prints the median of five
-//! runs, by the clock and by the CPU time of the calling thread; files are in the page cache.
+//! A recording of a halo exchange: receives, sends, a wait for all, and now and then a reduction.
 
-mod measure;
-#[path = "../tests/recording/write.rs"]
+#[path = "../../formats/tests/recording/write.rs"]
 mod write;
 
+use crate::measure::Bench;
 use std::hint::black_box;
 
 use flitwise_formats::recording::{Item, Set, check};
-use measure::{median, peak_mb};
 use write::{NULL, Stream, Times, all_done, collective, directory, last, message};
 
 /// Neighbours of a rank.
 const PEERS: i64 = 6;
 
-fn main() {
-    let args = std::env::args().skip(1);
-    let calls: u64 = args
-        .filter_map(|a| a.parse().ok())
-        .next()
-        .unwrap_or(2_000_000);
+/// 2 million calls times the scale.
+pub fn run(bench: &mut Bench) {
+    let calls = bench.scaled(2_000_000);
     let mut stream = Stream::new(0, 7);
     let requests: Vec<i64> = (0..2 * PEERS).rev().map(last).collect();
     let sum = || collective(0, NULL).vs([2, 1, 8, 2, 1, 8]);
@@ -56,10 +50,9 @@ fn main() {
     streams.extend((1..7).map(|rank| Stream::new(rank, 7)));
     let dir = directory(&streams);
     drop(streams);
-    println!("peak memory, with the file: {} MB", peak_mb());
 
     let set = Set::open(dir.path()).expect("a recording");
-    median("reader", bytes, || {
+    bench.rate("recording reader", "MB/s", bytes, || {
         let mut reader = set.reader(0).expect("a rank");
         let mut calls = 0_u64;
         while let Some(is_call) = reader
@@ -76,7 +69,7 @@ fn main() {
         }
         assert!(calls > made);
     });
-    median("check", bytes, || {
+    bench.rate("recording check", "MB/s", bytes, || {
         let check = check(&set).expect("a recording");
         assert!(check.is_clean(), "{:?}", check.errors);
     });

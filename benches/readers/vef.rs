@@ -1,31 +1,18 @@
-//! Parse and check speed on a generated VEF3 file:
-//! `cargo bench -p flitwise-formats --bench vef [-- MEGABYTES]`.
-//! Above 500 MB only the plain file is read, without the text in memory.
-//! Prints the median of five runs, by the clock and by the CPU time of the calling
-//! thread, which a busy machine disturbs less; the file is in the page cache.
+//! A VEF3 file of a halo exchange.
 
-mod halo;
-mod measure;
-
+use crate::halo::write_halo;
+use crate::measure::Bench;
 use std::fs::File;
 use std::hint::black_box;
 use std::path::Path;
 
 use flitwise_formats::vef::{Parser, Reader, Step, check_file};
-use halo::write_halo;
-use measure::{median, peak_mb};
 
-fn main() {
-    let args = std::env::args().skip(1);
-    let mb: u64 = args.filter_map(|a| a.parse().ok()).next().unwrap_or(200);
+/// A file of 200 MB times the scale.
+pub fn run(bench: &mut Bench) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let plain = dir.path().join("halo.vef");
-    let bytes = write_halo(&plain, mb * 1_000_000, 8192).expect("space");
-    if mb > 500 {
-        measure("plain", &plain, bytes);
-        println!("peak memory: {} MB", peak_mb());
-        return;
-    }
+    let bytes = write_halo(&plain, bench.scaled(200_000_000), 8192).expect("space");
     let gz = dir.path().join("halo.vef.gz");
     let mut packer = flate2::write::GzEncoder::new(
         File::create(&gz).expect("a file"),
@@ -35,7 +22,7 @@ fn main() {
     packer.finish().expect("space");
 
     let text = std::fs::read(&plain).expect("the file");
-    median("parser alone", bytes, || {
+    bench.rate("VEF parser alone", "MB/s", bytes, || {
         let mut parser = Parser::new();
         let mut pos = 0;
         loop {
@@ -50,18 +37,17 @@ fn main() {
         }
     });
     drop(text);
-    println!("peak memory, with the text: {} MB", peak_mb());
-    measure("plain", &plain, bytes);
-    measure("gzip", &gz, bytes);
+    files(bench, "plain", &plain, bytes);
+    files(bench, "gzip", &gz, bytes);
 }
 
-fn measure(name: &str, path: &Path, bytes: u64) {
-    median(&format!("reader, {name}"), bytes, || {
+fn files(bench: &mut Bench, name: &str, path: &Path, bytes: u64) {
+    bench.rate(&format!("VEF reader, {name}"), "MB/s", bytes, || {
         for record in Reader::open(path).expect("a valid trace") {
             black_box(&record.expect("a valid record"));
         }
     });
-    median(&format!("check, {name}"), bytes, || {
+    bench.rate(&format!("VEF check, {name}"), "MB/s", bytes, || {
         let check = check_file(path).expect("a valid trace");
         assert!(check.is_clean(), "{:?}", check.errors);
     });

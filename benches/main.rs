@@ -1,0 +1,45 @@
+//! The benchmarks: one program, in the profile and with the panic strategy of what ships.
+//!
+//! ```text
+//! cargo run --profile dist --example bench -- [--runs N] [--scale X] [--record FILE.csv] [WORD …]
+//! cargo run --profile dist --example bench -- fabric 1a      # of the group "fabric", cases with "1a" in their name
+//! ```
+//!
+//! The groups are `fabric`, `replay`, `traces`, `readers` and `stream`; all but `stream`, which takes minutes and
+//! gigabytes, without a word. `--scale` is a factor on the length of each case. `--record` writes what was measured, with
+//! the budgets of `docs/evidence/performance.md`; records by day lie in `benches/records`.
+
+mod all_to_all;
+mod fabric;
+mod halo;
+mod measure;
+mod readers;
+mod replay;
+mod stream;
+mod traces;
+
+use flitwise::huge_pages::HugePages;
+use measure::Bench;
+
+// As in the program.
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
+
+/// The groups, and whether each runs without being asked for.
+const GROUPS: [(&str, bool, fn(&mut Bench)); 5] = [
+    ("fabric", true, fabric::run),
+    ("replay", true, replay::run),
+    ("traces", true, traces::run),
+    ("readers", true, readers::run),
+    ("stream", false, stream::run),
+];
+
+fn main() -> std::io::Result<()> {
+    let mut bench = Bench::read(&GROUPS.map(|(name, ..)| name));
+    for (name, unasked, run) in GROUPS {
+        if bench.begin(name, unasked) {
+            run(&mut bench);
+        }
+    }
+    bench.write_record()
+}
