@@ -3,8 +3,9 @@
 //! packets and waits of its links itself.
 
 use super::nic::Messages;
-use super::pool::MessageId;
+use super::pool::{InFlight, MessageId};
 use super::recorder::Recorder;
+use crate::ids::NicId;
 use crate::series::FlowSample;
 use crate::spec::congestion::SourceControl;
 use crate::spec::{FabricSpec, Tick};
@@ -22,6 +23,8 @@ pub(super) struct Arrived {
     pub units: u32,
     /// Tick in which the header left the source.
     pub injected: Tick,
+    /// The source, if the packet knows it.
+    pub src: Option<NicId>,
 }
 
 /// The counters of a link (`docs/model/fabric.md` §9, `docs/model/infiniband.md` §13).
@@ -73,7 +76,35 @@ impl Counters {
         messages: &mut Messages,
         workload: &mut dyn Workload,
     ) {
+        if let Some(message) = packet
+            .src
+            .and_then(|src| messages.take_unopened(packet.message, src))
+        {
+            self.count_packet(now, packet, &message, workload);
+            self.count_message(now, &message);
+            workload.delivered(now, message.token);
+            return;
+        }
         let message = &mut messages[packet.message];
+        message.undelivered -= 1;
+        self.count_packet(now, packet, message, workload);
+        if message.undelivered == 0 {
+            let token = message.token;
+            self.count_message(now, message);
+            messages.remove(packet.message);
+            workload.delivered(now, token);
+        }
+    }
+
+    /// Counts a packet of `message`, and reports it.
+    #[inline(always)]
+    fn count_packet(
+        &mut self,
+        now: Tick,
+        packet: &Arrived,
+        message: &InFlight,
+        workload: &mut dyn Workload,
+    ) {
         workload.packet(&PacketReport {
             token: message.token,
             index: packet.index,
@@ -90,16 +121,16 @@ impl Counters {
         if let Some(series) = &mut self.series {
             series.delivered(message, packet.index);
         }
-        message.undelivered -= 1;
-        if message.undelivered == 0 {
-            self.counts.messages_delivered += 1;
-            sl.messages += 1;
-            sl.bytes += message.bytes;
-            sl.end_to_end.record(now - message.created);
-            let token = message.token;
-            messages.remove(packet.message);
-            workload.delivered(now, token);
-        }
+    }
+
+    /// Counts a message of which all packets have arrived.
+    #[inline(always)]
+    fn count_message(&mut self, now: Tick, message: &InFlight) {
+        self.counts.messages_delivered += 1;
+        let sl = &mut self.counts.service_levels[usize::from(message.sl)];
+        sl.messages += 1;
+        sl.bytes += message.bytes;
+        sl.end_to_end.record(now - message.created);
     }
 
     /// Lets `add` count an event of congestion control.

@@ -134,7 +134,7 @@ impl<P: Watcher> Observers<P> {
         workload: &mut dyn Workload,
         seen: impl FnOnce() -> PacketSeen,
     ) {
-        let token = || messages[arrived.message].token;
+        let token = || messages.token(arrived.message);
         self.watcher
             .tell(|probe| probe.delivered(now, seen(), Some(token())));
         self.counters.deliver(now, arrived, messages, workload);

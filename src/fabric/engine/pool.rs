@@ -130,6 +130,12 @@ impl<I: EntryId, T> Pool<I, T> {
         self.entries.len() >= MOST_ENTRIES
     }
 
+    /// Entries in use.
+    #[inline]
+    pub(super) fn used(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
     /// Whether no entry is in use.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {

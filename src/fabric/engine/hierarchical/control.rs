@@ -139,7 +139,7 @@ impl Controlled {
             largest: (0..spec.qos.vls)
                 .map(|vl| spec.max_credits_on_vl(vl))
                 .collect(),
-            queue_pairs: QueuePairs::new(topology.nics(), spec.qos.service_levels.len(), 1),
+            queue_pairs: QueuePairs::new(topology.nics(), spec.qos.service_levels.len(), 1, true),
             nics: (0..nics).map(|_| NicCongestion::default()).collect(),
             in_send_queue: Vec::new(),
         }))

@@ -10,7 +10,7 @@ use super::{Event, Fabric};
 use crate::engine::bits::from_on;
 use crate::engine::ids::OutputId;
 use crate::engine::nic::{DataPacket, MessageQueue};
-use crate::engine::pool::{InFlight, PacketId};
+use crate::engine::pool::{InFlight, MessageId, PacketId};
 use crate::engine::probe::Watcher;
 use crate::ids::NicId;
 use crate::spec::Tick;
@@ -69,7 +69,8 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
                 return;
             };
             let mut queue = self.nics[at].queues[sl];
-            self.move_packet(nic, &mut queue, next);
+            let cut = queue.cut(nic, &mut self.kernel.messages, next.last);
+            self.move_packet(nic, cut, next);
             let state = &mut self.nics[at];
             state.queues[sl] = queue;
             state.next = sl as u8 + 1;
@@ -101,7 +102,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
                 bits &= bits - 1;
                 let id = self.nics[at].queues[sl].first();
                 let (packet, last) = self.kernel.messages.next_packet(id);
-                let dst = self.kernel.messages[id].dst;
+                let dst = self.kernel.messages.dst(id);
                 let vl = self.vl_policy.at_nic(nic, dst, sl as u8);
                 let credits = packet.credits.into();
                 if self
@@ -124,19 +125,23 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         None
     }
 
-    /// Cuts `next` off the first message of `queue`, and adds it to the send queue of `nic`. There
-    /// must be quota for it.
+    /// Adds `next`, which has been cut off this message at this position, to the send queue of `nic`.
+    /// There must be quota for it.
     #[inline]
-    pub(super) fn move_packet(&mut self, nic: NicId, queue: &mut MessageQueue, next: NextPacket) {
+    pub(super) fn move_packet(
+        &mut self,
+        nic: NicId,
+        (message, index): (MessageId, u32),
+        next: NextPacket,
+    ) {
         let (at, kernel) = (nic.index(), &mut self.kernel);
-        let message = queue.first();
         let NextPacket { packet, last, vl } = next;
         let InFlight { dst, sl, .. } = kernel.messages[message];
         let packet = Packet {
             message,
             dst,
             flits: packet.flits,
-            index: queue.cut(&mut kernel.messages, last),
+            index,
             credits: packet.credits,
             sl,
             vl,

@@ -339,6 +339,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             flits: packet.flits,
             units: packet.flits,
             injected: packet.injected,
+            src: None,
         };
         let seen = || packet.seen(id);
         let kernel = &mut self.kernel;

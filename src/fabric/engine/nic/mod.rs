@@ -4,7 +4,10 @@
 mod answers;
 mod messages;
 mod queue_pairs;
+mod unopened;
+mod waiting;
 
 pub(super) use self::answers::{Answering, Answers, Received};
 pub(super) use self::messages::{DataPacket, MessageQueue, Messages};
-pub(super) use self::queue_pairs::{PairId, QueuePairs, WaitingPair};
+pub(super) use self::queue_pairs::QueuePairs;
+pub(super) use self::waiting::Place;

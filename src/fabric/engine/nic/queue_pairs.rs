@@ -5,115 +5,33 @@
 //! in one or more groups: by VL in a `voq` fabric. The fabric keeps the NIC's pointers, and
 //! decides whether a queue pair is eligible.
 
-use super::messages::MessageQueue;
+use super::messages::{MessageQueue, Messages};
+use super::waiting::{Place, Waiting, WaitingPair};
 use crate::engine::congestion::FlowId;
+use crate::engine::pool::MessageId;
 use crate::ids::NicId;
-use crate::prefetch::prefetch;
-use std::collections::{BTreeMap, VecDeque};
-
-/// Names a queue pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::engine) struct PairId(u32);
-
-impl PairId {
-    /// No queue pair.
-    const NONE: Self = Self(u32::MAX);
-
-    #[inline]
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A queue pair.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::engine) struct QueuePair {
-    pub dst: NicId,
-    pub queue: MessageQueue,
-    /// Its flow; without congestion control it means nothing.
-    pub flow: FlowId,
-    pub sl: u8,
-    /// VL on which its packets leave the NIC.
-    pub vl: u8,
-}
-
-/// A queue pair that has a packet to send.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::engine) struct WaitingPair {
-    /// sl · NICs + dst: the order of the queue pairs of a NIC.
-    pub key: u32,
-    pub pair: PairId,
-    /// Credits that its first packet takes.
-    pub credits: u16,
-}
-
-/// The queue pairs of a group of a NIC that have a packet to send.
-#[derive(Debug, Clone)]
-pub(in crate::engine) struct Waiting {
-    /// Sorted by key. They are served in turns, so most of them leave at the front.
-    pairs: VecDeque<WaitingPair>,
-    /// No first packet of a queue pair takes fewer credits.
-    least: u16,
-}
-
-impl Waiting {
-    const NONE: Self = Self {
-        pairs: VecDeque::new(),
-        least: u16::MAX,
-    };
-
-    /// The queue pairs, sorted by key.
-    #[inline(always)]
-    pub(in crate::engine) fn pairs(&self) -> &VecDeque<WaitingPair> {
-        &self.pairs
-    }
-
-    /// The fewest credits that the first packet of any queue pair takes.
-    #[inline(always)]
-    pub(in crate::engine) fn least(&self) -> u16 {
-        self.least
-    }
-
-    fn insert(&mut self, entry: WaitingPair) {
-        self.least = self.least.min(entry.credits);
-        if self.pairs.back().is_none_or(|last| last.key < entry.key) {
-            self.pairs.push_back(entry);
-        } else {
-            let at = self.pairs.partition_point(|other| other.key < entry.key);
-            self.pairs.insert(at, entry);
-        }
-    }
-
-    /// The queue pair at position `at` has a next packet that takes `next` credits, or none.
-    fn advance(&mut self, at: usize, next: Option<u16>) {
-        match next {
-            Some(credits) => {
-                self.pairs[at].credits = credits;
-                self.least = self.least.min(credits);
-            }
-            None => {
-                self.pairs.remove(at);
-                if self.pairs.is_empty() {
-                    self.least = u16::MAX;
-                }
-            }
-        }
-    }
-}
+use crate::prefetch::prefetch_all;
+use crate::workload::{AppQueue, Message};
+use std::collections::BTreeMap;
 
 /// Most entries of a table of all possible queue pairs.
 const MAX_TABLE: u64 = 1 << 21;
 
-/// The position of each queue pair, by its NIC and key.
+/// The flow of each queue pair, by its NIC and key.
 #[derive(Debug)]
-enum Places {
-    /// A small fabric: the queue pair, or [`PairId::NONE`], per NIC · keys + key.
-    Table { keys: usize, pairs: Vec<PairId> },
-    /// Per NIC: the queue pair, by key.
-    Trees(Vec<BTreeMap<u32, PairId>>),
+enum Flows {
+    /// Without congestion control all flows have the same name.
+    None,
+    /// A small fabric: per NIC · keys + key.
+    Table {
+        keys: usize,
+        flows: Vec<Option<FlowId>>,
+    },
+    /// Per NIC, by key.
+    Trees(Vec<BTreeMap<u32, FlowId>>),
 }
 
-impl Places {
+impl Flows {
     fn new(nics: u32, sls: usize) -> Self {
         let keys = sls * nics as usize;
         if u64::from(nics) * keys as u64 > MAX_TABLE {
@@ -121,104 +39,79 @@ impl Places {
         }
         Self::Table {
             keys,
-            pairs: vec![PairId::NONE; nics as usize * keys],
+            flows: vec![None; nics as usize * keys],
         }
     }
 
-    /// The entry of a queue pair; [`PairId::NONE`] if it is new.
+    /// The flow of the queue pair with `key`; `new` names it when it is used for the first time.
     #[inline]
-    fn entry(&mut self, nic: NicId, key: u32) -> &mut PairId {
+    fn flow(&mut self, nic: NicId, key: u32, new: impl FnOnce() -> FlowId) -> FlowId {
         match self {
-            Self::Table { keys, pairs } => &mut pairs[nic.index() * *keys + key as usize],
-            Self::Trees(trees) => trees[nic.index()].entry(key).or_insert(PairId::NONE),
+            Self::None => FlowId::default(),
+            Self::Table { keys, flows } => {
+                *flows[nic.index() * *keys + key as usize].get_or_insert_with(new)
+            }
+            Self::Trees(trees) => *trees[nic.index()].entry(key).or_insert_with(new),
         }
     }
 }
 
-/// All queue pairs that have been used, except the [forgotten](QueuePairs::forget) ones.
+/// All queue pairs that have a message.
 #[derive(Debug)]
 pub(in crate::engine) struct QueuePairs {
     nics: u32,
     groups: usize,
-    places: Places,
-    pairs: Vec<QueuePair>,
-    /// Entries of `pairs` that are not in use.
-    free: Vec<PairId>,
-    /// Queue pairs that have a packet to send; per NIC · groups + group.
+    flows: Flows,
+    /// Per NIC · groups + group.
     waiting: Vec<Waiting>,
 }
 
+/// A packet that was cut off the first message of a queue pair.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::engine) struct Cut {
+    pub message: MessageId,
+    /// Position of the packet within the message.
+    pub index: u32,
+    /// The queue pair has no further message.
+    pub exhausted: bool,
+}
+
 impl QueuePairs {
-    /// `sls`: service levels of the fabric.
-    pub(in crate::engine) fn new(nics: u32, sls: usize, groups: usize) -> Self {
+    /// `sls`: service levels of the fabric. `has_flows`: there is congestion control, which names flows.
+    pub(in crate::engine) fn new(nics: u32, sls: usize, groups: usize, has_flows: bool) -> Self {
         Self {
             nics,
             groups,
-            places: Places::new(nics, sls),
-            pairs: Vec::new(),
-            free: Vec::new(),
+            flows: if has_flows {
+                Flows::new(nics, sls)
+            } else {
+                Flows::None
+            },
             waiting: vec![Waiting::NONE; nics as usize * groups],
         }
     }
 
-    fn key(&self, sl: u8, dst: NicId) -> u32 {
-        u32::from(sl) * self.nics + dst.get()
-    }
-
-    /// The queue pair of `nic` for (`sl`, `dst`). If it has not been used before, it is made with
-    /// the VL and the flow that `new` returns.
+    /// The queue that belongs to the queue pair of `nic` with this key.
     #[inline]
-    pub(in crate::engine) fn find(
-        &mut self,
-        nic: NicId,
-        sl: u8,
-        dst: NicId,
-        new: impl FnOnce() -> (u8, FlowId),
-    ) -> PairId {
-        let key = self.key(sl, dst);
-        let place = self.places.entry(nic, key);
-        if *place == PairId::NONE {
-            let (vl, flow) = new();
-            let pair = QueuePair {
-                dst,
-                queue: MessageQueue::EMPTY,
-                flow,
-                sl,
-                vl,
-            };
-            if let Some(free) = self.free.pop() {
-                *place = free;
-                self.pairs[free.index()] = pair;
-            } else {
-                *place = PairId(self.pairs.len() as u32);
-                self.pairs.push(pair);
-            }
-        }
-        *place
-    }
-
-    /// Forgets `pair` of `nic`, whose flow means nothing, if it has nothing to send. In a small
-    /// fabric it is kept: all its queue pairs take little memory.
-    #[inline]
-    pub(in crate::engine) fn forget(&mut self, nic: NicId, pair: PairId) {
-        let QueuePair { sl, dst, queue, .. } = self.pairs[pair.index()];
-        let key = self.key(sl, dst);
-        if let Places::Trees(trees) = &mut self.places
-            && queue.is_empty()
-        {
-            trees[nic.index()].remove(&key);
-            self.free.push(pair);
+    pub(in crate::engine) fn queue(&self, nic: NicId, key: u32) -> AppQueue {
+        let (dst, sl) = self.dst_and_sl(key);
+        AppQueue {
+            nic,
+            sl,
+            dst: Some(dst),
         }
     }
 
+    /// Receiving NIC and service level of the queue pairs with this key.
     #[inline]
-    pub(in crate::engine) fn pair(&self, pair: PairId) -> &QueuePair {
-        &self.pairs[pair.index()]
-    }
-
-    #[inline]
-    pub(in crate::engine) fn pair_mut(&mut self, pair: PairId) -> &mut QueuePair {
-        &mut self.pairs[pair.index()]
+    pub(in crate::engine) fn dst_and_sl(&self, key: u32) -> (NicId, u8) {
+        let (mut dst, mut sl) = (key, 0);
+        // Most fabrics have one service level, and few have many: cheaper than a division.
+        while dst >= self.nics {
+            dst -= self.nics;
+            sl += 1;
+        }
+        (NicId::new(dst), sl)
     }
 
     /// The queue pairs of a group of `nic` that have a packet to send.
@@ -227,44 +120,102 @@ impl QueuePairs {
         &self.waiting[nic.index() * self.groups + group]
     }
 
+    #[inline]
+    fn waiting_mut(&mut self, nic: NicId, group: usize) -> &mut Waiting {
+        &mut self.waiting[nic.index() * self.groups + group]
+    }
+
     /// Prefetches the queue pairs of `nic` that wait in `group`.
     #[inline]
     pub(in crate::engine) fn prefetch(&self, nic: NicId, group: usize) {
-        prefetch(
+        prefetch_all(
             &self.waiting,
             (nic.index() * self.groups).wrapping_add(group),
         );
     }
 
-    /// `pair`, which belongs to `group`, has a packet to send again. Its first packet takes
-    /// `credits`.
+    /// The first message of `pair`.
     #[inline]
-    pub(in crate::engine) fn insert(
-        &mut self,
-        nic: NicId,
-        group: usize,
-        pair: PairId,
-        credits: u16,
-    ) {
-        let QueuePair { sl, dst, .. } = self.pairs[pair.index()];
-        let key = self.key(sl, dst);
-        let waiting = &mut self.waiting[nic.index() * self.groups + group];
-        waiting.insert(WaitingPair { key, pair, credits });
+    pub(in crate::engine) fn first(&self, pair: WaitingPair, messages: &Messages) -> MessageId {
+        MessageQueue::of_ring(pair.last, messages).first()
     }
 
-    /// The first packet of the queue pair at position `at` has been fetched. `next`: credits that
-    /// its next packet takes, if there is one. Returns whether no queue pair of the group has
-    /// a packet any more.
+    /// Message `id` joins the queue of its queue pair in `group`, whose packets leave on `vl`. `flow`: its flow, if the
+    /// queue pair has not been used before. Returns whether the queue was empty.
     #[inline]
-    pub(in crate::engine) fn advance(
+    pub(in crate::engine) fn append(
         &mut self,
-        nic: NicId,
-        group: usize,
-        at: usize,
-        next: Option<u16>,
+        (message, id): (&Message, MessageId),
+        (group, vl): (usize, u8),
+        messages: &mut Messages,
+        flow: impl FnOnce() -> FlowId,
     ) -> bool {
+        let nic = message.src;
+        let key = u32::from(message.sl) * self.nics + message.dst.get();
         let waiting = &mut self.waiting[nic.index() * self.groups + group];
-        waiting.advance(at, next);
-        waiting.pairs.is_empty()
+        if let Some(place) = waiting.find(key) {
+            let pair = waiting.at_mut(place);
+            let mut queue = MessageQueue::of_ring(pair.last, messages);
+            queue.push(id, messages);
+            pair.last = queue.into_ring(messages);
+            return false;
+        }
+        let flow = self.flows.flow(nic, key, flow);
+        let credits = messages.next_packet(id).0.credits;
+        let mut pair = WaitingPair::new(key, vl, flow, credits);
+        messages.link(id, id);
+        pair.last = id;
+        waiting.insert(pair);
+        true
+    }
+
+    /// Cuts the next packet off the first message of the queue pair at `place` in `group` of `nic`. `last`: it is the last
+    /// packet of the message. A queue pair without a further message stays until it [gets one](Self::refill) or is
+    /// [removed](Self::remove).
+    #[inline]
+    pub(in crate::engine) fn cut(
+        &mut self,
+        (nic, group, place): (NicId, usize, Place),
+        messages: &mut Messages,
+        last: bool,
+    ) -> Cut {
+        let waiting = self.waiting_mut(nic, group);
+        let pair = waiting.at_mut(place);
+        let mut queue = MessageQueue::of_ring(pair.last, messages);
+        let (message, index) = queue.cut(nic, messages, last);
+        let exhausted = queue.is_empty();
+        if !exhausted {
+            pair.last = queue.into_ring(messages);
+            let credits = messages.next_packet(queue.first()).0.credits;
+            waiting.set_credits(place, credits);
+        }
+        Cut {
+            message,
+            index,
+            exhausted,
+        }
+    }
+
+    /// The queue pair at `place`, which has no message, gets message `id`.
+    #[inline]
+    pub(in crate::engine) fn refill(
+        &mut self,
+        (nic, group, place): (NicId, usize, Place),
+        messages: &mut Messages,
+        id: MessageId,
+    ) {
+        messages.link(id, id);
+        let credits = messages.next_packet(id).0.credits;
+        let waiting = self.waiting_mut(nic, group);
+        waiting.at_mut(place).last = id;
+        waiting.set_credits(place, credits);
+    }
+
+    /// Removes the queue pair at `place`, which has no message. Returns whether none is left in `group`.
+    #[inline]
+    pub(in crate::engine) fn remove(&mut self, nic: NicId, group: usize, place: Place) -> bool {
+        let waiting = self.waiting_mut(nic, group);
+        waiting.remove(place);
+        waiting.is_empty()
     }
 }

@@ -43,6 +43,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             flits: packet.flits.into(),
             units: packet.bytes,
             injected: origin.injected,
+            src: Some(origin.src),
         };
         let kernel = &mut self.kernel;
         let messages = &mut kernel.messages;

@@ -3,7 +3,8 @@
 
 use super::Fabric;
 use crate::engine::congestion::FlowId;
-use crate::engine::nic::PairId;
+use crate::engine::nic::Place;
+use crate::engine::pool::MessageId;
 use crate::engine::probe::Watcher;
 use crate::ids::NicId;
 use crate::workload::Message;
@@ -16,39 +17,38 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let Some(id) = kernel.create(message) else {
             return;
         };
-        let (src, dst, sl) = (message.src, message.dst, message.sl);
-        let (routes, congestion) = (&self.routes, &mut self.congestion);
-        let pair = self.queue_pairs.find(src, sl, dst, || {
-            let flow = congestion.as_mut().map_or(FlowId::default(), |congestion| {
+        let Message { src, dst, sl, .. } = *message;
+        let vl = self.routes.vl_at_nic(src, dst, sl);
+        let congestion = &mut self.congestion;
+        let flow = || {
+            congestion.as_mut().map_or(FlowId::default(), |congestion| {
                 congestion.flow(src, sl, dst)
-            });
-            (routes.vl_at_nic(src, dst, sl), flow)
-        });
-        let state = self.queue_pairs.pair_mut(pair);
-        let vl = state.vl;
-        if state.queue.push(id, &mut kernel.messages) {
-            let (packet, _) = kernel.messages.next_packet(id);
-            self.queue_pairs
-                .insert(src, vl.into(), pair, packet.credits);
+            })
+        };
+        let (message, queue) = ((message, id), (vl.into(), vl));
+        let messages = &mut kernel.messages;
+        if self.queue_pairs.append(message, queue, messages, flow) {
             self.nics[src.index()].waiting_vls |= 1 << vl;
         }
     }
 
-    /// Cuts the next packet off the first message of `pair`, the queue pair at position `at`.
-    /// `last`: it is the last packet of the message. Returns its position within the message.
+    /// Cuts the next packet off the first message of the queue pair at `place` on `vl`. `last`: it is the last packet of
+    /// the message. Returns the message, and the position of the packet within it.
     #[inline(always)]
-    pub(super) fn cut_packet(&mut self, nic: NicId, pair: PairId, at: usize, last: bool) -> u32 {
+    pub(super) fn cut_packet(
+        &mut self,
+        (nic, vl, place): (NicId, usize, Place),
+        last: bool,
+    ) -> (MessageId, u32) {
+        let key = self.queue_pairs.waiting(nic, vl).at(place).key();
         let messages = &mut self.kernel.messages;
-        let state = self.queue_pairs.pair_mut(pair);
-        let index = state.queue.cut(messages, last);
-        let (vl, queue) = (usize::from(state.vl), state.queue);
-        let next = (!queue.is_empty()).then(|| messages.next_packet(queue.first()).0.credits);
-        if next.is_none() {
-            self.exhausted.push((nic, pair));
+        let cut = self.queue_pairs.cut((nic, vl, place), messages, last);
+        if cut.exhausted {
+            self.exhausted.push((nic, key));
+            if self.queue_pairs.remove(nic, vl, place) {
+                self.nics[nic.index()].waiting_vls &= !(1 << vl);
+            }
         }
-        if self.queue_pairs.advance(nic, vl, at, next) {
-            self.nics[nic.index()].waiting_vls &= !(1 << vl);
-        }
-        index
+        (cut.message, cut.index)
     }
 }

@@ -59,7 +59,7 @@ use super::congestion::{ByteRates, Congestion};
 use super::deadlock::Deadlock;
 use super::ids::{InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
-use super::nic::{Answering, PairId, QueuePairs};
+use super::nic::{Answering, QueuePairs};
 use super::pool::PacketId;
 use super::power::LinkPowers;
 use super::probe::Watcher;
@@ -141,8 +141,8 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     granted_inputs: Vec<InputId>,
     /// Packets that became heads of their FIFOs by the grant of the packet before them.
     new_heads: Vec<PacketId>,
-    /// Queue pairs, as (NIC, queue pair), whose last packet was fetched in phase 7.
-    exhausted: Vec<(NicId, PairId)>,
+    /// Queue pairs, as (NIC, key), whose last packet was fetched in phase 7.
+    exhausted: Vec<(NicId, u32)>,
 }
 
 wheel_events! {
@@ -233,7 +233,12 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             send_rates,
             sink_rate: voq.hca.sink_rate.map(|rate| rates.index(rate)),
             nics: (0..nics).map(|_| Nic::new(vls)).collect(),
-            queue_pairs: QueuePairs::new(nics, spec.qos.service_levels.len(), vls),
+            queue_pairs: QueuePairs::new(
+                nics,
+                spec.qos.service_levels.len(),
+                vls,
+                spec.congestion_control.is_some(),
+            ),
             queues: vec![OutputQueue::default(); queues],
             fifos: Fifos::of(voq.input_queues, ports, vls),
             flows: Flows::new(voq, ports, outputs.len(), vls),

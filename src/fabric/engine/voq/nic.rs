@@ -14,14 +14,14 @@ use super::rate::Length;
 use super::schedule::Schedule;
 use super::{Event, Fabric};
 use crate::engine::ids::OutputId;
-use crate::engine::nic::WaitingPair;
+use crate::engine::nic::Place;
 use crate::engine::observers::Transfer;
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
 use crate::ids::NicId;
 use crate::spec::Tick;
 use crate::spec::qos::MAX_LEVELS;
-use crate::workload::{AppQueue, Workload};
+use crate::workload::Workload;
 
 /// The conditions on which the send engine may fetch again the packets that it could not fetch.
 pub(super) struct RetryConditions {
@@ -72,18 +72,11 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// this tick. No packet of it could have been fetched earlier, as the send engine is busy.
     fn replenish(&mut self, workload: &mut dyn Workload) {
         for i in 0..self.exhausted.len() {
-            let (nic, pair) = self.exhausted[i];
-            let state = self.queue_pairs.pair(pair);
-            let queue = AppQueue {
-                nic,
-                sl: state.sl,
-                dst: Some(state.dst),
-            };
+            let (nic, key) = self.exhausted[i];
+            let queue = self.queue_pairs.queue(nic, key);
             if let Some(message) = workload.replenish(self.kernel.now, queue) {
                 self.append(&message);
                 self.wake_nic(nic, self.nics[nic.index()].engine_free.tick);
-            } else if self.congestion.is_none() {
-                self.queue_pairs.forget(nic, pair);
             }
         }
         self.exhausted.clear();
@@ -183,7 +176,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             room: u16::MAX,
             any_credits: false,
         };
-        let (mut candidates, mut positions) = (0u32, [0u32; MAX_LEVELS]);
+        let (mut candidates, mut places) = (0u32, [Place::default(); MAX_LEVELS]);
         let mut rest = waiting_vls;
         while rest != 0 {
             let vl = rest.trailing_zeros() as usize;
@@ -197,7 +190,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             };
             if let Some(at) = found {
                 candidates |= 1 << vl;
-                positions[vl] = at as u32;
+                places[vl] = at;
             }
         }
         let port = &mut self.outputs[output.index()];
@@ -210,8 +203,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         }
         if candidates != 0 {
             let pick = self.nic_arbiters.pick(nic.index(), candidates);
-            let position = positions[usize::from(pick.vl)];
-            self.fetch_from_pair(nic, output, pick, position as usize);
+            let place = places[usize::from(pick.vl)];
+            self.fetch_from_pair(nic, output, pick, place);
             return self.retry_after_fetch(nic);
         }
         self.retry_after(&conditions, output, room)
@@ -225,8 +218,10 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let vl = waiting_vls.trailing_zeros();
         let has_flows = self.has_flows();
         let port = &mut self.outputs[output.index()];
-        let is_eligible = self.queue_pairs.waiting(nic, vl as usize).pairs().len() == 1
-            && port.room >= self.largest
+        let Some(sole) = self.queue_pairs.waiting(nic, vl as usize).only() else {
+            return false;
+        };
+        let is_eligible = port.room >= self.largest
             && self.links.vl(output, vl as u8).credits >= self.largest
             && self.congestion.is_none()
             && !has_flows;
@@ -235,7 +230,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             let observers = &mut self.kernel.observers;
             observers.credit_wait_ended(&mut port.sent, output, since, now);
             let pick = self.nic_arbiters.pick(nic.index(), waiting_vls);
-            self.fetch_from_pair(nic, output, pick, 0);
+            self.fetch_from_pair(nic, output, pick, sole);
         }
         is_eligible
     }
@@ -273,7 +268,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         Retry { at, waits_for_room }
     }
 
-    /// Returns the position, among the queue pairs of `vl` with a packet, of the first eligible one
+    /// Returns the place, among the queue pairs of `vl` with a packet, of the first eligible one
     /// at or after `pointer`. `credits` are available on the VL, and `room` in the output buffer.
     /// Notes in `conditions` why the queue pairs before it are not eligible.
     fn first_eligible_pair(
@@ -283,7 +278,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         (credits, room): (u16, u16),
         pointer: u32,
         conditions: &mut RetryConditions,
-    ) -> Option<usize> {
+    ) -> Option<Place> {
         let waiting = self.queue_pairs.waiting(nic, vl);
         // There may be many queue pairs: none is looked at if none can be eligible.
         let least = waiting.least();
@@ -296,14 +291,9 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             conditions.room = conditions.room.min(least);
             return None;
         }
-        let waiting = waiting.pairs();
-        let first = waiting.partition_point(|pair| pair.key < pointer);
-        for at in (first..waiting.len()).chain(0..first) {
-            let WaitingPair {
-                pair,
-                credits: needs,
-                ..
-            } = waiting[at];
+        for place in waiting.from(pointer) {
+            let pair = waiting.at(place);
+            let needs = pair.credits;
             if credits < needs {
                 let fewest = &mut conditions.credits[vl];
                 *fewest = needs.min(*fewest);
@@ -315,13 +305,12 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 continue;
             }
             if let Some(congestion) = &self.congestion {
-                let flow = self.queue_pairs.pair(pair).flow;
-                if let Some(until) = congestion.held_until(flow, self.kernel.now) {
+                if let Some(until) = congestion.held_until(pair.flow, self.kernel.now) {
                     conditions.held_until = conditions.held_until.min(until);
                     continue;
                 }
             }
-            return Some(at);
+            return Some(place);
         }
         None
     }
@@ -333,18 +322,19 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         self.links.vl_mut(output, flow.vl() as u8).credits -= of_vl;
     }
 
-    /// The send engine fetches the first packet of the queue pair at position `at` into the
+    /// The send engine fetches the first packet of the queue pair at `place` into the
     /// output buffer. The packet takes room there, and credits at the switch.
-    fn fetch_from_pair(&mut self, nic: NicId, output: OutputId, pick: Pick, at: usize) {
+    fn fetch_from_pair(&mut self, nic: NicId, output: OutputId, pick: Pick, place: Place) {
         let now = self.kernel.now;
         let vl = usize::from(pick.vl);
-        let WaitingPair { key, pair, credits } = self.queue_pairs.waiting(nic, vl).pairs()[at];
-        let state = *self.queue_pairs.pair(pair);
-        let id = state.queue.first();
-        let (packet, last) = self.kernel.messages.next_packet(id);
+        let pair = self.queue_pairs.waiting(nic, vl).at(place);
+        let (credits, flow) = (pair.credits, pair.flow);
+        let messages = &self.kernel.messages;
+        let (packet, last) = messages.next_packet(self.queue_pairs.first(pair, messages));
         let length = Length::of(packet);
-        let index = self.cut_packet(nic, pair, at, last);
-        self.nics[nic.index()].pointers[vl] = key + 1;
+        let (message, index) = self.cut_packet((nic, vl, place), last);
+        let (dst, sl) = self.queue_pairs.dst_and_sl(pair.key());
+        self.nics[nic.index()].pointers[vl] = pair.key() + 1;
         self.nic_arbiters
             .advance(nic.index(), pick, length.bytes.into());
 
@@ -359,18 +349,18 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let packet = self.kernel.packets.insert(Packet {
             schedule,
             waiting_since: now,
-            dst: state.dst,
+            dst,
             bytes: length.bytes,
             flits: length.flits as u16,
             credits,
-            sl: state.sl,
+            sl,
             vl: pick.vl,
             buffer_vl: pick.vl,
             ..blank
         });
         let origin = Origin {
             injected: now,
-            message: id,
+            message,
             index,
             src: nic,
             purpose: Purpose::Data,
@@ -382,12 +372,12 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             .buffer
             .append(packet, |tail| &mut self.kernel.packets[tail].next);
         self.outputs[output.index()].room -= credits;
-        self.take_credits(output, Flow::new(pick.vl, state.dst), credits);
+        self.take_credits(output, Flow::new(pick.vl, dst), credits);
         self.waits_for_link(packet, output);
         if let Some(congestion) = Self::full_only(&mut self.congestion) {
-            let level = congestion.level(state.flow, now);
+            let level = congestion.level(flow, now);
             let end = free.first_whole_tick();
-            congestion.sent(state.flow, end, length.bytes);
+            congestion.sent(flow, end, length.bytes);
             self.kernel.observers.counters.count_sent(level);
         }
     }
@@ -444,7 +434,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let (seen, observers) = (|| packet.seen(id), &mut self.kernel.observers);
         match origin.purpose {
             Purpose::Data => {
-                let token = || self.kernel.messages[origin.message].token;
+                let token = || self.kernel.messages.token(origin.message);
                 observers.injected(now, nic, flits, token, seen);
             }
             Purpose::Answer => observers.answer_injected(now, nic, seen),
@@ -455,11 +445,11 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         packet.input = port.to.input();
         self.routes.route_ahead(packet, id, port.to_switch);
         if origin.purpose == Purpose::Data {
-            let message = &self.kernel.messages[origin.message];
-            if origin.last && message.report_injection {
+            let message = origin.message;
+            if origin.last && self.kernel.messages.reports_injection(message) {
                 let report_at = leaves.tail() + 1;
                 let injections = &mut self.nics[nic.index()].injections;
-                injections.push_back((report_at, message.token));
+                injections.push_back((report_at, self.kernel.messages.token(message)));
                 if injections.len() == 1 {
                     self.kernel.push(report_at, Event::Injection(nic));
                 }

@@ -3,7 +3,7 @@
 
 use super::Flow;
 use crate::engine::ids::{InputId, OutputId};
-use crate::engine::nic::WaitingPair;
+use crate::engine::nic::Place;
 use crate::engine::pool::PacketId;
 use crate::engine::probe::{Obstacle, Watcher};
 use crate::engine::voq::Fabric;
@@ -164,22 +164,14 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         vl: usize,
         room: u16,
         conditions: &mut RetryConditions,
-    ) -> Option<usize> {
+    ) -> Option<Place> {
         let pointer = self.nics[nic.index()].pointers[vl];
-        let waiting = self.queue_pairs.waiting(nic, vl).pairs();
-        let (first, count) = (
-            waiting.partition_point(|pair| pair.key < pointer),
-            waiting.len(),
-        );
-        for at in (first..count).chain(0..first) {
-            let waiting = self.queue_pairs.waiting(nic, vl).pairs();
-            let WaitingPair {
-                pair,
-                credits: needs,
-                ..
-            } = waiting[at];
-            let state = self.queue_pairs.pair(pair);
-            let (flow, control) = (Flow::new(vl as u8, state.dst), state.flow);
+        let mut turn = self.queue_pairs.waiting(nic, vl).turn(pointer);
+        while let Some(place) = turn.next(self.queue_pairs.waiting(nic, vl)) {
+            let pair = self.queue_pairs.waiting(nic, vl).at(place);
+            let (dst, _) = self.queue_pairs.dst_and_sl(pair.key());
+            let (flow, control) = (Flow::new(vl as u8, dst), pair.flow);
+            let needs = pair.credits;
             let credits = self.credits_of(output, flow, needs);
             if credits < needs {
                 let due = self.credits_of_due(output, flow, u32::from(needs - credits));
@@ -197,7 +189,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 conditions.held_until = conditions.held_until.min(until);
                 continue;
             }
-            return Some(at);
+            return Some(place);
         }
         None
     }
