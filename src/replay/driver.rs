@@ -5,7 +5,7 @@ use super::causes::Causes;
 use super::gaps::Gaps;
 use super::job::{JobSpec, Repeat};
 use super::link::ReplayContext;
-use super::messages::Messages;
+use super::messages::{MOST_JOBS, Messages};
 use super::observer::Observer;
 use super::player::Player;
 use super::program::{RankId, StreamId};
@@ -107,6 +107,11 @@ impl<'a> Replay<'a> {
     pub fn new(spec: ReplaySpec<'a>) -> anyhow::Result<Self> {
         let endless = |job: &JobSpec| job.repeat == Repeat::UntilOthersEnd;
         ensure!(
+            spec.jobs.len() <= MOST_JOBS,
+            "there are {} jobs, but a run has at most 2^24: leave some out",
+            spec.jobs.len()
+        );
+        ensure!(
             spec.jobs.is_empty() || !spec.jobs.iter().all(endless),
             "every job repeats until the others end, so none would"
         );
@@ -205,6 +210,13 @@ impl<'a> Replay<'a> {
 
     /// The messages of jobs up to tick `now`.
     fn act_for_jobs(&mut self, now: Tick, out: &mut Vec<Message>) {
+        if self.gaps.is_none() && !self.background.has_queues() {
+            // None of them waits here.
+            if let Err(error) = self.catch_up(now, out) {
+                self.error = Some(error);
+            }
+            return;
+        }
         let mut of_jobs = std::mem::take(&mut self.of_jobs);
         if let Err(error) = self.catch_up(now, &mut of_jobs) {
             self.error = Some(error);

@@ -56,6 +56,7 @@ mod slots;
 mod spares;
 mod stall;
 mod standing;
+mod stored;
 pub mod trace;
 
 pub use compute::ComputeModel;

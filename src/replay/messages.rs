@@ -1,11 +1,11 @@
 //! The messages in flight. A token is the index of a slot, and slots are reused,
-//! so only messages in flight take memory.
+//! so only messages in flight take memory: in a burst there are millions of them ([`stored`](super::stored)).
 
 use super::key::Key;
 use super::mpi::{CommId, Packet};
 use super::observer::{MatchedBy, SentFor};
 use super::program::RankId;
-use super::slots::Slots;
+use super::stored::Stored;
 use flitwise_fabric::spec::Tick;
 use flitwise_fabric::stats::Latency;
 
@@ -30,11 +30,18 @@ pub(super) struct InFlight {
     /// The condition on which the send is complete.
     pub release: Release,
     /// Tick in which it was created.
-    created: Tick,
-    /// The fabric has yet to report the injection.
-    injection_due: bool,
-    /// The fabric has yet to report the delivery.
-    delivery_due: bool,
+    pub created: Tick,
+    /// What the fabric has yet to report.
+    pub due: Due,
+}
+
+/// The reports on a message that have yet to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Due {
+    /// The injection.
+    pub injection: bool,
+    /// The delivery.
+    pub delivery: bool,
 }
 
 /// The purpose of a message.
@@ -109,10 +116,13 @@ pub(super) enum Release {
     Delivered,
 }
 
+/// Most jobs of a replay.
+pub(super) const MOST_JOBS: usize = 1 << 24;
+
 /// All messages in flight, by slot.
 #[derive(Debug)]
 pub(super) struct Messages {
-    slots: Slots<InFlight>,
+    stored: Stored,
     /// Messages in flight, by job.
     of_job: Vec<u64>,
     /// Ticks from creation to delivery of the messages that the fabric carried, by job.
@@ -123,14 +133,14 @@ impl Messages {
     /// No message of any of `jobs` jobs is in flight.
     pub(super) fn new(jobs: usize) -> Self {
         Self {
-            slots: Slots::default(),
+            stored: Stored::default(),
             of_job: vec![0; jobs],
             latencies: vec![Latency::default(); jobs],
         }
     }
 
-    /// Keeps a message of tick `created` until the fabric has reported all about it. `None` if 2³²
-    /// messages are in flight.
+    /// Keeps a message of tick `created` until the fabric has reported all about it. `None` if too many are
+    /// in flight.
     pub(super) fn insert(
         &mut self,
         job: u32,
@@ -145,10 +155,12 @@ impl Messages {
             purpose,
             release,
             created,
-            injection_due: release == Release::Injected,
-            delivery_due: true,
+            due: Due {
+                injection: release == Release::Injected,
+                delivery: true,
+            },
         };
-        let slot = self.slots.insert(message)?;
+        let slot = self.stored.insert(&message)?;
         self.of_job[job as usize] += 1;
         Some(slot)
     }
@@ -156,15 +168,15 @@ impl Messages {
     /// The job that a message in flight belongs to, by its token.
     pub(super) fn job_of(&self, token: u64) -> u32 {
         let slot = u32::try_from(token).ok();
-        let message = slot.and_then(|slot| self.slots.get(slot));
-        message.map_or(0, |message| message.job)
+        let created = slot.and_then(|slot| self.stored.created(slot));
+        created.map_or(0, |(job, _)| job)
     }
 
     /// The fabric delivers the message in `slot` in tick `now`.
     pub(super) fn arrives(&mut self, slot: u32, now: Tick) {
-        if let Some(message) = self.slots.get(slot) {
-            let latency = now.saturating_sub(message.created);
-            self.latencies[message.job as usize].record(latency);
+        if let Some((job, created)) = self.stored.created(slot) {
+            let latency = now.saturating_sub(created);
+            self.latencies[job as usize].record(latency);
         }
     }
 
@@ -176,43 +188,44 @@ impl Messages {
     /// Notes that the message in `slot` was injected. `None` if its sender does not
     /// wait for that.
     pub(super) fn injected(&mut self, slot: u32) -> Option<InFlight> {
-        self.report(slot, |message| &mut message.injection_due)
+        self.report(slot, |due| &mut due.injection)
     }
 
     /// Whether the sender of the message in `slot` waits for its injection.
     pub(super) fn awaits_injection(&self, slot: u32) -> bool {
-        let message = self.slots.get(slot);
-        message.is_some_and(|message| message.injection_due)
+        let message = self.stored.get(slot);
+        message.is_some_and(|message| message.due.injection)
     }
 
     /// Notes that the message in `slot` was delivered. `None` if there is no such
     /// message.
     pub(super) fn delivered(&mut self, slot: u32) -> Option<InFlight> {
-        self.report(slot, |message| &mut message.delivery_due)
+        self.report(slot, |due| &mut due.delivery)
     }
 
     fn report(
         &mut self,
         slot: u32,
-        due: impl FnOnce(&mut InFlight) -> &mut bool,
+        report: impl FnOnce(&mut Due) -> &mut bool,
     ) -> Option<InFlight> {
-        let message = self.slots.get_mut(slot)?;
-        if !std::mem::take(due(message)) {
+        let mut reported = self.stored.get(slot)?;
+        if !std::mem::take(report(&mut reported.due)) {
             return None;
         }
-        let reported = *message;
-        if !message.injection_due && !message.delivery_due {
-            self.slots.remove(slot);
+        if reported.due.injection || reported.due.delivery {
+            self.stored.set_due(slot, reported.due);
+        } else {
+            self.stored.remove(slot);
             self.of_job[reported.job as usize] -= 1;
         }
         Some(reported)
     }
 
     /// The messages of `job` in flight, in no particular order.
-    pub(super) fn in_flight(&self, job: u32) -> impl Iterator<Item = &InFlight> {
-        let delivered = |message: &&InFlight| message.delivery_due;
-        let of_job = move |message: &&InFlight| message.job == job;
-        self.slots.iter().filter(of_job).filter(delivered)
+    pub(super) fn in_flight(&self, job: u32) -> impl Iterator<Item = InFlight> {
+        let delivered = |message: &InFlight| message.due.delivery;
+        let of_job = move |message: &InFlight| message.job == job;
+        self.stored.iter().filter(of_job).filter(delivered)
     }
 
     /// Messages of `job` in flight.

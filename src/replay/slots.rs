@@ -33,12 +33,8 @@ impl<T> Slots<T> {
         self.slots.get(slot as usize)?.as_ref()
     }
 
-    /// The entry of a slot, to change it.
-    pub fn get_mut(&mut self, slot: u32) -> Option<&mut T> {
-        self.slots.get_mut(slot as usize)?.as_mut()
-    }
-
     /// All entries, by slot.
+    #[cfg(test)]
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.slots.iter().flatten()
     }

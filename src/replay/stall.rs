@@ -145,7 +145,8 @@ struct Waiting<'a> {
 impl Waiting<'_> {
     /// Whether a message for which `fits` holds is in flight.
     fn under_way(&self, fits: impl Fn(&InFlight) -> bool) -> bool {
-        self.messages.in_flight(self.job.number()).any(fits)
+        let mut in_flight = self.messages.in_flight(self.job.number());
+        in_flight.any(|message| fits(&message))
     }
 
     /// A text for the event that `rank` waits for.

@@ -281,6 +281,13 @@ impl Background {
         Ok(background)
     }
 
+    /// Whether messages of jobs may have to wait for others.
+    #[inline]
+    #[must_use]
+    pub fn has_queues(&self) -> bool {
+        self.takes_turns() || !self.flows.is_empty()
+    }
+
     /// Whether the flows take turns.
     #[inline]
     #[must_use]
