@@ -226,6 +226,12 @@ impl<const L: usize> CreditReturns<L> {
         }
     }
 
+    /// The returns that lie elsewhere, if there have ever been any.
+    #[inline]
+    pub(super) fn others(&self) -> Option<&VecDeque<CreditReturn<L>>> {
+        self.others.as_deref()
+    }
+
     /// All credit returns in their order.
     fn iter(&self) -> impl Iterator<Item = &CreditReturn<L>> {
         let count = usize::from(self.count);

@@ -200,11 +200,11 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         while let Some(in_port) = heads.first_from(pointer) {
             heads.remove(in_port);
             let input = in_port.input(first_input);
-            let free_at = self.inputs[input.index()].free_at.tick;
+            let free_at = self.inputs_free[input.index()].tick;
             let needs = if fits_all {
                 1
             } else {
-                self.head_credits(input, out_port, vl)
+                self.head_credits((output, vl), in_port, (input, out_port))
             };
             requests.any_credits |= credits >= needs;
             if free_at <= start && credits.min(room) >= needs {
@@ -256,7 +256,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         }
         let input = in_port.input(port.first_input);
         let reader = &self.inputs[input.index()];
-        let free_at = reader.free_at.tick;
+        let free_at = self.inputs_free[input.index()].tick;
         let is_busy = free_at > now + self.stages.allocation;
         let observers = &mut self.kernel.observers;
         if is_busy {
@@ -291,11 +291,21 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         grants.insert(port.out_port);
     }
 
-    /// Credits that the head of a VoQ takes.
+    /// Credits that the head of the VoQ of `in_port`, which is `input`, for an output VL takes. An output that lacks
+    /// credits asks for the same heads again and again, so it keeps what it has found.
     #[inline]
-    fn head_credits(&self, input: InputId, out_port: OutPort, vl: usize) -> u16 {
-        let queue = self.inputs[input.index()].queue(out_port, self.vls, vl);
-        self.kernel.packets[self.queues[queue].fifo.head].credits
+    fn head_credits(
+        &mut self,
+        (output, vl): (OutputId, usize),
+        in_port: InPort,
+        (input, out_port): (InputId, OutPort),
+    ) -> u16 {
+        let kept = self.links.head_credits_mut((output, vl as u8), in_port);
+        if *kept == 0 {
+            let queue = self.inputs[input.index()].queue(out_port, self.vls, vl);
+            *kept = self.kernel.packets[self.queues[queue].fifo.head].credits;
+        }
+        *kept
     }
 
     /// Phase 6: each in-port with grants accepts the grant of the first output at or after its

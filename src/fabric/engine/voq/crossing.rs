@@ -70,6 +70,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let output_vl = self.links.vl_mut(output, pick.vl);
         output_vl.credits -= of_flow.unwrap_or(packet.credits);
         leave_queue(packet, queue, (reader, port), (output_vl, pick.vl));
+        self.links.head_left((output, pick.vl), reader.in_port);
         let arbiters = &mut self.switch_arbiters;
         arbiters.advance(output.index(), pick, packet.bytes.into());
         let (upstream, joined_at) = (reader.upstream, packet.waiting_since);
@@ -82,7 +83,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             delay += mark((packet, id), queue, reader.rate, congestion, observers, now);
         }
 
-        let crossing = cross(packet, reader, port, timing);
+        let reader_free = &mut self.inputs_free[input.index()];
+        let crossing = cross(packet, reader_free, &mut port.free_at, timing);
         let credit_return = crossing.credit_return(delay, packet);
         let to = (upstream, Flow::new(packet.buffer_vl, packet.dst));
         let apart = Self::full_only(&mut self.flows);
@@ -218,24 +220,23 @@ fn take_room<const L: usize>(
     returns.push(credit_return, now, |_, credits| port.room += credits);
 }
 
-/// Decides when the flits of `packet` cross from `reader` to `writer`, and from when both crossbar
-/// ports are free again.
+/// Decides when the flits of `packet` cross between two crossbar ports, and from when these are free again.
 #[inline(always)]
-fn cross<const L: usize, const W: usize>(
+fn cross<const L: usize>(
     packet: &Packet<L>,
-    reader: &mut Input<W>,
-    writer: &mut Output,
+    reader_free: &mut SubTick,
+    writer_free: &mut SubTick,
     timing: LinkTiming<'_>,
 ) -> Crossing<L> {
     let (length, crossbar) = (packet.length(), &timing.drain.crossbar);
     let start = timing.now + timing.stages.allocation;
     let available = packet.schedule.later(timing.stages.input_store);
     if L == 0 {
-        let ports_free = (reader.free_at, writer.free_at);
+        let ports_free = (*reader_free, *writer_free);
         let rate = &crossbar.rate;
         let plain = rate.plain_packet(length);
         let (tail, free) = cross_plainly(rate, ports_free, start, available.tail(), plain);
-        (reader.free_at, writer.free_at) = (free, free);
+        (*reader_free, *writer_free) = (free, free);
         return Crossing {
             start,
             available,
@@ -244,10 +245,10 @@ fn cross<const L: usize, const W: usize>(
         };
     }
     let last_crosses = start + crossbar.flit(length.flits - 1);
-    let begin = SubTick::at(start).max(reader.free_at).max(writer.free_at);
+    let begin = SubTick::at(start).max(*reader_free).max(*writer_free);
     let free = crossbar.rate.after_packet(begin, length.bytes);
     let free = free.max(SubTick::at(available.tail() + 1));
-    (reader.free_at, writer.free_at) = (free, free);
+    (*reader_free, *writer_free) = (free, free);
     Crossing {
         start,
         available,

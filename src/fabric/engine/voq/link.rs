@@ -6,7 +6,7 @@
 //! woken, and when. `credit_returns` has the ticks in which credits return.
 
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
-use super::ports::{Pointer, Ports};
+use super::ports::{InPort, Pointer, Port, Ports};
 use super::state::{Output, OutputVl};
 use crate::engine::ids::OutputId;
 use crate::prefetch::{prefetch, prefetch_all};
@@ -19,6 +19,11 @@ pub(super) struct Links<const L: usize, const W: usize> {
     vls: usize,
     /// Per output · VLs + VL: the sending end.
     ends: Vec<OutputVl<W>>,
+    /// Per such end and in-port of its switch: the credits of the head of its VoQ; 0 if they are not known. Empty until an
+    /// output lacks credits.
+    head_credits: Vec<u16>,
+    /// Ports of a switch.
+    radix: usize,
     /// Per output: credits on their way back.
     returns: Vec<CreditReturns<L>>,
     /// Per output to a NIC with a sink: the credits that answers return. Answers do not wait for
@@ -28,7 +33,7 @@ pub(super) struct Links<const L: usize, const W: usize> {
 
 impl<const L: usize, const W: usize> Links<L, W> {
     /// Links with all credits at their senders. `with_sinks`: NICs have sinks of some rate.
-    pub(super) fn new(outputs: &[Output], buffers: &Buffers, with_sinks: bool) -> Self {
+    pub(super) fn new(outputs: &[Output], buffers: &Buffers, radix: u32, with_sinks: bool) -> Self {
         let pool = |output: &Output| {
             if output.to.is_nic() {
                 buffers.nic_sink.per_vl.iter()
@@ -40,6 +45,7 @@ impl<const L: usize, const W: usize> Links<L, W> {
             heads: Ports::NONE,
             credits: credits as u16,
             pointer: Pointer::START,
+            keeps_heads: false,
         };
         let answers = |output: &Output| output.to.is_nic().then(Box::default);
         Self {
@@ -48,6 +54,8 @@ impl<const L: usize, const W: usize> Links<L, W> {
                 .iter()
                 .flat_map(|output| pool(output).map(end))
                 .collect(),
+            head_credits: Vec::new(),
+            radix: radix as usize,
             returns: outputs
                 .iter()
                 .map(|output| CreditReturns::over(output.latency.into()))
@@ -79,6 +87,30 @@ impl<const L: usize, const W: usize> Links<L, W> {
         &mut self.ends[at]
     }
 
+    /// The credits that are kept of the head of the VoQ of `in_port` for an output VL; 0 if they are not known.
+    #[inline]
+    pub(super) fn head_credits_mut(
+        &mut self,
+        (output, vl): (OutputId, u8),
+        in_port: InPort,
+    ) -> &mut u16 {
+        let at = self.at(output, vl);
+        self.ends[at].keeps_heads = true;
+        if self.head_credits.is_empty() {
+            self.head_credits = vec![0; self.ends.len() * self.radix];
+        }
+        &mut self.head_credits[at * self.radix + usize::from(in_port.number())]
+    }
+
+    /// The head of the VoQ of `in_port` for an output VL has left.
+    #[inline(always)]
+    pub(super) fn head_left(&mut self, (output, vl): (OutputId, u8), in_port: InPort) {
+        let at = self.at(output, vl);
+        if self.ends[at].keeps_heads {
+            self.head_credits[at * self.radix + usize::from(in_port.number())] = 0;
+        }
+    }
+
     /// Prefetches the end of `output` on `vl`.
     #[inline]
     pub(super) fn prefetch_vl(&self, output: OutputId, vl: u8) {
@@ -89,6 +121,27 @@ impl<const L: usize, const W: usize> Links<L, W> {
     #[inline]
     pub(super) fn prefetch_returns(&self, output: OutputId) {
         prefetch_all(&self.returns, output.index());
+    }
+
+    /// Prefetches where the credits on their way back to `output` are that lie elsewhere.
+    #[inline]
+    pub(super) fn prefetch_other_returns(&self, output: OutputId) {
+        let returns = self.returns.get(output.index());
+        if let Some(others) = returns.and_then(CreditReturns::others) {
+            prefetch(std::slice::from_ref(others), 0);
+        }
+    }
+
+    /// Prefetches the first and the last of these, which come next, and where one is added.
+    #[inline]
+    pub(super) fn prefetch_ends_of_returns(&self, output: OutputId) {
+        let returns = self.returns.get(output.index());
+        if let Some(others) = returns.and_then(CreditReturns::others) {
+            let (first, second) = others.as_slices();
+            prefetch(first, 0);
+            let last = if second.is_empty() { first } else { second };
+            prefetch(last, last.len());
+        }
     }
 
     /// The ends of all outputs, numbered output · VLs + VL.

@@ -51,6 +51,7 @@ use self::flows::Flows;
 use self::layout::Rates;
 use self::link::Links;
 use self::packet::{Origins, Packet};
+use self::rate::SubTick;
 use self::route::Routes;
 use self::state::{Input, Nic, Output, OutputQueue};
 use super::bits::{Divisor, push_quickly};
@@ -101,6 +102,9 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
 
     // The parts, numbered as in `layout`.
     inputs: Vec<Input<W>>,
+    /// Per in-port: sub-tick time from which the crossbar port that reads its buffer is free. An output looks at those of
+    /// all its heads, so they lie side by side.
+    inputs_free: Vec<SubTick>,
     outputs: Vec<Output>,
     nics: Vec<Nic>,
     queue_pairs: QueuePairs,
@@ -245,7 +249,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             allocator: Some(voq.allocator).filter(|&a| a != Allocator::default()),
             switch_arbiters: Arbiters::new(&voq.vlarb, ports),
             nic_arbiters: Arbiters::new(&voq.hca.vlarb, nics as usize),
-            links: Links::new(&outputs, buffers, voq.hca.sink_rate.is_some()),
+            links: Links::new(&outputs, buffers, radix, voq.hca.sink_rate.is_some()),
             output_buffer_may_fill: layout::output_buffer_may_fill(spec, voq),
             prefetching: ports > PREFETCH_PORTS,
             buffer_returns: outputs.iter().map(|_| CreditReturns::default()).collect(),
@@ -253,6 +257,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             origins: Origins::default(),
             congestion: congestion.transpose()?,
             announcements: BTreeSet::new(),
+            inputs_free: vec![SubTick::default(); inputs.len()],
             inputs,
             outputs,
             drain,

@@ -4,10 +4,9 @@
 //! and prefetches the data to which it refers. So the misses of a group overlap. Such hints change no result.
 
 use super::packet::Packet;
-use super::ports::Pointer;
 use super::{Event, Fabric};
 use crate::engine::calendar::WheelEvent;
-use crate::engine::ids::OutputId;
+use crate::engine::ids::{InputId, OutputId};
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
 use crate::prefetch::{prefetch, prefetch_all};
@@ -114,29 +113,50 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         // The VoQs that request, as far as they are known without the packets.
         let mut queues = [(0, OutputId::NONE); GROUP];
         for &output in outputs {
-            let port = &self.outputs[output.index()];
-            let heads = self.links.vl(output, self.first_waiting_vl(output)).heads;
-            if let Some(in_port) = heads.first_from(Pointer::START) {
-                prefetch(&self.inputs, in_port.input(port.first_input).index());
+            self.links.prefetch_other_returns(output);
+            if let Some(input) = self.likely_input(output) {
+                prefetch(&self.inputs, input.index());
             }
         }
         for (&output, (queue, upstream)) in outputs.iter().zip(&mut queues) {
-            let port = &self.outputs[output.index()];
-            let vl = self.first_waiting_vl(output);
-            let heads = self.links.vl(output, vl).heads;
-            if let Some(in_port) = heads.first_from(Pointer::START) {
-                let reader = &self.inputs[in_port.input(port.first_input).index()];
-                *queue = reader.queue(port.out_port, self.vls, vl.into());
+            self.links.prefetch_ends_of_returns(output);
+            if let Some(input) = self.likely_input(output) {
+                let reader = &self.inputs[input.index()];
+                let vl = self.first_waiting_vl(output);
+                let out_port = self.outputs[output.index()].out_port;
+                *queue = reader.queue(out_port, self.vls, vl.into());
                 *upstream = reader.upstream;
                 prefetch(&self.queues, *queue);
                 self.links.prefetch_returns(*upstream);
             }
         }
-        for (queue, upstream) in queues {
+        for &(queue, upstream) in &queues {
             if upstream != OutputId::NONE {
                 self.prefetch_packet(self.queues[queue].fifo.head);
+                self.links.prefetch_other_returns(upstream);
             }
         }
+        for (_, upstream) in queues {
+            self.links.prefetch_ends_of_returns(upstream);
+        }
+    }
+
+    /// The in-port that `output` grants on its first VL, if it has credits: the first one in turn that is free.
+    #[inline(always)]
+    fn likely_input(&self, output: OutputId) -> Option<InputId> {
+        let port = &self.outputs[output.index()];
+        let vl = self.links.vl(output, self.first_waiting_vl(output));
+        let start = self.kernel.now + self.stages.allocation;
+        let mut heads = vl.heads;
+        let first = heads.first_from(vl.pointer)?.input(port.first_input);
+        while let Some(in_port) = heads.first_from(vl.pointer) {
+            heads.remove(in_port);
+            let input = in_port.input(port.first_input);
+            if self.inputs_free[input.index()].tick <= start {
+                return Some(input);
+            }
+        }
+        Some(first)
     }
 
     #[inline(always)]

@@ -64,6 +64,8 @@ pub(super) struct OutputVl<const W: usize> {
     pub credits: u16,
     /// Behind the in-port served last.
     pub pointer: Pointer<InPort>,
+    /// Credits of some of these heads are kept beside it.
+    pub keeps_heads: bool,
 }
 
 /// An in-port of a switch.
@@ -72,8 +74,6 @@ pub(super) struct OutputVl<const W: usize> {
 pub(super) struct Input<const W: usize> {
     /// Out-ports of the switch that grant to it in this tick.
     pub grants: Ports<OutPort, W>,
-    /// Sub-tick time from which the crossbar port that reads its buffer is free.
-    pub free_at: SubTick,
     /// Output at the other end of the link.
     pub upstream: OutputId,
     pub switch: SwitchId,
@@ -288,7 +288,6 @@ fn in_ports<const W: usize>(topology: &Topology) -> Vec<Input<W>> {
         .map(|input| input.at(radix))
         .map(|at| Input {
             grants: Ports::NONE,
-            free_at: SubTick::default(),
             upstream: OutputId::NONE,
             switch: at.switch,
             first_output: OutputId::first_of(at.switch, radix),

@@ -94,7 +94,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         while let Some(in_port) = in_ports.first_from(pointer) {
             in_ports.remove(in_port);
             let input = in_port.input(first_input);
-            let free_at = self.inputs[input.index()].free_at.tick;
+            let free_at = self.inputs_free[input.index()].tick;
             let heads = self.look_at_heads(input, (output, vl), room);
             requests.any_credits |= heads.any_credits;
             if free_at <= start && heads.eligible.is_some() {
