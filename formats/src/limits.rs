@@ -146,8 +146,13 @@ pub const MAX_OTF2_RECORD: usize = 16 << 20;
 /// Most definitions of an OTF2 archive that are kept: names of regions and files, locations, communicators.
 pub const MAX_OTF2_DEFINITIONS: usize = 1 << 24;
 
-/// Most functions of MPI that a rank of an OTF2 archive is in at a time: a library calls a few within another.
+/// Most functions of MPI that a rank of an OTF2 archive is in at a time: a library calls a few within another. As many regions
+/// of the program are followed.
 pub const MAX_OTF2_DEPTH: usize = 1 << 10;
+
+/// Visits of regions of an OTF2 archive that a replay follows in any case, of all ranks together: two operations each. It follows
+/// more if the archive has more events of communication.
+pub const MAX_OTF2_VISITS: u64 = 1 << 20;
 
 /// Sizes of members of collectives of an OTF2 archive that a replay keeps, 8 bytes each: of collectives whose blocks differ.
 pub const MAX_OTF2_SIZES: usize = 1 << 26;

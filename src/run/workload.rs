@@ -9,7 +9,7 @@ use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::background::{BackgroundFlow, MessageSize, NicQueueing, Rate, message_units};
 use crate::replay::mpi::Protocol;
 use crate::replay::outcome::JobOutcome;
-use crate::replay::trace::{Reading, TraceFile, Wording};
+use crate::replay::trace::{Reading, TraceFile, Wording, known_regions};
 use crate::replay::{ComputeModel, IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use crate::stop::Stop;
 use crate::units::{Ratio, TickLength};
@@ -111,9 +111,6 @@ pub(super) fn replay_of<'a>(
     Ok((replay, operations))
 }
 
-/// Names of regions that an error lists.
-const LISTED: usize = 20;
-
 /// The factors on computations in the regions of the trace of job `number`.
 fn region_factors(
     number: usize,
@@ -124,18 +121,9 @@ fn region_factors(
     let factors = &job.compute.regions;
     let has = |name: &str| names.iter().any(|known| **known == *name);
     if let Some(unknown) = factors.keys().find(|name| !has(name)) {
-        let shown = names
-            .iter()
-            .take(LISTED)
-            .map(|name| quoted(name).to_string());
-        let mut known = shown.collect::<Vec<_>>().join(", ");
-        if names.len() > LISTED {
-            known += &format!(" and {} more", names.len() - LISTED);
-        }
-        let why = if names.is_empty() {
-            "whose program marks none".to_owned()
-        } else {
-            format!("which has {known}")
+        let why = match known_regions(names, unknown) {
+            None => "whose program marks none".to_owned(),
+            Some(known) => format!("which has {known}"),
         };
         return Err(RunError::Config(ConfigError::new(
             format!("job.{number}.compute_scale"),

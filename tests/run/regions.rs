@@ -67,6 +67,28 @@ fn a_computation_has_the_factor_of_its_region() {
     assert_eq!(more("default = 2, solve = 1"), all - 5000);
 }
 
+/// The functions of an archive are regions as well. Both ranks compute 4 us in `main`, 15 in `init` and 52 in `output`; in
+/// `solve` 13 and 8, and rank 0 in `dot` within it 32. Results have the mean of the ranks.
+#[test]
+fn functions_of_an_archive_are_regions() {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/otf2/regions");
+    let dir = Path::new(dir);
+    let all = computed_ns(dir, "");
+    assert_eq!(all, 4_000 + 15_000 + 52_000 + (13_000 + 8_000 + 32_000) / 2);
+    let more = |keys: &str| computed_ns(dir, &format!("compute_scale = {{ {keys} }}")) - all;
+    assert_eq!(more("init = 2"), 15_000);
+    assert_eq!(more("dot = 2"), 32_000 / 2);
+    assert_eq!(more("solve = 2"), (13_000 + 8_000 + 32_000) / 2);
+    assert_eq!(more("solve = 11, dot = 1"), 10 * (13_000 + 8_000) / 2);
+    assert_eq!(more("progress = 100"), 0);
+    let mut plan = plan(dir, "");
+    plan.explain = true;
+    let result = run_plan(&plan, &Control::default(), 1).unwrap();
+    let explained = &result.main.explanation.as_ref().unwrap()[0];
+    let dot = explained.regions.iter().find(|share| share.name == "dot");
+    assert_eq!(dot.unwrap().parts.of(Part::Computing), 32_000_000);
+}
+
 #[test]
 fn an_unknown_region_is_refused() {
     let dir = recording();
@@ -80,7 +102,10 @@ fn an_unknown_region_is_refused() {
         error.starts_with("job.0.compute_scale: there is no region `slove` in trace"),
         "{error}"
     );
-    assert!(error.ends_with("which has `solve`, `dot`, `3`"), "{error}");
+    assert!(
+        error.ends_with("which has `solve`, `dot`, `3`; did you mean `solve`?"),
+        "{error}"
+    );
     let without = directory(&ranks(2, |stream| {
         stream.call("MPI_Barrier", collective(0, NULL).vs([0, 0]));
     }));

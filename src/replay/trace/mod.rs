@@ -15,6 +15,7 @@ pub mod ti;
 pub mod vef;
 pub mod verdict;
 
+pub use regions::known_regions;
 pub use summary::Summary;
 pub use verdict::Verdict;
 

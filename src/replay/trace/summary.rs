@@ -2,11 +2,13 @@
 
 use super::{ComputeTime, Reading, TraceFile};
 use crate::mpi::Call;
-use crate::program::{Action, RankId, StreamId};
+use crate::program::{Action, RankId, RegionId, StreamId};
+use flitwise_base::quote::cut;
 use flitwise_base::stop::Stop;
-use flitwise_base::units::{human_bytes, human_count};
+use flitwise_base::units::{human_bytes, human_count, human_time};
 use flitwise_formats::traffic::{Tally, Traffic};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// The contents of a trace.
 #[derive(Debug, Clone)]
@@ -110,11 +112,100 @@ impl Computation {
     }
 }
 
+/// Regions that the text lists.
+const LISTED: usize = 20;
+
+/// The regions of a program: how often its ranks enter each, and what they compute while it is the innermost.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ByRegion {
+    /// Entries and picoseconds, by region.
+    shares: Vec<(u64, u64)>,
+    /// The regions that the rank is in.
+    inside: Vec<RegionId>,
+}
+
+impl ByRegion {
+    fn see(&mut self, compute_ps: u64, action: &Action) {
+        let innermost = self.inside.last().copied();
+        if let Some(share) = innermost.and_then(|last| self.share(last)) {
+            share.1 = share.1.saturating_add(compute_ps);
+        }
+        match *action {
+            Action::EnterRegion(region) => {
+                if let Some(share) = self.share(region) {
+                    share.0 += 1;
+                }
+                self.inside.push(region);
+            }
+            Action::LeaveRegion(region) => {
+                if let Some(at) = self.inside.iter().rposition(|inside| *inside == region) {
+                    self.inside.remove(at);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn share(&mut self, region: RegionId) -> Option<&mut (u64, u64)> {
+        self.shares.get_mut(region.index())
+    }
+
+    /// The regions with these names, those with the most computation first.
+    fn sorted<'a>(&self, names: &'a [Arc<str>]) -> Vec<(&'a str, u64, u64)> {
+        let shares = names.iter().zip(&self.shares);
+        let mut all: Vec<_> = shares
+            .map(|(name, &(entries, ps))| (&**name, entries, ps))
+            .collect();
+        all.sort_by_key(|&(_, _, ps)| std::cmp::Reverse(ps));
+        all
+    }
+
+    /// The table of the text, if there are regions. `computation` has all ranks.
+    pub fn table(&self, names: &[Arc<str>], computation: &Computation) -> Option<Vec<Vec<String>>> {
+        let all_ps = 1000.0 * computation.0.iter().sum::<f64>();
+        let row = |(name, entries, ps): &(&str, u64, u64)| {
+            let share = 100.0 * *ps as f64 / all_ps.max(1.0);
+            vec![
+                cut(name).to_string(),
+                human_count(*entries),
+                human_time(*ps),
+                format!("{share:.1} %"),
+            ]
+        };
+        let head = ["region", "entries", "computes", "share"];
+        let mut table = vec![head.map(str::to_owned).to_vec()];
+        let all = self.sorted(names);
+        table.extend(all.iter().take(LISTED).map(row));
+        if let Some(more @ 1..) = all.len().checked_sub(LISTED) {
+            let mut last = vec![format!("and {more} more: --json lists all")];
+            last.resize(head.len(), String::new());
+            table.push(last);
+        }
+        (!names.is_empty()).then_some(table)
+    }
+
+    /// The value in the JSON.
+    pub fn value(&self, names: &[Arc<str>]) -> Value {
+        let all = self.sorted(names).into_iter();
+        let object = |(name, entries, ps): (&str, u64, u64)| json!({ "name": name, "entries": entries, "compute_ns": ps as f64 / 1000.0 });
+        all.map(object).collect()
+    }
+}
+
 /// The messages and the computation of the ranks in nanoseconds by a clock. Calls that can't be replayed are left out.
 pub(super) fn sent(
     file: &dyn TraceFile,
     compute_time: Option<ComputeTime>,
 ) -> anyhow::Result<(Traffic, Computation)> {
+    let (traffic, computation, _) = sent_by_region(file, compute_time)?;
+    Ok((traffic, computation))
+}
+
+/// The same with the computation by region.
+pub(super) fn sent_by_region(
+    file: &dyn TraceFile,
+    compute_time: Option<ComputeTime>,
+) -> anyhow::Result<(Traffic, Computation, ByRegion)> {
     let reading = Reading {
         compute_time,
         skip_unsupported: true,
@@ -123,9 +214,15 @@ pub(super) fn sent(
     let mut program = file.open(&reading, Stop::never())?;
     let mut tally = Tally::default();
     let mut computation = Computation::new(program.ranks());
+    let mut regions = ByRegion {
+        shares: vec![(0, 0); file.regions().len()],
+        ..ByRegion::default()
+    };
     for rank in RankId::all(program.ranks()) {
+        regions.inside.clear();
         while let Some(op) = program.next(rank, StreamId::new(0))? {
             computation.0[rank.index()] += op.compute_ps as f64 / 1000.0;
+            regions.see(op.compute_ps, &op.action);
             if let Action::Mpi(call) = &op.action
                 && let Call::Send { to, bytes, .. } = &**call
             {
@@ -133,5 +230,6 @@ pub(super) fn sent(
             }
         }
     }
-    Ok((tally.finish(|pair| (pair.bytes, 0)), computation))
+    let traffic = tally.finish(|pair| (pair.bytes, 0));
+    Ok((traffic, computation, regions))
 }

@@ -341,6 +341,56 @@ def lost(path):
     archive.close()
 
 
+def regions(path):
+    """Two ranks in regions within regions; one polls in a region of its own, and one ends within its first region."""
+    archive = Archive(path, 2)
+    a, b = archive.ranks
+    world = archive.world
+
+    def barrier(rank):
+        rank.collective("MPI_Barrier", Op.BARRIER, world, 0, 0)
+
+    for rank in archive.ranks:
+        rank.event("enter", archive.region("main"))
+        with rank.call("MPI_Init"):
+            pass
+        with rank.call("init"):
+            rank.compute(9000)
+            barrier(rank)
+            rank.compute(4000)
+    with a.call("solve"):
+        for size, ns in (5000, 20_000), (6000, 10_000):
+            with a.call("dot"):
+                a.compute(ns)
+            with a.call("MPI_Send"):
+                a.event("mpi_send", 1, world, 1, size)
+        barrier(a)
+        a.compute(7000)
+    with b.call("solve"):
+        with b.call("MPI_Irecv"):
+            b.event("mpi_irecv_request", 1)
+        with b.call("MPI_Test"):
+            b.event("mpi_request_test", 1)
+        with b.call("progress"):
+            with b.call("MPI_Test"):
+                b.event("mpi_request_test", 1)
+        with b.call("MPI_Test"):
+            b.event("mpi_irecv", 0, world, 1, 5000, 1)
+        with b.call("MPI_Recv"):
+            b.event("mpi_recv", 0, world, 1, 6000)
+        barrier(b)
+        b.compute(3000)
+    for rank in archive.ranks:
+        with rank.call("output"):
+            barrier(rank)
+            rank.compute(50_000)
+        with rank.call("MPI_Finalize"):
+            pass
+    a.compute(1_000_000)
+    a.event("leave", archive.region("main"))
+    archive.close()
+
+
 def large(path, events):
     """A ring of 16 ranks: each sends to the next and receives from the one before, without blocking."""
     archive = Archive(path, 16)
@@ -362,7 +412,7 @@ def main():
     into = sys.argv[1]
     if len(sys.argv) > 3:
         return large(os.path.join(into, "large"), int(sys.argv[3]))
-    for write in stencil, calls, mapped, lost:
+    for write in stencil, calls, mapped, lost, regions:
         write(os.path.join(into, write.__name__))
 
 

@@ -6,6 +6,7 @@ use super::sizes::between;
 use super::survey::{Known, member};
 use crate::mpi::{Call as Does, RequestId, SendMode, Tag, Until};
 use crate::program::{Action, Op, Place, RankId};
+use flitwise_formats::limits::MAX_OTF2_DEPTH;
 use flitwise_formats::otf2::{
     Archive, Called, Collective, Event, Message, Operation, RequestNumber, Stamped, View,
 };
@@ -25,6 +26,10 @@ pub(super) struct Caller {
     known: Arc<Known>,
     view: View,
     gaps: Gaps,
+    /// Entries and exits of regions, with their times, of which the next call decides whether they are in a loop of polls.
+    undecided: Vec<(u64, Action)>,
+    /// The regions that it is in, and how many more are too deep.
+    depth: [usize; 2],
     /// The functions of MPI that the rank is in, and whether each has found what it looks for.
     inside: Vec<(Called, bool)>,
     /// A collective has begun outside of any function.
@@ -78,6 +83,8 @@ impl Caller {
             gaps: Gaps::new(archive.definitions().ticks_per_second, poll_gap_ps),
             archive,
             known,
+            undecided: Vec::new(),
+            depth: [0; 2],
             inside: Vec::new(),
             collective: false,
             present: Present::default(),
@@ -100,15 +107,19 @@ impl Caller {
                 if called.is_mpi() {
                     self.flush()?;
                     if self.inside.is_empty() {
-                        self.gaps.begin(next.time, called == Called::Poll);
+                        self.begin(next.time, called == Called::Poll)?;
                     }
                     self.inside.push((called, false));
+                } else {
+                    self.region(next, region, true)?;
                 }
                 Ok(())
             }
             Event::Leave(region) => {
                 if self.archive.called(region).is_mpi() {
                     self.leave(next.time)?;
+                } else {
+                    self.region(next, region, false)?;
                 }
                 Ok(())
             }
@@ -121,6 +132,82 @@ impl Caller {
             event if event.is_communication() => self.outside(next.time, &event, scout),
             _ => Ok(()),
         }
+    }
+
+    /// A region of the program begins or ends. After the last call no computation follows that a replay has.
+    fn region(&mut self, next: &Stamped, number: u32, enters: bool) -> Result<(), Problem> {
+        let known = Arc::clone(&self.known);
+        let id = known.regions.id(number);
+        let Some(id) = id.filter(|_| self.inside.is_empty()) else {
+            return Ok(());
+        };
+        if !known.calls_after(self.id, next.offset) || self.is_too_deep(enters) {
+            return Ok(());
+        }
+        let action = if enters {
+            Action::EnterRegion(id)
+        } else {
+            Action::LeaveRegion(id)
+        };
+        if self.gaps.may_loop(next.time) {
+            self.undecided.push((next.time, action));
+            return Ok(());
+        }
+        self.decide(false)?;
+        self.changes(next.time, action)
+    }
+
+    /// Whether an entry or exit is one of regions that are not followed, because the rank is in too many.
+    fn is_too_deep(&mut self, enters: bool) -> bool {
+        let [depth, deeper] = &mut self.depth;
+        let count = match (*deeper > 0, enters) {
+            (false, true) if *depth < MAX_OTF2_DEPTH => depth,
+            (false, false) => depth,
+            _ => {
+                *deeper = if enters { *deeper + 1 } else { *deeper - 1 };
+                return true;
+            }
+        };
+        *count = if enters {
+            *count + 1
+        } else {
+            count.saturating_sub(1)
+        };
+        false
+    }
+
+    /// The rank computed in a region up to now.
+    fn changes(&mut self, time: u64, action: Action) -> Result<(), Problem> {
+        self.gaps.split(time);
+        self.region_is(action)
+    }
+
+    fn region_is(&mut self, action: Action) -> Result<(), Problem> {
+        let compute_ps = self.gaps.take_part_ps().ok_or(TOO_LATE)?;
+        self.ready
+            .push_back(Op::next(compute_ps, action, self.place));
+        Ok(())
+    }
+
+    /// The time since the last call is, or is not, part of a loop of polls.
+    fn decide(&mut self, loops: bool) -> Result<(), Problem> {
+        let mut undecided = std::mem::take(&mut self.undecided);
+        for (time, action) in undecided.drain(..) {
+            if loops {
+                self.region_is(action)?;
+            } else {
+                self.changes(time, action)?;
+            }
+        }
+        self.undecided = undecided;
+        Ok(())
+    }
+
+    /// A call begins.
+    fn begin(&mut self, time: u64, is_poll: bool) -> Result<(), Problem> {
+        self.decide(is_poll && self.gaps.may_loop(time))?;
+        self.gaps.begin(time, is_poll);
+        Ok(())
     }
 
     fn leave(&mut self, time: u64) -> Result<(), Problem> {
@@ -137,7 +224,7 @@ impl Caller {
     fn outside(&mut self, time: u64, event: &Event, scout: &mut Scout) -> Result<(), Failure> {
         let alone = self.inside.is_empty();
         if alone && !std::mem::take(&mut self.collective) {
-            self.gaps.begin(time, false);
+            self.begin(time, false)?;
         }
         self.communicate(event, scout)?;
         if alone {

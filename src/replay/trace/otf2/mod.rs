@@ -4,6 +4,7 @@ mod caller;
 mod communicators;
 mod gaps;
 mod program;
+mod regions;
 mod scout;
 mod sizes;
 mod summary;
@@ -159,7 +160,12 @@ impl TraceFile for Otf2File {
     }
 
     fn operations(&self) -> u64 {
-        self.known.events
+        let of_regions = self.known.regions.visits.saturating_mul(2);
+        self.known.events.saturating_add(of_regions)
+    }
+
+    fn regions(&self) -> &[Arc<str>] {
+        self.known.regions.names.names()
     }
 
     fn unsupported(&self) -> Vec<String> {

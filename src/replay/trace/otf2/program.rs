@@ -4,7 +4,7 @@ use super::caller::{Caller, Failure};
 use super::scout::Scout;
 use super::survey::Known;
 use crate::mpi::CommId;
-use crate::program::{Op, RankId};
+use crate::program::{Op, RankId, RegionId};
 use crate::trace::recorded::Recorded;
 use flitwise_base::place::PlaceError;
 use flitwise_base::quote::quoted;
@@ -72,6 +72,10 @@ impl Recorded for Otf2Calls {
 
     fn next(&self, rank: &mut Rank, stop: &mut StopEvery<'_>) -> anyhow::Result<Option<Op>> {
         rank.next(stop)
+    }
+
+    fn region(&self, region: RegionId) -> &str {
+        self.known.regions.names.name(region)
     }
 
     fn communicator(&self, _: RankId, comm: CommId) -> String {

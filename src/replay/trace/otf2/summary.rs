@@ -1,15 +1,18 @@
 //! Summary of an OTF2 archive, and verdict on it.
 
 use super::{Examined, Otf2File};
-use crate::trace::summary::{Summary, bytes, counts, keys, messages, sent};
+use crate::trace::summary::{
+    Computation, Summary, bytes, counts, keys, messages, sent, sent_by_region,
+};
 use crate::trace::verdict::{Count, Verdict, whole};
 use crate::trace::{Reading, TraceFile, refusal};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_count, human_time};
+use flitwise_formats::otf2::Check;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
     let examined = Examined::of(input, Stop::never())?;
@@ -22,11 +25,11 @@ pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
     let anchor = file.archive.anchor();
     let ([major, minor, patch], creator) = (anchor.version, anchor.creator());
     let totals = check.counts;
-    let (traffic, computation) = sent(&file, None)?;
+    let (traffic, computation, by_region) = sent_by_region(&file, None)?;
     let count = human_count;
     let ranks = file.ranks();
     let time = |ns: f64| human_time((ns * 1000.0) as u64);
-    let rows = vec![
+    let mut rows = vec![
         (
             "format",
             format!("OTF2 {major}.{minor}.{patch}, recorded by {creator}"),
@@ -45,29 +48,46 @@ pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
         ),
         ("wall time", computation.row("computes ", time)),
     ];
-    let calls_by_name: Map<_, _> = (check.calls.iter())
-        .map(|(name, &n)| (name.clone(), n.into()))
-        .collect();
-    let keys = keys(json!({
-        "format": format!("OTF2 {major}.{minor}.{patch}"),
-        "creator": anchor.creator,
-        "ranks": ranks,
-        "threads": check.threads,
-        "events": totals.events,
-        "calls_by_name": calls_by_name,
-        "collective_calls": totals.collectives,
-        "collective_calls_started": totals.immediate,
-        "compute_wall_ns": computation.value(),
-    }));
+    let others = file.known.regions.others.clone();
+    rows.extend(others.map(|others| ("regions", others)));
+    let regions = by_region.value(file.regions());
+    let keys = json_keys(&file, &check, &computation, regions);
+    let of_regions = by_region.table(file.regions(), &computation);
     let by_name = check.calls.iter().map(|(name, &n)| (name.as_str(), n));
     Ok(Summary {
         ranks,
         traffic,
         rows,
-        tables: vec![counts("call", by_name)],
+        tables: of_regions
+            .into_iter()
+            .chain([counts("call", by_name)])
+            .collect(),
         keys,
         further_keys: Map::new(),
     })
+}
+
+fn json_keys(
+    file: &Otf2File,
+    check: &Check,
+    computation: &Computation,
+    regions: Value,
+) -> Map<String, Value> {
+    let ([major, minor, patch], totals) = (file.archive.anchor().version, check.counts);
+    let by_name = check.calls.iter();
+    let by_name: Map<_, _> = by_name.map(|(name, &n)| (name.clone(), n.into())).collect();
+    keys(json!({
+        "format": format!("OTF2 {major}.{minor}.{patch}"),
+        "creator": file.archive.anchor().creator,
+        "ranks": file.ranks(),
+        "threads": check.threads,
+        "events": totals.events,
+        "calls_by_name": by_name,
+        "collective_calls": totals.collectives,
+        "collective_calls_started": totals.immediate,
+        "compute_wall_ns": computation.value(),
+        "regions": regions,
+    }))
 }
 
 pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {

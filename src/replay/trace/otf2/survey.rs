@@ -1,8 +1,10 @@
 //! The facts about an archive that its replay needs beforehand, found while it is checked.
 
 use super::communicators::Communicators;
+use super::regions::{Chosen, Visits};
 use super::scout::{Outcome, Outcomes};
 use super::sizes::{Member, Sizes, between};
+use crate::program::RankId;
 use flitwise_formats::otf2::{Archive, Check, Collective, Event, Operation, Seen, Stamped, View};
 use hashbrown::HashMap;
 
@@ -18,6 +20,18 @@ pub(super) struct Known {
     pub communication: u64,
     /// Events of communication.
     pub events: u64,
+    /// The regions of the program.
+    pub regions: Chosen,
+    /// By rank the place of the last event of its calls; `None` if it makes none.
+    last_calls: Vec<Option<u64>>,
+}
+
+impl Known {
+    /// Whether the rank makes a call after the event at this place.
+    pub fn calls_after(&self, rank: RankId, offset: u64) -> bool {
+        let last = self.last_calls.get(rank.index()).copied().flatten();
+        last.is_some_and(|last| last > offset)
+    }
 }
 
 /// Looks at the events of all ranks.
@@ -36,6 +50,12 @@ pub(super) struct Survey<'a> {
     later: u64,
     communication: u64,
     events: u64,
+    /// The functions of MPI that the rank is in.
+    inside: u64,
+    visits: Visits,
+    last_calls: Vec<Option<u64>>,
+    /// The time of the last event.
+    time: u64,
 }
 
 impl<'a> Survey<'a> {
@@ -53,6 +73,10 @@ impl<'a> Survey<'a> {
             later: 0,
             communication: 0,
             events: 0,
+            inside: 0,
+            visits: Visits::default(),
+            last_calls: vec![None; archive.ranks() as usize],
+            time: 0,
         }
     }
 
@@ -64,6 +88,12 @@ impl<'a> Survey<'a> {
             self.view = self.archive.view(rank);
         }
         self.events += u64::from(next.event.is_communication());
+        if self.is_of_call(next)
+            && let Some(last) = self.last_calls.get_mut(rank as usize)
+        {
+            *last = Some(next.offset);
+        }
+        self.time = next.time;
         match &next.event {
             Event::Send(message) | Event::Isend(message, _) => {
                 let seen = self.view.get(self.archive.comms(), message.comm);
@@ -77,7 +107,33 @@ impl<'a> Survey<'a> {
         }
     }
 
+    /// Follows the regions that the rank is in; true if the event is one of a call.
+    fn is_of_call(&mut self, next: &Stamped) -> bool {
+        match next.event {
+            Event::Enter(region) if self.archive.called(region).is_mpi() => self.inside += 1,
+            Event::Leave(region) if self.archive.called(region).is_mpi() => {
+                self.inside = self.inside.saturating_sub(1);
+            }
+            Event::Enter(region) => {
+                if self.inside == 0 {
+                    self.visits.enter(region, next.time);
+                }
+                return false;
+            }
+            Event::Leave(region) => {
+                if self.inside == 0 {
+                    self.visits.leave(region, next.time);
+                }
+                return false;
+            }
+            event => return event.is_communication(),
+        }
+        true
+    }
+
     fn end_rank(&mut self) {
+        self.visits.end_rank(self.time);
+        self.inside = 0;
         while let Some(outcome) = self.outcomes.next_at_end() {
             self.outcome(outcome);
         }
@@ -137,6 +193,8 @@ impl<'a> Survey<'a> {
             unsupported: unsupported(check, [self.with_root_between, self.later]),
             communication: self.communication,
             events: self.events,
+            regions: self.visits.choose(self.archive, self.events),
+            last_calls: self.last_calls,
         })
     }
 }

@@ -3,7 +3,8 @@
 use super::Otf2;
 use crate::mpi::{Call, RequestId, SendMode, Tag, Until};
 use crate::program::{
-    Action, AlltoallBlocks, CollectiveKind, Contribution, Op, RankId, RootedBlocks, StreamId,
+    Action, AlltoallBlocks, CollectiveKind, Contribution, Op, RankId, RegionId, RootedBlocks,
+    StreamId,
 };
 use crate::trace::summary::sent;
 use crate::trace::{Reading, TraceFile, TraceFormat, check_file};
@@ -31,8 +32,24 @@ fn operations(file: &dyn TraceFile, reading: &Reading) -> Vec<Vec<Op>> {
     ranks.map(&mut of_rank).collect()
 }
 
+/// The operations but for entries and exits of regions, whose computation is before the next one.
 fn calls_of(name: &str) -> Vec<Vec<Op>> {
-    operations(&*file(name), &Reading::default())
+    let all = operations(&*file(name), &Reading::default());
+    let calls = |ops: Vec<Op>| {
+        let mut ps = 0;
+        let with_ps = |mut op: Op| {
+            op.compute_ps += std::mem::take(&mut ps);
+            match op.action {
+                Action::EnterRegion(_) | Action::LeaveRegion(_) => {
+                    ps = op.compute_ps;
+                    None
+                }
+                _ => Some(op),
+            }
+        };
+        ops.into_iter().filter_map(with_ps).collect()
+    };
+    all.into_iter().map(calls).collect()
 }
 
 fn call(op: &Op) -> &Call {
@@ -208,6 +225,73 @@ fn an_all_to_all_is_spread_by_its_sums() {
             assert_eq!(send[j], receive[i]);
         }
     }
+}
+
+/// The entries, exits and calls of a rank of the archive `regions`, each with the microseconds before it.
+fn course(rank: usize, reading: &Reading) -> Vec<String> {
+    let file = file("regions");
+    let ops = operations(&*file, reading);
+    let line = |op: &Op| {
+        let name = |region: RegionId| &file.regions()[region.index()];
+        let what = match &op.action {
+            Action::EnterRegion(region) => format!("enter {}", name(*region)),
+            Action::LeaveRegion(region) => format!("leave {}", name(*region)),
+            Action::Mpi(call) => match **call {
+                Call::Send { .. } => "send".to_owned(),
+                Call::Receive { .. } => "receive".to_owned(),
+                Call::Wait { .. } => "wait".to_owned(),
+                Call::Collective { .. } => "barrier".to_owned(),
+                _ => "another call".to_owned(),
+            },
+            _ => "end".to_owned(),
+        };
+        format!("{} {what}", op.compute_ps / 1_000_000)
+    };
+    ops[rank].iter().map(line).collect()
+}
+
+#[test]
+fn functions_of_the_program_are_regions() {
+    let file = file("regions");
+    let names: Vec<&str> = file.regions().iter().map(|name| &**name).collect();
+    assert_eq!(
+        names,
+        ["main", "init", "solve", "dot", "output", "progress"]
+    );
+    let start = ["0 enter main", "1 enter init", "10 barrier", "5 leave init"];
+    // What follows the last call has no computation, and `main` no exit.
+    let end = ["1 enter output", "1 barrier", "51 leave output", "1 end"];
+    let solve = [
+        "1 enter solve",
+        "1 enter dot",
+        "21 leave dot",
+        "1 send",
+        "1 enter dot",
+        "11 leave dot",
+        "1 send",
+        "1 barrier",
+        "8 leave solve",
+    ];
+    let default = Reading::default();
+    assert_eq!(course(0, &default), [&start[..], &solve, &end].concat());
+    // The polls are a loop: what is between them is no computation, whatever it is in.
+    let solve = [
+        "1 enter solve",
+        "1 receive",
+        "1 enter progress",
+        "0 leave progress",
+        "0 wait",
+        "1 receive",
+        "1 barrier",
+        "4 leave solve",
+    ];
+    assert_eq!(course(1, &default), [&start[..], &solve, &end].concat());
+    let no_gap = Reading {
+        poll_gap_ps: 0,
+        ..default
+    };
+    let polls = &course(1, &no_gap)[6..9];
+    assert_eq!(polls, ["2 enter progress", "2 leave progress", "1 wait"]);
 }
 
 #[test]

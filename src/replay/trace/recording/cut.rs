@@ -2,7 +2,7 @@
 
 use super::reach::{Reach, is_spare};
 use crate::mpi::{Call, CommId, RequestId};
-use crate::program::{Action, Op, Program, RankId, StreamId};
+use crate::program::{Action, Op, Program, RankId, RegionId, StreamId};
 use hashbrown::HashSet;
 use std::sync::Arc;
 
@@ -95,6 +95,10 @@ impl<P: Program> Program for Cut<P> {
 
     fn communicator(&self, rank: RankId, comm: CommId) -> String {
         self.program.communicator(rank, comm)
+    }
+
+    fn region(&self, region: RegionId) -> &str {
+        self.program.region(region)
     }
 
     fn unrecorded_receives(&self) -> Option<&'static str> {

@@ -1,7 +1,9 @@
 //! Summary of a recording.
 
 use super::RecordingFile;
-use crate::trace::summary::{Computation, Summary, bytes, counts, keys, messages, sent};
+use crate::trace::summary::{
+    ByRegion, Computation, Summary, bytes, counts, keys, messages, sent_by_region,
+};
 use crate::trace::{ComputeTime, TraceFile};
 use flitwise_base::quote::cut;
 use flitwise_base::stop::Stop;
@@ -13,15 +15,23 @@ use serde_json::{Map, Value, json};
 
 pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
     let file = RecordingFile::open(input, Stop::never())?;
-    let (traffic, wall) = sent(&file, Some(ComputeTime::Wall))?;
-    let (_, cpu) = sent(&file, Some(ComputeTime::Cpu))?;
+    let (traffic, wall, by_wall) = sent_by_region(&file, Some(ComputeTime::Wall))?;
+    let (_, cpu, by_cpu) = sent_by_region(&file, Some(ComputeTime::Cpu))?;
+    let (counted, by_region) = match file.clock.clock {
+        ComputeTime::Wall => (&wall, by_wall),
+        ComputeTime::Cpu => (&cpu, by_cpu),
+    };
+    let of_regions = by_region.table(file.regions(), counted);
     let by_name = (file.check.calls_by_name.iter()).map(|(name, count)| (&**name, *count));
     let overhead = overhead(&file)?;
     Ok(Summary {
         ranks: file.ranks(),
         rows: rows(&file, &traffic, [&wall, &cpu], &overhead),
-        tables: vec![counts("call", by_name)],
-        keys: json_keys(&file, [&wall, &cpu], &overhead),
+        tables: of_regions
+            .into_iter()
+            .chain([counts("call", by_name)])
+            .collect(),
+        keys: json_keys(&file, [&wall, &cpu], &by_region, &overhead),
         further_keys: Map::new(),
         traffic,
     })
@@ -96,6 +106,7 @@ fn rows(
 fn json_keys(
     file: &RecordingFile,
     [wall, cpu]: [&Computation; 2],
+    by_region: &ByRegion,
     overhead: &Overhead,
 ) -> Map<String, Value> {
     let about = file.set.description();
@@ -118,6 +129,7 @@ fn json_keys(
         "calls_by_name": by_name,
         "collective_calls": check.total(|rank| rank.collectives),
         "marks": file.known.marks,
+        "regions": by_region.value(file.regions()),
         "compute_time": file.clock.clock.name(),
         "compute_wall_ns": wall.value(),
         "compute_cpu_ns": cpu.value(),

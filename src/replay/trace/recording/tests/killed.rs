@@ -1,7 +1,8 @@
 //! Programs that were killed: the streams of their ranks end at different calls.
 
-use super::write::{Bytes, NULL, Stream, all_done, collective, directory, last, message};
+use super::write::{Bytes, NULL, Stream, all_done, collective, directory, last, message, none};
 use super::*;
+use crate::program::RegionId;
 
 /// A recording of ranks that call what `calls` says and were killed then.
 fn killed(ranks: u32, calls: impl Fn(&mut Stream)) -> tempfile::TempDir {
@@ -128,4 +129,21 @@ fn ranks_that_lack_nothing_come_to_their_ends() {
         said.contains("2 streams have no end") && !said.contains("before"),
         "{said}"
     );
+}
+
+#[test]
+fn regions_of_a_killed_program_have_names() {
+    let dir = killed(2, |stream| {
+        stream.call("MPI_Pcontrol", none().s(1).text("solve"));
+        if stream.rank == 0 {
+            stream.call("MPI_Barrier", barrier());
+        }
+    });
+    let file = check_file(dir.path(), Stop::never()).unwrap();
+    let reading = Reading {
+        allow_no_communication: true,
+        ..Reading::default()
+    };
+    let program = file.open(&reading, Stop::never()).unwrap();
+    assert_eq!(program.region(RegionId::new(0)), "solve");
 }
