@@ -75,6 +75,7 @@ fn sliced(trace: &Path, [a, b]: [u64; 2], pick: u8) -> Option<tempfile::NamedTem
         from_ps: hundredth * a.min(b),
         to_ps: Some(hundredth * a.max(b) + 1000),
         ranks: Some((0..ranks).filter(|rank| pick >> rank & 1 == 1).collect()),
+        ..Cut::default()
     };
     let plan = match Plan::make(trace, &cut) {
         Ok(plan) => plan,

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::support::{self, Trace, ideal};
+use flitwise_formats::source::Input;
+use flitwise_formats::vef::slice::starts;
 use flitwise_formats::vef::{Cut, DepId, Info, Plan, Record, SliceError, check_file};
 use proptest::prelude::*;
 
@@ -99,11 +101,7 @@ fn expected(trace: &Trace, starts: &[u64], from: u64, to: u64, ranks: &[u32]) ->
 }
 
 fn whole() -> Cut {
-    Cut {
-        from_ps: 0,
-        to_ps: None,
-        ranks: None,
-    }
+    Cut::default()
 }
 
 proptest! {
@@ -130,6 +128,7 @@ proptest! {
             from_ps: (from * 1000).saturating_sub(seed % 1000),
             to_ps: Some(to * 1000),
             ranks: Some(ranks.clone()),
+            ..whole()
         };
         let expected = expected(&trace, &starts, from, to, &ranks);
         match slice(file.path(), &cut) {
@@ -197,6 +196,33 @@ fn an_all_to_all_in_vector_form_keeps_its_parts() {
 }
 
 #[test]
+fn markers_that_close_a_window_remain() {
+    // Rank 0 sends at 5 and passes markers at 7, where the window ends; rank 1 waits, and is at its end at 9.
+    let trace = "VEF3 2 5 1 0 0 0 1000\nC0 0 1\n0 0 1 64 4 5 -1\n1 0 0 0 0 2 -1\n2 0 0 0 0 0 -1\n\
+                 3 1 1 0 2 1 0\n4 1 1 0 0 3 -1\n";
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), trace).unwrap();
+    let input = Input::new(file.path());
+    let found = starts(&input, [0, 1, 3, 4, 9]).unwrap();
+    let mut found: Vec<(u64, u64)> = found.into_iter().collect();
+    found.sort_unstable();
+    assert_eq!(found, [(0, 5000), (1, 7000), (3, 6000), (4, 9000)]);
+    // Marker 4 starts behind the end, and does not remain although it is named.
+    let cut = Cut {
+        from_ps: 5000,
+        to_ps: Some(7000),
+        closing: [1, 4].into(),
+        ..whole()
+    };
+    let plan = Plan::make(file.path(), &cut).unwrap();
+    let text = String::from_utf8(plan.write(Vec::new()).unwrap()).unwrap();
+    assert_eq!(
+        text,
+        "VEF3 2 3 1 0 0 0 1000\nC0 0 1\n0 0 1 64 4 0 -1\n1 0 0 0 0 2 -1\n2 1 1 0 2 1 0\n"
+    );
+}
+
+#[test]
 fn cuts_that_make_no_sense_are_refused() {
     let file = support::generate(1, 3, 50).file();
     for (cut, why) in [
@@ -253,6 +279,7 @@ fn recorded_traces_can_be_cut() {
                 from_ps: from * 1000,
                 to_ps: Some(to * 1000),
                 ranks: Some(list.clone()),
+                ..whole()
             };
             let part = slice(Path::new(&path), &cut).unwrap();
             let deeds = deeds(&part, &ideal::starts(&part));

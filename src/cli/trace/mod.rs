@@ -10,6 +10,7 @@ mod opened;
 mod output;
 mod plot;
 mod reading;
+mod region;
 mod slice;
 
 use super::CliError;

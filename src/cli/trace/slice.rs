@@ -4,9 +4,11 @@ use super::broken;
 use super::opened::{checked, open};
 use super::output::{Output, Written, failed_conversion, or_gone, warn_of};
 use super::reading::ReadingArgs;
+use super::region;
 use crate::cli::{CliError, bad_trace};
 use clap::{ArgGroup, Args};
-use flitwise::convert::{Form, convert};
+use flitwise::convert::{self, Edges, Form, convert, convert_region};
+use flitwise::replay::program::RegionId;
 use flitwise::replay::trace::{Reading, TraceFile};
 use flitwise::units::{Picoseconds, human_time};
 use flitwise_base::quote::quoted;
@@ -20,8 +22,8 @@ use std::str::FromStr;
 /// Arguments of `flitwise trace slice`.
 #[derive(Debug, Args)]
 #[command(
-    group = ArgGroup::new("part").args(["from", "to", "ranks"]).required(true).multiple(true),
-    after_help = "Example:\n  flitwise trace slice hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n\nTimes are on the ideal clock, on which messages take no time; `trace info` prints its range. docs/reference/trace-tools.md describes which records remain."
+    group = ArgGroup::new("part").args(["from", "to", "mark", "ranks"]).required(true).multiple(true),
+    after_help = "Example:\n  flitwise trace slice hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n  flitwise trace slice recording solve.vef.gz --mark solve\n\nTimes are on the ideal clock, on which messages take no time; `trace info` prints its range. docs/reference/trace-tools.md describes which records remain."
 )]
 pub struct SliceArgs {
     /// Trace file, plain or compressed; - is standard input.
@@ -34,6 +36,9 @@ pub struct SliceArgs {
     /// End of the window, exclusive [default: the end of the trace].
     #[arg(long, value_name = "TIME")]
     to: Option<Picoseconds>,
+    /// Region of the program that remains, as a recording or an OTF2 archive has it: from the first entry of a rank to the last exit.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["from", "to"])]
+    mark: Option<String>,
     /// Ranks that remain, renumbered in ascending order, for example 0-15,20.
     #[arg(long, value_name = "LIST")]
     ranks: Option<Ranks>,
@@ -80,34 +85,40 @@ impl FromStr for Ranks {
 }
 
 pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
-    let cut = Cut {
-        from_ps: args.from.map_or(0, |t| t.0),
-        to_ps: args.to.map(|t| t.0),
-        ranks: args.ranks.as_ref().map(|r| r.0.clone()),
-    };
     let name = shown(&args.input).display();
     let Sliced {
         input,
         parts,
         hidden,
         losses,
-    } = input_of(&args.input, &args.reading)?;
+        edges,
+    } = input_of(args)?;
     let output = Output::beside(&args.input, &parts, &args.output)?;
+    let mut part = Cut {
+        from_ps: args.from.map_or(0, |t| t.0),
+        to_ps: args.to.map(|t| t.0),
+        ranks: args.ranks.as_ref().map(|r| r.0.clone()),
+        ..Cut::default()
+    };
+    let cut = || {
+        if let Some(region) = &args.mark {
+            region::window(region, (&input, &edges), &mut part)?;
+        }
+        let plan = Plan::of(input, &part)?;
+        let output = plan.write(output)?;
+        Ok((plan, output))
+    };
+    let result = cut();
     let refused = |e: SliceError| match e {
         SliceError::Write(e) => or_gone(Err(e), &args.output).err(),
         SliceError::Broken(check) if hidden => Some(uncut(&args.input, &check)),
         SliceError::Broken(check) => Some(broken(&args.input, &check)),
-        SliceError::Nothing { span_ps } => Some(nothing(args, span_ps)),
+        SliceError::Nothing { span_ps } => Some(nothing(&args.input, &part, span_ps)),
         SliceError::Refused(why) => Some(CliError::BadInput(format!("{name}: {why}"))),
         SliceError::Read(e) => Some(bad_trace(&e)),
         e => Some(CliError::BadInput(e.to_string())),
     };
-    let cut = || {
-        let plan = Plan::of(input, &cut)?;
-        let output = plan.write(output)?;
-        Ok((plan, output))
-    };
-    let (plan, output) = match cut() {
+    let (plan, output) = match result {
         Ok(done) => done,
         Err(e) => return refused(e).map_or(Ok(()), Err),
     };
@@ -138,32 +149,40 @@ struct Sliced {
     hidden: bool,
     /// The losses of the conversion to VEF.
     losses: Vec<String>,
+    /// The ends of the region that remains.
+    edges: Edges,
 }
 
 /// The trace as VEF. Of another format, its VEF3 is in a file without a name.
-fn input_of(path: &Path, reading: &ReadingArgs) -> Result<Sliced, CliError> {
+fn input_of(args: &SliceArgs) -> Result<Sliced, CliError> {
+    let (path, reading) = (&args.input, &args.reading);
     let trace = open(path)?;
     let (format, hidden) = (trace.format, !trace.is_vef());
+    if !hidden && args.mark.is_some() {
+        return Err(region::none(path));
+    }
     let input = trace.repeatable()?;
     reading.warn_of_speed(path, format);
     if !hidden {
         reading.warn_of_unused(path, format.name(), false);
-        let (parts, losses) = (Vec::new(), Vec::new());
         return Ok(Sliced {
             input,
-            parts,
+            parts: Vec::new(),
             hidden,
-            losses,
+            losses: Vec::new(),
+            edges: Edges::default(),
         });
     }
     let file = checked(&input)?;
     reading.warn_of_unused(path, file.format(), false);
-    let (input, losses) = as_vef(path, &*file, &reading.reading())?;
+    let region = region::of(path, &*file, args.mark.as_deref())?;
+    let (input, written) = as_vef(path, &*file, &reading.reading(), region)?;
     Ok(Sliced {
         input,
         parts: file.parts(),
         hidden,
-        losses,
+        losses: written.losses,
+        edges: written.edges,
     })
 }
 
@@ -172,13 +191,19 @@ fn as_vef(
     path: &Path,
     file: &dyn TraceFile,
     reading: &Reading,
-) -> Result<(Input, Vec<String>), CliError> {
+    region: Option<RegionId>,
+) -> Result<(Input, convert::Written), CliError> {
     let dir = std::env::temp_dir();
     let failed =
         |e: std::io::Error| CliError::Failed(format!("cannot write to {}: {e}", dir.display()));
     let temporary = tempfile::tempfile().map_err(failed)?;
     let mut out = BufWriter::new(temporary.try_clone().map_err(failed)?);
-    let written = match convert(file, shown(path), reading, Form::Vef3, &mut out) {
+    let name = shown(path);
+    let written = match region {
+        Some(region) => convert_region(file, name, reading, region, &mut out),
+        None => convert(file, name, reading, Form::Vef3, &mut out),
+    };
+    let written = match written {
         Ok(written) => written,
         Err(e) => {
             let gone = || CliError::Failed(format!("cannot write to {}", dir.display()));
@@ -187,7 +212,7 @@ fn as_vef(
     };
     warn_of(path, "is cut as VEF3", &written.losses);
     drop(out);
-    Ok((Input::of_file(path, temporary), written.losses))
+    Ok((Input::of_file(path, temporary), written))
 }
 
 /// The error about a trace that is not cut because its VEF3 does not check clean. The lines of the VEF3 are left out.
@@ -203,14 +228,14 @@ fn uncut(path: &Path, check: &Check) -> CliError {
 
 /// Explains why an empty slice is refused.
 #[cold]
-fn nothing(args: &SliceArgs, span_ps: u64) -> CliError {
-    let name = shown(&args.input).display();
-    let (whose, cure) = match args.ranks {
+fn nothing(path: &Path, cut: &Cut, span_ps: u64) -> CliError {
+    let name = shown(path).display();
+    let (whose, cure) = match cut.ranks {
         Some(_) => (" of these ranks", "choose another window or other ranks"),
         None => ("", "choose another window"),
     };
-    let from = human_time(args.from.map_or(0, |t| t.0));
-    let to = (args.to).map_or_else(|| "the end".to_owned(), |t| human_time(t.0));
+    let from = human_time(cut.from_ps);
+    let to = (cut.to_ps).map_or_else(|| "the end".to_owned(), human_time);
     let span = human_time(span_ps);
     CliError::BadInput(format!(
         "{name}: nothing remains: no message, marker or complete collective{whose} starts from {from} to {to}; the records of \

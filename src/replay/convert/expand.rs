@@ -30,7 +30,10 @@ pub(super) fn expand(
         any_tags as u64,
         "receives of any tag may take a message of such a collective",
     );
-    let mut expanded = Graph::default();
+    let mut expanded = Graph {
+        unended: graph.unended,
+        ..Graph::default()
+    };
     for nodes in graph.ranks {
         expanded.ranks.push(expand_rank(nodes, kept, &tags)?);
     }
@@ -142,6 +145,7 @@ fn add_steps(out: &mut Vec<Node>, entry: &Entry, first_tag: u32) -> anyhow::Resu
             after,
             cpu,
             place,
+            edge: None,
         });
         out.len() as u32 - 1
     };

@@ -33,6 +33,7 @@ pub(super) fn graph(schedule: &Schedule, losses: &mut Losses) -> anyhow::Result<
                 after: Vec::new(),
                 cpu: node.op.cpu,
                 place: Some(node.place.into()),
+                edge: None,
             });
             block.successors(index, &node, |of, kind| edges.push((of, index, kind)))?;
         }

@@ -1,8 +1,10 @@
 //! The operations of a trace whose ranks do one thing after the other: VEF, and traces of MPI calls.
 
-use super::graph::{After, Brings, Entry, Graph, Key, Losses, Node, Task};
+use super::graph::{After, Brings, Edge, Entry, Graph, Key, Losses, Node, Task};
 use crate::mpi::{Call, CommId, Communicator, RequestId, SendMode, Until};
-use crate::program::{Action, Contribution, Event, Label, Op, Place, Program, RankId, StreamId};
+use crate::program::{
+    Action, Contribution, Event, Label, Op, Place, Program, RankId, RegionId, StreamId,
+};
 use anyhow::{Context, bail, ensure};
 use flitwise_formats::goal::Kind;
 use hashbrown::HashMap;
@@ -29,6 +31,8 @@ struct Builder {
     receives: Vec<(u32, u32, u64)>,
     /// Messages so far between two ranks: each gets a tag of its own.
     tags: HashMap<(u32, u32), u32>,
+    /// The region whose ends become operations.
+    region: Option<RegionId>,
 }
 
 /// The part of one rank that is read so far.
@@ -46,16 +50,34 @@ struct Rank {
     requests: HashMap<RequestId, u32>,
     /// Collectives that it called on each communicator.
     calls: HashMap<CommId, u32>,
+    /// The computation in several regions since the last operation.
+    computed_ps: u64,
+    visit: Visit,
 }
 
-/// The operations of a trace that messages call `name`; errors of `program` name the file themselves.
+/// The visits of a rank to the region whose ends become operations.
+#[derive(Default)]
+struct Visit {
+    was_entered: bool,
+    /// Entries without an exit.
+    open: u64,
+    /// The operation that is its latest exit.
+    exit: Option<u32>,
+}
+
+/// The operations of a trace that messages call `name`; errors of `program` name the file themselves. The ends of `region` are
+/// operations that take no time.
 pub(super) fn graph(
     program: &mut dyn Program,
     name: &Path,
+    region: Option<RegionId>,
     losses: &mut Losses,
 ) -> anyhow::Result<Graph> {
     let named = || name.display().to_string();
-    let mut builder = Builder::default();
+    let mut builder = Builder {
+        region,
+        ..Builder::default()
+    };
     for rank in RankId::all(program.ranks()) {
         ensure!(
             program.streams(rank) == 1,
@@ -70,6 +92,9 @@ pub(super) fn graph(
             builder.add(&mut state, op).with_context(named)?;
         }
         state.end().with_context(named)?;
+        if state.visit.open > 0 {
+            builder.graph.unended.push(rank.get());
+        }
         builder.graph.ranks.push(state.nodes);
     }
     let (graph, lost) = builder.finish().with_context(named)?;
@@ -92,6 +117,7 @@ impl Rank {
             after,
             cpu,
             place: self.place,
+            edge: None,
         });
         Ok(index)
     }
@@ -107,8 +133,53 @@ impl Rank {
         };
     }
 
+    /// Adds the computation before the next operation.
+    fn compute(&mut self) -> anyhow::Result<()> {
+        let ps = std::mem::take(&mut self.computed_ps);
+        if ps > 0 {
+            let calc = self.node(Task::Calc { ps })?;
+            self.before = vec![After::done(calc)];
+        }
+        Ok(())
+    }
+
+    /// Adds an end of the region that has operations for them, unless it lies between others.
+    fn edge(&mut self, enters: bool) -> anyhow::Result<()> {
+        let edge = if enters {
+            self.visit.open += 1;
+            if std::mem::replace(&mut self.visit.was_entered, true) {
+                return Ok(());
+            }
+            Edge::Entry
+        } else {
+            let was_open = self.visit.open;
+            self.visit.open = was_open.saturating_sub(1);
+            if was_open != 1 {
+                return Ok(());
+            }
+            Edge::Exit
+        };
+        self.compute()?;
+        let node = self.node(Task::Calc { ps: 0 })?;
+        self.before = vec![After::done(node)];
+        self.mark(Some(node), Some(edge));
+        if edge == Edge::Exit {
+            let earlier = self.visit.exit.replace(node);
+            self.mark(earlier, None);
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, node: Option<u32>, edge: Option<Edge>) {
+        let node = node.and_then(|node| self.nodes.get_mut(node as usize));
+        if let Some(node) = node {
+            node.edge = edge;
+        }
+    }
+
     /// Adds an operation of no time for the events that the rank waits for at its end.
     fn end(&mut self) -> anyhow::Result<()> {
+        self.compute()?;
         let waits = |after: &After| {
             let node = self.nodes.get(after.on as usize);
             after.kind == Kind::Done
@@ -155,12 +226,21 @@ impl Builder {
         for &event in op.after.events() {
             self.event(rank, event)?;
         }
-        let first = rank.nodes.len();
-        if op.compute_ps > 0 {
-            let ps = op.compute_ps;
-            let calc = rank.node(Task::Calc { ps })?;
-            rank.before = vec![After::done(calc)];
+        let computed = rank.computed_ps.checked_add(op.compute_ps);
+        rank.computed_ps = computed.context("a computation ends beyond the range of time")?;
+        let enters = match op.action {
+            Action::EnterRegion(region) => Some((region, true)),
+            Action::LeaveRegion(region) => Some((region, false)),
+            _ => None,
+        };
+        if let Some((region, enters)) = enters {
+            return match self.region == Some(region) {
+                true => rank.edge(enters),
+                false => Ok(()),
+            };
         }
+        let first = rank.nodes.len();
+        rank.compute()?;
         match op.action {
             Action::Marker | Action::EnterRegion(_) | Action::LeaveRegion(_) => {}
             Action::Send {
@@ -325,6 +405,7 @@ impl Builder {
                     after: Vec::new(),
                     cpu: 0,
                     place: None,
+                    edge: None,
                 });
             }
         }

@@ -12,6 +12,8 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     pub ranks: Vec<Vec<Node>>,
+    /// The ranks that end within the region that a slice keeps.
+    pub unended: Vec<u32>,
 }
 
 /// An operation.
@@ -24,6 +26,17 @@ pub(super) struct Node {
     pub cpu: u8,
     /// Its place in the trace; `None` if the trace only implies it.
     pub place: Option<Place>,
+    /// An end of the region that a slice keeps, which this operation is.
+    pub edge: Option<Edge>,
+}
+
+/// An end of what a rank does in a region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Edge {
+    /// Its first entry.
+    Entry,
+    /// Its last exit.
+    Exit,
 }
 
 /// A dependency on another operation of the rank.

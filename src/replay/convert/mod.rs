@@ -14,10 +14,14 @@ mod to_goal;
 mod to_ti;
 mod to_vef;
 
+use crate::program::RegionId;
 use crate::trace::{Reading, TraceFile};
 use anyhow::{Context, anyhow, ensure};
+use flitwise_base::quote::quoted;
 use flitwise_base::stop::Stop;
+use flitwise_base::units::{counted, human_count};
 use flitwise_formats::{Place, Problem, goal};
+pub use graph::Edge;
 use graph::{Graph, Losses, Task};
 use hashbrown::HashSet;
 use ideal::Stalled;
@@ -59,12 +63,26 @@ pub struct Written {
     pub ps_per_unit: Option<u64>,
     /// The changes, a line each, beginning with their number.
     pub losses: Vec<String>,
+    /// The ends of the region of [`convert_region`].
+    pub edges: Edges,
+}
+
+/// The ends of a region in a VEF3 trace, by rank.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Edges {
+    /// The rank, and the id of the marker that is its first entry or last exit.
+    pub markers: Vec<(u32, Edge, u64)>,
+    /// The ranks that are in the region at their ends.
+    pub unended: Vec<u32>,
 }
 
 /// Most operations of a trace that is converted: 8 GB of memory at most.
 const MAX_OPERATIONS: u64 = 1 << 25;
 /// Ranks that the refusal of an endless trace names.
 const MOST_STALLED: usize = 20;
+/// Lost regions that are named.
+const MOST_REGIONS: usize = 10;
 
 /// Writes the trace `file`, which messages call `name`, in another form. A TI trace is read, and written, for ranks of
 /// the speed in `reading`.
@@ -95,44 +113,90 @@ pub fn convert(
     form: Form,
     out: &mut impl Write,
 ) -> anyhow::Result<Written> {
-    let operations = file.operations();
-    ensure!(
-        operations <= MAX_OPERATIONS,
-        "{}: has {operations} operations; at most {MAX_OPERATIONS} are converted: cut out a part of it",
-        name.display()
-    );
-    let mut losses = Losses::default();
-    let graph = match file.schedule() {
-        Some(schedule) => from_goal::graph(schedule, &mut losses)?,
-        None => {
-            let mut program = file.open(reading, Stop::never())?;
-            from_program::graph(&mut *program, name, &mut losses)?
-        }
-    };
-    // Nothing from here on knows the file.
     let asked = Asked {
         file,
         name,
         reading,
         form,
+        region: None,
     };
-    let mut written =
-        put(&asked, graph, losses, out).with_context(|| name.display().to_string())?;
-    written.losses.splice(0..0, file.remarks());
-    if reading.skip_unsupported {
-        let left_out = file.unsupported().into_iter();
-        let left_out = left_out.map(|calls| format!("{calls} left out"));
-        written.losses.splice(0..0, left_out);
-    }
-    Ok(written)
+    asked.convert(out)
 }
 
-/// The arguments of [`convert`].
+/// Writes the trace as VEF3 in which the first entry of each rank into `region`, and its last exit, are [markers](Edges).
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_region(
+    file: &dyn TraceFile,
+    name: &Path,
+    reading: &Reading,
+    region: RegionId,
+    out: &mut impl Write,
+) -> anyhow::Result<Written> {
+    let asked = Asked {
+        file,
+        name,
+        reading,
+        form: Form::Vef3,
+        region: Some(region),
+    };
+    asked.convert(out)
+}
+
+/// The arguments of a conversion.
 struct Asked<'a> {
     file: &'a dyn TraceFile,
     name: &'a Path,
     reading: &'a Reading,
     form: Form,
+    region: Option<RegionId>,
+}
+
+impl Asked<'_> {
+    fn convert(&self, out: &mut impl Write) -> anyhow::Result<Written> {
+        let (file, name, reading) = (self.file, self.name, self.reading);
+        let operations = file.operations();
+        ensure!(
+            operations <= MAX_OPERATIONS,
+            "{}: has {operations} operations; at most {MAX_OPERATIONS} are converted: cut out a part of it",
+            name.display()
+        );
+        let mut losses = Losses::default();
+        let graph = match file.schedule() {
+            Some(schedule) => from_goal::graph(schedule, &mut losses)?,
+            None => {
+                let mut program = file.open(reading, Stop::never())?;
+                from_program::graph(&mut *program, name, self.region, &mut losses)?
+            }
+        };
+        let mut written =
+            put(self, graph, losses, out).with_context(|| name.display().to_string())?;
+        let mut first = Vec::new();
+        if reading.skip_unsupported {
+            let left_out = file.unsupported().into_iter();
+            first.extend(left_out.map(|calls| format!("{calls} left out")));
+        }
+        first.extend(file.remarks());
+        first.extend(lost_regions(file));
+        written.losses.splice(0..0, first);
+        Ok(written)
+    }
+}
+
+/// The names of the regions, which no target has.
+fn lost_regions(file: &dyn TraceFile) -> Option<String> {
+    let names = file.regions();
+    let shown = names.iter().take(MOST_REGIONS);
+    let mut text = shown
+        .map(|name| quoted(name).to_string())
+        .collect::<Vec<_>>()
+        .join(", ");
+    if let Some(more @ 1..) = names.len().checked_sub(MOST_REGIONS) {
+        text += &format!(" and {} more", human_count(more as u64));
+    }
+    let count = counted(names.len() as u64, "region");
+    (!names.is_empty()).then(|| format!("{count} lost: {text}"))
 }
 
 /// Writes the operations of a trace.
@@ -143,6 +207,7 @@ fn put(
     out: &mut impl Write,
 ) -> anyhow::Result<Written> {
     let form = asked.form;
+    let unended = graph.unended.clone();
     let kept = match form {
         Form::Vef3 => to_vef::kept(&graph, &mut losses),
         Form::Goal | Form::GoalBinary => HashSet::new(),
@@ -157,6 +222,10 @@ fn put(
             let counts = to_vef::write(&graph, &course, out)?;
             written.markers = counts.markers;
             written.ps_per_unit = Some(counts.ps_per_unit);
+            written.edges = Edges {
+                markers: counts.edges,
+                unended,
+            };
             written.records = counts.messages + counts.markers + counts.members;
         }
         Form::Goal | Form::GoalBinary => {

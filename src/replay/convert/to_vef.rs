@@ -1,6 +1,6 @@
 //! Writes operations as a VEF3 trace, in which a rank does one thing after the other.
 
-use super::graph::{Brings, Entry, Graph, Key, Losses, Node, Task};
+use super::graph::{Brings, Edge, Entry, Graph, Key, Losses, Node, Task};
 use super::ideal::Course;
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RankId, RootedBlocks};
 use anyhow::Context;
@@ -200,6 +200,8 @@ pub(super) struct Counts {
     pub markers: u64,
     pub collectives: u64,
     pub members: u64,
+    /// The markers that are ends of the region that a slice keeps: rank and id.
+    pub edges: Vec<(u32, Edge, u64)>,
 }
 
 /// Writes operations in the order of `course`.
@@ -275,6 +277,10 @@ impl Records<'_> {
             Task::Calc { ps } => {
                 let time = state.time_ps.checked_add(*ps);
                 state.time_ps = time.context("a computation ends beyond the range of time")?;
+                if let Some(edge) = node.edge {
+                    let id = self.marker(rank);
+                    self.counts.edges.push((rank, edge, id));
+                }
             }
             &Task::Send { to, bytes, .. } => {
                 let id = self.message(rank, to, bytes, TRAFFIC);
@@ -339,14 +345,14 @@ impl Records<'_> {
         (dep, time, after)
     }
 
-    fn marker(&mut self, rank: u32) {
+    fn marker(&mut self, rank: u32) -> u64 {
         let (dep, time, after) = self.next(rank);
-        self.push_marker(rank, dep, time, after);
+        self.push_marker(rank, dep, time, after)
     }
 
-    fn push_marker(&mut self, rank: u32, dep: u8, time: u64, after: DepId) {
+    fn push_marker(&mut self, rank: u32, dep: u8, time: u64, after: DepId) -> u64 {
         self.counts.markers += 1;
-        self.push(rank, rank, 0, dep, time, after);
+        self.push(rank, rank, 0, dep, time, after)
     }
 
     fn message(&mut self, rank: u32, to: u32, bytes: u64, traffic: u8) -> u64 {

@@ -8,7 +8,11 @@
 mod ids;
 mod rewrite;
 mod select;
+mod starts;
 
+pub use starts::starts;
+
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -18,14 +22,14 @@ use hashbrown::HashMap;
 use self::ids::Ids;
 use super::check::{Check, observe};
 use super::reader::Reader;
-use super::record::{Comm, Header, Version};
+use super::record::{Comm, Header, Message, Version};
 use super::write::Writer;
 use crate::collective::CollectiveKind;
 use crate::error::Error;
 use crate::source::Input;
 
 /// The part to cut out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cut {
     /// Start of the window, in picoseconds of the ideal clock.
     pub from_ps: u64,
@@ -33,6 +37,8 @@ pub struct Cut {
     pub to_ps: Option<u64>,
     /// Ranks that remain, in any order; `None`: all.
     pub ranks: Option<Vec<u32>>,
+    /// Ids of markers of these ranks that remain although they start at the end of the window.
+    pub closing: BTreeSet<u64>,
 }
 
 /// Why a slice failed.
@@ -97,6 +103,7 @@ struct Part {
     ranks: Vec<Option<u32>>,
     /// The communicators without the ranks that do not remain, in the old numbers.
     comms: Vec<Comm>,
+    closing: BTreeSet<u64>,
 }
 
 impl Part {
@@ -140,6 +147,7 @@ impl Part {
             to,
             ranks,
             comms,
+            closing: cut.closing.clone(),
         })
     }
 
@@ -150,6 +158,11 @@ impl Part {
 
     fn covers(&self, start: u64) -> bool {
         (self.from..self.to).contains(&start)
+    }
+
+    /// Whether a message or marker that starts then remains, if its ranks do.
+    fn keeps(&self, m: &Message, start: u64) -> bool {
+        self.covers(start) || (start == self.to && self.closing.contains(&m.id))
     }
 
     /// Members of a communicator that remain.

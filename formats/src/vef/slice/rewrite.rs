@@ -48,7 +48,7 @@ impl<'a, W: Write> Rewriting<'a, W> {
         let task = part.rank(record.task())?;
         match record {
             Record::Message(m) => {
-                let dst = part.rank(m.dst).filter(|_| part.covers(start))?;
+                let dst = part.rank(m.dst).filter(|_| part.keeps(&m, start))?;
                 let (dep, time, after) = self.timed(record, start);
                 Some(Record::Message(Message {
                     id: self.plan.ids.rank(m.id)?,

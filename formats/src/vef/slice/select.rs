@@ -120,7 +120,7 @@ impl Observer for Selection<'_> {
         }
         match record {
             Record::Message(m) => {
-                if self.part.covers(start) && self.part.rank(m.dst).is_some() {
+                if self.part.keeps(&m, start) && self.part.rank(m.dst).is_some() {
                     self.scattered |= !self.found.ids.insert(m.id);
                     if m.is_marker() {
                         self.found.markers += 1;
