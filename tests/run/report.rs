@@ -163,6 +163,7 @@ fn an_explanation_has_tables_of_all_that_it_says() {
             { "rank": 1, "parts": parts(5_500_000, 2_500_000) },
         ],
         "collectives": [{ "name": "collective 3 (bcast)", "parts": parts(0, 1_250_000) }],
+        "regions": [{ "name": "<solve>", "parts": parts(6_000_000, 1_500_000) }],
         "phases": [],
         "against_baseline": {
             "total_ps": 2_000_000, "parts": parts(0, 2_000_000),
@@ -187,6 +188,7 @@ fn an_explanation_has_tables_of_all_that_it_says() {
         &["while a later rank already waited", "0.500", "5.0 %", ""],
         &["1", "8.000", "80.0 %", "5.500", "2.500"],
         &["collective 3 (bcast)", "1.250", "12.5 %", "0.000", "1.250"],
+        &["&lt;solve&gt;", "7.500", "75.0 %", "6.000", "1.500"],
         &["background 0, BK", "2.500", "25.0 %", "1.500"],
     ] {
         assert!(plain.contains(&cells(row)), "{row:?}: {plain}");

@@ -1,5 +1,5 @@
-//! Tables about critical paths: the use of the time, of the whole, by rank and by collective; and the senders of the
-//! packets that delayed it, and where (`docs/reference/explain.md`).
+//! Tables about critical paths: the use of the time, of the whole, by rank, by collective and by region; and the senders of
+//! the packets that delayed it, and where (`docs/reference/explain.md`).
 
 use super::section::Table;
 use super::tables::{ROWS, texts};
@@ -58,6 +58,7 @@ impl Job<'_> {
         let mut tables = vec![self.parts()];
         tables.push(self.by("ranks", "rank", |rank| rank["rank"].to_string()));
         tables.push(self.by("collectives", "collective", |one| text(one, "name")));
+        tables.push(self.by("regions", "region", |one| text(one, "name")));
         tables.extend([self.culprits(), self.links()]);
         tables
     }
