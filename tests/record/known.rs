@@ -307,6 +307,27 @@ fn threads() {
     }
 }
 
+/// A rank that has a processor of its own shares none, although it may use only one.
+#[test]
+fn processors_are_shared_by_ranks_that_have_no_others() {
+    let _one = alone();
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("clocks.c", &[]);
+        let one = &lab.bound(&["taskset", "-c", "0"]);
+        succeeded(one);
+        let about = lab.description();
+        assert!(about.contains("processors_of_rank = [1, 1]"), "{about}");
+        assert!(about.contains("sharers_of_rank = [2, 2]"), "{about}");
+        if std::thread::available_parallelism().is_ok_and(|n| n.get() > 1) {
+            succeeded(&lab.bound(&["./own"]));
+            let about = lab.description();
+            assert!(about.contains("processors_of_rank = [1, 1]"), "{about}");
+            assert!(about.contains("sharers_of_rank = [1, 1]"), "{about}");
+        }
+    }
+}
+
 #[test]
 fn clocks() {
     let _one = alone();

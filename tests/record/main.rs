@@ -127,6 +127,20 @@ impl Lab {
         command.args(arguments).output().unwrap()
     }
 
+    /// Records the program with two ranks, which `prefix` starts; `./own` starts each on a processor of its own.
+    fn bound(&self, prefix: &[&str]) -> Output {
+        use std::os::unix::fs::PermissionsExt;
+        let own = "#!/bin/sh\nexec taskset -c ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} \"$@\"\n";
+        fs::write(self.at("own"), own).unwrap();
+        fs::set_permissions(self.at("own"), fs::Permissions::from_mode(0o755)).unwrap();
+        let (launcher, options) = self.mpi.launcher.split_first().unwrap();
+        let mut command = self.command(launcher);
+        command.args(options).args(["-n", "2"]).args(prefix);
+        command.args([FLITWISE, "record", "-o", "recording", "--", "./app"]);
+        command.env("OMPI_MCA_hwloc_base_binding_policy", "none");
+        command.output().unwrap()
+    }
+
     /// `flitwise record OPTIONS -o recording -- mpirun -n RANKS ./app ARGUMENTS`.
     fn record_launcher(&self, options: &[&str], ranks: u32, arguments: &[&str]) -> Output {
         let mut command = self.command(FLITWISE);

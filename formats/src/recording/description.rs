@@ -48,6 +48,9 @@ pub struct Description {
     /// The number of processors that each rank may use.
     #[serde(default)]
     pub processors_of_rank: Vec<u32>,
+    /// The number of ranks of its host, itself included, that may use no processors besides its own.
+    #[serde(default)]
+    pub sharers_of_rank: Vec<u32>,
     /// Whether rank 0 came to the end of `MPI_Finalize`.
     #[serde(default)]
     pub finalised: bool,
@@ -102,6 +105,7 @@ impl Description {
         for (key, len) in [
             ("host_of_rank", description.host_of_rank.len()),
             ("processors_of_rank", description.processors_of_rank.len()),
+            ("sharers_of_rank", description.sharers_of_rank.len()),
         ] {
             if len > 0 && len != ranks as usize {
                 return whole(format!(
@@ -112,19 +116,33 @@ impl Description {
         Ok(description)
     }
 
-    /// The hosts on which more ranks ran than processors that one of them may use: the name, the ranks and the processors.
+    /// The hosts on which ranks shared processors: the name, and the most ranks, with the processors that were theirs. Without
+    /// [`sharers_of_rank`](Self::sharers_of_rank) all ranks of a host are taken to share the processors of one.
     pub fn crowded_hosts(&self) -> impl Iterator<Item = (&str, u32, u32)> {
-        let mut ranks = vec![(0_u32, u32::MAX); self.hosts.len()];
-        for (&host, &processors) in self.host_of_rank.iter().zip(&self.processors_of_rank) {
-            if let Some((ranks, least)) = ranks.get_mut(host as usize) {
+        let mut ranks_of = vec![0_u32; self.hosts.len()];
+        for &host in &self.host_of_rank {
+            if let Some(ranks) = ranks_of.get_mut(host as usize) {
                 *ranks += 1;
-                *least = (*least).min(processors);
             }
         }
-        let hosts = self.hosts.iter().zip(ranks);
-        hosts
-            .filter(|(_, (ranks, processors))| ranks > processors)
-            .map(|(name, (ranks, processors))| (name.as_str(), ranks, processors))
+        let mut crowds = vec![None; self.hosts.len()];
+        let ranks = self.host_of_rank.iter().zip(&self.processors_of_rank);
+        for (rank, (&host, &processors)) in ranks.enumerate() {
+            let of_host = ranks_of.get(host as usize).copied().unwrap_or(0);
+            let sharers = self.sharers_of_rank.get(rank).copied().unwrap_or(of_host);
+            let crowd = crowds
+                .get_mut(host as usize)
+                .filter(|_| sharers > processors);
+            if let Some(crowd) = crowd {
+                // The fewest processors of the most ranks.
+                let this = (sharers, std::cmp::Reverse(processors));
+                *crowd = (*crowd).max(Some(this));
+            }
+        }
+        let hosts = self.hosts.iter().zip(crowds);
+        hosts.filter_map(|(name, crowd)| {
+            crowd.map(|(ranks, processors)| (name.as_str(), ranks, processors.0))
+        })
     }
 }
 
@@ -145,6 +163,30 @@ mod tests {
         assert_eq!(
             description.crowded_hosts().collect::<Vec<_>>(),
             [("b", 2, 1)]
+        );
+    }
+
+    #[test]
+    fn bound_ranks_share_no_processors() {
+        let hosts = "hosts = [\"a\", \"b\"]\nhost_of_rank = [0, 1, 1]\n";
+        let crowded = |keys: &str| -> Vec<(String, u32, u32)> {
+            let description = Description::parse(&format!("{LEAST}{hosts}{keys}")).unwrap();
+            let crowded = description.crowded_hosts();
+            crowded
+                .map(|(host, ranks, processors)| (host.to_owned(), ranks, processors))
+                .collect()
+        };
+        let bound = "processors_of_rank = [1, 1, 1]\nsharers_of_rank = [1, 1, 1]\n";
+        assert_eq!(crowded(bound), []);
+        // Rank 1 may use both processors, of which one is rank 2's.
+        let within = "processors_of_rank = [1, 2, 1]\nsharers_of_rank = [1, 2, 1]\n";
+        assert_eq!(crowded(within), []);
+        let both = "processors_of_rank = [1, 1, 1]\nsharers_of_rank = [1, 2, 2]\n";
+        assert_eq!(crowded(both), [("b".to_owned(), 2, 1)]);
+        let (_, why) = Description::parse(&format!("{LEAST}sharers_of_rank = [1]\n")).unwrap_err();
+        assert!(
+            why.contains("`sharers_of_rank` has 1 entries for 3 ranks"),
+            "{why}"
         );
     }
 

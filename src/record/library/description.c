@@ -59,6 +59,40 @@ static void put_command(FILE *f)
     fputs("]\n", f);
 }
 
+/* Whether a rank may use no processors but those of another one. */
+static int is_within(const fw_mask inner, const fw_mask outer)
+{
+    for (int i = 0; i < FW_MASK; i++)
+        if (inner[i] & ~outer[i])
+            return 0;
+    return 1;
+}
+
+/* For each rank, the ranks of its host that may use its processors only. A launcher that binds ranks leaves each its own. */
+static void put_sharers(FILE *f, const struct fw_description *about, const int *host, const int *first)
+{
+    int *next = malloc((size_t)fw_ranks * sizeof *next), *last = malloc((size_t)fw_ranks * sizeof *last);
+    if (next && last) {
+        for (int rank = 0; rank < fw_ranks; rank++) {
+            int at = first[host[rank]];
+            next[rank] = -1;
+            if (rank != at)
+                next[last[at]] = rank;
+            last[at] = rank;
+        }
+        fputs("sharers_of_rank = [", f);
+        for (int rank = 0; rank < fw_ranks; rank++) {
+            int sharers = 0;
+            for (int other = first[host[rank]]; other >= 0; other = next[other])
+                sharers += is_within(about->masks[other], about->masks[rank]);
+            fprintf(f, rank ? ", %d" : "%d", sharers);
+        }
+        fputs("]\n", f);
+    }
+    free(next);
+    free(last);
+}
+
 static void put_hosts(FILE *f, const struct fw_description *about)
 {
     int *host = malloc((size_t)fw_ranks * sizeof *host), *first = malloc((size_t)fw_ranks * sizeof *first), n = 0;
@@ -85,6 +119,7 @@ static void put_hosts(FILE *f, const struct fw_description *about)
     for (int rank = 0; rank < fw_ranks; rank++)
         fprintf(f, rank ? ", %d" : "%d", about->processors[rank]);
     fputs("]\n", f);
+    put_sharers(f, about, host, first);
     free(host);
     free(first);
 }

@@ -163,12 +163,15 @@ static int prepare(void)
     return 1;
 }
 
-static int count_processors(void)
+/* The processors that this process may use, all bits if they are not known, and their number. */
+static int count_processors(fw_mask mask)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        return CPU_COUNT(&set);
-    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+    memset(mask, 0xff, sizeof(fw_mask));
+    if (sched_getaffinity(0, sizeof set, &set))
+        return (int)sysconf(_SC_NPROCESSORS_ONLN);
+    memcpy(mask, &set, sizeof set < sizeof(fw_mask) ? sizeof set : sizeof(fw_mask));
+    return CPU_COUNT(&set);
 }
 
 /* Whether this process is to be recorded, as all ranks see it. */
@@ -194,18 +197,21 @@ static int agree(void)
 static void gather(void)
 {
     char host[MPI_MAX_PROCESSOR_NAME + FW_HOST] = {0};
-    int len = 0, here = count_processors();
+    fw_mask mask;
+    int len = 0, here = count_processors(mask);
     PMPI_Get_processor_name(host, &len);
     host[FW_HOST - 1] = 0;
     fw_processors = (uint32_t)here;
     if (fw_file_rank == 0) {
         about.hosts = calloc((size_t)fw_ranks, FW_HOST);
         about.processors = calloc((size_t)fw_ranks, sizeof *about.processors);
-        if (!about.hosts || !about.processors)
+        about.masks = calloc((size_t)fw_ranks, sizeof *about.masks);
+        if (!about.hosts || !about.processors || !about.masks)
             abort();
     }
     PMPI_Gather(host, FW_HOST, MPI_CHAR, about.hosts, FW_HOST, MPI_CHAR, 0, MPI_COMM_WORLD);
     PMPI_Gather(&here, 1, MPI_INT, about.processors, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    PMPI_Gather(mask, sizeof mask, MPI_BYTE, about.masks, sizeof mask, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
 static int is_recorded(void)

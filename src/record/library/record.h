@@ -250,11 +250,14 @@ void *fw_next(const char *name);
 
 /* description.c: what rank 0 tells about all ranks. */
 #define FW_HOST 256
+#define FW_MASK 16
+typedef uint64_t fw_mask[FW_MASK]; /* a bit for each processor that a rank may use */
 struct fw_description {
     long long started; /* seconds since 1970 */
     int level;
     char *hosts; /* of each rank, in FW_HOST bytes */
     int *processors;
+    fw_mask *masks;
 };
 void fw_describe(const struct fw_description *about, int finalised);
 

@@ -12,16 +12,14 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// CPU time where ranks shared processors: there are more of them on a host than processors, or they took clearly longer
+    /// CPU time where ranks shared processors: they could use no others, and were more than these; or they took clearly longer
     /// between their calls than they computed.
     pub fn of(set: &Set, check: &Check) -> Self {
         let crowded = set.description().crowded_hosts().next();
         let crowded = crowded.map(|(host, ranks, processors)| {
             let host = flitwise_base::quote::quoted(host);
             let s = if processors == 1 { "" } else { "s" };
-            format!(
-                "host {host} ran {ranks} ranks, each of which could use {processors} processor{s}"
-            )
+            format!("{ranks} ranks of host {host} shared {processors} processor{s}")
         });
         let reason = crowded.or_else(|| slower(check));
         Self {

@@ -50,9 +50,7 @@ fn cpu_time_counts_where_ranks_shared_processors() {
     assert_eq!(computed(&*file, None)[0], 10);
     let remark = file.clock_remark().unwrap();
     assert!(
-        remark.contains(
-            "CPU time, because host `node1` ran 2 ranks, each of which could use 1 processor;"
-        ),
+        remark.contains("CPU time, because 2 ranks of host `node1` shared 1 processor;"),
         "{remark}"
     );
 
