@@ -1,12 +1,9 @@
 //! The all-to-all of budget 1g as recorded programs: a binary GOAL schedule, and DUMPI files of the calls.
 
+use crate::dumpi_files;
 use flitwise_formats::goal::{self, Builder, Dependency, Kind, Op, Task};
 use std::io::{BufWriter, Write};
 use std::path::Path;
-
-#[path = "../formats/tests/dumpi/write.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
-mod write;
 
 /// Bytes that a rank sends to each other rank.
 const BLOCK: u64 = 4096;
@@ -89,17 +86,17 @@ pub fn write_dumpi(dir: &Path, ranks: u32, rounds: u64) {
     const BYTE: i64 = 5;
     const WORLD: i64 = 2;
     for rank in 0..ranks {
-        let mut file = write::File::default();
-        let mut call = |name: &str, values: &[write::Value], at: u64| {
+        let mut file = dumpi_files::File::default();
+        let mut call = |name: &str, values: &[dumpi_files::Value], at: u64| {
             let at = (0, at as u32);
-            let head = write::Head {
+            let head = dumpi_files::Head {
                 cpu: [at; 2],
                 wall: [at; 2],
-                ..write::Head::default()
+                ..dumpi_files::Head::default()
             };
-            file.record(write::function(name), head, values);
+            file.record(dumpi_files::function(name), head, values);
         };
-        call("MPI_Init", &[write::Value::List(Vec::new())], 0);
+        call("MPI_Init", &[dumpi_files::Value::List(Vec::new())], 0);
         for round in 1..=rounds {
             let (count, of) = (|| (BLOCK as i64).into(), || BYTE.into());
             let values = [count(), of(), count(), of(), WORLD.into()];

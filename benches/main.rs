@@ -10,6 +10,9 @@
 //! the budgets of `docs/evidence/performance.md`; records by day lie in `benches/records`.
 
 mod all_to_all;
+#[path = "../formats/tests/dumpi/write.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod dumpi_files;
 mod fabric;
 mod halo;
 mod measure;
@@ -25,8 +28,10 @@ use measure::Bench;
 #[global_allocator]
 static ALLOCATOR: HugePages = HugePages;
 
-/// The groups, and whether each runs without being asked for.
-const GROUPS: [(&str, bool, fn(&mut Bench)); 5] = [
+/// A group of cases: its name, whether it runs without being asked for, and what it does.
+type Group = (&'static str, bool, fn(&mut Bench));
+
+const GROUPS: [Group; 5] = [
     ("fabric", true, fabric::run),
     ("replay", true, replay::run),
     ("traces", true, traces::run),

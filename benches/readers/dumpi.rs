@@ -1,15 +1,11 @@
 //! DUMPI files of a halo exchange: receives, sends, waits with a status each, and now and then a reduction,
 //! as recordings of stencil codes have them.
 
-#[path = "../../formats/tests/dumpi/write.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
-mod write;
-
+use crate::dumpi_files::{File, Value, list, status, text};
 use crate::measure::Bench;
 use flitwise_formats::dumpi::{Call, Info, Layout, Parser, Set, Step, check};
 use std::hint::black_box;
 use std::io::Write;
-use write::{File, Value, list, status, text};
 
 /// Neighbours of a rank.
 const PEERS: i64 = 6;
