@@ -132,7 +132,7 @@ impl UnopenedPool {
         let id = self.free;
         if id == MessageId::NONE {
             self.entries.push(message);
-            return MessageId::new(self.entries.len() as u32 - 1 | TAG);
+            return MessageId::new((self.entries.len() as u32 - 1) | TAG);
         }
         let entry = &mut self.entries[Self::position(id)];
         self.free = std::mem::replace(entry, message).next;

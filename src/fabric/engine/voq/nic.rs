@@ -304,11 +304,12 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 conditions.room = conditions.room.min(needs);
                 continue;
             }
-            if let Some(congestion) = &self.congestion {
-                if let Some(until) = congestion.held_until(pair.flow, self.kernel.now) {
-                    conditions.held_until = conditions.held_until.min(until);
-                    continue;
-                }
+            let now = self.kernel.now;
+            if let Some(congestion) = &self.congestion
+                && let Some(until) = congestion.held_until(pair.flow, now)
+            {
+                conditions.held_until = conditions.held_until.min(until);
+                continue;
             }
             return Some(place);
         }
