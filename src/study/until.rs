@@ -156,31 +156,35 @@ fn prepare(
         if control.stopped() {
             break;
         }
-        let plans = side_by_side(runs, |&(point, seed)| grid.plan_of(base, point, Some(seed)));
-        let plans = plans.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let plans = side_by_side(runs, |&(point, seed)| grid.plan_of(base, point, Some(seed)))?;
         for plan in &plans {
             session.prepare(plan, control)?;
         }
-        let tasks = side_by_side(&plans, |plan| session.tasks(plan));
+        let tasks = side_by_side(&plans, |plan| Ok::<_, RunError>(session.tasks(plan)))?;
         let made = runs.iter().zip(plans).zip(tasks);
         prepared.extend(made.map(|((&run, plan), tasks)| Prepared::of(run, plan, tasks)));
     }
     Ok(prepared)
 }
 
-/// The results of `work` on `items`, in their order, computed by a thread for each processor.
-fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// The results of `work` on `items`, in their order, computed by a thread for each processor. If there are errors, the
+/// first one; a thread does nothing more after its own.
+fn side_by_side<T: Sync, R: Send, E: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
     let work = &work;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let size = items.len().div_ceil(threads).max(1);
     std::thread::scope(|scope| {
         let parts = items.chunks(size);
-        let parts =
-            parts.map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<R>>()));
-        let parts: Vec<_> = parts.collect();
+        let results = |part: &[T]| part.iter().map(work).collect::<Result<Vec<R>, E>>();
+        let parts: Vec<_> = parts
+            .map(|part| scope.spawn(move || results(part)))
+            .collect();
         let joined = parts.into_iter().map(|part| part.join());
-        joined
-            .flat_map(|part| part.unwrap_or_else(|e| std::panic::resume_unwind(e)))
-            .collect()
+        let joined = joined.map(|part| part.unwrap_or_else(|e| std::panic::resume_unwind(e)));
+        let all: Vec<Vec<R>> = joined.collect::<Result<_, E>>()?;
+        Ok(all.into_iter().flatten().collect())
     })
 }
