@@ -31,7 +31,7 @@ pub(super) struct InFlight {
     pub release: Release,
     /// Tick in which it was created.
     pub created: Tick,
-    /// What the fabric has yet to report.
+    /// The reports of the fabric that are yet to come.
     pub due: Due,
 }
 

@@ -38,7 +38,7 @@ struct LargestPacket {
 }
 
 /// Messages of a NIC that are kept whole, whether they are opened or not: so few that their size
-/// does not matter, and only a burst takes the other way. In debug builds there are so few that the
+/// does not matter, and only a burst needs the short form. In debug builds there are so few that the
 /// comparison with the oracle covers both.
 const WHOLE_PER_NIC: usize = if cfg!(debug_assertions) { 1 } else { 8 };
 

@@ -83,7 +83,7 @@ impl Turn {
 /// Entries behind the first chunk.
 #[derive(Debug, Clone)]
 struct Chunk {
-    /// No key is below it, and those of the chunks before are.
+    /// No key of the chunk is below it, and all keys of the chunks before are.
     from: u32,
     /// At least one.
     pairs: VecDeque<WaitingPair>,
@@ -271,7 +271,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// What happens to a queue pair.
+    /// A change of the queue pairs.
     #[derive(Debug, Clone)]
     enum Step {
         Insert(u32),

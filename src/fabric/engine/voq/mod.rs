@@ -102,8 +102,8 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
 
     // The parts, numbered as in `layout`.
     inputs: Vec<Input<W>>,
-    /// Per in-port: sub-tick time from which the crossbar port that reads its buffer is free. An output looks at those of
-    /// all its heads, so they lie side by side.
+    /// Per in-port: sub-tick time from which the crossbar port that reads its buffer is free. They lie side by side,
+    /// because an output looks at the in-ports of all its heads.
     inputs_free: Vec<SubTick>,
     outputs: Vec<Output>,
     nics: Vec<Nic>,
