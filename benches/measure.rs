@@ -1,5 +1,4 @@
-//! What the benchmarks have in common: arguments, CPU time, memory, the spread of
-//! repetitions, and the record of what was measured.
+//! Arguments of the benchmarks, CPU time, memory, the spread of repetitions, and the record of the results.
 
 use cpu_time::{ProcessTime, ThreadTime};
 use std::fmt;
@@ -25,10 +24,10 @@ pub struct Bench {
     /// Repetitions of every case, if they were given.
     runs: Option<usize>,
     /// Factor on the length of every case.
-    pub scale: f64,
+    scale: f64,
     record: Option<PathBuf>,
     group: &'static str,
-    rows: Vec<String>,
+    rows: Vec<[String; 8]>,
 }
 
 impl Bench {
@@ -84,14 +83,13 @@ impl Bench {
         let budget = BUDGETS.iter().find(|(name, ..)| *name == case);
         let [must, goal] = [budget.map(|b| b.1), budget.map(|b| b.2)]
             .map(|value| value.map_or_else(String::new, |value| value.to_string()));
-        let (group, [min, median, max]) = (self.group, values.three());
-        self.rows.push(format!(
-            "{group},{case},{unit},{min:.4},{median:.4},{max:.4},{must},{goal}\n"
-        ));
+        let [group, case, unit] = [self.group, case, unit].map(str::to_owned);
+        let [min, median, max] = values.three().map(|value| format!("{value:.4}"));
+        self.rows
+            .push([group, case, unit, min, median, max, must, goal]);
     }
 
-    /// Measures the rate of `usual` or so many runs over `amount` of things, prints it with both clocks, and notes the
-    /// one by CPU time.
+    /// Runs a case that handles `amount` things five times, prints the rates by both clocks, and notes those by CPU time.
     pub fn rate(&mut self, case: &str, unit: &str, amount: u64, mut run: impl FnMut()) {
         let millions = amount as f64 / 1e6;
         let rates: Vec<(f64, f64)> = (0..self.runs(5))
@@ -114,8 +112,14 @@ impl Bench {
         let Some(file) = self.record else {
             return Ok(());
         };
-        let header = "group,case,unit,minimum,median,maximum,must,goal\n";
-        std::fs::write(file, format!("{header}{}", self.rows.concat()))
+        let mut out = csv::Writer::from_path(file)?;
+        out.write_record([
+            "group", "case", "unit", "minimum", "median", "maximum", "must", "goal",
+        ])?;
+        for row in self.rows {
+            out.write_record(row)?;
+        }
+        out.flush()
     }
 }
 
