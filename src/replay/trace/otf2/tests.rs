@@ -259,7 +259,7 @@ fn functions_of_the_program_are_regions() {
         ["main", "init", "solve", "dot", "output", "progress"]
     );
     let start = ["0 enter main", "1 enter init", "10 barrier", "5 leave init"];
-    // What follows the last call has no computation, and `main` no exit.
+    // After the last call there is no computation, and `main` has no exit.
     let end = ["1 enter output", "1 barrier", "51 leave output", "1 end"];
     let solve = [
         "1 enter solve",
