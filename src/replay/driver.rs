@@ -242,6 +242,11 @@ impl<'a> Replay<'a> {
             if ps > 0 {
                 self.process_until(ps - 1, out)?;
             }
+            // The fabric reports in no defined order, which decides in what order slots are free again.
+            let of_tick = self.reports.partition_point(|report| report.0 == tick);
+            if of_tick > 1 {
+                self.reports.make_contiguous()[..of_tick].sort_unstable();
+            }
             while let Some(&(_, what)) = self.reports.front().filter(|report| report.0 == tick) {
                 self.reports.pop_front();
                 self.note(what, ps, out)?;
