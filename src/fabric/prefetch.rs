@@ -28,6 +28,39 @@ pub(super) fn prefetch_at<T>(items: &[T], index: usize, offset: usize) {
     prefetch_line(item.wrapping_add(offset));
 }
 
+/// Hints that `items[index]` is about to be written, which another core may have read. The vector may have fewer items.
+#[inline(always)]
+pub(super) fn prefetch_to_write<T>(items: &[T], index: usize) {
+    let at = items.as_ptr().wrapping_add(index).cast::<i8>();
+    #[cfg(target_arch = "x86_64")]
+    for offset in (0..size_of::<T>()).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        // SAFETY: as below.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(at.wrapping_add(offset)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
+/// The cache lines of some items, to be prefetched while the items are moved out of their vector.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lines<T>(*const T);
+
+impl<T> Lines<T> {
+    pub(super) fn of(items: &[T]) -> Self {
+        Self(items.as_ptr())
+    }
+
+    /// Prefetches the item that is, or was, at `index`.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, index: usize) {
+        let at = self.0.wrapping_add(index).cast::<u8>();
+        for offset in (0..size_of::<T>()).step_by(64) {
+            prefetch_line(at.wrapping_add(offset));
+        }
+    }
+}
+
 #[inline(always)]
 fn prefetch_line(at: *const u8) {
     #[cfg(target_arch = "x86_64")]

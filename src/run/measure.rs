@@ -244,10 +244,11 @@ impl UnderLoad<'_> {
     }
 }
 
-/// Measures the experiment, which has one load.
+/// Measures the experiment, which has one load, with up to `threads` threads.
 pub(super) fn measure_load(
     experiment: &Experiment,
     measure: &Measure,
+    threads: usize,
     stop: Stop<'_>,
     report: &dyn Fn(&Snapshot),
     recording: Option<Recording<'_>>,
@@ -258,7 +259,7 @@ pub(super) fn measure_load(
         .at_load(load)
         .ok_or_else(|| ConfigError::new("measure.loads", format!("{load} has too many digits")))?;
     let mut run = UnderLoad {
-        engine: engine_of(&scaled)?,
+        engine: engine_of(&scaled, threads)?,
         replay: replay_of(&scaled, &Traces::none(), None, Network::Fabric, stop)?.0,
         experiment: &scaled,
         stop,

@@ -21,6 +21,7 @@ use crate::replay::Replay;
 use crate::replay::outcome::JobOutcome;
 use crate::stop::Stop;
 use anyhow::anyhow;
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -58,9 +59,9 @@ impl Lookout<'_> {
             self.reported = Instant::now();
             self.report(engine, replay);
         }
-        // The engine calls this at ticks that follow from the simulation, so the backlogs found follow from it as well.
+        // The engine calls this at the end of the tick that is due, so the backlogs found follow from the simulation.
         let tick = engine.tick;
-        if self.watch.is_due(tick)
+        if tick >= self.watch.due()
             && let Some(saturation) =
                 self.watch
                     .look(tick, replay.tick_of(0), replay.furthest_behind(tick))
@@ -86,6 +87,14 @@ impl Lookout<'_> {
             return ControlFlow::Break(());
         }
         self.watched.stop.control()
+    }
+
+    /// The tick at whose end the run must be looked at.
+    fn due(&self, replay: &Replay) -> Tick {
+        // The limit counts ticks that the fabric has skipped.
+        let limit = self.limit.as_ref();
+        let limit = limit.map(|limit| limit.due().saturating_sub(replay.tick_of(0)));
+        self.watch.due().min(limit.unwrap_or(Tick::MAX))
     }
 
     /// The limit of a run in which a saturation was found at tick `now`; `None` if the jobs do not complete on the
@@ -117,12 +126,13 @@ impl Lookout<'_> {
     }
 }
 
-/// Simulates one experiment.
+/// Simulates one experiment, with up to `threads` threads.
 pub(super) fn run_experiment(
     experiment: &Experiment,
     run: Run,
     traces: &Traces,
     watched: Watched<'_>,
+    threads: usize,
     recording: Option<Recording<'_>>,
 ) -> Result<Simulation, RunError> {
     let stop = watched.stop;
@@ -134,7 +144,7 @@ pub(super) fn run_experiment(
     if watched.explain {
         replay.keep_causes();
     }
-    let mut engine = engine_of(experiment)?;
+    let mut engine = engine_of(experiment, threads)?;
     let mut lookout = Lookout {
         experiment,
         traces,
@@ -211,9 +221,14 @@ fn simulate(
         interval,
         take: &mut seen,
     });
-    let mut control = |engine: &engine::Progress, replay: &Replay<'_>| lookout.look(engine, replay);
+    let due = Cell::new(lookout.due(replay));
+    let mut control = |engine: &engine::Progress, replay: &Replay<'_>| {
+        let flow = lookout.look(engine, replay);
+        due.set(lookout.due(replay).max(engine.tick + 1));
+        flow
+    };
     let sampling = recording.as_mut().map(Recording::sampling);
-    engine.run_observed(replay, &mut control, sampling, links)
+    engine.run_observed(replay, &mut control, sampling, links, Some(&due))
 }
 
 /// Notes that incomplete jobs ran until the run was stopped at the end of tick `end`.
@@ -226,8 +241,9 @@ fn cut_off(jobs: &mut [Option<JobOutcome>], experiment: &Experiment, end: Tick) 
     }
 }
 
-pub(super) fn engine_of(experiment: &Experiment) -> Result<Engine, ConfigError> {
-    Engine::new(&experiment.fabric).map_err(|e| ConfigError::new(e.key.to_owned(), e.problem))
+pub(super) fn engine_of(experiment: &Experiment, threads: usize) -> Result<Engine, ConfigError> {
+    Engine::with_threads(&experiment.fabric, threads)
+        .map_err(|e| ConfigError::new(e.key.to_owned(), e.problem))
 }
 
 /// The error of a replay that ended with one, unless the error says that the user stopped it.

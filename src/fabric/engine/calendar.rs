@@ -201,6 +201,14 @@ impl<B: Bucket> Wheel<B> {
         self.first_far = self.far.keys().next().copied().unwrap_or(Tick::MAX);
     }
 
+    /// Tick `now` has come, and all events up to it have been taken.
+    #[inline(always)]
+    pub(super) fn advance_to(&mut self, now: Tick) {
+        if self.first_far <= now + self.mask {
+            self.bring_near(now);
+        }
+    }
+
     /// Marks tick `at`, which is within the horizon: an event of this tick is kept elsewhere.
     #[inline]
     pub(super) fn mark(&mut self, at: Tick) {
@@ -232,9 +240,7 @@ impl<B: Bucket> Wheel<B> {
     #[inline(always)]
     pub(super) fn take(&mut self, at: Tick, into: &mut Vec<u32>) {
         debug_assert!(into.is_empty());
-        if self.first_far <= at + self.mask {
-            self.bring_near(at);
-        }
+        self.advance_to(at);
         let slot = (at & self.mask) as usize;
         let bit = 1 << (slot % 64);
         if self.occupied[slot / 64] & bit != 0 {

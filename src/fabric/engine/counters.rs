@@ -195,6 +195,13 @@ impl Counters {
         self.in_flight_at_start + self.counts.flits_injected - self.counts.flits_delivered
     }
 
+    /// How much has happened at the NICs: messages created and delivered, packets injected and delivered.
+    pub(super) fn activity(&self) -> u64 {
+        let counts = &self.counts;
+        let packets = counts.service_levels.iter().map(|sl| sl.packets);
+        counts.messages + counts.messages_delivered + counts.packets + packets.sum::<u64>()
+    }
+
     /// Flits and packets delivered, and the sum of the network latencies of these packets in
     /// ticks.
     pub(super) fn delivered(&self) -> (u64, u64, u128) {

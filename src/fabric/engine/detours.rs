@@ -4,6 +4,7 @@
 use super::choice::{Choice, Occupancy};
 use super::ids::OutputId;
 use super::next_hop::{Context, Table};
+use super::pool::PacketId;
 use crate::ids::{NicId, SwitchId};
 use crate::spec::{self, DetourRule, FabricSpec, Intermediate};
 use crate::topology::Peer;
@@ -27,7 +28,7 @@ const NONE: u32 = u32::MAX;
 
 /// The progress of a packet on its path.
 #[derive(Debug, Clone, Copy)]
-struct Progress {
+pub(super) struct Progress {
     /// The NIC that the first leg of its detour leads to; [`NO_NIC`] on the minimal path and on the second leg.
     via: NicId,
     /// Number of its leg.
@@ -106,6 +107,18 @@ impl Detours {
         self.rule.is_adaptive()
     }
 
+    /// The progress of packet `id`.
+    pub(super) fn progress(&self, id: PacketId) -> Progress {
+        self.progress.get(id.index()).copied().unwrap_or(START)
+    }
+
+    pub(super) fn set_progress(&mut self, id: PacketId, progress: Progress) {
+        if self.progress.len() <= id.index() {
+            self.progress.resize(id.index() + 1, START);
+        }
+        self.progress[id.index()] = progress;
+    }
+
     /// The leg of a packet at a switch.
     pub(super) fn leg<O: Occupancy>(
         &mut self,
@@ -113,11 +126,12 @@ impl Detours {
         table: &Table,
         choice: &Choice,
     ) -> Leg {
-        let (number, source) = (at.packet.index(), self.is_source[at.input.index()]);
-        if self.progress.len() <= number {
-            self.progress.resize(number + 1, START);
-        }
-        let before = if source { START } else { self.progress[number] };
+        let source = self.is_source[at.input.index()];
+        let before = if source {
+            START
+        } else {
+            self.progress(at.packet)
+        };
         let mut now = before;
         let asked = match self.rule {
             DetourRule::Par => before.minimal,
@@ -133,7 +147,7 @@ impl Detours {
         if now.via != NO_NIC && self.places.ends(at.switch, now.via) {
             (now.via, now.leg) = (NO_NIC, now.leg + 1);
         }
-        self.progress[number] = now;
+        self.set_progress(at.packet, now);
         Leg {
             target: if now.via == NO_NIC { at.dst } else { now.via },
             first_class: self.first_class[usize::from(now.leg)],

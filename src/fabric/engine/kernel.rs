@@ -1,27 +1,32 @@
 //! The kernel of every fabric: the present tick, the calendar, the pools of messages and packets in
 //! flight, and the counters. [`SwitchModel`] has the differences between the kinds of switch.
 
+use super::blocks::post::Post;
 use super::calendar::{Bucket, Wake, Wheel, WheelEvent};
 use super::congestion::Congestion;
 use super::counters::Counters;
-use super::deadlock::Deadlock;
+use super::deadlock::{Deadlock, Waiting};
 use super::ids::OutputId;
 use super::nic::Messages;
 use super::observers::Observers;
 use super::pool::{MessageId, PacketId, Pool};
 use super::power::LinkPowers;
 use super::probe::Watcher;
+use crate::ids::SwitchId;
 use crate::series::{PortVlSample, Sample};
 use crate::spec::{FabricSpec, Tick};
 use crate::stats::{FabricStats, LinkStateTicks, LinkStats};
 use crate::workload::{Message, Workload};
+use std::collections::BTreeMap;
 
 /// The state that the fabrics of all kinds of switch have. `K` is a packet; `B` keeps the events of
 /// a tick; `P` watches.
 #[derive(Debug)]
 pub(super) struct Kernel<K, B: Bucket, P> {
-    /// Tick that is simulated, or was simulated last.
+    /// The present tick: everything before it has been simulated.
     pub now: Tick,
+    /// Tick that was simulated last.
+    pub acted: Tick,
     pub wheel: Wheel<B>,
     pub packets: Pool<PacketId, K>,
     pub messages: Messages,
@@ -37,6 +42,7 @@ impl<K, B: Bucket, P: Watcher> Kernel<K, B, P> {
     pub(super) fn new(spec: &FabricSpec, reach: Tick, watcher: P) -> Self {
         Self {
             now: 0,
+            acted: 0,
             wheel: Wheel::new(reach),
             packets: Pool::new(),
             messages: Messages::new(spec),
@@ -54,6 +60,14 @@ impl<K, B: Bucket, P: Watcher> Kernel<K, B, P> {
     pub(super) fn create(&mut self, message: &Message) -> Option<MessageId> {
         let counters = &mut self.observers.counters;
         self.messages.create(message, self.now, counters)
+    }
+
+    /// Sets the clock to the end of tick `tick`, before which everything has been simulated.
+    pub(super) fn advance_to(&mut self, tick: Tick) {
+        if tick > self.now {
+            self.now = tick;
+            self.wheel.advance_to(tick);
+        }
     }
 
     /// Puts `event` on the wheel for tick `at`.
@@ -81,6 +95,16 @@ pub(super) trait SwitchModel {
     type Bucket: Bucket;
     type Event: WheelEvent;
     type Watcher: Watcher;
+    /// A packet on its way from another block.
+    type Arrival;
+    /// Credits on their way back from another block.
+    type Credits;
+    /// The packets that were granted and that no link has started yet.
+    type NotStarted: Default;
+    /// A queue of packets, whose head may wait for credits.
+    type Queue: Ord + Copy;
+    /// The credits that are held in buffers, as far as the search for a deadlock asks for them.
+    type Held: Default;
 
     fn kernel(&self) -> &Kernel<Self::Packet, Self::Bucket, Self::Watcher>;
     fn kernel_mut(&mut self) -> &mut Kernel<Self::Packet, Self::Bucket, Self::Watcher>;
@@ -95,12 +119,33 @@ pub(super) trait SwitchModel {
     fn act(&mut self, workload: &mut dyn Workload);
     /// A cycle of packets that can never move, if there is one. Changes nothing but lazy state.
     fn find_cycle(&mut self) -> Option<Deadlock>;
+    /// Adds the packets that no link has started yet, by output.
+    fn not_started(&self, all: &mut Self::NotStarted);
     /// Counts anew from the next tick on.
-    fn restart_statistics(&mut self);
+    fn restart_statistics(&mut self, not_started: &Self::NotStarted);
     /// All that has been counted up to the end of the present tick.
-    fn stats(&self) -> FabricStats;
+    fn stats(&self, not_started: &Self::NotStarted) -> FabricStats;
     /// The counters of the links up to the end of the present tick.
-    fn links(&self) -> Vec<LinkStats>;
+    fn links(&self, not_started: &Self::NotStarted) -> Vec<LinkStats>;
+
+    /// From now on it is a block of a fabric, with this post.
+    fn become_block(&mut self, post: Post<Self::Arrival, Self::Credits>);
+    /// The post of a block; `None` if it is a whole fabric.
+    fn post_mut(&mut self) -> Option<&mut Post<Self::Arrival, Self::Credits>>;
+    /// A packet comes from another block.
+    fn receive(&mut self, arrival: Self::Arrival);
+    /// Credits come back from another block.
+    fn take_back(&mut self, credits: Self::Credits);
+    /// Adds the credits that packets of this block hold.
+    fn held(&self, all: &mut Self::Held);
+    /// Adds the queues of this block whose head waits for credits, each with the queues that hold these credits. `held`
+    /// is of all blocks.
+    fn waiting(&mut self, held: &Self::Held, all: &mut BTreeMap<Self::Queue, Vec<Self::Queue>>);
+    /// The switch that a queue belongs to.
+    fn switch_of(&self, queue: Self::Queue) -> SwitchId;
+    /// The head of a queue of this block, for the report of a deadlock.
+    fn describe(&self, queue: Self::Queue) -> Waiting;
+
     /// Congestion control, if the fabric has it.
     fn congestion(&mut self) -> Option<&mut Congestion>;
     /// The flits that wait per Port VL, where the marker does not count them.
@@ -137,7 +182,8 @@ pub(super) fn tick(
     due: &mut Vec<u32>,
     workload: &mut dyn Workload,
 ) {
-    model.kernel_mut().now = now;
+    let kernel = model.kernel_mut();
+    (kernel.now, kernel.acted) = (now, now);
     take_events(model, due, workload);
     if workload.next_tick().is_some_and(|tick| tick <= now) {
         create_messages(model, workload);
@@ -172,15 +218,6 @@ fn create_messages(model: &mut impl SwitchModel, workload: &mut dyn Workload) {
     if outbox.capacity() <= MOST_KEPT {
         model.kernel_mut().outbox = outbox;
     }
-}
-
-/// A cycle of packets that can never move, if there is one. Credits that return until tick `at`
-/// count as available.
-pub(super) fn find_deadlock(model: &mut impl SwitchModel, at: Tick) -> Option<Deadlock> {
-    let now = std::mem::replace(&mut model.kernel_mut().now, at);
-    let found = model.find_cycle();
-    model.kernel_mut().now = now;
-    found
 }
 
 /// Starts to collect the data for [`sample`].

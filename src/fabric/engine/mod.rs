@@ -13,6 +13,7 @@
 //! trait objects, so that this crate compiles the engine once for all of them.
 
 mod bits;
+mod blocks;
 mod calendar;
 mod choice;
 mod congestion;
@@ -41,16 +42,18 @@ mod turns;
 mod vls;
 mod voq;
 
+use self::blocks::cut::Cut;
 pub use self::deadlock::{Deadlock, Place, Waiting};
 use self::kernel::SwitchModel;
 use self::model::{Model, with_model};
 use self::probe::{NoProbe, Probe, Watched};
 use self::run::Controlled;
+use super::error::error;
 use super::series::{LinkSampling, Sampling};
 use super::spec::{FabricSpec, SpecError, Tick};
 use super::stats::{FabricStats, SlStats};
 use super::workload::Workload;
-use std::cell::{Ref, RefCell, RefMut};
+use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -88,23 +91,78 @@ pub struct Engine<P: Probe = NoProbe> {
     model: Model,
     /// Shared with the model, which reports every step to it.
     probe: Rc<RefCell<P>>,
-    /// First tick that has not been simulated.
-    earliest: Tick,
-    /// Ticks with events until the engine looks again for a deadlock.
-    until_deadlock_check: u32,
+    at: run::Position,
 }
 
 impl Engine {
-    /// An idle fabric at tick 0, which nothing watches.
+    /// An idle fabric at tick 0, which nothing watches. One thread simulates it.
     ///
     /// # Errors
     /// If the specification contradicts itself or exceeds a limit of the engine.
     pub fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
+        Self::with_threads(spec, 1)
+    }
+
+    /// As [`Engine::new`], simulated by up to `threads` threads. The result is the same for any number of them.
+    ///
+    /// Each thread has a block: some of the switches, and the first one all NICs. A fabric that cannot be cut so has one
+    /// thread ([`Engine::obstacle_to_threads`]).
+    ///
+    /// # Errors
+    /// As [`Engine::new`].
+    pub fn with_threads(spec: &FabricSpec, threads: usize) -> Result<Self, SpecError> {
         spec.validate()?;
+        let cuttable = blocks::cut::obstacle(spec).is_none();
+        let blocks = threads
+            .min(MOST_BLOCKS)
+            .min(spec.topology.switches() as usize + 1);
+        let of_switch = if cuttable && blocks > 1 {
+            blocks::cut::balanced(spec, blocks)
+        } else {
+            Vec::new()
+        };
+        Self::in_blocks(spec, &of_switch, threads)
+    }
+
+    /// As [`Engine::with_threads`], in blocks of the caller's choice: each switch is in the block of its entry in
+    /// `of_switch`, from 0 on. Block 0 has all NICs.
+    ///
+    /// # Errors
+    /// As [`Engine::new`], and if the fabric cannot be cut, or `of_switch` has too few entries or too many blocks.
+    pub fn cut(spec: &FabricSpec, of_switch: &[u16], threads: usize) -> Result<Self, SpecError> {
+        spec.validate()?;
+        let blocks = of_switch
+            .iter()
+            .max()
+            .map_or(1, |&last| usize::from(last) + 1);
+        if of_switch.len() != spec.topology.switches() as usize || blocks > MOST_BLOCKS {
+            let problem = format!(
+                "a block up to {} for each switch is needed",
+                MOST_BLOCKS - 1
+            );
+            return error("topology", problem);
+        }
+        if let Some(obstacle) = blocks::cut::obstacle(spec) {
+            return error("topology", format!("the fabric cannot be cut: {obstacle}"));
+        }
+        Self::in_blocks(spec, of_switch, threads)
+    }
+
+    /// The reason why a fabric cannot be simulated by several threads; `None` if it can.
+    #[must_use]
+    pub fn obstacle_to_threads(spec: &FabricSpec) -> Option<&'static str> {
+        blocks::cut::obstacle(spec)
+    }
+
+    fn in_blocks(spec: &FabricSpec, of_switch: &[u16], threads: usize) -> Result<Self, SpecError> {
+        let cut = Cut::new(&spec.topology, of_switch);
         let probe = Rc::new(RefCell::new(NoProbe));
-        Ok(Self::of(Model::new(spec)?, probe))
+        Ok(Self::of(Model::new(spec, cut, threads)?, probe))
     }
 }
+
+/// Most blocks of a fabric.
+const MOST_BLOCKS: usize = 256;
 
 impl<P: Probe + 'static> Engine<P> {
     /// An idle fabric at tick 0, which `probe` watches.
@@ -124,8 +182,7 @@ impl<P: Probe> Engine<P> {
         Self {
             model,
             probe,
-            earliest: 0,
-            until_deadlock_check: run::DEADLOCK_CHECK_TICKS,
+            at: run::Position::start(),
         }
     }
 
@@ -174,59 +231,69 @@ impl<P: Probe> Engine<P> {
         control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
         sampling: Option<Sampling<'_>>,
     ) -> RunEnd {
-        self.run_observed(workload, control, sampling, None)
+        self.run_observed(workload, control, sampling, None, None)
     }
 
-    /// Like [`Engine::run_sampled`], but takes samples of the links as well if `links` is given.
+    /// Like [`Engine::run_sampled`], but takes samples of the links as well if `links` is given. `control` is called at the
+    /// end of the tick in `control_at` as well, which is then set to [`Tick::MAX`]; `control` may set it again. These
+    /// calls do not depend on the number of threads, unlike the others.
     pub fn run_observed<'s, W: Workload + ?Sized>(
         &mut self,
         workload: &mut W,
         control: &mut dyn FnMut(&Progress, &W) -> ControlFlow<()>,
         sampling: Option<Sampling<'s>>,
         links: Option<LinkSampling<'s>>,
+        control_at: Option<&Cell<Tick>>,
     ) -> RunEnd {
-        let samplers = run::Samplers::new(sampling, links, self.earliest);
-        let (earliest, until_check) = (&mut self.earliest, &mut self.until_deadlock_check);
-        let driven = &mut Controlled { workload, control };
-        with_model!(&mut self.model, model => {
-            run::drive(model.as_mut(), earliest, until_check, driven, samplers)
-        })
+        let samplers = run::Samplers::new(sampling, links, self.at.earliest);
+        let driven = &mut Controlled {
+            workload,
+            control,
+            control_at,
+        };
+        with_model!(&mut self.model, blocks => blocks.drive(&mut self.at, driven, samplers))
+    }
+
+    /// Threads that simulate the fabric, at most as many as were asked for.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        with_model!(&self.model, blocks => blocks.threads())
     }
 
     /// The progress of the run.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        with_model!(&self.model, model => run::progress(model.as_ref()))
+        with_model!(&self.model, blocks => blocks.progress())
     }
 
     /// A cycle of packets that can never move, if there is one.
     pub fn find_deadlock(&mut self) -> Option<Deadlock> {
-        with_model!(&mut self.model, model => model.find_cycle())
+        with_model!(&mut self.model, blocks => blocks.find_cycle())
     }
 
     /// Counts anew from the next tick on. Packets and messages that are on their way then count
     /// when they are delivered, with their whole latency.
     pub fn restart_statistics(&mut self) {
-        with_model!(&mut self.model, model => model.restart_statistics());
+        with_model!(&mut self.model, blocks => blocks.restart_statistics());
     }
 
     /// Flits and packets delivered so far, and the sum of the network latencies of these packets
     /// in ticks. [`Engine::stats`] has these too, but walks over all links.
     #[must_use]
     pub fn delivered(&self) -> (u64, u64, u128) {
-        with_model!(&self.model, model => model.kernel().observers.counters.delivered())
+        with_model!(&self.model, blocks => blocks.lead.kernel().observers.counters.delivered())
     }
 
     /// The counters per service level so far. [`Engine::stats`] has them too, but walks over
     /// all links and turns.
     #[must_use]
     pub fn service_levels(&self) -> &[SlStats] {
-        with_model!(&self.model, model => model.kernel().observers.counters.service_levels())
+        with_model!(&self.model, blocks => blocks.lead.kernel().observers.counters.service_levels())
     }
 
     /// The counters so far.
     #[must_use]
     pub fn stats(&self) -> FabricStats {
-        with_model!(&self.model, model => model.stats())
+        with_model!(&self.model, blocks => blocks.stats())
     }
 }

@@ -1,42 +1,47 @@
 //! The compiled variants of the engine, and which of them a specification needs. All variants compute the same;
 //! each leaves out what its fabrics cannot have, because that makes them faster.
 
-use super::hierarchical::{self, Adaptive, BlindAllocation, Controlled, General, InRounds, Off};
-use super::probe::{Unwatched, Watched, Watcher};
+use super::blocks::cut::Cut;
+use super::blocks::{Blocks, Lookahead, lock};
+use super::hierarchical::{self, Adaptive, BlindAllocation, Control, Controlled, InRounds, Off};
+use super::kernel::SwitchModel;
+use super::probe::{Unwatched, Watched};
 use super::voq::{self, layout};
+use crate::routing::Router;
 use crate::spec::hierarchical::{CentralLink, VirtualAllocation};
 use crate::spec::{FabricSpec, Hierarchical, SpecError, Switch, Voq};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A fabric in the variant that it needs.
 #[derive(Debug)]
 pub(super) enum Model {
     /// Without congestion control.
-    Hierarchical(Box<hierarchical::Fabric<Off, Unwatched>>),
+    Hierarchical(Blocks<hierarchical::Fabric<Off, Unwatched>>),
     /// With congestion control.
-    HierarchicalControlled(Box<hierarchical::Fabric<Controlled, Unwatched>>),
+    HierarchicalControlled(Blocks<hierarchical::Fabric<Controlled, Unwatched>>),
     /// With blind virtual allocation; with or without congestion control.
-    HierarchicalBlind(Box<hierarchical::Fabric<BlindAllocation, Unwatched>>),
+    HierarchicalBlind(Blocks<hierarchical::Fabric<BlindAllocation, Unwatched>>),
     /// With allocation in rounds; with or without congestion control.
-    HierarchicalRounds(Box<hierarchical::Fabric<InRounds, Unwatched>>),
+    HierarchicalRounds(Blocks<hierarchical::Fabric<InRounds, Unwatched>>),
     /// With up-ports chosen by their queues, or central buffers by another rule than the usual one; with or without
     /// congestion control.
-    HierarchicalAdaptive(Box<hierarchical::Fabric<Adaptive, Unwatched>>),
+    HierarchicalAdaptive(Blocks<hierarchical::Fabric<Adaptive, Unwatched>>),
     /// A plain fabric (`voq::layout::is_plain`), with at most 64 ports per switch.
-    VoqPlain(Box<voq::Fabric<Unwatched, 0, 1>>),
+    VoqPlain(Blocks<voq::Fabric<Unwatched, 0, 1>>),
     /// With one rate, and at most 64 ports per switch.
-    Voq1(Box<voq::Fabric<Unwatched, 1, 1>>),
+    Voq1(Blocks<voq::Fabric<Unwatched, 1, 1>>),
     /// With at most three different rates, and at most 64 ports per switch.
-    Voq3(Box<voq::Fabric<Unwatched, 3, 1>>),
+    Voq3(Blocks<voq::Fabric<Unwatched, 3, 1>>),
     /// With any number of rates and ports within the limits.
-    Voq8(Box<voq::Fabric<Unwatched, { layout::MAX_RATES }, 2>>),
+    Voq8(Blocks<voq::Fabric<Unwatched, { layout::MAX_RATES }, 2>>),
     /// Watched, with informed allocation: the most general variant.
-    WatchedHierarchical(Box<hierarchical::Fabric<Adaptive, Watched>>),
+    WatchedHierarchical(Blocks<hierarchical::Fabric<Adaptive, Watched>>),
     /// Watched, with blind virtual allocation.
-    WatchedBlind(Box<hierarchical::Fabric<BlindAllocation, Watched>>),
+    WatchedBlind(Blocks<hierarchical::Fabric<BlindAllocation, Watched>>),
     /// Watched, with allocation in rounds.
-    WatchedRounds(Box<hierarchical::Fabric<InRounds, Watched>>),
+    WatchedRounds(Blocks<hierarchical::Fabric<InRounds, Watched>>),
     /// Watched: the most general variant.
-    WatchedVoq(Box<voq::Fabric<Watched, { layout::MAX_RATES }, 2>>),
+    WatchedVoq(Blocks<voq::Fabric<Watched, { layout::MAX_RATES }, 2>>),
 }
 
 /// Evaluates the same expression for the fabric of any variant.
@@ -61,23 +66,74 @@ macro_rules! with_model {
 }
 pub(super) use with_model;
 
-/// A hierarchical fabric with `control`.
-fn hierarchical<C: hierarchical::Control, P: Watcher>(
-    spec: &FabricSpec,
-    switch: &Hierarchical,
-    control: C,
-    watcher: P,
-) -> Result<Box<hierarchical::Fabric<C, P>>, SpecError> {
-    hierarchical::Fabric::new(spec, switch, control, watcher).map(Box::new)
+/// How a fabric that nothing watches is built.
+struct Plan<'a> {
+    spec: &'a FabricSpec,
+    router: Arc<Router>,
+    /// The blocks that it is wanted in; `None`: in one.
+    cut: Option<Cut>,
+    threads: usize,
 }
 
-/// A fabric of switches with virtual output queues.
-fn voq<P: Watcher, const L: usize, const W: usize>(
-    spec: &FabricSpec,
-    switch: &Voq,
-    watcher: P,
-) -> Result<Box<voq::Fabric<P, L, W>>, SpecError> {
-    voq::Fabric::new(spec, switch, watcher).map(Box::new)
+impl Plan<'_> {
+    /// A fabric of hierarchical switches.
+    fn hierarchical<C: Control + Send>(
+        self,
+        switch: &Hierarchical,
+    ) -> Result<Blocks<hierarchical::Fabric<C, Unwatched>>, SpecError> {
+        let (spec, ahead) = (self.spec, hierarchical::lookahead(self.spec, switch));
+        self.build(ahead, |router| {
+            hierarchical::Fabric::new(spec, switch, C::of(spec)?, Unwatched, router)
+        })
+    }
+
+    /// A fabric of switches with virtual output queues.
+    fn voq<const L: usize, const W: usize>(
+        self,
+        switch: &Voq,
+    ) -> Result<Blocks<voq::Fabric<Unwatched, L, W>>, SpecError> {
+        let (spec, ahead) = (self.spec, voq::lookahead(self.spec, switch));
+        self.build(ahead, |router| {
+            voq::Fabric::new(spec, switch, Unwatched, router)
+        })
+    }
+
+    /// A fabric in blocks that `block` makes; in a single one if effects come too soon for several.
+    fn build<M: SwitchModel + Send>(
+        self,
+        ahead: Lookahead,
+        block: impl Fn(&Arc<Router>) -> Result<M, SpecError> + Sync,
+    ) -> Result<Blocks<M>, SpecError>
+    where
+        M::Arrival: Send,
+        M::Credits: Send,
+    {
+        let router = &self.router;
+        let Some(cut) = self
+            .cut
+            .filter(|_| ahead.to_nics > 0 && ahead.to_switches > 0)
+        else {
+            return block(router).map(Blocks::one);
+        };
+        let built = Mutex::new(Vec::new());
+        let build = || {
+            let block = block(router);
+            lock(&built).push(block);
+        };
+        std::thread::scope(|scope| {
+            for number in 1..cut.blocks() {
+                if number < self.threads {
+                    scope.spawn(build);
+                } else {
+                    build();
+                }
+            }
+            build();
+        });
+        let built = built.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let blocks = built.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(Blocks::new(blocks, cut, ahead, self.threads))
+    }
 }
 
 /// Whether virtual allocation is blind.
@@ -86,50 +142,56 @@ fn is_blind(switch: &Hierarchical) -> bool {
 }
 
 impl Model {
-    /// An idle fabric, which nothing watches.
+    /// An idle fabric, which nothing watches, in the blocks of `cut`. `threads` threads simulate them.
     ///
     /// # Errors
     /// If the fabric exceeds a limit of the engine.
-    pub(super) fn new(spec: &FabricSpec) -> Result<Self, SpecError> {
+    pub(super) fn new(
+        spec: &FabricSpec,
+        cut: Option<Cut>,
+        threads: usize,
+    ) -> Result<Self, SpecError> {
+        let router = Arc::new(Router::new(spec));
+        let plan = Plan {
+            spec,
+            router,
+            cut,
+            threads,
+        };
         match &spec.switch {
-            Switch::Hierarchical(switch) => Self::new_hierarchical(spec, switch),
-            Switch::Voq(switch) => Self::new_voq(spec, switch),
+            Switch::Hierarchical(switch) => Self::new_hierarchical(plan, switch),
+            Switch::Voq(switch) => Self::new_voq(plan, switch),
         }
     }
 
-    fn new_hierarchical(spec: &FabricSpec, switch: &Hierarchical) -> Result<Self, SpecError> {
-        let none = Unwatched;
-        let congestion = Controlled::new(spec)?;
+    fn new_hierarchical(plan: Plan<'_>, switch: &Hierarchical) -> Result<Self, SpecError> {
+        let spec = plan.spec;
         if switch.allocator.is_in_rounds() {
-            let control = General(congestion);
-            return hierarchical(spec, switch, control, none).map(Self::HierarchicalRounds);
+            return plan.hierarchical(switch).map(Self::HierarchicalRounds);
         }
         if is_blind(switch) {
-            let control = General(congestion);
-            return hierarchical(spec, switch, control, none).map(Self::HierarchicalBlind);
+            return plan.hierarchical(switch).map(Self::HierarchicalBlind);
         }
         if spec.routing.asks_for_waiting() || switch.buffers.central_link != CentralLink::ByOutput {
-            let control = General(congestion);
-            return hierarchical(spec, switch, control, none).map(Self::HierarchicalAdaptive);
+            return plan.hierarchical(switch).map(Self::HierarchicalAdaptive);
         }
-        match congestion {
-            None => hierarchical(spec, switch, Off, none).map(Self::Hierarchical),
-            Some(control) => {
-                hierarchical(spec, switch, control, none).map(Self::HierarchicalControlled)
-            }
+        match spec.congestion_control {
+            None => plan.hierarchical(switch).map(Self::Hierarchical),
+            Some(_) => plan.hierarchical(switch).map(Self::HierarchicalControlled),
         }
     }
 
-    fn new_voq(spec: &FabricSpec, switch: &Voq) -> Result<Self, SpecError> {
+    fn new_voq(plan: Plan<'_>, switch: &Voq) -> Result<Self, SpecError> {
+        let spec = plan.spec;
         layout::check_limits(spec, switch)?;
         let small = spec.topology.radix() <= 64;
         match layout::rates(spec, switch).len() {
             0..=1 if small && layout::is_plain(spec, switch) => {
-                voq(spec, switch, Unwatched).map(Self::VoqPlain)
+                plan.voq(switch).map(Self::VoqPlain)
             }
-            0..=1 if small => voq(spec, switch, Unwatched).map(Self::Voq1),
-            2..=3 if small => voq(spec, switch, Unwatched).map(Self::Voq3),
-            _ => voq(spec, switch, Unwatched).map(Self::Voq8),
+            0..=1 if small => plan.voq(switch).map(Self::Voq1),
+            2..=3 if small => plan.voq(switch).map(Self::Voq3),
+            _ => plan.voq(switch).map(Self::Voq8),
         }
     }
 
@@ -139,23 +201,31 @@ impl Model {
     /// As [`Model::new`].
     pub(super) fn watched(spec: &FabricSpec, watcher: Watched) -> Result<Self, SpecError> {
         match &spec.switch {
+            Switch::Hierarchical(switch) if switch.allocator.is_in_rounds() => {
+                watched(spec, switch, watcher).map(Self::WatchedRounds)
+            }
+            Switch::Hierarchical(switch) if is_blind(switch) => {
+                watched(spec, switch, watcher).map(Self::WatchedBlind)
+            }
             Switch::Hierarchical(switch) => {
-                let congestion = Controlled::new(spec)?;
-                if switch.allocator.is_in_rounds() {
-                    let control = General(congestion);
-                    return hierarchical(spec, switch, control, watcher).map(Self::WatchedRounds);
-                }
-                if is_blind(switch) {
-                    let control = General(congestion);
-                    return hierarchical(spec, switch, control, watcher).map(Self::WatchedBlind);
-                }
-                let control = General(congestion);
-                hierarchical(spec, switch, control, watcher).map(Self::WatchedHierarchical)
+                watched(spec, switch, watcher).map(Self::WatchedHierarchical)
             }
             Switch::Voq(switch) => {
                 layout::check_limits(spec, switch)?;
-                voq(spec, switch, watcher).map(Self::WatchedVoq)
+                let router = Arc::new(Router::new(spec));
+                let fabric = voq::Fabric::new(spec, switch, watcher, &router)?;
+                Ok(Self::WatchedVoq(Blocks::one(fabric)))
             }
         }
     }
+}
+
+/// A fabric of hierarchical switches that `watcher` watches.
+fn watched<C: Control>(
+    spec: &FabricSpec,
+    switch: &Hierarchical,
+    watcher: Watched,
+) -> Result<Blocks<hierarchical::Fabric<C, Watched>>, SpecError> {
+    let router = Arc::new(Router::new(spec));
+    hierarchical::Fabric::new(spec, switch, C::of(spec)?, watcher, &router).map(Blocks::one)
 }

@@ -3,12 +3,13 @@
 //! [`detours`](super::detours) decides which packets leave the minimal path, and towards which NIC.
 
 use super::choice::{Choice, Occupancy};
-use super::detours::{Detours, Leg};
+use super::detours::{Detours, Leg, Progress};
 use super::ids::{InputId, OutputId};
 use super::pool::PacketId;
 use crate::ids::{NicId, SwitchId, SwitchPort};
 use crate::routing::Router;
 use crate::spec::FabricSpec;
+use std::sync::Arc;
 
 /// The input of a routing decision: a packet at a switch, and the fill of the outputs.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +50,7 @@ impl NextHop {
 #[derive(Debug)]
 pub(super) struct Table {
     radix: u32,
-    router: Router,
+    router: Arc<Router>,
 }
 
 impl Table {
@@ -85,12 +86,13 @@ pub(super) struct NextHops {
 }
 
 impl NextHops {
-    pub(super) fn new(spec: &FabricSpec) -> Self {
+    /// `router` is the one of `spec`.
+    pub(super) fn new(spec: &FabricSpec, router: &Arc<Router>) -> Self {
         let (choice, detours) = (Choice::new(spec), Detours::new(spec).map(Box::new));
         Self {
             table: Table {
                 radix: spec.topology.radix(),
-                router: Router::new(spec),
+                router: Arc::clone(router),
             },
             by_table: matches!(choice, Choice::Only) && detours.is_none(),
             choice,
@@ -116,6 +118,18 @@ impl NextHops {
     pub(super) fn by_destination(&self, switch: SwitchId, dst: NicId) -> OutputId {
         let first = self.table.candidate(switch, dst);
         self.choice.foresee(switch, first, dst, &mut Empty)
+    }
+
+    /// The progress of packet `id` on its path; `None` if all paths are minimal.
+    pub(super) fn progress(&self, id: PacketId) -> Option<Progress> {
+        self.detours.as_ref().map(|detours| detours.progress(id))
+    }
+
+    /// Packet `id` comes from another block, with this progress.
+    pub(super) fn set_progress(&mut self, id: PacketId, progress: Option<Progress>) {
+        if let (Some(detours), Some(progress)) = (&mut self.detours, progress) {
+            detours.set_progress(id, progress);
+        }
     }
 
     /// Returns the next hop of a packet. Call this once for each packet and switch.

@@ -143,6 +143,15 @@ impl LinkPowers {
         }))
     }
 
+    /// Forgets the links of all outputs but those that `is_own` names: they belong to other blocks.
+    pub(super) fn keep(&mut self, is_own: impl Fn(OutputId) -> bool) {
+        for (output, link) in OutputId::all(self.links.len() as u32).zip(&mut self.links) {
+            if !is_own(output) {
+                *link = None;
+            }
+        }
+    }
+
     /// The settings of the links.
     pub(super) fn settings(&self) -> &LinkPower {
         &self.power

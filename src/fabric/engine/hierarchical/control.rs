@@ -9,8 +9,9 @@ use crate::engine::congestion::{ByteRates, Congestion, FlowId};
 use crate::engine::nic::QueuePairs;
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
+use crate::error::error;
 use crate::ids::NicId;
-use crate::spec::{FabricSpec, SpecError, Tick};
+use crate::spec::{CongestionControl, FabricSpec, SpecError, Tick};
 use flitwise_base::units::Ratio;
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -25,6 +26,13 @@ pub(in crate::engine) trait Control: Debug {
     const ROUNDS: bool = false;
     /// Up-ports may be chosen by their queues, and central buffers by any rule.
     const ADAPTIVE: bool = false;
+    /// The variant for a fabric.
+    ///
+    /// # Errors
+    /// If the fabric is too large.
+    fn of(spec: &FabricSpec) -> Result<Self, SpecError>
+    where
+        Self: Sized;
     /// The state of congestion control; `None` if the fabric has none.
     fn get(&self) -> Option<&Controlled>;
     /// As [`get`](Self::get).
@@ -36,6 +44,10 @@ pub(in crate::engine) trait Control: Debug {
 pub(in crate::engine) struct Off;
 
 impl Control for Off {
+    fn of(_: &FabricSpec) -> Result<Self, SpecError> {
+        Ok(Self)
+    }
+
     #[inline(always)]
     fn get(&self) -> Option<&Controlled> {
         None
@@ -63,6 +75,13 @@ pub(in crate::engine) struct Controlled {
 }
 
 impl Control for Controlled {
+    fn of(spec: &FabricSpec) -> Result<Self, SpecError> {
+        match spec.congestion_control.as_deref() {
+            Some(control) => Self::new(spec, control),
+            None => error("congestion_control", "there is none".to_owned()),
+        }
+    }
+
     #[inline(always)]
     fn get(&self) -> Option<&Controlled> {
         Some(self)
@@ -107,6 +126,14 @@ impl<const BLIND: bool, const ROUNDS: bool> Control for General<BLIND, ROUNDS> {
     const ROUNDS: bool = ROUNDS;
     const ADAPTIVE: bool = true;
 
+    fn of(spec: &FabricSpec) -> Result<Self, SpecError> {
+        spec.congestion_control
+            .as_deref()
+            .map(|control| Controlled::new(spec, control))
+            .transpose()
+            .map(Self)
+    }
+
     fn get(&self) -> Option<&Controlled> {
         self.0.as_ref()
     }
@@ -117,14 +144,11 @@ impl<const BLIND: bool, const ROUNDS: bool> Control for General<BLIND, ROUNDS> {
 }
 
 impl Controlled {
-    /// The congestion control of `spec`; `None` if it has none.
+    /// `control`, the congestion control of `spec`.
     ///
     /// # Errors
     /// If the fabric is too large.
-    pub(in crate::engine) fn new(spec: &FabricSpec) -> Result<Option<Self>, SpecError> {
-        let Some(control) = spec.congestion_control.as_deref() else {
-            return Ok(None);
-        };
+    fn new(spec: &FabricSpec, control: &CongestionControl) -> Result<Self, SpecError> {
         let topology = &spec.topology;
         let nics = topology.nics() as usize;
         let flit_bytes = spec.units.flit_bytes;
@@ -133,7 +157,7 @@ impl Controlled {
             nics: vec![rate; nics],
             links: vec![rate],
         };
-        Ok(Some(Self {
+        Ok(Self {
             congestion: Congestion::new(spec, control, rates)?,
             flit_bytes,
             largest: (0..spec.qos.vls)
@@ -142,7 +166,7 @@ impl Controlled {
             queue_pairs: QueuePairs::new(topology.nics(), spec.qos.service_levels.len(), 1, true),
             nics: (0..nics).map(|_| NicCongestion::default()).collect(),
             in_send_queue: Vec::new(),
-        }))
+        })
     }
 
     /// A packet of `flow` moved to the send queue.

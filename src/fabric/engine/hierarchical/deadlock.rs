@@ -14,35 +14,40 @@ use crate::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
 use crate::engine::ids::{CentralId, InputId, OutputId};
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
+use crate::ids::SwitchPort;
 use std::collections::BTreeMap;
 
 /// A buffer of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Buffer {
+pub(in crate::engine) enum Buffer {
     Input(InputId),
     Central(CentralId),
     Output(OutputId),
 }
 
 /// A FIFO: its buffer, and the queue within it.
-type Node = (Buffer, usize);
+pub(in crate::engine) type Queue = (Buffer, usize);
 
 impl<C: Control, P: Watcher> Fabric<C, P> {
     /// A cycle of packets that can never move; `None` if there is none.
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
-        // FIFOs whose head waits for credits, with the FIFOs that hold those credits.
-        let mut dead: BTreeMap<Node, Vec<Node>> = BTreeMap::new();
+        let mut waiting = BTreeMap::new();
+        self.add_waiting(&mut waiting);
+        dead_cycle(waiting, |queue| self.describe_head(queue))
+    }
+
+    /// Adds the FIFOs whose head waits for credits, with the FIFOs that hold those credits.
+    pub(super) fn add_waiting(&mut self, waiting: &mut BTreeMap<Queue, Vec<Queue>>) {
         for buffer in self.buffers() {
             for queue in 0..self.queues(buffer) {
                 let node = (buffer, queue);
                 if self.head(node) != PacketId::NONE
                     && let Some(holders) = self.waits_for(node)
                 {
-                    dead.insert(node, holders);
+                    waiting.insert(node, holders);
                 }
             }
         }
-        dead_cycle(dead, |queue| self.describe(queue))
     }
 
     /// All buffers of switches.
@@ -63,7 +68,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     }
 
     /// Head of a FIFO, or [`PacketId::NONE`].
-    fn head(&self, (buffer, queue): Node) -> PacketId {
+    fn head(&self, (buffer, queue): Queue) -> PacketId {
         match buffer {
             Buffer::Input(input) => {
                 let heads = &self.inputs[input.index()].heads;
@@ -83,7 +88,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
 
     /// FIFOs that hold the credits which the head of `node` waits for. `None` if it does not
     /// wait, or if one of these FIFOs is sure to return credits.
-    fn waits_for(&mut self, node: Node) -> Option<Vec<Node>> {
+    fn waits_for(&mut self, node: Queue) -> Option<Vec<Queue>> {
         let blocking = match node.0 {
             Buffer::Input(input) => self.blocking_vl(input),
             Buffer::Central(central) => self.blocking_queue(central),
@@ -124,20 +129,16 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
                 ledgers.holders(output.index(), queue, credits, now)
             }
         };
-        // A FIFO that holds credits without a head is being filled: its header has yet to
-        // become ready.
-        let is_filled = |&q: &usize| self.head((next, q)) == PacketId::NONE;
-        if holders.is_empty()
-            || holders.iter().any(is_filled)
-            || holders.iter().any(|&q| self.returns_credits((next, q)))
-        {
+        // A FIFO that holds credits without a head is being filled: its header has yet to become ready. It is not among
+        // the FIFOs that wait, and so it is live.
+        if holders.is_empty() || holders.iter().any(|&q| self.returns_credits((next, q))) {
             return None;
         }
         Some(holders.into_iter().map(|q| (next, q)).collect())
     }
 
     /// Whether credits of a FIFO are on their way back to the sender into its buffer.
-    fn returns_credits(&self, (buffer, queue): Node) -> bool {
+    fn returns_credits(&self, (buffer, queue): Queue) -> bool {
         match buffer {
             Buffer::Input(input) => {
                 let upstream = self.inputs[input.index()].upstream;
@@ -155,16 +156,12 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     }
 
     /// The head of a FIFO, for the report.
-    fn describe(&self, node: Node) -> Waiting {
-        let packet = self.kernel.packets[self.head(node)];
-        let (buffer, queue) = node;
-        let (place, at, vl) = match buffer {
-            Buffer::Input(input) => (Place::Input, input.at(self.radix), queue as u32),
-            Buffer::Central(central) => {
-                let port = central.named_by().at(self.radix);
-                (Place::Central, port, packet.vl.into())
-            }
-            Buffer::Output(output) => (Place::Output, output.at(self.radix), queue as u32),
+    pub(super) fn describe_head(&self, queue: Queue) -> Waiting {
+        let packet = self.kernel.packets[self.head(queue)];
+        let (place, at) = self.place_of(queue);
+        let vl = match place {
+            Place::Input | Place::Output => queue.1 as u32,
+            Place::Central => packet.vl.into(),
         };
         Waiting {
             place,
@@ -173,6 +170,15 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             vl,
             dst: packet.dst,
             flits: packet.flits,
+        }
+    }
+
+    /// The place of a FIFO, for the report.
+    pub(super) fn place_of(&self, (buffer, _): Queue) -> (Place, SwitchPort) {
+        match buffer {
+            Buffer::Input(input) => (Place::Input, input.at(self.radix)),
+            Buffer::Central(central) => (Place::Central, central.named_by().at(self.radix)),
+            Buffer::Output(output) => (Place::Output, output.at(self.radix)),
         }
     }
 }

@@ -173,13 +173,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             credit_return = credit_return.delayed(control.return_delay(packet));
         }
         let (upstream, has_more) = (input.upstream, input.ready != 0);
-        let keep_order = control.is_some();
-        let wake_at =
-            self.links
-                .return_credits(upstream, credit_return, keep_order, self.kernel.now);
-        if let Some(tick) = wake_at {
-            self.wake(Event::Output(upstream), tick);
-        }
+        self.return_credits(upstream, credit_return);
         if has_more {
             self.wake(
                 Event::Input(port),

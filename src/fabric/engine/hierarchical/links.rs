@@ -144,6 +144,12 @@ impl Links {
         waits.then(|| ledgers.first_credit_tick(&credit_return).max(not_before))
     }
 
+    /// Tick in which the first credit of `leaving` is back at `output`.
+    pub(super) fn first_credit_tick(&self, output: OutputId, leaving: CreditReturn) -> Tick {
+        let credit_return = leaving.delayed(1 + self.latency(output));
+        self.to_switches.first_credit_tick(&credit_return)
+    }
+
     /// The queues that hold the credits which a packet of `credits` on `vl` lacks at `output`: see
     /// [`Ledgers::holders`].
     pub(super) fn holders(

@@ -25,6 +25,7 @@
 
 mod allocate;
 mod blind;
+mod block;
 mod buffers;
 mod central_links;
 mod control;
@@ -51,11 +52,12 @@ mod state;
 mod statistics;
 
 use self::blind::Blind;
+pub(super) use self::block::lookahead;
+use self::block::{Arrival, Credits};
 use self::buffers::{CentralBuffers, VlBuffers};
 use self::central_links::CentralLinks;
-pub(super) use self::control::{
-    Adaptive, BlindAllocation, Control, Controlled, General, InRounds, Off,
-};
+pub(super) use self::control::{Adaptive, BlindAllocation, Control, Controlled, InRounds, Off};
+use self::deadlock::Queue;
 use self::fifos::{Fifos, NEAR_VLS};
 use self::links::Links;
 use self::packet::Packet;
@@ -63,9 +65,10 @@ use self::rounds::Rounds;
 use self::schedule::DrainRate;
 use self::scheduler::Schedulers;
 use self::state::{Central, Input, Nic, Output, Ports, Sender};
+use super::blocks::post::Post;
 use super::calendar::{DelayLine, wheel_events};
 use super::congestion::Congestion;
-use super::deadlock::Deadlock;
+use super::deadlock::{Deadlock, Waiting};
 use super::ids::{CentralId, InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
 use super::next_hop::NextHops;
@@ -75,12 +78,15 @@ use super::power::LinkPowers;
 use super::probe::Watcher;
 use super::turns::Turns;
 use super::vls::Vls;
-use crate::ids::NicId;
+use crate::ids::{NicId, SwitchId};
 use crate::prefetch::PREFETCH_PORTS;
+use crate::routing::Router;
 use crate::spec::hierarchical::Timing;
 use crate::spec::{Classes, FabricSpec, Hierarchical, SpecError, Tick, Units};
 use crate::stats::{FabricStats, LinkStats};
 use crate::workload::{Message, Workload};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The state of a fabric. `C` says whether there is congestion control, and whether
 /// virtual allocation is blind or in rounds.
@@ -155,6 +161,9 @@ pub(super) struct Fabric<C, P> {
     requested_centrals: Vec<CentralId>,
     requested_outputs: Vec<OutputId>,
     arrivals: Vec<(InputId, PacketId)>,
+
+    /// If this is a block of a fabric.
+    post: Option<Box<Post<Arrival, Credits>>>,
 }
 
 wheel_events! {
@@ -170,6 +179,8 @@ wheel_events! {
         Delivery(PacketId) = 3,
         /// A central buffer may have an eligible head.
         Central(CentralId) = 5,
+        /// The header of a packet from another block becomes ready in an input buffer.
+        Arrival(PacketId) = 6,
     }
     last {
         /// The tail of a message has left its NIC.
@@ -187,6 +198,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         switch: &Hierarchical,
         control: C,
         watcher: P,
+        router: &Arc<Router>,
     ) -> Result<Self, SpecError> {
         layout::check_limits(spec, switch)?;
         let topology = &spec.topology;
@@ -241,7 +253,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             central_buffers,
             output_buffers: VlBuffers::of_pool(ports, &buffers.output, DrainRate::link(fpc)),
             send_queues: VlBuffers::of_pool(nic_count, &buffers.nic_queue, DrainRate::link(fpc)),
-            next_hops: NextHops::new(spec),
+            next_hops: NextHops::new(spec, router),
             first_queue: queues.first_of_ports(&classes),
             vl_offset: queues.of_vl,
             waiting: vec![0; if C::ADAPTIVE { ports } else { 0 }],
@@ -257,6 +269,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             requested_centrals: Vec::new(),
             requested_outputs: Vec::new(),
             arrivals: Vec::new(),
+            post: None,
         })
     }
 
@@ -281,7 +294,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             Event::Central(central) => &mut self.centrals[central.index()].wake,
             Event::Output(output) => &mut self.senders[output.index()].wake,
             Event::Nic(nic) => &mut self.nics[nic.index()].wake,
-            Event::Delivery(_) | Event::Injection(_) => return,
+            Event::Delivery(_) | Event::Injection(_) | Event::Arrival(_) => return,
         };
         self.kernel.wake(wake, at, event);
     }
@@ -328,6 +341,11 @@ impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
     type Bucket = Vec<u32>;
     type Event = Event;
     type Watcher = P;
+    type Arrival = Arrival;
+    type Credits = Credits;
+    type NotStarted = ();
+    type Queue = Queue;
+    type Held = ();
 
     #[inline(always)]
     fn kernel(&self) -> &Kernel<Packet, Vec<u32>, P> {
@@ -361,6 +379,7 @@ impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
                 self.touch_nic(nic);
             }
             Event::Delivery(packet) => self.deliver(packet, workload),
+            Event::Arrival(packet) => self.header_from_block(packet),
             Event::Injection(message) => {
                 workload.injected(now, self.kernel.messages[message].token);
             }
@@ -394,16 +413,54 @@ impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
         self.find_deadlock()
     }
 
-    fn restart_statistics(&mut self) {
+    /// Links count packets as they start them.
+    fn not_started(&self, (): &mut ()) {}
+
+    fn restart_statistics(&mut self, (): &()) {
         self.restart_counting();
     }
 
-    fn stats(&self) -> FabricStats {
+    fn stats(&self, (): &()) -> FabricStats {
         self.collect_stats()
     }
 
-    fn links(&self) -> Vec<LinkStats> {
+    fn links(&self, (): &()) -> Vec<LinkStats> {
         self.count_links()
+    }
+
+    fn become_block(&mut self, post: Post<Arrival, Credits>) {
+        if let Some(power) = &mut self.kernel.power {
+            power.keep(|output| post.owns(output));
+        }
+        self.post = Some(Box::new(post));
+    }
+
+    #[inline]
+    fn post_mut(&mut self) -> Option<&mut Post<Arrival, Credits>> {
+        self.post.as_deref_mut()
+    }
+
+    fn receive(&mut self, arrival: Arrival) {
+        self.receive_packet(arrival);
+    }
+
+    fn take_back(&mut self, credits: Credits) {
+        self.receive_credits(credits);
+    }
+
+    /// The senders into buffers know the credits that are held.
+    fn held(&self, (): &mut ()) {}
+
+    fn waiting(&mut self, (): &(), all: &mut BTreeMap<Queue, Vec<Queue>>) {
+        self.add_waiting(all);
+    }
+
+    fn switch_of(&self, queue: Queue) -> SwitchId {
+        self.place_of(queue).1.switch
+    }
+
+    fn describe(&self, queue: Queue) -> Waiting {
+        self.describe_head(queue)
     }
 
     fn congestion(&mut self) -> Option<&mut Congestion> {

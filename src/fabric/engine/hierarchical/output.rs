@@ -303,7 +303,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .links
             .pass_to_nic(nic, leaving.vl, credits, leaving.credit_return, now);
         let tail = now + latency + u64::from(flits - 1);
-        self.kernel.push(tail, Event::Delivery(leaving.id));
+        if !self.leaves_for_nic(leaving.id, tail) {
+            self.kernel.push(tail, Event::Delivery(leaving.id));
+        }
     }
 
     /// Last part of [`transmit`](Self::transmit) on a link to in-port `port`: schedules the routing of the header.
@@ -316,6 +318,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .pass_to_switch(output, leaving.vl, packet.credits.into());
         packet.arrival = self.kernel.now + latency;
         let ready_at = packet.arrival + self.timing.stages.input_store + self.timing.stages.routing;
+        if self.leaves_block(leaving.id, port, ready_at) {
+            return;
+        }
         let line = &mut self.input_ready[usize::from(from_nic)];
         line.push(&mut self.kernel.wheel, ready_at, (port, leaving.id));
     }

@@ -25,6 +25,12 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if self.next_hops.by_others() {
             self.route_in_port_order();
         } else {
+            for at in 0..self.arrivals.len() {
+                let (port, id) = self.arrivals[at];
+                let vl = self.route(port, id);
+                self.join_input(port, id, vl);
+            }
+            self.arrivals.clear();
             for line in 0..2 {
                 while let Some((port, id)) = self.input_ready[line].pop(self.kernel.now) {
                     self.kernel.observers.counters.counts.events += 1;
@@ -71,12 +77,13 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// depends.
     fn route_in_port_order(&mut self) {
         let mut arrivals = std::mem::take(&mut self.arrivals);
+        let from_blocks = arrivals.len();
         for line in 0..2 {
             while let Some(arrival) = self.input_ready[line].pop(self.kernel.now) {
                 arrivals.push(arrival);
             }
         }
-        self.kernel.observers.counters.counts.events += arrivals.len() as u64;
+        self.kernel.observers.counters.counts.events += (arrivals.len() - from_blocks) as u64;
         arrivals.sort_unstable();
         for &(port, id) in &arrivals {
             let vl = self.route(port, id);

@@ -7,7 +7,7 @@
 
 use super::arbiter::Pick;
 use super::credit_returns::{CreditReturn, CreditReturns, DrainRates};
-use super::flows::{self, Flow};
+use super::flows::Flow;
 use super::packet::{Packet, Purpose};
 use super::ports::{InPort, Pointer};
 use super::power::waiting_bytes;
@@ -87,9 +87,10 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let crossing = cross(packet, reader_free, &mut port.free_at, timing);
         let credit_return = crossing.credit_return(delay, packet);
         let to = (upstream, Flow::new(packet.buffer_vl, packet.dst));
-        let apart = Self::full_only(&mut self.flows);
-        let (links, drain) = (&mut self.links, &self.drain);
-        let wake_upstream = flows::return_credits(apart, links, to, credit_return, drain, now);
+        let wake_upstream = self.return_credits(to, credit_return);
+        let timing = LinkTiming::at(now, &self.stages, &self.drain);
+        let port = &mut self.outputs[output.index()];
+        let packet = &mut self.kernel.packets[id];
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
         let power = Self::full_only(&mut self.kernel.power);
@@ -129,7 +130,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// Has the sender of a link, an output, look in tick `at` whether it can send, or earlier.
     #[inline(never)]
-    fn wake_sender(&mut self, output: OutputId, at: Tick) {
+    pub(super) fn wake_sender(&mut self, output: OutputId, at: Tick) {
         match output.nic(self.ports) {
             Some(nic) => self.wake_nic(nic, at),
             None => self.wake_output(output, at),
@@ -141,7 +142,9 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     fn deliver_to(&mut self, nic: NicId, id: PacketId, output: OutputId) {
         self.schedule_sink(id, output, nic);
         let at = self.kernel.packets[id].schedule.tail();
-        self.kernel.push(at, Event::Delivery(id));
+        if !self.leaves_block(id, at) {
+            self.kernel.push(at, Event::Delivery(id));
+        }
     }
 
     /// A packet will reach NIC `nic` over `output`: decides when its flits leave the receive

@@ -15,15 +15,23 @@ use crate::engine::probe::Watcher;
 use crate::ids::SwitchPort;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Per (input buffer, VL): the VoQs with a packet in it, and the credits that their packets hold.
+pub(in crate::engine) type Holders = BTreeMap<(InputId, u8), (BTreeSet<usize>, u32)>;
+
 impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// A cycle of packets that can never move, if there is one.
     pub(super) fn find_deadlock(&mut self) -> Option<Deadlock> {
         if self.has_flows() {
             return self.find_deadlock_by_flow();
         }
-        // Per (input buffer, VL): the VoQs with a packet in it, and the credits that their packets
-        // hold.
-        let mut holders: BTreeMap<(InputId, u8), (BTreeSet<usize>, u32)> = BTreeMap::new();
+        let (mut holders, mut waiting) = (Holders::new(), BTreeMap::new());
+        self.add_held(&mut holders);
+        self.add_waiting(&holders, &mut waiting);
+        dead_cycle(waiting, |queue| self.describe_head(queue))
+    }
+
+    /// Adds the credits that packets hold.
+    pub(super) fn add_held(&self, holders: &mut Holders) {
         for queue in 0..self.queues.len() {
             let input = self.input_of(queue);
             let mut at = self.queues[queue].fifo.head;
@@ -40,25 +48,26 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             let held = holders.entry((packet.input, packet.buffer_vl)).or_default();
             held.1 += u32::from(packet.credits);
         }
-        // VoQs whose head is not live by itself, each with the VoQs that hold its credits.
-        let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    }
+
+    /// Adds the VoQs whose head is not live by itself, each with the VoQs that hold its credits.
+    pub(super) fn add_waiting(
+        &mut self,
+        holders: &Holders,
+        waiting: &mut BTreeMap<usize, Vec<usize>>,
+    ) {
         for queue in 0..self.queues.len() {
             if self.queues[queue].fifo.head != PacketId::NONE
-                && let Some(waits_for) = self.waits_for(queue, &holders)
+                && let Some(waits_for) = self.waits_for(queue, holders)
             {
                 waiting.insert(queue, waits_for);
             }
         }
-        dead_cycle(waiting, |queue| self.describe(queue))
     }
 
     /// The VoQs that hold the credits which the head of `queue` waits for. `None` if the head has
     /// credits, or if some are sure to come.
-    fn waits_for(
-        &mut self,
-        queue: usize,
-        holders: &BTreeMap<(InputId, u8), (BTreeSet<usize>, u32)>,
-    ) -> Option<Vec<usize>> {
+    fn waits_for(&mut self, queue: usize, holders: &Holders) -> Option<Vec<usize>> {
         let packet = self.kernel.packets[self.queues[queue].fifo.head];
         let (output, vl) = (packet.output, packet.vl);
         let port = &self.outputs[output.index()];
@@ -77,14 +86,14 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// In-port that `queue` belongs to.
-    fn input_of(&self, queue: usize) -> InputId {
+    pub(super) fn input_of(&self, queue: usize) -> InputId {
         let inputs = &self.inputs;
         let behind = inputs.partition_point(|input| input.first_queue as usize <= queue);
         InputId::new(behind as u32 - 1)
     }
 
     /// The head of `queue`, for the report.
-    fn describe(&self, queue: usize) -> Waiting {
+    pub(super) fn describe_head(&self, queue: usize) -> Waiting {
         self.describe_packet(&self.kernel.packets[self.queues[queue].fifo.head])
     }
 

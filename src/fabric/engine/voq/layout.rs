@@ -5,11 +5,13 @@
 //! switches. *Outputs* are the sending ends of links: output `port` is a switch port, output
 //! `ports + nic` is a NIC. The types of these numbers are in [`ids`](crate::engine::ids).
 
+use super::credit_returns::DrainRates;
 use super::rate::{MAX_PARTS, Rate};
+use crate::engine::congestion::ByteRates;
 use crate::spec::Stages;
 use crate::spec::voq::Acks;
 use crate::spec::voq::{Allocator, Buffers, InputQueues, StaticPool};
-use crate::spec::{FabricSpec, SpecError, Voq};
+use crate::spec::{FabricSpec, SpecError, Tick, Voq};
 use flitwise_base::units::Ratio;
 
 /// Most flits of a packet, answers included.
@@ -265,4 +267,30 @@ fn check_buffers(buffers: &Buffers) -> Result<(), SpecError> {
         }
     }
     Ok(())
+}
+
+/// Ticks that an event usually lies ahead at most.
+pub(super) fn wheel_reach(spec: &FabricSpec, voq: &Voq, drain: &DrainRates) -> Tick {
+    let (units, stages) = (spec.units, voq.stages);
+    let slowest = drain.rates.last().map_or(1, |rate| rate.flit_ticks());
+    let longest =
+        u64::from(spec.largest_packet_credits()) * u64::from(units.flits_per_credit) * slowest;
+    4 * longest
+        + stages.input_store
+        + stages.routing
+        + stages.allocation
+        + stages.crossbar
+        + stages.output_store
+        + 2 * spec.link_latency.switch.max(spec.link_latency.host)
+}
+
+/// Rates of all links in bytes per tick. `host_rates`: rates of the links of NICs in flits per
+/// tick.
+pub(super) fn byte_rates(spec: &FabricSpec, voq: &Voq, host_rates: Vec<Ratio>) -> ByteRates {
+    let flit = Ratio::whole(spec.units.flit_bytes.into());
+    let in_bytes = |rate: Ratio| rate.checked_mul(flit).unwrap_or(rate);
+    ByteRates {
+        nics: host_rates.into_iter().map(in_bytes).collect(),
+        links: rates(spec, voq).into_iter().map(in_bytes).collect(),
+    }
 }

@@ -23,6 +23,7 @@
 
 mod arbiter;
 mod arrival;
+mod block;
 mod credit_returns;
 mod crossbar;
 mod crossing;
@@ -45,7 +46,10 @@ mod state;
 mod statistics;
 
 use self::arbiter::Arbiters;
+pub(super) use self::block::lookahead;
+use self::block::{Arrival, Credits};
 use self::credit_returns::{CreditReturns, Crossbar, DrainRates};
+use self::deadlock::Holders;
 use self::fifos::Fifos;
 use self::flows::Flows;
 use self::layout::Rates;
@@ -54,18 +58,21 @@ use self::packet::{Origins, Packet};
 use self::rate::SubTick;
 use self::route::Routes;
 use self::state::{Input, Nic, Output, OutputQueue};
+use self::statistics::Pending;
 use super::bits::{Divisor, push_quickly};
+use super::blocks::post::Post;
 use super::calendar::{ShortBucket, wheel_events};
-use super::congestion::{ByteRates, Congestion};
-use super::deadlock::Deadlock;
+use super::congestion::Congestion;
+use super::deadlock::{Deadlock, Waiting};
 use super::ids::{InputId, OutputId};
 use super::kernel::{Kernel, SwitchModel};
 use super::nic::{Answering, QueuePairs};
 use super::pool::PacketId;
 use super::power::LinkPowers;
 use super::probe::Watcher;
-use crate::ids::NicId;
+use crate::ids::{NicId, SwitchId};
 use crate::prefetch::PREFETCH_PORTS;
+use crate::routing::Router;
 use crate::series::PortVlSample;
 use crate::spec::Stages;
 use crate::spec::voq::Allocator;
@@ -73,7 +80,8 @@ use crate::spec::{FabricSpec, SpecError, Tick, Units, Voq};
 use crate::stats::{FabricStats, LinkStats};
 use crate::workload::{Message, Workload};
 use flitwise_base::units::Ratio;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The state of a fabric at the end of a tick.
 #[derive(Debug)]
@@ -147,6 +155,9 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     new_heads: Vec<PacketId>,
     /// Queue pairs, as (NIC, key), whose last packet was fetched in phase 7.
     exhausted: Vec<(NicId, u32)>,
+
+    /// If this is a block of a fabric.
+    post: Option<Box<Post<Arrival<L>, Credits<L>>>>,
 }
 
 wheel_events! {
@@ -200,7 +211,12 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// caller has validated `spec` and checked the limits. `voq` is its switch model. There are
     /// at most `L` different rates, or the fabric is plain if `L` is 0. There are at most 64 · `W`
     /// ports per switch.
-    pub(super) fn new(spec: &FabricSpec, voq: &Voq, watcher: P) -> Result<Self, SpecError> {
+    pub(super) fn new(
+        spec: &FabricSpec,
+        voq: &Voq,
+        watcher: P,
+        router: &Arc<Router>,
+    ) -> Result<Self, SpecError> {
         let rates = Rates::new(spec, voq);
         let (topology, units, buffers) = (&spec.topology, spec.units, &voq.buffers);
         let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
@@ -216,10 +232,10 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let host_rates = layout::host_rates(spec, voq);
         let send_rate = |&rate: &Ratio| rates.index(voq.hca.send_rate.unwrap_or(rate));
         let send_rates = host_rates.iter().map(send_rate).collect();
-        let reach = wheel_reach(spec, voq, &drain);
+        let reach = layout::wheel_reach(spec, voq, &drain);
         let congestion = spec.congestion_control.as_deref();
         let congestion = congestion.map(|control| {
-            Congestion::new(spec, control, byte_rates(spec, voq, host_rates)).map(Box::new)
+            Congestion::new(spec, control, layout::byte_rates(spec, voq, host_rates)).map(Box::new)
         });
         let mut kernel = Kernel::new(spec, reach.min(MOST_BUCKETS), watcher);
         let ends = outputs.iter().map(|sending| sending.to);
@@ -253,7 +269,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             output_buffer_may_fill: layout::output_buffer_may_fill(spec, voq),
             prefetching: ports > PREFETCH_PORTS,
             buffer_returns: outputs.iter().map(|_| CreditReturns::default()).collect(),
-            routes: Routes::new(spec, voq)?,
+            routes: Routes::new(spec, voq, router)?,
             origins: Origins::default(),
             congestion: congestion.transpose()?,
             announcements: BTreeSet::new(),
@@ -269,6 +285,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             granted_inputs: Vec::new(),
             new_heads: Vec::new(),
             exhausted: Vec::new(),
+            post: None,
         })
     }
 
@@ -282,7 +299,9 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline(always)]
     fn join_later(&mut self, id: PacketId, header: Tick) {
         let at = self.joins_at(header);
-        self.kernel.push(at, Event::Join(id));
+        if !self.leaves_block(id, at) {
+            self.kernel.push(at, Event::Join(id));
+        }
     }
 
     /// Wakes `output` in tick `at` or earlier, to grant if it can.
@@ -308,37 +327,17 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 }
 
-/// Ticks that an event usually lies ahead at most.
-fn wheel_reach(spec: &FabricSpec, voq: &Voq, drain: &DrainRates) -> Tick {
-    let (units, stages) = (spec.units, voq.stages);
-    let slowest = drain.rates.last().map_or(1, |rate| rate.flit_ticks());
-    let longest =
-        u64::from(spec.largest_packet_credits()) * u64::from(units.flits_per_credit) * slowest;
-    4 * longest
-        + stages.input_store
-        + stages.routing
-        + stages.allocation
-        + stages.crossbar
-        + stages.output_store
-        + 2 * spec.link_latency.switch.max(spec.link_latency.host)
-}
-
-/// Rates of all links in bytes per tick. `host_rates`: rates of the links of NICs in flits per
-/// tick.
-fn byte_rates(spec: &FabricSpec, voq: &Voq, host_rates: Vec<Ratio>) -> ByteRates {
-    let flit = Ratio::whole(spec.units.flit_bytes.into());
-    let in_bytes = |rate: Ratio| rate.checked_mul(flit).unwrap_or(rate);
-    ByteRates {
-        nics: host_rates.into_iter().map(in_bytes).collect(),
-        links: layout::rates(spec, voq).into_iter().map(in_bytes).collect(),
-    }
-}
-
 impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W> {
     type Packet = Packet<L>;
     type Bucket = ShortBucket;
     type Event = Event;
     type Watcher = P;
+    type Arrival = Arrival<L>;
+    type Credits = Credits<L>;
+    type NotStarted = BTreeMap<OutputId, Pending>;
+    /// Number of a VoQ.
+    type Queue = usize;
+    type Held = Holders;
 
     #[inline(always)]
     fn kernel(&self) -> &Kernel<Packet<L>, ShortBucket, P> {
@@ -428,16 +427,56 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
         self.find_deadlock()
     }
 
-    fn restart_statistics(&mut self) {
-        self.restart_counting();
+    fn not_started(&self, all: &mut Self::NotStarted) {
+        self.add_pending(all);
     }
 
-    fn stats(&self) -> FabricStats {
-        self.collect_stats()
+    fn restart_statistics(&mut self, not_started: &Self::NotStarted) {
+        self.restart_counting(not_started);
     }
 
-    fn links(&self) -> Vec<LinkStats> {
-        self.count_links(&self.pending())
+    fn stats(&self, not_started: &Self::NotStarted) -> FabricStats {
+        self.collect_stats(not_started)
+    }
+
+    fn links(&self, not_started: &Self::NotStarted) -> Vec<LinkStats> {
+        self.count_links(not_started)
+    }
+
+    fn become_block(&mut self, post: Post<Arrival<L>, Credits<L>>) {
+        if let Some(power) = &mut self.kernel.power {
+            power.keep(|output| post.owns(output));
+        }
+        self.post = Some(Box::new(post));
+    }
+
+    #[inline]
+    fn post_mut(&mut self) -> Option<&mut Post<Arrival<L>, Credits<L>>> {
+        self.post.as_deref_mut()
+    }
+
+    fn receive(&mut self, arrival: Arrival<L>) {
+        self.receive_packet(arrival);
+    }
+
+    fn take_back(&mut self, credits: Credits<L>) {
+        self.receive_credits(credits);
+    }
+
+    fn held(&self, all: &mut Holders) {
+        self.add_held(all);
+    }
+
+    fn waiting(&mut self, held: &Holders, all: &mut BTreeMap<usize, Vec<usize>>) {
+        self.add_waiting(held, all);
+    }
+
+    fn switch_of(&self, queue: usize) -> SwitchId {
+        self.inputs[self.input_of(queue).index()].switch
+    }
+
+    fn describe(&self, queue: usize) -> Waiting {
+        self.describe_head(queue)
     }
 
     fn congestion(&mut self) -> Option<&mut Congestion> {

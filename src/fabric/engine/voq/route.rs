@@ -14,13 +14,16 @@ use super::state::Output;
 use crate::engine::bits::push_quickly;
 use crate::engine::choice::Occupancy;
 use crate::engine::congestion::MarkerQueue;
+use crate::engine::detours::Progress;
 use crate::engine::ids::OutputId;
 use crate::engine::next_hop::{Context, NextHops};
 use crate::engine::pool::PacketId;
 use crate::engine::probe::{Obstacle, Watcher};
 use crate::engine::vls::{Hop, VlAndClass, Vls};
 use crate::ids::{NicId, PortId, SwitchId};
+use crate::routing::Router;
 use crate::spec::{FabricSpec, SpecError, Voq};
+use std::sync::Arc;
 
 /// The tables of routing: next hops and VLs.
 #[derive(Debug)]
@@ -37,8 +40,13 @@ pub(super) struct Routes {
 }
 
 impl Routes {
-    pub(super) fn new(spec: &FabricSpec, voq: &Voq) -> Result<Self, SpecError> {
-        let next_hops = NextHops::new(spec);
+    /// `router` is the one of `spec`.
+    pub(super) fn new(
+        spec: &FabricSpec,
+        voq: &Voq,
+        router: &Arc<Router>,
+    ) -> Result<Self, SpecError> {
+        let next_hops = NextHops::new(spec, router);
         Ok(Self {
             radix: spec.topology.radix(),
             depends_on_order: next_hops.by_others(),
@@ -93,6 +101,16 @@ impl Routes {
             // Without that order, no room matters either.
             self.route(packet, id, switch, |_| 0);
         }
+    }
+
+    /// See [`NextHops::progress`].
+    pub(super) fn progress(&self, id: PacketId) -> Option<Progress> {
+        self.next_hops.progress(id)
+    }
+
+    /// See [`NextHops::set_progress`].
+    pub(super) fn set_progress(&mut self, id: PacketId, progress: Option<Progress>) {
+        self.next_hops.set_progress(id, progress);
     }
 
     /// The next output of a packet to `dst` at `switch`, if the destination alone decides.

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// The counts of a link for packets that it has not started yet.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Pending {
+pub(in crate::engine) struct Pending {
     counts: LinkCounts,
     bytes: u64,
 }
@@ -34,9 +34,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         })
     }
 
-    /// The counts of these packets, by output.
-    pub(super) fn pending(&self) -> BTreeMap<OutputId, Pending> {
-        let mut pending: BTreeMap<OutputId, Pending> = BTreeMap::new();
+    /// Adds the counts of these packets, by output.
+    pub(super) fn add_pending(&self, pending: &mut BTreeMap<OutputId, Pending>) {
         for (starts, packet) in self.not_started() {
             // A packet on its way to a switch may have been routed there already.
             let output = match self.inputs.get(packet.input.index()) {
@@ -49,14 +48,18 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             counts.queue_wait += starts - packet.waiting_since;
             *bytes += u64::from(packet.bytes);
         }
-        pending
+    }
+
+    /// Whether an output belongs to this block, or to this fabric if it is whole.
+    fn owns(&self, output: OutputId) -> bool {
+        self.post.as_ref().is_none_or(|post| post.owns(output))
     }
 
     /// Counts anew from the next tick on. Packets that links start later stay counted.
-    pub(super) fn restart_counting(&mut self) {
-        let mut pending = self.pending();
+    pub(super) fn restart_counting(&mut self, pending: &BTreeMap<OutputId, Pending>) {
         let (mut hops, mut host_hops) = (0, 0);
-        for (&output, Pending { counts, .. }) in &pending {
+        let own = pending.iter().filter(|&(&output, _)| self.owns(output));
+        for (&output, Pending { counts, .. }) in own {
             if self.outputs[output.index()].to.is_nic() {
                 host_hops += counts.flits
             } else {
@@ -76,7 +79,9 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         ) = (hops, host_hops);
         let ids = OutputId::all(self.outputs.len() as u32);
         for (id, output) in ids.zip(&mut self.outputs) {
-            let pending = pending.remove(&id).unwrap_or_default();
+            let is_own = self.post.as_ref().is_none_or(|post| post.owns(id));
+            let pending = pending.get(&id).filter(|_| is_own);
+            let pending = pending.copied().unwrap_or_default();
             (output.sent, output.sent_bytes) = (pending.counts, pending.bytes);
             if output.blocked_since != Tick::MAX {
                 output.blocked_since = self.kernel.now + 1;
@@ -85,12 +90,12 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     }
 
     /// The statistics up to the end of the present tick.
-    pub(super) fn collect_stats(&self) -> FabricStats {
-        let pending = self.pending();
-        let links = self.count_links(&pending);
+    pub(super) fn collect_stats(&self, pending: &BTreeMap<OutputId, Pending>) -> FabricStats {
+        let links = self.count_links(pending);
         let counters = &self.kernel.observers.counters;
         let mut stats = counters.stats(self.kernel.now, links, self.turns());
-        for (output, Pending { counts, .. }) in pending {
+        let own = pending.iter().filter(|&(&output, _)| self.owns(output));
+        for (output, Pending { counts, .. }) in own {
             if self.outputs[output.index()].to.is_nic() {
                 stats.host_flit_hops -= counts.flits;
             } else {
@@ -106,7 +111,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             .filter(|output| self.outputs[output.index()].to.is_connected())
             .map(|at| {
                 let output = &self.outputs[at.index()];
-                let not_started = pending.get(&at).copied().unwrap_or_default();
+                let not_started = pending.get(&at).filter(|_| self.owns(at));
+                let not_started = not_started.copied().unwrap_or_default();
                 let Pending { counts, bytes } = not_started;
                 LinkStats {
                     from: at.link_end(self.ports, self.radix),

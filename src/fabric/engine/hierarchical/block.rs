@@ -1,0 +1,136 @@
+//! The fabric as a [block](crate::engine::blocks) of a larger one: what crosses a cut link, and how soon.
+
+use super::control::Control;
+use super::packet::Packet;
+use super::schedule::CreditReturn;
+use super::{Event, Fabric};
+use crate::engine::blocks::Lookahead;
+use crate::engine::detours::Progress;
+use crate::engine::ids::{InputId, OutputId};
+use crate::engine::pool::PacketId;
+use crate::engine::probe::Watcher;
+use crate::spec::{FabricSpec, Hierarchical, Tick};
+
+/// A packet on a link to another block. Its output, which it does not have yet, stands for the in-port that the link leads
+/// to; [`OutputId::NONE`] for a NIC. Its arrival is the tick in which its header, or at a NIC its tail, is there.
+#[derive(Debug)]
+pub(in crate::engine) struct Arrival {
+    packet: Packet,
+    progress: Option<Progress>,
+}
+
+/// Credits of an input buffer on their way to a sender in another block.
+#[derive(Debug)]
+pub(in crate::engine) struct Credits {
+    to: OutputId,
+    leaving: CreditReturn,
+}
+
+/// The fewest ticks between a cause in one block and its effect in another. A link delays the header of a packet, or
+/// its only flit; a credit, which a grant frees, is there a tick later.
+pub(in crate::engine) fn lookahead(spec: &FabricSpec, switch: &Hierarchical) -> Lookahead {
+    let stages = &switch.timing.stages;
+    let between = |latency: Tick| {
+        let packet = latency + stages.input_store + stages.routing;
+        packet.min(latency + 1 + stages.allocation)
+    };
+    let latency = spec.link_latency;
+    Lookahead {
+        to_nics: between(latency.host).min(latency.host),
+        to_switches: between(latency.switch),
+    }
+}
+
+impl<C: Control, P: Watcher> Fabric<C, P> {
+    /// Sends packet `id`, whose header will be ready in in-port `port` in tick `at`, to another block, if `port` is there.
+    #[inline]
+    pub(super) fn leaves_block(&mut self, id: PacketId, port: InputId, at: Tick) -> bool {
+        let Some(post) = &mut self.post else {
+            return false;
+        };
+        let Some(block) = post.elsewhere(port) else {
+            return false;
+        };
+        let packet = Packet {
+            output: OutputId::new(port.get()),
+            ..self.kernel.packets[id]
+        };
+        let progress = self.next_hops.progress(id);
+        post.send(block, at, Arrival { packet, progress });
+        self.kernel.packets.remove(id);
+        true
+    }
+
+    /// Sends packet `id`, whose tail will be at its NIC in tick `at`, to the block of the NICs, if that is another.
+    #[inline]
+    pub(super) fn leaves_for_nic(&mut self, id: PacketId, at: Tick) -> bool {
+        let Some(post) = &mut self.post else {
+            return false;
+        };
+        let Some(block) = post.nics_elsewhere() else {
+            return false;
+        };
+        let packet = Packet {
+            output: OutputId::NONE,
+            arrival: at,
+            ..self.kernel.packets[id]
+        };
+        let progress = None;
+        post.send(block, at, Arrival { packet, progress });
+        self.kernel.packets.remove(id);
+        true
+    }
+
+    /// An input buffer gives credits back to `output`, which is woken if it waits for them.
+    #[inline]
+    pub(super) fn return_credits(&mut self, output: OutputId, leaving: CreditReturn) {
+        if let Some(post) = &mut self.post
+            && let Some(block) = post.sender_elsewhere(output)
+        {
+            // The first credit is not back before the one of the header.
+            let first = self.links.first_credit_tick(output, leaving);
+            let credits = Credits {
+                to: output,
+                leaving,
+            };
+            post.return_credits(block, first, credits);
+            return;
+        }
+        self.take_credits_back(output, leaving);
+    }
+
+    #[inline]
+    fn take_credits_back(&mut self, output: OutputId, leaving: CreditReturn) {
+        // Congestion control may have delayed the credits of an earlier packet.
+        let keep_order = self.control.get().is_some();
+        let now = self.kernel.now;
+        let wake_at = self.links.return_credits(output, leaving, keep_order, now);
+        if let Some(tick) = wake_at {
+            self.wake(Event::Output(output), tick);
+        }
+    }
+
+    pub(super) fn receive_packet(&mut self, arrival: Arrival) {
+        let Arrival { packet, progress } = arrival;
+        let at = packet.arrival;
+        let id = self.kernel.packets.insert(packet);
+        if packet.output == OutputId::NONE {
+            return self.kernel.push(at, Event::Delivery(id));
+        }
+        self.next_hops.set_progress(id, progress);
+        let stages = &self.timing.stages;
+        let ready_at = at + stages.input_store + stages.routing;
+        self.kernel.push(ready_at, Event::Arrival(id));
+    }
+
+    pub(super) fn receive_credits(&mut self, credits: Credits) {
+        self.take_credits_back(credits.to, credits.leaving);
+    }
+
+    /// Phase 1: the header of packet `id` from another block becomes ready in this tick.
+    #[inline]
+    pub(super) fn header_from_block(&mut self, id: PacketId) {
+        let port = InputId::new(self.kernel.packets[id].output.get());
+        self.arrivals.push((port, id));
+    }
+}

@@ -1,0 +1,125 @@
+//! The fabric as a [block](crate::engine::blocks) of a larger one: what crosses a cut link, and how soon.
+
+use super::credit_returns::CreditReturn;
+use super::flows::{self, Flow};
+use super::packet::{Origin, Packet};
+use super::{Event, Fabric};
+use crate::engine::blocks::Lookahead;
+use crate::engine::detours::Progress;
+use crate::engine::ids::{InputId, OutputId};
+use crate::engine::pool::PacketId;
+use crate::engine::probe::Watcher;
+use crate::spec::{FabricSpec, Tick, Voq};
+
+/// A packet on a link to another block.
+#[derive(Debug)]
+pub(in crate::engine) struct Arrival<const L: usize> {
+    /// Tick in which the header joins its VoQ, or the tail reaches its NIC.
+    at: Tick,
+    packet: Packet<L>,
+    origin: Origin,
+    progress: Option<Progress>,
+}
+
+/// Credits of an input buffer on their way to a sender in another block.
+#[derive(Debug)]
+pub(in crate::engine) struct Credits<const L: usize> {
+    to: OutputId,
+    credit_return: CreditReturn<L>,
+}
+
+/// The fewest ticks between a cause in one block and its effect in another. The cause is a grant: it decides when a packet
+/// leaves by the link, and when its credits are back.
+pub(in crate::engine) fn lookahead(spec: &FabricSpec, switch: &Voq) -> Lookahead {
+    let stages = &switch.stages;
+    let between = |latency: Tick| {
+        let tail = stages.crossbar + stages.output_store;
+        stages.allocation + latency + tail.min(1)
+    };
+    let latency = spec.link_latency;
+    Lookahead {
+        to_nics: between(latency.host),
+        to_switches: between(latency.switch),
+    }
+}
+
+impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
+    /// Packet `id` joins its VoQ in tick `at`, or its tail reaches its NIC if that is where it goes. Sends it to the block
+    /// where that is, if it is another.
+    #[inline(always)]
+    pub(super) fn leaves_block(&mut self, id: PacketId, at: Tick) -> bool {
+        let Some(post) = &mut self.post else {
+            return false;
+        };
+        let packet = &mut self.kernel.packets[id];
+        let block = match packet.input {
+            InputId::NONE => post.nics_elsewhere(),
+            input => post.elsewhere(input),
+        };
+        let Some(block) = block else {
+            return false;
+        };
+        let arrival = Arrival {
+            at,
+            packet: *packet,
+            origin: self.origins[id],
+            progress: self.routes.progress(id),
+        };
+        post.send(block, at, arrival);
+        packet.alive = false;
+        self.kernel.packets.remove(id);
+        true
+    }
+
+    /// Returns credits of `flow` to `upstream`. Returns the tick in which `upstream` must be woken, if it waits for them.
+    #[inline(always)]
+    pub(super) fn return_credits(
+        &mut self,
+        (upstream, flow): (OutputId, Flow),
+        credit_return: CreditReturn<L>,
+    ) -> Option<Tick> {
+        if let Some(post) = &mut self.post
+            && let Some(block) = post.sender_elsewhere(upstream)
+        {
+            let first = credit_return.credit_tick(&self.drain, 0);
+            let credits = Credits {
+                to: upstream,
+                credit_return,
+            };
+            post.return_credits(block, first, credits);
+            return None;
+        }
+        let apart = Self::full_only(&mut self.flows);
+        let (links, drain, now) = (&mut self.links, &self.drain, self.kernel.now);
+        flows::return_credits(apart, links, (upstream, flow), credit_return, drain, now)
+    }
+
+    pub(super) fn receive_packet(&mut self, arrival: Arrival<L>) {
+        let Arrival {
+            at,
+            packet,
+            origin,
+            progress,
+        } = arrival;
+        let event = if packet.input == InputId::NONE {
+            Event::Delivery
+        } else {
+            Event::Join
+        };
+        let id = self.kernel.packets.insert(packet);
+        self.origins.set(id, origin);
+        self.routes.set_progress(id, progress);
+        self.kernel.push(at, event(id));
+    }
+
+    pub(super) fn receive_credits(&mut self, credits: Credits<L>) {
+        let Credits { to, credit_return } = credits;
+        let now = self.kernel.now;
+        let wake_at = self
+            .links
+            .return_credits(to, credit_return, &self.drain, now);
+        if let Some(at) = wake_at {
+            self.wake_sender(to, at);
+        }
+    }
+}
