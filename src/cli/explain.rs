@@ -41,7 +41,8 @@ pub struct ExplainArgs {
     /// Seed, instead of the file's.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Threads [default: one per processor]: baselines run in parallel with the experiment.
+    /// Threads [default: one per processor]: baselines run in parallel with the experiment, and several
+    /// threads simulate a large fabric.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Prints JSON and nothing else: the explanation of result.json, or with --against the comparison (`flitwise schema

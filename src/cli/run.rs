@@ -54,7 +54,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Threads [default: one per processor]: baselines and the loads of a curve run in parallel with the
-    /// experiment. Results do not depend on it.
+    /// experiment, and several threads simulate a large fabric. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Runs the experiment with each of these seeds, 1..5 with both ends or 1,2,7, and prints a table:
@@ -255,6 +255,9 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let result = outcome.map_err(|e| failed(&e, file, &sets))?;
 
     warnings::tell_all(&plan, &result);
+    if args.threads.is_some_and(|threads| threads > 1) {
+        warnings::tell_of_one_thread(&plan.experiment);
+    }
     let text = summary(&plan, &result, plan.explain);
     let json = result_json(&plan, &result);
     let options = options_of(&plan, until_saturated);

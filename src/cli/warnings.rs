@@ -2,6 +2,7 @@
 
 use super::tell;
 use flitwise::config::{Experiment, LinkSpeeds, Plan};
+use flitwise::fabric::engine::Engine;
 use flitwise::fabric::ids::NicId;
 use flitwise::replay::background::Pattern;
 use flitwise::replay::outcome::JobOutcome;
@@ -21,6 +22,17 @@ pub(super) fn tell_all(plan: &Plan, result: &RunResult) {
     warn_of_unused_power_keys(experiment);
     warn_of_unfinished_jobs(plan, result);
     warn_of_shared_nics(experiment, result);
+}
+
+/// Reports that several threads were asked for, but a large fabric cannot have them.
+pub(super) fn tell_of_one_thread(experiment: &Experiment) {
+    if flitwise::run::can_use_threads(experiment)
+        && let Some(obstacle) = Engine::obstacle_to_threads(&experiment.fabric)
+    {
+        tell(format_args!(
+            "note: one thread simulates this fabric, because {obstacle}"
+        ));
+    }
 }
 
 /// Reports ranks on NICs that a listed flow of background traffic names as senders. Other patterns send from all NICs.

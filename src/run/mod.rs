@@ -37,7 +37,7 @@ pub use outcome::RunResult;
 pub use record::Record;
 pub use recorder::{Recorder, Recording, Run};
 pub use saturation::{SaturatedRun, Saturation};
-pub use session::Session;
+pub use session::{Session, can_use_threads};
 pub use simulation::{Reached, Simulation, Status};
 pub use static_check::{
     CHECK_SCHEMA, Check, CheckError, Completion, ConnectionCheck, Errors, Lengths, LevelCheck,

@@ -10,7 +10,8 @@ use super::{
     Control, LoadsDone, Progress, Recording, Run, RunError, RunResult, SaturatedRun, Simulation,
     Snapshot, Status, measure, reference,
 };
-use crate::config::Plan;
+use crate::config::{Experiment, Plan};
+use crate::fabric::spec::Switch;
 use crate::stop::Stop;
 use anyhow::anyhow;
 use std::cell::Cell;
@@ -23,7 +24,12 @@ pub struct Session {
     pub(super) traces: Traces,
     pub(super) records: Option<Records>,
     threads: usize,
+    /// Threads that simulate a fabric.
+    each: AtomicUsize,
 }
+
+/// Most threads that simulate a fabric.
+const MOST_THREADS: usize = 8;
 
 /// A task of the plan that is being run.
 struct Slot {
@@ -44,13 +50,36 @@ impl Slot {
 }
 
 impl Session {
-    /// A session that runs up to `threads` tasks side by side, at least one.
+    /// A session that uses up to `threads` threads, at least one: for tasks side by side, and if there are few tasks,
+    /// several for one fabric.
     #[must_use]
     pub fn new(threads: usize) -> Self {
         Self {
             traces: Traces::none(),
             records: None,
             threads: threads.max(1),
+            each: AtomicUsize::new(1),
+        }
+    }
+
+    /// Divides the threads among `tasks` fabrics that are to be simulated. Returns how many tasks run side by side.
+    pub(crate) fn divide(&self, tasks: usize) -> usize {
+        let each = (self.threads / tasks.max(1)).clamp(1, MOST_THREADS);
+        self.each.store(each, Ordering::Relaxed);
+        self.threads / each
+    }
+
+    /// The threads that simulate the fabric of `experiment`.
+    fn threads_of(&self, experiment: &Experiment) -> usize {
+        // One of them has all NICs, and each takes as much memory as the whole fabric at rest.
+        let most = match experiment.fabric.switch {
+            Switch::Hierarchical(_) => MOST_THREADS,
+            Switch::Voq(_) => MOST_THREADS / 2,
+        };
+        if can_use_threads(experiment) {
+            self.each.load(Ordering::Relaxed).min(most)
+        } else {
+            1
         }
     }
 
@@ -155,16 +184,17 @@ impl Session {
             network,
         } = task;
         let (traces, stop) = (&self.traces, watched.stop);
+        let threads = self.threads_of(experiment);
         let simulation = match (network, &experiment.congestion, &experiment.measure) {
             (Network::Fabric, Some(request), _) => analyse(experiment, request, stop),
             (Network::Unloaded | Network::Ideal, ..) => {
                 reference::run_reference(experiment, *network, traces, stop)
             }
             (Network::Fabric, None, Some(measure)) => {
-                measure::measure_load(experiment, measure, stop, report, recording)
+                measure::measure_load(experiment, measure, threads, stop, report, recording)
             }
             (Network::Fabric, None, None) => {
-                run_experiment(experiment, run, traces, watched, recording)
+                run_experiment(experiment, run, traces, watched, threads, recording)
             }
         }?;
         if let Some(records) = &self.records {
@@ -222,6 +252,17 @@ pub(super) fn combined(
     })
 }
 
+/// Whether several threads simulate the fabric of `experiment` faster than one. In small fabrics they would wait for each
+/// other more than they work (`docs/evidence/performance.md`).
+#[must_use]
+pub fn can_use_threads(experiment: &Experiment) -> bool {
+    let fewest_nics = match experiment.fabric.switch {
+        Switch::Hierarchical(_) => 512,
+        Switch::Voq(_) => 2048,
+    };
+    experiment.congestion.is_none() && experiment.fabric.topology.nics() >= fewest_nics
+}
+
 /// Whether something that is no part of a record is taken from `run`.
 fn watched(control: &Control<'_>, run: Run) -> bool {
     control.recorder.is_some() || control.timeline.is_some() && run == Run::Experiment
@@ -256,8 +297,16 @@ impl Work<'_> {
     /// The results by slot: missing where the task of an earlier slot is the same, or the user
     /// stopped the run before the task began.
     fn all(&self) -> Result<Vec<Option<Simulation>>, RunError> {
-        let to_run = self.slots.iter().filter(|slot| slot.is_missing()).count();
-        let threads = self.session.threads.min(to_run);
+        let missing = || self.slots.iter().filter(|slot| slot.is_missing());
+        let large = |slot: &&Slot| {
+            let task = &slot.task;
+            task.network == Network::Fabric && can_use_threads(&task.experiment)
+        };
+        let side_by_side = match missing().filter(large).count() {
+            0 => self.session.divide(self.session.threads),
+            fabrics => self.session.divide(fabrics),
+        };
+        let threads = side_by_side.min(missing().count());
         let mut outcomes = match threads {
             0 | 1 => self.worker(),
             _ => std::thread::scope(|scope| {

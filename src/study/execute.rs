@@ -227,6 +227,7 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// If a record cannot be kept.
     pub(super) fn all(self, threads: usize) -> Result<Vec<Option<Vec<RunRow>>>, RunError> {
+        let threads = self.session.divide(self.queue.len()).min(threads);
         std::thread::scope(|scope| {
             let threads = threads.min(self.queue.len());
             for _ in 1..threads {

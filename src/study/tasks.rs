@@ -106,6 +106,7 @@ pub fn run_tasks(
         prepared = Some(run);
     }
     let session = &*session;
+    let threads = session.divide(found.len()).min(threads);
     let ends = Mutex::new(vec![TaskEnd::Interrupted; found.len()]);
     let next = AtomicUsize::new(0);
     let worker = || {
