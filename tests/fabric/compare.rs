@@ -1,6 +1,7 @@
 //! Runs engine and oracle on the same script, and compares all that they tell.
 
 use crate::common::script::Script;
+use crate::in_blocks;
 use flitwise::fabric::engine::{Deadlock, Engine, Place, Progress, RunEnd, Waiting};
 use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::series::{
@@ -47,6 +48,13 @@ pub fn compare_sampled(
         RunEnd::Deadlock(_) => oracle::RunEnd::Stalled,
         RunEnd::Interrupted | RunEnd::Exhausted => panic!("nobody asked for {end:?}"),
     };
+    in_blocks::compare(
+        spec,
+        script,
+        interval,
+        &engine,
+        (&end, &for_engine, &samples),
+    )?;
     let (told_oracle, told_engine) = (for_oracle.told(), for_engine.told());
     let first = told_engine
         .packets

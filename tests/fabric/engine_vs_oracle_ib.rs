@@ -8,6 +8,7 @@ use crate::common::random_infiniband::{fabric, script, traffic, tree_fabric};
 use crate::common::random_queueing::choose_up_ports;
 use crate::common::script::{Cue, Script, message};
 use crate::compare::{as_stats, expected_sample, link_end, states_of, turns_of};
+use crate::in_blocks;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::series::{Sample, Sampling};
 use flitwise::fabric::spec::congestion::CctEntry;
@@ -48,6 +49,13 @@ pub fn compare(
         RunEnd::Deadlock(_) => oracle_ib::RunEnd::Stalled,
         RunEnd::Interrupted | RunEnd::Exhausted => panic!("nobody asked for {end:?}"),
     };
+    in_blocks::compare(
+        spec,
+        script,
+        interval,
+        &engine,
+        (&end, &for_engine, &samples),
+    )?;
     let (told_oracle, told_engine) = (for_oracle.told(), for_engine.told());
     let first = told_engine
         .packets

@@ -20,6 +20,7 @@ mod fabric_analysis;
 mod fabric_analysis_random;
 mod gaps;
 mod gaps_naive;
+mod in_blocks;
 mod infiniband_analysis;
 mod infiniband_spec;
 mod input_queues;

@@ -19,7 +19,8 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;
 
-const TICKS: u64 = 2_000_000;
+/// Delays of congestion control add up.
+const TICKS: u64 = 20_000_000;
 
 fn run(spec: &FabricSpec, mut script: Script) -> (IbRun, Script) {
     let run = oracle_ib::run(spec, &mut script, TICKS);

@@ -49,5 +49,6 @@ mod stopped;
 mod streams;
 mod studies;
 mod theory;
+mod threads;
 mod timeline;
 mod validation;
