@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
-/// What a run told: its end, its script, and its samples.
+/// The outcome of a run: its end, its script with all that was told, and its samples.
 type Outcome<'a> = (&'a RunEnd, &'a Script, &'a [Sample]);
 
 /// Runs `script` on the fabric in blocks that follow from the script, and compares all that is told with the run in one
@@ -56,6 +56,20 @@ fn random_cut(spec: &FabricSpec, blocks: u16, seed: u64) -> Vec<u16> {
     (0..spec.topology.switches()).map(|_| draw()).collect()
 }
 
+/// Runs `script`; returns all that is told.
+fn run(
+    engine: &mut Engine,
+    script: &Script,
+    interval: Option<Tick>,
+) -> (RunEnd, Script, Vec<Sample>) {
+    let (mut script, mut samples) = (script.clone(), Vec::new());
+    let take = &mut |sample: &Sample| samples.push(sample.clone());
+    let sampling = interval.map(|interval| Sampling { interval, take });
+    let go_on = &mut |_: &_, _: &_| ControlFlow::Continue(());
+    let end = engine.run_sampled(&mut script, go_on, sampling);
+    (end, script, samples)
+}
+
 fn compare_cut(
     mut engine: Engine,
     script: &Script,
@@ -63,12 +77,7 @@ fn compare_cut(
     whole: &Engine,
     (expected_end, expected, expected_samples): Outcome<'_>,
 ) -> Result<(), TestCaseError> {
-    let mut script = script.clone();
-    let mut samples = Vec::new();
-    let take = &mut |sample: &Sample| samples.push(sample.clone());
-    let sampling = interval.map(|interval| Sampling { interval, take });
-    let go_on = &mut |_: &_, _: &_| ControlFlow::Continue(());
-    let end = engine.run_sampled(&mut script, go_on, sampling);
+    let (end, script, samples) = run(&mut engine, script, interval);
     let (told, expected_told) = (script.told(), expected.told());
     let pairs = told.packets.iter().zip(&expected_told.packets);
     let first = pairs
@@ -95,12 +104,7 @@ fn compare_cut(
 /// Compares the fabric in one block with many cuts.
 fn compare_cuts(spec: &FabricSpec, script: &Script, interval: Option<Tick>) {
     let mut whole = Engine::new(spec).unwrap();
-    let mut told = script.clone();
-    let mut samples = Vec::new();
-    let take = &mut |sample: &Sample| samples.push(sample.clone());
-    let sampling = interval.map(|interval| Sampling { interval, take });
-    let go_on = &mut |_: &_, _: &_| ControlFlow::Continue(());
-    let end = whole.run_sampled(&mut told, go_on, sampling);
+    let (end, told, samples) = run(&mut whole, script, interval);
     for blocks in [2, 3, 7] {
         for threads in [1, 2, 3] {
             let of_switch = random_cut(spec, blocks, u64::from(blocks));
