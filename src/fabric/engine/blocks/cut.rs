@@ -5,6 +5,8 @@ use crate::ids::SwitchId;
 use crate::spec::voq::InputQueues;
 use crate::spec::{DetourRule, FabricSpec, Switch};
 use crate::topology::{Peer, Topology};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// The block that has the NICs and calls the workload.
 pub(in crate::engine) const LEAD: usize = 0;
@@ -123,26 +125,34 @@ pub(in crate::engine) fn balanced(spec: &FabricSpec, blocks: usize) -> Vec<u16> 
         peers.filter(|peer| matches!(peer, Peer::Nic(_))).count()
     };
     let mut links: Vec<usize> = topology.switch_ids().map(nics).collect();
+    let queue_of = |links: &[usize]| -> BinaryHeap<(usize, Reverse<usize>)> {
+        let entries = links.iter().copied().zip((0..).map(Reverse));
+        entries.collect()
+    };
+    // The switches by links into the block; an entry is out of date if a later one has more links.
+    let mut queue = queue_of(&links);
     let mut done = of_nics;
     let mut block = 0;
-    for _ in 0..switches {
+    loop {
         // The end of the block, in work done.
         while block + 1 < blocks && done >= total * (block as u64 + 1) / blocks as u64 {
             block += 1;
             links.fill(0);
+            queue = queue_of(&links);
         }
-        let free = (0..switches).filter(|&switch| of_switch[switch] == u16::MAX);
-        let Some(next) = free.max_by_key(|&switch| (links[switch], std::cmp::Reverse(switch)))
-        else {
-            break;
+        let Some((_, Reverse(next))) = queue.pop() else {
+            return of_switch;
         };
+        if of_switch[next] != u16::MAX {
+            continue;
+        }
         of_switch[next] = block as u16;
         done += works[next];
         for &neighbour in &neighbours[next] {
             links[neighbour] += 1;
+            queue.push((links[neighbour], Reverse(neighbour)));
         }
     }
-    of_switch
 }
 
 /// The switches at the other ends of the links of `switch`.
