@@ -35,7 +35,7 @@ pub(super) fn prefetch_to_write<T>(items: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     for offset in (0..size_of::<T>()).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        // SAFETY: as below.
+        // SAFETY: as in `prefetch_line`; the hint to write changes nothing either.
         unsafe { _mm_prefetch::<_MM_HINT_ET0>(at.wrapping_add(offset)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -76,7 +76,7 @@ fn prefetch_line(at: *const u8) {
 
 #[cfg(test)]
 mod tests {
-    use super::{prefetch, prefetch_all, prefetch_at};
+    use super::{Lines, prefetch, prefetch_all, prefetch_at, prefetch_to_write};
 
     #[test]
     fn any_index_is_allowed_and_nothing_changes() {
@@ -84,6 +84,8 @@ mod tests {
         for index in [0, 2, 3, usize::MAX] {
             prefetch(&items, index);
             prefetch_at(&items, index, 64);
+            prefetch_to_write(&items, index);
+            Lines::of(&items).prefetch(index);
             prefetch_all(&[[1u64; 20]; 2], index);
         }
         prefetch::<u8>(&[], 0);

@@ -181,8 +181,7 @@ impl<'a> Samplers<'a> {
             match &mut sampler.take {
                 Take::Series(take) => take(&blocks::sample(blocks, tick)),
                 Take::Links(take) => {
-                    let read: Vec<&M> = blocks.iter().map(|block| &**block).collect();
-                    take(tick, &blocks::links(&read, cut));
+                    take(tick, &blocks::links(&blocks::read(blocks), cut));
                 }
             }
             sampler.next = sampler.next.saturating_add(sampler.interval);
@@ -394,7 +393,9 @@ impl<M: SwitchModel> Drive<'_, '_, '_, '_, M> {
         let deadlock = self.with_all(|blocks, _, cut| {
             let acted = blocks.iter().map(|block| block.kernel().acted);
             let now = acted.max().unwrap_or(0);
-            let deadlock = blocks::find_deadlock(blocks, cut, now.saturating_add(LONG_AFTER));
+            // All credits count as returned.
+            blocks::stand_at(blocks, now.saturating_add(LONG_AFTER));
+            let deadlock = blocks::find_cycle(blocks, cut);
             blocks::stand_at(blocks, now);
             deadlock
         });
@@ -439,11 +440,7 @@ impl<M: SwitchModel> Drive<'_, '_, '_, '_, M> {
             // The others have caught up: a new window may begin.
             self.window = earliest;
         }
-        self.with_all(|blocks, _, _| {
-            for block in blocks {
-                block.kernel_mut().advance_to(earliest.saturating_sub(1));
-            }
-        });
+        self.with_all(|blocks, _, _| blocks::advance_to(blocks, earliest.saturating_sub(1)));
     }
 
     /// The end of a run: all blocks end in the same tick, and its samples are taken.
@@ -451,11 +448,7 @@ impl<M: SwitchModel> Drive<'_, '_, '_, '_, M> {
         if let Some(team) = &mut self.team {
             team.settle(self.lead, self.at.earliest);
             let now = self.lead.kernel().now;
-            self.with_all(|blocks, _, _| {
-                for block in blocks {
-                    block.kernel_mut().advance_to(now);
-                }
-            });
+            self.with_all(|blocks, _, _| blocks::advance_to(blocks, now));
         }
         // A run that simulated no tick has a tick 0 as well.
         let has_tick_0 = matches!(end, RunEnd::Finished | RunEnd::Drained);

@@ -218,7 +218,7 @@ impl<M: SwitchModel> Blocks<M> {
 }
 
 /// The same blocks, to be read.
-fn read<'a, M>(all: &'a [&'a mut M]) -> Vec<&'a M> {
+pub(super) fn read<'a, M>(all: &'a [&'a mut M]) -> Vec<&'a M> {
     all.iter().map(|block| &**block).collect()
 }
 
@@ -317,19 +317,16 @@ pub(super) fn find_cycle<M: SwitchModel>(
     })
 }
 
-/// As [`find_cycle`], when no event is left. Credits that return until tick `at` count as available.
-pub(super) fn find_deadlock<M: SwitchModel>(
-    all: &mut [&mut M],
-    cut: Option<&Cut>,
-    at: Tick,
-) -> Option<Deadlock> {
-    stand_at(all, at);
-    find_cycle(all, cut)
-}
-
 /// Sets the clock of all blocks to `tick`. No event may come later.
 pub(super) fn stand_at<M: SwitchModel>(all: &mut [&mut M], tick: Tick) {
     for block in all {
         block.kernel_mut().now = tick;
+    }
+}
+
+/// Sets the clock of all blocks to the end of `tick`, if it is not there yet.
+pub(super) fn advance_to<M: SwitchModel>(all: &mut [&mut M], tick: Tick) {
+    for block in all {
+        block.kernel_mut().advance_to(tick);
     }
 }

@@ -1,7 +1,8 @@
 //! The mail that the blocks of a fabric send each other: packets, and credits that return.
 
 use super::cut::{Cut, LEAD};
-use crate::engine::ids::{InputId, OutputId};
+use crate::engine::far_end::FarEnd;
+use crate::engine::ids::OutputId;
 use crate::prefetch::prefetch_to_write;
 use crate::spec::Tick;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,17 +45,15 @@ impl<A, C> Post<A, C> {
         }
     }
 
-    /// The block of an in-port, if it is another one.
+    /// The block where a link leads, if it is another one.
     #[inline]
-    pub(in crate::engine) fn elsewhere(&self, input: InputId) -> Option<usize> {
-        let block = self.cut.of_input(input);
+    pub(in crate::engine) fn elsewhere(&self, to: FarEnd) -> Option<usize> {
+        let block = if to.is_nic() {
+            LEAD
+        } else {
+            self.cut.of_input(to.input())
+        };
         (block != self.own).then_some(block)
-    }
-
-    /// The block of the NICs, if it is another one.
-    #[inline]
-    pub(in crate::engine) fn nics_elsewhere(&self) -> Option<usize> {
-        (self.own != LEAD).then_some(LEAD)
     }
 
     /// The block of an output, if it is another one.

@@ -6,6 +6,7 @@ use super::schedule::CreditReturn;
 use super::{Event, Fabric};
 use crate::engine::blocks::Lookahead;
 use crate::engine::detours::Progress;
+use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
@@ -42,40 +43,23 @@ pub(in crate::engine) fn lookahead(spec: &FabricSpec, switch: &Hierarchical) -> 
 }
 
 impl<C: Control, P: Watcher> Fabric<C, P> {
-    /// Sends packet `id`, whose header will be ready in in-port `port` in tick `at`, to another block, if `port` is there.
+    /// Sends packet `id` to the block where its link leads, if that is another. There it acts in tick `at`: its header is ready
+    /// in an input buffer, or its tail reaches its NIC.
     #[inline]
-    pub(super) fn leaves_block(&mut self, id: PacketId, port: InputId, at: Tick) -> bool {
+    pub(super) fn leaves_block(&mut self, id: PacketId, to: FarEnd, at: Tick) -> bool {
         let Some(post) = &mut self.post else {
             return false;
         };
-        let Some(block) = post.elsewhere(port) else {
+        let Some(block) = post.elsewhere(to) else {
             return false;
         };
-        let packet = Packet {
-            output: OutputId::new(port.get()),
-            ..self.kernel.packets[id]
-        };
+        let mut packet = self.kernel.packets[id];
+        if to.is_nic() {
+            (packet.output, packet.arrival) = (OutputId::NONE, at);
+        } else {
+            packet.output = OutputId::new(to.input().get());
+        }
         let progress = self.next_hops.progress(id);
-        post.send(block, at, Arrival { packet, progress });
-        self.kernel.packets.remove(id);
-        true
-    }
-
-    /// Sends packet `id`, whose tail will be at its NIC in tick `at`, to the block of the NICs, if that is another.
-    #[inline]
-    pub(super) fn leaves_for_nic(&mut self, id: PacketId, at: Tick) -> bool {
-        let Some(post) = &mut self.post else {
-            return false;
-        };
-        let Some(block) = post.nics_elsewhere() else {
-            return false;
-        };
-        let packet = Packet {
-            output: OutputId::NONE,
-            arrival: at,
-            ..self.kernel.packets[id]
-        };
-        let progress = None;
         post.send(block, at, Arrival { packet, progress });
         self.kernel.packets.remove(id);
         true

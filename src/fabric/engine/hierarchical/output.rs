@@ -11,6 +11,7 @@ use super::schedule::CreditReturn;
 use super::scheduler::Head;
 use super::{Event, Fabric};
 use crate::engine::counters::Arrived;
+use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::observers::Transfer;
 use crate::engine::pool::{MessageId, PacketId};
@@ -303,7 +304,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .links
             .pass_to_nic(nic, leaving.vl, credits, leaving.credit_return, now);
         let tail = now + latency + u64::from(flits - 1);
-        if !self.leaves_for_nic(leaving.id, tail) {
+        if !self.leaves_block(leaving.id, FarEnd::of_nic(nic), tail) {
             self.kernel.push(tail, Event::Delivery(leaving.id));
         }
     }
@@ -318,7 +319,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .pass_to_switch(output, leaving.vl, packet.credits.into());
         packet.arrival = self.kernel.now + latency;
         let ready_at = packet.arrival + self.timing.stages.input_store + self.timing.stages.routing;
-        if self.leaves_block(leaving.id, port, ready_at) {
+        if self.leaves_block(leaving.id, FarEnd::of_input(port), ready_at) {
             return;
         }
         let line = &mut self.input_ready[usize::from(from_nic)];

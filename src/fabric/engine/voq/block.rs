@@ -6,6 +6,7 @@ use super::packet::{Origin, Packet};
 use super::{Event, Fabric};
 use crate::engine::blocks::Lookahead;
 use crate::engine::detours::Progress;
+use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
@@ -52,11 +53,11 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             return false;
         };
         let packet = &mut self.kernel.packets[id];
-        let block = match packet.input {
-            InputId::NONE => post.nics_elsewhere(),
-            input => post.elsewhere(input),
+        let to = match packet.input {
+            InputId::NONE => FarEnd::of_nic(packet.dst),
+            input => FarEnd::of_input(input),
         };
-        let Some(block) = block else {
+        let Some(block) = post.elsewhere(to) else {
             return false;
         };
         let arrival = Arrival {
