@@ -17,6 +17,16 @@ const EXPERIMENT: &str = r#"
     rate = 0.2
 "#;
 
+/// The same with four ranks, for tests that run it hundreds of times.
+const SMALL: &str = r#"
+    fabric.topology = { kind = "k-ary-n-tree", k = 2, n = 2 }
+    [[job]]
+    trace = "traces/recordings/openmpi-collectives-4"
+    compute_scale = 0
+    [[background]]
+    rate = 0.2
+"#;
+
 fn plan(text: &str, sets: &[&str]) -> Plan {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let dir = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -99,7 +109,7 @@ fn only_the_missing_task_runs_again() {
 fn one_changed_byte_is_found() {
     const ROUNDS: u64 = 50;
     let dir = tempfile::tempdir().unwrap();
-    let plan = plan(EXPERIMENT, &[]);
+    let plan = plan(SMALL, &[]);
     let kept = || Session::new(2).with_records(dir.path()).unwrap();
     let fresh = said(&plan, &run(&plan, kept(), &Silent));
     let mut stream = Stream::new(1, Purpose::StaticPattern, [0, 0]);
