@@ -44,7 +44,8 @@ pub fn requests(
         switch_of(spec).virtual_allocation == VirtualAllocation::Blind
     };
     for source in switch.sources() {
-        if switch.read_port(source).free_from > source_idle_by(now, spec) {
+        let has_heads = switch.buffer(source).heads().next().is_some();
+        if !has_heads || switch.read_port(source).free_from > source_idle_by(now, spec) {
             continue;
         }
         let queues = switch.buffer(source).queues();
@@ -145,9 +146,9 @@ pub fn grant(
 }
 
 /// End of phase 6: the heads of input buffers that were not granted wait.
-pub fn count_waits(switch: &mut Switch, spec: &FabricSpec) {
+pub fn count_waits(switch: &mut Switch) {
     for input in &switch.inputs {
-        for id in (0..usize::from(spec.qos.vls)).filter_map(|vl| input.buffer.head(vl)) {
+        for (_, id) in input.buffer.heads() {
             switch.turns.waits(id);
         }
     }

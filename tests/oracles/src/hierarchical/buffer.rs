@@ -98,6 +98,8 @@ pub struct Buffer {
     flit_delay: Tick,
     /// Headers that the arbiter does not see yet.
     preparing: DelayLine<(usize, PacketId)>,
+    /// Packets that it sees, in all queues: most buffers are empty most of the time.
+    seen: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -120,6 +122,7 @@ impl Buffer {
             header_delay,
             flit_delay,
             preparing: DelayLine::new(),
+            seen: 0,
         }
     }
 
@@ -142,6 +145,7 @@ impl Buffer {
     pub fn next_ready(&mut self, now: Tick) -> Option<PacketId> {
         let (queue, packet) = self.preparing.pop_due(now)?;
         self.queues[queue].waiting.push_back(packet);
+        self.seen += 1;
         Some(packet)
     }
 
@@ -150,8 +154,15 @@ impl Buffer {
         self.queues[queue].waiting.front().copied()
     }
 
+    /// The queues that have a head, with it.
+    pub fn heads(&self) -> impl Iterator<Item = (usize, PacketId)> {
+        let queues = if self.seen == 0 { 0 } else { self.queues() };
+        (0..queues).filter_map(|queue| Some((queue, self.head(queue)?)))
+    }
+
     /// The arbiter has granted the head of `queue`.
     pub fn remove_head(&mut self, queue: usize) -> PacketId {
+        self.seen -= 1;
         self.queues[queue]
             .waiting
             .pop_front()

@@ -290,7 +290,7 @@ impl<'s> Fabric<'s> {
                 let requests = allocation::requests(switch, iteration, now, spec, packets);
                 self.moved += allocation::grant(switch, &requests, now, spec, packets);
             }
-            allocation::count_waits(switch, spec);
+            allocation::count_waits(switch);
             switch.update_port_vls(&self.packets);
         }
     }

@@ -80,9 +80,7 @@ impl Sender {
 
     /// Heads that are ready to leave.
     pub fn heads(&self) -> usize {
-        (0..self.buffer.queues())
-            .filter(|&vl| self.buffer.head(vl).is_some())
-            .count()
+        self.buffer.heads().count()
     }
 
     /// Phase 7: if the link is free, the scheduler picks a packet.
@@ -90,9 +88,7 @@ impl Sender {
         if self.sending.is_some() {
             return Choice::Nothing;
         }
-        let heads: Vec<(usize, PacketId)> = (0..self.buffer.queues())
-            .filter_map(|vl| Some((vl, self.buffer.head(vl)?)))
-            .collect();
+        let heads: Vec<(usize, PacketId)> = self.buffer.heads().collect();
         let candidates: Vec<Candidate> = heads
             .iter()
             .filter(|&&(vl, id)| self.far.has_quota(vl, packets[id].credits))
