@@ -240,7 +240,7 @@ fn starved_port_vls_agree() {
 
 proptest! {
     // Nine fabrics a case.
-    #![proptest_config(config(70))]
+    #![proptest_config(config(50))]
 
     #[test]
     fn each_allocator_agrees(
@@ -269,7 +269,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(config(150))]
 
     #[test]
     fn sound_fabrics_agree(spec in fabric(Kind::Sound), traffic in traffic()) {

@@ -154,7 +154,7 @@ fn token(report: &flitwise::fabric::workload::PacketReport) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(config(120))]
+    #![proptest_config(config(90))]
 
     #[test]
     fn random_fabrics_agree(
