@@ -129,6 +129,8 @@ fn begin(
         window,
         seen: Mutex::new(None),
     };
+    // A long trace takes more time to check than the window is long.
+    session.prepare(plan, &Control::default().stopped_by(asked))?;
     let control = Control::default()
         .stopped_by(&meter.stop)
         .reporting_to(&meter)
@@ -198,5 +200,19 @@ mod tests {
         );
         let text = extrapolated(at(0, 1), at(1, 1));
         assert!(text.starts_with("unknown"), "{text}");
+    }
+
+    #[test]
+    fn a_window_shorter_than_the_check_of_the_trace_is_no_error() {
+        let text = r#"
+            fabric.topology = { kind = "k-ary-n-tree", k = 4, n = 2 }
+            [[job]]
+            trace = "traces/hpl-16.vef.gz"
+        "#;
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let plan = flitwise::config::resolve_text("short.toml", text, root, &[]).unwrap();
+        let asked = AtomicBool::new(false);
+        let took = took(&plan, &mut Session::new(1), Duration::ZERO, &asked);
+        assert!(matches!(took, Ok(Took::Unknown)), "{took:?}");
     }
 }
