@@ -31,7 +31,7 @@ pub enum Purpose {
     Failures = 8,
     /// Computation times of a rank of a generated trace; component: rank.
     Imbalance = 10,
-    /// Destinations of a rank of a generated trace; component: rank.
+    /// Destinations of a rank of a generated trace, or the order of its ranks; components: rank, 0, or ring, 1.
     Peers = 11,
     /// Noise in computation times; components: job, rank and stream.
     Noise = 12,

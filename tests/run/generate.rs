@@ -1,6 +1,8 @@
 //! Generated kernels: who talks to whom and how much, by counts worked out here, and that
 //! they replay to the end.
 
+mod benchmarks;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 /// The rows of a table of messages.
-fn messages(path: &Path) -> Vec<BTreeMap<String, String>> {
+pub fn messages(path: &Path) -> Vec<BTreeMap<String, String>> {
     let mut reader = csv::Reader::from_path(path).unwrap();
     let header = reader.headers().unwrap().clone();
     let row = |row: csv::StringRecord| {

@@ -48,6 +48,41 @@ pub enum GenerateCommand {
         after_help = "Example:\n  flitwise trace generate random-access --ranks 64 --size 64B --messages 8 -o gups.vef.gz"
     )]
     RandomAccess(RandomAccessArgs),
+    /// Every rank exchanges with both neighbours in rings of random order.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate random-ring --ranks 13 --size 128KiB --window 8 --sync -o bw.vef.gz"
+    )]
+    RandomRing(RandomRingArgs),
+    /// The ranks of each group reduce.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate allreduce --ranks 64 --size 8B --groups 4 -o allreduce.vef.gz"
+    )]
+    Allreduce(AllreduceArgs),
+    /// Every other rank sends to rank 0, which answers each message.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate incast --ranks 16 --size 4KiB --window 8 -o incast.vef.gz"
+    )]
+    Incast(WindowArgs),
+    /// Every other rank puts data to rank 0, which does nothing.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate put-incast --ranks 16 --size 4KiB -o put.vef.gz\n\nIn the experiment, send_completion = \"rendezvous\" and eager_threshold = \"0B\" let a rank\nput again once its data has arrived; else all is handed to the NIC at once."
+    )]
+    PutIncast(Common),
+    /// Every other rank gets data from rank 0.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate get-bcast --ranks 16 --size 4KiB --window 8 -o get.vef.gz"
+    )]
+    GetBcast(WindowArgs),
+    /// Pairs of ranks send a message to and fro.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate ping-pong --ranks 2 --size 8B -o latency.vef.gz"
+    )]
+    PingPong(Common),
+    /// Pairs of ranks: one sends many messages, the other answers the last.
+    #[command(
+        after_help = "Example:\n  flitwise trace generate bandwidth --ranks 2 --size 64KiB --window 64 -o bw.vef.gz"
+    )]
+    Bandwidth(BandwidthArgs),
 }
 
 /// Arguments of every kernel.
@@ -62,9 +97,9 @@ pub struct Common {
     /// Number of iterations.
     #[arg(long, value_name = "N", default_value_t = 100)]
     iterations: u64,
-    /// Computation of a rank per iteration, in whole nanoseconds.
-    #[arg(long, value_name = "TIME", default_value = "10us")]
-    compute: Picoseconds,
+    /// Computation of a rank per iteration, in whole nanoseconds [default: 10us; of random-ring and the kernels below it 0ns].
+    #[arg(long, value_name = "TIME")]
+    compute: Option<Picoseconds>,
     /// Multiplies the computation of each rank by a random factor from 1 - X to 1 + X, the same in all iterations.
     #[arg(long, value_name = "X", default_value = "0")]
     imbalance: Ratio,
@@ -135,6 +170,52 @@ pub struct RandomAccessArgs {
     messages: u32,
 }
 
+/// Arguments of the random rings.
+#[derive(Debug, Args)]
+pub struct RandomRingArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Number of rings among which the iterations are divided.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    rings: u64,
+    /// Messages to each neighbour per iteration.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    window: u32,
+    /// A barrier ends each iteration.
+    #[arg(long)]
+    sync: bool,
+}
+
+/// Arguments of the all-reduce.
+#[derive(Debug, Args)]
+pub struct AllreduceArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Number of equal groups of consecutive ranks.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    groups: u32,
+}
+
+/// Arguments of kernels in which rank 0 answers.
+#[derive(Debug, Args)]
+pub struct WindowArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Messages of a rank that wait for their answer.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    window: u32,
+}
+
+/// Arguments of the bandwidth of pairs.
+#[derive(Debug, Args)]
+pub struct BandwidthArgs {
+    #[command(flatten)]
+    common: Common,
+    /// Messages that one answer follows.
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    window: u32,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum FormArg {
     /// Point-to-point messages.
@@ -190,12 +271,49 @@ pub(super) fn run(command: &GenerateCommand) -> Result<(), CliError> {
             let messages = args.messages;
             (&args.common, Kernel::RandomAccess { messages })
         }
+        G::RandomRing(args) => (&args.common, args.kernel()),
+        G::Allreduce(args) => {
+            let groups = args.groups;
+            (&args.common, Kernel::Allreduce { groups })
+        }
+        G::Incast(args) => {
+            let window = args.window;
+            (&args.common, Kernel::Incast { window })
+        }
+        G::PutIncast(args) => (args, Kernel::PutIncast),
+        G::GetBcast(args) => {
+            let window = args.window;
+            (&args.common, Kernel::GetBcast { window })
+        }
+        G::PingPong(args) => (args, Kernel::PingPong),
+        G::Bandwidth(args) => {
+            let window = args.window;
+            (&args.common, Kernel::Bandwidth { window })
+        }
     };
     generate(args, kernel)
 }
 
+impl RandomRingArgs {
+    fn kernel(&self) -> Kernel {
+        Kernel::RandomRing {
+            rings: self.rings,
+            window: self.window,
+            sync: self.sync,
+        }
+    }
+}
+
+/// Computation of a rank per iteration of kernels that are no benchmarks, in picoseconds.
+const COMPUTE: Picoseconds = Picoseconds(10_000_000);
+
 fn generate(args: &Common, kernel: Kernel) -> Result<(), CliError> {
-    let ps = args.compute.0;
+    let usual = if kernel.is_benchmark() {
+        Picoseconds(0)
+    } else {
+        COMPUTE
+    };
+    let ps = args.compute.unwrap_or(usual).0;
     if !ps.is_multiple_of(1000) {
         return Err(CliError::BadInput(format!(
             "--compute: {ps} ps is no whole number of nanoseconds"

@@ -4,14 +4,18 @@
 //! A kernel is a function that tells the `Builder` what happens, in an order that a recorder
 //! could have written. It runs twice. The first line of a trace says how many lines follow, so
 //! the first run counts the lines of a single iteration (all iterations have equally many). The
-//! second run writes all iterations. Memory is bounded by one iteration, not by the trace.
+//! second run writes all iterations. Memory is bounded by one iteration, with a window by as many
+//! iterations as it has messages, not by the trace.
 
+mod allreduce;
 mod alltoall;
 mod builder;
 mod grid;
 mod halo;
 mod hpl;
+mod incast;
 mod master_worker;
+mod pairs;
 mod random_access;
 mod ring;
 
@@ -80,6 +84,56 @@ pub enum Kernel {
         /// Messages of a rank per iteration, at least 1.
         messages: u32,
     },
+    /// Every rank exchanges with both neighbours in a ring of random order.
+    RandomRing {
+        /// Rings that are drawn, at least 1; the iterations are divided among them.
+        rings: u64,
+        /// Messages to each neighbour per iteration, at least 1.
+        window: u32,
+        /// A barrier ends each iteration.
+        sync: bool,
+    },
+    /// All ranks of a group reduce, as the operation of the trace format.
+    Allreduce {
+        /// Groups of equal size, at least 1.
+        groups: u32,
+    },
+    /// Every other rank sends to rank 0, which answers each message.
+    Incast {
+        /// Messages of a rank without an answer, at least 1.
+        window: u32,
+    },
+    /// Every other rank sends to rank 0, which does nothing.
+    PutIncast,
+    /// Every other rank asks rank 0 for data.
+    GetBcast {
+        /// Requests of a rank without data, at least 1.
+        window: u32,
+    },
+    /// Ranks of the lower half and their partners in the upper half send a message to and fro.
+    PingPong,
+    /// Ranks of the lower half send to their partners in the upper half, which answer.
+    Bandwidth {
+        /// Messages that one answer follows, at least 1.
+        window: u32,
+    },
+}
+
+impl Kernel {
+    /// True of the patterns of benchmarks, whose ranks usually do not compute.
+    #[must_use]
+    pub fn is_benchmark(&self) -> bool {
+        matches!(
+            self,
+            Self::RandomRing { .. }
+                | Self::Allreduce { .. }
+                | Self::Incast { .. }
+                | Self::PutIncast
+                | Self::GetBcast { .. }
+                | Self::PingPong
+                | Self::Bandwidth { .. }
+        )
+    }
 }
 
 /// The communication by which all ranks of a group exchange data.
@@ -207,7 +261,38 @@ impl Spec {
             }
             _ => {}
         }
-        Ok(())
+        self.validate_benchmark().map_err(GenerateError::Spec)
+    }
+
+    fn validate_benchmark(&self) -> Result<(), String> {
+        let ranks = self.ranks;
+        match self.kernel {
+            Kernel::RandomRing { window: 0, .. }
+            | Kernel::Incast { window: 0 }
+            | Kernel::GetBcast { window: 0 }
+            | Kernel::Bandwidth { window: 0 } => {
+                Err("a window of 0 messages lets none through: choose at least 1".into())
+            }
+            Kernel::RandomRing { rings, .. } if !(1..=self.iterations).contains(&rings) => {
+                Err(format!(
+                    "{rings} rings for {} iterations: choose 1 to as many as there are iterations",
+                    self.iterations
+                ))
+            }
+            Kernel::Allreduce { groups } if groups == 0 || !ranks.is_multiple_of(groups) => {
+                Err(format!(
+                    "{ranks} ranks cannot be divided into {groups} equal groups: choose a divisor \
+                     of the number of ranks"
+                ))
+            }
+            Kernel::Allreduce { groups } if groups == ranks => {
+                Err("groups of one rank exchange nothing: choose fewer groups".into())
+            }
+            Kernel::PingPong | Kernel::Bandwidth { .. } if !ranks.is_multiple_of(2) => Err(
+                format!("{ranks} ranks leave one without a partner: choose an even number"),
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Computation of every rank per iteration, in nanoseconds.
@@ -227,26 +312,22 @@ impl Spec {
         (0..self.ranks).map(gap).collect()
     }
 
-    /// The communicators: the world, and the rows and columns with collectives of their own.
+    /// The communicators: the world, and the groups with collectives of their own.
     fn comms(&self) -> Vec<Comm> {
-        let mut comms = vec![Comm {
-            members: (0..self.ranks).collect(),
-        }];
-        if let Kernel::Fft {
-            grid,
-            form: Form::Collective,
-        } = &self.kernel
-        {
-            for dimension in [1, 0] {
-                if grid.extent(dimension) > 1 {
-                    let lines = grid.lines(dimension).into_iter();
-                    comms.extend(lines.map(|line| Comm {
-                        members: line.into(),
-                    }));
-                }
+        let groups = match &self.kernel {
+            Kernel::Fft {
+                grid,
+                form: Form::Collective,
+            } => {
+                let dimensions = [1, 0].into_iter().filter(|&d| grid.extent(d) > 1);
+                dimensions.flat_map(|d| grid.lines(d)).collect()
             }
-        }
-        comms
+            Kernel::Allreduce { groups } => allreduce::groups(self.ranks, *groups),
+            _ => Vec::new(),
+        };
+        let world = (0..self.ranks).collect();
+        let members = std::iter::once(world).chain(groups.into_iter().map(Into::into));
+        members.map(|members| Comm { members }).collect()
     }
 }
 
@@ -262,6 +343,17 @@ impl Builder<'_> {
             Kernel::MasterWorker => master_worker::run(b)?,
             Kernel::Hpl { grid } => hpl::run(b, grid)?,
             Kernel::RandomAccess { messages } => random_access::run(b, *messages)?,
+            Kernel::RandomRing {
+                rings,
+                window,
+                sync,
+            } => ring::random(b, *rings, *window, *sync)?,
+            Kernel::Allreduce { groups } => allreduce::run(b, *groups)?,
+            Kernel::Incast { window } => incast::run(b, *window)?,
+            Kernel::PutIncast => incast::put(b)?,
+            Kernel::GetBcast { window } => incast::get(b, *window)?,
+            Kernel::PingPong => pairs::ping_pong(b)?,
+            Kernel::Bandwidth { window } => pairs::bandwidth(b, *window)?,
         }
         self.finish()
     }
