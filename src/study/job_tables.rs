@@ -8,9 +8,10 @@ use crate::units::human_time;
 use flitwise_base::quote::quoted;
 
 /// The numbers of a job in its table: the column, its title, the factor between them, and how many decimals.
-const SHOWN: [(&str, &str, f64, usize); 2] = [
+const SHOWN: [(&str, &str, f64, usize); 3] = [
     ("execution_time_ps", "time (us)", 1e-6, 3),
     ("slowdown_ratio", "slowdown", 1.0, 4),
+    ("latency_p99_ratio", "99 % latency ratio", 1.0, 2),
 ];
 
 /// The names of the jobs, in the order in which the runs have them.

@@ -173,6 +173,7 @@ define_columns! {
         bytes_count: u64,
         latency_mean_ns: f64,
         latency_p99_ns: f64,
+        latency_p99_ratio: f64,
     }
 }
 
@@ -432,7 +433,9 @@ fn job_rows(plan: &Plan, result: &RunResult) -> Vec<JobRow> {
     let tick = plan.experiment.fabric.units.tick;
     let one = |(at, outcome): (usize, &Option<JobOutcome>)| {
         let outcome = outcome.as_ref()?;
-        let baseline = job_baseline(plan, result, at).map(|other| other.execution_ps);
+        let other = job_baseline(plan, result, at);
+        let baseline = other.map(|other| other.execution_ps);
+        let p99 = |of: &JobOutcome| latency(&of.latency, tick).map(|l| l.p99);
         let latency = latency(&outcome.latency, tick);
         let numbers = JobNumbers {
             ranks_count: Some(outcome.ranks.into()),
@@ -445,6 +448,9 @@ fn job_rows(plan: &Plan, result: &RunResult) -> Vec<JobRow> {
             bytes_count: Some(outcome.bytes),
             latency_mean_ns: latency.map(|l| l.mean),
             latency_p99_ns: latency.map(|l| l.p99),
+            latency_p99_ratio: p99(outcome)
+                .zip(other.and_then(p99))
+                .and_then(|(p99, alone)| (alone > 0.0).then(|| p99 / alone)),
         };
         Some(JobRow {
             job: outcome.name.clone(),

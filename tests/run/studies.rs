@@ -1,5 +1,6 @@
 //! Studies: what is simulated, what of it is shared, and what the tables say.
 
+use crate::common::result_json;
 use flitwise::config::{Base, Study};
 use flitwise::run::{Control, Session};
 use flitwise::stop::Stop;
@@ -197,6 +198,11 @@ fn rows_are_what_single_runs_say() {
     ];
     let sum: f64 = parts.iter().map(|part| row.value(part).unwrap()).sum();
     assert_eq!(sum + row.value("credit_stalls_ps").unwrap(), time as f64);
+    let json = result_json(&plan, &result);
+    let p99 = |of: &str| json["jobs"][0][of]["p99"].as_f64().unwrap();
+    let ratio = p99("latency_ns") / p99("baseline_latency_ns");
+    assert!(ratio > 1.0, "{ratio}");
+    assert_eq!(row.jobs[0].value("latency_p99_ratio"), Some(ratio));
 }
 
 #[test]
