@@ -1,5 +1,6 @@
-//! Hiperion, section 4.3, judged by the studies `background-rounds` and `background`: slowdown in the chosen reading,
-//! and with a pipelined allocator and the packets of Table 9.
+//! Hiperion, section 4.3, judged by three studies: slowdown of 16 ranks in the chosen reading (`background-rounds`) and with a
+//! pipelined allocator and the packets of Table 9 (`background`), and of recordings of 128 and 256 ranks in the chosen reading and
+//! with the packets of Table 9 in rounds (`background-recorded`).
 
 use crate::row::Verdict;
 use anyhow::{Context, Result};
@@ -32,23 +33,24 @@ struct Mean {
 }
 
 /// A row of `points.csv`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 struct PointRow {
     #[serde(flatten)]
     key: Key,
     slowdown_ratio_mean: f64,
-    slowdown_ratio_ci95: f64,
+    /// None of a single run, as of a point whose other runs deadlocked.
+    slowdown_ratio_ci95: Option<f64>,
 }
 
 /// A row of `differences.csv`: the difference from the point whose value on `axis` is `reference`, seed by seed.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 struct DifferenceRow {
     #[serde(flatten)]
     key: Key,
     axis: String,
     reference: String,
     slowdown_percentage_points_mean: f64,
-    slowdown_percentage_points_ci95: f64,
+    slowdown_percentage_points_ci95: Option<f64>,
 }
 
 /// The tables of a study.
@@ -58,12 +60,17 @@ struct Study {
     differences: Vec<DifferenceRow>,
 }
 
+/// The columns of the tables.
+const COLUMNS: [&str; 4] = [
+    "16 ranks, chosen reading",
+    "16, pipelined, Table 9",
+    "recorded, chosen reading",
+    "recorded, rounds, Table 9",
+];
+
 /// The study of each column.
 #[derive(Debug)]
-pub struct Studies {
-    chosen: Study,
-    pipelined: Study,
-}
+pub struct Studies([Study; COLUMNS.len()]);
 
 fn read<T: for<'de> Deserialize<'de>>(csv: &Path) -> Result<Vec<T>> {
     let mut reader = csv::Reader::from_path(csv).with_context(|| csv.display().to_string())?;
@@ -80,19 +87,50 @@ impl Studies {
                 differences: read(&folder.join(name).join("differences.csv"))?,
             })
         };
-        Ok(Self {
-            chosen: study("background-rounds")?,
-            pipelined: study("background")?,
-        })
+        let recorded = study("background-recorded")?;
+        Ok(Self([
+            study("background-rounds")?,
+            study("background")?,
+            recorded.with_round_robin("rr"),
+            recorded.with_round_robin("rr-table-9"),
+        ]))
     }
 }
 
 impl Study {
+    /// The points under DTable, and those under the scheduler `name` as the ones under RR.
+    fn with_round_robin(&self, name: &str) -> Self {
+        let kept = |key: &Key| {
+            let scheduler = match &*key.scheduler {
+                "dtable" => "dtable",
+                other if other == name => "rr",
+                _ => return None,
+            };
+            let scheduler = scheduler.to_owned();
+            Some(Key {
+                scheduler,
+                ..key.clone()
+            })
+        };
+        let points = self.points.iter().filter_map(|row| {
+            let key = kept(&row.key)?;
+            Some(PointRow { key, ..row.clone() })
+        });
+        let differences = self.differences.iter().filter_map(|row| {
+            let key = kept(&row.key)?;
+            Some(DifferenceRow { key, ..row.clone() })
+        });
+        Self {
+            points: points.collect(),
+            differences: differences.collect(),
+        }
+    }
+
     fn slowdowns(&self) -> impl Iterator<Item = (&Key, Mean)> {
         let is_of_fabric = |of: &&PointRow| FABRICS.contains(&&*of.key.fabric);
-        self.points.iter().filter(is_of_fabric).map(|of| {
-            let (mean, half) = (of.slowdown_ratio_mean, of.slowdown_ratio_ci95);
-            (&of.key, Mean { mean, half })
+        self.points.iter().filter(is_of_fabric).filter_map(|of| {
+            let (mean, half) = (of.slowdown_ratio_mean, of.slowdown_ratio_ci95?);
+            Some((&of.key, Mean { mean, half }))
         })
     }
 
@@ -101,10 +139,10 @@ impl Study {
         let rows = self.differences.iter().filter(|of| {
             of.axis == axis && of.reference == reference && FABRICS.contains(&&*of.key.fabric)
         });
-        rows.map(|of| {
+        rows.filter_map(|of| {
             let mean = of.slowdown_percentage_points_mean;
-            let half = of.slowdown_percentage_points_ci95;
-            (&of.key, Mean { mean, half })
+            let half = of.slowdown_percentage_points_ci95?;
+            Some((&of.key, Mean { mean, half }))
         })
         .collect()
     }
@@ -342,48 +380,47 @@ fn between_fabrics(study: &Study, scheduler: &str) -> Outcome {
     }))
 }
 
-/// Judges a statement in both studies. The reading was chosen without these statements in sight.
-fn judged(judge: Judge, studies: &Studies) -> (Outcome, Outcome, Verdict) {
-    let [chosen, pipelined] = [&studies.chosen, &studies.pipelined].map(judge);
-    let verdict = match (chosen.holds, pipelined.holds) {
-        (true, true) => Verdict::Met,
-        (true, false) => Verdict::Predicted,
+/// Judges a statement in each study. The reading was chosen without these statements in sight.
+fn judged(judge: Judge, studies: &Studies) -> ([Outcome; COLUMNS.len()], Verdict) {
+    let outcomes = studies.0.each_ref().map(judge);
+    let holds = outcomes.each_ref().map(|of| of.holds);
+    let [chosen, _, recorded, _] = holds;
+    let verdict = match (holds.iter().all(|&holds| holds), chosen && recorded) {
+        (true, _) => Verdict::Met,
+        (false, true) => Verdict::Predicted,
         _ => Verdict::NotMet,
     };
-    (chosen, pipelined, verdict)
+    (outcomes, verdict)
 }
 
 /// The verdicts on all statements.
 pub fn verdicts(studies: &Studies) -> Vec<Verdict> {
-    let of = |(_, judge)| judged(judge, studies).2;
+    let of = |(_, judge)| judged(judge, studies).1;
     STATEMENTS.map(of).to_vec()
 }
 
-/// The table of the page: whether each statement holds in both readings.
+/// The table of the page: whether each statement holds in each study.
 pub fn table(studies: &Studies) -> String {
     let mark = |of: Outcome| if of.holds { "✓" } else { "✗" }.to_owned();
-    table_of(studies, mark)
-}
-
-/// The table of the log: in how many cells; ✗ where a statement does not hold.
-pub fn details(studies: &Studies) -> String {
-    let mark = |of: Outcome| {
-        if of.holds {
-            of.text
-        } else {
-            format!("{} ✗", of.text)
-        }
-    };
-    table_of(studies, mark)
-}
-
-fn table_of(studies: &Studies, shown: impl Fn(Outcome) -> String) -> String {
-    let mut text = String::from("| statement | chosen reading | pipelined, Table 9 | |\n");
-    text += "|---|---|---|---|\n";
+    let mut text = format!("| statement | {} | |\n", COLUMNS.join(" | "));
+    text += &"|---".repeat(COLUMNS.len() + 2);
+    text += "|\n";
     for (statement, judge) in STATEMENTS {
-        let (chosen, pipelined, verdict) = judged(judge, studies);
-        let [chosen, pipelined] = [chosen, pipelined].map(&shown);
-        let _ = writeln!(text, "| {statement} | {chosen} | {pipelined} | {verdict} |");
+        let (outcomes, verdict) = judged(judge, studies);
+        let marks = outcomes.map(mark).join(" | ");
+        let _ = writeln!(text, "| {statement} | {marks} | {verdict} |");
+    }
+    text
+}
+
+/// The table of the log: in how many cells a statement holds in each study; ✗ where it does not.
+pub fn details(studies: &Studies) -> String {
+    let mut text = String::from("| statement | study | |\n|---|---|---|\n");
+    for (statement, judge) in STATEMENTS {
+        for (column, of) in COLUMNS.iter().zip(judged(judge, studies).0) {
+            let mark = if of.holds { "" } else { " ✗" };
+            let _ = writeln!(text, "| {statement} | {column} | {}{mark} |", of.text);
+        }
     }
     text
 }

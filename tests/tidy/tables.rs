@@ -23,8 +23,12 @@ fn tables(page: &str, header: &str) -> Vec<String> {
     rows
 }
 
-/// Mean and half interval of a column.
+/// Mean and half interval of a column, if no run of the row failed.
 fn cell(row: &Row, column: &str, form: fn(f64, f64) -> String) -> String {
+    match row.get("failed_count").map_or("0", String::as_str) {
+        "0" => {}
+        failed => return format!("deadlock in {failed} of {}", row["runs_count"]),
+    }
     let number = |end: &str| row[&format!("{column}_{end}")].parse().unwrap();
     form(number("mean"), number("ci95"))
 }
@@ -50,10 +54,11 @@ fn lines(rows: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
 fn interference_log_shows_what_its_studies_found() {
     let studies = ["background", "background-512", "background-recorded"];
     let slowdown = |row: Row| {
-        let scheduler = if row["scheduler"] == "dtable" {
-            "DTable"
-        } else {
-            "RR"
+        let scheduler = match &*row["scheduler"] {
+            "dtable" => "DTable",
+            "rr" => "RR",
+            "sbt" => "SBT",
+            _ => "RR, Table 9",
         };
         let line = format!("{} | {} | {scheduler}", row["application"], row["job_in"]);
         (
@@ -112,11 +117,20 @@ fn interference_log_shows_the_paired_differences() {
 fn interference_shows_the_slowdowns_at_20_percent() {
     let mut cells: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let form = |mean: f64, half: f64| format!("{mean:.3} ± {half:.3}");
-    for study in ["background", "background-512"] {
+    for study in ["background", "background-512", "background-recorded"] {
         let rows = csv(&format!("interference/{study}/points.csv"));
-        for row in rows.iter().filter(|row| row["rate"] == "0.2") {
-            let fabric = row["fabric"].replace("-equal-packets", ", equal packets");
-            let line = format!("{fabric} | {}", row["application"]);
+        let shown = |row: &&Row| {
+            row["rate"] == "0.2"
+                && ["dtable", "rr"].contains(&&*row["scheduler"])
+                && row["fabric"] != "tree-equal-packets"
+        };
+        for row in rows.iter().filter(shown) {
+            let recorded = if study == "background-recorded" {
+                ", recorded"
+            } else {
+                ""
+            };
+            let line = format!("{} | {}{recorded}", row["fabric"], row["application"]);
             let cell = cell(row, "slowdown_ratio", form);
             cells.entry(line).or_default().push(cell);
         }
@@ -128,6 +142,44 @@ fn interference_shows_the_slowdowns_at_20_percent() {
     wanted.sort();
     assert_eq!(
         tables("interference.md", "| fabric | application | CL, DTable |"),
+        wanted
+    );
+}
+
+/// The slowdowns under DTable and RR at each part of the computation, and how far computation stretches the job alone.
+#[test]
+fn interference_shows_from_which_computation_on_the_network_is_not_felt() {
+    const PARTS: usize = 7;
+    let rows = csv("interference/computation/points.csv");
+    let alone = |row: &Row| {
+        let [time, slowdown] = ["execution_time_us_mean", "slowdown_ratio_mean"]
+            .map(|column| row[column].parse::<f64>().unwrap());
+        time / slowdown
+    };
+    let mut wanted = Vec::new();
+    for (at, rows) in rows.chunks(PARTS).enumerate() {
+        let form = |mean: f64, half: f64| format!("{mean:.3} ± {half:.3}");
+        let line = if at % 2 == 0 {
+            let times = rows
+                .iter()
+                .map(|row| format!("{:.1}", alone(row) / alone(&rows[0])));
+            let times: Vec<String> = times.collect();
+            let line = format!("{} | time alone", rows[0]["application"]);
+            wanted.push(format!("| {line} | {} |", times.join(" | ")));
+            "DTable"
+        } else {
+            "RR"
+        };
+        let cells: Vec<String> = rows
+            .iter()
+            .map(|row| cell(row, "slowdown_ratio", form))
+            .collect();
+        let line = format!("{} | {line}", rows[0]["application"]);
+        wanted.push(format!("| {line} | {} |", cells.join(" | ")));
+    }
+    wanted.sort();
+    assert_eq!(
+        tables("../log/interference.md", "| application | computation |"),
         wanted
     );
 }
