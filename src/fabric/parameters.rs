@@ -7,11 +7,13 @@ pub use super::switch::hierarchical::HierarchicalParameters;
 pub use super::switch::voq::{HcaRate, VoqParameters};
 
 use super::error::error;
+use super::ids::SwitchPort;
 use super::sizes::small;
 use super::spec::{self, FabricSpec, LinkLatency, Qos, Routing, SpecError, Units};
 use super::switch::{PortVls, Switch, hierarchical, voq};
 use super::topology::Topology;
 use flitwise_base::units::{Latency, TickLength};
+use std::collections::BTreeMap;
 
 /// A cable of 5 m in picoseconds, at the 5 ns/m of NVIDIA's *DGX SuperPOD Cabling Data Centers
 /// Design Guide* ("Additional Cable Latency").
@@ -33,6 +35,8 @@ pub struct Parameters {
     pub link: Latency,
     /// Latency of a link between NIC and switch.
     pub host_link: Latency,
+    /// Latencies of links that differ, by either end.
+    pub link_latencies: BTreeMap<SwitchPort, Latency>,
     /// Latencies inside a switch.
     pub stages: Stages,
     /// Sizes of the buffers that every kind of fabric has.
@@ -155,6 +159,11 @@ impl Parameters {
             link_latency: LinkLatency {
                 switch: self.link.ticks(units.tick),
                 host: self.host_link.ticks(units.tick),
+                exceptions: self
+                    .link_latencies
+                    .iter()
+                    .map(|(&at, latency)| (at, latency.ticks(units.tick)))
+                    .collect(),
             },
             qos,
             switch,

@@ -48,7 +48,7 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
             flits_per_credit: 1,
             header_bytes: 0,
         },
-        link_latency: LinkLatency { switch: 5, host: 3 },
+        link_latency: LinkLatency::usual(5, 3),
         qos: Qos {
             vls: 2,
             service_levels: vec![level("zero", 0), level("one", 1)],

@@ -14,6 +14,7 @@ pub mod markup;
 pub mod paths;
 pub mod random;
 pub mod random_buffers;
+pub mod random_cables;
 pub mod random_infiniband;
 pub mod random_power;
 pub mod random_queueing;

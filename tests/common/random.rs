@@ -4,6 +4,7 @@
 //! that a failing case shrinks to a small one.
 
 use super::random_buffers::{empty_buffers, raw_buffers};
+use super::random_cables;
 use super::random_infiniband;
 use super::random_queueing::{choose_up_ports, raw_scheme};
 use super::random_tables::{RawTables, tables};
@@ -73,7 +74,7 @@ prop_compose! {
         (allocation, crossbar) in (1u64..=9, 1u64..=3),
         (mport_speedup, central_speedup) in (speedup(), speedup()),
     ) -> (u32, LinkLatency, Timing) {
-        let latency = LinkLatency { switch: link, host: host_link };
+        let latency = LinkLatency::usual(link, host_link);
         let timing = Timing {
             stages: Stages { input_store, routing, allocation, crossbar, output_store },
             mport_speedup,
@@ -441,6 +442,7 @@ prop_compose! {
         control in control,
         (allocation, queues) in (raw_allocation(), prop_oneof![3 => Just(None), 1 => (1u8..=5).prop_map(Some)]),
         scheme in raw_scheme(),
+        cables in random_cables::flights(),
     ) -> FabricSpec {
         // A central buffer taken literally couples the directions of a mesh.
         let per_vl = per_vl && (kind == Kind::Any || topology.switches() == 1);
@@ -461,6 +463,7 @@ prop_compose! {
             congestion_control: None,
             link_power: None,
         };
+        spec.link_latency.exceptions = random_cables::differing(&spec.topology, &cables);
         put_control(&mut spec, control);
         if let Some(scheme) = scheme.filter(|_| tables.is_none()) {
             scheme.put(&mut spec, 32);

@@ -2,12 +2,13 @@
 
 use super::infiniband::{ratio, static_pool, voq_fabric, voq_of};
 use super::random::{Kind, fit_paths, paths};
+use super::random_cables;
 use super::random_queueing::{raw_input_queues, raw_scheme};
 use super::random_tables::RawTables;
 use super::random_topology;
 use super::script::{Cue, Script, message};
 use super::specs::sc2vl;
-use flitwise::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
+use flitwise::fabric::ids::{NicId, PortId, SwitchId};
 use flitwise::fabric::spec::congestion::{
     CctControl, CctEntry, CctiBound, FillComparison, FlowLevel, IrdBase, Marker, Marking,
     PortCongestion, PortVlMarker, SlCongestion, SlScope, SourceControl, TimerRestart, TimerScope,
@@ -19,7 +20,7 @@ use flitwise::fabric::spec::{
     CongestionControl, FabricSpec, Hop, LinkLatency, Notification, Paths, QueueingScheme, RingTie,
     SchemeKind, ServiceLevel, SlToVl, TrunkSelection, UpPorts, VlPolicy,
 };
-use flitwise::fabric::topology::{Peer, Topology};
+use flitwise::fabric::topology::Topology;
 use flitwise::units::Ratio;
 use proptest::collection::vec;
 use proptest::option;
@@ -267,13 +268,14 @@ prop_compose! {
             Just(TrunkSelection::LeastQueued),
         ],
         up_ports in prop_oneof![Just(UpPorts::Destination), Just(UpPorts::LeastQueued)],
-        (paths, scheme) in (paths(), raw_scheme()),
+        (paths, scheme, cables) in (paths(), raw_scheme(), random_cables::flights()),
     ) -> FabricSpec {
         let mut spec = voq_fabric(topology);
         let t = &mut voq_of(&mut spec).stages;
         let (link, host_link, ..) = latencies;
         (_, _, t.input_store, t.routing, t.allocation, t.crossbar, t.output_store) = latencies;
-        spec.link_latency = LinkLatency { switch: link, host: host_link };
+        spec.link_latency = LinkLatency::usual(link, host_link);
+        spec.link_latency.exceptions = random_cables::differing(&spec.topology, &cables);
         spec.units.header_bytes = header_bytes;
         spec.units.flits_per_credit = flits_per_credit;
         spec.routing.trunk = trunk;
@@ -286,28 +288,6 @@ prop_compose! {
         }
         spec
     }
-}
-
-/// Links that differ: every `n`-th connected port between switches, counted on.
-fn exceptions(topology: &Topology, rates: &[Ratio]) -> BTreeMap<SwitchPort, Ratio> {
-    let mut found = BTreeMap::new();
-    let mut rates = rates.iter();
-    for switch in topology.switch_ids() {
-        for port in topology.port_ids().step_by(2) {
-            let far = match topology.peer(switch, port) {
-                Peer::None => continue,
-                Peer::Nic(_) => None,
-                Peer::Switch { switch, port } => Some(SwitchPort { switch, port }),
-            };
-            if far.is_some_and(|end| found.contains_key(&end)) {
-                continue;
-            }
-            if let Some(&rate) = rates.next() {
-                found.insert(SwitchPort { switch, port }, rate);
-            }
-        }
-    }
-    found
 }
 
 /// One iteration of iSLIP, or something else.
@@ -387,7 +367,7 @@ fn put_rates(
 ) {
     let fine = |rate: Ratio| rate.checked_mul(fineness).unwrap();
     let differing: Vec<_> = differing.into_iter().map(fine).collect();
-    let exceptions = exceptions(&spec.topology, &differing);
+    let exceptions = random_cables::differing(&spec.topology, &differing);
     let voq = voq_of(spec);
     voq.links = LinkRates {
         host: fine(host),

@@ -86,7 +86,7 @@ pub fn opa_gen1(topology: Topology, scheduler: Scheduler) -> FabricSpec {
         topology,
         routing: Routing::default(),
         units: opa_units(8),
-        link_latency: LinkLatency { switch: 8, host: 8 },
+        link_latency: LinkLatency::usual(8, 8),
         qos: Qos {
             vls,
             service_levels,
@@ -122,7 +122,7 @@ pub fn opasim(topology: Topology) -> FabricSpec {
         topology,
         routing: Routing::default(),
         units: opa_units(4),
-        link_latency: LinkLatency { switch: 8, host: 8 },
+        link_latency: LinkLatency::usual(8, 8),
         qos: Qos {
             vls,
             service_levels: vec![ServiceLevel {

@@ -3,6 +3,7 @@
 
 use crate::common::script::{Cue, Script, jam, message};
 use crate::common::specs::{even_pool, hierarchical_of, jamming_ring, opa_gen1, opasim};
+use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::hierarchical::{DTableEntry, Scheduler};
 use flitwise::fabric::spec::{FabricSpec, RingTie, TrunkSelection};
 use flitwise::fabric::topology::Topology;
@@ -52,6 +53,20 @@ fn header_takes_150_ticks_within_an_mport() {
     // buffer at 100; leaves at 150; arrives at 158, 150 after the first arrival.
     assert_eq!(way(&run, 0), [(0, End::Nic(0)), (150, port(0, 1))]);
     assert_eq!(run.reports[0].delivered, 8 + 150);
+}
+
+#[test]
+fn a_cable_has_a_flight_of_its_own() {
+    let mut spec = single(12);
+    let own = &mut spec.link_latency.exceptions;
+    let port_of = |port| SwitchPort::new(SwitchId::new(0), PortId::new(port));
+    own.extend([(port_of(0), 20), (port_of(1), 3)]);
+    let run = run_at_once(&spec, [message(0, 0, 1, VO, 8), message(1, 1, 2, VO, 8)]);
+    // The header is in the input buffer at 20 instead of 8, and 3 ticks after it left at its NIC.
+    assert_eq!(way(&run, 0), [(0, End::Nic(0)), (162, port(0, 1))]);
+    assert_eq!(way(&run, 1), [(0, End::Nic(1)), (145, port(0, 2))]);
+    let delivered: Vec<u64> = run.reports.iter().map(|r| r.delivered).collect();
+    assert_eq!(delivered, [153, 165]);
 }
 
 #[test]

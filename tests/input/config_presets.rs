@@ -30,7 +30,7 @@ const JOB: &str = "job = [{ trace = \"tiny.vef\" }]\n";
 #[test]
 fn opa_gen1_numbers() {
     let e = plan(JOB).experiment;
-    let (u, link) = (e.fabric.units, e.fabric.link_latency);
+    let (u, link) = (e.fabric.units, &e.fabric.link_latency);
     assert_eq!((u.tick, u.flit_bytes), (TickLength::whole(640), 8));
     assert_eq!(u.flits_per_credit, 8);
     let t = &switch(&e.fabric).timing;

@@ -215,10 +215,7 @@ impl<'a, R: Routes> Walk<'a, R> {
         let (channel, class) = behind.ok_or(NoRoute::NoVl)?;
         (self.channel, self.class) = (channel, class);
         self.leg.begins = false;
-        let latency = match spec.topology.peer(switch, port_out) {
-            Peer::Switch { .. } => spec.link_latency.switch,
-            _ => spec.link_latency.host,
-        };
+        let latency = spec.link_latency.at(&spec.topology, switch, port_out);
         let arrives = self.packet.header();
         let Passage { leaves, central } = self.packet.pass(spec, hop, latency);
         Ok(Step {

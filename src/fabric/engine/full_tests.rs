@@ -62,7 +62,7 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
             flits_per_credit: 1,
             header_bytes: 0,
         },
-        link_latency: LinkLatency { switch: 1, host: 1 },
+        link_latency: LinkLatency::usual(1, 1),
         qos: Qos::one_level(1, 8),
         switch: Switch::Hierarchical(Box::new(Hierarchical {
             timing: Timing {

@@ -4,7 +4,7 @@
 use super::congestion::{CctEntry, PortCongestion};
 use super::{
     Along, Detail, ForwardingTables, Hop, Mix, Notification, QueueingScheme, SchemeKind, SlToVl,
-    VlPolicy,
+    Tick, VlPolicy,
 };
 use crate::ids::SwitchPort;
 use crate::topology::Link;
@@ -140,6 +140,19 @@ pub(super) fn links<S: Serializer>(
             .iter()
             .map(|(at, flits_per_tick)| Link { at, flits_per_tick }),
     )
+}
+
+pub(super) fn latencies<S: Serializer>(
+    exceptions: &BTreeMap<SwitchPort, Tick>,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Link<'a> {
+        #[serde(flatten)]
+        at: &'a SwitchPort,
+        ticks: Tick,
+    }
+    s.collect_seq(exceptions.iter().map(|(at, &ticks)| Link { at, ticks }))
 }
 
 pub(super) fn ports<S: Serializer>(

@@ -20,13 +20,14 @@ pub mod validate;
 pub mod vls;
 
 pub use self::congestion::{CongestionControl, Notification};
-pub use self::links::LinkRates;
+pub(crate) use self::links::check_ends;
+pub use self::links::{LinkLatency, LinkRates};
 pub use self::paths::{DetourRule, Detours, Intermediate, Paths};
 pub use self::power::{DownState, LinkPower, LowState, ManagedLinks};
 pub use self::qos::{Qos, ServiceLevel};
 pub use self::queueing::{Along, Detail, Mix, QueueingScheme, SchemeKind};
 pub use self::routing::{ForwardingTables, Routing, TrunkSelection, UpPorts};
-pub use self::speed::{LinkSpeed, flits_per_tick};
+pub use self::speed::{LinkSpeed, flits_per_tick, link_speed};
 pub use self::units::{Stages, Tick, Units};
 pub use self::vls::{Channel, Hop, LegAt, SlToVl, VlPolicy};
 pub use super::error::SpecError;
@@ -72,17 +73,6 @@ pub struct FabricSpec {
     /// Power states of links; `None`: links are always up.
     #[serde(skip)]
     pub link_power: Option<Box<LinkPower>>,
-}
-
-/// Latencies of links in ticks, each at least 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct LinkLatency {
-    /// FLY: flight over a link between two switches.
-    #[serde(rename = "link_ticks")]
-    pub switch: Tick,
-    /// INJ: flight over a link between NIC and switch, in both directions.
-    #[serde(rename = "host_link_ticks")]
-    pub host: Tick,
 }
 
 impl FabricSpec {

@@ -2,7 +2,7 @@
 
 use crate::spec::SpecError;
 use flitwise_base::quote::quoted;
-use flitwise_base::units::{PS_PER_S, Ratio, TickLength};
+use flitwise_base::units::{PS_PER_S, Rate, Ratio, TickLength, UnitError};
 use std::fmt;
 use std::str::FromStr;
 
@@ -72,6 +72,22 @@ impl fmt::Display for LinkSpeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} x{}", GENERATIONS[self.generation].0, self.lanes)
     }
+}
+
+/// The data rate in bit/s that `text` gives, by a name (`QDR x4`) or as a rate (`34.2Gb/s`).
+///
+/// # Errors
+/// If it is neither, with the forms that there are.
+pub fn link_speed(text: &str) -> Result<Ratio, String> {
+    if !Rate::names_unit(text) {
+        return text.parse().map(LinkSpeed::bits_per_second);
+    }
+    let rate: Rate = text.parse().map_err(|e: UnitError| e.to_string())?;
+    let bits = rate.0.checked_mul(Ratio::whole(8));
+    bits.filter(|bits| !bits.is_zero()).ok_or_else(|| {
+        let text = quoted(text);
+        format!("{text} is no rate of a link; write a link speed such as \"QDR x4\", or a rate such as \"34.2Gb/s\"")
+    })
 }
 
 /// A rate in bit/s as flits of `flit_bytes` per tick.

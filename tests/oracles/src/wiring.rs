@@ -1,6 +1,8 @@
 //! The links of a topology, worked out from its parameters.
 
 use super::families::{self, Plan};
+use flitwise_fabric::ids::{PortId, SwitchId, SwitchPort};
+use flitwise_fabric::spec::{FabricSpec, LinkLatency, Tick};
 use flitwise_fabric::topology::Topology;
 
 /// An end of a link.
@@ -15,6 +17,39 @@ pub enum End {
         /// Port of that switch.
         port: usize,
     },
+}
+
+/// Ticks of flight over the link between two ends: its own, which may be named by either end, or the usual ones.
+pub(crate) fn flight(spec: &FabricSpec, (from, to): (End, End)) -> Tick {
+    let latency = &spec.link_latency;
+    let own = |end: End| match end {
+        End::Nic(_) => None,
+        End::Port { switch, port } => {
+            let (switch, port) = (SwitchId::new(switch as u32), PortId::new(port as u32));
+            latency
+                .exceptions
+                .get(&SwitchPort { switch, port })
+                .copied()
+        }
+    };
+    let between = matches!((from, to), (End::Port { .. }, End::Port { .. }));
+    let usual = if between {
+        latency.switch
+    } else {
+        latency.host
+    };
+    own(from).or(own(to)).unwrap_or(usual)
+}
+
+/// At least the ticks of flight over any two links.
+pub(crate) fn longest_flights(spec: &FabricSpec) -> Tick {
+    let LinkLatency {
+        switch,
+        host,
+        exceptions,
+    } = &spec.link_latency;
+    let own = exceptions.values().copied().max().unwrap_or(0);
+    switch + host + 2 * own
 }
 
 /// The links of a switch port by their numbers: the one that arrives, and the one that leaves.

@@ -35,10 +35,10 @@ pub(in crate::engine) fn lookahead(spec: &FabricSpec, switch: &Hierarchical) -> 
         let packet = latency + stages.input_store + stages.routing;
         packet.min(latency + 1 + stages.allocation)
     };
-    let latency = spec.link_latency;
+    let [host, switch] = spec.link_latency.bound(&spec.topology, Tick::min);
     Lookahead {
-        to_nics: between(latency.host).min(latency.host),
-        to_switches: between(latency.switch),
+        to_nics: between(host).min(host),
+        to_switches: between(switch),
     }
 }
 
@@ -111,9 +111,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         self.take_credits_back(credits.to, credits.leaving);
     }
 
-    /// Phase 1: the header of packet `id` from another block becomes ready in this tick.
+    /// Phase 1: the header of packet `id`, from another block or over links that differ, becomes ready in this tick.
     #[inline]
-    pub(super) fn header_from_block(&mut self, id: PacketId) {
+    pub(super) fn header_arrived(&mut self, id: PacketId) {
         let port = InputId::new(self.kernel.packets[id].output.get());
         self.arrivals.push((port, id));
     }

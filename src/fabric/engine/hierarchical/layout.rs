@@ -37,7 +37,8 @@ pub(super) fn sinks_can_fill(spec: &FabricSpec, pool: &Pool) -> bool {
     } else {
         1
     };
-    let most = 2 * spec.link_latency.host + 1 + packets * u64::from(largest);
+    let [to_nics, _] = spec.link_latency.bound(&spec.topology, Tick::max);
+    let most = 2 * to_nics + 1 + packets * u64::from(largest);
     let exclusive: u64 = pool.per_vl.iter().map(|q| u64::from(q.exclusive)).sum();
     let shareable = u64::from(pool.total).saturating_sub(exclusive);
     pool.per_vl
@@ -136,7 +137,7 @@ pub(super) fn event_horizon(spec: &FabricSpec, timing: &Timing) -> Tick {
         + timing.stages.routing
         + 2 * (timing.stages.allocation + timing.stages.crossbar)
         + timing.stages.output_store
-        + 2 * spec.link_latency.switch.max(spec.link_latency.host)
+        + 2 * spec.link_latency.longest()
         + 8
 }
 

@@ -11,15 +11,18 @@ use super::ledgers::{Ledgers, Retry};
 use super::schedule::{CreditReturn, DrainRate};
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::OutputId;
-use crate::ids::NicId;
-use crate::spec::{FabricSpec, Hierarchical, LinkLatency, Tick};
+use crate::ids::{NicId, SwitchPort};
+use crate::spec::{FabricSpec, Hierarchical, Tick};
 
 /// The links of all outputs.
 #[derive(Debug)]
 pub(super) struct Links {
     /// Outputs from this number on are NICs.
     ports: usize,
-    latency: LinkLatency,
+    /// Latency of the usual link to a switch, and to a NIC.
+    latency: [Tick; 2],
+    /// Latency by output; empty if all links have the usual one.
+    latencies: Vec<Tick>,
     /// Credits of the input buffers at the far ends, by output.
     to_switches: Ledgers<NEAR_VLS>,
     /// Credits of the receive buffers of NICs, by NIC: each has one link.
@@ -38,19 +41,26 @@ impl Links {
         let (outputs, nics) = (ports + topology.nics() as usize, topology.nics() as usize);
         Self {
             ports,
-            latency: spec.link_latency,
+            latency: [spec.link_latency.switch, spec.link_latency.host],
+            latencies: latencies(spec),
             to_switches: Ledgers::of_pool(outputs, &buffers.input, crossbar),
             to_nics: Ledgers::of_pool(nics, &buffers.nic_sink, DrainRate::link(fpc)),
             sinks_fill: layout::sinks_can_fill(spec, &buffers.nic_sink),
         }
     }
 
+    /// Whether some links differ from the usual ones in their latency.
+    #[inline]
+    pub(super) fn differ(&self) -> bool {
+        !self.latencies.is_empty()
+    }
+
     /// Latency of the link of `output`, which leads to a switch.
     #[inline]
     fn latency(&self, output: OutputId) -> Tick {
-        match output.nic(self.ports) {
-            None => self.latency.switch,
-            Some(_) => self.latency.host,
+        match self.latencies.get(output.index()) {
+            Some(&own) => own,
+            None => self.latency[usize::from(output.nic(self.ports).is_some())],
         }
     }
 
@@ -111,13 +121,15 @@ impl Links {
         leaving: CreditReturn,
         now: Tick,
     ) -> Tick {
+        // Both directions of a link take the same time.
+        let latency = self.latency(OutputId::of_nic(nic, self.ports));
         if self.sinks_fill {
             let nic = nic.index();
             self.to_nics.take(nic, vl, credits);
-            let credit_return = leaving.delayed(2 * self.latency.host);
+            let credit_return = leaving.delayed(2 * latency);
             self.to_nics.add_return(nic, credit_return, now);
         }
-        self.latency.host
+        latency
     }
 
     /// An input buffer gives credits back to `output`: `leaving` has the ticks in which the flits
@@ -172,4 +184,20 @@ impl Links {
     pub(super) fn prefetch(&self, output: OutputId) {
         self.to_switches.prefetch_ledger(output.index(), 0);
     }
+}
+
+/// The latencies of the links of all outputs; empty if no link differs from the usual one.
+fn latencies(spec: &FabricSpec) -> Vec<Tick> {
+    let (topology, latency) = (&spec.topology, &spec.link_latency);
+    if latency.exceptions.is_empty() {
+        return Vec::new();
+    }
+    let ports = topology.switch_ids().flat_map(|switch| {
+        let ports = topology.port_ids();
+        ports.map(move |port| SwitchPort { switch, port })
+    });
+    let nics = topology.nic_ids().map(|nic| topology.attachment(nic));
+    let all = ports.chain(nics);
+    all.map(|SwitchPort { switch, port }| latency.at(topology, switch, port))
+        .collect()
 }

@@ -179,7 +179,7 @@ wheel_events! {
         Delivery(PacketId) = 3,
         /// A central buffer may have an eligible head.
         Central(CentralId) = 5,
-        /// The header of a packet from another block becomes ready in an input buffer.
+        /// The header of a packet from another block, or over links that differ, becomes ready in an input buffer.
         Arrival(PacketId) = 6,
     }
     last {
@@ -379,7 +379,7 @@ impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
                 self.touch_nic(nic);
             }
             Event::Delivery(packet) => self.deliver(packet, workload),
-            Event::Arrival(packet) => self.header_from_block(packet),
+            Event::Arrival(packet) => self.header_arrived(packet),
             Event::Injection(message) => {
                 workload.injected(now, self.kernel.messages[message].token);
             }

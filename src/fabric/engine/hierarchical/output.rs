@@ -322,6 +322,11 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if self.leaves_block(leaving.id, FarEnd::of_input(port), ready_at) {
             return;
         }
+        if self.links.differ() {
+            // Headers become ready in another order than they left.
+            self.kernel.packets[leaving.id].output = OutputId::new(port.get());
+            return self.kernel.push(ready_at, Event::Arrival(leaving.id));
+        }
         let line = &mut self.input_ready[usize::from(from_nic)];
         line.push(&mut self.kernel.wheel, ready_at, (port, leaving.id));
     }

@@ -37,10 +37,10 @@ pub(in crate::engine) fn lookahead(spec: &FabricSpec, switch: &Voq) -> Lookahead
         let tail = stages.crossbar + stages.output_store;
         stages.allocation + latency + tail.min(1)
     };
-    let latency = spec.link_latency;
+    let [host, switch] = spec.link_latency.bound(&spec.topology, Tick::min);
     Lookahead {
-        to_nics: between(latency.host),
-        to_switches: between(latency.switch),
+        to_nics: between(host),
+        to_switches: between(switch),
     }
 }
 

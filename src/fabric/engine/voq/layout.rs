@@ -241,7 +241,7 @@ fn check_spans(
     // Credits of a starved Port VL return later by as many times of the packet.
     let control = spec.congestion_control.as_deref();
     let starved = control.map_or(0, |control| control.marker.largest_return_delay());
-    let latency = spec.link_latency.switch.max(spec.link_latency.host);
+    let latency = spec.link_latency.longest();
     let inside = stages.input_store + stages.allocation;
     let longest = packet.saturating_mul(u64::from(starved) + 4);
     let most = longest.saturating_add(4 * (latency + inside + 1));
@@ -281,7 +281,7 @@ pub(super) fn wheel_reach(spec: &FabricSpec, voq: &Voq, drain: &DrainRates) -> T
         + stages.allocation
         + stages.crossbar
         + stages.output_store
-        + 2 * spec.link_latency.switch.max(spec.link_latency.host)
+        + 2 * spec.link_latency.longest()
 }
 
 /// Rates of all links in bytes per tick. `host_rates`: rates of the links of NICs in flits per

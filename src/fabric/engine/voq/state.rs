@@ -308,15 +308,16 @@ pub(super) fn ports<const W: usize>(
     rates: &Rates,
     drain: &[Rate],
 ) -> (Vec<Input<W>>, Vec<Output>) {
-    let (topology, latency) = (&spec.topology, spec.link_latency);
+    let topology = &spec.topology;
     let radix = topology.radix();
     let ports = (topology.switches() * radix) as usize;
     let mut inputs = in_ports(topology);
-    let output = |to: FarEnd, at: SwitchPort, room: u32, latency: Tick| {
-        let own = if to.is_connected() {
-            voq.links.at(topology, at.switch, at.port)
+    let output = |to: FarEnd, at: SwitchPort, room: u32| {
+        let (own, latency) = if to.is_connected() {
+            let latency = spec.link_latency.at(topology, at.switch, at.port);
+            (voq.links.at(topology, at.switch, at.port), latency)
         } else {
-            voq.links.host
+            (voq.links.host, 0)
         };
         let (rate, low_rate) = (rates.index(own), rates.index(layout::low_rate(spec, own)));
         let flight = latency + drain[usize::from(rate)].flit_ticks() - 1;
@@ -334,15 +335,15 @@ pub(super) fn ports<const W: usize>(
     for out_port in OutputId::all(ports as u32) {
         let at = out_port.at(radix);
         outputs.push(match topology.peer(at.switch, at.port) {
-            Peer::None => output(FarEnd::NOTHING, at, 0, 0),
+            Peer::None => output(FarEnd::NOTHING, at, 0),
             Peer::Nic(nic) => {
                 inputs[InputId::of(at, radix).index()].upstream = OutputId::of_nic(nic, ports);
-                output(FarEnd::of_nic(nic), at, room, latency.host)
+                output(FarEnd::of_nic(nic), at, room)
             }
             Peer::Switch { switch, port } => {
                 let peer = InputId::of(SwitchPort::new(switch, port), radix);
                 inputs[peer.index()].upstream = out_port;
-                output(FarEnd::of_input(peer), at, room, latency.switch)
+                output(FarEnd::of_input(peer), at, room)
             }
         });
     }
@@ -352,7 +353,6 @@ pub(super) fn ports<const W: usize>(
             FarEnd::of_input(InputId::of(at, radix)),
             at,
             voq.buffers.nic_queue,
-            latency.host,
         ));
     }
     note_rates(&mut inputs, &outputs);

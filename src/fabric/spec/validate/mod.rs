@@ -9,7 +9,7 @@ mod vls;
 pub use super::qos::MAX_LEVELS;
 pub use crate::switch::voq::MAX_DATA_VLS;
 
-use super::{FabricSpec, Notification, SpecError, Stages, Tick};
+use super::{FabricSpec, Notification, SpecError, Stages, Tick, check_ends};
 use crate::error::error;
 use crate::switch::Acks;
 use flitwise_base::units::TickLength;
@@ -24,6 +24,9 @@ pub const MAX_LATENCY_TICKS: u64 = 1 << 18;
 pub const MAX_DTABLE_WEIGHT: u32 = 1 << 30;
 /// Service channel reserved for fabric management (Hiperion, section 2.1).
 pub const MANAGEMENT_SC: u8 = 15;
+
+/// The key of links with latencies of their own.
+const LINK_LENGTHS: &str = "fabric.topology.file";
 
 /// Checks latencies of `tick` each: (key, ticks, least ticks).
 fn check_latencies(
@@ -112,7 +115,11 @@ impl FabricSpec {
                 ("fabric.link_latency", self.link_latency.switch, 1),
                 ("fabric.host_link_latency", self.link_latency.host, 1),
             ],
-        )
+        )?;
+        let own = &self.link_latency.exceptions;
+        check_ends(&self.topology, own, LINK_LENGTHS)?;
+        let all = own.values().map(|&ticks| (LINK_LENGTHS, ticks, 1));
+        check_latencies(self.units.tick, &all.collect::<Vec<_>>())
     }
 
     /// Checks congestion control; every kind of switch has it.

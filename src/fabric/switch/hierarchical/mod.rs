@@ -378,8 +378,8 @@ impl SwitchKind for Hierarchical {
         Some(mport(port))
     }
 
-    fn at_zero_load(&self, spec: &FabricSpec, _: NicId, payload: u32) -> Box<dyn ZeroLoad + '_> {
-        Box::new(Header::start(spec, self, payload))
+    fn at_zero_load(&self, spec: &FabricSpec, src: NicId, payload: u32) -> Box<dyn ZeroLoad + '_> {
+        Box::new(Header::start(spec, self, src, payload))
     }
 }
 

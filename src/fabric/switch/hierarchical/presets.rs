@@ -8,6 +8,7 @@ use crate::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParamet
 use crate::spec::{FabricSpec, SpecError};
 use crate::topology::Topology;
 use flitwise_base::units::{BufferPart, Latency, Ratio};
+use std::collections::BTreeMap;
 
 /// Cycles of OpaSim, 640 ps each.
 const fn cycles(count: u64) -> Latency {
@@ -72,6 +73,7 @@ impl Parameters {
             mtu_bytes: 1024,
             link: cable,
             host_link: cable,
+            link_latencies: BTreeMap::new(),
             stages: Stages {
                 input: cycles(50),
                 routing: cycles(32),

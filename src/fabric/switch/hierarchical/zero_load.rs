@@ -2,6 +2,7 @@
 //! on every link, so the times of its header give all others.
 
 use super::{Hierarchical, centrals_between};
+use crate::ids::NicId;
 use crate::spec::{FabricSpec, Hop, Tick};
 use crate::switch::{Passage, ZeroLoad};
 
@@ -15,11 +16,12 @@ pub(super) struct Header<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// The header of a packet with `payload` bytes behind the link of its NIC.
-    pub fn start(spec: &FabricSpec, switch: &'a Hierarchical, payload: u32) -> Self {
+    /// The header of a packet with `payload` bytes behind the link of NIC `src`.
+    pub fn start(spec: &FabricSpec, switch: &'a Hierarchical, src: NicId, payload: u32) -> Self {
+        let at = spec.topology.attachment(src);
         Self {
             switch,
-            arrives: spec.link_latency.host,
+            arrives: spec.link_latency.at(&spec.topology, at.switch, at.port),
             flits: spec.units.data_flits(payload),
         }
     }

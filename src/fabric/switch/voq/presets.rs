@@ -138,6 +138,7 @@ impl Parameters {
             mtu_bytes: 2048,
             link: Latency::Time(CABLE_PS),
             host_link: Latency::Time(CABLE_PS),
+            link_latencies: BTreeMap::new(),
             stages: Stages {
                 input: stage,
                 routing: Latency::Time(latency_ps - 4 * STAGE_PS),

@@ -2,11 +2,9 @@
 
 use super::{PortStandard, StaticPool, VlArb, Voq, port_vls};
 use crate::error::error;
-use crate::ids::SwitchPort;
 use crate::spec::validate::MAX_LATENCY_TICKS;
-use crate::spec::{FabricSpec, SpecError};
+use crate::spec::{FabricSpec, SpecError, check_ends};
 use crate::switch::PortVls;
-use crate::topology::Peer;
 use flitwise_base::units::Ratio;
 
 /// Most data VLs: the sixteenth is for management (IBA 1.2.1, 7.6).
@@ -73,35 +71,7 @@ impl FabricSpec {
         for (key, rate) in rates.into_iter().chain(exceptions) {
             validate_rate(key, rate)?;
         }
-        for (&at, rate) in &links.exceptions {
-            let SwitchPort { switch, port } = at;
-            let text = || {
-                let (port, switch) = (
-                    self.topology.port_text(at),
-                    self.topology.switch_text(switch),
-                );
-                format!("{port} of {switch}")
-            };
-            if !self.topology.has_port(switch, port)
-                || self.topology.peer(switch, port) == Peer::None
-            {
-                return error("fabric.link_speeds", format!("{} has no link", text()));
-            }
-            let other = match self.topology.peer(switch, port) {
-                Peer::Switch { switch, port } => links.exceptions.get(&SwitchPort { switch, port }),
-                Peer::Nic(_) | Peer::None => None,
-            };
-            if other.is_some_and(|other| other != rate) {
-                return error(
-                    "fabric.link_speeds",
-                    format!(
-                        "the two ends of the link at {} have different speeds",
-                        text()
-                    ),
-                );
-            }
-        }
-        Ok(())
+        check_ends(&self.topology, &links.exceptions, "fabric.link_speeds")
     }
 
     fn validate_static_buffers(&self, used: &[bool], voq: &Voq) -> Result<(), SpecError> {

@@ -45,7 +45,8 @@ impl<'a> FlitSchedule<'a> {
             bytes: payload.saturating_add(spec.units.header_bytes),
             flit_bytes: spec.units.flit_bytes,
         };
-        schedule.cross_link(link, spec.link_latency.host);
+        let latency = spec.link_latency.at(&spec.topology, switch, port);
+        schedule.cross_link(link, latency);
         schedule
     }
 

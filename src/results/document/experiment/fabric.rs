@@ -37,6 +37,8 @@ pub(super) struct Fabric {
     link_ticks: u64,
     /// Time of flight between NIC and switch.
     host_link_ticks: u64,
+    /// Links that differ, by either end; absent where none does.
+    link_latencies: Option<Vec<LinkTicks>>,
     /// The switches and their NICs.
     switch: Switch,
     /// `least-queued`; absent where the destination chooses.
@@ -47,6 +49,18 @@ pub(super) struct Fabric {
     paths_intermediate: Option<String>,
     /// `paths_bias` in whole credits; absent where queues do not decide the paths.
     paths_bias_credits: Option<u64>,
+}
+
+/// The time of flight of one link.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct LinkTicks {
+    /// A switch at one end.
+    switch: u64,
+    /// Its port.
+    port: u64,
+    /// Time of flight.
+    ticks: u64,
 }
 
 /// The description of the key that names the family of the graph.

@@ -15,7 +15,7 @@ use crate::messages::{Arrival, Messages, create};
 use crate::routing::Leg;
 use crate::sizes::{credits_of, data_flits_of, payloads};
 use crate::vls::vl_at_nic;
-use crate::wiring::{End, Wiring};
+use crate::wiring::{End, Wiring, flight};
 use crate::{CctCounts, CctiChange, CongestionCounts, RunEnd, Sample, run};
 use flitwise_base::units::Ratio;
 use flitwise_fabric::ids::NicId;
@@ -55,10 +55,7 @@ pub struct Fabric<'s> {
 impl<'s> Fabric<'s> {
     pub fn new(spec: &'s FabricSpec, wiring: &'s Wiring) -> Self {
         let link = |&(from, to): &(End, End)| {
-            let latency = match (from, to) {
-                (End::Port { .. }, End::Port { .. }) => spec.link_latency.switch,
-                _ => spec.link_latency.host,
-            };
+            let latency = flight(spec, (from, to));
             Link::new((from, to), latency, spec.link_power.as_deref())
         };
         let nic = |&(up, down): &(usize, usize)| Nic::new(spec, up, down);

@@ -23,7 +23,7 @@ pub use crate::wiring::End;
 pub use crate::{CctiChange, CongestionCounts, FlowKey, FlowSample, RunEnd, Sample};
 
 use crate::turns::Turns;
-use crate::wiring::Wiring;
+use crate::wiring::{Wiring, longest_flights};
 use fabric::Fabric;
 use flitwise_fabric::spec::hierarchical::VirtualAllocation;
 use flitwise_fabric::spec::{FabricSpec, Hierarchical, Switch, Tick};
@@ -119,8 +119,7 @@ fn turn_of_picks(spec: &FabricSpec, wiring: &Wiring) -> Tick {
 /// happens within the longest chain of latencies.
 fn patience(spec: &FabricSpec, wiring: &Wiring) -> Tick {
     let stages = &switch_of(spec).timing.stages;
-    spec.link_latency.switch
-        + spec.link_latency.host
+    longest_flights(spec)
         + stages.input_store
         + stages.routing
         + stages.allocation

@@ -12,7 +12,7 @@ use crate::queueing::out_port;
 use crate::routing::Leg;
 use crate::sizes::{credits_of, data_flits_of, payloads};
 use crate::vls::vl_at_nic;
-use crate::wiring::{End, Wiring};
+use crate::wiring::{End, Wiring, flight};
 use crate::{CctCounts, CctiChange, CongestionCounts, FlowSample, RunEnd, Sample, run};
 use flitwise_fabric::ids::NicId;
 use flitwise_fabric::spec::voq::InputQueues;
@@ -405,19 +405,20 @@ fn new_link<'s>(
     wiring: &Wiring,
     (from, to): (End, End),
 ) -> Link<'s> {
-    let (buffers, flight) = (&voq.buffers, spec.link_latency);
-    let (at, latency, own, far) = match (from, to) {
+    let buffers = &voq.buffers;
+    let latency = flight(spec, (from, to));
+    let (at, own, far) = match (from, to) {
         (End::Nic(_), End::Port { switch, port }) => {
             let own = buffers.nic_queue;
-            ((switch, port), flight.host, own, &buffers.input)
+            ((switch, port), own, &buffers.input)
         }
         (End::Port { switch, port }, End::Nic(_)) => {
             let own = buffers.output;
-            ((switch, port), flight.host, own, &buffers.nic_sink)
+            ((switch, port), own, &buffers.nic_sink)
         }
         (End::Port { switch, port }, End::Port { .. }) => {
             let own = buffers.output;
-            ((switch, port), flight.switch, own, &buffers.input)
+            ((switch, port), own, &buffers.input)
         }
         (End::Nic(_), End::Nic(_)) => unreachable!("NICs are at switches"),
     };

@@ -25,7 +25,7 @@ pub use crate::wiring::End;
 pub use crate::{CctiChange, CongestionCounts, FlowKey, FlowSample, RunEnd, Sample};
 
 use crate::turns::Turns;
-use crate::wiring::Wiring;
+use crate::wiring::{Wiring, longest_flights};
 use fabric::Fabric;
 use flitwise_fabric::spec::{FabricSpec, Switch, Tick, Voq};
 use flitwise_fabric::workload::{PacketReport, Workload};
@@ -94,8 +94,7 @@ impl IbRun {
 /// delay, happens within the longest chain of latencies; flits come on top.
 fn patience(spec: &FabricSpec, voq: &Voq) -> Tick {
     let stages = &voq.stages;
-    spec.link_latency.switch
-        + spec.link_latency.host
+    longest_flights(spec)
         + stages.input_store
         + stages.routing
         + stages.allocation
