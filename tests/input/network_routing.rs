@@ -31,7 +31,7 @@ fn our_fat_trees_are_as_balanced_as_those_of_opensm() {
     }
 }
 
-/// The numbers of docs/reference/routing-engines.md: routes on a cable between switches, and VLs.
+/// The numbers of docs/log/congestion-check.md, "Routing engines": routes on a cable between switches, and VLs.
 #[test]
 fn a_torus_is_routed_as_the_pages_say() {
     let Some(given) = set("torus-4x4x4-dor") else {
