@@ -33,6 +33,7 @@ pub mod error;
 pub mod foreign;
 pub mod goal;
 mod grammar;
+pub mod graph;
 pub mod idset;
 pub mod infiniband;
 pub mod limits;

@@ -56,11 +56,11 @@ pub const MAX_KEPT_UNPACKED: usize = 32 << 20;
 /// the resident memory does not grow with the file.
 pub const MAP_WINDOW: usize = 32 << 20;
 
-/// Most nodes of a graph in the DOT language: far beyond any machine, and their index stays below 1 GB.
-pub const MAX_DOT_NODES: usize = 1 << 24;
+/// Most nodes of a graph: far beyond any machine, and their index stays below 1 GB.
+pub const MAX_GRAPH_NODES: usize = 1 << 24;
 
-/// Most edges of a graph in the DOT language, one for each direction of a cable.
-pub const MAX_DOT_EDGES: usize = 1 << 24;
+/// Most edges of a graph.
+pub const MAX_GRAPH_EDGES: usize = 1 << 24;
 
 /// Most entries of forwarding tables, of 8 bytes each: all 49,151 LIDs at 2,700 switches.
 pub const MAX_FORWARDING_ENTRIES: usize = 1 << 27;

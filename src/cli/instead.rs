@@ -138,7 +138,7 @@ fn explained(command: &str, wanted: Wanted, path: &Path, found: &Found) -> Optio
         (Found::Network(form, Some(lines)), _) => (
             format!("is {form}"),
             format!(
-                "write a file with these lines and name that (`flitwise congestion` reads dumps):\n{lines}"
+                "write a file with these lines and name that (`flitwise congestion` reads the file itself):\n{lines}"
             ),
         ),
         (Found::Network(form, None), _) => (

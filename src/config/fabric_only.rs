@@ -1,8 +1,9 @@
 //! Reads only `[fabric]` and `[qos]` of an experiment file, for the `fabric` commands.
 
 use crate::config::document::{ConfigError, Document, Texts, read};
-use crate::config::fabric::LinkSpeeds;
-use crate::config::fabric::tables::{RawForwarding, RawSl2Vl};
+use crate::config::fabric::tables::RawSl2Vl;
+use crate::config::fabric::topology::RawTopology;
+use crate::config::fabric::{LinkSpeeds, RawFabric};
 use crate::config::keys::{DEFAULT_SEED, RawExperiment};
 use crate::config::resolve::{fabric_of, imply, with_sets};
 use crate::config::{analysis, fabric, origin};
@@ -84,7 +85,7 @@ pub(crate) fn fabric_of_text(
             fabric.validate_but_datelines()?;
         }
         let tables = Tables {
-            forwarding: raw.fabric.forwarding.as_ref().map(RawForwarding::source),
+            forwarding: forwarding_source(&raw.fabric, &fabric),
             sl2vl: raw.fabric.sl2vl.as_ref().map(RawSl2Vl::source),
         };
         let preset = document.get("fabric.preset").and_then(DeValue::as_str);
@@ -101,4 +102,14 @@ pub(crate) fn fabric_of_text(
         })
     };
     resolve().map_err(|e| document.locate(e))
+}
+
+/// The source of the forwarding tables that are not computed.
+fn forwarding_source(raw: &RawFabric, fabric: &FabricSpec) -> Option<String> {
+    let tables = fabric.routing.forwarding.as_ref()?;
+    match (&raw.forwarding, &raw.topology) {
+        (Some(given), _) => Some(given.source()),
+        (None, Some(RawTopology::Graph(graph))) if tables.engine.is_none() => graph.file.clone(),
+        _ => None,
+    }
 }

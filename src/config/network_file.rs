@@ -1,5 +1,5 @@
-//! Reads networks for static analysis: an experiment file, a graph in the DOT language, or the output of
-//! `ibnetdiscover` with forwarding tables (`docs/reference/congestion-input.md`). The content tells which one it is.
+//! Reads networks for static analysis: an experiment file, a graph of a general tool, or the output of `ibnetdiscover`
+//! with forwarding tables (`docs/reference/congestion-input.md`). The content tells which one it is.
 
 use crate::config::document::{ConfigError, read, refused};
 use crate::config::fabric_only::{FabricOnly, Needed, fabric_of_text};
@@ -9,6 +9,7 @@ use crate::fabric::ids::{NicId, SwitchId, SwitchPort};
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::topology::{Peer, Topology};
 use crate::oblivious::{EdgeId, Graph, HostId, Network, NetworkError, NodeId, Note, Tables};
+use flitwise_formats::graph::Format;
 use flitwise_formats::infiniband::{Entry, Forwarding};
 use flitwise_formats::source::{shown, stream_id};
 use std::collections::BTreeMap;
@@ -39,8 +40,8 @@ pub struct LoadedNetwork {
 pub enum NetworkSource {
     /// An experiment, or its defaults.
     Experiment(Box<FabricOnly>),
-    /// A graph in the DOT language.
-    Dot,
+    /// A graph of a general tool.
+    Graph,
     /// The output of `ibnetdiscover`.
     Discovery,
 }
@@ -61,7 +62,7 @@ impl LoadedNetwork {
     pub fn fabric(&self) -> Option<&FabricSpec> {
         match &self.source {
             NetworkSource::Experiment(only) => Some(&only.fabric),
-            NetworkSource::Dot | NetworkSource::Discovery => None,
+            NetworkSource::Graph | NetworkSource::Discovery => None,
         }
     }
 
@@ -82,7 +83,7 @@ impl LoadedNetwork {
                 let entry = table.entry(lid);
                 (&dumped.file, entry.map_or(table.line, |entry| entry.line))
             }
-            (NetworkSource::Dot, _) => {
+            (NetworkSource::Graph, _) => {
                 let column = self.network.tables.column(host, path);
                 let edge = match graph.host_at(node) {
                     Some(host) => Some(graph.injection(host)),
@@ -97,7 +98,7 @@ impl LoadedNetwork {
 }
 
 /// Reads the network of a file: an experiment, of which `[fabric]` counts, with the overrides `sets`; without a file
-/// its defaults; a graph in the DOT language; the output of `ibnetdiscover`, with the forwarding tables in the file
+/// its defaults; a graph; the output of `ibnetdiscover`, with the forwarding tables in the file
 /// `tables`. The files may be packed.
 ///
 /// # Errors
@@ -114,7 +115,7 @@ pub fn load_network(
     };
     let content = text(path, "")?;
     let kind = Kind::of(&content);
-    if let (Kind::Dot | Kind::Discovery, Some(set)) = (kind, sets.first()) {
+    if let (Kind::Graph(_) | Kind::Discovery, Some(set)) = (kind, sets.first()) {
         let problem = format!(
             "`{set}` changes a key of an experiment, and {} is {}; leave it out",
             shown(path).display(),
@@ -135,11 +136,11 @@ pub fn load_network(
             let fabric = fabric_of_text(Some(path), content.clone(), sets, Needed::Routes)?;
             experiment(fabric, Some(path), content)
         }
-        Kind::Dot => {
-            let read = Network::from_dot(&content).map_err(|e| in_file(path, e))?;
+        Kind::Graph(format) => {
+            let read = Network::from_text(&content, format).map_err(|e| in_file(path, e))?;
             Ok(LoadedNetwork {
                 network: read.network,
-                source: NetworkSource::Dot,
+                source: NetworkSource::Graph,
                 routed: read.routed,
                 notes: read.notes,
                 text: String::new(),
@@ -170,9 +171,15 @@ pub fn network_text(path: &Path) -> Result<String, ConfigError> {
 /// The form of the network that `text` describes, in words; `None` if the text looks like none but an experiment.
 #[must_use]
 pub fn network_kind(text: &str) -> Option<&'static str> {
-    Some(Kind::of(text))
-        .filter(|kind| *kind != Kind::Experiment)
-        .map(Kind::name)
+    let kind = Kind::of(text);
+    let is_sure = match kind {
+        // Other files begin alike.
+        Kind::Experiment | Kind::Graph(Format::EdgeList) => false,
+        Kind::Graph(Format::GraphMl) => text.contains("<graphml"),
+        Kind::Graph(Format::NodeLink) => text.contains("\"nodes\"") && text.contains("\"source\""),
+        _ => true,
+    };
+    is_sure.then(|| kind.name())
 }
 
 /// The lines by which an experiment names the network that `text`, the content of `path`, describes; `None` if none do.
@@ -198,7 +205,11 @@ pub fn network_lines(path: &Path, text: &str) -> Option<String> {
             let more = format!("\nforwarding = {}", file(path));
             Some(of_dump(USUAL_PRESET, "\"ibnetdiscover.txt\"", &more))
         }
-        Kind::Experiment | Kind::Dot => None,
+        Kind::Graph(_) => Some(format!(
+            "[fabric]\ntopology = {{ kind = \"graph\", file = {} }}",
+            file(path)
+        )),
+        Kind::Experiment => None,
     }
 }
 
@@ -207,9 +218,9 @@ const USUAL_PRESET: &str = "ib-qdr";
 
 /// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Experiment,
-    Dot,
+    Graph(Format),
     Discovery,
     /// Forwarding tables, which are no network by themselves.
     Tables,
@@ -219,6 +230,11 @@ impl Kind {
     /// Tells by the first words that are no comment.
     fn of(text: &str) -> Self {
         let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+        match rest.chars().next() {
+            Some('<') => return Self::Graph(Format::GraphMl),
+            Some('{') => return Self::Graph(Format::NodeLink),
+            _ => {}
+        }
         loop {
             let end = match (rest.starts_with(['#']), rest.starts_with("//")) {
                 (true, _) | (_, true) => rest.find('\n').map(|at| at + 1),
@@ -237,7 +253,7 @@ impl Kind {
         if in_dot.iter().any(|known| word.eq_ignore_ascii_case(known))
             && !matches!(next, Some('=' | '.'))
         {
-            return Self::Dot;
+            return Self::Graph(Format::Dot);
         }
         if ["Unicast lids", "osm_ucast_mgr_dump", "dump_ucast_routes:"]
             .iter()
@@ -248,19 +264,38 @@ impl Kind {
         let node = ["Switch", "Ca", "Rt", "DR"].contains(&word) && next != Some('=');
         if node || in_discovery.contains(&word) {
             Self::Discovery
+        } else if is_edge(rest.lines().next().unwrap_or("")) {
+            Self::Graph(Format::EdgeList)
         } else {
             Self::Experiment
         }
     }
 
-    fn name(self) -> &'static str {
+    /// The format of a graph; its kind if the text is none.
+    pub(super) fn of_graph(text: &str) -> Result<Format, Self> {
+        match Self::of(text) {
+            Self::Graph(format) => Ok(format),
+            other => Err(other),
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Experiment => "an experiment file",
-            Self::Dot => "a graph in the DOT language",
+            Self::Graph(format) => format.name(),
             Self::Discovery => "the output of ibnetdiscover",
             Self::Tables => "forwarding tables",
         }
     }
+}
+
+/// Whether a line may begin a list of edges: two words, which no line of an experiment has.
+fn is_edge(line: &str) -> bool {
+    let before = line.split('{').next().unwrap_or("");
+    let words = before.split([' ', '\t', ',', ';']);
+    let mut words = words.map(str::trim).filter(|word| !word.is_empty());
+    let is_name = |word: &str| !word.starts_with(['[', '=', '\'', '"']) && !word.contains('=');
+    words.next().is_some_and(is_name) && words.next().is_some_and(is_name)
 }
 
 fn refuse_tables(tables: Option<&Path>) -> Result<(), ConfigError> {
@@ -274,7 +309,7 @@ fn refuse_tables(tables: Option<&Path>) -> Result<(), ConfigError> {
 }
 
 /// An error in the file `path`.
-fn in_file(path: &Path, error: NetworkError) -> ConfigError {
+pub(super) fn in_file(path: &Path, error: NetworkError) -> ConfigError {
     let NetworkError { line, problem } = error;
     let line = line.map_or(String::new(), |line| format!("{line}:"));
     ConfigError::new("", format!("{}:{line} {problem}", shown(path).display()))

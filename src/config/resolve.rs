@@ -133,6 +133,9 @@ pub(crate) fn fabric_of(
     let chosen = routing::routing(&raw.fabric, &topology, seed)?;
     let (routing_name, mut routing) = (chosen.name, chosen.routing);
     routing.forwarding = tables::forwarding(raw.fabric.forwarding.as_ref(), imported, dir)?;
+    if routing.forwarding.is_none() && raw.fabric.routing.is_none() {
+        routing.forwarding = imported.and_then(|imported| imported.routes.clone());
+    }
     let failed = raw.fabric.failure.as_deref().unwrap_or_default();
     let failures = failure::parse(failed, raw.fabric.failure_seed)?;
     let has_tables = routing.forwarding.is_some();
@@ -148,6 +151,7 @@ pub(crate) fn fabric_of(
     let mut parameters = fabric::parameters(&raw.fabric, &defaults, &topology, seed)?;
     if let Some(imported) = imported {
         fabric::speeds_of_dump(&raw.fabric, &mut parameters.switch, imported)?;
+        fabric::latencies_of_file(&raw.fabric, &mut parameters, imported);
     }
     let header = error::small(parameters.header_bytes, "fabric.header")?;
     let tables = tables::sl2vl(raw.fabric.sl2vl.as_ref(), &topology, imported, dir)?;

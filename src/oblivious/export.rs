@@ -52,7 +52,7 @@ impl Network {
         };
         let Self { graph, tables } = self;
         let names = orcs_names(graph);
-        let mut writer = Writer::begin(out, "network")?;
+        let mut writer = Writer::begin(out, "network", true)?;
         for name in &names {
             writer.node(name)?;
         }

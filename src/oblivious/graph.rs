@@ -1,5 +1,6 @@
 //! The graph: hosts, switches, and a directed edge for each direction of a cable.
 
+use super::told::Told;
 use flitwise_base::define_ids;
 use flitwise_base::quote::cut;
 use std::collections::BTreeMap;
@@ -422,6 +423,23 @@ impl GraphBuilder {
 }
 
 impl Graph {
+    /// Takes the rates of cables that are known; a cable without one counts as the fastest.
+    pub(super) fn put_rates(&mut self, told: &BTreeMap<EdgeId, Told>) {
+        let known = told
+            .iter()
+            .filter_map(|(&edge, told)| Some((edge, told.rate?.to_f64())));
+        let known: Vec<(EdgeId, f64)> = known.collect();
+        let fastest = known
+            .iter()
+            .fold(0.0, |most: f64, (_, rate)| most.max(*rate));
+        for (edge, rate) in known {
+            let back = self.edges[edge.index()].reverse;
+            for edge in [edge, back] {
+                self.edges[edge.index()].rate = rate / fastest;
+            }
+        }
+    }
+
     fn check_hosts(&self) -> Result<(), NetworkError> {
         if self.hosts.is_empty() {
             return Err(NetworkError::at(0, "the network has no host"));

@@ -9,11 +9,9 @@ use std::path::Path;
 use flitwise::config::{dtable_text, experiment_json, resolve_text};
 use flitwise::fabric::analysis::channels::ChannelGraph;
 use flitwise::fabric::analysis::routes::RouteAnalysis;
-use flitwise::oblivious::Network;
 use flitwise::results::DTableReport;
 use flitwise::run::{Control, Status, run_plan};
 use flitwise::units::{BufferPart, Bytes, CostPerByte, Latency, Picoseconds, Rate, Ratio};
-use flitwise_formats::dot::Dot;
 use flitwise_formats::infiniband::{Discovery, Forwarding, LineError, VlTables};
 use flitwise_formats::vef::{
     Check, Info, ParseError, Parser, Reader, Record, Step, check_file, write,
@@ -343,63 +341,6 @@ fn below_an_empty_line<T: PartialEq + std::fmt::Debug>(
         }
     }
     whole
-}
-
-/// A graph reads the same below an empty line, and again when it is written. As a network it is refused with a line of
-/// the text, or the pairs with and without a route are all pairs; written for ORCS it has the same routes.
-pub fn dot_graph(data: &[u8]) {
-    let text = String::from_utf8_lossy(data);
-    // A byte order mark is skipped at the start only.
-    let text = text.trim_start_matches('\u{feff}');
-    let lines = text.matches('\n').count() + 1;
-    let below = format!("\n{text}");
-    let mut dot = match (Dot::parse(text), Dot::parse(&below)) {
-        (Ok(mut dot), Ok(mut again)) => {
-            for (nodes, edges, by) in [
-                (&mut dot.nodes, &mut dot.edges, 1),
-                (&mut again.nodes, &mut again.edges, 0),
-            ] {
-                nodes.iter_mut().for_each(|node| node.line += by);
-                edges.iter_mut().for_each(|edge| edge.line += by);
-            }
-            assert_eq!(dot, again);
-            dot
-        }
-        (Err(error), Err(again)) => {
-            assert!((1..=lines).contains(&error.line) && !error.problem.is_empty());
-            assert_eq!(again.line, error.line + 1);
-            assert_eq!(again.problem, error.problem);
-            let refused = Network::from_dot(text).unwrap_err();
-            assert_eq!(refused.problem, error.problem);
-            return;
-        }
-        _ => panic!("an empty line changes what is read"),
-    };
-    let mut written = Vec::new();
-    dot.write(&mut written).unwrap();
-    let written = String::from_utf8(written).unwrap();
-    let mut again = Dot::parse(&written).unwrap();
-    for dot in [&mut dot, &mut again] {
-        dot.nodes.iter_mut().for_each(|node| node.line = 0);
-        dot.edges.iter_mut().for_each(|edge| edge.line = 0);
-    }
-    assert_eq!(dot, again);
-    let read = match Network::from_dot(text) {
-        Ok(read) => read,
-        Err(error) => {
-            let line = error.line.unwrap_or(1) as usize;
-            assert!((1..=lines).contains(&line) && !error.problem.is_empty());
-            return;
-        }
-    };
-    let survey = read.network.survey();
-    let lost = survey.no_entry + survey.wrong_host + survey.looping;
-    assert_eq!(survey.pairs, survey.connected() + lost);
-    assert_eq!(survey.routing_loop.is_some(), survey.looping > 0);
-    let mut written = Vec::new();
-    read.network.write_orcs(&mut written, read.routed).unwrap();
-    let again = Network::from_dot(std::str::from_utf8(&written).unwrap()).unwrap();
-    assert_eq!(again.network.survey(), survey);
 }
 
 /// A DTable is made or refused with one message; what is made has the entries it was asked

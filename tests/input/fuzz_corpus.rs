@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 mod archives;
 #[path = "../fuzz/dumpi.rs"]
 mod dumpi;
+#[path = "../fuzz/graphs.rs"]
+pub mod graphs;
 #[path = "../fuzz/properties.rs"]
 mod properties;
 #[path = "../fuzz/recordings.rs"]
@@ -103,7 +105,15 @@ fn infiniband_dumps() {
 
 #[test]
 fn dot_graph() {
-    replay(properties::dot_graph, &["fuzz/corpus/dot_graph"]);
+    replay(graphs::dot_graph, &["fuzz/corpus/dot_graph"]);
+}
+
+#[test]
+fn graph_file() {
+    replay(
+        graphs::graph_file,
+        &["fuzz/corpus/graph_file", "fuzz/corpus/dot_graph"],
+    );
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod config_infiniband;
 mod config_presets;
 mod config_ready;
 mod fuzz_corpus;
+mod graph_files;
 mod import_infiniband;
 mod limits;
 mod network_export;

@@ -50,7 +50,7 @@ fn route(network: &Network, src: u32, dst: u32, path: u32) -> Result<Vec<String>
 fn the_listing_of_the_orcs_report() {
     let dir = tempfile::tempdir().unwrap();
     let loaded = load_network(Some(&written(dir.path(), "listing", LISTING_1)), None, &[]).unwrap();
-    assert!(loaded.routed && loaded.source == NetworkSource::Dot && loaded.fabric().is_none());
+    assert!(loaded.routed && loaded.source == NetworkSource::Graph && loaded.fabric().is_none());
     let graph = &loaded.network.graph;
     assert_eq!((graph.host_count(), graph.nodes().len()), (4, 7));
     assert_eq!(
@@ -97,7 +97,7 @@ fn the_first_edge_of_the_file_takes_a_packet() {
 #[test]
 fn graphs_that_are_no_network_are_refused_with_line_and_cure() {
     for (text, line, part) in [
-        ("graph { H1 -- s }", Some(1), "write `digraph`"),
+        ("graph { H1 -> s }", Some(1), "write `--`"),
         (
             "digraph {\nH1 -> s -> H1\ns -> t\n}",
             Some(3),
@@ -123,7 +123,11 @@ fn graphs_that_are_no_network_are_refused_with_line_and_cure() {
             Some(3),
             "has a cable to itself",
         ),
-        ("digraph { a -> b -> a }", None, "has no host"),
+        (
+            "digraph { a -> b -> c -> a -> c -> b -> a }",
+            None,
+            "has no host",
+        ),
         (
             "digraph {\nH1 -> s -> H1\n",
             Some(3),
@@ -295,7 +299,7 @@ fn the_content_tells_what_a_file_is() {
         assert!(load(text, &[]).unwrap().fabric().is_some(), "{text}");
     }
     let dot = "// a\n# b\n/* c */ Digraph { H1 -> s -> H1 }";
-    assert_eq!(load(dot, &[]).unwrap().source, NetworkSource::Dot);
+    assert_eq!(load(dot, &[]).unwrap().source, NetworkSource::Graph);
     let set = ["fabric.kind=voq".to_owned()];
     let message = load(dot, &set).unwrap_err().to_string();
     assert!(

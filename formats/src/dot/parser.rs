@@ -1,31 +1,28 @@
 //! Statements of a DOT text.
 
 use super::lexer::{Lexer, Token};
-use super::{Dot, Edge, Node};
-use crate::limits::{MAX_DOT_EDGES, MAX_DOT_NODES};
+use crate::graph::{Builder, Graph, is_kind};
 use crate::line_error::{LineError, error};
-use hashbrown::HashMap;
+use flitwise_base::quote::cut;
+use hashbrown::HashSet;
 use std::borrow::Cow;
 
-impl<'a> Dot<'a> {
-    /// Reads a directed graph.
-    ///
-    /// # Errors
-    /// The first line that is no DOT, or that this module does not read: `graph`, `strict`, subgraphs as the end of an
-    /// edge.
-    pub fn parse(text: &'a str) -> Result<Self, LineError> {
-        let mut lexer = Lexer::new(text);
-        let (token, line) = lexer.next()?;
-        let mut parser = Parser {
-            lexer,
-            token,
-            line,
-            index: HashMap::new(),
-            dot: Dot::default(),
-        };
-        parser.graph()?;
-        Ok(parser.dot)
-    }
+/// Reads a graph, directed or not.
+///
+/// # Errors
+/// The first line that is no DOT, or that this module does not read: subgraphs as the end of an edge, edges that a
+/// `strict` graph would drop.
+pub fn parse(text: &str) -> Result<Graph<'_>, LineError> {
+    let mut lexer = Lexer::new(text);
+    let (token, line) = lexer.next()?;
+    let mut parser = Parser {
+        lexer,
+        token,
+        line,
+        builder: Builder::default(),
+    };
+    parser.graph()?;
+    Ok(parser.builder.graph)
 }
 
 struct Parser<'a> {
@@ -33,9 +30,7 @@ struct Parser<'a> {
     /// The token to look at next, and its line.
     token: Token<'a>,
     line: usize,
-    /// Node by name.
-    index: HashMap<Cow<'a, str>, u32>,
-    dot: Dot<'a>,
+    builder: Builder<'a>,
 }
 
 /// The first word of a statement.
@@ -74,26 +69,18 @@ pub fn is_keyword(word: &str) -> bool {
 
 impl<'a> Parser<'a> {
     fn graph(&mut self) -> Result<(), LineError> {
-        match keyword(&self.token) {
-            Some(Keyword::Digraph) => {}
-            Some(Keyword::Strict) => {
-                return error(
-                    self.line,
-                    "a `strict` graph has one edge from node to node, and cables may be parallel; remove the word",
-                );
-            }
-            Some(Keyword::Graph) => {
-                return error(
-                    self.line,
-                    "an undirected `graph`, which cannot say where packets go; write `digraph`, and both \
-                     directions of every cable: `a -> b; b -> a;`",
-                );
-            }
-            _ => return self.unexpected("`digraph`"),
+        let strict = keyword(&self.token) == Some(Keyword::Strict);
+        if strict {
+            self.advance()?;
         }
+        self.builder.graph.directed = match keyword(&self.token) {
+            Some(Keyword::Digraph) => true,
+            Some(Keyword::Graph) => false,
+            _ => return self.unexpected("`graph` or `digraph`"),
+        };
         self.advance()?;
         if self.token != Token::Sign('{') {
-            self.dot.name = self.identifier("the name of the graph or `{`")?;
+            self.builder.graph.name = self.identifier("the name of the graph or `{`")?;
         }
         self.take('{', "`{`")?;
         let mut depth = 1u64;
@@ -119,6 +106,7 @@ impl<'a> Parser<'a> {
             }
         }
         match self.token {
+            Token::End if strict => check_strict(&self.builder.graph),
             Token::End => Ok(()),
             _ => self.unexpected("the end of the file behind the `}` of the graph"),
         }
@@ -129,7 +117,7 @@ impl<'a> Parser<'a> {
             Some(Keyword::Graph | Keyword::Node | Keyword::Edge) => {
                 self.advance()?;
                 match self.token {
-                    Token::Sign('[') => self.attributes().map(drop),
+                    Token::Sign('[') => self.attributes(|_, _| {}),
                     _ => self.unexpected(
                         "`[` behind `graph`, `node` or `edge`; a node of that name needs quotation marks",
                     ),
@@ -160,13 +148,22 @@ impl<'a> Parser<'a> {
             return self.identifier("a value behind `=`").map(drop);
         }
         let mut from = (self.end(name, line)?, line);
-        let first = self.dot.edges.len();
+        let node = from.0;
+        let first = self.builder.graph.edges.len();
         while let Token::Arrow | Token::Line = self.token {
-            if self.token == Token::Line {
-                return error(
-                    self.line,
-                    "`--` in a directed graph; write `->`, and both directions of every cable",
-                );
+            match (&self.token, self.builder.graph.directed) {
+                (Token::Line, true) => {
+                    return error(
+                        self.line,
+                        "`--` in a directed graph; write `->`, and both directions of every cable",
+                    );
+                }
+                (Token::Arrow, false) => {
+                    let problem =
+                        "`->` in an undirected graph; write `--`, or begin with `digraph`";
+                    return error(self.line, problem);
+                }
+                _ => {}
             }
             self.advance()?;
             if self.token == Token::Sign('{') || keyword(&self.token) == Some(Keyword::Subgraph) {
@@ -175,21 +172,21 @@ impl<'a> Parser<'a> {
             let line = self.line;
             let name = self.identifier("the name of a node behind `->`")?;
             let to = (self.end(name, line)?, line);
-            if self.dot.edges.len() == MAX_DOT_EDGES {
-                return error(line, format!("more than {MAX_DOT_EDGES} edges"));
-            }
-            self.dot.edges.push(Edge {
-                from: from.0,
-                to: to.0,
-                comment: None,
-                line: u32::try_from(from.1).unwrap_or(u32::MAX),
-            });
+            self.builder.edge([from.0, to.0], from.1)?;
             from = to;
         }
-        if self.token == Token::Sign('[') {
-            let comment = self.attributes()?;
-            for edge in &mut self.dot.edges[first..] {
-                edge.comment.clone_from(&comment);
+        if self.token != Token::Sign('[') {
+            return Ok(());
+        }
+        let mut all = Vec::new();
+        self.attributes(|name, value| all.push((name, value)))?;
+        let graph = &mut self.builder.graph;
+        for (name, value) in all {
+            if first == graph.edges.len() && is_kind(&name) {
+                graph.nodes[node as usize].kind = Some(value.clone());
+            }
+            for edge in &mut graph.edges[first..] {
+                edge.take(&name, value.clone());
             }
         }
         Ok(())
@@ -201,24 +198,14 @@ impl<'a> Parser<'a> {
             self.advance()?;
             self.identifier("a port behind `:`")?;
         }
-        let next = self.dot.nodes.len();
-        if let Some(&node) = self.index.get(&name) {
-            return Ok(node);
-        }
-        if next == MAX_DOT_NODES {
-            return error(line, format!("more than {MAX_DOT_NODES} nodes"));
-        }
-        self.index.insert(name.clone(), next as u32);
-        self.dot.nodes.push(Node {
-            name,
-            line: u32::try_from(line).unwrap_or(u32::MAX),
-        });
-        Ok(next as u32)
+        self.builder.node(name, line)
     }
 
-    /// Lists of attributes, `[a = b, c = d] [e = f]`; the value of the last `comment`.
-    fn attributes(&mut self) -> Result<Option<Cow<'a, str>>, LineError> {
-        let mut comment = None;
+    /// Lists of attributes, `[a = b, c = d] [e = f]`, which `take` gets one after the other.
+    fn attributes(
+        &mut self,
+        mut take: impl FnMut(Cow<'a, str>, Cow<'a, str>),
+    ) -> Result<(), LineError> {
         while self.token == Token::Sign('[') {
             let opened = self.line;
             self.advance()?;
@@ -235,12 +222,10 @@ impl<'a> Parser<'a> {
                 let name = self.identifier("an attribute or `]`")?;
                 self.take('=', "`=` behind the name of an attribute")?;
                 let value = self.identifier("the value of the attribute")?;
-                if name == "comment" {
-                    comment = Some(value);
-                }
+                take(name, value);
             }
         }
-        Ok(comment)
+        Ok(())
     }
 
     fn identifier(&mut self, expected: &str) -> Result<Cow<'a, str>, LineError> {
@@ -299,4 +284,24 @@ impl<'a> Parser<'a> {
             format!("expected {expected}, found {}", self.token.shown()),
         )
     }
+}
+
+/// Refuses edges that a `strict` graph takes for one: cables may be parallel.
+fn check_strict(graph: &Graph<'_>) -> Result<(), LineError> {
+    let mut seen = HashSet::new();
+    for edge in &graph.edges {
+        let ends = match graph.directed {
+            true => (edge.from, edge.to),
+            false => (edge.from.min(edge.to), edge.from.max(edge.to)),
+        };
+        if !seen.insert(ends) {
+            let [from, to] = [edge.from, edge.to].map(|node| cut(&graph.nodes[node as usize].name));
+            let problem = format!(
+                "a second edge between {from} and {to}, which a `strict` graph takes for the first; remove the edge, or \
+                 the word if the cables are parallel"
+            );
+            return error(edge.line as usize, problem);
+        }
+    }
+    Ok(())
 }

@@ -7,30 +7,41 @@ use std::io::{self, Write};
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
+    directed: bool,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a directed graph; an empty `name` is left out.
+    /// Begins a graph; an empty `name` is left out.
     ///
     /// # Errors
     /// An error of `out`, as of the other functions.
-    pub fn begin(mut out: W, name: &str) -> io::Result<Self> {
+    pub fn begin(mut out: W, name: &str, directed: bool) -> io::Result<Self> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        out.write_all(b"digraph ")?;
+        let word = if directed { "digraph " } else { "graph " };
+        out.write_all(word.as_bytes())?;
         if name.bytes().all(plain) && !is_keyword(name) {
             out.write_all(name.as_bytes())?;
         } else {
             text(&mut out, name)?;
         }
         out.write_all(if name.is_empty() { b"{\n" } else { b" {\n" })?;
-        Ok(Self { out })
+        Ok(Self { out, directed })
     }
 
     /// A node.
     pub fn node(&mut self, name: &str) -> io::Result<()> {
+        self.node_with(name, None)
+    }
+
+    /// A node with attributes, whose names need no quotation marks.
+    pub fn node_with<'t>(
+        &mut self,
+        name: &str,
+        attributes: impl IntoIterator<Item = (&'static str, &'t str)>,
+    ) -> io::Result<()> {
         self.out.write_all(b"    ")?;
         text(&mut self.out, name)?;
-        self.out.write_all(b";\n")
+        self.attributes(attributes)
     }
 
     /// An edge, with its attribute `comment`.
@@ -47,8 +58,17 @@ impl<W: Write> Writer<W> {
     ) -> io::Result<()> {
         self.out.write_all(b"    ")?;
         text(&mut self.out, from)?;
-        self.out.write_all(b" -> ")?;
+        self.out
+            .write_all(if self.directed { b" -> " } else { b" -- " })?;
         text(&mut self.out, to)?;
+        self.attributes(attributes)
+    }
+
+    /// The attributes of a statement, and its end.
+    fn attributes<'t>(
+        &mut self,
+        attributes: impl IntoIterator<Item = (&'static str, &'t str)>,
+    ) -> io::Result<()> {
         let mut any = false;
         for (name, value) in attributes {
             self.out.write_all(if any { b", " } else { b" [ " })?;

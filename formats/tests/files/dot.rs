@@ -1,6 +1,7 @@
 //! Graphs as the ORCS report prints them, odd ones, and broken ones.
 
-use flitwise_formats::dot::{Dot, Edge, Node, destinations};
+use flitwise_formats::dot::{destinations, parse};
+use flitwise_formats::graph::{Edge, Fact, Graph, Node};
 use proptest::prelude::*;
 use std::borrow::Cow;
 
@@ -18,7 +19,7 @@ const LISTING_1: &str = r#"digraph network {
 
 /// Edges as texts: `S1>H1=H1`.
 fn edges(text: &str) -> Vec<String> {
-    let dot = Dot::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let dot = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let name = |node: u32| &dot.nodes[node as usize].name;
     (dot.edges.iter())
         .map(|edge| {
@@ -31,7 +32,7 @@ fn edges(text: &str) -> Vec<String> {
 
 #[test]
 fn the_listing_of_the_report_is_read() {
-    let dot = Dot::parse(LISTING_1).unwrap();
+    let dot = parse(LISTING_1).unwrap();
     assert_eq!(dot.name, "network");
     let names: Vec<_> = dot.nodes.iter().map(|node| &*node.name).collect();
     assert_eq!(names, ["S1", "H1", "H2", "S11"]);
@@ -74,10 +75,12 @@ fn everything_of_the_language_that_can_be_read_is() {
             "node>a\"b\\=xy\\n",
         ),
         ("digraph g { é -> b_2 [comment=a comment=b] }", "é>b_2=b"),
+        ("graph { a -- b -- c }", "a>b b>c"),
+        ("strict digraph { a -> b; b -> a }", "a>b b>a"),
     ] {
         assert_eq!(edges(text).join(" "), expected, "{text}");
     }
-    let dot = Dot::parse("digraph g { \"a\nb\" \n-> c -> d }").unwrap();
+    let dot = parse("digraph g { \"a\nb\" \n-> c -> d }").unwrap();
     let lines: Vec<_> = dot.edges.iter().map(|edge| edge.line).collect();
     assert_eq!(lines, [1, 3]);
 }
@@ -86,10 +89,10 @@ fn everything_of_the_language_that_can_be_read_is() {
 fn what_cannot_be_read_is_refused_with_line_and_cure() {
     // Line | text | part of the message.
     let cases = r#"
-1 |  | expected `digraph`, found the end of the file
-2 | \n[fabric] | expected `digraph`, found `[`
-1 | strict digraph {} | remove the word
-1 | graph { a -- b } | write `digraph`
+1 |  | expected `graph` or `digraph`, found the end of the file
+2 | \n[fabric] | expected `graph` or `digraph`, found `[`
+2 | strict graph { a -- b;\n b -- a } | a second edge between b and a
+1 | graph { a -> b } | write `--`
 2 | digraph {\n a -- b } | write `->`
 3 | digraph {\n a -> \n} | expected the name of a node behind `->`, found `}`
 2 | digraph {\n a -> node } | found `node`, a keyword
@@ -117,7 +120,7 @@ fn what_cannot_be_read_is_refused_with_line_and_cure() {
             .trim_end_matches(' ')
             .replace("\\n", "\n")
             .replace("\\u{1}", "\u{1}");
-        let e = Dot::parse(&text).unwrap_err();
+        let e = parse(&text).unwrap_err();
         assert!(e.problem.contains(part), "{text}: {e}");
         assert_eq!(e.line.to_string(), line, "{text}: {e}");
     }
@@ -130,22 +133,24 @@ proptest! {
         name in ".*",
         names in proptest::collection::hash_set("(?s).{0,4}", 1..8),
         edges in proptest::collection::vec((0u32..8, 0u32..8, proptest::option::of("(?s).*")), 0..16),
+        (directed, length) in (any::<bool>(), proptest::option::of(".*")),
     ) {
         let nodes: Vec<_> = (2..).zip(&names)
-            .map(|(line, name)| Node { name: Cow::Borrowed(name.as_str()), line })
+            .map(|(line, name)| Node { name: Cow::Borrowed(name.as_str()), kind: None, line })
             .collect();
         let count = nodes.len() as u32;
         let edges = edges.iter().map(|(from, to, comment)| Edge {
             from: from % count,
             to: to % count,
             comment: comment.as_deref().map(Cow::Borrowed),
+            says: length.iter().map(|text| (Fact::Length, Cow::Borrowed(&**text))).collect(),
             line: 0,
         });
-        let mut dot = Dot { name: Cow::Borrowed(&name), nodes, edges: edges.collect() };
+        let mut dot = Graph { name: Cow::Borrowed(&name), directed, nodes, edges: edges.collect() };
         let mut text = Vec::new();
         dot.write(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
-        let mut again = Dot::parse(&text).unwrap();
+        let mut again = parse(&text).unwrap();
         for dot in [&mut dot, &mut again] {
             dot.nodes.iter_mut().for_each(|node| node.line = 0);
             dot.edges.iter_mut().for_each(|edge| edge.line = 0);

@@ -205,17 +205,16 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     list(out, "switches", switches, ",")?;
     let nics = topology.nic_ids().map(|nic| {
         let SwitchPort { switch, port } = topology.attachment(nic);
-        let named = topology.names().and_then(|names| {
-            let named = names.nic(nic)?;
-            Some(format!(
-                ", \"name\": {}, \"guid\": \"{:#018x}\", \"device_port\": {}, \"lid\": {}",
-                serde_json::json!(names.nic_label(nic)),
-                named.guid,
-                named.port,
-                named.lid
-            ))
+        let named = topology.names().map_or_else(String::new, |names| {
+            let name = serde_json::json!(names.nic_label(nic));
+            let addresses = names.nic(nic).map_or_else(String::new, |named| {
+                format!(
+                    ", \"guid\": \"{:#018x}\", \"device_port\": {}, \"lid\": {}",
+                    named.guid, named.port, named.lid
+                )
+            });
+            format!(", \"name\": {name}{addresses}")
         });
-        let named = named.unwrap_or_default();
         format!("{{ \"id\": {nic}, \"switch\": {switch}, \"port\": {port}{named} }}")
     });
     list(out, "nics", nics, ",")?;
@@ -262,15 +261,13 @@ fn switch_json(topology: &Topology, switch: SwitchId) -> String {
             ", \"dimension\": {dimension}, \"line\": {line}, \"level\": {level}, \"position\": {position}"
         ),
     };
-    let named = topology.names().and_then(|names| {
-        let named = names.switch(switch)?;
-        let lid = named.lid.map_or("null".to_owned(), |lid| lid.to_string());
-        Some(format!(
-            ", \"name\": {}, \"guid\": \"{:#018x}\", \"lid\": {lid}",
-            serde_json::json!(names.switch_label(switch)),
-            named.guid
-        ))
+    let named = topology.names().map_or_else(String::new, |names| {
+        let name = serde_json::json!(names.switch_label(switch));
+        let addresses = names.switch(switch).map_or_else(String::new, |named| {
+            let lid = named.lid.map_or("null".to_owned(), |lid| lid.to_string());
+            format!(", \"guid\": \"{:#018x}\", \"lid\": {lid}", named.guid)
+        });
+        format!(", \"name\": {name}{addresses}")
     });
-    let named = named.unwrap_or_default();
     format!("{{ \"id\": {switch}{place}{named} }}")
 }

@@ -1,11 +1,12 @@
 //! The graph of the input with a colour for the load of every cable (`get_cable_cong`).
 
 use flitwise::oblivious::{Cables, Network};
-use flitwise_formats::dot::{Dot, is_keyword};
+use flitwise_formats::dot::is_keyword;
+use flitwise_formats::graph::Graph;
 use std::fmt::Write;
 
 /// The graph as Graphviz writes it, with `color`, `congestion` and `edge_id` at every edge.
-pub(super) fn of(dot: &Dot<'_>, network: &Network, cables: &Cables) -> String {
+pub(super) fn of(dot: &Graph<'_>, network: &Network, cables: &Cables) -> String {
     let graph = &network.graph;
     let mut comments = vec![None; dot.edges.len()];
     for (given, edge) in dot.edges.iter().zip(graph.edges_as_given()) {

@@ -15,9 +15,9 @@ use flitwise::oblivious::{
     Settings, Subset,
 };
 use flitwise::stop::Stop;
-use flitwise_formats::dot::Dot;
-use flitwise_formats::sink;
+use flitwise_formats::graph::{Format, Graph};
 use flitwise_formats::source::shown;
+use flitwise_formats::{LineError, sink};
 pub use options::OrcsArgs;
 use options::{Metric, SubsetName};
 use std::fmt::Write as _;
@@ -83,8 +83,19 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
 }
 
 /// The graph of a text. ORCS reads it by Graphviz, which has the edges of a node in the order of their targets.
-fn parse<'a>(file: &str, text: &'a str) -> Result<Dot<'a>, CliError> {
-    let mut dot = Dot::parse(text).map_err(|e| {
+fn parse<'a>(file: &str, text: &'a str) -> Result<Graph<'a>, CliError> {
+    let directed = |graph: Graph<'a>| {
+        match graph.directed {
+        true => Ok(graph),
+        false => Err(LineError {
+            line: 1,
+            problem: "an undirected `graph`, which cannot say where packets go; write `digraph`, and both directions of \
+                      every cable: `a -> b; b -> a;`"
+                .to_owned(),
+        }),
+    }
+    };
+    let mut dot = Graph::parse(text, Format::Dot).and_then(directed).map_err(|e| {
         CliError::BadInput(format!(
             "{}:{}: {}; orcs reads graphs in the DOT language, and `flitwise fabric export` makes one of an experiment or \
              of dumps",
@@ -98,10 +109,10 @@ fn parse<'a>(file: &str, text: &'a str) -> Result<Dot<'a>, CliError> {
 }
 
 /// The network of a graph with routes.
-fn network(file: &str, dot: &Dot<'_>) -> Result<Network, CliError> {
+fn network(file: &str, dot: &Graph<'_>) -> Result<Network, CliError> {
     let shown = shown(Path::new(file)).display();
     let bad = |problem: String| CliError::BadInput(format!("{shown}:{problem}"));
-    let read = Network::of_dot(dot).map_err(|e| {
+    let read = Network::of_file(dot).map_err(|e| {
         let place = e.line.map_or(String::new(), |line| format!("{line}:"));
         bad(format!("{place} {}", e.problem))
     })?;

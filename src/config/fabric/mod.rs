@@ -23,7 +23,8 @@ use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::switch::Switch;
 use crate::fabric::switch::voq::PortStandard;
-use crate::fabric::topology::{RoutingName, Topology, kinds_with_trunks};
+use crate::fabric::topology::{Peer, RoutingName, Topology, kinds_with_trunks};
+use crate::units::Ratio;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::Deserializer;
@@ -219,7 +220,7 @@ pub(crate) fn resolve(
     Ok(())
 }
 
-/// Takes the speeds of links that the dump of a fabric tells, where no key sets them. Hierarchical switches
+/// Takes the speeds of links that the file of a fabric tells, where no key sets them. Hierarchical switches
 /// have one speed.
 pub(crate) fn speeds_of_dump(
     raw: &RawFabric,
@@ -230,8 +231,29 @@ pub(crate) fn speeds_of_dump(
         (RawKind::Voq(raw) | RawKind::InputQueued(raw), SwitchParameters::Voq(p)) => {
             raw.speeds_of_dump(p, imported)
         }
+        // Their warning is in `link_speeds`.
+        _ if imported.is_dump => Ok(()),
+        (RawKind::Hierarchical(keys), SwitchParameters::Hierarchical(p)) if !keys.sets_rate() => {
+            let bits = p.link_rate.checked_mul(Ratio::whole(8));
+            imported.speeds.check_only(bits.unwrap_or(p.link_rate))
+        }
         _ => Ok(()),
     }
+}
+
+/// Takes the latencies of links that a file tells, where no key sets them.
+pub(crate) fn latencies_of_file(raw: &RawFabric, p: &mut Parameters, imported: &Imported) {
+    let told = imported.latencies.iter().filter(|(at, _)| {
+        let to_switch = matches!(
+            imported.topology.peer(at.switch, at.port),
+            Peer::Switch { .. }
+        );
+        match to_switch {
+            true => raw.link_latency.is_none(),
+            false => raw.host_link_latency.is_none(),
+        }
+    });
+    p.link_latencies = told.map(|(&at, &latency)| (at, latency)).collect();
 }
 
 /// Where the speeds of the links of a fabric come from.

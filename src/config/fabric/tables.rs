@@ -93,7 +93,7 @@ fn of_fabric<'a>(
     key: &str,
     what: &str,
 ) -> Result<&'a Imported, ConfigError> {
-    imported.ok_or_else(|| {
+    imported.filter(|imported| imported.is_dump).ok_or_else(|| {
         ConfigError::new(
             key,
             format!(

@@ -11,11 +11,10 @@ use crate::config::qos::keys::{RawScheduler, RawVlArb};
 use crate::config::qos::scheduler::Scheduling;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::parameters::{HcaRate, VoqParameters};
-use crate::fabric::spec::{FabricSpec, LinkSpeed};
+use crate::fabric::spec::{FabricSpec, link_speed};
 use crate::fabric::switch::voq::{Acks, AllocationRule, InputQueues, VlArb, VlWeight};
 use crate::fabric::topology::{Peer, Topology, XgftKeys};
 use crate::units::{BufferPart, Bytes, Picoseconds, Rate, Ratio};
-use flitwise_base::quote::quoted;
 use schemars::{JsonSchema, json_schema};
 use serde::Deserialize;
 use serde::de::{Error, IntoDeserializer};
@@ -323,6 +322,7 @@ pub(crate) fn testbed() -> RawTopology {
     let hosts = [(0, 3), (1, 4)];
     let nics = hosts.iter().flat_map(|&(s, n)| (0..n).map(move |p| [s, p]));
     RawTopology::Graph(RawGraph {
+        file: None,
         switches: Some(2),
         links: Some(vec![[0, 3, 1, 4]]),
         nics: Some(RawNics::At(nics.collect())),
@@ -334,20 +334,7 @@ impl Forms for RawSpeed {
         "a link speed such as \"QDR x4\", or a rate such as \"34.2Gb/s\"";
 
     fn text<E: Error>(text: &str) -> Result<Self, E> {
-        if !Rate::names_unit(text) {
-            let speed: LinkSpeed = text.parse().map_err(E::custom)?;
-            return Ok(Self(speed.bits_per_second()));
-        }
-        let rate: Rate = text.parse().map_err(E::custom)?;
-        let bits = rate.0.checked_mul(Ratio::whole(8));
-        let bits = bits.filter(|bits| !bits.is_zero());
-        bits.map(Self).ok_or_else(|| {
-            let text = quoted(text);
-            E::custom(format!(
-                "{text} is no rate of a link; write {}",
-                Self::EXPECTED
-            ))
-        })
+        link_speed(text).map(Self).map_err(E::custom)
     }
 }
 

@@ -1,7 +1,8 @@
-//! Builds fabrics from what InfiniBand tools wrote: cables, forwarding tables, SL-to-VL
-//! tables. Switches and NICs (ports of adapters) are numbered in the order of their
+//! Builds fabrics from files: graphs of general tools (`graph_file`), and what InfiniBand tools wrote: cables, forwarding
+//! tables, SL-to-VL tables. In these switches and NICs (ports of adapters) are numbered in the order of their
 //! GUIDs; port p of a device is port p − 1 here.
 
+mod graph_file;
 pub(super) mod misfit;
 pub(super) mod speeds;
 
@@ -13,6 +14,7 @@ use crate::config::inputs;
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
 use crate::fabric::topology::{Names, NicName, Peer, SwitchName, Topology};
+use crate::units::Latency;
 use flitwise_base::quote::quoted;
 use flitwise_formats::Source;
 use flitwise_formats::infiniband::{
@@ -29,10 +31,10 @@ const MAX_FILE: usize = 1 << 28;
 /// Bytes of forwarding tables that are read at a time; a line is shorter.
 const PIECE: usize = 1 << 20;
 
-/// A fabric found by `ibnetdiscover`.
+/// A fabric from a file.
 pub(crate) struct Imported {
     pub topology: Topology,
-    /// Index by GUID.
+    /// Index by GUID; empty for graphs, as are LIDs.
     pub switches: BTreeMap<u64, SwitchId>,
     /// NIC by LID.
     nics: BTreeMap<u16, NicId>,
@@ -40,6 +42,12 @@ pub(crate) struct Imported {
     pub lids: Vec<Range<u32>>,
     /// The speeds of links in the file.
     pub speeds: DumpSpeeds,
+    /// Latencies of links in the file.
+    pub latencies: BTreeMap<SwitchPort, Latency>,
+    /// Routes in the file.
+    pub routes: Option<ForwardingTables>,
+    /// InfiniBand tools wrote the file, and tables of theirs can belong to it.
+    pub is_dump: bool,
 }
 
 impl Imported {
@@ -121,6 +129,9 @@ impl Imported {
             switches: index,
             nics,
             lids,
+            latencies: BTreeMap::new(),
+            routes: None,
+            is_dump: true,
         })
     }
 

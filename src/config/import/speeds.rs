@@ -1,22 +1,24 @@
-//! The speeds of links that `ibnetdiscover` tells, as width and generation: `4xQDR`.
+//! The speeds of links that a file tells; `ibnetdiscover` as width and generation: `4xQDR`.
 
 use crate::config::document::ConfigError;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::LinkSpeed;
-use crate::units::Ratio;
+use crate::units::{Ratio, number};
 use flitwise_base::quote::quoted;
 use flitwise_formats::infiniband::{Discovery, Port};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The speeds of links in a dump.
+/// The speeds of links in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DumpSpeeds {
     path: PathBuf,
     links: Vec<Told>,
+    /// Whether some links between switches, or to NICs, keep the speed of the preset because the file tells none.
+    keep: [bool; 2],
 }
 
-/// The speed of one link in a dump.
+/// The speed of one link in a file.
 #[derive(Debug, Clone, PartialEq)]
 struct Told {
     /// Its port of a switch; of two, the lower one.
@@ -24,7 +26,10 @@ struct Told {
     /// It leads to a NIC.
     host: bool,
     line: usize,
+    /// As a dump writes it; empty in a graph.
     speed: String,
+    /// Data rate in bit/s, if it is known.
+    rate: Option<Ratio>,
 }
 
 /// The speed of most links, and links that differ, in bit/s.
@@ -56,17 +61,63 @@ impl DumpSpeeds {
             let host = place(cable.to).is_none();
             let first = host || own < cable.to;
             let speed = found.speeds.get(&own).or(found.speeds.get(&cable.to));
-            first.then_some(Told {
+            let speed = speed?.clone();
+            first.then(|| Told {
                 at,
                 host,
                 line: cable.line,
-                speed: speed?.clone(),
+                rate: rate_called(&speed),
+                speed,
             })
         });
         Self {
             path: path.to_owned(),
             links: links.collect(),
+            keep: [false; 2],
         }
+    }
+
+    /// The speeds of links in a graph, from the file `path`: port, whether it leads to a NIC, line and bit/s of each.
+    /// `counts`: links between switches, and to NICs.
+    pub(crate) fn told(
+        links: Vec<(SwitchPort, bool, u32, Ratio)>,
+        counts: [usize; 2],
+        path: &Path,
+    ) -> Self {
+        let told = |host: bool| links.iter().filter(|link| link.1 == host).count();
+        let keep = [counts[0] > told(false), counts[1] > told(true)];
+        let links = links.into_iter().map(|(at, host, line, rate)| Told {
+            at,
+            host,
+            line: line as usize,
+            speed: String::new(),
+            rate: Some(rate),
+        });
+        Self {
+            path: path.to_owned(),
+            links: links.collect(),
+            keep,
+        }
+    }
+
+    /// Refuses a link of another rate than `only`, in bit/s.
+    pub(crate) fn check_only(&self, only: Ratio) -> Result<(), ConfigError> {
+        let other = |told: &Told| Some((told.line, told.rate.filter(|rate| *rate != only)?));
+        let Some((line, rate)) = self.links.iter().find_map(other) else {
+            return Ok(());
+        };
+        let gbit = |rate: Ratio| number(rate.to_f64() / 1e9);
+        Err(ConfigError::new(
+            "fabric.topology.file",
+            format!(
+                "{}:{}: a link of {} Gb/s, and all links of hierarchical switches have {} Gb/s; take kind = \"voq\", or \
+                 set fabric.link_rate, which then holds for all",
+                self.path.display(),
+                line,
+                gbit(rate),
+                gbit(only)
+            ),
+        ))
     }
 
     /// The speeds of the links to NICs (`host`), or between switches. Of two that are equally frequent the
@@ -75,12 +126,18 @@ impl DumpSpeeds {
         let mut counts: Vec<(Ratio, usize)> = Vec::new();
         let mut all = Vec::new();
         for told in self.links.iter().filter(|told| told.host == host) {
-            let rate = told.rate().ok_or_else(|| self.unknown(told))?;
+            let rate = told.rate.ok_or_else(|| self.unknown(told))?;
             match counts.iter_mut().find(|(known, _)| *known == rate) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((rate, 1)),
             }
             all.push((told.at, rate));
+        }
+        if self.keep[usize::from(host)] {
+            return Ok(Speeds {
+                usual: None,
+                others: all.into_iter().collect(),
+            });
         }
         let usual = counts.iter().max_by_key(|&&(rate, count)| (count, rate));
         let Some(&(usual, _)) = usual else {
@@ -127,7 +184,7 @@ impl DumpSpeeds {
 
     /// The speeds that are told and known, in bit/s, by the port of a switch; of a link between two, the lower one.
     pub(crate) fn known(&self) -> BTreeMap<SwitchPort, f64> {
-        let rate = |told: &Told| Some((told.at, told.rate()?.to_f64()));
+        let rate = |told: &Told| Some((told.at, told.rate?.to_f64()));
         self.links.iter().filter_map(rate).collect()
     }
 
@@ -150,11 +207,9 @@ impl DumpSpeeds {
     }
 }
 
-impl Told {
-    /// Data rate in bit/s.
-    fn rate(&self) -> Option<Ratio> {
-        let (width, generation) = self.speed.split_once('x')?;
-        let speed: LinkSpeed = format!("{generation} x{width}").parse().ok()?;
-        Some(speed.bits_per_second())
-    }
+/// Data rate in bit/s of the speed that a dump calls `text`.
+fn rate_called(text: &str) -> Option<Ratio> {
+    let (width, generation) = text.split_once('x')?;
+    let speed: LinkSpeed = format!("{generation} x{width}").parse().ok()?;
+    Some(speed.bits_per_second())
 }

@@ -62,13 +62,24 @@ impl Names {
         }
     }
 
-    /// A switch; `None` if there is no such switch.
+    /// Names without addresses, each of which no other part has.
+    #[must_use]
+    pub fn plain(switches: Vec<String>, nics: Vec<String>) -> Self {
+        Self {
+            switches: Vec::new(),
+            nics: Vec::new(),
+            switch_labels: switches,
+            nic_labels: nics,
+        }
+    }
+
+    /// What is known of a switch but its label; `None` if that is nothing, or there is no such switch.
     #[must_use]
     pub fn switch(&self, switch: SwitchId) -> Option<&SwitchName> {
         self.switches.get(switch.index())
     }
 
-    /// A NIC; `None` if there is no such NIC.
+    /// What is known of a NIC but its label; `None` if that is nothing, or there is no such NIC.
     #[must_use]
     pub fn nic(&self, nic: NicId) -> Option<&NicName> {
         self.nics.get(nic.index())
@@ -124,12 +135,15 @@ impl Names {
     /// # Errors
     /// If none or several have that name, with the names that exist.
     pub fn find(&self, text: &str) -> Result<NicId, String> {
-        let all = self.nics.iter().zip(&self.nic_labels);
-        let all = all.map(|(nic, label)| Named {
-            label,
-            name: &nic.name,
-            guid: nic.guid,
-            lid: Some(nic.lid),
+        let all = self.nic_labels.iter().enumerate();
+        let all = all.map(|(at, label)| match self.nics.get(at) {
+            Some(nic) => Named {
+                label,
+                name: &nic.name,
+                guid: Some(nic.guid),
+                lid: Some(nic.lid),
+            },
+            None => Named::plain(label),
         });
         let found = find(text, &all.collect::<Vec<_>>(), ["host", "ports"])?;
         Ok(NicId::new(found as u32))
@@ -140,12 +154,15 @@ impl Names {
     /// # Errors
     /// If none or several have that name, with the names that exist.
     pub fn find_switch(&self, text: &str) -> Result<SwitchId, String> {
-        let all = self.switches.iter().zip(&self.switch_labels);
-        let all = all.map(|(switch, label)| Named {
-            label,
-            name: &switch.name,
-            guid: switch.guid,
-            lid: switch.lid,
+        let all = self.switch_labels.iter().enumerate();
+        let all = all.map(|(at, label)| match self.switches.get(at) {
+            Some(switch) => Named {
+                label,
+                name: &switch.name,
+                guid: Some(switch.guid),
+                lid: switch.lid,
+            },
+            None => Named::plain(label),
         });
         let found = find(text, &all.collect::<Vec<_>>(), ["switch", "switches"])?;
         Ok(SwitchId::new(found as u32))
@@ -156,8 +173,19 @@ impl Names {
 struct Named<'a> {
     label: &'a str,
     name: &'a str,
-    guid: u64,
+    guid: Option<u64>,
     lid: Option<u16>,
+}
+
+impl<'a> Named<'a> {
+    fn plain(label: &'a str) -> Self {
+        Self {
+            label,
+            name: label,
+            guid: None,
+            lid: None,
+        }
+    }
 }
 
 /// Tells whether a text means something.
@@ -176,7 +204,7 @@ fn find(text: &str, all: &[Named<'_>], kind: [&str; 2]) -> Result<usize, String>
         &|one| one.name == text,
         &|one| one.name.split_whitespace().next() == Some(text),
         &|one| one.lid.is_some() && one.lid == lid,
-        &|one| Some(one.guid) == guid,
+        &|one| one.guid.is_some() && one.guid == guid,
     ];
     let found = |means: &Means<'_>| -> Vec<usize> {
         let meant = all.iter().enumerate().filter(|(_, one)| means(one));
@@ -193,7 +221,7 @@ fn find(text: &str, all: &[Named<'_>], kind: [&str; 2]) -> Result<usize, String>
             };
             let lid = match all[found[0]].lid {
                 Some(lid) => format!("its LID as `lid {lid}`"),
-                None => format!("its GUID as `{:#x}`", all[found[0]].guid),
+                None => format!("its GUID as `{:#x}`", all[found[0]].guid.unwrap_or(0)),
             };
             Err(format!(
                 "{} {} are called {}: {}{more}; name one of them, or give {lid}",
@@ -203,13 +231,19 @@ fn find(text: &str, all: &[Named<'_>], kind: [&str; 2]) -> Result<usize, String>
                 labels.join(", "),
             ))
         }
-        None => Err(format!(
-            "no {} is called {}{}; give a name, a GUID (0x…) or a LID (`lid 19`) from the output of \
-             ibnetdiscover",
-            kind[0],
-            quoted(text),
-            near(text, all)
-        )),
+        None => {
+            let has_addresses = all.iter().any(|one| one.guid.is_some());
+            let cure = match has_addresses {
+                true => "a name, a GUID (0x…) or a LID (`lid 19`) from the output of ibnetdiscover",
+                false => "a name from the file of the topology",
+            };
+            let near = near(text, all);
+            Err(format!(
+                "no {} is called {}{near}; give {cure}",
+                kind[0],
+                quoted(text)
+            ))
+        }
     }
 }
 

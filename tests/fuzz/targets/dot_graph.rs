@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../properties.rs"]
-mod properties;
+#[path = "../graphs.rs"]
+mod graphs;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| properties::dot_graph(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| graphs::dot_graph(data));

@@ -1,6 +1,6 @@
-//! A single switch, graphs that list their links, and graphs that `ibnetdiscover` found.
+//! A single switch, graphs that list their links or are in a file, and graphs that `ibnetdiscover` found.
 
-use crate::config::document::{ConfigError, Forms, forms, read_forms, refused};
+use crate::config::document::{ConfigError, Forms, forms, given, read_forms, refused};
 use crate::config::import::Imported;
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::topology::{Topology, missing};
@@ -35,8 +35,10 @@ impl RawSingle {
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("required" = ["switches", "nics"]))]
+#[schemars(extend("oneOf" = [{ "required": ["file"] }, { "required": ["switches", "nics"] }]))]
 pub(crate) struct RawGraph {
+    /// The graph in DOT, GraphML, node-link JSON or as a list of edges, plain or compressed.
+    pub file: Option<String>,
     /// Number of switches.
     pub switches: Option<u32>,
     /// The [switch, port, switch, port] of each link.
@@ -47,7 +49,22 @@ pub(crate) struct RawGraph {
 }
 
 impl RawGraph {
-    pub(crate) fn resolve(&self) -> Result<Topology, ConfigError> {
+    /// The graph; a file is looked for in `dir`.
+    pub(crate) fn resolve(&self, dir: &Path) -> Result<(Topology, Option<Imported>), ConfigError> {
+        let Some(file) = &self.file else {
+            return Ok((self.listed()?, None));
+        };
+        if let Some(key) = given!(self, switches, links, nics).next() {
+            let problem =
+                "the file (fabric.topology.file) has the whole graph; remove one of the two";
+            return refused(format!("fabric.topology.{key}"), problem);
+        }
+        let imported = Imported::read_graph(&dir.join(file))?;
+        Ok((imported.topology.clone(), Some(imported)))
+    }
+
+    /// The graph that the other keys list.
+    fn listed(&self) -> Result<Topology, ConfigError> {
         let (Some(switches), Some(nics)) = (self.switches, &self.nics) else {
             let keys = [
                 ("switches", "number of switches", self.switches.is_none()),

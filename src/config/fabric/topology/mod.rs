@@ -66,7 +66,12 @@ pub(crate) enum RawTopology {
     /// its number of ports down: k is 4, 8, 9, 16, …. `{ kind = "kns", k = 16, n = 2, s = 2 }` has 256
     /// routers, and on each of 32 lines a 4-ary 2-tree of 8 switches.
     Kns(KnsKeys),
-    /// A graph that lists its links.
+    /// A graph that lists its links, or is in a file of another tool.
+    ///
+    /// [Files](../reference/congestion-input.md#graphs) are in DOT, GraphML, node-link JSON, or lists of edges. They have no other
+    /// keys; what they say of rates, lengths and routes counts unless a key says otherwise: `link_speed`,
+    /// `host_link_speed` and `link_speeds` of rates, `link_latency` and `host_link_latency` of lengths, `routing` and
+    /// `forwarding` of routes.
     ///
     /// Routing is by minimal hops: for one NIC after the other, each switch takes, of the ports that lead one hop
     /// nearer, the port with the fewest NICs so far, and of several the lowest. A graph with loops may be able to
@@ -100,7 +105,7 @@ impl RawTopology {
             Self::Megafly(keys) => keys.topology(),
             Self::FatTree(keys) => keys.topology(),
             Self::Kns(keys) => keys.topology(),
-            Self::Graph(keys) => return Ok((keys.resolve()?, None)),
+            Self::Graph(keys) => return keys.resolve(dir),
             Self::Ibnetdiscover(keys) => {
                 let imported = keys.resolve(dir)?;
                 return Ok((imported.topology.clone(), Some(imported)));

@@ -1,0 +1,90 @@
+//! Collects the nodes and edges of a graph, within limits.
+
+use super::{Edge, Graph, Node, fact};
+use crate::limits::{MAX_GRAPH_EDGES, MAX_GRAPH_NODES};
+use crate::line_error::{LineError, error};
+use flitwise_base::quote::cut;
+use hashbrown::HashMap;
+use std::borrow::Cow;
+
+/// A graph that is being read.
+#[derive(Debug, Default)]
+pub(crate) struct Builder<'a> {
+    /// Node by name.
+    index: HashMap<Cow<'a, str>, u32>,
+    pub graph: Graph<'a>,
+}
+
+impl<'a> Builder<'a> {
+    /// The node called `name`, which `line` mentions.
+    pub fn node(&mut self, name: Cow<'a, str>, line: usize) -> Result<u32, LineError> {
+        let next = self.graph.nodes.len();
+        if let Some(&node) = self.index.get(&name) {
+            return Ok(node);
+        }
+        if next == MAX_GRAPH_NODES {
+            return error(line, format!("more than {MAX_GRAPH_NODES} nodes"));
+        }
+        self.index.insert(name.clone(), next as u32);
+        self.graph.nodes.push(Node {
+            name,
+            kind: None,
+            line: number(line),
+        });
+        Ok(next as u32)
+    }
+
+    /// The node that `line` declares; no other line may have done so.
+    pub fn declare(&mut self, name: Cow<'a, str>, line: usize) -> Result<u32, LineError> {
+        if self.index.contains_key(&name) {
+            let problem = format!("a second node {}; each has a name of its own", cut(&name));
+            return error(line, problem);
+        }
+        self.node(name, line)
+    }
+
+    /// The node called `name`, if there is one.
+    pub fn find(&self, name: &str, line: usize) -> Result<u32, LineError> {
+        match self.index.get(name) {
+            Some(&node) => Ok(node),
+            None => error(
+                line,
+                format!("an edge of {}, which is no node of the file", cut(name)),
+            ),
+        }
+    }
+
+    /// Adds an edge.
+    pub fn edge(&mut self, [from, to]: [u32; 2], line: usize) -> Result<&mut Edge<'a>, LineError> {
+        let edges = &mut self.graph.edges;
+        if edges.len() == MAX_GRAPH_EDGES {
+            return error(line, format!("more than {MAX_GRAPH_EDGES} edges"));
+        }
+        edges.push(Edge {
+            from,
+            to,
+            comment: None,
+            says: Vec::new(),
+            line: number(line),
+        });
+        let last = edges.len() - 1;
+        Ok(&mut edges[last])
+    }
+}
+
+impl<'a> Edge<'a> {
+    /// Takes the attribute `name`, if it counts; of several the last one.
+    pub(crate) fn take(&mut self, name: &str, value: Cow<'a, str>) {
+        if name == "comment" {
+            self.comment = Some(value);
+        } else if let Some((fact, value)) = fact(name, value) {
+            self.says.retain(|(known, _)| *known != fact);
+            self.says.push((fact, value));
+        }
+    }
+}
+
+/// The line as it is kept.
+fn number(line: usize) -> u32 {
+    u32::try_from(line).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,98 @@
+//! The properties of graphs in files (`docs/evidence/fuzzing.md`).
+#![allow(dead_code, reason = "each target uses one of them")]
+
+use flitwise::oblivious::Network;
+use flitwise_formats::dot;
+use flitwise_formats::graph::{Format, Graph};
+
+/// A graph reads the same below an empty line, and again when it is written. As a network it is refused with a line of
+/// the text, or the pairs with and without a route are all pairs; written for ORCS it has the same routes.
+pub fn dot_graph(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    // A byte order mark is skipped at the start only.
+    let text = text.trim_start_matches('\u{feff}');
+    let lines = text.matches('\n').count() + 1;
+    let below = format!("\n{text}");
+    let mut dot = match (dot::parse(text), dot::parse(&below)) {
+        (Ok(mut dot), Ok(mut again)) => {
+            for (nodes, edges, by) in [
+                (&mut dot.nodes, &mut dot.edges, 1),
+                (&mut again.nodes, &mut again.edges, 0),
+            ] {
+                nodes.iter_mut().for_each(|node| node.line += by);
+                edges.iter_mut().for_each(|edge| edge.line += by);
+            }
+            assert_eq!(dot, again);
+            dot
+        }
+        (Err(error), Err(again)) => {
+            assert!((1..=lines).contains(&error.line) && !error.problem.is_empty());
+            assert_eq!(again.line, error.line + 1);
+            assert_eq!(again.problem, error.problem);
+            let refused = Network::from_dot(text).unwrap_err();
+            assert_eq!(refused.problem, error.problem);
+            return;
+        }
+        _ => panic!("an empty line changes what is read"),
+    };
+    let mut written = Vec::new();
+    dot.write(&mut written).unwrap();
+    let written = String::from_utf8(written).unwrap();
+    let mut again = dot::parse(&written).unwrap();
+    for dot in [&mut dot, &mut again] {
+        dot.nodes.iter_mut().for_each(|node| node.line = 0);
+        dot.edges.iter_mut().for_each(|edge| edge.line = 0);
+    }
+    assert_eq!(dot, again);
+    let read = match Network::from_dot(text) {
+        Ok(read) => read,
+        Err(error) => {
+            let line = error.line.unwrap_or(1) as usize;
+            assert!((1..=lines).contains(&line) && !error.problem.is_empty());
+            return;
+        }
+    };
+    let survey = read.network.survey();
+    let lost = survey.no_entry + survey.wrong_host + survey.looping;
+    assert_eq!(survey.pairs, survey.connected() + lost);
+    assert_eq!(survey.routing_loop.is_some(), survey.looping > 0);
+    let mut written = Vec::new();
+    read.network.write_orcs(&mut written, read.routed).unwrap();
+    let again = Network::from_dot(std::str::from_utf8(&written).unwrap()).unwrap();
+    assert_eq!(again.network.survey(), survey);
+}
+
+/// A graph is read by each reader or refused with a line of the text; what is read is the same when it is written in DOT
+/// and read again, and a network or refused with a line of the text.
+pub fn graph_file(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let lines = text.matches('\n').count() + 1;
+    for format in [
+        Format::Dot,
+        Format::EdgeList,
+        Format::GraphMl,
+        Format::NodeLink,
+    ] {
+        let mut graph = match Graph::parse(&text, format) {
+            Ok(graph) => graph,
+            Err(error) => {
+                assert!((1..=lines).contains(&error.line), "{format:?}: {error}");
+                assert!(!error.problem.is_empty());
+                continue;
+            }
+        };
+        if let Err(error) = Network::of_file(&graph) {
+            let line = error.line.unwrap_or(1) as usize;
+            assert!((1..=lines).contains(&line) && !error.problem.is_empty());
+        }
+        let mut written = Vec::new();
+        graph.write(&mut written).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        let mut again = dot::parse(&written).unwrap();
+        for graph in [&mut graph, &mut again] {
+            graph.nodes.iter_mut().for_each(|node| node.line = 0);
+            graph.edges.iter_mut().for_each(|edge| edge.line = 0);
+        }
+        assert_eq!(graph, again);
+    }
+}
