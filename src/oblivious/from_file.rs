@@ -19,7 +19,7 @@ pub struct FromFile {
     pub network: Network,
     /// False if no edge has a comment, so that the tables are empty: a drawing without routes.
     pub routed: bool,
-    /// What the file says of cables, by their first direction.
+    /// Statements of the file about cables, by their first direction.
     pub cables: BTreeMap<EdgeId, Told>,
     /// Oddities that are no errors.
     pub notes: Vec<Note>,
@@ -247,7 +247,7 @@ fn graph(given: &file::Graph<'_>) -> Result<Graph, NetworkError> {
     builder.build()
 }
 
-/// What the edges say of cables, by the first direction of each.
+/// Statements of the edges about cables, by the first direction of each.
 fn cables(given: &file::Graph<'_>, graph: &Graph) -> Result<BTreeMap<EdgeId, Told>, NetworkError> {
     let mut cables: BTreeMap<EdgeId, Told> = BTreeMap::new();
     let per_edge = if given.directed { 1 } else { 2 };

@@ -1,4 +1,4 @@
-//! What a file says of a cable: its rate, and its time of flight, which may follow from its length.
+//! Statements of a file about a cable: its rate, and its time of flight, which may follow from its length.
 
 use super::graph::NetworkError;
 use flitwise_base::quote::quoted;
@@ -6,7 +6,7 @@ use flitwise_base::units::{Latency, Ratio};
 use flitwise_fabric::spec::link_speed;
 use flitwise_formats::graph::{Edge, Fact};
 
-/// What a file says of a cable.
+/// Statements of a file about a cable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Told {
@@ -27,7 +27,7 @@ const FIBRE_PS_PER_M: u64 = 4_900;
 const COPPER_PS_PER_M: u64 = 4_300;
 
 impl Told {
-    /// What an edge says.
+    /// The statements of an edge.
     pub(crate) fn of(edge: &Edge<'_>) -> Result<Self, NetworkError> {
         let said = |fact: Fact| {
             let mut says = edge.says.iter();

@@ -44,7 +44,7 @@ const NAMES: [(&str, Fact, &str); 12] = [
     ("cable", Fact::Medium, ""),
 ];
 
-/// What the attribute `name` of an edge says with `value`; `None` if it does not count.
+/// The statement of the attribute `name` of an edge with `value`; `None` if it does not count.
 pub(crate) fn fact<'a>(name: &str, value: Cow<'a, str>) -> Option<(Fact, Cow<'a, str>)> {
     let (_, fact, unit) = NAMES.iter().find(|(known, ..)| *known == name)?;
     let value = match *unit {

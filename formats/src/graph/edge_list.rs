@@ -91,7 +91,7 @@ fn is_lanes(word: &str) -> bool {
     count.is_some_and(|count| !count.is_empty() && count.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What a value says, by its unit.
+/// The meaning of a value, by its unit.
 fn meaning(value: &str, line: usize) -> Result<Fact, LineError> {
     let number =
         value.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '/' | '_'));

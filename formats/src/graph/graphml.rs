@@ -11,7 +11,7 @@ use memchr::memchr_iter;
 use roxmltree::{Document, Node, ParsingOptions};
 use std::borrow::Cow;
 
-/// What is declared for all edges or all nodes: the name of the attribute, and its value where none is given.
+/// Declarations for all edges or all nodes: the name of the attribute, and its value where none is given.
 type Keys<'x> = HashMap<&'x str, (&'x str, Option<&'x str>)>;
 
 /// Reads GraphML.

@@ -52,7 +52,7 @@ pub struct Edge<'a> {
     pub to: u32,
     /// The attribute `comment`; see [`destinations`](crate::dot::destinations).
     pub comment: Option<Cow<'a, str>>,
-    /// What other attributes say of the link.
+    /// The statements of other attributes about the link.
     pub says: Vec<(Fact, Cow<'a, str>)>,
     /// Line on which the edge begins.
     pub line: u32,

@@ -125,7 +125,7 @@ pub(crate) fn check_ends<T: PartialEq>(
     Ok(())
 }
 
-/// What holds for the link at the port `at`: its own, named by either end, or the usual of links to NICs and between
+/// The value of the link at the port `at`: its own, named by either end, or the usual one of links to NICs or between
 /// switches.
 fn of_link<T: Copy>(
     topology: &Topology,

@@ -73,13 +73,13 @@ impl Names {
         }
     }
 
-    /// What is known of a switch but its label; `None` if that is nothing, or there is no such switch.
+    /// The name and addresses of a switch; `None` if it has a label alone, or there is no such switch.
     #[must_use]
     pub fn switch(&self, switch: SwitchId) -> Option<&SwitchName> {
         self.switches.get(switch.index())
     }
 
-    /// What is known of a NIC but its label; `None` if that is nothing, or there is no such NIC.
+    /// The name and addresses of a NIC; `None` if it has a label alone, or there is no such NIC.
     #[must_use]
     pub fn nic(&self, nic: NicId) -> Option<&NicName> {
         self.nics.get(nic.index())
