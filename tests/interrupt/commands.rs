@@ -190,10 +190,17 @@ pub fn cases(results: &Path) -> Vec<Case> {
         "master-worker",
         "hpl",
         "random-access",
+        "random-ring",
+        "allreduce",
+        "incast",
+        "put-incast",
+        "get-bcast",
+        "ping-pong",
+        "bandwidth",
     ] {
         all.push(case(
             &format!("trace generate {kernel}"),
-            [16, 25].map(|ranks| format!("--ranks {ranks}")),
+            [16, 24].map(|ranks| format!("--ranks {ranks}")),
             "--output",
             "generated.vef",
             Whole,
