@@ -38,6 +38,7 @@ pub mod probe;
 mod queueing;
 mod recorder;
 mod run;
+mod samplers;
 mod turns;
 mod vls;
 mod voq;
@@ -245,7 +246,7 @@ impl<P: Probe> Engine<P> {
         links: Option<LinkSampling<'s>>,
         control_at: Option<&Cell<Tick>>,
     ) -> RunEnd {
-        let samplers = run::Samplers::new(sampling, links, self.at.earliest);
+        let samplers = samplers::Samplers::new(sampling, links, self.at.earliest);
         let driven = &mut Controlled {
             workload,
             control,

@@ -1,16 +1,15 @@
-//! The run loop: drives a fabric from tick to tick, takes samples, and finds out how the run ends.
+//! The run loop: drives a fabric from tick to tick, and finds out how the run ends.
 //! It knows no ports, buffers or packets.
 //!
 //! Where a fabric has several blocks, this loop moves the lead, which has the NICs. It may not pass the ticks in which
 //! mail from other blocks may arrive; [`Team`] says how far it may go.
 
 use super::blocks::cut::Cut;
-use super::blocks::{self, Crew};
+use super::blocks::{self, Team};
 use super::kernel::{self, SwitchModel};
+use super::samplers::Samplers;
 use super::{Deadlock, Progress, RunEnd};
-use crate::series::{LinkSampling, Sample, Sampling};
 use crate::spec::Tick;
-use crate::stats::LinkStats;
 use crate::workload::{AppQueue, Message, PacketReport, Workload};
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -118,126 +117,6 @@ impl<W: Workload + ?Sized> Workload for Controlled<'_, W> {
 
     fn finished(&self) -> bool {
         self.workload.finished()
-    }
-}
-
-/// The receiver of the samples of a run.
-enum Take<'a> {
-    Series(&'a mut dyn FnMut(&Sample)),
-    Links(&'a mut dyn FnMut(Tick, &[LinkStats])),
-}
-
-/// The samples of one kind that are still to come.
-struct Sampler<'a> {
-    /// Tick of the next sample.
-    next: Tick,
-    interval: Tick,
-    take: Take<'a>,
-}
-
-/// The samplers of a run.
-pub(super) struct Samplers<'a> {
-    all: Vec<Sampler<'a>>,
-    /// Tick of the first sample of any; never if there is none.
-    next: Tick,
-}
-
-impl<'a> Samplers<'a> {
-    /// Samples from the end of tick `earliest` on.
-    pub(super) fn new(
-        series: Option<Sampling<'a>>,
-        links: Option<LinkSampling<'a>>,
-        earliest: Tick,
-    ) -> Self {
-        let series = series.map(|series| (series.interval, Take::Series(series.take)));
-        let links = links.map(|links| (links.interval, Take::Links(links.take)));
-        let sampler = |(interval, take): (Tick, Take<'a>)| {
-            let interval = interval.max(1);
-            let next = (earliest / interval + 1).saturating_mul(interval) - 1;
-            Sampler {
-                next,
-                interval,
-                take,
-            }
-        };
-        let all: Vec<_> = series.into_iter().chain(links).map(sampler).collect();
-        let next = first(&all);
-        Self { all, next }
-    }
-
-    /// Lets the blocks collect the data for a series, if there is one.
-    fn start<M: SwitchModel>(&self, blocks: &mut [&mut M]) {
-        let is_series = |sampler: &Sampler| matches!(sampler.take, Take::Series(_));
-        if self.all.iter().any(is_series) {
-            for block in blocks {
-                kernel::start_series(*block);
-            }
-        }
-    }
-
-    /// Takes the samples that are due at the end of tick `tick`, the one of the next sample, of all `blocks`.
-    fn take<M: SwitchModel>(&mut self, tick: Tick, blocks: &mut [&mut M], cut: Option<&Cut>) {
-        for sampler in self.all.iter_mut().filter(|sampler| sampler.next == tick) {
-            match &mut sampler.take {
-                Take::Series(take) => take(&blocks::sample(blocks, tick)),
-                Take::Links(take) => {
-                    take(tick, &blocks::links(&blocks::read(blocks), cut));
-                }
-            }
-            sampler.next = sampler.next.saturating_add(sampler.interval);
-        }
-        self.next = first(&self.all);
-    }
-}
-
-/// Tick of the first sample of any; never if there is none.
-fn first(samplers: &[Sampler<'_>]) -> Tick {
-    let next = samplers.iter().map(|sampler| sampler.next);
-    next.min().unwrap_or(Tick::MAX)
-}
-
-/// The blocks beside the lead, and what the lead must know of them.
-pub(super) struct Team<'s, 'a, M: SwitchModel> {
-    pub crew: Crew<'s, 'a, M>,
-    /// The fewest ticks between a cause in another block and its effect in the lead.
-    pub to_lead: Tick,
-    /// And in another one of these.
-    pub beside: Tick,
-    pub cut: &'s Cut,
-}
-
-impl<M: SwitchModel> Team<'_, '_, M> {
-    /// Begins a step in which the others follow the lead, which has reached tick `earliest`.
-    fn follow(&mut self, earliest: Tick) {
-        let next = self.crew.next();
-        if self.crew.has_mail() || next < earliest {
-            let until = next.saturating_add(self.beside);
-            self.crew.begin(until.min(earliest));
-        } else {
-            self.crew.skip_to(earliest);
-        }
-    }
-
-    /// The tick to which the lead may go during a step in which the others act from tick `may_act` on. Its next event is in
-    /// tick `next`. With half the lookahead for each step, the lead and the others work side by side.
-    fn window(&self, may_act: Tick, earliest: Tick, next: Tick) -> Tick {
-        let half = self.to_lead.div_ceil(2);
-        may_act
-            .saturating_add(self.to_lead)
-            .min(next.saturating_add(half))
-            .max(earliest)
-    }
-
-    /// Brings all others to the tick that the lead has reached.
-    fn settle(&mut self, lead: &mut M, earliest: Tick) {
-        loop {
-            self.crew.end(lead);
-            self.crew.read(lead, earliest);
-            if self.crew.has_settled(earliest) {
-                return;
-            }
-            self.follow(earliest);
-        }
     }
 }
 

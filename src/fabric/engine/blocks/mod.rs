@@ -21,14 +21,17 @@ mod crew;
 pub(super) mod cut;
 mod gate;
 pub(super) mod post;
+mod team;
 
-use self::crew::Shared;
-pub(super) use self::crew::{Crew, lock};
+pub(super) use self::crew::lock;
+use self::crew::{Crew, Shared};
 use self::cut::Cut;
 use self::post::Post;
+pub(super) use self::team::Team;
 use super::deadlock::{Deadlock, dead_cycle};
 use super::kernel::{self, SwitchModel};
-use super::run::{self, Driven, Samplers};
+use super::run::{self, Driven};
+use super::samplers::Samplers;
 use super::{Progress, RunEnd};
 use crate::series::Sample;
 use crate::spec::Tick;
@@ -150,7 +153,7 @@ impl<M: SwitchModel> Blocks<M> {
                 let shared = &shared;
                 scope.spawn(move || shared.work(thread));
             }
-            let team = run::Team {
+            let team = Team {
                 crew,
                 to_lead: others.lookahead.to_lead(&others.cut),
                 beside: others.lookahead.to_switches,

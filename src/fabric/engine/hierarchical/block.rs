@@ -43,8 +43,8 @@ pub(in crate::engine) fn lookahead(spec: &FabricSpec, switch: &Hierarchical) -> 
 }
 
 impl<C: Control, P: Watcher> Fabric<C, P> {
-    /// Sends packet `id` to the block where its link leads, if that is another. There it acts in tick `at`: its header is ready
-    /// in an input buffer, or its tail reaches its NIC.
+    /// Sends packet `id` to the block at the end `to` of its link, if that is another block. In tick `at` its header is ready
+    /// in an input buffer there, or its tail reaches its NIC. Returns whether the block is another one.
     #[inline]
     pub(super) fn leaves_block(&mut self, id: PacketId, to: FarEnd, at: Tick) -> bool {
         let Some(post) = &mut self.post else {
