@@ -150,7 +150,7 @@ pub(crate) fn fabric_of(
     )?;
     let mut parameters = fabric::parameters(&raw.fabric, &defaults, &topology, seed)?;
     if let Some(imported) = imported {
-        fabric::speeds_of_dump(&raw.fabric, &mut parameters.switch, imported)?;
+        fabric::speeds_of_file(&raw.fabric, &mut parameters.switch, imported)?;
         fabric::latencies_of_file(&raw.fabric, &mut parameters, imported);
     }
     let header = error::small(parameters.header_bytes, "fabric.header")?;

@@ -1,20 +1,20 @@
-//! Statements of a file about a cable: its rate, and its time of flight, which may follow from its length.
+//! The attributes of a cable in a file: its rate, and its time of flight, which may follow from its length.
 
 use super::graph::NetworkError;
 use flitwise_base::quote::quoted;
 use flitwise_base::units::{Latency, Ratio};
 use flitwise_fabric::spec::link_speed;
-use flitwise_formats::graph::{Edge, Fact};
+use flitwise_formats::graph::{Edge, LinkAttribute};
 
-/// Statements of a file about a cable.
+/// The attributes of a cable in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Told {
+pub struct CableAttributes {
     /// Data rate in bit/s.
     pub rate: Option<Ratio>,
     /// Time of flight.
     pub latency: Option<Latency>,
-    /// Line of the file that says so.
+    /// Line of the file that has them.
     pub line: u32,
 }
 
@@ -26,17 +26,17 @@ const FIBRE_PS_PER_M: u64 = 4_900;
 /// The same of copper, twinaxial with foamed insulation of permittivity 1.66: its square root over the speed of light.
 const COPPER_PS_PER_M: u64 = 4_300;
 
-impl Told {
-    /// The statements of an edge.
+impl CableAttributes {
+    /// The attributes of an edge.
     pub(crate) fn of(edge: &Edge<'_>) -> Result<Self, NetworkError> {
-        let said = |fact: Fact| {
-            let mut says = edge.says.iter();
-            says.find(|(known, _)| *known == fact)
+        let given = |wanted: LinkAttribute| {
+            let mut all = edge.attributes.iter();
+            all.find(|(attribute, _)| *attribute == wanted)
                 .map(|(_, text)| &**text)
         };
         let wrong = |problem: String| NetworkError::at(edge.line, problem);
-        let rate = said(Fact::Rate).map(|text| link_speed(text).map_err(wrong));
-        let per_m = match said(Fact::Medium) {
+        let rate = given(LinkAttribute::Rate).map(|text| link_speed(text).map_err(wrong));
+        let per_m = match given(LinkAttribute::Medium) {
             None => PS_PER_M,
             Some("fibre" | "fiber" | "optical") => FIBRE_PS_PER_M,
             Some("copper") => COPPER_PS_PER_M,
@@ -45,7 +45,7 @@ impl Told {
                 return Err(wrong(problem));
             }
         };
-        let latency = match (said(Fact::Latency), said(Fact::Length)) {
+        let latency = match (given(LinkAttribute::Latency), given(LinkAttribute::Length)) {
             (None, None) => None,
             (Some(text), None) => Some(
                 text.parse()
@@ -64,12 +64,12 @@ impl Told {
         })
     }
 
-    /// Whether there is nothing of interest.
-    pub(crate) fn says_nothing(self) -> bool {
+    /// Whether there are none.
+    pub(crate) fn is_empty(self) -> bool {
         self.rate.is_none() && self.latency.is_none()
     }
 
-    /// Whether the other direction says the same.
+    /// Whether those of the other direction are the same.
     pub(crate) fn agrees(self, other: Self) -> bool {
         (self.rate, self.latency) == (other.rate, other.latency)
     }

@@ -1,10 +1,10 @@
-//! Networks from graphs in files: which nodes are hosts, what a file says of cables, and routes in the comments of
+//! Networks from graphs in files: hosts, attributes of cables, and routes in the comments of
 //! edges, as ORCS reads them (`docs/reference/congestion-input.md`).
 
+use super::cable_attributes::CableAttributes;
 use super::graph::{EdgeId, Graph, GraphBuilder, HostId, NetworkError, Node, NodeId, NodeKind};
 use super::network::Network;
 use super::tables::Tables;
-use super::told::Told;
 use flitwise_base::quote::{cut, quoted};
 use flitwise_formats::dot::destinations;
 use flitwise_formats::graph::{self as file, Format};
@@ -19,8 +19,8 @@ pub struct FromFile {
     pub network: Network,
     /// False if no edge has a comment, so that the tables are empty: a drawing without routes.
     pub routed: bool,
-    /// Statements of the file about cables, by their first direction.
-    pub cables: BTreeMap<EdgeId, Told>,
+    /// The attributes of cables, by their first direction.
+    pub cables: BTreeMap<EdgeId, CableAttributes>,
     /// Oddities that are no errors.
     pub notes: Vec<Note>,
 }
@@ -153,9 +153,12 @@ impl Network {
 
 /// The kinds of the nodes.
 fn kinds(given: &file::Graph<'_>) -> Result<Vec<NodeKind>, NetworkError> {
-    let kind = |is_host: bool| match is_host {
-        true => NodeKind::Host,
-        false => NodeKind::Switch,
+    let kind = |is_host: bool| {
+        if is_host {
+            NodeKind::Host
+        } else {
+            NodeKind::Switch
+        }
     };
     if let Some(told) = given.nodes.iter().find(|node| node.kind.is_some()) {
         let own = |node: &file::Node<'_>| match &node.kind {
@@ -247,19 +250,22 @@ fn graph(given: &file::Graph<'_>) -> Result<Graph, NetworkError> {
     builder.build()
 }
 
-/// Statements of the edges about cables, by the first direction of each.
-fn cables(given: &file::Graph<'_>, graph: &Graph) -> Result<BTreeMap<EdgeId, Told>, NetworkError> {
-    let mut cables: BTreeMap<EdgeId, Told> = BTreeMap::new();
+/// The attributes of cables, by the first direction of each.
+fn cables(
+    given: &file::Graph<'_>,
+    graph: &Graph,
+) -> Result<BTreeMap<EdgeId, CableAttributes>, NetworkError> {
+    let mut cables: BTreeMap<EdgeId, CableAttributes> = BTreeMap::new();
     let per_edge = if given.directed { 1 } else { 2 };
     let edges = graph.edges_as_given().iter().step_by(per_edge);
     for (given, &edge) in given.edges.iter().zip(edges) {
-        let told = Told::of(given)?;
-        if told.says_nothing() {
+        let own = CableAttributes::of(given)?;
+        if own.is_empty() {
             continue;
         }
         let first = edge.min(graph.edge(edge).reverse);
-        let other = cables.entry(first).or_insert(told);
-        if !other.agrees(told) {
+        let other = cables.entry(first).or_insert(own);
+        if !other.agrees(own) {
             let problem = format!(
                 "the two directions of the cable {} differ; write the same for both, or for one alone (the other is on \
                  line {})",

@@ -1,6 +1,6 @@
 //! The graph: hosts, switches, and a directed edge for each direction of a cable.
 
-use super::told::Told;
+use super::cable_attributes::CableAttributes;
 use flitwise_base::define_ids;
 use flitwise_base::quote::cut;
 use std::collections::BTreeMap;
@@ -424,10 +424,10 @@ impl GraphBuilder {
 
 impl Graph {
     /// Takes the rates of cables that are known; a cable without one counts as the fastest.
-    pub(super) fn put_rates(&mut self, told: &BTreeMap<EdgeId, Told>) {
-        let known = told
+    pub(super) fn put_rates(&mut self, cables: &BTreeMap<EdgeId, CableAttributes>) {
+        let known = cables
             .iter()
-            .filter_map(|(&edge, told)| Some((edge, told.rate?.to_f64())));
+            .filter_map(|(&edge, cable)| Some((edge, cable.rate?.to_f64())));
         let known: Vec<(EdgeId, f64)> = known.collect();
         let fastest = known
             .iter()

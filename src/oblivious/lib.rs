@@ -18,6 +18,7 @@
 //! ```
 
 mod analysis;
+mod cable_attributes;
 mod cables;
 mod charts;
 mod deadlock;
@@ -42,12 +43,12 @@ mod routing;
 mod spread;
 mod survey;
 mod tables;
-mod told;
 mod walker;
 mod worst;
 mod write_tables;
 
 pub use analysis::{Analysis, Fair, RunFigures, Settings};
+pub use cable_attributes::CableAttributes;
 pub use cables::{CableCounts, CableLoad, Cables};
 pub use charts::{
     BANDWIDTH_BINS, Distributions, bandwidth_figure, congestion_figure, delay_figure,
@@ -71,7 +72,6 @@ pub use routing::RoutingEngine;
 pub use spread::{Spread, SpreadRow, Spreads};
 pub use survey::{LostPair, RoutingLoop, Survey};
 pub use tables::Tables;
-pub use told::Told;
 pub use walker::{Experience, PathChoice, Walker};
 pub use worst::WorstCase;
 pub use write_tables::{TABLES, check_format, write_tables};

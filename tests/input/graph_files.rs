@@ -73,7 +73,7 @@ fn port(switch: u32, port: u32) -> SwitchPort {
     SwitchPort::new(SwitchId::new(switch), PortId::new(port))
 }
 
-/// Ticks of flight and flits per tick of the link at a port, over those of the preset's links.
+/// The latency and the rate of the link at a port, as multiples of the preset's.
 fn link(fabric: &FabricSpec, at: SwitchPort) -> (u64, f64) {
     let rate = fabric.link_rate(at.switch, at.port).to_f64() / fabric.fastest_link().to_f64();
     let ticks = fabric.link_latency.at(&fabric.topology, at.switch, at.port);

@@ -290,9 +290,10 @@ impl<'a> Parser<'a> {
 fn check_strict(graph: &Graph<'_>) -> Result<(), LineError> {
     let mut seen = HashSet::new();
     for edge in &graph.edges {
-        let ends = match graph.directed {
-            true => (edge.from, edge.to),
-            false => (edge.from.min(edge.to), edge.from.max(edge.to)),
+        let ends = if graph.directed {
+            (edge.from, edge.to)
+        } else {
+            (edge.from.min(edge.to), edge.from.max(edge.to))
         };
         if !seen.insert(ends) {
             let [from, to] = [edge.from, edge.to].map(|node| cut(&graph.nodes[node as usize].name));

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-/// Something that a file says of a link.
+/// An attribute of a link that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fact {
+pub enum LinkAttribute {
     /// Data rate, such as `100Gb/s` or `EDR x4`.
     Rate,
     /// Length of the cable, such as `5m`.
@@ -15,7 +15,7 @@ pub enum Fact {
     Medium,
 }
 
-impl Fact {
+impl LinkAttribute {
     /// The name of the attribute.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -28,30 +28,33 @@ impl Fact {
     }
 }
 
-/// The names of attributes, what they say, and the unit that the name implies.
-const NAMES: [(&str, Fact, &str); 12] = [
-    ("rate", Fact::Rate, ""),
-    ("speed", Fact::Rate, ""),
-    ("bandwidth", Fact::Rate, ""),
-    ("rate_gbps", Fact::Rate, "Gb/s"),
-    ("length", Fact::Length, ""),
-    ("length_m", Fact::Length, "m"),
-    ("latency", Fact::Latency, ""),
-    ("delay", Fact::Latency, ""),
-    ("latency_ns", Fact::Latency, "ns"),
-    ("delay_ns", Fact::Latency, "ns"),
-    ("medium", Fact::Medium, ""),
-    ("cable", Fact::Medium, ""),
+/// The names of attributes, their meanings, and the units that the names imply.
+const NAMES: [(&str, LinkAttribute, &str); 12] = [
+    ("rate", LinkAttribute::Rate, ""),
+    ("speed", LinkAttribute::Rate, ""),
+    ("bandwidth", LinkAttribute::Rate, ""),
+    ("rate_gbps", LinkAttribute::Rate, "Gb/s"),
+    ("length", LinkAttribute::Length, ""),
+    ("length_m", LinkAttribute::Length, "m"),
+    ("latency", LinkAttribute::Latency, ""),
+    ("delay", LinkAttribute::Latency, ""),
+    ("latency_ns", LinkAttribute::Latency, "ns"),
+    ("delay_ns", LinkAttribute::Latency, "ns"),
+    ("medium", LinkAttribute::Medium, ""),
+    ("cable", LinkAttribute::Medium, ""),
 ];
 
-/// The statement of the attribute `name` of an edge with `value`; `None` if it does not count.
-pub(crate) fn fact<'a>(name: &str, value: Cow<'a, str>) -> Option<(Fact, Cow<'a, str>)> {
-    let (_, fact, unit) = NAMES.iter().find(|(known, ..)| *known == name)?;
+/// The meaning of the attribute `name` of an edge, and `value` with its unit; `None` if it does not count.
+pub(crate) fn link_attribute<'a>(
+    name: &str,
+    value: Cow<'a, str>,
+) -> Option<(LinkAttribute, Cow<'a, str>)> {
+    let (_, attribute, unit) = NAMES.iter().find(|(known, ..)| *known == name)?;
     let value = match *unit {
         "" => value,
         unit => Cow::Owned(format!("{}{unit}", value.trim())),
     };
-    Some((*fact, value))
+    Some((*attribute, value))
 }
 
 /// Whether the attribute `name` of a node tells hosts from switches.

@@ -1,6 +1,6 @@
 //! Collects the nodes and edges of a graph, within limits.
 
-use super::{Edge, Graph, Node, fact};
+use super::{Edge, Graph, Node, link_attribute};
 use crate::limits::{MAX_GRAPH_EDGES, MAX_GRAPH_NODES};
 use crate::line_error::{LineError, error};
 use flitwise_base::quote::cut;
@@ -64,7 +64,7 @@ impl<'a> Builder<'a> {
             from,
             to,
             comment: None,
-            says: Vec::new(),
+            attributes: Vec::new(),
             line: number(line),
         });
         let last = edges.len() - 1;
@@ -77,9 +77,9 @@ impl<'a> Edge<'a> {
     pub(crate) fn take(&mut self, name: &str, value: Cow<'a, str>) {
         if name == "comment" {
             self.comment = Some(value);
-        } else if let Some((fact, value)) = fact(name, value) {
-            self.says.retain(|(known, _)| *known != fact);
-            self.says.push((fact, value));
+        } else if let Some((attribute, value)) = link_attribute(name, value) {
+            self.attributes.retain(|(known, _)| *known != attribute);
+            self.attributes.push((attribute, value));
         }
     }
 }

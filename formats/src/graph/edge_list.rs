@@ -3,7 +3,7 @@
 //! `#` and `%` begin comments. Behind the names may stand values with units (`100Gb/s 5m 25ns fibre`), `name=value`,
 //! and a dictionary as Python writes it (`{'length_m': 5}`), in any order. A number alone has no meaning and is refused.
 
-use super::{Builder, Edge, Fact, Graph};
+use super::{Builder, Edge, Graph, LinkAttribute};
 use crate::line_error::{LineError, error};
 use flitwise_base::quote::{cut, quoted};
 use hashbrown::HashMap;
@@ -71,15 +71,15 @@ fn values<'a>(edge: &mut Edge<'a>, mut rest: &'a str, line: usize) -> Result<(),
             Some((name, value)) => edge.take(name, Cow::Borrowed(value)),
             None => {
                 let lanes = rest.split_whitespace().next().filter(|next| is_lanes(next));
-                let fact = meaning(value, line)?;
-                let whole = match lanes.filter(|_| fact == Fact::Rate) {
+                let attribute = meaning(value, line)?;
+                let whole = match lanes.filter(|_| attribute == LinkAttribute::Rate) {
                     Some(lanes) => {
                         rest = rest[lanes.len()..].trim_start();
                         Cow::Owned(format!("{value} {lanes}"))
                     }
                     None => Cow::Borrowed(value),
                 };
-                edge.take(fact.name(), whole);
+                edge.take(attribute.name(), whole);
             }
         }
     }
@@ -92,7 +92,7 @@ fn is_lanes(word: &str) -> bool {
 }
 
 /// The meaning of a value, by its unit.
-fn meaning(value: &str, line: usize) -> Result<Fact, LineError> {
+fn meaning(value: &str, line: usize) -> Result<LinkAttribute, LineError> {
     let number =
         value.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '/' | '_'));
     match number {
@@ -103,12 +103,12 @@ fn meaning(value: &str, line: usize) -> Result<Fact, LineError> {
                 quoted(value)
             ),
         ),
-        "m" | "cm" | "km" => Ok(Fact::Length),
-        "ps" | "ns" | "us" | "µs" | "ms" | "s" => Ok(Fact::Latency),
-        "fibre" | "fiber" | "copper" if number == value => Ok(Fact::Medium),
-        unit if unit.ends_with("/s") || unit.ends_with("bps") => Ok(Fact::Rate),
+        "m" | "cm" | "km" => Ok(LinkAttribute::Length),
+        "ps" | "ns" | "us" | "µs" | "ms" | "s" => Ok(LinkAttribute::Latency),
+        "fibre" | "fiber" | "copper" if number == value => Ok(LinkAttribute::Medium),
+        unit if unit.ends_with("/s") || unit.ends_with("bps") => Ok(LinkAttribute::Rate),
         name if name == value && name.starts_with(|c: char| c.is_ascii_uppercase()) => {
-            Ok(Fact::Rate)
+            Ok(LinkAttribute::Rate)
         }
         _ => error(
             line,

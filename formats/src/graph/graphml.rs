@@ -2,12 +2,12 @@
 //!
 //! A document type is refused, so that no entity can expand.
 
+use super::lines::Lines;
 use super::{Builder, Graph, is_kind};
 use crate::limits::{MAX_GRAPH_EDGES, MAX_GRAPH_NODES};
 use crate::line_error::{LineError, error};
 use flitwise_base::quote::{cut, quoted};
 use hashbrown::HashMap;
-use memchr::memchr_iter;
 use roxmltree::{Document, Node, ParsingOptions};
 use std::borrow::Cow;
 
@@ -26,71 +26,98 @@ pub(super) fn parse(text: &str) -> Result<Graph<'_>, LineError> {
         let line = e.pos().row as usize;
         error(line.max(1), format!("this is no XML: {e}"))
     })?;
-    let lines = Lines::of(text);
-    let root = document.root_element();
-    if root.tag_name().name() != "graphml" {
-        let problem = format!(
-            "the element {} where GraphML begins with `graphml`",
-            quoted(root.tag_name().name())
-        );
-        return error(lines.of_node(root), problem);
-    }
-    let (node_keys, edge_keys) = (keys(root, "node"), keys(root, "edge"));
-    let mut graphs = elements(root, "graph");
-    let Some(found) = graphs.next() else {
-        return error(lines.of_node(root), "there is no `graph` in this GraphML");
+    let reader = Reader {
+        lines: Lines::of(text),
+        root: document.root_element(),
     };
-    if let Some(second) = graphs.next() {
-        return error(
-            lines.of_node(second),
-            "a second graph; a file has one fabric",
-        );
-    }
-    let mut builder = Builder::default();
-    let directed = found.attribute("edgedefault") == Some("directed");
-    builder.graph.directed = directed;
-    for node in elements(found, "node") {
-        let line = lines.of_node(node);
-        if let Some(nested) = elements(node, "graph").next() {
-            let problem = "a graph within a node is not read; write one level of nodes";
-            return error(lines.of_node(nested), problem);
+    reader.read()
+}
+
+/// A document that is being read.
+struct Reader<'d, 'x> {
+    root: Node<'d, 'x>,
+    lines: Lines,
+}
+
+impl<'d> Reader<'d, '_> {
+    fn read(&self) -> Result<Graph<'static>, LineError> {
+        let graph = self.only_graph()?;
+        let mut builder = Builder::default();
+        builder.graph.directed = graph.attribute("edgedefault") == Some("directed");
+        self.nodes(graph, &mut builder)?;
+        self.edges(graph, &mut builder)?;
+        let is_known = |name| ["node", "edge", "data", "desc"].contains(&name);
+        let mut elements = graph.children().filter(Node::is_element);
+        match elements.find(|child| !is_known(child.tag_name().name())) {
+            Some(other) => {
+                let name = quoted(other.tag_name().name());
+                let problem = format!("an element {name} is not read; write `edge`s");
+                error(self.line(other), problem)
+            }
+            None => Ok(builder.graph),
         }
-        let at = builder.declare(Cow::Owned(attribute(node, "id", line)?), line)?;
-        for (name, value) in data(node, &node_keys) {
-            if is_kind(name) {
-                builder.graph.nodes[at as usize].kind = Some(Cow::Owned(value.to_owned()));
+    }
+
+    /// The line on which a node of the document begins.
+    fn line(&self, node: Node<'_, '_>) -> usize {
+        self.lines.at(node.range().start)
+    }
+
+    /// The graph of the document, which has no other.
+    fn only_graph(&self) -> Result<Node<'d, '_>, LineError> {
+        let name = self.root.tag_name().name();
+        if name != "graphml" {
+            let name = quoted(name);
+            let problem = format!("the element {name} where GraphML begins with `graphml`");
+            return error(self.line(self.root), problem);
+        }
+        let mut graphs = elements(self.root, "graph");
+        match (graphs.next(), graphs.next()) {
+            (Some(graph), None) => Ok(graph),
+            (_, Some(second)) => error(self.line(second), "a second graph; a file has one fabric"),
+            (None, None) => error(self.line(self.root), "there is no `graph` in this GraphML"),
+        }
+    }
+
+    fn nodes(&self, graph: Node<'d, '_>, builder: &mut Builder<'_>) -> Result<(), LineError> {
+        let keys = keys(self.root, "node");
+        for node in elements(graph, "node") {
+            let line = self.line(node);
+            if let Some(nested) = elements(node, "graph").next() {
+                let problem = "a graph within a node is not read; write one level of nodes";
+                return error(self.line(nested), problem);
+            }
+            let at = builder.declare(Cow::Owned(attribute(node, "id", line)?), line)?;
+            for (name, value) in data(node, &keys) {
+                if is_kind(name) {
+                    builder.graph.nodes[at as usize].kind = Some(Cow::Owned(value.to_owned()));
+                }
             }
         }
+        Ok(())
     }
-    for edge in elements(found, "edge") {
-        let line = lines.of_node(edge);
-        let own = edge.attribute("directed");
-        if own.is_some_and(|own| (own == "true") != directed) {
-            let problem =
-                "an edge of another direction than `edgedefault` says; write all edges alike";
-            return error(line, problem);
+
+    fn edges(&self, graph: Node<'d, '_>, builder: &mut Builder<'_>) -> Result<(), LineError> {
+        let keys = keys(self.root, "edge");
+        let directed = builder.graph.directed;
+        for edge in elements(graph, "edge") {
+            let line = self.line(edge);
+            let own = edge.attribute("directed");
+            if own.is_some_and(|own| (own == "true") != directed) {
+                let problem =
+                    "an edge of another direction than `edgedefault` says; write all edges alike";
+                return error(line, problem);
+            }
+            let mut ends = [0; 2];
+            for (end, name) in ends.iter_mut().zip(["source", "target"]) {
+                *end = builder.find(&attribute(edge, name, line)?, line)?;
+            }
+            let added = builder.edge(ends, line)?;
+            for (name, value) in data(edge, &keys) {
+                added.take(name, Cow::Owned(value.trim().to_owned()));
+            }
         }
-        let mut ends = [0; 2];
-        for (end, name) in ends.iter_mut().zip(["source", "target"]) {
-            *end = builder.find(&attribute(edge, name, line)?, line)?;
-        }
-        let added = builder.edge(ends, line)?;
-        for (name, value) in data(edge, &edge_keys) {
-            added.take(name, Cow::Owned(value.trim().to_owned()));
-        }
-    }
-    let other = found.children().find(|child| {
-        child.is_element() && !["node", "edge", "data", "desc"].contains(&child.tag_name().name())
-    });
-    match other {
-        Some(other) => {
-            let name = quoted(other.tag_name().name()).to_string();
-            error(
-                lines.of_node(other),
-                format!("an element {name} is not read; write `edge`s"),
-            )
-        }
-        None => Ok(builder.graph),
+        Ok(())
     }
 }
 
@@ -121,7 +148,7 @@ fn keys<'d>(root: Node<'d, '_>, of: &str) -> Keys<'d> {
         .collect()
 }
 
-/// The data of a node or an edge: what it says itself, and else what its keys say.
+/// The data of a node or an edge; the defaults of keys of which it has none.
 fn data<'d>(of: Node<'d, '_>, keys: &Keys<'d>) -> Vec<(&'d str, &'d str)> {
     let own: Vec<(&str, &str)> = elements(of, "data")
         .filter_map(|data| {
@@ -148,19 +175,5 @@ fn attribute(of: Node<'_, '_>, name: &str, line: usize) -> Result<String, LineEr
             let element = cut(of.tag_name().name());
             error(line, format!("the element {element} has no `{name}`"))
         }
-    }
-}
-
-/// Where the lines of a text begin.
-struct Lines(Vec<usize>);
-
-impl Lines {
-    fn of(text: &str) -> Self {
-        Self(memchr_iter(b'\n', text.as_bytes()).collect())
-    }
-
-    /// The line, from 1, on which a node begins.
-    fn of_node(&self, node: Node<'_, '_>) -> usize {
-        self.0.partition_point(|&end| end < node.range().start) + 1
     }
 }

@@ -1,17 +1,18 @@
 //! Graphs of fabrics as general tools write them: the DOT language, GraphML, node-link JSON and lists of edges
 //! (`docs/reference/congestion-input.md`).
 //!
-//! Of attributes only those count that [`Edge::says`] and [`Node::kind`] name; all others are skipped. Some names carry
+//! Of attributes only those count that [`Edge::attributes`] and [`Node::kind`] name; all others are skipped. Some names carry
 //! the unit of a number: `length_m = 5` is `length = "5m"`.
 
 mod attributes;
 mod builder;
 mod edge_list;
 mod graphml;
+mod lines;
 mod node_link;
 
-pub use attributes::Fact;
-pub(crate) use attributes::{fact, is_kind};
+pub use attributes::LinkAttribute;
+pub(crate) use attributes::{is_kind, link_attribute};
 pub(crate) use builder::Builder;
 
 use crate::dot::Writer;
@@ -53,7 +54,7 @@ pub struct Edge<'a> {
     /// The attribute `comment`; see [`destinations`](crate::dot::destinations).
     pub comment: Option<Cow<'a, str>>,
     /// The statements of other attributes about the link.
-    pub says: Vec<(Fact, Cow<'a, str>)>,
+    pub attributes: Vec<(LinkAttribute, Cow<'a, str>)>,
     /// Line on which the edge begins.
     pub line: u32,
 }
@@ -113,11 +114,11 @@ impl<'a> Graph<'a> {
         for edge in &self.edges {
             let [from, to] = [edge.from, edge.to].map(|node| &self.nodes[node as usize].name);
             let comment = edge.comment.as_deref().map(|comment| ("comment", comment));
-            let says = edge
-                .says
+            let attributes = edge
+                .attributes
                 .iter()
-                .map(|(fact, value)| (fact.name(), &**value));
-            writer.edge_with(from, to, comment.into_iter().chain(says))?;
+                .map(|(attribute, value)| (attribute.name(), &**value));
+            writer.edge_with(from, to, comment.into_iter().chain(attributes))?;
         }
         writer.end()
     }

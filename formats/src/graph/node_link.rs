@@ -1,9 +1,9 @@
 //! JSON as NetworkX's `node_link_data` writes it: `nodes` with an `id`, `links` or `edges` with `source` and `target`.
 
+use super::lines::Lines;
 use super::{Builder, Graph, is_kind};
 use crate::line_error::{LineError, error};
 use flitwise_base::quote::cut;
-use memchr::memchr_iter;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -39,9 +39,13 @@ pub(super) fn parse(text: &str) -> Result<Graph<'_>, LineError> {
     };
     let mut builder = Builder::default();
     builder.graph.directed = raw.directed;
-    let mut line = Lines::of(text);
+    let lines = Lines::of(text);
+    // The parts borrow from the text.
+    let line = |part: &RawValue| {
+        lines.at((part.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize))
+    };
     for node in nodes {
-        let line = line.of_part(node.get());
+        let line = line(node);
         let mut keys = object(node, line, "node")?;
         let id = keys.remove("id").map_or_else(
             || error(line, "a node without an `id`"),
@@ -55,7 +59,7 @@ pub(super) fn parse(text: &str) -> Result<Graph<'_>, LineError> {
         }
     }
     for link in links {
-        let line = line.of_part(link.get());
+        let line = line(link);
         let keys = object(link, line, "link")?;
         let mut ends = [0; 2];
         for (end, key) in ends.iter_mut().zip(["source", "target"]) {
@@ -112,37 +116,5 @@ fn plain(value: &Value) -> Option<Cow<'static, str>> {
         Value::String(text) => Some(Cow::Owned(text.clone())),
         Value::Number(number) => Some(Cow::Owned(number.to_string())),
         _ => None,
-    }
-}
-
-/// The lines of parts of a text, asked for from its beginning to its end, or from anywhere anew.
-struct Lines<'a> {
-    text: &'a str,
-    at: usize,
-    line: usize,
-}
-
-impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Self {
-        Self {
-            text,
-            at: 0,
-            line: 1,
-        }
-    }
-
-    /// The line, from 1, on which `part` begins, a part of the text.
-    fn of_part(&mut self, part: &'a str) -> usize {
-        let at = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
-        if at > self.text.len() {
-            return self.line;
-        }
-        if at < self.at {
-            (self.at, self.line) = (0, 1);
-        }
-        let passed = &self.text.as_bytes()[self.at..at];
-        self.line += memchr_iter(b'\n', passed).count();
-        self.at = at;
-        self.line
     }
 }

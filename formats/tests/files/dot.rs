@@ -1,7 +1,7 @@
 //! Graphs as the ORCS report prints them, odd ones, and broken ones.
 
 use flitwise_formats::dot::{destinations, parse};
-use flitwise_formats::graph::{Edge, Fact, Graph, Node};
+use flitwise_formats::graph::{Edge, Graph, LinkAttribute, Node};
 use proptest::prelude::*;
 use std::borrow::Cow;
 
@@ -143,7 +143,7 @@ proptest! {
             from: from % count,
             to: to % count,
             comment: comment.as_deref().map(Cow::Borrowed),
-            says: length.iter().map(|text| (Fact::Length, Cow::Borrowed(&**text))).collect(),
+            attributes: length.iter().map(|text| (LinkAttribute::Length, Cow::Borrowed(&**text))).collect(),
             line: 0,
         });
         let mut dot = Graph { name: Cow::Borrowed(&name), directed, nodes, edges: edges.collect() };

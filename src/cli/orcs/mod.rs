@@ -85,15 +85,13 @@ pub(super) fn run(args: &OrcsArgs) -> Result<(), CliError> {
 /// The graph of a text. ORCS reads it by Graphviz, which has the edges of a node in the order of their targets.
 fn parse<'a>(file: &str, text: &'a str) -> Result<Graph<'a>, CliError> {
     let directed = |graph: Graph<'a>| {
-        match graph.directed {
-        true => Ok(graph),
-        false => Err(LineError {
+        let problem = "an undirected `graph`, which cannot say where packets go; write `digraph`, and both directions of \
+                       every cable: `a -> b; b -> a;`";
+        let undirected = || LineError {
             line: 1,
-            problem: "an undirected `graph`, which cannot say where packets go; write `digraph`, and both directions of \
-                      every cable: `a -> b; b -> a;`"
-                .to_owned(),
-        }),
-    }
+            problem: problem.to_owned(),
+        };
+        graph.directed.then_some(graph).ok_or_else(undirected)
     };
     let mut dot = Graph::parse(text, Format::Dot).and_then(directed).map_err(|e| {
         CliError::BadInput(format!(

@@ -222,14 +222,14 @@ pub(crate) fn resolve(
 
 /// Takes the speeds of links that the file of a fabric tells, where no key sets them. Hierarchical switches
 /// have one speed.
-pub(crate) fn speeds_of_dump(
+pub(crate) fn speeds_of_file(
     raw: &RawFabric,
     p: &mut SwitchParameters,
     imported: &Imported,
 ) -> Result<(), ConfigError> {
     match (&raw.kind, p) {
         (RawKind::Voq(raw) | RawKind::InputQueued(raw), SwitchParameters::Voq(p)) => {
-            raw.speeds_of_dump(p, imported)
+            raw.speeds_of_file(p, imported)
         }
         // Their warning is in `link_speeds`.
         _ if imported.is_dump => Ok(()),
@@ -243,17 +243,13 @@ pub(crate) fn speeds_of_dump(
 
 /// Takes the latencies of links that a file tells, where no key sets them.
 pub(crate) fn latencies_of_file(raw: &RawFabric, p: &mut Parameters, imported: &Imported) {
-    let told = imported.latencies.iter().filter(|(at, _)| {
-        let to_switch = matches!(
-            imported.topology.peer(at.switch, at.port),
-            Peer::Switch { .. }
-        );
-        match to_switch {
-            true => raw.link_latency.is_none(),
-            false => raw.host_link_latency.is_none(),
+    let own = imported.latencies.iter().filter(|(at, _)| {
+        match imported.topology.peer(at.switch, at.port) {
+            Peer::Switch { .. } => raw.link_latency.is_none(),
+            Peer::Nic(_) | Peer::None => raw.host_link_latency.is_none(),
         }
     });
-    p.link_latencies = told.map(|(&at, &latency)| (at, latency)).collect();
+    p.link_latencies = own.map(|(&at, &latency)| (at, latency)).collect();
 }
 
 /// Where the speeds of the links of a fabric come from.

@@ -175,7 +175,7 @@ impl RawVoq {
 
 impl RawVoq {
     /// Takes the speeds that the dump tells, where no key sets them.
-    pub(crate) fn speeds_of_dump(
+    pub(crate) fn speeds_of_file(
         &self,
         p: &mut VoqParameters,
         imported: &Imported,

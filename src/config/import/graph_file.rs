@@ -1,7 +1,7 @@
 //! Fabrics from graphs in files (`docs/reference/congestion-input.md`). NICs and switches are numbered in the order of
 //! the file, ports of a switch in the order of its edges.
 
-use super::speeds::DumpSpeeds;
+use super::speeds::FileSpeeds;
 use super::{Imported, text};
 use crate::config::document::{ConfigError, refused};
 use crate::config::network_file::{Kind, in_file};
@@ -59,7 +59,7 @@ impl Imported {
             nodes.map(|node| node.name.clone()).collect()
         };
         let names = Names::plain(of_kind(NodeKind::Switch), of_kind(NodeKind::Host));
-        let mut told = Vec::new();
+        let mut rates = Vec::new();
         let mut latencies = BTreeMap::new();
         for (&edge, cable) in &read.cables {
             let back = graph.edge(edge).reverse;
@@ -70,7 +70,7 @@ impl Imported {
             };
             let at = places.at(end);
             if let Some(rate) = cable.rate {
-                told.push((at, !graph.is_between_switches(edge), cable.line, rate));
+                rates.push((at, !graph.is_between_switches(edge), cable.line, rate));
             }
             if let Some(latency) = cable.latency {
                 latencies.insert(at, latency);
@@ -82,7 +82,7 @@ impl Imported {
             switches: BTreeMap::new(),
             nics: BTreeMap::new(),
             lids: Vec::new(),
-            speeds: DumpSpeeds::told(told, [links.len(), attached.len()], path),
+            speeds: FileSpeeds::of_graph(rates, [links.len(), attached.len()], path),
             latencies,
             routes: routes.transpose()?,
             is_dump: false,

@@ -9,7 +9,7 @@ pub(super) mod speeds;
 use crate::config::document::read::unread;
 use crate::config::document::{ConfigError, refused};
 use crate::config::import::misfit::Misfit;
-use crate::config::import::speeds::DumpSpeeds;
+use crate::config::import::speeds::FileSpeeds;
 use crate::config::inputs;
 use crate::fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::{ForwardingTables, Hop, SlToVl};
@@ -41,7 +41,7 @@ pub(crate) struct Imported {
     /// LIDs of each NIC: 2^LMC.
     pub lids: Vec<Range<u32>>,
     /// The speeds of links in the file.
-    pub speeds: DumpSpeeds,
+    pub speeds: FileSpeeds,
     /// Latencies of links in the file.
     pub latencies: BTreeMap<SwitchPort, Latency>,
     /// Routes in the file.
@@ -108,7 +108,7 @@ impl Imported {
                 }
             }
         }
-        let speeds = DumpSpeeds::of(&found, place, path);
+        let speeds = FileSpeeds::of(&found, place, path);
         if let Some((line, speed)) = speeds.impossible() {
             let problem = format!(
                 "a link speed of {}; links have the width 1x, 2x, 4x, 8x or 12x, so the file is damaged",

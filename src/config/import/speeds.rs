@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 
 /// The speeds of links in a file.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct DumpSpeeds {
+pub(crate) struct FileSpeeds {
     path: PathBuf,
-    links: Vec<Told>,
+    links: Vec<Link>,
     /// Whether some links between switches, or to NICs, keep the speed of the preset because the file tells none.
     keep: [bool; 2],
 }
 
 /// The speed of one link in a file.
 #[derive(Debug, Clone, PartialEq)]
-struct Told {
+struct Link {
     /// Its port of a switch; of two, the lower one.
     at: SwitchPort,
     /// It leads to a NIC.
@@ -42,14 +42,14 @@ pub(crate) struct Speeds {
 impl Speeds {
     /// Replaces the usual speed, if any was told, and adds the links that differ.
     pub(crate) fn take(self, usual: &mut Ratio, others: &mut BTreeMap<SwitchPort, Ratio>) {
-        if let Some(told) = self.usual {
-            *usual = told;
+        if let Some(own) = self.usual {
+            *usual = own;
         }
         others.extend(self.others);
     }
 }
 
-impl DumpSpeeds {
+impl FileSpeeds {
     /// The speeds in `found`, which was read from the file `path`. `place`: the port of a switch here.
     pub(crate) fn of(
         found: &Discovery,
@@ -62,7 +62,7 @@ impl DumpSpeeds {
             let first = host || own < cable.to;
             let speed = found.speeds.get(&own).or(found.speeds.get(&cable.to));
             let speed = speed?.clone();
-            first.then(|| Told {
+            first.then(|| Link {
                 at,
                 host,
                 line: cable.line,
@@ -79,14 +79,14 @@ impl DumpSpeeds {
 
     /// The speeds of links in a graph, from the file `path`: port, whether it leads to a NIC, line and bit/s of each.
     /// `counts`: links between switches, and to NICs.
-    pub(crate) fn told(
+    pub(crate) fn of_graph(
         links: Vec<(SwitchPort, bool, u32, Ratio)>,
         counts: [usize; 2],
         path: &Path,
     ) -> Self {
-        let told = |host: bool| links.iter().filter(|link| link.1 == host).count();
-        let keep = [counts[0] > told(false), counts[1] > told(true)];
-        let links = links.into_iter().map(|(at, host, line, rate)| Told {
+        let known = |host: bool| links.iter().filter(|link| link.1 == host).count();
+        let keep = [counts[0] > known(false), counts[1] > known(true)];
+        let links = links.into_iter().map(|(at, host, line, rate)| Link {
             at,
             host,
             line: line as usize,
@@ -102,7 +102,7 @@ impl DumpSpeeds {
 
     /// Refuses a link of another rate than `only`, in bit/s.
     pub(crate) fn check_only(&self, only: Ratio) -> Result<(), ConfigError> {
-        let other = |told: &Told| Some((told.line, told.rate.filter(|rate| *rate != only)?));
+        let other = |link: &Link| Some((link.line, link.rate.filter(|rate| *rate != only)?));
         let Some((line, rate)) = self.links.iter().find_map(other) else {
             return Ok(());
         };
@@ -125,13 +125,13 @@ impl DumpSpeeds {
     pub(crate) fn usual(&self, host: bool) -> Result<Speeds, ConfigError> {
         let mut counts: Vec<(Ratio, usize)> = Vec::new();
         let mut all = Vec::new();
-        for told in self.links.iter().filter(|told| told.host == host) {
-            let rate = told.rate.ok_or_else(|| self.unknown(told))?;
+        for link in self.links.iter().filter(|link| link.host == host) {
+            let rate = link.rate.ok_or_else(|| self.unknown(link))?;
             match counts.iter_mut().find(|(known, _)| *known == rate) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((rate, 1)),
             }
-            all.push((told.at, rate));
+            all.push((link.at, rate));
         }
         if self.keep[usize::from(host)] {
             return Ok(Speeds {
@@ -154,9 +154,9 @@ impl DumpSpeeds {
     /// speed is told.
     pub(crate) fn preset(&self) -> Option<&'static str> {
         let mut counts: BTreeMap<(bool, &str), usize> = BTreeMap::new();
-        for told in &self.links {
-            let generation = told.speed.split_once('x').map_or("", |(_, name)| name);
-            *counts.entry((!told.host, generation)).or_default() += 1;
+        for link in &self.links {
+            let generation = link.speed.split_once('x').map_or("", |(_, name)| name);
+            *counts.entry((!link.host, generation)).or_default() += 1;
         }
         let ((_, generation), _) = counts
             .into_iter()
@@ -174,22 +174,22 @@ impl DumpSpeeds {
 
     /// The first link, by its line, with a width that no link of InfiniBand has, and its speed.
     pub(crate) fn impossible(&self) -> Option<(usize, &str)> {
-        let is_width = |told: &&Told| match told.speed.split_once('x') {
+        let is_width = |link: &&Link| match link.speed.split_once('x') {
             Some((width, _)) => format!("SDR x{width}").parse::<LinkSpeed>().is_ok(),
             None => true,
         };
-        let mut links = self.links.iter().filter(|told| !is_width(told));
-        links.next().map(|told| (told.line, told.speed.as_str()))
+        let mut links = self.links.iter().filter(|link| !is_width(link));
+        links.next().map(|link| (link.line, link.speed.as_str()))
     }
 
     /// The speeds that are told and known, in bit/s, by the port of a switch; of a link between two, the lower one.
     pub(crate) fn known(&self) -> BTreeMap<SwitchPort, f64> {
-        let rate = |told: &Told| Some((told.at, told.rate?.to_f64()));
+        let rate = |link: &Link| Some((link.at, link.rate?.to_f64()));
         self.links.iter().filter_map(rate).collect()
     }
 
-    fn unknown(&self, told: &Told) -> ConfigError {
-        let key = if told.host {
+    fn unknown(&self, link: &Link) -> ConfigError {
+        let key = if link.host {
             "fabric.host_link_speed"
         } else {
             "fabric.link_speed"
@@ -200,8 +200,8 @@ impl DumpSpeeds {
                 "{}:{}: unknown link speed {}; the known ones are SDR to XDR with 1x to 12x; set \
                  {key} for all such links",
                 self.path.display(),
-                told.line,
-                quoted(&told.speed)
+                link.line,
+                quoted(&link.speed)
             ),
         )
     }
