@@ -93,6 +93,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         None => None,
     };
     warnings::tell_all(&plan, &result);
+    warnings::tell_of_one_thread(args.threads, &plan.experiment);
     if let Some((plan, result)) = &against {
         warnings::tell_all(plan, result);
     }
@@ -106,9 +107,12 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let path = args.against.as_deref().unwrap_or(Path::new(""));
     let name = other.as_ref().map(|(_, plan)| name_of(plan, path));
     // Two of one name are told apart by their files.
-    let name = name.map(|name| match name == own {
-        true if path != args.experiment => path.display().to_string(),
-        _ => name,
+    let name = name.map(|name| {
+        if name == own && path != args.experiment {
+            path.display().to_string()
+        } else {
+            name
+        }
     });
     let other = against.as_ref().map(|(plan, result)| ComparedRun {
         name: name.as_deref().unwrap_or_default(),

@@ -255,9 +255,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let result = outcome.map_err(|e| failed(&e, file, &sets))?;
 
     warnings::tell_all(&plan, &result);
-    if args.threads.is_some_and(|threads| threads > 1) {
-        warnings::tell_of_one_thread(&plan.experiment);
-    }
+    warnings::tell_of_one_thread(args.threads, &plan.experiment);
     let text = summary(&plan, &result, plan.explain);
     let json = result_json(&plan, &result);
     let options = options_of(&plan, until_saturated);

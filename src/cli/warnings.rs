@@ -24,9 +24,10 @@ pub(super) fn tell_all(plan: &Plan, result: &RunResult) {
     warn_of_shared_nics(experiment, result);
 }
 
-/// Reports that several threads were asked for, but a large fabric cannot have them.
-pub(super) fn tell_of_one_thread(experiment: &Experiment) {
-    if flitwise::run::can_use_threads(experiment)
+/// Reports that several `threads` were asked for, but a large fabric cannot have them.
+pub(super) fn tell_of_one_thread(threads: Option<u16>, experiment: &Experiment) {
+    if threads.is_some_and(|threads| threads > 1)
+        && flitwise::run::can_use_threads(experiment)
         && let Some(obstacle) = Engine::obstacle_to_threads(&experiment.fabric)
     {
         tell(format_args!(
