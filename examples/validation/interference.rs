@@ -33,7 +33,7 @@ struct Mean {
 }
 
 /// A row of `points.csv`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct PointRow {
     #[serde(flatten)]
     key: Key,
@@ -43,7 +43,7 @@ struct PointRow {
 }
 
 /// A row of `differences.csv`: the difference from the point whose value on `axis` is `reference`, seed by seed.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct DifferenceRow {
     #[serde(flatten)]
     key: Key,
@@ -87,43 +87,30 @@ impl Studies {
                 differences: read(&folder.join(name).join("differences.csv"))?,
             })
         };
-        let recorded = study("background-recorded")?;
+        let recorded =
+            |name| Ok::<_, anyhow::Error>(study("background-recorded")?.with_round_robin(name));
         Ok(Self([
             study("background-rounds")?,
             study("background")?,
-            recorded.with_round_robin("rr"),
-            recorded.with_round_robin("rr-table-9"),
+            recorded("rr")?,
+            recorded("rr-table-9")?,
         ]))
     }
 }
 
 impl Study {
     /// The points under DTable, and those under the scheduler `name` as the ones under RR.
-    fn with_round_robin(&self, name: &str) -> Self {
-        let kept = |key: &Key| {
-            let scheduler = match &*key.scheduler {
-                "dtable" => "dtable",
-                other if other == name => "rr",
-                _ => return None,
-            };
-            let scheduler = scheduler.to_owned();
-            Some(Key {
-                scheduler,
-                ..key.clone()
-            })
+    fn with_round_robin(mut self, name: &str) -> Self {
+        let keep = |key: &mut Key| {
+            if key.scheduler == name {
+                "rr".clone_into(&mut key.scheduler);
+                return true;
+            }
+            key.scheduler == "dtable"
         };
-        let points = self.points.iter().filter_map(|row| {
-            let key = kept(&row.key)?;
-            Some(PointRow { key, ..row.clone() })
-        });
-        let differences = self.differences.iter().filter_map(|row| {
-            let key = kept(&row.key)?;
-            Some(DifferenceRow { key, ..row.clone() })
-        });
-        Self {
-            points: points.collect(),
-            differences: differences.collect(),
-        }
+        self.points.retain_mut(|row| keep(&mut row.key));
+        self.differences.retain_mut(|row| keep(&mut row.key));
+        self
     }
 
     fn slowdowns(&self) -> impl Iterator<Item = (&Key, Mean)> {
