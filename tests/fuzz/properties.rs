@@ -292,12 +292,11 @@ pub fn infiniband_dumps(data: &[u8]) {
 /// An experiment on the subnet of these dumps, which become files in `dir`.
 fn experiment_of_dumps(dir: &Path, [cables, tables, vls]: [&str; 3]) -> String {
     // SL-to-VL tables give every level its VLs; without them one level is enough.
-    let levels = match vls.is_empty() {
-        true => "background = [{ rate = 0.1 }]\n",
-        false => {
-            "background = [{ rate = 0.1, sl = \"A\" }]\n\
-             [qos]\nservice_levels = [{ name = \"A\" }, { name = \"B\" }]\n"
-        }
+    let levels = if vls.is_empty() {
+        "background = [{ rate = 0.1 }]\n"
+    } else {
+        "background = [{ rate = 0.1, sl = \"A\" }]\n\
+         [qos]\nservice_levels = [{ name = \"A\" }, { name = \"B\" }]\n"
     };
     let mut experiment = format!(
         "{levels}[fabric]\nkind = \"voq\"\nnic_sink = \"128KiB\"\ninput_buffer = \"128KiB\"\n\
