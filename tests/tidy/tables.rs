@@ -148,7 +148,7 @@ fn interference_shows_the_slowdowns_at_20_percent() {
 
 /// The slowdowns under DTable and RR at each part of the computation, and how far computation stretches the job alone.
 #[test]
-fn interference_shows_from_which_computation_on_the_network_is_not_felt() {
+fn interference_log_shows_the_slowdowns_with_computation() {
     const PARTS: usize = 7;
     let rows = csv("interference/computation/points.csv");
     let alone = |row: &Row| {
