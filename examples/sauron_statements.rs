@@ -91,9 +91,10 @@ impl Runs {
         let differences: Vec<f64> = a.values().zip(b.values()).map(|(a, b)| a - b).collect();
         let difference =
             interval_95(&differences).context("two seeds make an interval, one does not")?;
-        Ok(match difference.mean.abs() > difference.half_width {
-            true => difference.mean.total_cmp(&0.0),
-            false => Ordering::Equal,
+        Ok(if difference.mean.abs() > difference.half_width {
+            difference.mean.total_cmp(&0.0)
+        } else {
+            Ordering::Equal
         })
     }
 
@@ -260,9 +261,10 @@ fn alike(runs: &Runs, fabric: &str, scheme: &str) -> Result<String> {
             }
         }
     }
-    Ok(match differ.is_empty() {
-        true => "yes".to_owned(),
-        false => format!("not in {}", differ.join(", ")),
+    Ok(if differ.is_empty() {
+        "yes".to_owned()
+    } else {
+        format!("not in {}", differ.join(", "))
     })
 }
 
@@ -279,9 +281,10 @@ fn below(runs: &Runs, metric: Metric, low: &[&str], high: &[&str]) -> Result<Str
             }
         }
     }
-    Ok(match others.is_empty() {
-        true => "yes".to_owned(),
-        false => format!("no: {}", others.join(", ")),
+    Ok(if others.is_empty() {
+        "yes".to_owned()
+    } else {
+        format!("no: {}", others.join(", "))
     })
 }
 
@@ -351,9 +354,10 @@ fn dragonfly_best(runs: &Runs) -> Result<String> {
             }
         }
     }
-    Ok(match not.is_empty() {
-        true => "yes".to_owned(),
-        false => format!("not against {}", not.join(", ")),
+    Ok(if not.is_empty() {
+        "yes".to_owned()
+    } else {
+        format!("not against {}", not.join(", "))
     })
 }
 

@@ -13,9 +13,10 @@ pub fn corpus() -> PathBuf {
 /// An experiment with some traffic, and `text`.
 pub fn plan_with(text: &str, sets: &[&str]) -> Result<Plan, ConfigError> {
     let sets: Vec<String> = sets.iter().map(|s| (*s).to_owned()).collect();
-    let sl = match text.contains("name = \"A\"") {
-        true => ", sl = \"A\"",
-        false => "",
+    let sl = if text.contains("name = \"A\"") {
+        ", sl = \"A\""
+    } else {
+        ""
     };
     let text = format!("background = [{{ rate = 0.1{sl} }}]\n{text}");
     resolve_text("test.toml", &text, &corpus(), &sets)

@@ -84,9 +84,10 @@ fn groups_are_full_meshes_and_any_two_are_linked_equally_often() {
             let (from, to) = (near.switch.get(), far.switch.get());
             let (x, y) = (from / a, to / a);
             assert_eq!(fly.is_global(near.port), x != y);
-            match x == y {
-                true => local[(from * a * g + to) as usize] += 1,
-                false => global[(x * g + y) as usize] += 1,
+            if x == y {
+                local[(from * a * g + to) as usize] += 1
+            } else {
+                global[(x * g + y) as usize] += 1
             }
         }
         for from in 0..a * g {
@@ -169,12 +170,12 @@ fn routes_are_local_global_local() {
             assert_eq!(global, usize::from(x != y));
             let ends = links.iter().map(|link| link.map(|end| end.switch.get()));
             let over = ends.filter(|[a, b]| a / fly.a() == x && b / fly.a() == y);
-            let shortest = match x == y {
-                true => 1,
-                false => over
-                    .map(|[a, b]| 1 + usize::from(a != from) + usize::from(b != to))
+            let shortest = if x == y {
+                1
+            } else {
+                over.map(|[a, b]| 1 + usize::from(a != from) + usize::from(b != to))
                     .min()
-                    .unwrap(),
+                    .unwrap()
             };
             assert_eq!(hops.len(), shortest, "{fly:?}: {src} to {dst}");
         }

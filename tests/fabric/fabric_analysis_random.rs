@@ -73,9 +73,10 @@ proptest! {
             (detours.rule, detours.intermediate) == (DetourRule::Valiant, Intermediate::Nic)
         });
         // Elsewhere the loads are those of minimal paths.
-        let (vias, loaded): (Vec<NicId>, _) = match over_nics {
-            true => (topology.nic_ids().collect(), &spec),
-            false => (vec![NicId::new(0)], &one_leg),
+        let (vias, loaded): (Vec<NicId>, _) = if over_nics {
+            (topology.nic_ids().collect(), &spec)
+        } else {
+            (vec![NicId::new(0)], &one_leg)
         };
         for pair in analysis::all_pairs(&spec) {
             let route = path(&one_leg, &one_leg, pair, 0, 1).unwrap();

@@ -242,9 +242,12 @@ fn compare(spec: &FabricSpec, raw: &Raw) -> Result<[u64; 3], TestCaseError> {
     let mut recorded = Recorded(replay, Told::default());
     let mut engine = Engine::new(spec).map_err(|e| TestCaseError::fail(e.to_string()))?;
     // Saturated flows may keep a pair waiting for longer than the oracle should run, or for ever.
-    let mut control = |progress: &Progress, _: &_| match progress.tick < TICKS {
-        true => ControlFlow::Continue(()),
-        false => ControlFlow::Break(()),
+    let mut control = |progress: &Progress, _: &_| {
+        if progress.tick < TICKS {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     };
     let end = engine.run_sampled(&mut recorded, &mut control, None);
     prop_assume!(end != RunEnd::Interrupted);

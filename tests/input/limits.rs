@@ -424,9 +424,10 @@ fn keys_that_messages_name_exist() {
 fn sources(dir: &Path, read: &mut dyn FnMut(&str)) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path: PathBuf = entry.unwrap().path();
-        match path.is_dir() {
-            true => sources(&path, read),
-            false => read(&std::fs::read_to_string(&path).unwrap()),
+        if path.is_dir() {
+            sources(&path, read)
+        } else {
+            read(&std::fs::read_to_string(&path).unwrap())
         }
     }
 }

@@ -40,9 +40,10 @@ fn every_file_gives_its_message() {
             "" => found.is_empty(),
             _ => found.starts_with(&place) && found.lines().any(|l| l.contains(part)),
         };
-        let (line_now, part_now) = match ok {
-            true => (line.to_owned(), part.to_owned()),
-            false => place_and_part(&path, &found, part),
+        let (line_now, part_now) = if ok {
+            (line.to_owned(), part.to_owned())
+        } else {
+            place_and_part(&path, &found, part)
         };
         blessed.push_str(&format!("{name}\t{line_now}\t{part_now}\n"));
         if !ok {

@@ -59,9 +59,10 @@ impl Cluster {
             std::fs::write(&path, text).unwrap();
             std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
         }
-        let small = match broken {
-            true => "small = { \"fabric.topology.n\" = 1 }\n",
-            false => "",
+        let small = if broken {
+            "small = { \"fabric.topology.n\" = 1 }\n"
+        } else {
+            ""
         };
         let root = env!("CARGO_MANIFEST_DIR");
         let text = format!(
@@ -123,9 +124,12 @@ impl Cluster {
             file.extension()
                 .is_none_or(|extension| extension != "failed")
         });
-        let bytes = |file: &PathBuf| match file.starts_with("records") || dir.join(file).is_dir() {
-            true => Vec::new(),
-            false => std::fs::read(dir.join(file)).unwrap(),
+        let bytes = |file: &PathBuf| {
+            if file.starts_with("records") || dir.join(file).is_dir() {
+                Vec::new()
+            } else {
+                std::fs::read(dir.join(file)).unwrap()
+            }
         };
         let all = files.iter().map(|file| (file.clone(), bytes(file)));
         all.filter(|(file, _)| !file.ends_with("cluster")).collect()

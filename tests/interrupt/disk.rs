@@ -87,13 +87,13 @@ fn a_limit_on_files_of_any_size_leaves_the_old_output() {
         removed(&path);
         case.complete(1, &path);
         let most = sizes(&path).into_iter().max().unwrap();
-        let mut limits: Vec<u64> = match thorough() {
-            true => sizes(&path)
+        let mut limits: Vec<u64> = if thorough() {
+            sizes(&path)
                 .into_iter()
                 .flat_map(|size| [0, 1, size / 2, size.saturating_sub(1)])
-                .collect(),
-            // Records tell how long a run took: the digits of that vary between runs.
-            false => vec![0, most / 2, most - most / 16],
+                .collect()
+        } else {
+            vec![0, most / 2, most - most / 16]
         };
         limits.sort_unstable();
         limits.dedup();

@@ -200,21 +200,21 @@ fn a_full_disk_leaves_the_old_result() {
         let (how, text, message) = end(limited);
         assert_eq!(how, End::Exit(1), "{message}");
         assert!(text.contains("\nexecution time"), "{text}");
-        let kept = match old {
-            true => "is as it was before",
-            false => "there is no",
+        let kept = if old {
+            "is as it was before"
+        } else {
+            "there is no"
         };
         assert!(
             message.contains("File too large") && message.contains(kept),
             "{message}"
         );
-        match old {
-            true => {
-                assert_eq!(names(&case.at("out")), ALL);
-                assert_eq!(std::fs::read(case.at("out/summary.txt")).unwrap(), b"old");
-                assert_eq!(names(case.dir.path()), ["exp.toml", "out"]);
-            }
-            false => assert_eq!(names(case.dir.path()), ["exp.toml"]),
+        if old {
+            assert_eq!(names(&case.at("out")), ALL);
+            assert_eq!(std::fs::read(case.at("out/summary.txt")).unwrap(), b"old");
+            assert_eq!(names(case.dir.path()), ["exp.toml", "out"]);
+        } else {
+            assert_eq!(names(case.dir.path()), ["exp.toml"])
         }
     }
 }

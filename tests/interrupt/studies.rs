@@ -43,10 +43,12 @@ fn content(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     for name in names(dir).into_iter().filter(|name| name != "command.txt") {
         let path = dir.join(&name);
         let inside = || names(&path).into_iter().map(|n| path.join(n));
-        match path.is_dir() {
-            true if name == "records" => content.extend(inside().map(|path| (path, Vec::new()))),
-            true => content.extend(inside().map(read)),
-            false => content.extend([read(path)]),
+        if !path.is_dir() {
+            content.extend([read(path)]);
+        } else if name == "records" {
+            content.extend(inside().map(|path| (path, Vec::new())));
+        } else {
+            content.extend(inside().map(read));
         }
     }
     let inside =

@@ -68,10 +68,10 @@ fn operations(pieces: &[[u8; 10]]) -> Vec<Op> {
 fn longest_path(ops: &[Op]) -> u64 {
     let mut times: Vec<(u64, u64)> = Vec::new();
     for op in ops {
-        let events = op.after.iter().map(|&(other, end)| match end {
-            true => times[other].1,
-            false => times[other].0,
-        });
+        let events = op
+            .after
+            .iter()
+            .map(|&(other, end)| if end { times[other].1 } else { times[other].0 });
         let start = events.max().unwrap_or(0);
         let done = match op.task {
             Task::Calc(time) => start + time,

@@ -99,9 +99,10 @@ fn check(explained: &Explanation, run: &Simulation) -> Result<(), TestCaseError>
     let culprits: u64 = explained.culprits.iter().map(|share| share.ps).sum();
     prop_assert_eq!(culprits, explained.parts.of(Part::Queueing));
     let links: u64 = explained.links.iter().map(|share| share.ps()).sum();
-    match explained.links.len() < LISTED {
-        true => prop_assert_eq!(links, explained.parts.delays()),
-        false => prop_assert!(links <= explained.parts.delays()),
+    if explained.links.len() < LISTED {
+        prop_assert_eq!(links, explained.parts.delays())
+    } else {
+        prop_assert!(links <= explained.parts.delays())
     }
     prop_assert!(sum(explained.collectives.iter().map(|share| &share.parts)) <= end_ps);
     Ok(())
@@ -130,9 +131,11 @@ proptest! {
         }
         burst.push_str("\n8 0 0 0 2 500 5\n");
         let others = file(&burst);
-        let other = match by_job {
-            true => format!("[[job]]\nname = \"other\"\ntrace = {:?}\nshare_nics = true\nrepeat = \"until-others-end\"\n", others.path()),
-            false => format!("[[background]]\nrate = {}\n", f64::from(rate) / 100.0),
+        let other = if by_job {
+            let job = "name = \"other\"\nshare_nics = true\nrepeat = \"until-others-end\"\n";
+            format!("[[job]]\ntrace = {:?}\n{job}", others.path())
+        } else {
+            format!("[[background]]\nrate = {}\n", f64::from(rate) / 100.0)
         };
         let text = |other: &str| format!("seed = {seed}\nbaseline.enabled = false\n{fabric}{job}{other}");
         let beside = run(&plan(&text(&other)));

@@ -40,9 +40,10 @@ impl Progress for Listener {
 fn run(plan: &Plan, threads: usize, stops: bool) -> (RunResult, Vec<SaturatedRun>) {
     let listener = Listener::default();
     let control = Control::default().reporting_to(&listener);
-    let control = match stops {
-        true => control.ending_when_saturated(),
-        false => control,
+    let control = if stops {
+        control.ending_when_saturated()
+    } else {
+        control
     };
     let result = run_plan(plan, &control, threads).unwrap();
     (result, listener.0.into_inner().unwrap())

@@ -164,10 +164,7 @@ pub(super) fn outcome(cursor: &mut Cursor<'_>) -> Result<Outcome, Fault> {
     let has = |flag: u64| flags & flag != 0;
     Ok(Outcome {
         peer: has(1).then(|| peer(cursor)).transpose()?,
-        tag: match has(2) {
-            true => tag(cursor)?,
-            false => None,
-        },
+        tag: if has(2) { tag(cursor)? } else { None },
         bytes: has(4).then(|| cursor.number()).transpose()?,
         cancelled: has(8),
         error: has(16),
@@ -188,9 +185,12 @@ fn completion<'a>(cursor: &mut Cursor<'a>) -> Result<Completion<'a>, Fault> {
         _ => return here.fault("a number of done requests that is not 0, 1 or 2"),
     };
     let start = cursor.pos();
-    let mut read = |reference: Reference| match reference.is_some() {
-        true => outcome(cursor).map(|_| ()),
-        false => Ok(()),
+    let mut read = |reference: Reference| {
+        if reference.is_some() {
+            outcome(cursor).map(|_| ())
+        } else {
+            Ok(())
+        }
     };
     match done {
         Done::None => {}

@@ -206,9 +206,12 @@ impl<'a> Sequence<'a> {
 
     pub(super) fn runs(&self) -> impl Iterator<Item = Run> + use<'a> {
         let mut cursor = Cursor::new(self.runs);
-        std::iter::from_fn(move || match cursor.is_at_end() {
-            true => None,
-            false => cursor.run().ok(),
+        std::iter::from_fn(move || {
+            if cursor.is_at_end() {
+                None
+            } else {
+                cursor.run().ok()
+            }
         })
     }
 

@@ -172,11 +172,10 @@ fn an_archive_is_a_trace_packed_or_not() {
     let long = format!("{}/ring", "folder".repeat(40));
     let names = [0, 1, 2].map(|rank| format!("{long}-{rank:04}.bin"));
     for prefix in ["ring", "x/y/ring", &long] {
-        let names = match prefix == long {
-            true => names.clone(),
-            false => {
-                ["0000.bin", "0001.bin.gz", "0002.bin.zst"].map(|end| format!("{prefix}-{end}"))
-            }
+        let names = if prefix == long {
+            names.clone()
+        } else {
+            ["0000.bin", "0001.bin.gz", "0002.bin.zst"].map(|end| format!("{prefix}-{end}"))
         };
         let meta = format!("{prefix}.meta");
         let files: [(&str, &[u8]); 5] = [

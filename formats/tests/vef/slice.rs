@@ -82,9 +82,10 @@ fn expected(trace: &Trace, starts: &[u64], from: u64, to: u64, ranks: &[u32]) ->
         match record {
             Record::Message(m) => {
                 if let (true, Some(dst)) = (inside(start), rank(m.dst)) {
-                    all[task as usize].push(match m.is_marker() {
-                        true => Deed::Marker(at),
-                        false => Deed::Message(at, dst, m.size),
+                    all[task as usize].push(if m.is_marker() {
+                        Deed::Marker(at)
+                    } else {
+                        Deed::Message(at, dst, m.size)
                     });
                 }
             }

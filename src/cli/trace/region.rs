@@ -69,9 +69,10 @@ pub(super) fn window(
     };
     cut.from_ps = from_ps;
     cut.closing = of(Edge::Exit).collect();
-    cut.to_ps = match edges.unended.iter().any(|rank| kept(*rank)) {
-        true => None,
-        false => of(Edge::Exit).filter_map(|id| all.get(&id)).max().copied(),
+    cut.to_ps = if edges.unended.iter().any(|rank| kept(*rank)) {
+        None
+    } else {
+        of(Edge::Exit).filter_map(|id| all.get(&id)).max().copied()
     };
     if cut.to_ps == Some(from_ps) {
         return Err(SliceError::Refused(format!(

@@ -233,9 +233,10 @@ fn find(text: &str, all: &[Named<'_>], kind: [&str; 2]) -> Result<usize, String>
         }
         None => {
             let has_addresses = all.iter().any(|one| one.guid.is_some());
-            let cure = match has_addresses {
-                true => "a name, a GUID (0x…) or a LID (`lid 19`) from the output of ibnetdiscover",
-                false => "a name from the file of the topology",
+            let cure = if has_addresses {
+                "a name, a GUID (0x…) or a LID (`lid 19`) from the output of ibnetdiscover"
+            } else {
+                "a name from the file of the topology"
             };
             let near = near(text, all);
             Err(format!(

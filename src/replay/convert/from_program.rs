@@ -234,9 +234,10 @@ impl Builder {
             _ => None,
         };
         if let Some((region, enters)) = enters {
-            return match self.region == Some(region) {
-                true => rank.edge(enters),
-                false => Ok(()),
+            return if self.region == Some(region) {
+                rank.edge(enters)
+            } else {
+                Ok(())
             };
         }
         let first = rank.nodes.len();

@@ -66,9 +66,12 @@ fn every_member_sends_to_the_other_side() {
                 other => panic!("{other:?}"),
             })
             .collect();
-        let to_others = |to_second: u64, to_first: u64| match at >= 2 {
-            false => [0, 0, to_second, to_second, to_second],
-            true => [to_first, to_first, 0, 0, 0],
+        let to_others = |to_second: u64, to_first: u64| {
+            if at < 2 {
+                [0, 0, to_second, to_second, to_second]
+            } else {
+                [to_first, to_first, 0, 0, 0]
+            }
         };
         let straight = |send: [u64; 5], receive: [u64; 5]| Contribution::Alltoallv {
             send: send.into(),

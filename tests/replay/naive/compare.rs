@@ -39,9 +39,10 @@ pub fn compare(case: &Case) -> Result<Outcome, String> {
 }
 
 fn same<T: PartialEq + Debug>(what: &str, engine: T, naive: T) -> Result<(), String> {
-    match engine == naive {
-        true => Ok(()),
-        false => Err(format!("{what}: {engine:?}, but naively {naive:?}")),
+    if engine == naive {
+        Ok(())
+    } else {
+        Err(format!("{what}: {engine:?}, but naively {naive:?}"))
     }
 }
 

@@ -387,9 +387,10 @@ impl Caller {
         };
         let whole = Message { data, ..*message };
         let context = Context::Partitioned;
-        let work = match sends {
-            true => self.send(&whole, Mode::Standard, context)?,
-            false => vec![Work::Receive(self.receive(&whole, context)?, None)],
+        let work = if sends {
+            self.send(&whole, Mode::Standard, context)?
+        } else {
+            vec![Work::Receive(self.receive(&whole, context)?, None)]
         };
         self.keep(
             record,

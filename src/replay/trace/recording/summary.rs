@@ -61,9 +61,12 @@ fn rows(
         human_count(file.check.total(count))
     };
     let time = |ns: f64| human_time((ns * 1000.0) as u64);
-    let mark = |clock: ComputeTime, text: String| match clock == file.clock.clock {
-        true => format!("{text}; a replay counts these"),
-        false => text,
+    let mark = |clock: ComputeTime, text: String| {
+        if clock == file.clock.clock {
+            format!("{text}; a replay counts these")
+        } else {
+            text
+        }
     };
     vec![
         (

@@ -31,9 +31,12 @@ pub fn collective(world: &mut World, dice: &mut Dice<'_>) {
         let known = Contribution::Known;
         let op: Value = 3.into();
         let at_root = me == root;
-        let rooted = |all: &[i64]| match at_root {
-            true => RootedBlocks::All(sizes(all).into()),
-            false => RootedBlocks::Own(size(all[me])),
+        let rooted = |all: &[i64]| {
+            if at_root {
+                RootedBlocks::All(sizes(all).into())
+            } else {
+                RootedBlocks::Own(size(all[me]))
+            }
         };
         let zeros = list(&vec![0; n]);
         let (name, values, brings) = match way {

@@ -40,9 +40,10 @@ pub fn pair(world: &mut World, dice: &mut Dice<'_>) -> Pair {
     let between: Vec<usize> = (0..world.comms.len())
         .filter(|&comm| world.comms[comm].others.is_some())
         .collect();
-    let comm = match dice.one_in(3) && !between.is_empty() {
-        true => dice.of(&between),
-        false => comms::any(world, dice),
+    let comm = if dice.one_in(3) && !between.is_empty() {
+        dice.of(&between)
+    } else {
+        comms::any(world, dice)
     };
     let one = world.comms[comm].members.clone();
     let other = world.comms[comm].others.clone();

@@ -138,9 +138,10 @@ pub fn cancelled(world: &mut World, dice: &mut Dice<'_>) {
     let was_cancelled = || Value::Statuses(vec![(0, -1, true, 0, -1)]);
     let source = if dice.one_in(2) { ANY } else { from_peer };
     let number = starts(world, (comm, to), "MPI_Irecv", [source, 77]);
-    let status = match dice.one_in(2) {
-        true => was_cancelled(),
-        false => statuses(false, &[]),
+    let status = if dice.one_in(2) {
+        was_cancelled()
+    } else {
+        statuses(false, &[])
     };
     cancels(world, to, number, status);
     let number = starts(world, (comm, from), "MPI_Issend", [to_peer, 78]);

@@ -124,9 +124,10 @@ fn from_all(builder: &mut Builder, dice: &mut Dice<'_>) {
         let from = builder.any_of(rank, dice);
         let (to, bytes) = (to.rank as u32, some_size(dice));
         let tag = if any_tag { tag + number } else { tag };
-        let send = match synchronous {
-            true => ops::ssend(to, comm, tag, bytes),
-            false => ops::send(to, comm, tag, bytes),
+        let send = if synchronous {
+            ops::ssend(to, comm, tag, bytes)
+        } else {
+            ops::send(to, comm, tag, bytes)
         };
         builder.push_call(from, send, send_request);
     }
