@@ -10,7 +10,8 @@
 //! Each kind of switch has its own fabric: `hierarchical` and `voq` implement `SwitchModel` on
 //! the same `kernel`, and share the code in `nic`. [`Engine`] picks the fabric that a
 //! specification asks for (`model` lists the compiled variants); `run` drives it. Workloads and probes are
-//! trait objects, so that this crate compiles the engine once for all of them.
+//! trait objects, and all that depends on a variant is in methods of `model` without type parameters: so this crate compiles the
+//! engine, once for all of them.
 
 mod bits;
 mod blocks;
@@ -45,8 +46,7 @@ mod voq;
 
 use self::blocks::cut::Cut;
 pub use self::deadlock::{Deadlock, Place, Waiting};
-use self::kernel::SwitchModel;
-use self::model::{Model, with_model};
+use self::model::Model;
 use self::probe::{NoProbe, Probe, Watched};
 use self::run::Controlled;
 use super::error::error;
@@ -252,49 +252,49 @@ impl<P: Probe> Engine<P> {
             control,
             control_at,
         };
-        with_model!(&mut self.model, blocks => blocks.drive(&mut self.at, driven, samplers))
+        self.model.drive(&mut self.at, driven, samplers)
     }
 
     /// Threads that simulate the fabric, at most as many as were asked for.
     #[must_use]
     pub fn threads(&self) -> usize {
-        with_model!(&self.model, blocks => blocks.threads())
+        self.model.threads()
     }
 
     /// The progress of the run.
     #[must_use]
     pub fn progress(&self) -> Progress {
-        with_model!(&self.model, blocks => blocks.progress())
+        self.model.progress()
     }
 
     /// A cycle of packets that can never move, if there is one.
     pub fn find_deadlock(&mut self) -> Option<Deadlock> {
-        with_model!(&mut self.model, blocks => blocks.find_cycle())
+        self.model.find_cycle()
     }
 
     /// Counts anew from the next tick on. Packets and messages that are on their way then count
     /// when they are delivered, with their whole latency.
     pub fn restart_statistics(&mut self) {
-        with_model!(&mut self.model, blocks => blocks.restart_statistics());
+        self.model.restart_statistics();
     }
 
     /// Flits and packets delivered so far, and the sum of the network latencies of these packets
     /// in ticks. [`Engine::stats`] has these too, but walks over all links.
     #[must_use]
     pub fn delivered(&self) -> (u64, u64, u128) {
-        with_model!(&self.model, blocks => blocks.lead.kernel().observers.counters.delivered())
+        self.model.counters().delivered()
     }
 
     /// The counters per service level so far. [`Engine::stats`] has them too, but walks over
     /// all links and turns.
     #[must_use]
     pub fn service_levels(&self) -> &[SlStats] {
-        with_model!(&self.model, blocks => blocks.lead.kernel().observers.counters.service_levels())
+        self.model.counters().service_levels()
     }
 
     /// The counters so far.
     #[must_use]
     pub fn stats(&self) -> FabricStats {
-        with_model!(&self.model, blocks => blocks.stats())
+        self.model.stats()
     }
 }

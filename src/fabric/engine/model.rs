@@ -3,13 +3,18 @@
 
 use super::blocks::cut::Cut;
 use super::blocks::{Blocks, Lookahead, lock};
+use super::counters::Counters;
 use super::hierarchical::{self, Adaptive, BlindAllocation, Control, Controlled, InRounds, Off};
 use super::kernel::SwitchModel;
 use super::probe::{Unwatched, Watched};
+use super::run::{Driven, Position};
+use super::samplers::Samplers;
 use super::voq::{self, layout};
+use super::{Deadlock, Progress, RunEnd};
 use crate::routing::Router;
 use crate::spec::hierarchical::{CentralLink, VirtualAllocation};
 use crate::spec::{FabricSpec, Hierarchical, SpecError, Switch, Voq};
+use crate::stats::FabricStats;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A fabric in the variant that it needs.
@@ -64,7 +69,6 @@ macro_rules! with_model {
         }
     };
 }
-pub(super) use with_model;
 
 /// How a fabric that nothing watches is built.
 struct Plan<'a> {
@@ -139,6 +143,50 @@ impl Plan<'_> {
 /// Whether virtual allocation is blind.
 fn is_blind(switch: &Hierarchical) -> bool {
     switch.virtual_allocation == VirtualAllocation::Blind
+}
+
+/// What a run needs of a fabric. [`super::Engine`] has type parameters, so what it calls is compiled by whoever uses it; this is
+/// compiled here, with this crate's optimisation.
+impl Model {
+    /// Simulates from `at` on until the run ends.
+    pub(super) fn drive(
+        &mut self,
+        at: &mut Position,
+        driven: &mut dyn Driven,
+        samplers: Samplers<'_>,
+    ) -> RunEnd {
+        with_model!(self, blocks => blocks.drive(at, driven, samplers))
+    }
+
+    /// Threads that simulate the fabric.
+    pub(super) fn threads(&self) -> usize {
+        with_model!(self, blocks => blocks.threads())
+    }
+
+    /// The progress of the run.
+    pub(super) fn progress(&self) -> Progress {
+        with_model!(self, blocks => blocks.progress())
+    }
+
+    /// A cycle of packets that can never move.
+    pub(super) fn find_cycle(&mut self) -> Option<Deadlock> {
+        with_model!(self, blocks => blocks.find_cycle())
+    }
+
+    /// Counts anew from the next tick on.
+    pub(super) fn restart_statistics(&mut self) {
+        with_model!(self, blocks => blocks.restart_statistics());
+    }
+
+    /// The counters of the NICs.
+    pub(super) fn counters(&self) -> &Counters {
+        with_model!(self, blocks => &blocks.lead.kernel().observers.counters)
+    }
+
+    /// The counters so far.
+    pub(super) fn stats(&self) -> FabricStats {
+        with_model!(self, blocks => blocks.stats())
+    }
 }
 
 impl Model {
