@@ -18,7 +18,7 @@ lint:
 
 # Runs all tests, or those of one program: `just test fabric oracle_scripts`.
 test program="" filter="":
-    cargo test {{ if program == "" { "--workspace" } else { "--test " + program } }} {{ filter }}
+    cargo test {{ if program == "" { "--workspace" } else { "--workspace --test " + program } }} {{ filter }}
 
 # Writes what the program says now into transcripts and pages. Read `git diff` afterwards.
 bless program="cli":

@@ -1,5 +1,6 @@
 //! Experiments as resolved.
 
+use super::data::own;
 use flitwise::config::{ConfigError, Plan, resolve_text};
 use flitwise::fabric::spec::congestion::{CctControl, Marker, PortVlMarker, SourceControl};
 use flitwise::fabric::spec::{CongestionControl, FabricSpec, Voq};
@@ -7,7 +8,7 @@ use flitwise::units::Ratio;
 use std::path::PathBuf;
 
 pub fn corpus() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/experiments")
+    own("tests/corpus/experiments")
 }
 
 /// An experiment with some traffic, and `text`.

@@ -2,11 +2,11 @@
 //! `docs/model/queueing.md` gives. The table in `docs/log/check-matrix.md` is what this finds; `FLITWISE_BLESS=1` writes it.
 
 use crate::common::bless;
+use crate::common::data::own;
 use crate::fabric_analysis::{cycle_of, routes_of};
 use flitwise::config::load_fabric;
 use flitwise::fabric::spec::FabricSpec;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// Names in the table, and topologies.
 const TOPOLOGIES: &[(&str, &str)] = &[
@@ -160,7 +160,7 @@ fn tables() -> String {
 fn the_page_shows_which_schemes_are_free_of_deadlock() {
     const BEGIN: &str = "<!-- check matrix -->\n";
     const END: &str = "<!-- end of the check matrix -->\n";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/log/check-matrix.md");
+    let path = own("docs/log/check-matrix.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = page.split_once(BEGIN).expect("the page has the mark");
     let (shown, after) = rest.split_once(END).expect("the page has the end mark");

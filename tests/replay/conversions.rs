@@ -1,7 +1,7 @@
 //! Traces converted from one format into another send the same messages, and at the same times where both formats can say as much:
 //! on a fabric without contention, all messages eager, which is all that a VEF trace can say of them.
 
-use crate::formats::data::data;
+use crate::formats::data::{data, own};
 use crate::naive::fabric::{play, replay_of};
 use crate::naive::{Case, Sent};
 use flitwise::convert::{Form, Written, convert};
@@ -27,10 +27,8 @@ fn reading() -> Reading {
     }
 }
 
-fn own(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("traces")
-        .join(name)
+fn shipped(name: &str) -> PathBuf {
+    own("traces").join(name)
 }
 
 /// What a trace sends, by tick, and how long it takes.
@@ -108,9 +106,9 @@ fn is_the_same_everywhere(trace: &Path) {
 fn recorded_vef_is_the_same_after_another_format() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["randomaccess-16.vef.gz", "gromacs_water-16.vef.gz"] {
-        let original = played(&own(name));
+        let original = played(&shipped(name));
         for form in FORMS {
-            let (once, _) = converted(&own(name), form, &dir);
+            let (once, _) = converted(&shipped(name), form, &dir);
             assert_eq!(
                 played(&once).messages(),
                 original.messages(),
@@ -129,9 +127,9 @@ fn recorded_vef_is_the_same_after_another_format() {
 fn recorded_calls_send_the_same_messages_in_all_formats() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["dumpi/nas_is_S-16.tar.gz", "dumpi/nas_dt_WH_W-11"] {
-        let original = played(&own(name));
+        let original = played(&shipped(name));
         for form in FORMS {
-            let (copy, _) = converted(&own(name), form, &dir);
+            let (copy, _) = converted(&shipped(name), form, &dir);
             let copy = played(&copy);
             assert_eq!(copy.messages(), original.messages(), "{name} as {form:?}");
         }
@@ -149,7 +147,7 @@ fn own_recordings_send_the_same_messages_in_all_formats() {
         "openmpi-communicators-4",
         "openmpi-probes-4",
     ] {
-        let trace = own("recordings").join(name);
+        let trace = shipped("recordings").join(name);
         let original = played(&trace);
         for form in FORMS {
             let (copy, written) = converted(&trace, form, &dir);
@@ -187,7 +185,7 @@ fn recorded_communicators_send_the_same_messages_in_all_formats() {
 fn schedules_send_the_same_messages_in_all_formats() {
     let dir = tempfile::tempdir().unwrap();
     let mut same = 0;
-    for entry in std::fs::read_dir(own("goal")).unwrap() {
+    for entry in std::fs::read_dir(shipped("goal")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|ending| ending != "gz") {
             continue;
@@ -211,7 +209,7 @@ fn schedules_send_the_same_messages_in_all_formats() {
 fn actions_send_the_same_messages_in_all_formats() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["nas_is_S-16", "nas_dt_SH_W-32", "comd-16"] {
-        let trace = own(&format!("ti/{name}.tar.gz"));
+        let trace = shipped(&format!("ti/{name}.tar.gz"));
         let original = played(&trace);
         for form in FORMS {
             let (copy, written) = converted(&trace, form, &dir);
@@ -235,7 +233,7 @@ fn actions_send_the_same_messages_in_all_formats() {
 fn what_is_lost_is_said() {
     let dir = tempfile::tempdir().unwrap();
     let losses = |trace: &Path, form| converted(trace, form, &dir).1.losses.join("\n");
-    let gromacs = own("gromacs_water-16.vef.gz");
+    let gromacs = shipped("gromacs_water-16.vef.gz");
     let said = losses(&gromacs, Form::Goal);
     assert_eq!(
         said,
@@ -257,7 +255,7 @@ fn what_is_lost_is_said() {
     }
     let said = losses(&path, Form::Ti);
     assert!(said.contains("1 ranks compute on one CPU"), "{said}");
-    let said = losses(&own("ti/nas_is_S-16.tar.gz"), Form::Vef3);
+    let said = losses(&shipped("ti/nas_is_S-16.tar.gz"), Form::Vef3);
     assert!(said.contains("collectives become the messages"), "{said}");
 }
 

@@ -12,6 +12,7 @@
 //! - up to `S` bytes a send is complete at its start, else when it is matched;
 //! - what cannot start yet tries again when it might, and among equals who was ready first is first.
 
+use crate::formats::data::own;
 use flitwise::replay::mpi::{Call, RequestId, Tag};
 use flitwise::replay::program::{Action, Program, RankId, StreamId};
 use flitwise::replay::trace::{Reading, check_file};
@@ -320,7 +321,7 @@ fn finish(schedule: &Path, s: u64) -> u64 {
 }
 
 fn schedules() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("traces/goal")
+    own("traces/goal")
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Random programs replay as the naive replay says.
 
 use crate::naive::random::{Recipe, case};
-use crate::naive::{Case, End, Features, NICS, Outcome, compare, replay};
+use crate::naive::{Case, End, Features, NICS, Outcome, compare};
 use flitwise::replay::SendCompletion;
 use flitwise::units::TickLength;
 use proptest::prelude::*;
@@ -97,8 +97,8 @@ fn recipes(most: usize) -> impl Strategy<Value = Recipe> {
     (any::<[u8; 32]>(), pieces).prop_map(|(job, pieces)| Recipe { job, pieces })
 }
 
-/// Hands random programs to `outcome`, and checks that they contain everything.
-fn random_programs(outcome: impl Fn(&Case) -> Result<Outcome, String>) {
+#[test]
+fn random_programs_agree_and_contain_everything() {
     let default = ProptestConfig::default();
     let config = ProptestConfig {
         source_file: Some(file!()),
@@ -106,14 +106,14 @@ fn random_programs(outcome: impl Fn(&Case) -> Result<Outcome, String>) {
             "proptest-regressions",
         ))),
         // `PROPTEST_CASES` may ask for more.
-        cases: default.cases.max(10_000),
+        cases: default.cases.max(4_000),
         ..default
     };
     let cases = u64::from(config.cases);
     let features = RefCell::new(Features::new());
     let result = TestRunner::new(config).run(&recipes(20), |recipe| {
         let case = case(&recipe);
-        let outcome = outcome(&case).map_err(TestCaseError::fail)?;
+        let outcome = compare(&case).map_err(TestCaseError::fail)?;
         count(&mut features.borrow_mut(), &case, &outcome);
         Ok(())
     });
@@ -127,15 +127,4 @@ fn random_programs(outcome: impl Fn(&Case) -> Result<Outcome, String>) {
     let missing: Vec<_> = features.iter().filter(|(_, count)| **count == 0).collect();
     assert!(missing.is_empty(), "{missing:?}");
     assert!(features["job that completes"] > cases / 2);
-}
-
-#[test]
-fn random_programs_agree() {
-    random_programs(compare);
-}
-
-/// The programs by themselves.
-#[test]
-fn random_programs_contain_everything() {
-    random_programs(|case| Ok(replay(case)));
 }

@@ -1,7 +1,7 @@
 //! Recorded traces of calls and schedules: the naive replay agrees with the replay on each of their messages, on a fabric without
 //! contention.
 
-use crate::formats::data::{data, examples_of_simgrid};
+use crate::formats::data::{data, examples_of_simgrid, own};
 use crate::naive::fabric::{play, replay_of};
 use crate::naive::{Case, End, Sent, compare, replay};
 use flitwise::fabric::workload::Workload;
@@ -15,10 +15,8 @@ use flitwise::units::Ratio;
 use flitwise_formats::goal::{Kind, Schedule, Task};
 use std::path::{Path, PathBuf};
 
-fn own(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("traces")
-        .join(name)
+fn shipped(name: &str) -> PathBuf {
+    own("traces").join(name)
 }
 
 fn checked(trace: &Path) -> Box<dyn TraceFile> {
@@ -67,7 +65,7 @@ fn naive_agrees_on(trace: &Path) {
 #[test]
 fn the_naive_replay_agrees_on_actions() {
     for name in ["nas_is_S-16", "nas_dt_SH_W-32", "comd-16", "hpl-16"] {
-        naive_agrees_on(&own(&format!("ti/{name}.tar.gz")));
+        naive_agrees_on(&shipped(&format!("ti/{name}.tar.gz")));
     }
     if let Some(folder) = data("traces/ti/lulesh-27") {
         naive_agrees_on(&folder.join("lulesh-27-ti.tar.gz"));
@@ -88,7 +86,7 @@ fn the_naive_replay_agrees_on_vef_traces() {
         "randomaccess-16",
     ];
     for name in applications {
-        naive_agrees_on(&own(&format!("{name}.vef.gz")));
+        naive_agrees_on(&shipped(&format!("{name}.vef.gz")));
     }
     if let Some(folder) = data("traces/vef-thirdparty") {
         for name in [
@@ -162,7 +160,7 @@ fn streams(schedule: &Schedule) -> Vec<Vec<Vec<Op>>> {
 
 fn naive_agrees_on_schedules(names: &[&str]) {
     for name in names {
-        let file = checked(&own(&format!("goal/{name}.goal.gz")));
+        let file = checked(&shipped(&format!("goal/{name}.goal.gz")));
         let case = Case::of(streams(file.schedule().unwrap()));
         let naive = replay(&case);
         let (outcome, mut log) = engine(&case, &*file);

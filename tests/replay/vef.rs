@@ -1,5 +1,6 @@
 //! VEF traces as programs.
 
+use crate::formats::data::own;
 use flitwise::formats::source::Input;
 use flitwise::replay::program::{
     Action, After, AlltoallBlocks, Collective, CollectiveKind, Event, Op, Place, Program, RankId,
@@ -9,7 +10,6 @@ use flitwise::replay::trace::vef::VefProgram;
 use flitwise::replay::trace::{Reading, check_file};
 use flitwise::stop::Stop;
 use std::io::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 
 fn file(text: &str) -> tempfile::NamedTempFile {
@@ -118,7 +118,7 @@ fn a_file_that_changed_after_its_check_is_an_error() {
 
 #[test]
 fn a_trace_starts_over_from_anywhere() {
-    let (p, _) = VefProgram::open("traces/randomaccess-16.vef.gz").unwrap();
+    let (p, _) = VefProgram::open(own("traces/randomaccess-16.vef.gz")).unwrap();
     let mut p = p.keeping(300);
     let read = |p: &mut VefProgram, most: usize| {
         let ops = |rank: RankId| {
@@ -159,11 +159,11 @@ fn all(program: &mut dyn Program) -> Vec<Vec<Op>> {
 
 #[test]
 fn a_trace_in_memory_is_the_trace_of_the_file() {
-    let path = Path::new("traces/hpl-16.vef.gz");
-    let file = check_file(path, Stop::never()).unwrap();
-    let (mut read, check) = VefProgram::open(path).unwrap();
+    let path = own("traces/hpl-16.vef.gz");
+    let file = check_file(&path, Stop::never()).unwrap();
+    let (mut read, check) = VefProgram::open(&path).unwrap();
     assert_eq!(file.operations(), check.records.iter().sum::<u64>());
-    let info = flitwise::formats::vef::Info::read(path).unwrap();
+    let info = flitwise::formats::vef::Info::read(&path).unwrap();
     assert_eq!(file.ideal_ps(), info.ideal.map(|ideal| ideal.span_ps));
     let mut kept = file.open(&Reading::default(), Stop::never()).unwrap();
     let ops = all(&mut *kept);

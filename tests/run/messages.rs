@@ -29,7 +29,7 @@ pub fn messages(path: &Path) -> Vec<BTreeMap<String, String>> {
 #[test]
 fn a_table_of_messages_has_all_of_them_and_their_times_in_order() {
     let dir = tempfile::tempdir().unwrap();
-    let formats = ["traces/lammps_melt-16.vef.gz", "traces/hpl-16.vef.gz"];
+    let formats = ["traces/randomaccess-16.vef.gz", "traces/hpl-16.vef.gz"];
     let mut seen = Vec::new();
     for trace in formats {
         for sets in [&[][..], &["fabric.kind=voq"]] {

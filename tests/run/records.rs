@@ -13,6 +13,7 @@ const EXPERIMENT: &str = r#"
     fabric.topology = { kind = "k-ary-n-tree", k = 6, n = 2 }
     [[job]]
     trace = "traces/randomaccess-16.vef.gz"
+    compute_scale = 0.05
     [[background]]
     rate = 0.2
 "#;

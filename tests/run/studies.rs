@@ -22,6 +22,7 @@ const EXPERIMENT: &str = r#"
     trace = "traces/randomaccess-16.vef.gz"
     sl = "CL"
     placement = "random"
+    compute_scale = 0.05
     [[background]]
     rate = 0.1
     sl = "BK"

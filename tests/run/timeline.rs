@@ -15,8 +15,8 @@ const JOB: &str = r#"
 [fabric]
 topology = { kind = "k-ary-n-tree", k = 4, n = 2 }
 [[job]]
-trace = "traces/lammps_melt-16.vef.gz"
-compute_scale = 0.001
+trace = "traces/randomaccess-16.vef.gz"
+compute_scale = 0.01
 [[background]]
 rate = 0.1
 "#;

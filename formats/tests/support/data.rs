@@ -19,6 +19,16 @@ pub fn data(part: &str) -> Option<PathBuf> {
     Some(found)
 }
 
+/// `part` of the repository, whichever crate's tests ask for it.
+#[allow(dead_code, reason = "not every test program needs one")]
+pub fn own(part: &str) -> PathBuf {
+    let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = crate_root
+        .ancestors()
+        .find(|dir| dir.join("traces").is_dir());
+    root.unwrap_or(crate_root).join(part)
+}
+
 /// The TI traces that come with SimGrid, written by hand to show what its replayer takes, with their numbers of ranks. `None`
 /// where they are absent.
 #[allow(dead_code, reason = "not every test program replays them")]

@@ -1,6 +1,7 @@
 //! An application recorded as DUMPI and converted to VEF by another program sends the same messages.
 
 use super::{calls, operations_of, set};
+use crate::formats::data::own;
 use flitwise::replay::mpi::Call;
 use flitwise::replay::program::Action;
 use flitwise::replay::trace::{ComputeTime, Reading};
@@ -51,7 +52,7 @@ fn computed(trace: &Path, reading: &Reading) -> Vec<u64> {
 fn dumpi_and_its_vef_send_the_same_messages() {
     for name in ["gromacs_water-16", "hpl-16", "lulesh-27", "randomaccess-16"] {
         let Some(dumpi) = set(name) else { return };
-        let vef = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("traces/{name}.vef.gz"));
+        let vef = own(&format!("traces/{name}.vef.gz"));
         let (of_dumpi, of_vef) = (sent_by_calls(&dumpi), sent_by_records(&vef));
         let pairs = |sent: &Sent| sent.keys().copied().collect::<Vec<_>>();
         assert_eq!(pairs(&of_dumpi), pairs(&of_vef), "{name}");

@@ -1,6 +1,7 @@
 //! Every recording replays to its end on several fabrics, and its counts are those of an independent reader.
 
 use super::{SETS, calls, operations_of, set};
+use crate::formats::data::own;
 use crate::naive::fabric::{play, replay_of};
 use crate::naive::{Case, compare};
 use flitwise::config::resolve_text;
@@ -212,7 +213,7 @@ fn a_cray_of_2013_replays() {
 }
 
 #[test]
-#[ignore = "minutes: cargo test --release --test replay cray -- --ignored"]
+#[ignore = "minutes: cargo test --release -p flitwise-oracles --test replay cray -- --ignored"]
 fn a_cray_of_2013_replays_on_every_fabric() {
     let dir = tempfile::tempdir().unwrap();
     if let Some((tar, counts)) = of_a_cray(dir.path()) {
@@ -250,7 +251,7 @@ fn naive_agrees_on(trace: &Path) {
 }
 
 #[test]
-#[ignore = "minutes: cargo test --release --test replay naive -- --ignored"]
+#[ignore = "minutes: cargo test --release -p flitwise-oracles --test replay naive -- --ignored"]
 fn the_naive_replay_agrees_on_a_cray_of_2013() {
     let dir = tempfile::tempdir().unwrap();
     if let Some((tar, _)) = of_a_cray(dir.path()) {
@@ -259,9 +260,7 @@ fn the_naive_replay_agrees_on_a_cray_of_2013() {
 }
 
 fn shipped(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("traces/dumpi")
-        .join(name)
+    own("traces/dumpi").join(name)
 }
 
 #[test]
