@@ -21,8 +21,13 @@ mod runs;
 use anyhow::Result;
 use clap::Parser;
 use fabric::Fabric;
+use flitwise::huge_pages::HugePages;
 use grid::{Allocator, Part};
 use std::path::{Path, PathBuf};
+
+/// At full load the packets of a run fill tens of megabytes.
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
 
 /// Published sentences of OpaSim and Hiperion, judged by runs of their fabrics.
 #[derive(Debug, Parser)]

@@ -69,7 +69,7 @@ impl CableAttributes {
         self.rate.is_none() && self.latency.is_none()
     }
 
-    /// Whether those of the other direction are the same.
+    /// Whether the other direction has the same attributes.
     pub(crate) fn agrees(self, other: Self) -> bool {
         (self.rate, self.latency) == (other.rate, other.latency)
     }
