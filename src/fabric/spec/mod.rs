@@ -10,6 +10,7 @@ pub mod congestion;
 pub(crate) mod json;
 mod links;
 pub mod paths;
+mod planes;
 pub mod power;
 pub mod qos;
 pub mod queueing;

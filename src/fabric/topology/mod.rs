@@ -25,6 +25,7 @@ mod kns;
 mod lattice;
 mod megafly;
 mod names;
+mod planes;
 mod ports;
 mod required;
 mod single;
@@ -55,6 +56,7 @@ pub use xgft::{Xgft, XgftKeys};
 
 use super::error::SpecError;
 use super::ids::{NicId, PortId, SwitchId, SwitchPort};
+use planes::Planes;
 use serde::Serialize;
 use serde::ser::Serializer;
 
@@ -138,7 +140,10 @@ families! {
 /// A fabric's graph. NICs are `0..nics`, switches `0..switches`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
+    /// Of each plane.
     shape: Shape,
+    /// The planes, if there are several.
+    planes: Option<Box<Planes>>,
     radix: u32,
     /// `peers[switch * radix + port]`.
     peers: Vec<Peer>,
@@ -171,7 +176,7 @@ impl Topology {
         self.names.as_deref()
     }
 
-    /// The family and its parameters.
+    /// The family and its parameters; of planes, of each.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -181,7 +186,10 @@ impl Topology {
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn family(&self) -> &dyn Family {
-        self.shape.family()
+        match &self.planes {
+            Some(planes) => &**planes,
+            None => self.shape.family(),
+        }
     }
 
     /// The out-ports that a packet for NIC `dst` may take at `switch`: the port of the NIC, or
@@ -198,7 +206,10 @@ impl Topology {
             nic: dst,
             switch: home.switch,
         };
-        self.shape.candidates(tie, switch, to)
+        match &self.planes {
+            Some(planes) => planes.candidates(tie, switch, to),
+            None => self.shape.candidates(tie, switch, to),
+        }
     }
 
     /// VL class behind `out_port` of a packet whose leg begins at `switch`, if the leg has the class 0 there.
@@ -293,7 +304,7 @@ impl Topology {
     /// the other families, whose links follow from their parameters.
     #[must_use]
     pub fn listed_peers(&self) -> Option<&[Peer]> {
-        matches!(self.shape, Shape::Graph(_)).then_some(&self.peers)
+        (matches!(self.shape, Shape::Graph(_)) && self.planes.is_none()).then_some(&self.peers)
     }
 
     /// The switches that the links of `switch` lead to: one per link, in the order of its ports.
@@ -384,6 +395,7 @@ impl Topology {
         }
         Ok(Self {
             shape,
+            planes: None,
             radix: radix as u32,
             peers: vec![Peer::None; (switches * radix) as usize],
             attachment: Vec::with_capacity(nics as usize),
