@@ -22,7 +22,7 @@ use flitwise::replay::program::{
     StreamId,
 };
 use flitwise::replay::{
-    ComputeModel, IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion,
+    ComputeModel, IntraNode, JobSpec, NodeSpec, Repeat, Replay, ReplaySpec, SendCompletion,
 };
 use flitwise::run::{Control, Status, run_plan, workload};
 use flitwise::units::Ratio;
@@ -335,6 +335,7 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay<'static> 
     Replay::new(ReplaySpec {
         tick: experiment.fabric.units.tick,
         nics: experiment.fabric.topology.nics(),
+        node: NodeSpec::default(),
         queueing: Queueing::PerLevel,
         nic_queueing: NicQueueing::Fifo,
         seed: 1,

@@ -18,6 +18,7 @@ use crate::fabric::ids::NicId;
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
 use crate::oblivious::Request;
+use crate::replay::NodeSpec;
 use crate::replay::background::{NicQueueing, message_units};
 use crate::replay::placement::{self, Distribution, FreeNics};
 use crate::units::Ratio;
@@ -31,6 +32,8 @@ pub struct Experiment {
     pub seed: u64,
     /// The fabric, already validated; for a static analysis only as far as routes go.
     pub fabric: FabricSpec,
+    /// The NICs of nodes, and the links inside them.
+    pub node: NodeSpec,
     /// The order in which jobs and synthetic flows that share a queue of a NIC are served.
     pub nic_queueing: NicQueueing,
     /// Name of the routing algorithm, for the record: it follows from the topology.
@@ -202,12 +205,12 @@ impl Experiment {
         match &self.jobs[job].placement {
             Placement::Linear => placement::Placement::Linear,
             Placement::RoundRobin(part) => placement::Placement::RoundRobin {
-                parts: part.of_nics(topology),
+                parts: part.of_nics(topology, &self.node),
             },
             Placement::Random { part, seed } => placement::Placement::Random {
                 seed: seed.unwrap_or(self.seed),
                 job: job as u64,
-                parts: part.of_nics(topology),
+                parts: part.of_nics(topology, &self.node),
             },
             Placement::List(nics) => placement::Placement::List(nics.clone()),
             Placement::Hosts(nics) => placement::Placement::First(nics.clone()),

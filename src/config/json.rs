@@ -11,8 +11,10 @@ use crate::config::experiment::Experiment;
 use crate::config::fabric::{scheduler_json, switch_json};
 use crate::config::job::Job;
 use crate::config::keys::SATURATED_LIMIT;
+use crate::config::node::node_json;
 use crate::config::power::power_json;
 use crate::fabric::spec::{CongestionControl, FabricSpec, Qos};
+use crate::replay::NodeSpec;
 use serde_json::{Map, Value, json};
 use twox_hash::XxHash3_128;
 
@@ -49,6 +51,7 @@ fn load_of(e: &Experiment) -> Map<String, Value> {
     let Experiment {
         seed: _,
         fabric,
+        node,
         nic_queueing: _,
         routing: _,
         // Its entries belong to the fabric's scheduler.
@@ -72,7 +75,10 @@ fn load_of(e: &Experiment) -> Map<String, Value> {
             background.iter().map(flow).collect(),
         ),
     ]);
-    // Written only where it is on, because the experiment without it has another result.
+    // These are written only where they are on, because the experiment without them has another result.
+    if *node != NodeSpec::default() {
+        keys.insert("node".to_owned(), node_json(node));
+    }
     if let Some(ps) = background_gap_skip_ps {
         keys.insert("background_gap_skip_ps".to_owned(), (*ps).into());
     }

@@ -16,6 +16,7 @@ use crate::config::fabric::{RawFabric, default_kind};
 use crate::config::job::keys::RawJob;
 use crate::config::job::vfabric::RawVfabric;
 use crate::config::measure::RawMeasure;
+use crate::config::node::RawNode;
 use crate::config::origin::Origin;
 use crate::config::power::keys::RawPower;
 use crate::config::qos::keys::RawQos;
@@ -59,6 +60,10 @@ pub(crate) struct RawExperiment {
     ///
     /// Without the table energy is not counted.
     pub power: Option<RawPower>,
+    /// NICs that are of one node, links inside it, and rails.
+    ///
+    /// Without the table every NIC is a node.
+    pub node: Option<RawNode>,
     /// NICs and service levels for the jobs that name one.
     #[serde(default)]
     pub vfabric: Vec<RawVfabric>,
@@ -173,7 +178,7 @@ pub(crate) fn fabric_kind<'a>(fabric: Option<&'a DeValue<'_>>) -> &'a str {
 }
 
 /// The keys of an experiment that only simulations use.
-pub(crate) const FOR_SIMULATIONS: [&str; 8] = [
+pub(crate) const FOR_SIMULATIONS: [&str; 9] = [
     "job",
     "background",
     "background_gap_skip",
@@ -182,6 +187,7 @@ pub(crate) const FOR_SIMULATIONS: [&str; 8] = [
     "series",
     "baseline",
     "vfabric",
+    "node",
 ];
 
 /// Refuses the first key of an experiment with `[congestion]` that only a simulation uses.
@@ -202,6 +208,7 @@ pub(crate) fn stands_alone(raw: &RawExperiment) -> Result<(), ConfigError> {
         raw.series.is_some(),
         compared.contains(&true),
         !raw.vfabric.is_empty(),
+        raw.node.is_some(),
     ];
     let simulated = FOR_SIMULATIONS.iter().zip(given);
     match simulated.into_iter().find(|(_, given)| *given) {

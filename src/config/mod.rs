@@ -23,6 +23,7 @@ mod keys;
 mod load;
 mod measure;
 mod network_file;
+mod node;
 mod origin;
 mod place;
 mod power;

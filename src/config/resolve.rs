@@ -11,7 +11,9 @@ use crate::config::qos::remarks::remarks;
 use crate::config::qos::scheduler::Scheduling;
 use crate::config::qos::vls;
 use crate::config::series;
-use crate::config::{analysis, background, congestion_control, fabric, job, measure, power, qos};
+use crate::config::{
+    analysis, background, congestion_control, fabric, job, measure, node, power, qos,
+};
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, SchemeKind, VlPolicy};
 use crate::replay::collectives::Choices;
@@ -84,7 +86,9 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
     if congestion.is_none() && fabric.needs_classes() {
         qos::classes_apart(&fabric.qos, fabric.classes())?;
     }
-    let jobs = job::jobs(&raw.job, &raw.vfabric, &raw.collectives, &fabric, dir)?;
+    let node = node::node(raw.node.as_ref())?;
+    let fabric = node::in_planes(fabric, &node)?;
+    let jobs = job::jobs(raw, &fabric, &node, dir)?;
     let background = background::background(&raw.background, &fabric, seed)?;
     let usual = RawMeasure::default();
     let measure = match (jobs.is_empty() && !background.is_empty(), &raw.measure) {
@@ -107,6 +111,7 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
         nic_queueing: raw.fabric.nic_queueing.unwrap_or_default(),
         seed,
         fabric,
+        node: node.spec,
         routing: routing_name,
         dtable,
         jobs,

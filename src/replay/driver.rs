@@ -1,63 +1,22 @@
 //! Replays all jobs and background flows, as the workload of a fabric.
 
-use super::background::{Background, BackgroundFlow, NicQueueing};
+use super::background::Background;
 use super::causes::Causes;
 use super::gaps::Gaps;
 use super::job::{JobSpec, Repeat};
-use super::link::ReplayContext;
+use super::link::{ReplayContext, TOO_LATE};
 use super::messages::{MOST_JOBS, Messages};
+use super::node::Nodes;
 use super::observer::Observer;
 use super::player::Player;
 use super::program::{RankId, StreamId};
 use super::queue::{Event, Queue, What};
-use anyhow::{Context, ensure};
+use super::spec::ReplaySpec;
+use anyhow::{Context, anyhow, ensure};
 use flitwise_base::units::TickLength;
-use flitwise_fabric::spec::{FabricSpec, Tick};
-use flitwise_fabric::workload::{AppQueue, Message, Queueing, Workload};
+use flitwise_fabric::spec::Tick;
+use flitwise_fabric::workload::{AppQueue, Message, Workload};
 use std::collections::VecDeque;
-
-/// Everything that is replayed in one run.
-pub struct ReplaySpec<'a> {
-    /// Length of a tick of the fabric.
-    pub tick: TickLength,
-    /// NICs of the fabric.
-    pub nics: u32,
-    /// The queueing of messages at the NICs.
-    pub queueing: Queueing,
-    /// The order in which flows that share such a queue are served.
-    pub nic_queueing: NicQueueing,
-    /// Seed of the experiment.
-    pub seed: u64,
-    /// The applications.
-    pub jobs: Vec<JobSpec<'a>>,
-    /// Background flows. They run from tick 0 until the last job has ended, except jobs that
-    /// repeat until the others end.
-    pub background: Vec<BackgroundFlow>,
-    /// Background flows last at least to this tick, even without a job.
-    pub background_until: Option<Tick>,
-    /// Skips gaps between the messages of jobs, except this number of ticks before each message
-    /// (`docs/model/gap-skip.md`). Without a background flow, or with `background_until`, this changes
-    /// nothing.
-    pub gap_skip: Option<Tick>,
-}
-
-impl<'a> ReplaySpec<'a> {
-    /// These jobs on the fabric `spec`, without background traffic.
-    #[must_use]
-    pub fn new(spec: &FabricSpec, seed: u64, jobs: Vec<JobSpec<'a>>) -> Self {
-        Self {
-            tick: spec.units.tick,
-            nics: spec.topology.nics(),
-            queueing: spec.queueing(),
-            nic_queueing: NicQueueing::Fifo,
-            seed,
-            jobs,
-            background: Vec::new(),
-            background_until: None,
-            gap_skip: None,
-        }
-    }
-}
 
 /// Replays jobs and background flows through a fabric.
 ///
@@ -75,6 +34,7 @@ pub struct Replay<'a> {
     background_until: Tick,
     pub(super) queue: Queue,
     pub(super) messages: Messages,
+    nodes: Nodes,
     /// Reports of the fabric that are not processed yet, in order of their ticks.
     reports: VecDeque<(Tick, What)>,
     /// Messages of the jobs in one tick; kept to reuse its memory.
@@ -127,12 +87,15 @@ impl<'a> Replay<'a> {
         .context("background traffic")?;
         let mut queue = Queue::new(spec.jobs.len());
         let mut messages = Messages::new(spec.jobs.len());
+        spec.node.check(spec.nics)?;
+        let mut nodes = Nodes::new(spec.node);
         let mut jobs = Vec::with_capacity(spec.jobs.len());
         for (job, spec_of_job) in (0..).zip(spec.jobs) {
             spec_of_job.check(spec.nics)?;
             let context = &mut ReplayContext {
                 queue: &mut queue,
                 messages: &mut messages,
+                nodes: &mut nodes,
                 out: &mut Vec::new(),
                 now: 0,
                 ps: spec_of_job.start_ps,
@@ -153,6 +116,7 @@ impl<'a> Replay<'a> {
             background_until: spec.background_until.unwrap_or(0),
             queue,
             messages,
+            nodes,
             reports: VecDeque::new(),
             of_jobs: Vec::new(),
             due: None,
@@ -177,7 +141,7 @@ impl<'a> Replay<'a> {
     /// Lets `observer` watch the replay. Call this before its first tick.
     pub fn watched_by(&mut self, observer: &'a dyn Observer) {
         for (number, job) in (0..).zip(&self.jobs) {
-            observer.job(number, &job.name, job.nics());
+            observer.job(number, &job.name, &job.nics());
         }
         self.observer = Some(observer);
     }
@@ -272,6 +236,9 @@ impl<'a> Replay<'a> {
         if let What::Injected(_) | What::Delivered(_) = event.what {
             return self.note(event.what, event.ps, out);
         }
+        if let What::Step(slot) = event.what {
+            return self.take_last_step(slot, event.ps);
+        }
         if let Some(causes) = &mut self.queue.causes {
             let rank = &self.jobs[event.act.job as usize].ranks[event.act.rank.index()];
             let named = match event.what {
@@ -288,6 +255,7 @@ impl<'a> Replay<'a> {
         let context = &mut ReplayContext {
             queue: &mut self.queue,
             messages: &mut self.messages,
+            nodes: &mut self.nodes,
             out,
             now: self.now,
             ps: event.ps,
@@ -300,7 +268,7 @@ impl<'a> Replay<'a> {
             What::Stream(stream) => job.resume(rank, stream, context)?,
             What::Member(number) => job.proceed(rank, number, context)?,
             What::Progress => job.progress(rank, context)?,
-            What::Injected(_) | What::Delivered(_) => {}
+            What::Injected(_) | What::Delivered(_) | What::Step(_) => {}
         }
         note_last(job, &[rank], context);
         job.repeat_if_complete(context)?;
@@ -308,12 +276,28 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
+    /// Carries a message inside the node of its receiver.
+    fn take_last_step(&mut self, slot: u32, ps: u64) -> anyhow::Result<()> {
+        if let Some(step) = self.messages.take_last_step(slot) {
+            let carried = (self.nodes).carry(step.seats, step.bytes, &step.pair, ps);
+            let arrived_ps = carried.ok_or_else(|| anyhow!(TOO_LATE))?.arrived_ps;
+            self.queue.note(arrived_ps, What::Delivered(slot));
+        }
+        Ok(())
+    }
+
     /// Notes that a message was injected or delivered at `ps`.
     fn note(&mut self, what: What, ps: u64, out: &mut Vec<Message>) -> anyhow::Result<()> {
+        if let What::Delivered(slot) = what
+            && let Some(act) = self.messages.last_step(slot)
+        {
+            self.queue.step(ps, act, slot);
+            return Ok(());
+        }
         let message = match what {
             What::Injected(slot) => self.messages.injected(slot),
             What::Delivered(slot) => self.messages.delivered(slot),
-            What::Progress | What::Stream(_) | What::Member(_) => None,
+            What::Step(_) | What::Progress | What::Stream(_) | What::Member(_) => None,
         };
         let Some(message) = message else {
             return Ok(());
@@ -327,6 +311,7 @@ impl<'a> Replay<'a> {
         let context = &mut ReplayContext {
             queue: &mut self.queue,
             messages: &mut self.messages,
+            nodes: &mut self.nodes,
             out,
             now: self.now,
             ps,
@@ -460,17 +445,23 @@ impl Workload for Replay<'_> {
         if token > u64::from(u32::MAX) {
             self.background.delivered(token);
         } else {
-            if let Ok(slot) = u32::try_from(token) {
-                self.messages.arrives(slot, now + self.skipped);
-            }
             if let Some(gaps) = &mut self.gaps {
                 gaps.in_fabric -= 1;
+            }
+            if let Ok(slot) = u32::try_from(token) {
+                if !self.messages.part_delivered(slot) {
+                    return;
+                }
+                self.messages.arrives(slot, now + self.skipped);
             }
             self.report(now, token, What::Delivered);
         }
     }
 
     fn injected(&mut self, now: Tick, token: u64) {
+        if u32::try_from(token).is_ok_and(|slot| !self.messages.part_injected(slot)) {
+            return;
+        }
         if let (Some(observer), Ok(slot)) = (self.observer, u32::try_from(token)) {
             observer.injected(self.tick.ps(now + self.skipped), slot);
             // Reported to the observer alone.

@@ -30,7 +30,7 @@ pub struct JobSpec<'a> {
     pub compute_scale: Ratio,
     /// The other changes to computations.
     pub compute: ComputeModel,
-    /// Messages between ranks on one NIC.
+    /// Messages between two ranks of a node without links of its own.
     pub intra_node: IntraNode,
     /// Time to combine one byte in a reduction, in picoseconds.
     pub reduction_ps_per_byte: Ratio,
@@ -85,12 +85,16 @@ impl IntraNode {
     /// Time to copy `bytes` bytes, without the latency; `None` beyond 64 bits.
     #[must_use]
     pub fn copy_ps(&self, bytes: u64) -> Option<u64> {
-        // Bytes over bytes per second: 2^64 × 10^12 × den may not fit, so the product with
-        // the denominator comes first, checked.
-        let rate = self.bytes_per_s;
-        let scaled = (u128::from(bytes) * u128::from(rate.den())).checked_mul(PS_PER_S)?;
-        u64::try_from(scaled.div_ceil(u128::from(rate.num().max(1)))).ok()
+        copy_ps(bytes, self.bytes_per_s)
     }
+}
+
+/// Picoseconds that `bytes` bytes take at `rate` bytes per second, rounded up; `None` beyond 64 bits.
+pub(super) fn copy_ps(bytes: u64, rate: Ratio) -> Option<u64> {
+    // Bytes over bytes per second: 2^64 × 10^12 × den may not fit, so the product with
+    // the denominator comes first, checked.
+    let scaled = (u128::from(bytes) * u128::from(rate.den())).checked_mul(PS_PER_S)?;
+    u64::try_from(scaled.div_ceil(u128::from(rate.num().max(1)))).ok()
 }
 
 impl Default for IntraNode {

@@ -3,7 +3,8 @@
 use super::causes::Posted;
 use super::critical_path::OnTheWay;
 use super::job::{IntraNode, SendCompletion};
-use super::messages::{Messages, Purpose, RankPair, Release};
+use super::messages::{LastStep, Messages, OnItsWay, Purpose, RankPair, Release};
+use super::node::{Between, Nodes, Parts, Seat};
 use super::observer::{Doing, Observer, Sent, StreamOf};
 use super::pairs::PairCounts;
 use super::program::RankId;
@@ -16,6 +17,7 @@ use flitwise_fabric::workload::Message;
 pub(super) struct ReplayContext<'a> {
     pub queue: &'a mut Queue,
     pub messages: &'a mut Messages,
+    pub nodes: &'a mut Nodes,
     /// Messages of this tick for the fabric.
     pub out: &'a mut Vec<Message>,
     /// Present tick.
@@ -49,7 +51,9 @@ pub(super) struct Link {
     pub job: u32,
     pub sl: u8,
     /// By rank.
-    pub nics: Vec<NicId>,
+    pub seats: Vec<Seat>,
+    /// Messages to other nodes, by rank.
+    pub sent_to_nodes: Vec<u64>,
     pub send_completion: SendCompletion,
     pub intra_node: IntraNode,
     pub sent: u64,
@@ -70,17 +74,22 @@ impl Link {
         }
     }
 
+    /// The NIC of a rank.
+    pub(super) fn nics(&self) -> Vec<NicId> {
+        self.seats.iter().map(|seat| seat.nic).collect()
+    }
+
     /// Sends `bytes` bytes between two ranks. Unless it is released when handed over, a
-    /// report will say when the send is complete.
+    /// report will say when the send is complete. `named`: how many NICs behind its own the sender names one.
     pub(super) fn post(
         &mut self,
         ranks: RankPair,
         bytes: u64,
-        purpose: Purpose,
+        (purpose, named): (Purpose, u8),
         release: Release,
         context: &mut ReplayContext<'_>,
     ) -> Result<(), &'static str> {
-        let (src, dst) = (self.nics[ranks.from.index()], self.nics[ranks.to.index()]);
+        let seats = [ranks.from, ranks.to].map(|rank| self.seats[rank.index()]);
         let slot = context
             .messages
             .insert(self.job, ranks, purpose, release, context.now)
@@ -97,49 +106,114 @@ impl Link {
             };
             observer.sent(context.ps, slot, sent);
         }
-        if let Some(causes) = &mut context.queue.causes {
-            let message = OnTheWay {
-                to: ranks.to,
-                src,
-                dst,
-                sl: self.sl,
-                bytes,
-                token: slot.into(),
-                created: context.now,
-                late_ps: 0,
-            };
-            let reports = 1 + u32::from(release == Release::Injected);
-            let posted = Posted::new(self.job, ranks, message, reports);
-            causes.posted(slot, posted);
-        }
-        if src == dst {
-            let copied = self
-                .intra_node
-                .copy_ps(bytes)
-                .and_then(|copy| context.ps.checked_add(copy))
-                .ok_or(TOO_LATE)?;
-            let arrived = copied
-                .checked_add(self.intra_node.latency_ps)
-                .ok_or(TOO_LATE)?;
-            if let Some(observer) = context.observer {
-                observer.injected(copied, slot);
-            }
-            if release == Release::Injected {
-                context.queue.note(copied, What::Injected(slot));
-            }
-            context.queue.note(arrived, What::Delivered(slot));
-            self.intra_node_sent += 1;
+        let [from, to] = seats.map(|seat| seat.nic);
+        if context.nodes.share(from, to) {
+            self.note_cause((slot, ranks, release), [from; 2], bytes, context);
+            self.post_inside(slot, seats, bytes, release, context)?;
         } else {
-            let mut message = Message::new(src, dst, self.sl, bytes, context.now);
-            message.token = slot.into();
-            let followed = context.observer.is_some_and(Observer::follows_messages);
-            message.report_injection = release == Release::Injected || followed;
-            context.out.push(message);
+            let number = self.sent_to_nodes[ranks.from.index()];
+            self.sent_to_nodes[ranks.from.index()] += 1;
+            let parts = context.nodes.parts(&Between {
+                from,
+                to,
+                hashed: [ranks.from.get().into(), ranks.to.get().into(), number],
+                bytes,
+                named,
+            });
+            let first = parts.bytes(bytes, 0);
+            self.note_cause(
+                (slot, ranks, release),
+                [parts.src, parts.dst],
+                first,
+                context,
+            );
+            if parts.count > 1 || parts.last_step {
+                let last_step = parts.last_step.then_some(LastStep {
+                    number,
+                    seats: [Seat::first_of(parts.dst), seats[1]],
+                    bytes,
+                    pair: self.intra_node,
+                });
+                let way = OnItsWay {
+                    to_inject: parts.count,
+                    to_deliver: parts.count,
+                    last_step,
+                };
+                context.messages.follow(slot, way);
+            }
+            self.post_parts(slot, parts, bytes, release, context);
         }
         self.sent += 1;
         self.bytes = self.bytes.saturating_add(bytes);
         self.pairs.count(ranks, bytes);
         Ok(())
+    }
+
+    /// Notes, if causes are kept, what caused the message in `slot` from one NIC to another.
+    fn note_cause(
+        &self,
+        (slot, ranks, release): (u32, RankPair, Release),
+        [src, dst]: [NicId; 2],
+        bytes: u64,
+        context: &mut ReplayContext<'_>,
+    ) {
+        let Some(causes) = &mut context.queue.causes else {
+            return;
+        };
+        let message = OnTheWay {
+            to: ranks.to,
+            src,
+            dst,
+            sl: self.sl,
+            bytes,
+            token: slot.into(),
+            created: context.now,
+            late_ps: 0,
+        };
+        let reports = 1 + u32::from(release == Release::Injected);
+        causes.posted(slot, Posted::new(self.job, ranks, message, reports));
+    }
+
+    fn post_inside(
+        &mut self,
+        slot: u32,
+        seats: [Seat; 2],
+        bytes: u64,
+        release: Release,
+        context: &mut ReplayContext<'_>,
+    ) -> Result<(), &'static str> {
+        let carried = (context.nodes).carry(seats, bytes, &self.intra_node, context.ps);
+        let carried = carried.ok_or(TOO_LATE)?;
+        if let Some(observer) = context.observer {
+            observer.injected(carried.left_ps, slot);
+        }
+        if release == Release::Injected {
+            context.queue.note(carried.left_ps, What::Injected(slot));
+        }
+        context
+            .queue
+            .note(carried.arrived_ps, What::Delivered(slot));
+        self.intra_node_sent += 1;
+        Ok(())
+    }
+
+    fn post_parts(
+        &self,
+        slot: u32,
+        parts: Parts,
+        bytes: u64,
+        release: Release,
+        context: &mut ReplayContext<'_>,
+    ) {
+        let followed = context.observer.is_some_and(Observer::follows_messages);
+        for number in 0..parts.count {
+            let [src, dst] = [parts.src, parts.dst].map(|nic| NicId::new(nic.get() + number));
+            let bytes = parts.bytes(bytes, number);
+            let mut message = Message::new(src, dst, self.sl, bytes, context.now);
+            message.token = slot.into();
+            message.report_injection = release == Release::Injected || followed;
+            context.out.push(message);
+        }
     }
 }
 

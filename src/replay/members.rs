@@ -122,7 +122,7 @@ impl Member {
         if let Some(causes) = &mut carrier.context.queue.causes {
             causes.goes_on_with(self.named());
         }
-        link.post(ranks, bytes, purpose, release, carrier.context)?;
+        link.post(ranks, bytes, (purpose, 0), release, carrier.context)?;
         self.sends += u32::from(release != Release::Handed);
         Ok(())
     }

@@ -1,13 +1,17 @@
 //! The messages in flight. A token is the index of a slot, and slots are reused,
 //! so only messages in flight take memory: in a burst there are millions of them ([`stored`](super::stored)).
 
+use super::job::IntraNode;
 use super::key::Key;
 use super::mpi::{CommId, Packet};
+use super::node::Seat;
 use super::observer::{MatchedBy, SentFor};
 use super::program::RankId;
+use super::queue::{Act, Actor};
 use super::stored::Stored;
 use flitwise_fabric::spec::Tick;
 use flitwise_fabric::stats::Latency;
+use hashbrown::HashMap;
 
 /// Two ranks, one of which sends to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,6 +120,30 @@ pub(super) enum Release {
     Delivered,
 }
 
+/// A message that the fabric carries in several parts, or that goes on inside the node of its receiver.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OnItsWay {
+    /// Parts of which the fabric has not reported the injection, if it reports that.
+    pub to_inject: u32,
+    /// Parts that have not arrived.
+    pub to_deliver: u32,
+    /// What is left behind the fabric.
+    pub last_step: Option<LastStep>,
+}
+
+/// The way of a message from a NIC to its receiver, on whose plane the NIC is not.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LastStep {
+    /// The message among those of its sender.
+    pub number: u64,
+    /// Begin and end.
+    pub seats: [Seat; 2],
+    /// Size of the message.
+    pub bytes: u64,
+    /// The link between them, unless the node has links of its own.
+    pub pair: IntraNode,
+}
+
 /// Most jobs of a replay.
 pub(super) const MOST_JOBS: usize = 1 << 24;
 
@@ -123,6 +151,8 @@ pub(super) const MOST_JOBS: usize = 1 << 24;
 #[derive(Debug)]
 pub(super) struct Messages {
     stored: Stored,
+    /// Messages in parts or with a last step, by slot.
+    on_their_way: HashMap<u32, OnItsWay>,
     /// Messages in flight, by job.
     of_job: Vec<u64>,
     /// Ticks from creation to delivery of the messages that the fabric carried, by job.
@@ -134,6 +164,7 @@ impl Messages {
     pub(super) fn new(jobs: usize) -> Self {
         Self {
             stored: Stored::default(),
+            on_their_way: HashMap::new(),
             of_job: vec![0; jobs],
             latencies: vec![Latency::default(); jobs],
         }
@@ -163,6 +194,59 @@ impl Messages {
         let slot = self.stored.insert(&message)?;
         self.of_job[job as usize] += 1;
         Some(slot)
+    }
+
+    /// Follows the message in `slot` in parts.
+    pub(super) fn follow(&mut self, slot: u32, way: OnItsWay) {
+        self.on_their_way.insert(slot, way);
+    }
+
+    /// Notes that a part of the message in `slot` was injected. Whether it was the last one.
+    #[inline]
+    pub(super) fn part_injected(&mut self, slot: u32) -> bool {
+        self.count_down(slot, |way| &mut way.to_inject)
+    }
+
+    /// Notes that a part of the message in `slot` was delivered. Whether it was the last one.
+    #[inline]
+    pub(super) fn part_delivered(&mut self, slot: u32) -> bool {
+        self.count_down(slot, |way| &mut way.to_deliver)
+    }
+
+    fn count_down(&mut self, slot: u32, parts: impl FnOnce(&mut OnItsWay) -> &mut u32) -> bool {
+        if self.on_their_way.is_empty() {
+            return true;
+        }
+        let Some(way) = self.on_their_way.get_mut(&slot) else {
+            return true;
+        };
+        let left = parts(way);
+        *left = left.saturating_sub(1);
+        *left == 0
+    }
+
+    /// The last step that the message in `slot`, which has left the fabric, is to take, by its place in the order of
+    /// such steps. Without one its parts are forgotten.
+    pub(super) fn last_step(&mut self, slot: u32) -> Option<Act> {
+        if self.on_their_way.is_empty() {
+            return None;
+        }
+        let Some(step) = self.on_their_way.get(&slot)?.last_step else {
+            self.on_their_way.remove(&slot);
+            return None;
+        };
+        let InFlight { job, ranks, .. } = self.stored.get(slot)?;
+        Some(Act {
+            job,
+            rank: ranks.to,
+            actor: Actor::Sender(ranks.from),
+            record: step.number,
+        })
+    }
+
+    /// The message in `slot` takes its last step.
+    pub(super) fn take_last_step(&mut self, slot: u32) -> Option<LastStep> {
+        self.on_their_way.remove(&slot)?.last_step
     }
 
     /// The job that a message in flight belongs to, by its token.

@@ -8,14 +8,14 @@ use std::collections::BinaryHeap;
 
 /// Something that happens at a time. Events are processed in the order of the fields:
 /// by time; at the same time first notes, whose order does not matter and which enable
-/// acts, then acts, by job, rank, actor and record.
+/// what follows, then last steps, then acts, both by job, rank, actor and record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event {
     /// Time in picoseconds.
     pub ps: u64,
     /// Notes come before acts.
     class: Class,
-    /// The part of a job that acts; of a note the default.
+    /// The part of a job that acts, or that a last step leads to; of a note the default.
     pub act: Act,
     /// The action of the event.
     pub what: What,
@@ -27,6 +27,7 @@ pub(super) struct Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Note,
+    Step,
     Act,
 }
 
@@ -38,6 +39,8 @@ pub(super) enum Actor {
     Endpoint,
     /// A stream resumes.
     Stream(StreamId),
+    /// A message of this rank takes its last step.
+    Sender(RankId),
 }
 
 /// The actor of an event, and its operation.
@@ -49,7 +52,7 @@ pub(super) struct Act {
     pub rank: RankId,
     /// Which part of the rank acts.
     pub actor: Actor,
-    /// Operation of the stream, counted from 0.
+    /// Operation of the stream, or message of the sender, counted from 0.
     pub record: u64,
 }
 
@@ -60,6 +63,8 @@ pub(super) enum What {
     Injected(u32),
     /// The message in this slot has arrived.
     Delivered(u32),
+    /// The message in this slot has come to the node of its receiver, on another plane.
+    Step(u32),
     /// The rank takes up the MPI messages that have arrived at it.
     Progress,
     /// A stream of the rank resumes its program.
@@ -112,6 +117,17 @@ impl Queue {
             class: Class::Note,
             act: Act::default(),
             what,
+            cause: 0,
+        }));
+    }
+
+    /// Adds the last step of a message at `ps`.
+    pub(super) fn step(&mut self, ps: u64, act: Act, slot: u32) {
+        self.heap.push(Reverse(Event {
+            ps,
+            class: Class::Step,
+            act,
+            what: What::Step(slot),
             cause: 0,
         }));
     }

@@ -89,6 +89,7 @@ pub(super) fn replay_of<'a>(
             Network::Ideal => TickLength::whole(1),
         },
         nics: fabric.topology.nics(),
+        node: experiment.node.clone(),
         queueing: fabric.queueing(),
         nic_queueing: match network {
             Network::Fabric => experiment.nic_queueing,

@@ -17,7 +17,7 @@ use flitwise::replay::background::{
 use flitwise::replay::collectives::Choices;
 use flitwise::replay::mpi::Protocol;
 use flitwise::replay::program::{Action, After, Event, Op, Place, Program, RankId, StreamId};
-use flitwise::replay::{IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
+use flitwise::replay::{IntraNode, JobSpec, NodeSpec, Repeat, Replay, ReplaySpec, SendCompletion};
 use flitwise::units::Ratio;
 use flitwise_oracles::{hierarchical, voq};
 use proptest::collection::vec;
@@ -114,6 +114,7 @@ fn replay(
     Replay::new(ReplaySpec {
         tick: spec.units.tick,
         nics: spec.topology.nics(),
+        node: NodeSpec::default(),
         queueing: spec.queueing(),
         nic_queueing: NicQueueing::Fifo,
         seed: 1,

@@ -12,6 +12,7 @@ mod formats;
 mod jobs;
 mod loggp;
 mod naive;
+mod nodes;
 mod operations;
 mod placements;
 mod plans;

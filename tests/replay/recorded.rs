@@ -128,6 +128,7 @@ fn streams(schedule: &Schedule) -> Vec<Vec<Vec<Op>>> {
                         tag: Tag(tag.cast_signed()),
                         bytes,
                         mode: SendMode::Standard,
+                        nic: 0,
                         request,
                     };
                     (0, Action::Mpi(Box::new(send)))

@@ -51,7 +51,7 @@ impl Info {
         let nics = (self.other_nics > 0).then(|| {
             format!(
                 "{} of {} messages name another NIC of their rank than its first (`nic`, up to {} a rank, as ATLAHS gives each \
-                 GPU or channel one): a rank has one NIC here, which sends all of them one after another",
+                 GPU or channel one): a node needs as many (`node.nics`), or one NIC sends all of them one after another",
                 self.other_nics, self.sends, self.nics
             )
         });

@@ -13,6 +13,8 @@ use crate::config::job::keys::{RawJob, RawRepeat, RawSendCompletion};
 use crate::config::job::launcher::Sharing;
 use crate::config::job::placement::{Part, Placement, RawPlacement};
 use crate::config::job::vfabric::{RawVfabric, check_vfabrics, find_vfabric, sorted_hosts};
+use crate::config::keys::RawExperiment;
+use crate::config::node::Node;
 use crate::config::qos::service_level;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Qos};
@@ -27,13 +29,6 @@ use flitwise_base::quote::quoted;
 use flitwise_formats::source::{STDIN, directory};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-
-/// Intra-node latency where none is given: 100 ns, without MPI's own work, as on the fabric
-/// (docs/model/replay.md has the sources).
-const INTRA_NODE_LATENCY_PS: u64 = 100_000;
-
-/// The default of the bandwidth within a node: 20 GB/s, which shared memory gives a pair of ranks.
-const INTRA_NODE_BANDWIDTH: u64 = 20_000_000_000;
 
 /// Largest eager message where none is given: 64 KiB.
 const EAGER_THRESHOLD: u64 = 65_536;
@@ -108,14 +103,14 @@ pub struct Job {
     pub format_keys: Vec<FormatKey>,
 }
 
-/// The jobs; `general` has the algorithms of all jobs, `dir` is the directory of the experiment file.
+/// The jobs; `dir` is the directory of the experiment file.
 pub(crate) fn jobs(
-    raw: &[RawJob],
-    vfabrics: &[RawVfabric],
-    general: &Choices,
+    all: &RawExperiment,
     fabric: &FabricSpec,
+    node: &Node,
     dir: &Path,
 ) -> Result<Vec<Job>, ConfigError> {
+    let (raw, vfabrics, general) = (&all.job, &all.vfabric, &all.collectives);
     check_vfabrics(vfabrics, raw, &fabric.qos, &fabric.topology)?;
     if raw.is_empty() && *general != Choices::default() {
         return refused(
@@ -153,7 +148,7 @@ pub(crate) fn jobs(
         let key = format!("job.{i}.collectives");
         let collectives = job.collectives.or(general);
         check_segment(&job.collectives, &collectives, &key)?;
-        let mut job = one_job(i, name, job, vfabrics, fabric, dir)?;
+        let mut job = one_job(i, name, job, vfabrics, fabric, node, dir)?;
         job.collectives = collectives;
         // Of a trace that exists.
         check_name(&job.name, || format!("job.{i}.name"))?;
@@ -180,6 +175,7 @@ fn one_job(
     job: &RawJob,
     vfabrics: &[RawVfabric],
     fabric: &FabricSpec,
+    node: &Node,
     dir: &Path,
 ) -> Result<Job, ConfigError> {
     let key = |field: &str| format!("job.{i}.{field}");
@@ -194,13 +190,11 @@ fn one_job(
     let hosts = hosts
         .transpose()
         .map_err(|problem| ConfigError::new(key("vfabric"), problem))?;
-    let ranks_per_nic = job.ranks_per_nic.unwrap_or(1);
+    let ranks_per_nic = job.ranks_per_nic.unwrap_or(node.spec.places_per_nic);
     if ranks_per_nic == 0 {
         return refused(key("ranks_per_nic"), "is 0; at least 1 rank runs on a NIC");
     }
-    let rate = job
-        .intra_node_bandwidth
-        .map_or(Ratio::whole(INTRA_NODE_BANDWIDTH), |r| r.0);
+    let rate = job.intra_node_bandwidth.map_or(node.bandwidth, |r| r.0);
     if rate.is_zero() {
         return refused(
             key("intra_node_bandwidth"),
@@ -237,9 +231,7 @@ fn one_job(
         allow_no_communication: job.allow_no_communication.unwrap_or(false),
         compute_scale: calls::default_scale(job),
         host_speed: host_speed(job, &key)?,
-        intra_node_latency_ps: job
-            .intra_node_latency
-            .map_or(INTRA_NODE_LATENCY_PS, |t| t.0),
+        intra_node_latency_ps: job.intra_node_latency.map_or(node.latency_ps, |t| t.0),
         intra_node_bandwidth: rate,
         reduction_cost_ps_per_byte: job.reduction_cost.map_or(Ratio::ZERO, |c| c.0),
         collectives: job.collectives,

@@ -4,6 +4,7 @@ use crate::config::document::{Forms, form_schemas, kinds_of, read_forms};
 use crate::config::place::RawPlace;
 use crate::fabric::ids::NicId;
 use crate::fabric::topology::Topology;
+use crate::replay::NodeSpec;
 use schemars::{JsonSchema, json_schema};
 use serde::Deserialize;
 use serde::de::{Error, IntoDeserializer, MapAccess, SeqAccess};
@@ -36,7 +37,7 @@ pub enum Placement {
 /// A part of a fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// A NIC.
+    /// A NIC, or all NICs of a node.
     Nic,
     /// All NICs of a switch.
     Switch,
@@ -46,12 +47,13 @@ pub enum Part {
 }
 
 impl Part {
-    /// The number of the part in which each NIC of `topology` is.
-    pub(crate) fn of_nics(self, topology: &Topology) -> Vec<u32> {
+    /// The number of the part in which each NIC of `topology` is: the part of the first NIC of its node.
+    pub(crate) fn of_nics(self, topology: &Topology, node: &NodeSpec) -> Vec<u32> {
         let part = |nic: NicId| {
-            let switch = topology.attachment(nic).switch;
+            let first = NicId::new(node.of(nic) * node.nics);
+            let switch = topology.attachment(first).switch;
             match self {
-                Self::Nic => nic.get(),
+                Self::Nic => first.get(),
                 Self::Switch => switch.get(),
                 // A placement by groups is refused where there are none.
                 Self::Group => topology.family().group(switch).unwrap_or(switch.get()),

@@ -116,7 +116,9 @@ impl Pattern {
             Self::Pair { from, .. } => sender.nic == *from,
             _ => sender.target != Target::Nic(sender.nic),
         };
-        Ok(senders.filter(sends).collect())
+        let senders: Vec<Sender> = senders.filter(sends).collect();
+        stays_on_planes(&senders, topology.planes())?;
+        Ok(senders)
     }
 
     /// The target of each NIC, which may be the NIC itself.
@@ -168,6 +170,23 @@ impl Pattern {
             }
             Self::Pair { to, .. } => vec![Target::Nic(*to); nics as usize],
         })
+    }
+}
+
+/// Every sender sends to NICs of its own plane.
+fn stays_on_planes(senders: &[Sender], planes: u32) -> Result<(), PatternError> {
+    let of = |nic: NicId| nic.get() % planes;
+    let leaves = |sender: &&Sender| match sender.target {
+        Target::Nic(to) => of(to) != of(sender.nic),
+        Target::Uniform => planes > 1,
+    };
+    match senders.iter().find(leaves) {
+        None => Ok(()),
+        Some(sender) => bad(format!(
+            "NIC {} would also send to other planes, to which it has no links: take a pattern that stays on a plane, \
+             such as {{ neighbour = {planes} }}, or 1 rail (node.rails)",
+            sender.nic
+        )),
     }
 }
 

@@ -43,6 +43,8 @@ pub enum Call {
         bytes: u64,
         /// The condition on which it is complete.
         mode: SendMode,
+        /// It takes, in both nodes, the NIC so many behind the sender's; 0: the usual NICs.
+        nic: u8,
         /// Request, unless the call blocks.
         request: Option<RequestId>,
     },

@@ -27,6 +27,8 @@ pub struct Sending {
     pub number: u32,
     /// Payload.
     pub bytes: u64,
+    /// The NIC that it names, as [`Call::Send`](super::Call::Send) does.
+    pub nic: u8,
     /// The owner that its completion completes.
     pub owner: Owner,
 }

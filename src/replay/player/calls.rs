@@ -123,6 +123,7 @@ impl Player<'_> {
             tag,
             bytes,
             mode,
+            nic,
             request,
         } = *call
         else {
@@ -150,6 +151,7 @@ impl Player<'_> {
                 to,
                 number,
                 bytes,
+                nic,
                 owner,
             };
             endpoint.sends.insert(sending).ok_or(TOO_MANY)?
@@ -168,7 +170,7 @@ impl Player<'_> {
         };
         self.count(bytes);
         let ranks = RankPair { from: at.rank, to };
-        self.post(ranks, size, packet, release, context)?;
+        self.post(ranks, size, (packet, nic), release, context)?;
         Ok(over || buffered)
     }
 
@@ -176,12 +178,13 @@ impl Player<'_> {
         &mut self,
         ranks: RankPair,
         bytes: u64,
-        packet: Packet,
+        (packet, nic): (Packet, u8),
         release: Release,
         context: &mut ReplayContext<'_>,
     ) -> Result<(), Problem> {
         let purpose = Purpose::Mpi(packet);
-        self.link.post(ranks, bytes, purpose, release, context)?;
+        self.link
+            .post(ranks, bytes, (purpose, nic), release, context)?;
         self.in_flight += 1;
         Ok(())
     }
@@ -229,7 +232,7 @@ impl Player<'_> {
             to: envelope.from,
         };
         let bytes = self.protocol.control_bytes;
-        self.post(ranks, bytes, packet, Release::Handed, context)?;
+        self.post(ranks, bytes, (packet, 0), Release::Handed, context)?;
         Ok(false)
     }
 
@@ -377,8 +380,14 @@ impl Player<'_> {
                 from: rank,
                 to: sending.to.0,
             };
-            self.post(ranks, sending.bytes, packet, Release::Injected, context)
-                .map_err(|problem| failed(self, problem))?;
+            self.post(
+                ranks,
+                sending.bytes,
+                (packet, sending.nic),
+                Release::Injected,
+                context,
+            )
+            .map_err(|problem| failed(self, problem))?;
         }
         Ok(())
     }

@@ -78,6 +78,7 @@ impl<'a> Player<'a> {
     ) -> Self {
         let start_ps = spec.start_ps;
         let count = spec.nics.len() as u32;
+        let seats = context.nodes.seats(spec.nics);
         let rank = |id| Rank::new(id, spec.program.streams(id), start_ps);
         let mut player = Self {
             name: spec.name,
@@ -96,7 +97,8 @@ impl<'a> Player<'a> {
             link: Link {
                 job,
                 sl: spec.sl,
-                nics: spec.nics,
+                sent_to_nodes: vec![0; seats.len()],
+                seats,
                 send_completion: spec.send_completion,
                 intra_node: spec.intra_node,
                 sent: 0,
@@ -225,8 +227,8 @@ impl<'a> Player<'a> {
     }
 
     /// The NICs of its ranks.
-    pub(super) fn nics(&self) -> &[NicId] {
-        &self.link.nics
+    pub(super) fn nics(&self) -> Vec<NicId> {
+        self.link.nics()
     }
 
     /// A stream of `rank`.

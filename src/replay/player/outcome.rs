@@ -31,7 +31,7 @@ impl Player<'_> {
         JobOutcome {
             name: self.name.clone(),
             ranks: self.ranks.len() as u32,
-            nics: self.link.nics.clone(),
+            nics: self.link.nics(),
             complete,
             endless: self.endless(),
             repetitions_ps: self.repetitions_ps.clone(),

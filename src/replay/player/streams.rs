@@ -227,7 +227,8 @@ impl Player<'_> {
         self.check_receiver(to, || format!("message {id}"))?;
         let purpose = Purpose::PointToPoint { id, awaited };
         let (ranks, release) = (RankPair { from, to }, self.link.release(bytes));
-        self.link.post(ranks, bytes, purpose, release, context)?;
+        self.link
+            .post(ranks, bytes, (purpose, 0), release, context)?;
         self.in_flight += 1;
         self.count(bytes);
         Ok(match release {

@@ -3,7 +3,7 @@
 use flitwise::replay::collectives::Choices;
 use flitwise::replay::mpi::Protocol;
 use flitwise::replay::program::{Action, Op, RegionId};
-use flitwise::replay::{IntraNode, SendCompletion};
+use flitwise::replay::{IntraNode, NodeSpec, SendCompletion};
 use flitwise::units::{Ratio, TickLength};
 
 /// A job and the length of a tick.
@@ -15,6 +15,7 @@ pub struct Case {
     pub repeat: u32,
     /// NIC of every rank.
     pub nics: Vec<u32>,
+    pub node: NodeSpec,
     /// Operations by rank and stream.
     pub ranks: Vec<Vec<Vec<Op>>>,
     pub send_completion: SendCompletion,
@@ -36,6 +37,7 @@ impl Case {
             start_ps: 0,
             repeat: 1,
             nics: (0..ranks.len() as u32).collect(),
+            node: NodeSpec::default(),
             ranks,
             send_completion: SendCompletion::Handed,
             protocol: Protocol::default(),

@@ -8,12 +8,13 @@ use std::fmt::Write;
 /// The case with the times of the naive replay.
 pub fn describe(case: &Case, naive: &Outcome) -> String {
     let mut text = format!(
-        "tick {} ps, start {} ps, {} times, NICs {:?}, {:?}, {:?}, {:?}\ncompute × {}, regions × {:?}, \
+        "tick {} ps, start {} ps, {} times, NICs {:?}, {:?}, {:?}, {:?}, {:?}\ncompute × {}, regions × {:?}, \
          reductions {} ps/B, collectives {:?}\nnaively: {:?} at {} ps, repetitions {:?}\n",
         case.tick.length_ps(),
         case.start_ps,
         case.repeat,
         case.nics,
+        case.node,
         case.send_completion,
         case.protocol,
         case.intra_node,

@@ -6,7 +6,7 @@ use flitwise::fabric::ids::NicId;
 use flitwise::fabric::workload::{Message, Queueing, Workload};
 use flitwise::replay::background::NicQueueing;
 use flitwise::replay::program::{Op, Program, RankId, StreamId};
-use flitwise::replay::{ComputeModel, JobSpec, Repeat, Replay, ReplaySpec};
+use flitwise::replay::{ComputeModel, JobSpec, NodeSpec, Repeat, Replay, ReplaySpec};
 use flitwise::units::TickLength;
 use std::collections::BTreeMap;
 
@@ -42,7 +42,10 @@ pub fn replay_of(case: &Case, program: Box<dyn Program>) -> Replay<'static> {
         collectives: case.collectives,
         ..JobSpec::new("job", program, nics)
     };
-    let spec = spec(case.tick, vec![job]);
+    let spec = ReplaySpec {
+        node: case.node.clone(),
+        ..spec(case.tick, vec![job])
+    };
     Replay::new(spec).expect("the case makes sense")
 }
 
@@ -51,6 +54,7 @@ pub fn spec(tick: TickLength, jobs: Vec<JobSpec<'static>>) -> ReplaySpec<'static
     ReplaySpec {
         tick,
         nics: NICS,
+        node: NodeSpec::default(),
         queueing: Queueing::PerLevel,
         nic_queueing: NicQueueing::Fifo,
         seed: 1,

@@ -14,6 +14,8 @@ pub struct Send {
     pub comm: CommId,
     pub tag: Tag,
     pub bytes: u64,
+    /// The NIC that its call names.
+    pub nic: u8,
     /// Counts the sends from this rank to that rank in this communicator.
     pub number: usize,
     pub eager: bool,
@@ -99,7 +101,7 @@ impl World<'_> {
         from: RankId,
         (to, comm, tag): (RankId, CommId, Tag),
         bytes: u64,
-        mode: SendMode,
+        (mode, nic): (SendMode, u8),
         owner: Owner,
     ) {
         self.outcome.point_to_point += 1;
@@ -123,6 +125,7 @@ impl World<'_> {
             comm,
             tag,
             bytes,
+            nic,
             number,
             eager,
             owner: owner_later,
@@ -141,6 +144,7 @@ impl World<'_> {
             } else {
                 self.case.protocol.control_bytes
             },
+            nic,
             purpose: Purpose::Envelope(position),
             when_injected: waits.then_some(owner),
             when_arrived: None,
@@ -270,6 +274,7 @@ impl World<'_> {
                 from: to,
                 to: from,
                 bytes: self.case.protocol.control_bytes,
+                nic: 0,
                 purpose: Purpose::Clear(send),
                 when_injected: None,
                 when_arrived: None,
@@ -296,6 +301,7 @@ impl World<'_> {
                 from,
                 to,
                 bytes,
+                nic,
                 owner,
                 ..
             } = self.sends[send];
@@ -303,6 +309,7 @@ impl World<'_> {
                 from,
                 to,
                 bytes,
+                nic,
                 purpose: Purpose::Payload(send),
                 when_injected: owner,
                 when_arrived: None,

@@ -205,6 +205,7 @@ impl World<'_> {
             from,
             to: ranks[to as usize],
             bytes,
+            nic: 0,
             purpose: Purpose::Part(part),
             when_injected,
             when_arrived,

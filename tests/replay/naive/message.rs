@@ -1,7 +1,8 @@
 //! Messages on their way: through a fabric without contention, or inside a node.
 
+use super::node::Part;
 use super::outcome::Sent;
-use super::world::{Owner, Part, World};
+use super::world::{Owner, Part as Step, World};
 use flitwise::replay::program::RankId;
 
 /// A message.
@@ -10,6 +11,8 @@ pub struct Message {
     pub from: RankId,
     pub to: RankId,
     pub bytes: u64,
+    /// How many NICs behind its own the sender takes one; 0: the usual NICs.
+    pub nic: u8,
     pub purpose: Purpose,
     /// What is complete when the message is injected.
     pub when_injected: Option<Owner>,
@@ -29,7 +32,7 @@ pub enum Purpose {
     /// The payload of a rendezvous.
     Payload(usize),
     /// A step of a collective.
-    Part(Part),
+    Part(Step),
 }
 
 /// Something that will be noted.
@@ -45,35 +48,39 @@ pub struct Report {
 pub enum ReportKind {
     Injected,
     Arrived,
+    /// At this NIC of the receiver's node, as this message of the sender to other nodes.
+    AtNode {
+        number: u64,
+        nic: u32,
+    },
 }
 
 impl World<'_> {
     /// Sends a message now.
     pub fn send(&mut self, message: Message) {
-        let [src, dst] = [message.from, message.to].map(|rank| self.case.nics[rank.index()]);
         let bytes = message.bytes;
-        let (injected_ps, arrived_ps) = if src == dst {
+        let inside = self.node(message.from) == self.node(message.to);
+        let mut arrives = ReportKind::Arrived;
+        let (injected_ps, arrived_ps) = if inside {
             self.outcome.intra_node_messages += 1;
-            let node = self.case.intra_node;
-            // Bytes over bytes per second, in picoseconds, rounded up.
-            let dividend =
-                u128::from(bytes) * u128::from(node.bytes_per_s.den()) * 1_000_000_000_000;
-            let copy_ps = dividend.div_ceil(node.bytes_per_s.num().into()) as u64;
-            let injected_ps = self.now_ps + copy_ps;
-            (injected_ps, injected_ps + node.latency_ps)
+            let places = [message.from, message.to].map(|rank| self.place(rank));
+            self.carry(self.node(message.from), places, bytes)
         } else {
-            let length = self.case.tick;
-            let tick = length.ticks(self.now_ps);
-            self.outcome.fabric.push(Sent {
-                tick,
-                src,
-                dst,
-                bytes,
-            });
-            let [injected, arrived] = super::fabric::reports(tick, bytes);
-            (length.ps(injected), length.ps(arrived))
+            let number = self.outcome.sent_to_nodes.get(&message.from.get()).copied();
+            let (parts, last_step) = self.parts(&message);
+            if last_step {
+                arrives = ReportKind::AtNode {
+                    number: number.unwrap_or(0),
+                    nic: parts[0].dst,
+                };
+            }
+            self.count_if(message.nic > 0, "message by a named NIC");
+            self.count_if(last_step, "message with a last step");
+            self.count_if(parts.len() > 1, "message in parts");
+            self.through_fabric(&parts)
         };
-        self.count_message(&message, src == dst, arrived_ps);
+        self.count_message(&message, inside, arrived_ps);
+        self.outcome.messages += 1;
         self.outcome.bytes += bytes;
         let number = self.messages.len();
         if message.when_injected.is_some() {
@@ -86,9 +93,29 @@ impl World<'_> {
         self.reports.push(Report {
             at_ps: arrived_ps,
             message: number,
-            kind: ReportKind::Arrived,
+            kind: arrives,
         });
         self.messages.push(message);
+    }
+
+    /// When the last of these parts is injected and has arrived.
+    fn through_fabric(&mut self, parts: &[Part]) -> (u64, u64) {
+        let length = self.case.tick;
+        let tick = length.ticks(self.now_ps);
+        let (mut injected_ps, mut arrived_ps) = (0, 0);
+        for &Part { src, dst, bytes } in parts {
+            assert_eq!(src % self.case.node.planes, dst % self.case.node.planes);
+            self.outcome.fabric.push(Sent {
+                tick,
+                src,
+                dst,
+                bytes,
+            });
+            let [injected, arrived] = super::fabric::reports(tick, bytes);
+            injected_ps = length.ps(injected).max(injected_ps);
+            arrived_ps = length.ps(arrived).max(arrived_ps);
+        }
+        (injected_ps, arrived_ps)
     }
 
     fn count_message(&mut self, message: &Message, inside: bool, arrived_ps: u64) {
@@ -98,18 +125,38 @@ impl World<'_> {
         self.count_if(message.from == message.to, "message to oneself");
     }
 
-    /// Notes everything that has arrived or left by now.
+    /// Notes everything that has arrived or left by now; last steps begin when all else is noted.
     pub fn note_reports(&mut self) {
-        let (due, later): (Vec<Report>, Vec<Report>) = self
-            .reports
-            .iter()
-            .partition(|report| report.at_ps <= self.now_ps);
-        self.reports = later;
-        for report in due {
-            let message = self.messages[report.message].clone();
-            match report.kind {
-                ReportKind::Injected => self.complete(message.when_injected),
-                ReportKind::Arrived => self.note_arrival(message),
+        loop {
+            let (due, later): (Vec<Report>, Vec<Report>) = self
+                .reports
+                .iter()
+                .partition(|report| report.at_ps <= self.now_ps);
+            self.reports = later;
+            let mut steps = Vec::new();
+            for report in &due {
+                let message = self.messages[report.message].clone();
+                match report.kind {
+                    ReportKind::Injected => self.complete(message.when_injected),
+                    ReportKind::Arrived => self.note_arrival(message),
+                    ReportKind::AtNode { number, nic } => {
+                        steps.push((message.to, message.from, number, nic, report.message));
+                    }
+                }
+            }
+            steps.sort_unstable();
+            for (to, _, _, nic, message) in steps {
+                let places = [self.first_place(nic), self.place(to)];
+                let bytes = self.messages[message].bytes;
+                let (_, at_ps) = self.carry(self.node(to), places, bytes);
+                self.reports.push(Report {
+                    at_ps,
+                    message,
+                    kind: ReportKind::Arrived,
+                });
+            }
+            if due.is_empty() {
+                return;
             }
         }
     }

@@ -14,6 +14,7 @@ pub mod fabric;
 mod matching;
 mod members;
 mod message;
+mod node;
 pub mod ops;
 mod outcome;
 pub mod random;

@@ -105,8 +105,19 @@ fn send_in_mode(to: u32, comm: u32, tag: i32, bytes: u64, mode: SendMode) -> Op 
         tag: Tag(tag),
         bytes,
         mode,
+        nic: 0,
         request: None,
     })
+}
+
+/// The send takes another NIC.
+pub fn by_nic(mut op: Op, by: u8) -> Op {
+    if let Action::Mpi(call) = &mut op.action
+        && let Call::Send { nic, .. } = &mut **call
+    {
+        *nic = by;
+    }
+    op
 }
 
 /// A standard send that blocks.

@@ -45,9 +45,13 @@ pub struct Outcome {
     /// Computation of each rank in its stream that computed longest; the sum over the ranks and the
     /// complete repetitions.
     pub compute_ps: u64,
-    /// Messages through the fabric, in the order of their creation.
+    /// Messages through the fabric, or their parts, in the order of their creation.
     pub fabric: Vec<Sent>,
+    /// Messages of ranks, of which several of the fabric may be parts.
+    pub messages: u64,
     pub intra_node_messages: u64,
+    /// Messages to other nodes, by rank.
+    pub sent_to_nodes: BTreeMap<u32, u64>,
     /// Of all messages.
     pub bytes: u64,
     /// Sends of the program that have started, and their payload.

@@ -175,6 +175,7 @@ impl World<'_> {
             from: key.rank,
             to,
             bytes,
+            nic: 0,
             purpose: Purpose::WithId(id),
             when_injected,
             when_arrived,
@@ -245,8 +246,9 @@ impl World<'_> {
                 tag,
                 bytes,
                 mode,
+                nic,
                 ..
-            } => self.call_send(rank, (*to, *comm, *tag), *bytes, *mode, owner),
+            } => self.call_send(rank, (*to, *comm, *tag), *bytes, (*mode, *nic), owner),
             Call::Receive {
                 from, comm, tag, ..
             } => self.call_receive(rank, *from, *comm, *tag, owner),

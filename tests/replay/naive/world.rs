@@ -71,6 +71,8 @@ pub struct World<'a> {
     pub messages: Vec<Message>,
     /// What is still to be noted.
     pub reports: Vec<Report>,
+    /// By node and the ends of a link: until when it serves messages.
+    pub busy_until_ps: BTreeMap<(u32, [u32; 2]), u64>,
     /// Ids of the messages that have arrived.
     pub received: Vec<u64>,
     /// Sends of MPI in the order of their calls.
@@ -106,7 +108,9 @@ pub fn replay(case: &Case) -> Outcome {
         end_ps: case.start_ps,
         compute_ps: 0,
         fabric: Vec::new(),
+        messages: 0,
         intra_node_messages: 0,
+        sent_to_nodes: BTreeMap::new(),
         bytes: 0,
         point_to_point: 0,
         point_to_point_bytes: 0,
@@ -139,6 +143,7 @@ impl<'a> World<'a> {
             positions: streams.collect(),
             messages: Vec::new(),
             reports: Vec::new(),
+            busy_until_ps: BTreeMap::new(),
             received: Vec::new(),
             sends: Vec::new(),
             taken: 0,

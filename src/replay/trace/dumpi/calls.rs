@@ -321,6 +321,7 @@ impl Caller {
             tag: Tag(message.tag),
             bytes: message.bytes,
             mode,
+            nic: 0,
             request,
         })?;
         Ok(true)

@@ -193,6 +193,7 @@ fn operation(index: u32, node: &Node) -> anyhow::Result<Op> {
             tag: tag(t),
             bytes,
             mode: SendMode::Standard,
+            nic: node.op.nic,
             request,
         })),
         Task::Recv { from, tag: t, .. } => Action::Mpi(Box::new(Call::Receive {

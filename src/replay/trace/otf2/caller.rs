@@ -394,6 +394,7 @@ impl Caller {
             tag: Tag(message.tag.cast_signed()),
             bytes: message.bytes,
             mode,
+            nic: 0,
             request,
         })
     }

@@ -84,6 +84,7 @@ impl Work {
                 tag,
                 bytes,
                 mode,
+                nic: 0,
                 request,
             }),
             Self::Receive(receive, outcome) => {

@@ -262,6 +262,7 @@ fn send(to: u32, tag: Tag, elements: Elements, mode: Mode, request: Option<Reque
             Mode::Synchronous => SendMode::Synchronous,
             Mode::Buffered => SendMode::Buffered,
         },
+        nic: 0,
         request,
     }
 }

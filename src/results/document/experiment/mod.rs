@@ -76,8 +76,42 @@ struct Experiment {
     background_gap_skip_ps: Option<u64>,
     /// As in the file; absent with the default.
     saturated_limit: Option<u32>,
+    /// `[node]`; absent where every NIC is a node.
+    node: Option<Node>,
     /// `[power]`; absent without it.
     power: Option<Power>,
+}
+
+/// `[node]`.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Node {
+    /// As in the file.
+    nics: u64,
+    /// As in the file.
+    rails: u64,
+    /// As in the file.
+    ranks_per_nic: u64,
+    /// As in the file.
+    #[schemars(extend("enum" = ["by-rank", "hash", "stripe"]))]
+    nic_choice: String,
+    /// Only for `stripe`.
+    stripe_threshold_bytes: Nullable<u64>,
+    /// The links inside a node, null: of every two ranks their own.
+    links: Nullable<NodeLinks>,
+}
+
+/// The links inside a node, all alike.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct NodeLinks {
+    /// The ends of each: places of ranks, then switches.
+    ends: Vec<Vec<u64>>,
+    /// The latency of a link.
+    latency_ps: u64,
+    /// The bandwidth of a link, in each direction.
+    #[schemars(extend("unit" = "B/s"))]
+    bandwidth_bytes_per_s: String,
 }
 
 /// `[measure]`.

@@ -175,6 +175,7 @@ fn messages(world: &mut World, dice: &mut Dice<'_>) {
                 tag: tag_of(tag),
                 bytes,
                 mode,
+                nic: 0,
                 request,
             },
         );
@@ -332,6 +333,7 @@ fn exchange(
             tag,
             bytes,
             mode: SendMode::Standard,
+            nic: 0,
             request: Some(both[1]),
         },
     );

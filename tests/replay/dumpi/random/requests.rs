@@ -82,6 +82,7 @@ fn start_and_wait(world: &mut World, pair: &Pair, numbers: [i64; 2], bytes: u64)
             tag: Tag(4),
             bytes,
             mode: SendMode::Standard,
+            nic: 0,
             request: Some(a),
         },
     );
@@ -158,6 +159,7 @@ pub fn cancelled(world: &mut World, dice: &mut Dice<'_>) {
             tag: Tag(8),
             bytes: 12,
             mode: SendMode::Standard,
+            nic: 0,
             request: Some(id),
         },
     );

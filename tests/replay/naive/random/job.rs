@@ -5,7 +5,7 @@ use super::dice::Dice;
 use flitwise::replay::collectives::Choices;
 use flitwise::replay::collectives::decide::{Allgather, Allreduce, Alltoall, Bcast, Rooted};
 use flitwise::replay::mpi::Protocol;
-use flitwise::replay::{IntraNode, SendCompletion};
+use flitwise::replay::{IntraNode, NicChoice, NodeGraph, NodeSpec, SendCompletion};
 use flitwise::units::{Bytes, Ratio, TickLength};
 
 /// A job of 1 to 6 ranks without operations, each of 1 to 3 streams.
@@ -54,12 +54,41 @@ pub fn settings(dice: &mut Dice<'_>) -> Case {
         },
         reduction_ps_per_byte: dice.of(&[Ratio::ZERO, Ratio::whole(25), ratio(1, 3)]),
         collectives: choices(dice),
+        node: node(dice),
         ..Case::of(
             streams
                 .iter()
                 .map(|&streams| vec![Vec::new(); streams])
                 .collect(),
         )
+    }
+}
+
+/// Every NIC is a node in two of five cases.
+fn node(dice: &mut Dice<'_>) -> NodeSpec {
+    let nics = dice.of(&[1, 1, 2, 4, 2]);
+    let places_per_nic = dice.of(&[1, 1, 2]);
+    let places = nics * places_per_nic;
+    let all = NodeGraph::all_to_all(places);
+    let tree = NodeGraph::pcie_tree(places);
+    let links = dice.of(&[None, Some(all), Some(tree)]);
+    let dgx_1 = (places == 8).then(NodeGraph::dgx_1);
+    let (latency_ps, bytes_per_s) = dice.of(&[
+        (700, Ratio::whole(2_000_000_000)),
+        (0, ratio(1_000_000_000_000, 7)),
+    ]);
+    let graph = |links| NodeGraph::new(places, links, latency_ps, bytes_per_s);
+    let links = dice.of(&[links.clone(), links.clone(), dgx_1.or(links)]);
+    NodeSpec {
+        nics,
+        places_per_nic,
+        planes: dice.of(&[1, nics.min(2), nics]),
+        choice: dice.of(&[
+            NicChoice::ByRank,
+            NicChoice::Hash,
+            NicChoice::Stripe { above_bytes: 99 },
+        ]),
+        graph: links.map(|links| graph(links).expect("a graph")),
     }
 }
 

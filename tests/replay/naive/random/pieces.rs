@@ -117,6 +117,7 @@ fn from_all(builder: &mut Builder, dice: &mut Dice<'_>) {
     let any_tag = builder.wildcards && dice.one_in(2);
     let synchronous = dice.one_in(4);
     let before_receive = dice.of(&COMPUTATIONS);
+    let nic = dice.of(&[0, 0, 1, 3]);
     let others: Vec<usize> = (0..builder.tracks.len())
         .filter(|&rank| rank != to.rank)
         .collect();
@@ -129,6 +130,7 @@ fn from_all(builder: &mut Builder, dice: &mut Dice<'_>) {
         } else {
             ops::send(to, comm, tag, bytes)
         };
+        let send = ops::by_nic(send, nic);
         builder.push_call(from, send, send_request);
     }
     builder.push(to, ops::marker().compute(before_receive));

@@ -13,6 +13,7 @@ fn send(tag: i32, bytes: u64, mode: SendMode, request: Option<u64>) -> Call {
         tag: Tag(tag),
         bytes,
         mode,
+        nic: 0,
         request: request.map(RequestId),
     }
 }
