@@ -194,6 +194,12 @@ pub struct AllreduceArgs {
     /// Number of equal groups of consecutive ranks.
     #[arg(long, value_name = "N", default_value_t = 1)]
     groups: u32,
+    /// Reduces inside nodes of this many consecutive ranks, then among the first ranks of nodes.
+    #[arg(long, value_name = "N", conflicts_with = "groups")]
+    node: Option<u32>,
+    /// Every rank of a node reduces a part with its counterparts, in place of the first rank all.
+    #[arg(long, requires = "node")]
+    by_rank: bool,
 }
 
 /// Arguments of kernels in which rank 0 answers.
@@ -273,8 +279,16 @@ pub(super) fn run(command: &GenerateCommand) -> Result<(), CliError> {
         }
         G::RandomRing(args) => (&args.common, args.kernel()),
         G::Allreduce(args) => {
-            let groups = args.groups;
-            (&args.common, Kernel::Allreduce { groups })
+            let kernel = match args.node {
+                None => Kernel::Allreduce {
+                    groups: args.groups,
+                },
+                Some(node) => Kernel::Hierarchical {
+                    node,
+                    by_rank: args.by_rank,
+                },
+            };
+            (&args.common, kernel)
         }
         G::Incast(args) => {
             let window = args.window;

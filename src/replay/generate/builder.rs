@@ -137,8 +137,20 @@ impl<'a> Builder<'a> {
         send: u64,
         recv: u64,
     ) -> Result<(), GenerateError> {
+        self.rooted(comm, op, [send, recv], [send, recv])
+    }
+
+    /// All members of a communicator enter a collective with the sizes of `others`, the first one with those of `root`.
+    pub fn rooted(
+        &mut self,
+        comm: u32,
+        op: Op,
+        root: [u64; 2],
+        others: [u64; 2],
+    ) -> Result<(), GenerateError> {
         let id = self.counts.collectives;
-        for &task in &*self.comms[comm as usize].members {
+        for (at, &task) in self.comms[comm as usize].members.iter().enumerate() {
+            let [send, recv] = if at == 0 { root } else { others };
             let rank = &mut self.ranks[task as usize];
             let member = Member {
                 id,

@@ -98,6 +98,13 @@ pub enum Kernel {
         /// Groups of equal size, at least 1.
         groups: u32,
     },
+    /// All ranks reduce inside nodes, then among them.
+    Hierarchical {
+        /// Consecutive ranks of a node, at least 2.
+        node: u32,
+        /// Every rank of a node reduces a part of the data with its counterparts; else the first one all of it.
+        by_rank: bool,
+    },
     /// Every other rank sends to rank 0, which answers each message.
     Incast {
         /// Messages of a rank without an answer, at least 1.
@@ -127,6 +134,7 @@ impl Kernel {
             self,
             Self::RandomRing { .. }
                 | Self::Allreduce { .. }
+                | Self::Hierarchical { .. }
                 | Self::Incast { .. }
                 | Self::PutIncast
                 | Self::GetBcast { .. }
@@ -288,6 +296,13 @@ impl Spec {
             Kernel::Allreduce { groups } if groups == ranks => {
                 Err("groups of one rank exchange nothing: choose fewer groups".into())
             }
+            Kernel::Hierarchical { node, .. }
+                if node < 2 || !ranks.is_multiple_of(node) || ranks == node =>
+            {
+                Err(format!(
+                    "{ranks} ranks cannot be divided into nodes of {node}: choose at least 2 nodes of at least 2 ranks"
+                ))
+            }
             Kernel::PingPong | Kernel::Bandwidth { .. } if !ranks.is_multiple_of(2) => Err(
                 format!("{ranks} ranks leave one without a partner: choose an even number"),
             ),
@@ -323,6 +338,9 @@ impl Spec {
                 dimensions.flat_map(|d| grid.lines(d)).collect()
             }
             Kernel::Allreduce { groups } => allreduce::groups(self.ranks, *groups),
+            Kernel::Hierarchical { node, by_rank } => {
+                allreduce::hierarchy(self.ranks, *node, *by_rank)
+            }
             _ => Vec::new(),
         };
         let world = (0..self.ranks).collect();
@@ -349,6 +367,7 @@ impl Builder<'_> {
                 sync,
             } => ring::random(b, *rings, *window, *sync)?,
             Kernel::Allreduce { groups } => allreduce::run(b, *groups)?,
+            Kernel::Hierarchical { node, by_rank } => allreduce::hierarchical(b, *node, *by_rank)?,
             Kernel::Incast { window } => incast::run(b, *window)?,
             Kernel::PutIncast => incast::put(b)?,
             Kernel::GetBcast { window } => incast::get(b, *window)?,
