@@ -82,7 +82,7 @@ pub(crate) enum RawNodeFabric {
     Dgx1,
 }
 
-/// What `[node]` means.
+/// The meaning of `[node]`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
     pub spec: NodeSpec,

@@ -134,12 +134,12 @@ impl Link {
                     bytes,
                     pair: self.intra_node,
                 });
-                let way = OnItsWay {
+                let followed = OnItsWay {
                     to_inject: parts.count,
                     to_deliver: parts.count,
                     last_step,
                 };
-                context.messages.follow(slot, way);
+                context.messages.follow(slot, followed);
             }
             self.post_parts(slot, parts, bytes, release, context);
         }

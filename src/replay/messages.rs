@@ -120,21 +120,21 @@ pub(super) enum Release {
     Delivered,
 }
 
-/// A message that the fabric carries in several parts, or that goes on inside the node of its receiver.
+/// A message that the fabric carries in several parts, or that continues inside the node of its receiver.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnItsWay {
     /// Parts of which the fabric has not reported the injection, if it reports that.
     pub to_inject: u32,
     /// Parts that have not arrived.
     pub to_deliver: u32,
-    /// What is left behind the fabric.
+    /// Its last step, behind the fabric.
     pub last_step: Option<LastStep>,
 }
 
-/// The way of a message from a NIC to its receiver, on whose plane the NIC is not.
+/// The last step of a message from a NIC to its receiver, on whose plane the NIC is not.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LastStep {
-    /// The message among those of its sender.
+    /// The number of the message at its sender.
     pub number: u64,
     /// Begin and end.
     pub seats: [Seat; 2],
@@ -197,30 +197,30 @@ impl Messages {
     }
 
     /// Follows the message in `slot` in parts.
-    pub(super) fn follow(&mut self, slot: u32, way: OnItsWay) {
-        self.on_their_way.insert(slot, way);
+    pub(super) fn follow(&mut self, slot: u32, parts: OnItsWay) {
+        self.on_their_way.insert(slot, parts);
     }
 
     /// Notes that a part of the message in `slot` was injected. Whether it was the last one.
     #[inline]
     pub(super) fn part_injected(&mut self, slot: u32) -> bool {
-        self.count_down(slot, |way| &mut way.to_inject)
+        self.count_down(slot, |parts| &mut parts.to_inject)
     }
 
     /// Notes that a part of the message in `slot` was delivered. Whether it was the last one.
     #[inline]
     pub(super) fn part_delivered(&mut self, slot: u32) -> bool {
-        self.count_down(slot, |way| &mut way.to_deliver)
+        self.count_down(slot, |parts| &mut parts.to_deliver)
     }
 
     fn count_down(&mut self, slot: u32, parts: impl FnOnce(&mut OnItsWay) -> &mut u32) -> bool {
         if self.on_their_way.is_empty() {
             return true;
         }
-        let Some(way) = self.on_their_way.get_mut(&slot) else {
+        let Some(followed) = self.on_their_way.get_mut(&slot) else {
             return true;
         };
-        let left = parts(way);
+        let left = parts(followed);
         *left = left.saturating_sub(1);
         *left == 0
     }

@@ -1,4 +1,4 @@
-//! What is replayed in one run.
+//! The jobs and flows of one run.
 
 use super::background::{BackgroundFlow, NicQueueing};
 use super::job::JobSpec;

@@ -25,6 +25,7 @@ mod infiniband_testbed;
 mod jobs;
 mod memory;
 mod messages;
+mod nodes;
 mod oblivious;
 mod operators;
 mod page_script;

@@ -5,8 +5,8 @@ use crate::error::SpecError;
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 use serde_json::Value;
 
-/// Copies of a plane. NIC x is NIC ⌊x / copies⌋ of plane x mod copies; the switches of plane p follow those of
-/// plane p − 1.
+/// Copies of a plane. NIC x is NIC ⌊x / copies⌋ of plane x mod copies; the switches of plane p follow the switches
+/// of plane p − 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Planes {
     plane: Topology,

@@ -140,7 +140,7 @@ impl<'a> Builder<'a> {
         self.rooted(comm, op, [send, recv], [send, recv])
     }
 
-    /// All members of a communicator enter a collective with the sizes of `others`, the first one with those of `root`.
+    /// All members of a communicator enter a collective with the sizes `others`, the first one with the sizes `root`.
     pub fn rooted(
         &mut self,
         comm: u32,

@@ -43,7 +43,7 @@ pub enum Call {
         bytes: u64,
         /// The condition on which it is complete.
         mode: SendMode,
-        /// It takes, in both nodes, the NIC so many behind the sender's; 0: the usual NICs.
+        /// It takes, in both nodes, the NIC by this number behind the sender's; 0: the usual NICs.
         nic: u8,
         /// Request, unless the call blocks.
         request: Option<RequestId>,

@@ -45,7 +45,7 @@ pub enum NicChoice {
     ByRank,
     /// Drawn by a hash of the ranks and the number of the message.
     Hash,
-    /// All NICs of the two nodes for a message above this size, else those of the ranks.
+    /// All NICs of the two nodes for a message above this size, else the NICs of the ranks.
     Stripe {
         /// Largest message that is not divided.
         above_bytes: u64,
@@ -206,7 +206,7 @@ impl Nodes {
         a == b || self.spec.nics > 1 && self.spec.of(a) == self.spec.of(b)
     }
 
-    /// The seats of ranks on these NICs: those of a NIC take its places in turn.
+    /// The seats of ranks on these NICs: the ranks of a NIC take its places in turn.
     pub(super) fn seats(&self, nics: Vec<NicId>) -> Vec<Seat> {
         let mut taken: HashMap<NicId, u32> = HashMap::new();
         let seat = |nic| {
