@@ -300,5 +300,5 @@ fn hash([from, to, number]: [u64; 3], below: u32) -> u32 {
         .wrapping_mul(31)
         .wrapping_add(number);
     let high = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-    (high * u64::from(below) >> 32) as u32
+    ((high * u64::from(below)) >> 32) as u32
 }
