@@ -108,9 +108,9 @@ pub(crate) fn node(raw: Option<&RawNode>) -> Result<Node, ConfigError> {
     }
     let graph = match links(raw, nics * places_per_nic)? {
         None => None,
-        Some((key, links)) => {
+        Some(links) => {
             let graph = NodeGraph::new(nics * places_per_nic, links, latency_ps, bandwidth);
-            Some(graph.map_err(|e| ConfigError::new(key, e.to_string()))?)
+            Some(graph.map_err(|e| ConfigError::new(links_key(raw), e.to_string()))?)
         }
     };
     let spec = NodeSpec {
@@ -140,13 +140,17 @@ fn number(given: Option<u32>, usual: u32, key: &str) -> Result<u32, ConfigError>
     }
 }
 
-/// The links inside a node of `places` places, and the key that gives them; `None` for pairs.
-fn links(raw: &RawNode, places: u32) -> Result<Option<(&'static str, Vec<[u32; 2]>)>, ConfigError> {
-    let key = if raw.links.is_some() {
-        "node.links"
-    } else {
-        "node.fabric"
-    };
+/// The key that gives the links inside a node.
+fn links_key(raw: &RawNode) -> &'static str {
+    match raw.links {
+        Some(_) => "node.links",
+        None => "node.fabric",
+    }
+}
+
+/// The links inside a node of `places` places; `None` for pairs.
+fn links(raw: &RawNode, places: u32) -> Result<Option<Vec<[u32; 2]>>, ConfigError> {
+    let key = links_key(raw);
     let links = match (&raw.links, raw.fabric.unwrap_or(RawNodeFabric::Pairs)) {
         (Some(_), _) if raw.fabric.is_some() => {
             return refused(
@@ -172,7 +176,7 @@ fn links(raw: &RawNode, places: u32) -> Result<Option<(&'static str, Vec<[u32; 2
             "a node with one rank has no links; raise node.nics or node.ranks_per_nic",
         );
     }
-    Ok(Some((key, links)))
+    Ok(Some(links))
 }
 
 fn choice(raw: &RawNode, nics: u32) -> Result<NicChoice, ConfigError> {
