@@ -1,5 +1,93 @@
 //! Collective operations and their sizes, whatever the format.
 
+/// An operation by its number in Chakra traces; see [`kind`](Self::kind).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "the names say all")]
+pub enum Operation {
+    Allreduce,
+    Reduce,
+    Allgather,
+    Gather,
+    Scatter,
+    Bcast,
+    Alltoall,
+    ReduceScatter,
+    ReduceScatterBlock,
+    Barrier,
+}
+
+impl Operation {
+    /// The operation with this number.
+    #[must_use]
+    pub fn of(number: u64) -> Option<Self> {
+        Some(match number {
+            0 => Self::Allreduce,
+            1 => Self::Reduce,
+            2 => Self::Allgather,
+            3 => Self::Gather,
+            4 => Self::Scatter,
+            5 => Self::Bcast,
+            6 => Self::Alltoall,
+            7 => Self::ReduceScatter,
+            8 => Self::ReduceScatterBlock,
+            9 => Self::Barrier,
+            _ => return None,
+        })
+    }
+
+    /// Whether one member is its root.
+    #[must_use]
+    pub fn has_root(self) -> bool {
+        matches!(
+            self,
+            Self::Reduce | Self::Gather | Self::Scatter | Self::Bcast
+        )
+    }
+
+    /// The operation of `members` members, each of which brings `bytes` bytes (of a scatter, the root). Blocks are as equal
+    /// as possible.
+    #[must_use]
+    pub fn kind(self, bytes: u64, members: u32, root: u32) -> CollectiveKind {
+        let split = AlltoallBlocks::Split {
+            total: bytes,
+            members,
+        };
+        let parts = || (0..members).map(|member| split.to(member)).collect();
+        let whole = || vec![bytes; members as usize];
+        match self {
+            Self::Allreduce => CollectiveKind::Allreduce { bytes },
+            Self::Reduce => CollectiveKind::Reduce { root, bytes },
+            Self::Bcast => CollectiveKind::Bcast { root, bytes },
+            Self::Barrier => CollectiveKind::Barrier,
+            Self::Allgather => CollectiveKind::Allgather { blocks: whole() },
+            Self::Gather => CollectiveKind::Gather {
+                root,
+                blocks: whole(),
+            },
+            Self::Scatter => CollectiveKind::Scatter {
+                root,
+                blocks: parts(),
+            },
+            Self::ReduceScatter | Self::ReduceScatterBlock => {
+                CollectiveKind::ReduceScatter { blocks: parts() }
+            }
+            Self::Alltoall => {
+                let each = bytes / u64::from(members.max(1));
+                let equal = each.checked_mul(members.into()) == Some(bytes);
+                let blocks = if equal {
+                    AlltoallBlocks::Each(each)
+                } else {
+                    split
+                };
+                CollectiveKind::Alltoall {
+                    blocks: vec![blocks; members as usize],
+                }
+            }
+        }
+    }
+}
+
 /// Operation of a collective. Roots and size lists are indexed by the position
 /// in the communicator; sizes are bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]

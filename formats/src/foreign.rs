@@ -1,5 +1,5 @@
 //! Recognises files by their first bytes, so that a message can say what was given in place of a trace of
-//! the expected format. GOAL, TI and OTF2 have readers of their own, in [`goal`](crate::goal), [`ti`](crate::ti) and [`otf2`](crate::otf2), and
+//! the expected format. GOAL, TI, Chakra and OTF2 have readers of their own, in [`goal`](crate::goal), [`ti`](crate::ti), [`chakra`](crate::chakra) and [`otf2`](crate::otf2), and
 //! it is these that say so where a file of one is given in place of the other.
 //!
 //! | format | begins with | source |
@@ -110,6 +110,8 @@ const GOAL_BINARY: &str = "a GOAL schedule in binary form, where another format 
                            makes VEF3 of it";
 
 const OTF2: &str = "part of an OTF2 archive; give its anchor file, whose name ends with `.otf2`, or the directory with that file";
+const CHAKRA: &str = "a Chakra trace, of which the files of ranks are read: name them `NAME.RANK.et`, or make them of a host trace of PyTorch \
+                      with `chakra_trace_link` and `chakra_converter PyTorch` (docs/reference/chakra.md)";
 const RECORDING: &str = "a stream of a recording, where another format is expected; give the directory that has all of them";
 
 /// The recorders of the formats that are read.
@@ -125,10 +127,7 @@ impl fmt::Display for Foreign {
             Self::GoalBinary => return f.write_str(GOAL_BINARY),
             Self::Otf2 => return f.write_str(OTF2),
             Self::Recording => return f.write_str(RECORDING),
-            Self::Chakra => (
-                "a Chakra execution trace",
-                "record NCCL with nccl_goal_generator of ATLAHS, which writes GOAL, or an MPI program with `flitwise record` (docs/reference/traces.md)",
-            ),
+            Self::Chakra => return f.write_str(CHAKRA),
             Self::Paraver => ("a trace of Paraver or Dimemas", RECORD),
             Self::Allprof => (
                 "the file of a rank that liballprof recorded",

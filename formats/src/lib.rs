@@ -26,6 +26,7 @@
 
 mod archive;
 mod blocks;
+pub mod chakra;
 pub mod collective;
 pub mod dot;
 pub mod dumpi;

@@ -112,6 +112,10 @@ pub const MAX_GOAL_RANK_EDGES: usize = 1 << 25;
 /// first, second, … operation do not count.
 pub const MAX_GOAL_LABELS: usize = 1 << 28;
 
+/// Most bytes of a node of a Chakra trace: the one that defines the process groups of [`MAX_TASKS`] ranks has 8 MB for each way of
+/// parallelism.
+pub const MAX_CHAKRA_NODE: usize = 64 << 20;
+
 /// Messages that a check of a GOAL schedule, a TI trace or a DUMPI recording counts by sender, receiver and tag, of those
 /// that lack their counterpart so far; of further ones it compares the numbers by receiver only.
 pub const MAX_UNMATCHED: usize = 1 << 22;

@@ -155,6 +155,7 @@ fn job_spec<'a>(
         skip_unsupported: job.skip_unsupported,
         allow_no_communication: job.allow_no_communication,
         poll_gap_ps: job.compute.poll_gap_ps,
+        order_streams: job.order_streams,
         wording: Wording::Keys,
     };
     Ok(JobSpec {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 #[path = "../fuzz/archives.rs"]
 mod archives;
+#[path = "../fuzz/chakra.rs"]
+mod chakra;
 #[path = "../fuzz/dumpi.rs"]
 mod dumpi;
 #[path = "../fuzz/graphs.rs"]
@@ -114,6 +116,11 @@ fn graph_file() {
         graphs::graph_file,
         &["fuzz/corpus/graph_file", "fuzz/corpus/dot_graph"],
     );
+}
+
+#[test]
+fn chakra_trace() {
+    replay(chakra::chakra_trace, &["fuzz/corpus/chakra_trace"]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod alone;
 mod background;
 mod by_hand;
+mod chakra;
 mod conversions;
 mod critical_path;
 mod dumpi;

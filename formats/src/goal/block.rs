@@ -1,10 +1,11 @@
 //! Reads the operations of one rank, in any order.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use flitwise_base::place::{Place, PlaceError};
 
-use super::layout::{NODE, NODE_LINE, Node, RANK_HEAD, indices, node, pair, u64_at};
+use super::layout::{NODE, Node, Places, RANK_HEAD, indices, node, pair, u64_at};
 use super::record::Kind;
 use crate::error::Error;
 use crate::store::{Store, Window};
@@ -14,13 +15,14 @@ use crate::store::{Store, Window};
 #[derive(Debug, Clone)]
 pub struct Block {
     store: Arc<Store>,
+    /// The file that messages name.
+    path: Arc<Path>,
     rank: u32,
     ranks: u32,
     /// Operations.
     len: u32,
     roots: u32,
-    /// Bytes of a node.
-    stride: usize,
+    places: Places,
     /// Where the nodes begin.
     nodes_at: u64,
     /// Where the successors begin, and how many there are.
@@ -35,24 +37,23 @@ const CUT: &str = "the file is cut short: copy or make it again";
 impl Block {
     pub(super) fn open(
         store: &Arc<Store>,
-        rank: u32,
-        ranks: u32,
+        path: &Arc<Path>,
+        (rank, ranks): (u32, u32),
         (start, end): (u64, u64),
-        lines: bool,
+        places: Places,
     ) -> Result<Self, Error> {
         let wrong = |at: u64, message: &str| {
             let message = format!("rank {rank}: {message}");
-            Error::broken(PlaceError::byte(at, message).of(store.path()))
+            Error::broken(PlaceError::byte(at, message).of(path))
         };
         let mut head = [0; RANK_HEAD as usize];
         if end - start < RANK_HEAD || store.read_at(start, &mut head)? < head.len() {
             return Err(wrong(start, CUT));
         }
         let [len, roots] = pair(&head);
-        let stride = if lines { NODE_LINE } else { NODE };
         // Cannot overflow: 2^32 nodes have less than 2^38 bytes.
         let nodes_at = start + RANK_HEAD + 4 * u64::from(roots);
-        let successors_at = nodes_at + stride as u64 * u64::from(len);
+        let successors_at = nodes_at + places.stride() as u64 * u64::from(len);
         let rest = end.checked_sub(successors_at).ok_or_else(|| {
             let message = format!(
                 "{len} operations and {roots} roots do not fit the {} bytes that the table of ranks gives \
@@ -70,11 +71,12 @@ impl Block {
         }
         Ok(Self {
             store: Arc::clone(store),
+            path: Arc::clone(path),
             rank,
             ranks,
             len,
             roots,
-            stride,
+            places,
             nodes_at,
             successors_at,
             successors: rest / 4,
@@ -119,14 +121,14 @@ impl Block {
     }
 
     fn place(&self, index: u32) -> u64 {
-        self.nodes_at + u64::from(index) * self.stride as u64
+        self.nodes_at + u64::from(index) * self.places.stride() as u64
     }
 
     /// That something is wrong with operation `index`.
     #[cold]
     pub(super) fn wrong(&self, index: u32, place: Place, message: &str) -> Error {
         let message = format!("rank {}, operation {index}: {message}", self.rank);
-        Error::broken(PlaceError { place, message }.of(self.store.path()))
+        Error::broken(PlaceError { place, message }.of(&self.path))
     }
 
     /// Operation `index`, and whom it makes wait.
@@ -139,17 +141,19 @@ impl Block {
         if index >= self.len {
             return Err(self.wrong(index, Place::Byte(at), "there is no such operation"));
         }
+        let (stride, places) = (self.places.stride(), self.places);
         let bytes = self
             .nodes
-            .get(&self.store, at, self.stride, self.successors_at)?;
-        if bytes.len() < self.stride {
+            .get(&self.store, at, stride, self.successors_at)?;
+        if bytes.len() < stride {
             return Err(self.wrong(index, Place::Byte(at), CUT));
         }
-        let place = match self.stride {
-            NODE => Place::Byte(at),
-            _ => Place::Line(u64_at(bytes, NODE)),
+        let place = match places {
+            Places::None => Place::Byte(at),
+            Places::Lines => Place::Line(u64_at(bytes, NODE)),
+            Places::Bytes => Place::Byte(u64_at(bytes, NODE)),
         };
-        match node(bytes, self.ranks, place) {
+        match node(bytes, self.ranks, place, places) {
             Ok(node) if self.has_lists(&node) => Ok(node),
             Ok(node) => Err(self.wrong(
                 index,

@@ -118,12 +118,9 @@ fn check_rank(
             Task::Recv { from, tag, .. } => {
                 matching.receive(from, rank, tag.map(u64::from), node.place);
             }
-            Task::Calc { .. } => {}
+            Task::Calc { .. } | Task::Collective { .. } | Task::Work { .. } => {}
         }
-        block.successors(index, node, |of, _| {
-            let waits = &mut waits[of as usize];
-            *waits = waits.saturating_add(1);
-        })
+        count_waits(block, index, node, &mut waits)
     })?;
     states_its_dependencies(&mut block, &waits)?;
     if let Some(cycle) = find_cycle(&mut block, waits)? {
@@ -131,6 +128,26 @@ fn check_rank(
         check.errors.add(|| problem);
     }
     Ok(())
+}
+
+/// Counts the operations that wait for `node`, which is operation `index`.
+fn count_waits(block: &mut Block, index: u32, node: &Node, waits: &mut [u32]) -> Result<(), Error> {
+    block.successors(index, node, |of, _| {
+        let waits = &mut waits[of as usize];
+        *waits = waits.saturating_add(1);
+    })
+}
+
+/// Counts the operations of a rank of a schedule that was [built](super::Builder), and finds those that wait for each other.
+pub(crate) fn check_built(block: &mut Block, info: &mut Info) -> Result<Option<Problem>, Error> {
+    info.largest_rank = info.largest_rank.max(block.len());
+    let mut waits = vec![0u32; block.len() as usize];
+    block.each(|block, index, node| {
+        info.add(node);
+        count_waits(block, index, node, &mut waits)
+    })?;
+    let cycle = find_cycle(block, waits)?;
+    cycle.map(Error::into_problem).transpose()
 }
 
 /// Checks that the binary form states as many dependencies and roots as its lists have.

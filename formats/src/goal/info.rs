@@ -30,6 +30,14 @@ pub struct Info {
     pub recv_bytes: u64,
     /// Sum of all computations, in the unit of the file.
     pub calc_time: u64,
+    /// The computations in operations; none in a GOAL file.
+    pub works: u64,
+    /// The operations of these.
+    pub work_operations: u64,
+    /// Entries of ranks into collectives; none in a GOAL file.
+    pub collectives: u64,
+    /// The bytes that ranks bring to them.
+    pub collective_bytes: u64,
     /// Receives that accept any source.
     pub any_source: u64,
     /// Receives that accept any tag.
@@ -75,7 +83,7 @@ impl Info {
         Ok(info)
     }
 
-    pub(super) fn new(schedule: &Schedule) -> Self {
+    pub(crate) fn new(schedule: &Schedule) -> Self {
         Self {
             ranks: schedule.ranks(),
             cpus: 1,
@@ -105,6 +113,15 @@ impl Info {
             Task::Calc { time } => {
                 self.calcs += 1;
                 self.calc_time = self.calc_time.saturating_add(time);
+            }
+            Task::Work { operations } => {
+                self.calcs += 1;
+                self.works += 1;
+                self.work_operations = self.work_operations.saturating_add(operations);
+            }
+            Task::Collective { bytes, .. } => {
+                self.collectives += 1;
+                self.collective_bytes = self.collective_bytes.saturating_add(bytes);
             }
         }
     }

@@ -5,6 +5,7 @@
 use flitwise_base::place::Place;
 
 use super::record::{Dependency, Kind, Op, Task};
+use crate::collective::Operation;
 use crate::error::Error;
 use crate::limits::{BLOCK, MAX_GOAL_RANK_EDGES, MAX_GOAL_RANK_OPS};
 use crate::store::StoreWriter;
@@ -68,10 +69,31 @@ pub(super) fn indices(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
     bytes.chunks_exact(4).map(|four| u32_at(four, 0))
 }
 
+/// The places that the nodes of a schedule have besides the fields of the binary form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Places {
+    /// Nothing: it is a file in the binary form.
+    None,
+    /// Their lines.
+    Lines,
+    /// The offsets of their bytes. They may be of tasks that no GOAL file has.
+    Bytes,
+}
+
+impl Places {
+    /// Bytes of a node.
+    pub fn stride(self) -> usize {
+        match self {
+            Self::None => NODE,
+            Self::Lines | Self::Bytes => NODE_LINE,
+        }
+    }
+}
+
 /// Reads a node of at least [`NODE`] bytes in a schedule of `ranks` ranks. What is wrong with it is
 /// returned as the rest of a message.
 #[inline]
-pub(super) fn node(bytes: &[u8], ranks: u32, place: Place) -> Result<Node, String> {
+pub(super) fn node(bytes: &[u8], ranks: u32, place: Place, places: Places) -> Result<Node, String> {
     let (kind, peer, size, tag) = (
         bytes[4],
         u32_at(bytes, 5),
@@ -90,9 +112,16 @@ pub(super) fn node(bytes: &[u8], ranks: u32, place: Place) -> Result<Node, Strin
             tag: (tag != ANY).then_some(tag),
         },
         3 => Task::Calc { time: size },
+        COLLECTIVE if places == Places::Bytes => Task::Collective {
+            operation: Operation::of(bytes[22].into()).unwrap_or(Operation::Barrier),
+            bytes: size,
+            group: tag,
+            root: peer,
+        },
+        WORK if places == Places::Bytes => Task::Work { operations: size },
         _ => return Err(wrong_node(kind, peer, ranks)),
     };
-    let nic = if kind == 3 { 0 } else { bytes[22] };
+    let nic = if kind < 3 { bytes[22] } else { 0 };
     Ok(Node {
         op: Op {
             task,
@@ -106,6 +135,10 @@ pub(super) fn node(bytes: &[u8], ranks: u32, place: Place) -> Result<Node, Strin
         lists: [u32_at(bytes, 27), u32_at(bytes, 35)],
     })
 }
+
+/// Types of operations that no GOAL file has.
+const COLLECTIVE: u8 = 4;
+const WORK: u8 = 5;
 
 #[cold]
 fn wrong_node(kind: u8, peer: u32, ranks: u32) -> String {
@@ -130,16 +163,27 @@ fn wrong_node(kind: u8, peer: u32, ranks: u32) -> String {
 }
 
 fn write_op(op: &Op, out: &mut Vec<u8>) {
+    let mut nic = op.nic;
     let (kind, peer, size, tag) = match op.task {
         Task::Send { bytes, to, tag } => (1, to, bytes, tag),
         Task::Recv { bytes, from, tag } => (2, from.unwrap_or(ANY), bytes, tag.unwrap_or(ANY)),
         Task::Calc { time } => (3, 0, time, 0),
+        Task::Collective {
+            operation,
+            bytes,
+            group,
+            root,
+        } => {
+            nic = operation as u8;
+            (COLLECTIVE, root, bytes, group)
+        }
+        Task::Work { operations } => (WORK, 0, operations, 0),
     };
     out.push(kind);
     out.extend(peer.to_le_bytes());
     out.extend(size.to_le_bytes());
     out.extend(tag.to_le_bytes());
-    out.extend([op.cpu, op.nic]);
+    out.extend([op.cpu, nic]);
 }
 
 /// Adds the bytes of a node whose successors begin at `at`.

@@ -59,6 +59,7 @@ mod words;
 pub mod write;
 
 pub use block::Block;
+pub(crate) use check::check_built;
 pub use check::{Check, check, check_file, check_input};
 pub use info::Info;
 pub use layout::Node;

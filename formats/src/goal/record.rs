@@ -1,5 +1,7 @@
 //! The contents of a GOAL schedule.
 
+use crate::collective::Operation;
+
 /// An operation of a rank. Operations have numbers, from 0 in each rank, in the order of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Op {
@@ -37,6 +39,22 @@ pub enum Task {
         /// For how long, in nanoseconds by LogGOPSim's convention; the file names no unit.
         time: u64,
     },
+    /// Takes part in a collective. No GOAL file has one: schedules of [other formats](crate::chakra) do.
+    Collective {
+        /// Its operation.
+        operation: Operation,
+        /// The bytes that the rank brings.
+        bytes: u64,
+        /// The number of the group of ranks that take part.
+        group: u32,
+        /// The position of the root in the group.
+        root: u32,
+    },
+    /// Computes, at the speed of the rank. No GOAL file has one either.
+    Work {
+        /// Number of operations.
+        operations: u64,
+    },
 }
 
 impl Op {
@@ -56,7 +74,8 @@ impl Op {
         match self.task {
             Task::Send { .. } => "send",
             Task::Recv { .. } => "recv",
-            Task::Calc { .. } => "calc",
+            Task::Calc { .. } | Task::Work { .. } => "calc",
+            Task::Collective { .. } => "collective",
         }
     }
 }

@@ -7,7 +7,7 @@ use flitwise_base::place::{PlaceError, Problem};
 use flitwise_base::stop::Stop;
 
 use super::block::Block;
-use super::layout::{BASE, ENTRY, HEAD, MAGIC, RankBytes, u64_at};
+use super::layout::{BASE, ENTRY, HEAD, MAGIC, Places, RankBytes, u64_at};
 use super::parser::{Parser, Part, Step};
 use super::record::{Dependency, Op};
 use crate::error::Error;
@@ -69,8 +69,9 @@ pub struct Schedule {
     form: Form,
     /// Where each rank begins and ends.
     table: Arc<[(u64, u64)]>,
-    /// Nodes have their line.
-    lines: bool,
+    places: Places,
+    /// The file of each rank, if each has one of its own.
+    files: Arc<[Arc<Path>]>,
 }
 
 /// Operations, or blocks of a file, between two checks whether the user stops the reading.
@@ -172,7 +173,8 @@ impl Schedule {
             store: Arc::new(store),
             form: Form::Binary,
             table: table.into(),
-            lines: false,
+            places: Places::None,
+            files: Arc::default(),
         })
     }
 
@@ -186,6 +188,11 @@ impl Schedule {
     #[must_use]
     pub fn form(&self) -> Form {
         self.form
+    }
+
+    /// True if all tasks are ones that a GOAL file may have.
+    pub(super) fn is_goal(&self) -> bool {
+        self.places != Places::Bytes
     }
 
     /// Number of ranks.
@@ -203,7 +210,14 @@ impl Schedule {
             let message = format!("there is no rank {rank}");
             return Err(Error::broken(Problem::whole(self.path(), message)));
         };
-        Block::open(&self.store, rank, self.ranks(), extent, self.lines)
+        let ranks = (rank, self.ranks());
+        Block::open(&self.store, self.path_of(rank), ranks, extent, self.places)
+    }
+
+    /// The file of a rank, which may have all ranks.
+    #[must_use]
+    pub fn path_of(&self, rank: u32) -> &Arc<Path> {
+        self.files.get(rank as usize).unwrap_or(self.path())
     }
 }
 
@@ -348,6 +362,8 @@ pub struct Builder {
     table: Vec<(u64, u64)>,
     ranks: u32,
     rank: RankBytes,
+    places: Places,
+    files: Vec<Arc<Path>>,
 }
 
 impl Builder {
@@ -362,7 +378,27 @@ impl Builder {
             table: Vec::new(),
             ranks,
             rank: RankBytes::default(),
+            places: Places::Lines,
+            files: Vec::new(),
         })
+    }
+
+    /// The same for a rank in each of these files, whose operations have [places](Self::op_at) there.
+    ///
+    /// # Errors
+    /// As [`Builder::new`].
+    pub(crate) fn of_files(path: &Path, files: Vec<Arc<Path>>) -> Result<Self, Error> {
+        Ok(Self {
+            places: Places::Bytes,
+            ranks: files.len() as u32,
+            files,
+            ..Self::new(path, 0)?
+        })
+    }
+
+    /// Adds an operation that begins at this byte of the file of its rank; its number, or that the rank is full.
+    pub(crate) fn op_at(&mut self, op: Op, byte: u64) -> Result<u32, &'static str> {
+        self.rank.op(op, byte)
     }
 
     fn refused(&self, message: impl Into<String>) -> Error {
@@ -378,7 +414,7 @@ impl Builder {
         let (peer, tag) = match op.task {
             Task::Send { to, tag, .. } => (Some(to), Some(tag)),
             Task::Recv { from, tag, .. } => (from, tag),
-            Task::Calc { .. } => (None, None),
+            Task::Calc { .. } | Task::Collective { .. } | Task::Work { .. } => (None, None),
         };
         if peer.is_some_and(|peer| peer >= self.ranks) || tag == Some(u32::MAX) {
             let name = op.name();
@@ -429,7 +465,8 @@ impl Builder {
             store: Arc::new(self.writer.finish()?),
             form: Form::Text,
             table: self.table.into(),
-            lines: true,
+            places: self.places,
+            files: self.files.into(),
         })
     }
 }

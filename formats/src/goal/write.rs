@@ -25,6 +25,7 @@ pub enum WriteError {
 /// # Errors
 /// If the schedule can't be read or `out` fails.
 pub fn text(schedule: &Schedule, out: &mut impl Write) -> Result<(), WriteError> {
+    refuse_others(schedule)?;
     writeln!(out, "num_ranks {}", schedule.ranks())?;
     for rank in 0..schedule.ranks() {
         let mut block = schedule.rank(rank)?;
@@ -62,6 +63,15 @@ pub fn text(schedule: &Schedule, out: &mut impl Write) -> Result<(), WriteError>
     Ok(())
 }
 
+/// Refuses a schedule that may have tasks that GOAL does not have.
+fn refuse_others(schedule: &Schedule) -> Result<(), WriteError> {
+    if schedule.is_goal() {
+        return Ok(());
+    }
+    let message = "a schedule of another format: convert it first";
+    Err(io::Error::new(io::ErrorKind::InvalidData, message).into())
+}
+
 fn number(out: &mut Vec<u8>, before: &[u8], number: u64) {
     out.extend_from_slice(before);
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
@@ -88,6 +98,8 @@ fn write_line(out: &mut Vec<u8>, label: u64, op: &Op) {
             }
         }
         Task::Calc { time } => number(out, b": calc ", time),
+        // `refuse_others` has seen to it.
+        Task::Work { .. } | Task::Collective { .. } => {}
     }
     if op.cpu > 0 {
         number(out, b" cpu ", u64::from(op.cpu));
@@ -130,6 +142,7 @@ impl Size {
 /// If the schedule can't be read or `out` fails; [`io::ErrorKind::InvalidData`] if a rank has 2^32 dependencies
 /// or more, which that form can't express.
 pub fn binary(schedule: &Schedule, out: &mut impl Write) -> Result<(), WriteError> {
+    refuse_others(schedule)?;
     let (mut cpu, mut nic) = (0, 0);
     let mut sizes = Vec::with_capacity(schedule.ranks() as usize);
     for rank in 0..schedule.ranks() {

@@ -10,7 +10,7 @@ use std::path::Path;
 /// Options for traces that become VEF, or another format.
 #[derive(Debug, Args)]
 pub(super) struct ReadingArgs {
-    /// Flops per second of a rank, for a TI trace that is read or written [default: 20000].
+    /// Flops per second of a rank, for a TI trace that is read or written [default: 20000], or a Chakra trace without durations.
     #[arg(long, value_name = "FLOPS", value_parser = flops)]
     host_speed: Option<Ratio>,
     /// Clock of a DUMPI trace or a recording that measures computations [default: auto].
@@ -26,6 +26,9 @@ pub(super) struct ReadingArgs {
     /// [default: 4us].
     #[arg(long, value_name = "TIME")]
     poll_gap: Option<Picoseconds>,
+    /// Lets the kernels of each stream of a GPU in a Chakra trace come one after the other.
+    #[arg(long)]
+    order_streams: bool,
 }
 
 /// A speed as an experiment has it: `1e9`.
@@ -65,6 +68,7 @@ impl ReadingArgs {
             skip_unsupported: self.skip_unsupported,
             allow_no_communication: self.allow_no_communication,
             poll_gap_ps: self.poll_gap.map_or(default.poll_gap_ps, |gap| gap.0),
+            order_streams: self.order_streams,
             wording: Wording::Options,
         }
     }
@@ -74,12 +78,13 @@ impl ReadingArgs {
     pub(super) fn warn_of_unused(&self, path: &Path, format: &str, becomes_ti: bool) {
         const RECORDED: &[&str] = &["DUMPI", "OTF2", "FLITREC"];
         const CLOCKS: &[&str] = &["DUMPI", "FLITREC"];
-        let options: [(bool, &str, &[&str]); 5] = [
+        let options: [(bool, &str, &[&str]); 6] = [
             (
                 self.host_speed.is_some() && !becomes_ti,
                 "--host-speed",
-                &["TI"],
+                &["TI", "Chakra"],
             ),
+            (self.order_streams, "--order-streams", &["Chakra"]),
             (self.compute_time.is_some(), "--compute-time", CLOCKS),
             (self.skip_unsupported, "--skip-unsupported", RECORDED),
             (

@@ -125,12 +125,12 @@ pub(crate) fn calls(job: &RawJob) -> Calls {
 
 /// The keys that are given and that not every format uses. The format of the trace is not known yet.
 pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
-    const CALLS: &[&str] = &["GOAL", "TI", "DUMPI", "OTF2", "FLITREC"];
-    const COLLECTIVES: &[&str] = &["VEF", "TI", "DUMPI", "OTF2", "FLITREC"];
+    const CALLS: &[&str] = &["GOAL", "Chakra", "TI", "DUMPI", "OTF2", "FLITREC"];
+    const COLLECTIVES: &[&str] = &["VEF", "Chakra", "TI", "DUMPI", "OTF2", "FLITREC"];
     const CLOCKS: &[&str] = &["DUMPI", "FLITREC"];
     const RECORDED: &[&str] = &["DUMPI", "OTF2", "FLITREC"];
     let rendezvous = matches!(job.send_completion, Some(RawSendCompletion::Rendezvous));
-    let keys: [(bool, &'static str, &'static [&'static str]); 9] = [
+    let keys: [(bool, &'static str, &'static [&'static str]); 10] = [
         (
             job.eager_threshold.is_some() && !rendezvous,
             "eager_threshold",
@@ -138,7 +138,12 @@ pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
         ),
         (job.send_overhead.is_some(), "send_overhead", CALLS),
         (job.receive_overhead.is_some(), "receive_overhead", CALLS),
-        (job.host_speed.is_some(), "host_speed", &["TI"]),
+        (job.host_speed.is_some(), "host_speed", &["TI", "Chakra"]),
+        (
+            job.order_streams == Some(true),
+            "order_streams",
+            &["Chakra"],
+        ),
         (job.compute_time.is_some(), "compute_time", CLOCKS),
         (job.poll_gap.is_some(), "poll_gap", RECORDED),
         (

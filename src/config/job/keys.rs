@@ -132,6 +132,12 @@ pub(crate) struct RawJob {
     /// communication may be lost.
     #[schemars(extend("default" = false))]
     pub allow_no_communication: Option<bool>,
+    /// True: the kernels of a stream of a GPU in a Chakra trace come one after the other.
+    ///
+    /// They follow in the order of their starts, and of the file where it has no starts. False: only the dependencies of the trace
+    /// order them.
+    #[schemars(extend("default" = false))]
+    pub order_streams: Option<bool>,
     /// Computation before each message sent by an MPI call (LogP's o).
     #[schemars(extend("default" = "0s"))]
     pub send_overhead: Option<Picoseconds>,

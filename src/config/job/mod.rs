@@ -85,6 +85,9 @@ pub struct Job {
     /// A DUMPI or OTF2 trace may be without communication.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allow_no_communication: bool,
+    /// The kernels of a stream of a GPU in a Chakra trace come one after the other.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub order_streams: bool,
     /// Flops per second of a rank in a TI trace.
     #[serde(rename = "host_speed_flops_per_s")]
     pub host_speed: Ratio,
@@ -229,6 +232,7 @@ fn one_job(
         compute: calls::compute(job, &key)?,
         skip_unsupported: job.skip_unsupported.unwrap_or(false),
         allow_no_communication: job.allow_no_communication.unwrap_or(false),
+        order_streams: job.order_streams.unwrap_or(false),
         compute_scale: calls::default_scale(job),
         host_speed: host_speed(job, &key)?,
         intra_node_latency_ps: job.intra_node_latency.map_or(node.latency_ps, |t| t.0),

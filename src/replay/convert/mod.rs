@@ -163,8 +163,8 @@ impl Asked<'_> {
             name.display()
         );
         let mut losses = Losses::default();
-        let graph = match file.schedule() {
-            Some(schedule) => from_goal::graph(schedule, &mut losses)?,
+        let graph = match file.schedule(reading)? {
+            Some(scheduled) => from_goal::graph(&scheduled, &mut losses)?,
             None => {
                 let mut program = file.open(reading, Stop::never())?;
                 from_program::graph(&mut *program, name, self.region, &mut losses)?

@@ -3,6 +3,7 @@
 //! A new format is a module here with a [`TraceFormat`], an entry in [`FORMATS`], and a parser
 //! in the crate `flitwise-formats`.
 
+pub mod chakra;
 pub mod dumpi;
 pub mod goal;
 mod kept;
@@ -22,7 +23,6 @@ pub use verdict::Verdict;
 use super::program::{Program, RankId};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::Ratio;
-use flitwise_formats::goal::Schedule;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
 use serde::{Deserialize, Serialize};
@@ -90,9 +90,13 @@ pub trait TraceFile: Send + Sync {
         None
     }
 
-    /// The schedule, if the trace is one.
-    fn schedule(&self) -> Option<&Schedule> {
-        None
+    /// The schedule read as `reading` says, if the trace is one.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    fn schedule(&self, reading: &Reading) -> anyhow::Result<Option<goal::Scheduled>> {
+        let _ = reading;
+        Ok(None)
     }
 
     /// The calls that can't be replayed: a text for each kind, with how many there are. [`Reading::skip_unsupported`]
@@ -165,7 +169,7 @@ pub struct Agreement {
 /// The settings of a job for reading its trace. Each format uses the part that concerns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
-    /// Flops per second of a rank in a TI trace; more than 0.
+    /// Flops per second of a rank in a TI trace, or of a GPU in a Chakra trace; more than 0.
     pub host_speed: Ratio,
     /// The clock of a DUMPI trace or a recording by which its ranks compute; `None` for the one that it suggests.
     pub compute_time: Option<ComputeTime>,
@@ -175,6 +179,8 @@ pub struct Reading {
     pub allow_no_communication: bool,
     /// The longest time before a poll of a DUMPI or OTF2 trace or a recording that is one of its loop, and no computation, in picoseconds.
     pub poll_gap_ps: u64,
+    /// The kernels of each stream of a device in a Chakra trace come one after the other.
+    pub order_streams: bool,
     /// The names of all these settings in messages.
     pub wording: Wording,
 }
@@ -208,6 +214,13 @@ impl Wording {
         match self {
             Self::Keys => "skip_unsupported = true",
             Self::Options => "--skip-unsupported",
+        }
+    }
+
+    fn order_streams(self) -> &'static str {
+        match self {
+            Self::Keys => "order_streams = true",
+            Self::Options => "--order-streams",
         }
     }
 
@@ -255,6 +268,7 @@ impl Default for Reading {
             skip_unsupported: false,
             allow_no_communication: false,
             poll_gap_ps: POLL_GAP_PS,
+            order_streams: false,
             wording: Wording::default(),
         }
     }
@@ -277,9 +291,10 @@ fn refusal(problems: &Problems) -> String {
 }
 
 /// All formats, in the order in which a file is held against them.
-pub const FORMATS: [&dyn TraceFormat; 6] = [
+pub const FORMATS: [&dyn TraceFormat; 7] = [
     &vef::Vef,
     &goal::Goal,
+    &chakra::Chakra,
     &ti::Ti,
     // DUMPI takes every other archive.
     &recording::Recording,

@@ -70,7 +70,7 @@ pub struct Job {
     /// XXH3-128 of the trace file, not unpacked (`xxhsum -H2`).
     #[schemars(regex(pattern = "^[0-9a-f]{32}$"), extend("unit" = "32 hex digits"))]
     pub trace_xxh3: Option<String>,
-    /// `"VEF"` (VEF3 as well), `"GOAL"`, `"TI"`, `"DUMPI"`, `"OTF2"` or `"FLITREC"` (a recording).
+    /// `"VEF"` (VEF3 as well), `"GOAL"`, `"Chakra"`, `"TI"`, `"DUMPI"`, `"OTF2"` or `"FLITREC"` (a recording).
     ///
     /// The format of the trace.
     pub format: Option<String>,

@@ -4,9 +4,11 @@
 //! that have no unmet dependency in the order in which they got there, and [pauses](Program::pauses) while it has none.
 
 mod program;
+mod scheduled;
 mod summary;
 
-pub use program::GoalProgram;
+pub use program::{GoalProgram, InOrder};
+pub use scheduled::Scheduled;
 
 use super::refusal;
 use crate::program::Program;
@@ -73,8 +75,8 @@ impl TraceFile for GoalFile {
         self.operations
     }
 
-    fn schedule(&self) -> Option<&Schedule> {
-        Some(&self.schedule)
+    fn schedule(&self, _: &Reading) -> anyhow::Result<Option<Scheduled>> {
+        Ok(Some(Scheduled::of_goal(self.schedule.clone())))
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -82,6 +84,7 @@ impl TraceFile for GoalFile {
     }
 
     fn open<'a>(&self, _: &Reading, _: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
-        Ok(Box::new(GoalProgram::new(self.schedule.clone(), self.cpus)))
+        let scheduled = Scheduled::of_goal(self.schedule.clone());
+        Ok(Box::new(GoalProgram::new(scheduled, self.cpus)))
     }
 }

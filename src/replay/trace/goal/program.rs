@@ -1,19 +1,17 @@
 //! The operations of a schedule, as their dependencies allow them.
 
+use super::Scheduled;
 use crate::mpi::{Call, CommId, RequestId, SendMode, Tag};
 use crate::program::{Action, After, Op, Place, Program, RankId, StreamId};
 use anyhow::Context;
-use flitwise_formats::goal::{Block, Kind, Node, Schedule, Task};
+use flitwise_formats::goal::{Block, Kind, Node, Task};
 use hashbrown::HashMap;
 use std::collections::VecDeque;
-
-/// Picoseconds of a unit of time in a schedule: nanoseconds, by LogGOPSim's convention.
-const PS_PER_UNIT: u64 = 1000;
 
 /// A schedule being replayed. It keeps of each rank the operations that may start and those that wait for part of their
 /// dependencies.
 pub struct GoalProgram {
-    schedule: Schedule,
+    scheduled: Scheduled,
     cpus: u32,
     ranks: Vec<Option<Box<RankState>>>,
 }
@@ -43,10 +41,10 @@ struct Cpu {
 impl GoalProgram {
     /// A schedule from its start; no operation is of a CPU beyond `cpus`.
     #[must_use]
-    pub fn new(schedule: Schedule, cpus: u32) -> Self {
-        let ranks = schedule.ranks();
+    pub fn new(scheduled: Scheduled, cpus: u32) -> Self {
+        let ranks = scheduled.schedule.ranks();
         Self {
-            schedule,
+            scheduled,
             cpus: cpus.max(1),
             ranks: (0..ranks).map(|_| None).collect(),
         }
@@ -56,7 +54,7 @@ impl GoalProgram {
         let state = self.ranks.get_mut(rank.index());
         let state = state.with_context(|| format!("there is no rank {rank}"))?;
         if state.is_none() {
-            let block = self.schedule.rank(rank.get())?;
+            let block = self.scheduled.schedule.rank(rank.get())?;
             *state = Some(Box::new(RankState::new(block, self.cpus)?));
         }
         state.as_deref_mut().context("the rank was not read")
@@ -148,7 +146,7 @@ impl RankState {
         Ok(())
     }
 
-    fn next(&mut self, stream: StreamId) -> anyhow::Result<Option<Op>> {
+    fn next(&mut self, stream: StreamId, of: &Scheduled) -> anyhow::Result<Option<Op>> {
         let computed = self
             .cpus
             .get_mut(stream.index())
@@ -164,28 +162,38 @@ impl RankState {
             return Ok(None);
         };
         let node = self.block.node(index)?;
-        if matches!(node.op.task, Task::Calc { .. }) {
+        if matches!(node.op.task, Task::Calc { .. } | Task::Work { .. }) {
             cpu.computes = Some(index);
         }
         self.happened(index, &node, Kind::Started)?;
-        operation(index, &node).map(Some)
+        operation(index, &node, of).map(Some)
     }
 }
 
 /// An operation of a schedule as the replay carries it out; its request has its number.
-fn operation(index: u32, node: &Node) -> anyhow::Result<Op> {
+fn operation(index: u32, node: &Node, of: &Scheduled) -> anyhow::Result<Op> {
     let place = Place::from(node.place);
     let comm = CommId::new(0);
     // A tag has 32 bits in both; as a signed number it is another one, but no two become the same.
     let tag = |tag: u32| Tag(tag.cast_signed());
     let request = Some(RequestId(index.into()));
-    let mut compute_ps = 0;
+    let compute_ps = of.compute_ps(&node.op.task);
+    let compute_ps = compute_ps.with_context(|| {
+        format!(
+            "{place}: a {} that ends beyond the range of time",
+            node.op.name()
+        )
+    })?;
     let action = match node.op.task {
-        Task::Calc { time } => {
-            compute_ps = time.checked_mul(PS_PER_UNIT).with_context(|| {
-                format!("{place}: a calc of {time} ns ends beyond the range of time")
-            })?;
-            Action::Marker
+        Task::Calc { .. } | Task::Work { .. } => Action::Marker,
+        Task::Collective { .. } => {
+            let collective = of.collective(&node.op.task);
+            let (comm, contribution) = collective.context("a collective of an unknown group")?;
+            Action::Mpi(Box::new(Call::Collective {
+                comm,
+                contribution,
+                request,
+            }))
         }
         Task::Send { bytes, to, tag: t } => Action::Mpi(Box::new(Call::Send {
             to: RankId::new(to),
@@ -214,7 +222,7 @@ fn operation(index: u32, node: &Node) -> anyhow::Result<Op> {
 
 impl Program for GoalProgram {
     fn ranks(&self) -> u32 {
-        self.schedule.ranks()
+        self.scheduled.schedule.ranks()
     }
 
     fn streams(&self, _: RankId) -> u32 {
@@ -222,7 +230,15 @@ impl Program for GoalProgram {
     }
 
     fn next(&mut self, rank: RankId, stream: StreamId) -> anyhow::Result<Option<Op>> {
-        self.rank(rank)?.next(stream)
+        self.rank(rank)?;
+        let state = self.ranks.get_mut(rank.index());
+        let state = state.and_then(Option::as_deref_mut);
+        let state = state.context("the rank was not read")?;
+        state.next(stream, &self.scheduled)
+    }
+
+    fn communicator(&self, _: RankId, comm: CommId) -> String {
+        self.scheduled.name(comm)
     }
 
     fn pauses(&self, rank: RankId, stream: StreamId) -> bool {
@@ -255,6 +271,53 @@ impl Program for GoalProgram {
 
     fn restart(&mut self) -> anyhow::Result<()> {
         self.ranks.fill_with(|| None);
+        Ok(())
+    }
+}
+
+/// The operations of each rank in the order of the file, whatever they wait for: for comparisons of ranks, not for replays.
+pub struct InOrder {
+    scheduled: Scheduled,
+    /// The rank that is read, and its next operation.
+    current: Option<(RankId, Block, u32)>,
+}
+
+impl InOrder {
+    /// A schedule from its start.
+    #[must_use]
+    pub fn new(scheduled: Scheduled) -> Self {
+        let current = None;
+        Self { scheduled, current }
+    }
+}
+
+impl Program for InOrder {
+    fn ranks(&self) -> u32 {
+        self.scheduled.schedule.ranks()
+    }
+
+    fn next(&mut self, rank: RankId, _: StreamId) -> anyhow::Result<Option<Op>> {
+        if self.current.as_ref().is_none_or(|(at, ..)| *at != rank) {
+            let block = self.scheduled.schedule.rank(rank.get())?;
+            self.current = Some((rank, block, 0));
+        }
+        let Some((_, block, index)) = &mut self.current else {
+            return Ok(None);
+        };
+        if *index == block.len() {
+            return Ok(None);
+        }
+        let node = block.node(*index)?;
+        *index += 1;
+        operation(*index - 1, &node, &self.scheduled).map(Some)
+    }
+
+    fn communicator(&self, _: RankId, comm: CommId) -> String {
+        self.scheduled.name(comm)
+    }
+
+    fn restart(&mut self) -> anyhow::Result<()> {
+        self.current = None;
         Ok(())
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
             match block.node(index)?.op.task {
                 Task::Send { bytes, to, .. } => tally.add(rank, to, bytes),
                 Task::Calc { time } => computation.0[rank as usize] += time as f64,
-                Task::Recv { .. } => {}
+                Task::Recv { .. } | Task::Collective { .. } | Task::Work { .. } => {}
             }
         }
     }

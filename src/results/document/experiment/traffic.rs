@@ -54,6 +54,8 @@ pub(super) struct Job {
     skip_unsupported: bool,
     /// Whether a DUMPI or OTF2 trace or a recording may be without communication; only where it is true.
     allow_no_communication: Option<bool>,
+    /// Whether the kernels of a stream in a Chakra trace come one after the other; only where it is true.
+    order_streams: Option<bool>,
     /// The factor on computations, as an exact text such as `"1/20"`.
     #[schemars(extend("unit" = "fraction"))]
     compute_scale: String,

@@ -1,0 +1,177 @@
+//! Chakra execution traces: recognised, checked, and opened for replay as a schedule with collectives.
+
+mod summary;
+
+use super::goal::{GoalProgram, InOrder, Scheduled};
+use super::recorded::Comparison;
+use super::{HOST_SPEED, refusal};
+use crate::program::{Program, RankId};
+use crate::trace::{Agreement, Reading, Summary, TraceFile, TraceFormat, Verdict};
+use anyhow::{Context, bail};
+use flitwise_base::stop::Stop;
+use flitwise_base::units::counted;
+use flitwise_formats::chakra::{Set, Trace};
+use flitwise_formats::source::Input;
+use flitwise_formats::{Problem, Problems};
+use std::path::{Path, PathBuf};
+
+/// Chakra, as protocol buffers or JSON.
+pub struct Chakra;
+
+impl TraceFormat for Chakra {
+    fn name(&self) -> &'static str {
+        "Chakra"
+    }
+
+    fn probe(&self, path: &Path, head: &[u8]) -> bool {
+        Set::probe(path, head)
+    }
+
+    fn finds(&self, dir: &Path) -> bool {
+        Set::is_directory(dir)
+    }
+
+    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+        let (set, trace) = match Trace::check(input, false, stop)? {
+            Ok(read) => read,
+            Err(problem) => bail!(refusal(&one(problem))),
+        };
+        Ok(Box::new(ChakraFile::new(input, set, trace)?))
+    }
+
+    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
+        summary::summary(input)
+    }
+
+    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
+        summary::verdict(input)
+    }
+}
+
+fn one(problem: Problem) -> Problems {
+    Problems {
+        total: 1,
+        first: vec![problem],
+    }
+}
+
+/// A trace that checked clean.
+struct ChakraFile {
+    set: Set,
+    trace: Trace,
+    /// The path by which it is given.
+    given: PathBuf,
+    comparison: Comparison,
+}
+
+impl ChakraFile {
+    fn new(input: &Input, set: Set, trace: Trace) -> anyhow::Result<Self> {
+        if !trace.errors.is_empty() {
+            bail!(refusal(&trace.errors));
+        }
+        Ok(Self {
+            set,
+            trace,
+            given: input.path().to_owned(),
+            comparison: Comparison::default(),
+        })
+    }
+
+    /// The schedule as `reading` wants it.
+    fn read(&self, reading: &Reading, stop: Stop<'_>) -> anyhow::Result<Scheduled> {
+        let works = self.trace.info.works;
+        if works > 0 && reading.host_speed == HOST_SPEED {
+            bail!(
+                "{}: has {} with `num_ops` and no duration: set {} to the operations that a GPU does in a second, such as 1e14",
+                self.set.path().display(),
+                counted(works, "computation"),
+                reading.wording.host_speed()
+            );
+        }
+        let schedule = if reading.order_streams {
+            let ordered = Trace::read(&self.set, true, stop)?;
+            if !ordered.errors.is_empty() {
+                let keys = reading.wording.order_streams();
+                return Err(anyhow::anyhow!(refusal(&ordered.errors)))
+                    .with_context(|| format!("{keys} contradicts the dependencies of the trace"));
+            }
+            ordered.schedule
+        } else {
+            self.trace.schedule.clone()
+        };
+        Ok(Scheduled::new(
+            schedule,
+            &self.trace.groups,
+            reading.host_speed,
+        ))
+    }
+
+    /// All operations, whatever their computations take.
+    fn in_order(&self) -> InOrder {
+        let schedule = self.trace.schedule.clone();
+        InOrder::new(Scheduled::new(schedule, &self.trace.groups, HOST_SPEED))
+    }
+}
+
+impl TraceFile for ChakraFile {
+    fn format(&self) -> &'static str {
+        Chakra.name()
+    }
+
+    fn ranks(&self) -> u32 {
+        self.set.ranks()
+    }
+
+    fn operations(&self) -> u64 {
+        self.trace.counts.nodes
+    }
+
+    fn schedule(&self, reading: &Reading) -> anyhow::Result<Option<Scheduled>> {
+        self.read(reading, Stop::never()).map(Some)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let counts = &self.trace.counts;
+        let lost = (counts.lost > 0).then(|| {
+            format!(
+                "{} without a successor, though others follow in its stream: only dependencies order a replay, unless order_streams is true \
+                 (--order-streams)",
+                counted(counts.lost, "kernel")
+            )
+        });
+        let untimed = (counts.untimed > 0).then(|| {
+            format!(
+                "{} that moves data without a duration: it takes no time",
+                counted(counts.untimed, "node")
+            )
+        });
+        lost.into_iter()
+            .chain(untimed)
+            .chain(self.comparison.remark())
+            .collect()
+    }
+
+    fn file_of(&self, rank: RankId) -> Option<&Path> {
+        Some(self.trace.schedule.path_of(rank.get()))
+    }
+
+    fn agreement(&self, stop: Stop<'_>) -> anyhow::Result<Agreement> {
+        let file = |rank: RankId| -> &Path { self.trace.schedule.path_of(rank.get()) };
+        self.comparison.agreement(&mut self.in_order(), file, stop)
+    }
+
+    fn doubts(&self) -> Option<String> {
+        self.comparison.doubts()
+    }
+
+    fn parts(&self) -> Vec<PathBuf> {
+        let mut parts = self.set.own_files();
+        parts.retain(|part| *part != self.given);
+        parts
+    }
+
+    fn open<'a>(&self, reading: &Reading, stop: Stop<'a>) -> anyhow::Result<Box<dyn Program + 'a>> {
+        let scheduled = self.read(reading, stop)?;
+        Ok(Box::new(GoalProgram::new(scheduled, self.trace.info.cpus)))
+    }
+}

@@ -1,0 +1,28 @@
+//! The property of the reader of Chakra traces that holds for any bytes.
+
+use flitwise_base::stop::Stop;
+use flitwise_formats::chakra::{Set, Trace};
+use flitwise_formats::source::Input;
+
+/// A Chakra trace of two ranks whose files are the parts of `data`, of which the first one is behind its number of bytes, of 16
+/// bits.
+pub fn chakra_trace(data: &[u8]) {
+    let dir = tempfile::tempdir().unwrap();
+    let (size, rest) = data.split_first_chunk().unwrap_or((&[0, 0], data));
+    let size = usize::from(u16::from_le_bytes(*size)).min(rest.len());
+    let (first, second) = rest.split_at(size);
+    std::fs::write(dir.path().join("t.0.et"), first).unwrap();
+    std::fs::write(dir.path().join("t.1.et"), second).unwrap();
+    let set = Set::of_input(&Input::new(dir.path()), Stop::never()).unwrap();
+    let [plain, ordered] = [false, true].map(|order| Trace::read(&set, order, Stop::never()));
+    let (Ok(plain), Ok(ordered)) = (plain, ordered) else {
+        return;
+    };
+    assert!(plain.errors.total <= ordered.errors.total);
+    for trace in [plain, ordered] {
+        let ranks = (0..2).map(|rank| u64::from(trace.schedule.rank(rank).unwrap().len()));
+        let operations: u64 = ranks.sum();
+        // A node whose id is taken has no operation.
+        assert!(operations == trace.counts.nodes || !trace.errors.is_empty());
+    }
+}
