@@ -1,13 +1,12 @@
 //! Chakra traces worked out by hand, on one node where a message takes 1 us and 1 ns a byte, and the shipped example.
 
+use crate::formats::data::own;
 use flitwise::config::load;
 use flitwise::replay::trace::{Reading, check_file};
 use flitwise::run::{Control, Simulation, Status, run_plan};
 use flitwise::stop::Stop;
 use std::path::Path;
 use std::process::Command;
-
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Writes a trace of these nodes of each rank in ASTRA-sim's form; ids count from 1.
 fn write(dir: &Path, ranks: &[&[String]]) {
@@ -155,7 +154,7 @@ fn ranks_that_disagree_are_named() {
 
 #[test]
 fn the_example_hides_its_reductions() {
-    let plan = load(&Path::new(ROOT).join("configs/chakra-8.toml"), &[]).unwrap();
+    let plan = load(&own("configs/chakra-8.toml"), &[]).unwrap();
     let run = run_plan(&plan, &Control::default(), 1).unwrap().main;
     assert_eq!(run.status, Status::Complete);
     let job = run.jobs[0].as_ref().expect("it is replayed");
@@ -170,7 +169,7 @@ fn the_example_hides_its_reductions() {
 #[test]
 fn the_example_is_what_its_generator_writes() {
     let dir = tempfile::tempdir().unwrap();
-    let script = Path::new(ROOT).join("traces/chakra/generate.py");
+    let script = own("traces/chakra/generate.py");
     let made = Command::new("python3")
         .arg(&script)
         .arg(dir.path())
