@@ -145,8 +145,8 @@ fn is_blind(switch: &Hierarchical) -> bool {
     switch.virtual_allocation == VirtualAllocation::Blind
 }
 
-/// What a run needs of a fabric. [`super::Engine`] has type parameters, so what it calls is compiled by whoever uses it; this is
-/// compiled here, with this crate's optimisation.
+/// The steps of a run. [`super::Engine`] has type parameters, so its methods are compiled by each crate that uses them. These
+/// have none: this crate compiles them, and all of a variant that they call.
 impl Model {
     /// Simulates from `at` on until the run ends.
     pub(super) fn drive(
