@@ -1,6 +1,7 @@
 //! Summary of a Chakra trace, and verdict on it.
 
 use super::{Chakra, ChakraFile, one};
+use crate::trace::goal::contents;
 use crate::trace::summary::{Computation, Summary, bytes, keys, messages};
 use crate::trace::verdict::{Count, Verdict};
 use crate::trace::{TraceFile, TraceFormat};
@@ -8,29 +9,50 @@ use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_bytes, human_count, human_time};
 use flitwise_formats::chakra::Trace;
-use flitwise_formats::goal::Task;
 use flitwise_formats::source::Input;
-use flitwise_formats::traffic::Tally;
+use flitwise_formats::traffic::Traffic;
 use serde_json::json;
 
 pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
-    let (set, trace) = match Trace::check(input, false, Stop::never())? {
+    let (_, trace) = match Trace::check(input, false, Stop::never())? {
         Ok(read) => read,
         Err(problem) => bail!("{problem}"),
     };
-    let mut tally = Tally::default();
-    let mut computation = Computation::new(set.ranks());
-    for rank in 0..set.ranks() {
-        let mut block = trace.schedule.rank(rank)?;
-        for index in 0..block.len() {
-            match block.node(index)?.op.task {
-                Task::Send { bytes, to, .. } => tally.add(rank, to, bytes),
-                Task::Calc { time } => computation.0[rank as usize] += time as f64,
-                Task::Recv { .. } | Task::Collective { .. } | Task::Work { .. } => {}
-            }
-        }
-    }
-    let traffic = tally.finish(|pair| (pair.bytes, 0));
+    let (traffic, computation) = contents(&trace.schedule)?;
+    let rows = rows(&trace, &traffic, &computation);
+    let (info, counts) = (&trace.info, &trace.counts);
+    let keys = keys(json!({
+        "format": Chakra.name(),
+        "ranks": info.ranks,
+        "nodes": counts.nodes,
+        "dependencies": counts.dependencies,
+        "computations": info.calcs,
+        "receives": info.recvs,
+        "collective_calls": info.collectives,
+        "collective_bytes": info.collective_bytes,
+        "process_groups": trace.groups.len(),
+        "streams": counts.streams,
+        "kernels_without_successor": counts.lost,
+        "untimed_computations": info.works,
+        "operations": info.work_operations,
+        "compute_ns": computation.value(),
+    }));
+    Ok(Summary {
+        ranks: info.ranks,
+        traffic,
+        rows,
+        tables: Vec::new(),
+        keys,
+        further_keys: Default::default(),
+    })
+}
+
+/// The rows of the text.
+fn rows(
+    trace: &Trace,
+    traffic: &Traffic,
+    computation: &Computation,
+) -> Vec<(&'static str, String)> {
     let (info, counts, count) = (&trace.info, &trace.counts, human_count);
     let calcs = format!("{} nodes, ", count(info.calcs));
     let mut rows = vec![
@@ -45,8 +67,8 @@ pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
                 count(counts.dependencies)
             ),
         ),
-        ("messages", messages(&traffic)),
-        ("bytes", bytes(&traffic)),
+        ("messages", messages(traffic)),
+        ("bytes", bytes(traffic)),
         (
             "collectives",
             format!(
@@ -77,30 +99,7 @@ pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
         );
         rows.push(("operations", text));
     }
-    let keys = keys(json!({
-        "format": Chakra.name(),
-        "ranks": info.ranks,
-        "nodes": counts.nodes,
-        "dependencies": counts.dependencies,
-        "computations": info.calcs,
-        "receives": info.recvs,
-        "collective_calls": info.collectives,
-        "collective_bytes": info.collective_bytes,
-        "process_groups": trace.groups.len(),
-        "streams": counts.streams,
-        "kernels_without_successor": counts.lost,
-        "untimed_computations": info.works,
-        "operations": info.work_operations,
-        "compute_ns": computation.value(),
-    }));
-    Ok(Summary {
-        ranks: info.ranks,
-        traffic,
-        rows,
-        tables: Vec::new(),
-        keys,
-        further_keys: Default::default(),
-    })
+    rows
 }
 
 pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {

@@ -9,6 +9,7 @@ mod summary;
 
 pub use program::{GoalProgram, InOrder};
 pub use scheduled::Scheduled;
+pub(super) use summary::contents;
 
 use super::refusal;
 use crate::program::Program;

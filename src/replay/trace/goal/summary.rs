@@ -6,16 +6,15 @@ use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_count, human_time};
 use flitwise_formats::goal::{Form, Info, Schedule, Task, check_input};
 use flitwise_formats::source::Input;
-use flitwise_formats::traffic::Tally;
+use flitwise_formats::traffic::{Tally, Traffic};
 use flitwise_formats::{Error, Problems};
 use serde_json::json;
 
-pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
-    let schedule = Schedule::read(input, Stop::never())?;
-    let info = Info::read(&schedule)?;
+/// The messages of a schedule, and the nanoseconds that each rank computes.
+pub(in crate::trace) fn contents(schedule: &Schedule) -> Result<(Traffic, Computation), Error> {
     let mut tally = Tally::default();
-    let mut computation = Computation::new(info.ranks);
-    for rank in 0..info.ranks {
+    let mut computation = Computation::new(schedule.ranks());
+    for rank in 0..schedule.ranks() {
         let mut block = schedule.rank(rank)?;
         for index in 0..block.len() {
             match block.node(index)?.op.task {
@@ -25,17 +24,59 @@ pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
             }
         }
     }
-    let traffic = tally.finish(|pair| (pair.bytes, 0));
+    Ok((tally.finish(|pair| (pair.bytes, 0)), computation))
+}
+
+pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
+    let schedule = Schedule::read(input, Stop::never())?;
+    let info = Info::read(&schedule)?;
+    let (traffic, computation) = contents(&schedule)?;
     let form = match schedule.form() {
         Form::Text => "GOAL, text",
         Form::Binary => "GOAL, binary",
     };
     let operations = info.sends + info.recvs + info.calcs;
+    let keys = keys(json!({
+        "format": form,
+        "ranks": info.ranks,
+        "operations": operations,
+        "calcs": info.calcs,
+        "receives": info.recvs,
+        "receives_of_any_source": info.any_source,
+        "receives_of_any_tag": info.any_tag,
+        "requires": info.requires,
+        "irequires": info.irequires,
+        "cpus": info.cpus,
+        "nics": info.nics,
+        "compute_ns": computation.value(),
+    }));
+    let head = [
+        ("format", form.to_owned()),
+        ("ranks", human_count(info.ranks.into())),
+    ];
+    let rows = head
+        .into_iter()
+        .chain(rows(&info, operations, &traffic, &computation));
+    Ok(Summary {
+        ranks: info.ranks,
+        rows: rows.collect(),
+        traffic,
+        tables: Vec::new(),
+        keys,
+        further_keys: Default::default(),
+    })
+}
+
+/// The rows behind the format and the number of ranks.
+fn rows(
+    info: &Info,
+    operations: u64,
+    traffic: &Traffic,
+    computation: &Computation,
+) -> [(&'static str, String); 7] {
     let count = human_count;
     let calcs = format!("{} calcs, ", count(info.calcs));
-    let rows = vec![
-        ("format", form.to_owned()),
-        ("ranks", count(info.ranks.into())),
+    [
         (
             "operations",
             format!(
@@ -44,8 +85,8 @@ pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
                 count(info.largest_rank.into())
             ),
         ),
-        ("messages", messages(&traffic)),
-        ("bytes", bytes(&traffic)),
+        ("messages", messages(traffic)),
+        ("bytes", bytes(traffic)),
         (
             "receives",
             format!(
@@ -71,29 +112,7 @@ pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
             "CPUs, NICs",
             format!("{} and {} of a rank", info.cpus, info.nics),
         ),
-    ];
-    let keys = keys(json!({
-        "format": form,
-        "ranks": info.ranks,
-        "operations": operations,
-        "calcs": info.calcs,
-        "receives": info.recvs,
-        "receives_of_any_source": info.any_source,
-        "receives_of_any_tag": info.any_tag,
-        "requires": info.requires,
-        "irequires": info.irequires,
-        "cpus": info.cpus,
-        "nics": info.nics,
-        "compute_ns": computation.value(),
-    }));
-    Ok(Summary {
-        ranks: info.ranks,
-        traffic,
-        rows,
-        tables: Vec::new(),
-        keys,
-        further_keys: Default::default(),
-    })
+    ]
 }
 
 pub(super) fn verdict(input: &Input) -> Result<Verdict, Error> {
