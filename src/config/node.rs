@@ -120,12 +120,6 @@ pub(crate) fn node(raw: Option<&RawNode>) -> Result<Node, ConfigError> {
         choice: choice(raw, nics)?,
         graph,
     };
-    if !nics.is_multiple_of(rails) {
-        let problem = format!(
-            "{nics} NICs cannot be divided among {rails} rails (node.rails); take a multiple of {rails}"
-        );
-        return refused("node.nics", problem);
-    }
     Ok(Node {
         spec,
         latency_ps,

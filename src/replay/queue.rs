@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 /// Something that happens at a time. Events are processed in the order of the fields:
 /// by time; at the same time first notes, whose order does not matter and which enable
-/// what follows, then last steps, then acts, both by job, rank, actor and record.
+/// the others; then last steps; then acts. Last steps and acts follow the order of job, rank, actor and record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event {
     /// Time in picoseconds.

@@ -119,7 +119,7 @@ fn operations_take_as_long_as_the_speed_says() {
     assert!(refused.contains("set host_speed"), "{refused}");
 }
 
-/// What the check of a trace of these ranks says.
+/// The errors and warnings that a check of a trace of these ranks finds.
 fn refused(ranks: &[&[String]]) -> String {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), ranks);

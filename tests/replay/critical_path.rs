@@ -166,7 +166,7 @@ proptest! {
         job in any::<[u8; 32]>(), pieces in prop::collection::vec(any::<[u8; 24]>(), 1..20),
     ) {
         let case = case(&Recipe { job, pieces });
-        // Such a message has several parts, or goes on inside a node: the legs of a path do not tell.
+        // A critical path has no legs for the parts of a message, nor for its last step.
         prop_assume!(!case.node.divides_messages());
         if let Some((outcome, path)) = explained(&case) {
             check(&case, &outcome, &path)?;

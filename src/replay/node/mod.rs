@@ -118,7 +118,7 @@ impl NodeSpec {
         Ok(())
     }
 
-    /// Whether messages between nodes may be several of the fabric, or go on inside a node.
+    /// Whether a message between nodes may be divided into several messages of the fabric, or take a last step inside a node.
     #[must_use]
     pub fn divides_messages(&self) -> bool {
         let stripes = matches!(self.choice, NicChoice::Stripe { .. });
@@ -147,7 +147,7 @@ impl Seat {
     }
 }
 
-/// A message between two nodes: who sends it, and what it carries.
+/// A message between the NICs of two ranks in different nodes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Between {
     pub from: NicId,
