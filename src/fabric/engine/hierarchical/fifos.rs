@@ -21,7 +21,7 @@ pub(super) struct Fifos<const HEADS: usize> {
     stride: usize,
     /// Heads of the other FIFOs of each buffer.
     far_heads: Vec<PacketId>,
-    /// Last packet of each FIFO, valid if it has more than one.
+    /// Last packet of each FIFO, valid unless it is empty.
     tails: Vec<PacketId>,
 }
 
@@ -91,17 +91,13 @@ impl<const HEADS: usize> Fifos<HEADS> {
         packets: &mut Pool<PacketId, Packet>,
     ) {
         packets[id].next = PacketId::NONE;
+        // Without a look at the first packet, which may be in no cache.
+        let last = std::mem::replace(&mut self.tails[buffer * self.stride + q], id);
         let head = self.head_mut(near, buffer, q);
-        let first = *head;
-        if first == PacketId::NONE {
+        if *head == PacketId::NONE {
             *head = id;
         } else {
-            let at = buffer * self.stride + q;
-            let tail = &mut self.tails[at];
-            let has_one = packets[first].next == PacketId::NONE;
-            let last = if has_one { first } else { *tail };
             packets[last].next = id;
-            *tail = id;
         }
     }
 

@@ -389,7 +389,7 @@ impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
     #[inline(always)]
     fn prefetch(&self, due: &[u32], at: usize) {
         if self.prefetching {
-            self.prefetch_delivery(&due[at + 1..]);
+            self.prefetch_events(&due[at + 1..]);
         }
     }
 

@@ -50,6 +50,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     #[inline]
     pub(super) fn fill_send_queues(&mut self, workload: &mut dyn Workload) {
         for i in 0..self.dirty_nics.len() {
+            if self.prefetching {
+                self.prefetch_nic(i);
+            }
             let nic = self.dirty_nics[i];
             self.nics[nic.index()].dirty = false;
             if self.control.get().is_some() {

@@ -3,9 +3,10 @@
 //! will need. Such hints change no result.
 
 use super::control::Control;
+use super::fifos::NEAR_VLS;
 use super::packet::Packet;
 use super::{Event, Fabric};
-use crate::engine::bits::first_from;
+use crate::engine::bits::{first_from, from_on};
 use crate::engine::calendar::WheelEvent;
 use crate::engine::ids::{CentralId, InputId};
 use crate::engine::pool::PacketId;
@@ -22,17 +23,18 @@ const FAR_PARTS: usize = 8;
 const NEAR_PARTS: usize = 4;
 
 impl<C: Control, P: Watcher> Fabric<C, P> {
-    /// Prefetches the data for the deliveries among the `next` events.
+    /// Prefetches the parts that the `next` events wake, and the data for the deliveries among these.
     #[inline(always)]
-    pub(super) fn prefetch_delivery(&self, next: &[u32]) {
-        let delivered = |ahead: usize| match Event::unpack(*next.get(ahead)?) {
-            Event::Delivery(packet) => Some(packet),
-            _ => None,
-        };
-        if let Some(id) = delivered(FAR) {
-            self.kernel.packets.prefetch(id);
+    pub(super) fn prefetch_events(&self, next: &[u32]) {
+        match next.get(FAR).map(|&event| Event::unpack(event)) {
+            Some(Event::Input(input)) => prefetch(&self.inputs, input.index()),
+            Some(Event::Central(central)) => prefetch(&self.centrals, central.index()),
+            Some(Event::Output(output)) => prefetch(&self.senders, output.index()),
+            Some(Event::Nic(nic)) => prefetch(&self.nics, nic.index()),
+            Some(Event::Delivery(packet)) => self.kernel.packets.prefetch(packet),
+            Some(Event::Arrival(_) | Event::Injection(_)) | None => {}
         }
-        if let Some(id) = delivered(NEAR) {
+        if let Some(Event::Delivery(id)) = next.get(NEAR).map(|&event| Event::unpack(event)) {
             self.kernel
                 .messages
                 .prefetch(self.kernel.packets[id].message);
@@ -100,9 +102,31 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
     }
 
+    /// Prefetches the data for the NICs behind place `i` of the list of phase 3.
+    #[inline]
+    pub(super) fn prefetch_nic(&self, i: usize) {
+        if let Some(&nic) = self.dirty_nics.get(i + FAR_PARTS) {
+            prefetch(&self.nics, nic.index());
+            self.send_queues.credits.prefetch_ledger(nic.index(), 0);
+        }
+        if let Some(&nic) = self.dirty_nics.get(i + NEAR_PARTS) {
+            prefetch(&self.nics[nic.index()].queues, 0);
+        }
+        if let Some(&nic) = self.dirty_nics.get(i + NEAR_PARTS / 2) {
+            let nic = &self.nics[nic.index()];
+            let first = from_on(nic.waiting_sls, nic.next).trailing_zeros() as usize;
+            if let Some(queue) = nic.queues.get(first) {
+                self.kernel.messages.prefetch(queue.first());
+            }
+        }
+    }
+
     /// Prefetches the data for the inputs behind place `i` of the list of phase 5.
     #[inline]
     pub(super) fn prefetch_request(&self, i: usize) {
+        if let Some(&port) = self.dirty_inputs.get(i + FAR_PARTS) {
+            prefetch(&self.inputs, port.index());
+        }
         if let Some(&port) = self.dirty_inputs.get(i + NEAR_PARTS)
             && let Some(head) = self.first_head(port)
         {
@@ -117,7 +141,10 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if input.ready == 0 {
             return None;
         }
-        let vl = first_from(input.ready.into(), input.next);
+        let vl = match self.blocking_vl(port) {
+            Some(vl) => vl as u32,
+            None => first_from(input.ready.into(), input.next),
+        };
         input.heads.get(vl as usize).copied()
     }
 
@@ -159,10 +186,13 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             }
         }
         if let Some(&output) = self.dirty_outputs.get(i + NEAR_PARTS) {
+            // Every one may be a candidate.
             let sender = &self.senders[output.index()];
-            let vl = sender.ready.trailing_zeros() as usize;
-            if let Some(&head) = sender.heads.get(vl) {
-                self.kernel.packets.prefetch(head);
+            let mut ready = sender.ready & ((1 << NEAR_VLS) - 1);
+            while ready != 0 {
+                let vl = ready.trailing_zeros() as usize;
+                ready &= ready - 1;
+                self.kernel.packets.prefetch(sender.heads[vl]);
             }
         }
     }
