@@ -82,6 +82,18 @@ impl Script {
         self
     }
 
+    /// The same script for `planes` planes of its fabric, each message on one of them.
+    pub fn on_planes(mut self, planes: u32) -> Self {
+        let timed = self.timed.iter_mut().map(|(_, message)| message);
+        for message in timed.chain(self.answers.values_mut().flatten()) {
+            let plane = message.token as u32 % planes;
+            for nic in [&mut message.src, &mut message.dst] {
+                *nic = NicId::new(nic.get() * planes + plane);
+            }
+        }
+        self
+    }
+
     /// What was told, in an order that does not depend on the teller.
     pub fn told(&self) -> Told {
         let mut told = Told {

@@ -299,6 +299,16 @@ proptest! {
     }
 
     #[test]
+    fn planes_agree(
+        (spec, planes) in fabric(Kind::Any).prop_flat_map(|spec| (Just(spec), 2_u32..=3))
+            .prop_filter("its settings name parts", |(spec, planes)| spec.clone().in_planes(*planes).is_ok()),
+        traffic in traffic(),
+    ) {
+        let script = script(&spec, &traffic).on_planes(planes);
+        compare(&spec.in_planes(planes).unwrap(), &script)?;
+    }
+
+    #[test]
     fn packets_that_choose_their_up_ports_agree(
         spec in choosing_tree(Kind::Any),
         traffic in traffic(),

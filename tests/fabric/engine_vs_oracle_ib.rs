@@ -165,6 +165,16 @@ proptest! {
         compare(&spec, &script(&spec, &traffic), interval)?;
     }
 
+    #[test]
+    fn planes_agree(
+        (spec, planes) in fabric().prop_flat_map(|spec| (Just(spec), 2_u32..=3))
+            .prop_filter("its settings name parts", |(spec, planes)| spec.clone().in_planes(*planes).is_ok()),
+        traffic in traffic(),
+    ) {
+        let script = script(&spec, &traffic).on_planes(planes);
+        compare(&spec.in_planes(planes).unwrap(), &script, None)?;
+    }
+
     /// Where the room in output buffers never counts: just enough of it, and all rates one.
     #[test]
     fn roomy_fabrics_agree(spec in fabric(), traffic in traffic()) {

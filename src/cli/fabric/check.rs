@@ -143,9 +143,9 @@ impl<'a> Verdict<'a> {
         let mut classes = [0u8; 32];
         for sl in 0..qos.service_levels.len() {
             for class in 0..self.spec.classes() {
-                // The first NICs pick one queue each.
-                let queues = NicId::all(qos.queues(sl, self.spec.classes()) as u32);
-                for channel in queues.filter_map(|dst| self.spec.channel(sl, class, dst)) {
+                let queues = 0..qos.queues(sl, self.spec.classes());
+                let channel = |queue| self.spec.channel_of_queue(sl, class, queue);
+                for channel in queues.filter_map(channel) {
                     classes[usize::from(channel.vl) % 32] |= 1 << class;
                 }
             }

@@ -20,6 +20,7 @@ pub(super) struct TurnBits {
     /// Number of each pair.
     numbers: [[u8; MAX_CLASSES]; MAX_CLASSES],
     queues: u32,
+    planes: u32,
 }
 
 /// More VL classes than any fabric has: three legs of two.
@@ -46,6 +47,7 @@ impl TurnBits {
             pairs,
             numbers,
             queues: queues.unwrap_or(1),
+            planes: spec.topology.planes(),
         }
     }
 
@@ -53,7 +55,7 @@ impl TurnBits {
     pub fn turn(self, before: u8, after: u8, dst: NicId) -> u32 {
         let row = &self.numbers[usize::from(before) % MAX_CLASSES];
         let pair = u32::from(row[usize::from(after) % MAX_CLASSES]);
-        let bit = pair * self.queues + dst.get() % self.queues;
+        let bit = pair * self.queues + dst.get() / self.planes % self.queues;
         1 << (bit % TURN_BITS)
     }
 
@@ -183,9 +185,8 @@ impl<'a> VlPairs<'a> {
                         pairs.extend(copies(spec, scheme, sl, turn));
                         continue;
                     }
-                    // Among the destinations that pick this queue is the one with its number.
-                    let dst = NicId::new(turn.queue);
-                    let vl = |class| Some(spec.channel(sl, class, dst)?.vl.into());
+                    let queue = turn.queue as usize;
+                    let vl = |class| Some(spec.channel_of_queue(sl, class, queue)?.vl.into());
                     if let (Some(before), Some(after)) = (vl(turn.before), vl(turn.after)) {
                         pairs.push(VlPair { before, after });
                     }

@@ -90,7 +90,7 @@ impl Choice {
     /// The out-port that `dst` alone would choose. `first` is the router's candidate.
     pub(super) fn of_destination(&self, first: OutputId, dst: NicId) -> OutputId {
         match self {
-            Self::Trunk(trunks) if trunks.has(first) => first.plus(dst.get() % trunks.links),
+            Self::Trunk(trunks) if trunks.has(first) => first.plus(trunks.of_destination(dst)),
             Self::Only | Self::Trunk(_) | Self::UpPort(_) => first,
         }
     }
@@ -101,6 +101,8 @@ impl Choice {
 pub(super) struct Trunks {
     /// Parallel links of each trunk.
     links: u32,
+    /// Planes of the fabric: the number of a NIC on its plane decides.
+    planes: u32,
     /// Ports per switch.
     radix: u32,
     /// Whether a port, numbered within its switch, leads to other switches.
@@ -120,6 +122,7 @@ impl Trunks {
         };
         Self {
             links: topology.family().trunk(),
+            planes: topology.planes(),
             radix: topology.radix(),
             is_link: topology.port_ids().map(is_link).collect(),
             selection: spec.routing.trunk,
@@ -131,6 +134,12 @@ impl Trunks {
     #[inline]
     fn has(&self, first: OutputId) -> bool {
         self.is_link[(first.get() % self.radix) as usize]
+    }
+
+    /// The link of each trunk that `dst` alone would choose.
+    #[inline]
+    fn of_destination(&self, dst: NicId) -> u32 {
+        dst.get() / self.planes % self.links
     }
 
     /// A packet takes the trunk with first port `first`.
@@ -149,7 +158,7 @@ impl Trunks {
             return first;
         }
         let link = match self.selection {
-            TrunkSelection::Destination => dst.get() % self.links,
+            TrunkSelection::Destination => self.of_destination(dst),
             TrunkSelection::RoundRobin => self.next[first.index()],
             TrunkSelection::LeastQueued => {
                 let links =

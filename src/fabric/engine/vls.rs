@@ -14,6 +14,7 @@ pub(super) struct Vls {
     levels: Vec<Level>,
     /// VLs, sorted by SL, then by VL class, then by queue.
     vls: Vec<u8>,
+    planes: u32,
     changes: Changes,
 }
 
@@ -94,7 +95,8 @@ impl Vls {
                 queues,
             });
             for class in 0..classes {
-                let channels = (0..queues).map(|queue| spec.channel(sl, class, NicId::new(queue)));
+                let channels =
+                    (0..queues as usize).map(|queue| spec.channel_of_queue(sl, class, queue));
                 vls.extend(channels.map(|channel| channel.map_or(0, |channel| channel.vl)));
             }
         }
@@ -114,6 +116,7 @@ impl Vls {
         Ok(Self {
             levels,
             vls,
+            planes: spec.topology.planes(),
             changes,
         })
     }
@@ -174,7 +177,7 @@ impl Vls {
         // Most have one queue: a division would cost more than this test.
         let at = match queues {
             1 => u32::from(class),
-            _ => u32::from(class) * queues + dst.get() % queues,
+            _ => u32::from(class) * queues + dst.get() / self.planes % queues,
         };
         self.vls[(first + at) as usize]
     }

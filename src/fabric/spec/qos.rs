@@ -29,7 +29,7 @@ pub struct ServiceLevel {
     #[serde(rename = "tc")]
     pub traffic_class: u8,
     /// SL2SC: the SCs of this SL, sorted by VL class. Within a class the destination selects one
-    /// SC ([`Qos::position`]).
+    /// SC ([`FabricSpec::channel`](super::FabricSpec::channel)).
     pub scs: Vec<u8>,
     /// Largest payload of one packet in bytes.
     pub mtu_bytes: u32,

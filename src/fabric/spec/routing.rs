@@ -174,7 +174,7 @@ impl FabricSpec {
         let has_trunks = self.topology.family().trunk() > 1;
         match self.routing.trunk {
             TrunkSelection::Destination if has_trunks => candidates
-                .of_destination(dst)
+                .of_destination(self.topology.on_plane(dst))
                 .map_or(Ports::NONE, Ports::one),
             _ => candidates,
         }

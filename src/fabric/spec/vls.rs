@@ -119,14 +119,6 @@ impl Qos {
     pub(crate) fn queues(&self, sl: usize, classes: u8) -> usize {
         (self.service_levels[sl].scs.len() / usize::from(classes.max(1))).max(1)
     }
-
-    /// Position of the SC of a packet for NIC `dst` in the list of a service level that has
-    /// `queues` of them in each VL class.
-    #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn position(class: u8, queues: usize, dst: NicId) -> usize {
-        usize::from(class) * queues + dst.index() % queues.max(1)
-    }
 }
 
 impl FabricSpec {
@@ -176,7 +168,15 @@ impl FabricSpec {
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn channel(&self, sl: usize, class: u8, dst: NicId) -> Option<Channel> {
         let queues = self.qos.queues(sl, self.classes());
-        self.channel_at(sl, Qos::position(class, queues, dst))
+        self.channel_of_queue(sl, class, self.topology.on_plane(dst).index() % queues)
+    }
+
+    /// As [`channel`](Self::channel), for the packets that this queue of the VL class is for.
+    #[must_use]
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn channel_of_queue(&self, sl: usize, class: u8, queue: usize) -> Option<Channel> {
+        let queues = self.qos.queues(sl, self.classes());
+        self.channel_at(sl, usize::from(class) * queues + queue)
     }
 
     /// The SC at a position in the list of service level `sl`, or the last one, and its VL.

@@ -301,10 +301,10 @@ impl Topology {
     }
 
     /// The peers of the ports of an explicit graph, switch by switch, [`radix`](Self::radix) ports each; `None` for
-    /// the other families, whose links follow from their parameters.
+    /// the other families, whose links follow from their parameters. Of planes: of all of them.
     #[must_use]
     pub fn listed_peers(&self) -> Option<&[Peer]> {
-        (matches!(self.shape, Shape::Graph(_)) && self.planes.is_none()).then_some(&self.peers)
+        matches!(self.shape, Shape::Graph(_)).then_some(&self.peers)
     }
 
     /// The switches that the links of `switch` lead to: one per link, in the order of its ports.

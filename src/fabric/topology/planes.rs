@@ -57,6 +57,12 @@ impl Topology {
     pub fn planes(&self) -> u32 {
         self.planes.as_ref().map_or(1, |planes| planes.copies)
     }
+
+    /// The number of a NIC on its plane.
+    #[must_use]
+    pub fn on_plane(&self, nic: NicId) -> NicId {
+        NicId::new(nic.get() / self.planes())
+    }
 }
 
 impl Planes {

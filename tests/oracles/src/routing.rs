@@ -211,7 +211,8 @@ impl<'s> Router<'s> {
     /// A packet takes a link towards the switch `home` in dimension order. Its class there, if it is `kept` as long as the
     /// packet stays in the dimension.
     fn cross_cube(&self, cube: &Cube, home: u32, input: usize, kept: usize) -> usize {
-        let step = cube::route(cube, self.spec.routing.ring_tie, self.switch, home);
+        let (here, home, _) = families::on_plane(self.spec, (self.switch, home, 0));
+        let step = cube::route(cube, self.spec.routing.ring_tie, here, home);
         let stays = cube::dimension_of(cube, input) == Some(step.dimension);
         match (step.closes_ring, stays) {
             (true, _) => 1,

@@ -96,7 +96,7 @@ fn vl_of_class(spec: &FabricSpec, sl: u8, dst: u32, at: (usize, Leg)) -> usize {
     let position = if by_class {
         class_of_legs(spec, at)
     } else {
-        dst as usize % count
+        (dst / spec.topology.planes()) as usize % count
     };
     vl_at(spec, sl, position)
 }

@@ -4,15 +4,18 @@ use super::Plan;
 use crate::wiring::{End, Wiring};
 use flitwise_fabric::topology::{Peer, Topology};
 
+/// The plan of the first plane.
 pub fn plan(topology: &Topology) -> Plan {
-    let mut homes = vec![(0, 0); topology.nics() as usize];
+    let planes = topology.planes();
+    let (nics, switches) = (topology.nics() / planes, topology.switches() / planes);
+    let mut homes = vec![(0, 0); nics as usize];
     let mut cables = Vec::new();
     let listed = topology.listed_peers().expect("a graph lists its links");
-    for (index, &peer) in (0..).zip(listed) {
+    for (index, &peer) in (0..switches * topology.radix()).zip(listed) {
         let here = (index / topology.radix(), index % topology.radix());
         match peer {
             Peer::None => {}
-            Peer::Nic(nic) => homes[nic.index()] = here,
+            Peer::Nic(nic) => homes[nic.index() / planes as usize] = here,
             Peer::Switch { switch, port } => {
                 let there = (switch.get(), port.get());
                 // Every cable is listed at both ends.
@@ -23,7 +26,7 @@ pub fn plan(topology: &Topology) -> Plan {
         }
     }
     Plan {
-        switches: topology.switches(),
+        switches,
         ports: topology.radix(),
         homes,
         cables,
@@ -31,7 +34,8 @@ pub fn plan(topology: &Topology) -> Plan {
 }
 
 /// The port of `switch` towards every NIC: for one NIC after the other the neighbour must
-/// be nearer, and of several such ports the one used by the fewest NICs yet is taken.
+/// be nearer, and of several such ports the one used by the fewest NICs yet is taken. A NIC of another plane has
+/// none: 0 stands for it.
 pub fn routes(wiring: &Wiring, switch: u32) -> Vec<usize> {
     let here = switch as usize;
     let mut used = vec![0; wiring.radix()];
@@ -51,9 +55,10 @@ pub fn routes(wiring: &Wiring, switch: u32) -> Vec<usize> {
                 best = Some(port);
             }
         }
-        let best = best.expect("graphs are connected");
-        used[best] += 1;
-        table.push(best);
+        if let Some(best) = best {
+            used[best] += 1;
+        }
+        table.push(best.unwrap_or(0));
     }
     table
 }

@@ -29,9 +29,27 @@ pub struct Plan {
     pub cables: Vec<[Port; 2]>,
 }
 
-/// The plan of `topology`.
+/// The plan of `topology`: NIC x of a fabric of planes is NIC ⌊x / planes⌋ of plane x mod planes, and the switches of a
+/// plane follow those of the plane before.
 pub fn plan(topology: &Topology) -> Plan {
-    let nics = topology.nics();
+    let planes = topology.planes();
+    let one = plan_of_one(topology, topology.nics() / planes);
+    let on = |plane: u32, (switch, port): Port| (plane * one.switches + switch, port);
+    let cable = |plane, cable: &[Port; 2]| cable.map(|end| on(plane, end));
+    Plan {
+        switches: one.switches * planes,
+        ports: one.ports,
+        homes: (0..topology.nics())
+            .map(|nic| on(nic % planes, one.homes[(nic / planes) as usize]))
+            .collect(),
+        cables: (0..planes)
+            .flat_map(|plane| one.cables.iter().map(move |ends| cable(plane, ends)))
+            .collect(),
+    }
+}
+
+/// The plan of one plane with `nics` NICs.
+fn plan_of_one(topology: &Topology, nics: u32) -> Plan {
     match topology.shape() {
         Shape::Single(_) => Plan {
             switches: 1,
@@ -64,11 +82,8 @@ pub enum Among {
 
 /// The port of `switch` towards NIC `dst`, which is at the switch `home`, that the destination alone chooses, and the
 /// ports that are as good.
-pub fn step(
-    spec: &FabricSpec,
-    wiring: &Wiring,
-    (switch, home, dst): (u32, u32, u32),
-) -> (usize, Among) {
+pub fn step(spec: &FabricSpec, wiring: &Wiring, at: (u32, u32, u32)) -> (usize, Among) {
+    let (switch, home, dst) = on_plane(spec, at);
     let trunk = |first: usize, count: u32| {
         let among = Among::Trunk {
             first,
@@ -92,9 +107,16 @@ pub fn step(
         Shape::Dragonfly(fly) => (dragonfly::route(fly, switch, home, dst), Among::One),
         Shape::SlimFly(fly) => (slim_fly::route(fly, switch, home, dst), Among::One),
         Shape::Megafly(fly) => (megafly::route(fly, switch, home, dst), Among::One),
-        Shape::Graph(_) => (graph::routes(wiring, switch)[dst as usize], Among::One),
+        Shape::Graph(_) => (graph::routes(wiring, at.0)[at.2 as usize], Among::One),
         Shape::Single(_) => unreachable!("every NIC is at the only switch"),
     }
+}
+
+/// A switch, another one and a NIC by their numbers on their planes.
+pub fn on_plane(spec: &FabricSpec, (switch, home, nic): (u32, u32, u32)) -> (u32, u32, u32) {
+    let planes = spec.topology.planes();
+    let switches = spec.topology.switches() / planes;
+    (switch % switches, home % switches, nic / planes)
 }
 
 /// NICs in order, `per_switch` of them at the first ports of each switch.
