@@ -200,7 +200,7 @@ fn fitted(spec: &FabricSpec, raw: &Raw) -> (Vec<Pair>, u8, Vec<BackgroundFlow>) 
         let units = message_units(spec, levels[usize::from(sl)].mtu_bytes, bytes).max(1);
         let target = |nic: NicId| match to.map(|to| NicId::new(to % nics)) {
             Some(to) if to != nic => Target::Nic(to),
-            _ => Target::Uniform,
+            _ => Target::Uniform { planes: 1 },
         };
         BackgroundFlow {
             sl,

@@ -34,7 +34,7 @@ impl Background {
         }
         if self.queues.are_of_pairs() {
             for (at, source) in (0..).zip(&self.sources) {
-                if source.target == Target::Uniform && source.next.tick < Tick::MAX {
+                if matches!(source.target, Target::Uniform { .. }) && source.next.tick < Tick::MAX {
                     self.agenda.insert(permanent + at, source.next.tick);
                 }
             }

@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(taken.len(), 7);
         assert_eq!(fixed.waiting(19_999), 7 * 1_249);
         assert_eq!(kept(&fixed), 0);
-        let (mut uniform, taken) = behind(|_| Target::Uniform);
+        let (mut uniform, taken) = behind(|_| Target::Uniform { planes: 1 });
         assert_eq!(taken.len(), 7 * 7);
         assert_eq!(uniform.waiting(19_999), 7 * 1_250 - 7 * 7);
         assert_eq!(kept(&uniform), 7 * 7);

@@ -273,7 +273,7 @@ impl Background {
         }
         if queueing == Queueing::PerPair {
             for (at, source) in (0..).zip(&background.sources) {
-                if source.target == Target::Uniform && source.next.tick < Tick::MAX {
+                if matches!(source.target, Target::Uniform { .. }) && source.next.tick < Tick::MAX {
                     background.agenda.insert(permanent + at, source.next.tick);
                 }
             }

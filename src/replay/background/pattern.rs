@@ -11,7 +11,8 @@ use flitwise_fabric::topology::Topology;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// The destinations of a flow. A NIC whose destination is itself sends nothing.
+/// The destinations of a flow. A NIC whose destination is itself sends nothing. On a fabric of several planes a pattern
+/// holds on each of them, among its NICs; only [`List`](Self::List) and [`Pair`](Self::Pair) name NICs of all planes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pattern {
     /// Any other NIC with equal probability, drawn anew for every message.
@@ -62,8 +63,11 @@ pub enum Pattern {
 /// The destination of one NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// Any other NIC with equal probability.
-    Uniform,
+    /// Any other NIC of its plane with equal probability.
+    Uniform {
+        /// Planes of the fabric, of which NIC x is on plane x mod planes; at least 1.
+        planes: u32,
+    },
     /// One other NIC.
     Nic(NicId),
 }
@@ -95,8 +99,8 @@ impl Pattern {
         flow: u64,
     ) -> Result<Vec<Sender>, PatternError> {
         let nics = topology.nics();
-        if nics < 2 {
-            return bad("traffic needs a fabric with at least 2 NICs".to_owned());
+        if nics / topology.planes() < 2 {
+            return bad("traffic needs a fabric with at least 2 NICs on each rail".to_owned());
         }
         if let Self::Pair { from, to } = self {
             check_exists(*from, nics)?;
@@ -127,13 +131,17 @@ impl Pattern {
         topology: &Topology,
         stream: &mut Stream,
     ) -> Result<Vec<Target>, PatternError> {
-        let nics = topology.nics();
-        let fixed = |to: &dyn Fn(u32) -> u32| {
-            let targets = (0..nics).map(|x| Target::Nic(NicId::new(to(x))));
-            targets.collect()
+        let planes = topology.planes();
+        let (all, nics) = (topology.nics(), topology.nics() / planes);
+        // By the plane and the number of a NIC on it.
+        let on_planes = |to: &dyn Fn(u32, u32) -> u32| {
+            let to = |x| to(x % planes, x / planes) * planes + x % planes;
+            let targets = (0..all).map(|x| Target::Nic(NicId::new(to(x))));
+            targets.collect::<Vec<_>>()
         };
+        let fixed = |to: &dyn Fn(u32) -> u32| on_planes(&|_, x| to(x));
         Ok(match self {
-            Self::Uniform => vec![Target::Uniform; nics as usize],
+            Self::Uniform => vec![Target::Uniform { planes }; all as usize],
             Self::BitReversal => {
                 let bits = bits(nics, "bit-reversal")?;
                 fixed(&|x| x.reverse_bits() >> (32 - bits))
@@ -160,32 +168,33 @@ impl Pattern {
                 targets.into_iter().map(Target::Nic).collect()
             }
             Self::Hotspot { node, fraction } => {
-                check_exists(*node, nics)?;
-                hotspot(nics, *node, *fraction, stream)?
+                check_exists(*node, all)?;
+                hotspot([all, planes], *node, *fraction, stream)?
             }
-            Self::Permutation => permutation(nics, stream),
+            Self::Permutation => {
+                let to: Vec<_> = (0..planes).map(|_| permutation(nics, stream)).collect();
+                on_planes(&|plane, x| to[plane as usize][x as usize])
+            }
             Self::List(list) => {
                 check_list(list, topology)?;
                 list.iter().map(|&nic| Target::Nic(nic)).collect()
             }
-            Self::Pair { to, .. } => vec![Target::Nic(*to); nics as usize],
+            Self::Pair { to, .. } => vec![Target::Nic(*to); all as usize],
         })
     }
 }
 
 /// Every sender sends to NICs of its own plane.
 fn stays_on_planes(senders: &[Sender], planes: u32) -> Result<(), PatternError> {
-    let of = |nic: NicId| nic.get() % planes;
-    let leaves = |sender: &&Sender| match sender.target {
-        Target::Nic(to) => of(to) != of(sender.nic),
-        Target::Uniform => planes > 1,
+    let leaves = |sender: &Sender| match sender.target {
+        Target::Nic(to) if to.get() % planes != sender.nic.get() % planes => Some((sender.nic, to)),
+        _ => None,
     };
-    match senders.iter().find(leaves) {
+    match senders.iter().find_map(leaves) {
         None => Ok(()),
-        Some(sender) => bad(format!(
-            "NIC {} would also send to other planes, to which it has no links: take a pattern that stays on a plane, \
-             such as {{ neighbour = {planes} }}, or 1 rail (node.rails)",
-            sender.nic
+        Some((from, to)) => bad(format!(
+            "NIC {from} has no links to NIC {to}, which is on another rail; name NICs whose numbers differ by a \
+             multiple of {planes}"
         )),
     }
 }
@@ -254,36 +263,37 @@ fn check_list(list: &[NicId], topology: &Topology) -> Result<(), PatternError> {
 
 /// Targets of [`Pattern::Hotspot`], by sender.
 fn hotspot(
-    nics: u32,
+    [nics, planes]: [u32; 2],
     node: NicId,
     fraction: Ratio,
     stream: &mut Stream,
 ) -> Result<Vec<Target>, PatternError> {
-    let hot = fraction.mul_round((nics - 1).into()).unwrap_or(u64::MAX);
-    if hot == 0 || hot > u64::from(nics - 1) {
+    let beside = |nic: &NicId| *nic != node && nic.get() % planes == node.get() % planes;
+    let mut others: Vec<NicId> = NicId::all(nics).filter(beside).collect();
+    let most = others.len() as u64;
+    let hot = fraction.mul_round(most).unwrap_or(u64::MAX);
+    if hot == 0 || hot > most {
         return bad(format!(
-            "a fraction of {fraction} of {} NICs is {hot} senders; take a fraction \
-             above 0 and at most 1 that makes at least one",
-            nics - 1
+            "a fraction of {fraction} of {most} NICs is {hot} senders; take a fraction \
+             above 0 and at most 1 that makes at least one"
         ));
     }
-    let mut others: Vec<NicId> = NicId::all(nics).filter(|&nic| nic != node).collect();
     stream.shuffle(&mut others);
-    let mut targets = vec![Target::Uniform; nics as usize];
+    let mut targets = vec![Target::Uniform { planes }; nics as usize];
     for &sender in &others[..hot as usize] {
         targets[sender.index()] = Target::Nic(node);
     }
     Ok(targets)
 }
 
-/// Targets of [`Pattern::Permutation`], by sender.
-fn permutation(nics: u32, stream: &mut Stream) -> Vec<Target> {
-    let mut to: Vec<NicId> = NicId::all(nics).collect();
+/// A permutation of the first `count` numbers without fixed points, for [`Pattern::Permutation`].
+fn permutation(count: u32, stream: &mut Stream) -> Vec<u32> {
+    let mut to: Vec<u32> = (0..count).collect();
     // About one permutation in e has no fixed point.
-    while NicId::all(nics).zip(&to).any(|(x, &y)| x == y) {
+    while (0..count).zip(&to).any(|(x, &y)| x == y) {
         stream.shuffle(&mut to);
     }
-    to.into_iter().map(Target::Nic).collect()
+    to
 }
 
 /// b of 2^b NICs; an error for any other number.

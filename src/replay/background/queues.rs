@@ -236,7 +236,7 @@ impl Queues {
         }
         let key_of = |source: &Source| match source.target {
             Target::Nic(dst) => Some(Key::new(flows[source.flow as usize].sl, source.nic, dst)),
-            Target::Uniform => None,
+            Target::Uniform { .. } => None,
         };
         sources.sort_by_key(|source| {
             let key = key_of(source);

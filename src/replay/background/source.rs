@@ -82,7 +82,7 @@ impl Flow {
         for &Sender { nic, target } in &flow.senders {
             let to = match target {
                 Target::Nic(to) => to,
-                Target::Uniform => NicId::new((nic.get() + 1) % nics),
+                Target::Uniform { planes } => NicId::new((nic.get() + planes) % nics),
             };
             if nic.get() >= nics || to.get() >= nics || to == nic {
                 return Err(BackgroundError::Sender {
@@ -172,9 +172,10 @@ impl Source {
     pub(super) fn draw_target(&mut self, nics: u32) -> NicId {
         match self.target {
             Target::Nic(nic) => nic,
-            Target::Uniform => {
-                let other = self.stream.below(u64::from(nics) - 1) as u32;
-                NicId::new(other + u32::from(other >= self.nic.get()))
+            Target::Uniform { planes } => {
+                let (own, plane) = (self.nic.get() / planes, self.nic.get() % planes);
+                let other = self.stream.below(u64::from(nics / planes) - 1) as u32;
+                NicId::new((other + u32::from(other >= own)) * planes + plane)
             }
         }
     }

@@ -33,7 +33,7 @@ pub fn flow(sl: u8, units: u64, per_tick: (u64, u64), nics: u32) -> BackgroundFl
         senders: NicId::all(nics)
             .map(|nic| Sender {
                 nic,
-                target: Target::Uniform,
+                target: Target::Uniform { planes: 1 },
             })
             .collect(),
     }

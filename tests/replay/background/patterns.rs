@@ -12,7 +12,7 @@ fn to(pattern: &Pattern, topology: &Topology) -> Vec<u32> {
         assert_ne!(target, Target::Nic(nic));
         all[nic.index()] = match target {
             Target::Nic(nic) => nic.get(),
-            Target::Uniform => u32::MAX,
+            Target::Uniform { .. } => u32::MAX,
         };
     }
     all
@@ -106,7 +106,7 @@ fn a_hotspot_draws_its_senders() {
     assert_eq!(hot(&first), 4);
     let itself = Sender {
         nic: NicId::new(7),
-        target: Target::Uniform,
+        target: Target::Uniform { planes: 1 },
     };
     assert_eq!(first[7], itself);
     assert_eq!(first.len(), 41);
@@ -207,4 +207,55 @@ fn a_group_shift_needs_equal_groups() {
     }
     let unequal = refused(&dragonfly(Some(10)), 1);
     assert!(unequal.contains("groups of 4 and 2 NICs"), "{unequal}");
+}
+
+/// On planes a pattern holds on each: NIC x is NIC ⌊x / planes⌋ of plane x mod planes.
+#[test]
+fn a_pattern_holds_on_each_plane() {
+    let planes = single(4).in_planes(3).unwrap();
+    let all = |pattern: &Pattern| to(pattern, &planes);
+    assert_eq!(
+        all(&Pattern::BitComplement),
+        [9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2]
+    );
+    assert_eq!(
+        all(&Pattern::Neighbour { offset: 1 }),
+        [3, 4, 5, 6, 7, 8, 9, 10, 11, 0, 1, 2]
+    );
+    for seed in 0..20 {
+        let senders = Pattern::Permutation.senders(&planes, seed, 0).unwrap();
+        let mut drawn: Vec<u32> = Vec::new();
+        for Sender { nic, target } in senders {
+            let Target::Nic(to) = target else {
+                panic!("{target:?}")
+            };
+            assert_eq!(nic.get() % 3, to.get() % 3);
+            drawn.push(to.get());
+        }
+        drawn.sort_unstable();
+        assert_eq!(drawn, (0..12).collect::<Vec<_>>());
+    }
+    let node = NicId::new(4);
+    let hotspot = Pattern::Hotspot {
+        node,
+        fraction: Ratio::ONE,
+    };
+    let hot = all(&hotspot);
+    assert!(
+        (0..12).all(|x| (hot[x] == 4) == (x % 3 == 1 && x != 4)),
+        "{hot:?}"
+    );
+    let senders = Pattern::Uniform.senders(&planes, 1, 0).unwrap();
+    assert!(
+        senders
+            .iter()
+            .all(|sender| sender.target == Target::Uniform { planes: 3 })
+    );
+    let pair = Pattern::Pair {
+        from: node,
+        to: NicId::new(5),
+    };
+    assert!(refused(&pair, &planes).contains("multiple of 3"));
+    let alone = single(1).in_planes(2).unwrap();
+    assert!(refused(&Pattern::Uniform, &alone).contains("at least 2 NICs on each rail"));
 }
