@@ -39,7 +39,7 @@ pub enum Source {
 /// A message to be followed.
 #[derive(Debug, Clone)]
 pub(crate) struct Mark {
-    /// Its token.
+    /// Its token; the parts of a message have the same one.
     pub token: u64,
     /// NIC that sends it.
     pub src: NicId,
@@ -95,6 +95,8 @@ struct Followed {
     /// The path of the packet that arrived last.
     last: Vec<Hop>,
     waits: Option<Vec<Wait>>,
+    /// It, or another part of its message, has ended.
+    is_over: bool,
 }
 
 /// The sender of a packet in flight, and the message that it belongs to if that message is followed.
@@ -107,8 +109,8 @@ pub(crate) struct Tracer {
     throttles: bool,
     jobs: JobsOfTokens,
     followed: Vec<Followed>,
-    /// By token, the messages to come, the next one last.
-    to_come: BTreeMap<u64, Vec<usize>>,
+    /// By token and NIC that sends, the messages to come, the next one last.
+    to_come: BTreeMap<(u64, NicId), Vec<usize>>,
     /// By NIC, the messages that are not over, in the order of their creation.
     at_nics: BTreeMap<NicId, VecDeque<usize>>,
     /// By number of a packet.
@@ -142,13 +144,15 @@ impl Tracer {
         let mut numbers = vec![0; marks.len()];
         for at in order {
             let (number, mark) = (self.followed.len(), marks[at].clone());
-            self.to_come.entry(mark.token).or_default().push(number);
+            let sent = (mark.token, mark.src);
+            self.to_come.entry(sent).or_default().push(number);
             self.at_nics.entry(mark.src).or_default().push_back(number);
             self.followed.push(Followed {
                 mark,
                 first: Vec::new(),
                 last: Vec::new(),
                 waits: None,
+                is_over: false,
             });
             numbers[at] = number;
         }
@@ -188,14 +192,14 @@ impl Tracer {
         followed.map_or_else(Vec::new, |followed| std::mem::take(&mut followed.last))
     }
 
-    /// Takes the waits of the message of this number; `None` if it was not followed to its end.
+    /// Takes the waits of the message of this number; `None` if it did not end in the tick reported.
     pub fn take_waits(&mut self, number: usize) -> Option<Vec<Wait>> {
         self.followed.get_mut(number)?.waits.take()
     }
 
-    /// The number of the message with `token` that sends in tick `now`, if it is followed.
-    fn mark_of(&mut self, token: u64, now: Tick) -> Option<usize> {
-        let numbers = self.to_come.get_mut(&token)?;
+    /// The number of the message with `token` that `src` sends in tick `now`, if it is followed.
+    fn mark_of(&mut self, token: u64, src: NicId, now: Tick) -> Option<usize> {
+        let numbers = self.to_come.get_mut(&(token, src))?;
         while let Some(&number) = numbers.last() {
             let mark = &self.followed[number].mark;
             if mark.reported > now {
@@ -257,11 +261,24 @@ impl Tracer {
         watched.min(created)
     }
 
-    /// Ends message `number`: divides its time.
+    /// Divides the time of message `number`, which has ended. With it end the other parts that it was sent in, which lie
+    /// beside it.
     fn finish(&mut self, number: usize) {
-        let waits = self.waits_of(number);
+        self.followed[number].waits = Some(self.waits_of(number));
+        let sent = |of: &Followed| (of.mark.token, of.mark.created, of.mark.reported);
+        let of_message = |of: &&Followed| sent(of) == sent(&self.followed[number]);
+        let before = self.followed[..number].iter().rev();
+        let first = number - before.take_while(of_message).count();
+        let parts = self.followed[first..].iter().take_while(of_message).count();
+        for part in first..first + parts {
+            self.end(part);
+        }
+    }
+
+    /// Follows message `number` no further.
+    fn end(&mut self, number: usize) {
         let followed = &mut self.followed[number];
-        followed.waits = Some(waits);
+        followed.is_over = true;
         followed.last = Vec::new();
         let (src, first) = (followed.mark.src, std::mem::take(&mut followed.first));
         for (output, _) in first {
@@ -325,8 +342,7 @@ impl Probe for Tracer {
                 None => Source::Job(self.jobs.borrow().get(token as usize).copied().unwrap_or(0)),
             },
         };
-        let mark = token.and_then(|token| self.mark_of(token, now));
-        debug_assert!(mark.is_none_or(|number| self.followed[number].mark.src == src));
+        let mark = token.and_then(|token| self.mark_of(token, src, now));
         let sl = packet.sl;
         self.set_owner(packet.number, Some((Culprit { source, sl }, mark)));
         if mark.is_some() {
@@ -372,7 +388,7 @@ impl Probe for Tracer {
             start,
         });
         let (hops, mark) = (way.len(), &self.followed[number].mark);
-        if hops == 1 && !mark.arrival {
+        if hops == 1 && !mark.arrival && !self.followed[number].is_over {
             let over = end >= mark.reported;
             self.followed[number].last = way.clone();
             if over {
@@ -404,7 +420,7 @@ impl Probe for Tracer {
         };
         let way = self.ways.remove(&packet.number).unwrap_or_default();
         let followed = &mut self.followed[number];
-        if followed.waits.is_some() || !followed.mark.arrival {
+        if followed.is_over || !followed.mark.arrival {
             return;
         }
         followed.last = way;

@@ -12,6 +12,7 @@
 use super::critical_path::{Leg, LegKind, OnTheWay};
 use super::key::Key;
 use super::messages::RankPair;
+use super::node::Parts;
 use super::program::{RankId, RegionId, StreamId};
 use super::queue::{Act, Event, What};
 use std::fmt;
@@ -85,6 +86,8 @@ pub(super) struct Posted {
     pub message: OnTheWay,
     /// Reports that will come.
     pub reports: u32,
+    /// When its last step inside the receiver's node began, in picoseconds.
+    last_step_ps: Option<u64>,
     node: u32,
 }
 
@@ -98,6 +101,7 @@ impl Posted {
             region: None,
             message,
             reports,
+            last_step_ps: None,
             node: ROOT,
         }
     }
@@ -226,6 +230,13 @@ impl Causes {
         self.begin(message.node, ps, happened);
     }
 
+    /// The message in `slot` takes its last step from `ps` on.
+    pub(super) fn takes_last_step(&mut self, slot: u32, ps: u64) {
+        if let Some(posted) = self.posted.get_mut(slot as usize).and_then(Option::as_mut) {
+            posted.last_step_ps = Some(ps);
+        }
+    }
+
     /// The event has been carried out.
     pub(super) fn end(&mut self) {
         let present = std::mem::replace(&mut self.present, ROOT);
@@ -273,9 +284,9 @@ impl Causes {
         while at != ROOT {
             let node = &self.nodes[at as usize];
             let from_ps = self.nodes[node.cause as usize].ps;
-            if node.ps > from_ps {
-                legs.push(node.leg(from_ps));
-            }
+            let mut leg = node.leg(from_ps);
+            let step = node.cut_last_step(&mut leg);
+            legs.extend(step.into_iter().chain([leg]).filter(|leg| leg.ps() > 0));
             at = node.cause;
         }
         legs.reverse();
@@ -325,6 +336,29 @@ impl Node {
             region,
             kind,
         }
+    }
+
+    /// Cuts the last step inside the node of the receiver off the leg of a message that takes one.
+    fn cut_last_step(&self, leg: &mut Leg) -> Option<Leg> {
+        let (Happened::Arrived(posted), LegKind::Arrival(message)) = (&self.what, &leg.kind) else {
+            return None;
+        };
+        let from_ps = posted.last_step_ps?;
+        let step = OnTheWay {
+            parts: Parts {
+                src: message.parts.dst,
+                ..message.parts
+            },
+            late_ps: 0,
+            ..*message
+        };
+        let step = Leg {
+            from_ps,
+            kind: LegKind::Arrival(step),
+            ..leg.clone()
+        };
+        leg.to_ps = from_ps;
+        Some(step)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The critical path of a job: the chain of events that ends with its last one. Each event is the
 //! cause of the next ([`Replay::critical_path`](super::Replay::critical_path)).
 
+use super::node::Parts;
 use super::program::{RankId, RegionId, StreamId};
-use flitwise_fabric::ids::NicId;
 use flitwise_fabric::spec::Tick;
 
 /// A part of a critical path, between one of its events and the next. The legs of a path
@@ -45,7 +45,8 @@ pub enum LegKind {
     },
     /// The rank combines data of a reduction.
     Reduction,
-    /// A message goes to another rank, and its arrival causes the next leg.
+    /// A message goes to another rank, and its arrival causes the next leg. A message that continues inside the node of
+    /// its receiver is two of them.
     Arrival(OnTheWay),
     /// A message leaves the NIC, for which its sender waits.
     Injection(OnTheWay),
@@ -56,15 +57,11 @@ pub enum LegKind {
 pub struct OnTheWay {
     /// Receiving rank.
     pub to: RankId,
-    /// NIC of the sender.
-    pub src: NicId,
-    /// NIC of the receiver; the same if the message stays inside the node.
-    pub dst: NicId,
+    /// Its parts in the fabric; from a NIC to itself if it stays inside the node.
+    pub parts: Parts,
     /// Service level.
     pub sl: u8,
-    /// Payload in bytes.
-    pub bytes: u64,
-    /// Its token in the fabric. Only one message has it until that is delivered.
+    /// The token of its parts in the fabric. Only one message has it until that is delivered.
     pub token: u64,
     /// Tick in which it was created.
     pub created: Tick,
@@ -77,6 +74,6 @@ impl OnTheWay {
     /// Whether it does not cross the fabric.
     #[must_use]
     pub fn is_inside_node(&self) -> bool {
-        self.src == self.dst
+        self.parts.src == self.parts.dst
     }
 }

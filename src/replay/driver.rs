@@ -279,6 +279,9 @@ impl<'a> Replay<'a> {
     /// Carries a message inside the node of its receiver.
     fn take_last_step(&mut self, slot: u32, ps: u64) -> anyhow::Result<()> {
         if let Some(step) = self.messages.take_last_step(slot) {
+            if let Some(causes) = &mut self.queue.causes {
+                causes.takes_last_step(slot, ps);
+            }
             let carried = (self.nodes).carry(step.seats, step.bytes, &step.pair, ps);
             let arrived_ps = carried.ok_or_else(|| anyhow!(TOO_LATE))?.arrived_ps;
             self.queue.note(arrived_ps, What::Delivered(slot));

@@ -4,7 +4,7 @@ use super::causes::Posted;
 use super::critical_path::OnTheWay;
 use super::job::{IntraNode, SendCompletion};
 use super::messages::{LastStep, Messages, OnItsWay, Purpose, RankPair, Release};
-use super::node::{Between, Nodes, Parts, Seat};
+use super::node::{Between, Nodes, Parts, Seat, Way};
 use super::observer::{Doing, Observer, Sent, StreamOf};
 use super::pairs::PairCounts;
 use super::program::RankId;
@@ -108,27 +108,27 @@ impl Link {
         }
         let [from, to] = seats.map(|seat| seat.nic);
         if context.nodes.share(from, to) {
-            self.note_cause((slot, ranks, release), [from; 2], bytes, context);
+            let inside = Parts {
+                src: from,
+                dst: from,
+                bytes,
+                count: 1,
+            };
+            self.note_cause((slot, ranks, release), inside, context);
             self.post_inside(slot, seats, bytes, release, context)?;
         } else {
             let number = self.sent_to_nodes[ranks.from.index()];
             self.sent_to_nodes[ranks.from.index()] += 1;
-            let parts = context.nodes.parts(&Between {
+            let Way { parts, last_step } = context.nodes.way(&Between {
                 from,
                 to,
                 hashed: [ranks.from.get().into(), ranks.to.get().into(), number],
                 bytes,
                 named,
             });
-            let first = parts.bytes(bytes, 0);
-            self.note_cause(
-                (slot, ranks, release),
-                [parts.src, parts.dst],
-                first,
-                context,
-            );
-            if parts.count > 1 || parts.last_step {
-                let last_step = parts.last_step.then_some(LastStep {
+            self.note_cause((slot, ranks, release), parts, context);
+            if parts.count > 1 || last_step {
+                let last_step = last_step.then_some(LastStep {
                     number,
                     seats: [Seat::first_of(parts.dst), seats[1]],
                     bytes,
@@ -141,7 +141,7 @@ impl Link {
                 };
                 context.messages.follow(slot, followed);
             }
-            self.post_parts(slot, parts, bytes, release, context);
+            self.post_parts(slot, parts, release, context);
         }
         self.sent += 1;
         self.bytes = self.bytes.saturating_add(bytes);
@@ -149,12 +149,11 @@ impl Link {
         Ok(())
     }
 
-    /// Notes, if causes are kept, what caused the message in `slot` from one NIC to another.
+    /// Notes, if causes are kept, what caused the message in `slot`, which travels in these parts.
     fn note_cause(
         &self,
         (slot, ranks, release): (u32, RankPair, Release),
-        [src, dst]: [NicId; 2],
-        bytes: u64,
+        parts: Parts,
         context: &mut ReplayContext<'_>,
     ) {
         let Some(causes) = &mut context.queue.causes else {
@@ -162,10 +161,8 @@ impl Link {
         };
         let message = OnTheWay {
             to: ranks.to,
-            src,
-            dst,
+            parts,
             sl: self.sl,
-            bytes,
             token: slot.into(),
             created: context.now,
             late_ps: 0,
@@ -201,14 +198,11 @@ impl Link {
         &self,
         slot: u32,
         parts: Parts,
-        bytes: u64,
         release: Release,
         context: &mut ReplayContext<'_>,
     ) {
         let followed = context.observer.is_some_and(Observer::follows_messages);
-        for number in 0..parts.count {
-            let [src, dst] = [parts.src, parts.dst].map(|nic| NicId::new(nic.get() + number));
-            let bytes = parts.bytes(bytes, number);
+        for (src, dst, bytes) in parts.each() {
             let mut message = Message::new(src, dst, self.sl, bytes, context.now);
             message.token = slot.into();
             message.report_injection = release == Release::Injected || followed;

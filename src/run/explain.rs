@@ -52,20 +52,25 @@ pub(super) fn explain(
     let Some(marks) = marks(experiment, &paths, stop)? else {
         return Ok(None);
     };
-    let Some(mut waits) = follow(experiment, &marks, traces, stop)? else {
+    let Some(waits) = follow(experiment, &marks, traces, stop)? else {
         return Ok(None);
     };
-    let mut of_marks = marks.iter().zip(&mut waits).map(|(mark, waits)| {
-        name_jobs(waits, &replayed);
-        (mark.alone.clone(), std::mem::take(waits))
-    });
+    let mut of_marks = marks.into_iter().zip(waits);
     let explained = paths.iter().map(|path| {
         let regions = traces.of(&experiment.jobs[path.job])?.regions();
-        let fates = path
-            .legs
-            .iter()
-            .map(|leg| crosses(leg).and_then(|_| of_marks.next()));
-        let fates: Vec<Option<(Alone, Vec<Wait>)>> = fates.collect();
+        let fates = path.legs.iter().map(|leg| {
+            let Some(message) = crosses(leg) else {
+                return Ok(None);
+            };
+            let parts = of_marks.by_ref().take(message.parts.count as usize);
+            let fate = fate(parts, &replayed);
+            fate.map(Some).ok_or_else(|| {
+                RunError::Failed(anyhow!(
+                    "the second simulation, which explains the first, had other messages"
+                ))
+            })
+        });
+        let fates: Vec<Option<(Alone, Vec<Wait>)>> = fates.collect::<Result<_, _>>()?;
         let fabric = &experiment.fabric;
         Ok(Explanation::new(
             (path.job, regions),
@@ -88,7 +93,21 @@ fn crosses(leg: &Leg) -> Option<&OnTheWay> {
     }
 }
 
-/// The messages of the paths, in the order of the paths. `None` if the user stops the run.
+/// The fate of the part of a message that ended last.
+fn fate(
+    mut parts: impl Iterator<Item = (Mark, Option<Vec<Wait>>)>,
+    replayed: &[usize],
+) -> Option<(Alone, Vec<Wait>)> {
+    let mut last = None;
+    parts.by_ref().for_each(|(mark, waits)| {
+        last = last.take().or(waits.map(|waits| (mark.alone, waits)));
+    });
+    let (alone, mut waits) = last?;
+    name_jobs(&mut waits, replayed);
+    Some((alone, waits))
+}
+
+/// The parts of the messages of the paths, in the order of the paths. `None` if the user stops the run.
 fn marks(
     experiment: &Experiment,
     paths: &[Path],
@@ -105,39 +124,40 @@ fn marks(
             return Ok(None);
         }
         let &OnTheWay {
-            src,
-            dst,
+            parts,
             sl,
-            bytes,
             token,
             created,
             ..
         } = on_the_way;
-        let alone = references.of(&Message::new(src, dst, sl, bytes, created));
-        let alone = alone.ok_or_else(|| {
-            RunError::Failed(anyhow!(
-                "a message from NIC {src} to NIC {dst} never arrives when it is alone in the fabric"
-            ))
-        })?;
-        marks.push(Mark {
-            token,
-            src,
-            created,
-            reported: tick.ticks(leg.to_ps),
-            arrival: matches!(leg.kind, LegKind::Arrival(_)),
-            alone,
-        });
+        for (src, dst, bytes) in parts.each() {
+            let alone = references.of(&Message::new(src, dst, sl, bytes, created));
+            let alone = alone.ok_or_else(|| {
+                RunError::Failed(anyhow!(
+                    "a message from NIC {src} to NIC {dst} never arrives when it is alone in the fabric"
+                ))
+            })?;
+            marks.push(Mark {
+                token,
+                src,
+                created,
+                reported: tick.ticks(leg.to_ps),
+                arrival: matches!(leg.kind, LegKind::Arrival(_)),
+                alone,
+            });
+        }
     }
     Ok(Some(marks))
 }
 
-/// Simulates the run again, and returns what each of `marks` waits for. `None` if the user stops the run.
+/// Simulates the run again, and returns what each of `marks` waits for, if it ended as reported. `None` if the user stops the
+/// run.
 fn follow(
     experiment: &Experiment,
     marks: &[Mark],
     traces: &Traces,
     stop: Stop<'_>,
-) -> Result<Option<Vec<Vec<Wait>>>, RunError> {
+) -> Result<Option<Vec<Option<Vec<Wait>>>>, RunError> {
     let jobs = JobsOfTokens::default();
     let mut tracer = Tracer::new(&experiment.fabric, Rc::clone(&jobs));
     let numbers = tracer.follow(marks);
@@ -150,13 +170,7 @@ fn follow(
     }
     let mut tracer = engine.probe_mut();
     let waits = numbers.into_iter().map(|number| tracer.take_waits(number));
-    let waits: Option<Vec<Vec<Wait>>> = waits.collect();
-    let waits = waits.ok_or_else(|| {
-        RunError::Failed(anyhow!(
-            "the second simulation, which explains the first, had other messages"
-        ))
-    })?;
-    Ok(Some(waits))
+    Ok(Some(waits.collect()))
 }
 
 /// Replaces the indices of replayed jobs by the indices of the experiment.

@@ -10,7 +10,7 @@ use super::{
     Control, LoadsDone, Progress, Recording, Run, RunError, RunResult, SaturatedRun, Simulation,
     Snapshot, Status, measure, reference,
 };
-use crate::config::{ConfigError, Experiment, Plan};
+use crate::config::{Experiment, Plan};
 use crate::fabric::spec::Switch;
 use crate::stop::Stop;
 use anyhow::anyhow;
@@ -100,11 +100,6 @@ impl Session {
     /// If a trace is broken, a job does not fit, or a run fails. An error of the experiment
     /// takes precedence over errors of the baselines.
     pub fn run(&mut self, plan: &Plan, control: &Control<'_>) -> Result<RunResult, RunError> {
-        if plan.explain && plan.experiments().any(|e| e.node.divides_messages()) {
-            let problem = "messages in parts, or that end inside a node, have no explanation yet; take nic_choice = \
-                           \"hash\", or 1 rail by rank";
-            return Err(ConfigError::new("node", problem).into());
-        }
         let tasks = tasks(plan);
         let experiments = tasks.iter().map(|(_, task)| &task.experiment);
         self.traces.check(experiments, control.stop)?;

@@ -8,7 +8,7 @@ use crate::naive::random::{Recipe, case};
 use crate::naive::{Case, End, play, start};
 use flitwise::fabric::workload::Workload;
 use flitwise::replay::SendCompletion;
-use flitwise::replay::critical_path::{Leg, LegKind};
+use flitwise::replay::critical_path::{Leg, LegKind, OnTheWay};
 use flitwise::replay::mpi::Call;
 use flitwise::replay::outcome::JobOutcome;
 use flitwise::replay::program::{Action, CollectiveKind, Event, Op};
@@ -63,11 +63,11 @@ fn check(case: &Case, outcome: &JobOutcome, path: &[Leg]) -> Result<(), TestCase
             LegKind::Reduction => prop_assert!(!case.reduction_ps_per_byte.is_zero()),
             LegKind::Arrival(message) if !message.is_inside_node() => {
                 prop_assert_eq!(message.created, case.tick.ticks(leg.from_ps));
-                let arrives = message.created + 100 + message.bytes / 8;
+                let arrives = message.created + 100 + longest(&message) / 8;
                 prop_assert_eq!(leg.to_ps, ticks(arrives));
             }
             LegKind::Injection(message) if !message.is_inside_node() => {
-                let leaves = message.created + 1 + message.bytes / 8;
+                let leaves = message.created + 1 + longest(&message) / 8;
                 prop_assert_eq!(leg.to_ps, ticks(leaves));
             }
             LegKind::Arrival(_) | LegKind::Injection(_) => {}
@@ -75,6 +75,12 @@ fn check(case: &Case, outcome: &JobOutcome, path: &[Leg]) -> Result<(), TestCase
     }
     prop_assert_eq!(at, outcome.end_ps);
     Ok(())
+}
+
+/// Bytes of the longest part of a message, which ends last.
+fn longest(message: &OnTheWay) -> u64 {
+    let parts = message.parts.each().map(|(_, _, bytes)| bytes);
+    parts.max().unwrap_or(0)
 }
 
 /// A step of a program; ranks modulo their number.
@@ -166,8 +172,6 @@ proptest! {
         job in any::<[u8; 32]>(), pieces in prop::collection::vec(any::<[u8; 24]>(), 1..20),
     ) {
         let case = case(&Recipe { job, pieces });
-        // A critical path has no legs for the parts of a message, nor for its last step.
-        prop_assume!(!case.node.divides_messages());
         if let Some((outcome, path)) = explained(&case) {
             check(&case, &outcome, &path)?;
         }

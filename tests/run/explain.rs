@@ -11,8 +11,9 @@ use std::fmt::Write;
 use std::path::Path;
 use tempfile::NamedTempFile;
 
-/// Fabrics of 16 NICs. On the last two messages do not take one path each.
-const FABRICS: [&str; 7] = [
+/// Fabrics of 16 NICs, or of 16 on each rail. On the last four messages do not take one path each; on the last two they go
+/// in parts, or end with a step inside a node.
+const FABRICS: [&str; 9] = [
     "[fabric]\npreset = \"opa-gen1\"\ntopology = { kind = \"k-ary-n-tree\", k = 4, n = 2 }\n",
     "[fabric]\npreset = \"opa-gen1\"\nvirtual_allocation = \"blind\"\n\
      topology = { kind = \"torus\", dimensions = [4, 2], concentration = 2 }\n",
@@ -25,6 +26,10 @@ const FABRICS: [&str; 7] = [
      topology = { kind = \"torus\", dimensions = [4, 2], concentration = 2 }\n",
     "[fabric]\npreset = \"opa-gen1\"\nup_ports = \"least-queued\"\n\
      topology = { kind = \"k-ary-n-tree\", k = 4, n = 2 }\n",
+    "[fabric]\npreset = \"ib-qdr\"\ntopology = { kind = \"k-ary-n-tree\", k = 4, n = 2 }\n\
+     [node]\nnics = 4\nrails = 2\nnic_choice = \"stripe\"\nstripe_threshold = \"64B\"\n",
+    "[fabric]\npreset = \"opa-gen1\"\ntopology = { kind = \"k-ary-n-tree\", k = 4, n = 2 }\n\
+     [node]\nnics = 4\nrails = 2\nfabric = \"all-to-all\"\n",
 ];
 /// Those where messages take the same path each time.
 const SAME_PATHS: usize = 5;

@@ -2,6 +2,7 @@
 
 use crate::common::result_json;
 use flitwise::config::{Plan, resolve_text};
+use flitwise::explain::Part;
 use flitwise::generate::{Kernel, Spec};
 use flitwise::run::{Control, RunResult, Status, run_plan};
 use flitwise::units::Ratio;
@@ -62,6 +63,36 @@ fn rails_double_the_bisection() {
     assert!((1.85..=2.0).contains(&(two / four)), "{two} {four}");
     // By rank half of the NICs are idle, and a second rail changes nothing.
     assert!((one - time("rails = 2", 2)).abs() < 1.0);
+}
+
+/// A message in parts counts with the part that ends last; a last step is a message inside the node.
+#[test]
+fn messages_in_parts_and_last_steps_are_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    halves(dir.path());
+    let explained = |node: &str, list: &str| {
+        let text = format!(
+            "[fabric]\ntopology = {{ kind = \"k-ary-n-tree\", k = 4, n = 2 }}\n[node]\nrails = 2\n{node}\
+             [[job]]\ntrace = \"halves.vef\"\nplacement = {{ list = [{list}] }}\n"
+        );
+        let mut plan = plan(&text, dir.path());
+        plan.explain = true;
+        let result = run(&plan, 1);
+        result.main.explanation.unwrap().remove(0)
+    };
+    let first = "0, 2, 4, 6, 8, 10, 12, 14";
+    let whole = explained("", first);
+    let parts = explained("nic_choice = \"stripe\"\n", first);
+    assert_eq!(whole.messages, parts.messages);
+    assert_eq!(parts.parts.of(Part::InsideNodes), 0);
+    let [one, half] = [&whole, &parts].map(|all| all.parts.of(Part::Serialisation));
+    assert!(half * 19 < one * 10 && half * 21 > one * 10, "{one} {half}");
+    // Ranks 4 to 7 are on the other rail: the last steps to them, and back, take 100 ns and 20 GB/s.
+    let steps = explained("", "0, 2, 4, 6, 9, 11, 13, 15");
+    assert_eq!(steps.messages, 2 * whole.messages);
+    let inside = steps.parts.of(Part::InsideNodes);
+    let data = 100_000 + 65_536 * 50;
+    assert!(inside > data && inside < 2 * data, "{inside}");
 }
 
 #[test]

@@ -118,13 +118,6 @@ impl NodeSpec {
         Ok(())
     }
 
-    /// Whether a message between nodes may be divided into several messages of the fabric, or take a last step inside a node.
-    #[must_use]
-    pub fn divides_messages(&self) -> bool {
-        let stripes = matches!(self.choice, NicChoice::Stripe { .. });
-        stripes || self.planes > 1 && self.choice == NicChoice::ByRank
-    }
-
     /// The node of a NIC.
     #[must_use]
     pub fn of(&self, nic: NicId) -> u32 {
@@ -159,22 +152,37 @@ pub(super) struct Between {
     pub named: u8,
 }
 
-/// The parts of a message between nodes: their NICs and bytes. Part i has the i-th NICs from the first on.
+/// The parts of a message that crosses the fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parts {
+pub struct Parts {
+    /// NIC that sends the first part. Part i has the i-th NICs from the first ones on.
     pub src: NicId,
+    /// NIC that receives the first part.
     pub dst: NicId,
+    /// Payload of all parts in bytes.
+    pub bytes: u64,
+    /// Number of parts; at least 1.
     pub count: u32,
-    /// The NIC where it arrives is on another plane than the receiver's.
-    pub last_step: bool,
 }
 
 impl Parts {
-    /// The bytes of part `number` of `bytes`: parts are as equal as possible, the first ones longer.
-    pub(super) fn bytes(&self, bytes: u64, number: u32) -> u64 {
-        let count = u64::from(self.count);
-        bytes / count + u64::from(u64::from(number) < bytes % count)
+    /// Each part: its two NICs, and its payload in bytes. Parts are as equal as possible, the first ones longer.
+    pub fn each(self) -> impl Iterator<Item = (NicId, NicId, u64)> {
+        let count = u64::from(self.count.max(1));
+        (0..self.count).map(move |number| {
+            let [src, dst] = [self.src, self.dst].map(|nic| NicId::new(nic.get() + number));
+            let longer = u64::from(number) < self.bytes % count;
+            (src, dst, self.bytes / count + u64::from(longer))
+        })
     }
+}
+
+/// The way of a message between nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Way {
+    pub parts: Parts,
+    /// The NIC where it arrives is on another plane than the receiver's.
+    pub last_step: bool,
 }
 
 /// When a message inside a node has left its sender and arrived, in picoseconds.
@@ -261,32 +269,37 @@ impl Nodes {
         })
     }
 
-    /// The NICs by which a message travels.
-    pub(super) fn parts(&self, message: &Between) -> Parts {
-        let Between { from, to, .. } = *message;
+    /// The way that a message takes.
+    pub(super) fn way(&self, message: &Between) -> Way {
+        let Between {
+            from, to, bytes, ..
+        } = *message;
         let (nics, planes) = (self.spec.nics, self.spec.planes);
         let nic = |of: NicId, index: u32| NicId::new(of.get() / nics * nics + index);
         let own = from.get() % nics;
-        let by = |index, count| Parts {
-            src: nic(from, index),
-            dst: nic(to, index),
-            count,
+        let by = |index, count| Way {
+            parts: Parts {
+                src: nic(from, index),
+                dst: nic(to, index),
+                bytes,
+                count,
+            },
             last_step: false,
         };
         match self.spec.choice {
             _ if message.named > 0 => by((own + u32::from(message.named)) % nics, 1),
             NicChoice::Hash => by(hash(message.hashed, nics), 1),
-            NicChoice::Stripe { above_bytes } if message.bytes > above_bytes => {
-                let count = u64::from(nics).min(message.bytes);
+            NicChoice::Stripe { above_bytes } if bytes > above_bytes => {
+                let count = u64::from(nics).min(bytes);
                 by(0, count as u32)
             }
             NicChoice::ByRank | NicChoice::Stripe { .. } => {
-                let same_plane = from.get() % planes == to.get() % planes;
-                Parts {
-                    dst: if same_plane { to } else { nic(to, own) },
-                    last_step: !same_plane,
-                    ..by(own, 1)
+                let last_step = from.get() % planes != to.get() % planes;
+                let mut way = by(own, 1);
+                if !last_step {
+                    way.parts.dst = to;
                 }
+                Way { last_step, ..way }
             }
         }
     }
