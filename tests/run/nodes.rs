@@ -123,10 +123,10 @@ fn the_example_runs() {
     assert_eq!(plan.experiment.fabric.topology.nics(), 256);
     let result = run(&plan, 2);
     let jobs: Vec<_> = result.main.jobs.iter().flatten().collect();
-    assert_eq!(jobs.len(), 3);
+    assert_eq!(jobs.len(), 4);
     // In each of two iterations a rank sends three parts in its node, and then twice what it has to a partner there.
     assert_eq!(jobs[0].intra_node_messages, 2 * 192 * (3 + 2));
-    assert_eq!(jobs[1].nics[0].get(), 192);
+    assert_eq!(jobs[2].nics[0].get(), 200);
     assert!(jobs.iter().all(|job| job.complete));
 }
 
