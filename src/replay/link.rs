@@ -4,7 +4,7 @@ use super::causes::Posted;
 use super::critical_path::OnTheWay;
 use super::job::{IntraNode, SendCompletion};
 use super::messages::{LastStep, Messages, OnItsWay, Purpose, RankPair, Release};
-use super::node::{Between, Nodes, Parts, Seat, Way};
+use super::node::{Between, Journey, Nodes, Parts, Seat};
 use super::observer::{Doing, Observer, Sent, StreamOf};
 use super::pairs::PairCounts;
 use super::program::RankId;
@@ -119,7 +119,7 @@ impl Link {
         } else {
             let number = self.sent_to_nodes[ranks.from.index()];
             self.sent_to_nodes[ranks.from.index()] += 1;
-            let Way { parts, last_step } = context.nodes.way(&Between {
+            let Journey { parts, last_step } = context.nodes.journey(&Between {
                 from,
                 to,
                 hashed: [ranks.from.get().into(), ranks.to.get().into(), number],

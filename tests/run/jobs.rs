@@ -251,3 +251,27 @@ fn a_choice_of_the_job_comes_before_that_for_all() {
     let second = json!({ "bcast": "binomial", "barrier": "recursive-doubling" });
     assert_eq!(collectives(1), second);
 }
+
+/// Both trees of a long reduction carry segments all the time: it takes little longer than round a ring, which moves as much.
+#[test]
+fn two_trees_stay_busy() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut list = String::new();
+    for rank in 0..16 {
+        let calls = format!("{rank} init\n{rank} allreduce 1000000 0 0\n{rank} finalize\n");
+        std::fs::write(dir.path().join(format!("{rank}.ti")), calls).unwrap();
+        list += &format!("{rank}.ti\n");
+    }
+    std::fs::write(dir.path().join("all.txt"), list).unwrap();
+    let time = |collectives: &str| {
+        let text = format!(
+            "baseline.enabled = false\n[fabric]\npreset = \"ib-hdr\"\ntopology = {{ kind = \"k-ary-n-tree\", k = 4, n = 2 }}\n\
+             [[job]]\ntrace = \"all.txt\"\ncollectives = {{ {collectives} }}\n"
+        );
+        let plan = resolve_text("test.toml", &text, dir.path(), &[]).unwrap();
+        run(&plan, 1).main.jobs[0].as_ref().unwrap().execution_ps as f64
+    };
+    let ring = time("allreduce = \"ring\"");
+    let trees = time("allreduce = \"double-tree\", tree_segment = \"64KiB\"");
+    assert!(trees < ring * 1.2, "{trees} and {ring} ps");
+}

@@ -193,8 +193,14 @@ pub(crate) fn collectives_json<S: Serializer>(choices: &Choices, s: S) -> Result
     let mut value = json!(choices);
     if let Value::Object(map) = &mut value {
         map.retain(|_, algorithm| !algorithm.is_null());
-        if let Some(bytes) = choices.segment() {
-            map.insert("chain_segment_bytes".into(), bytes.into());
+        let bytes = |bytes: Option<u64>| bytes.map(Value::from);
+        let said = [
+            ("chain_segment_bytes", bytes(choices.segment())),
+            ("tree_segment_bytes", bytes(choices.tree_segment())),
+            ("part", choices.part.map(Value::from)),
+        ];
+        for (key, value) in said {
+            map.extend(value.map(|value| (key.to_owned(), value)));
         }
     }
     value.serialize(s)

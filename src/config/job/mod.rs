@@ -21,7 +21,7 @@ use crate::fabric::spec::{FabricSpec, Qos};
 use crate::fabric::topology::Topology;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
-use crate::replay::collectives::decide::Bcast;
+use crate::replay::collectives::decide::{Allreduce, Bcast};
 use crate::replay::placement::Distribution;
 use crate::replay::trace::{HOST_SPEED, is_trace_directory};
 use crate::units::Ratio;
@@ -121,7 +121,7 @@ pub(crate) fn jobs(
             "there is no job with collectives; remove it or add a [[job]]",
         );
     }
-    check_segment(general, general, "collectives")?;
+    check_details(general, general, "collectives")?;
     let mut jobs: Vec<Job> = Vec::with_capacity(raw.len());
     for (i, job) in raw.iter().enumerate() {
         if job.trace.is_empty() {
@@ -150,7 +150,7 @@ pub(crate) fn jobs(
         };
         let key = format!("job.{i}.collectives");
         let collectives = job.collectives.or(general);
-        check_segment(&job.collectives, &collectives, &key)?;
+        check_details(&job.collectives, &collectives, &key)?;
         let mut job = one_job(i, name, job, vfabrics, fabric, node, dir)?;
         job.collectives = collectives;
         // Of a trace that exists.
@@ -288,14 +288,43 @@ fn level_of(
     }
 }
 
-/// Refuses a segment in `said` if `meant` chooses no chain that uses it.
-fn check_segment(said: &Choices, meant: &Choices, key: &str) -> Result<(), ConfigError> {
-    let problem = match said.segment() {
-        Some(0) => "is 0; a segment has at least 1 byte",
-        Some(_) if meant.bcast != Some(Bcast::Chain) => "is used only with bcast = \"chain\"",
-        _ => return Ok(()),
-    };
-    refused(format!("{key}.chain_segment"), problem)
+/// Refuses segments and parts in `said` that no algorithm of `meant` uses.
+fn check_details(said: &Choices, meant: &Choices, key: &str) -> Result<(), ConfigError> {
+    let trees = meant.allreduce == Some(Allreduce::DoubleTree);
+    let parts = meant.allreduce == Some(Allreduce::Hierarchical);
+    let (byte, member) = ("segment has at least 1 byte", "part has at least 1 member");
+    let details = [
+        (
+            "chain_segment",
+            said.segment(),
+            byte,
+            meant.bcast == Some(Bcast::Chain),
+            "bcast = \"chain\"",
+        ),
+        (
+            "tree_segment",
+            said.tree_segment(),
+            byte,
+            trees,
+            "allreduce = \"double-tree\"",
+        ),
+        (
+            "part",
+            said.part.map(u64::from),
+            member,
+            parts,
+            "allreduce = \"hierarchical\"",
+        ),
+    ];
+    for (name, value, least, is_used, with) in details {
+        let problem = match value {
+            Some(0) => format!("is 0; a {least}"),
+            Some(_) if !is_used => format!("is used only with {with}"),
+            _ => continue,
+        };
+        return refused(format!("{key}.{name}"), problem);
+    }
+    Ok(())
 }
 
 fn send_completion(job: &RawJob) -> SendCompletion {

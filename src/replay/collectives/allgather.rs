@@ -45,8 +45,7 @@ pub(super) fn round(algorithm: Allgather, group: &Group, me: u32, k: u32, round:
 
 /// Step `k` of n − 1 round the ring of relative positions; position p has block p.
 pub(super) fn ring(group: &Group, rel: u32, k: u32, tag: u32, round: &mut Round<'_>) {
-    let sent = group.before(rel, k);
-    let received = group.before(sent, 1);
-    round.send(group.member(group.after(rel, 1)), sent.into(), 1, tag);
-    round.recv(group.member(group.before(rel, 1)), received.into(), 1, tag);
+    let step = group.gather_step(rel, k);
+    round.send(group.member(step.to), step.sent.into(), 1, tag);
+    round.recv(group.member(step.from), step.received.into(), 1, tag);
 }

@@ -39,7 +39,7 @@ pub(super) fn round(algorithm: Alltoall, group: &Group, me: u32, k: u32, round: 
 /// al., Efficient algorithms for all-to-all communications, 1997): every distance with
 /// bit k set. The block has already travelled the lower bits of its distance.
 pub(super) fn bruck(n: u32, sender: u32, k: u32) -> impl Iterator<Item = u64> {
-    let group = Group { n, root: 0 };
+    let group = Group::new(n, 0);
     let set = (1..n).filter(move |distance| distance & (1 << k) != 0);
     set.map(move |distance| {
         let from = group.before(sender, distance & ((1 << k) - 1));

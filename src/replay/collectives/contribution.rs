@@ -23,7 +23,7 @@ impl Plan {
         if me >= n {
             return Err(PlanError::Member { me, n });
         }
-        let group = Group { n, root: 0 };
+        let group = Group::new(n, 0);
         match contribution {
             Contribution::Known(kind) => Self::new(kind, members, choices),
             Contribution::Gatherv { root, blocks } => {
@@ -75,5 +75,5 @@ fn rooted(root: u32, blocks: &RootedBlocks, me: u32, n: u32) -> Result<(Group, B
         RootedBlocks::Own(bytes) if me != root => Blocks::Own(*bytes),
         RootedBlocks::All(_) | RootedBlocks::Own(_) => return Err(PlanError::Known { me, root }),
     };
-    Ok((Group { n, root }, blocks))
+    Ok((Group::new(n, root), blocks))
 }

@@ -2,6 +2,7 @@
 //!
 //! The methods of [`Choices`] follow the table in `docs/model/replay.md` row by row. That page names the sources.
 
+use super::group::Group;
 use crate::program::AlltoallBlocks;
 use flitwise_base::units::Bytes;
 use schemars::JsonSchema;
@@ -51,6 +52,10 @@ algorithms! {
         Ring,
         /// Recursive halving, then recursive doubling.
         Rabenseifner,
+        /// In segments up and down two trees, each of which takes half of the vector.
+        DoubleTree,
+        /// Rings within parts of the members, and among the members at one place of the parts.
+        Hierarchical,
     }
 }
 algorithms! {
@@ -121,18 +126,28 @@ macro_rules! choices {
             /// Longest segment of a `"chain"` broadcast, at least 1 byte; by default 16 KiB.
             #[serde(skip_serializing)]
             pub chain_segment: Option<Bytes>,
+            /// Longest segment of a `"double-tree"`, at least 1 byte; by default 512 KiB.
+            #[serde(skip_serializing)]
+            pub tree_segment: Option<Bytes>,
+            /// Most members of a part of `"hierarchical"`, by default 8; it has the largest divisor of their number.
+            #[serde(skip_serializing)]
+            pub part: Option<u32>,
         }
 
         impl Choices {
-            /// These choices, completed from `others`. The segment of `others` counts only if
-            /// no broadcast is chosen here.
+            /// These choices, completed from `others`. Segments and parts of `others` count only if
+            /// their operation is not chosen here.
             #[must_use]
             pub fn or(self, others: &Self) -> Self {
-                let chain_segment = match self.bcast {
-                    None => self.chain_segment.or(others.chain_segment),
-                    Some(_) => self.chain_segment,
-                };
-                Self { $($field: self.$field.or(others.$field),)+ chain_segment }
+                let usual = Self::default();
+                let of_bcast = if self.bcast.is_none() { others } else { &usual };
+                let of_allreduce = if self.allreduce.is_none() { others } else { &usual };
+                Self {
+                    $($field: self.$field.or(others.$field),)+
+                    chain_segment: self.chain_segment.or(of_bcast.chain_segment),
+                    tree_segment: self.tree_segment.or(of_allreduce.tree_segment),
+                    part: self.part.or(of_allreduce.part),
+                }
             }
         }
     };
@@ -168,6 +183,17 @@ impl Choices {
     #[must_use]
     pub fn segment(&self) -> Option<u64> {
         self.chain_segment.map(|bytes| bytes.0)
+    }
+
+    /// Longest segment of two trees in bytes, if chosen.
+    #[must_use]
+    pub fn tree_segment(&self) -> Option<u64> {
+        self.tree_segment.map(|bytes| bytes.0)
+    }
+
+    /// The parts of a hierarchical operation.
+    pub(super) fn parts(&self, group: Group) -> Group {
+        group.in_parts(self.part.unwrap_or(8))
     }
 
     /// The algorithm of a broadcast of `bytes` bytes among `n` members.

@@ -8,9 +8,62 @@ pub struct Group {
     pub n: u32,
     /// Member at relative position 0.
     pub root: u32,
+    /// Members of each part of a hierarchical operation, consecutive ones; divides `n`.
+    pub within: u32,
+}
+
+/// A step round a ring: the neighbours, and the blocks that go to the one and come from the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RingStep {
+    /// Position of the neighbour that a block goes to.
+    pub to: u32,
+    /// Position of the other one.
+    pub from: u32,
+    /// The block that goes.
+    pub sent: u32,
+    /// The block that comes.
+    pub received: u32,
 }
 
 impl Group {
+    /// A communicator that is one part.
+    #[must_use]
+    pub fn new(n: u32, root: u32) -> Self {
+        Self { n, root, within: n }
+    }
+
+    /// The same in parts of the largest divisor of `n` up to `most`.
+    #[must_use]
+    pub fn in_parts(self, most: u32) -> Self {
+        let divides = |part: &u32| self.n.is_multiple_of(*part);
+        let within = (1..=most.clamp(1, self.n)).rev().find(divides);
+        Self {
+            within: within.unwrap_or(1),
+            ..self
+        }
+    }
+
+    /// Step `k` of n − 1 of a reduce-scatter round a ring; position p ends with block p.
+    #[must_use]
+    pub fn scatter_step(&self, position: u32, k: u32) -> RingStep {
+        self.ring_step(position, self.before(position, k + 1))
+    }
+
+    /// Step `k` of n − 1 of a gather to all round a ring; position p begins with block p.
+    #[must_use]
+    pub fn gather_step(&self, position: u32, k: u32) -> RingStep {
+        self.ring_step(position, self.before(position, k))
+    }
+
+    fn ring_step(&self, position: u32, sent: u32) -> RingStep {
+        RingStep {
+            to: self.after(position, 1),
+            from: self.before(position, 1),
+            sent,
+            received: self.before(sent, 1),
+        }
+    }
+
     /// Member at relative position `rel`.
     #[must_use]
     pub fn member(&self, rel: u32) -> u32 {

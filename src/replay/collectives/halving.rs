@@ -70,10 +70,7 @@ impl<'a> Halving<'a> {
 
     /// Gather of the blocks up a binomial tree to rank 0.
     pub(super) fn gather(&self, rank: u32, tag: u32, round: &mut Round<'_>) {
-        let ranks = Group {
-            n: self.fold.size,
-            root: 0,
-        };
+        let ranks = Group::new(self.fold.size, 0);
         for child in ranks.children(rank) {
             let (first, count) = self.blocks(child, ranks.subtree(child));
             round.recv(self.member(child), first, count, tag);

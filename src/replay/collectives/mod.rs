@@ -12,6 +12,7 @@ mod bcast;
 mod blocks;
 mod contribution;
 pub mod decide;
+mod double_tree;
 mod gather;
 mod group;
 mod halving;
@@ -150,7 +151,11 @@ impl Plan {
         if root >= n {
             return Err(PlanError::Root { root, n });
         }
-        Ok(Self::of(algorithm, Group { n, root }, blocks, rounds))
+        let mut group = Group::new(n, root);
+        if algorithm == Algorithm::Allreduce(Allreduce::Hierarchical) {
+            group = choices.parts(group);
+        }
+        Ok(Self::of(algorithm, group, blocks, rounds))
     }
 
     /// The root, algorithm, blocks and number of rounds of `kind` among `n` members.
@@ -177,7 +182,7 @@ impl Plan {
             }
             CollectiveKind::Allreduce { bytes } => {
                 let a = choices.of_allreduce(*bytes, n);
-                let shape = even(*bytes, allreduce::shape(a, n));
+                let shape = even(*bytes, allreduce::shape(a, n, *bytes, choices));
                 (0, Algorithm::Allreduce(a), shape)
             }
             CollectiveKind::Gather { root, blocks } => {

@@ -40,8 +40,7 @@ pub(super) fn round(
 
 /// Step `k` of n − 1 round the ring; position p ends with block p.
 pub(super) fn ring(group: &Group, me: u32, k: u32, round: &mut Round<'_>) {
-    let sent = group.before(me, k + 1);
-    let combined = group.before(sent, 1);
-    round.send(group.after(me, 1), sent.into(), 1, k);
-    round.combine(group.before(me, 1), combined.into(), 1, k);
+    let step = group.scatter_step(me, k);
+    round.send(step.to, step.sent.into(), 1, k);
+    round.combine(step.from, step.received.into(), 1, k);
 }

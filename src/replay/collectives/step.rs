@@ -104,6 +104,14 @@ impl<'a> Round<'a> {
         Self { sink, blocks }
     }
 
+    /// Parts of the vector, if it is cut into some.
+    pub fn parts(&self) -> u64 {
+        match self.blocks {
+            Blocks::Even { parts, .. } => *parts,
+            _ => 0,
+        }
+    }
+
     fn part(&self, first: u64, count: u64) -> Option<(u64, Part)> {
         let bytes = self.blocks.bytes(first, count);
         (bytes > 0).then_some((bytes, Part::Blocks { first, count }))

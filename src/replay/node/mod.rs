@@ -177,9 +177,9 @@ impl Parts {
     }
 }
 
-/// The way of a message between nodes.
+/// The journey of a message between nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct Journey {
     pub parts: Parts,
     /// The NIC where it arrives is on another plane than the receiver's.
     pub last_step: bool,
@@ -269,15 +269,15 @@ impl Nodes {
         })
     }
 
-    /// The way that a message takes.
-    pub(super) fn way(&self, message: &Between) -> Way {
+    /// The journey that a message makes.
+    pub(super) fn journey(&self, message: &Between) -> Journey {
         let Between {
             from, to, bytes, ..
         } = *message;
         let (nics, planes) = (self.spec.nics, self.spec.planes);
         let nic = |of: NicId, index: u32| NicId::new(of.get() / nics * nics + index);
         let own = from.get() % nics;
-        let by = |index, count| Way {
+        let by = |index, count| Journey {
             parts: Parts {
                 src: nic(from, index),
                 dst: nic(to, index),
@@ -295,11 +295,14 @@ impl Nodes {
             }
             NicChoice::ByRank | NicChoice::Stripe { .. } => {
                 let last_step = from.get() % planes != to.get() % planes;
-                let mut way = by(own, 1);
+                let mut journey = by(own, 1);
                 if !last_step {
-                    way.parts.dst = to;
+                    journey.parts.dst = to;
                 }
-                Way { last_step, ..way }
+                Journey {
+                    last_step,
+                    ..journey
+                }
             }
         }
     }

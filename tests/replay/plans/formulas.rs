@@ -60,9 +60,9 @@ fn vector(kind: &CollectiveKind) -> u64 {
 pub fn blocks(kind: &CollectiveKind, n: u32, algorithm: Algorithm, segment: u64) -> Vec<u64> {
     let vector = vector(kind);
     let parts = match algorithm {
-        Algorithm::Bcast(Bcast::ScatterAllgather) | Algorithm::Allreduce(Allreduce::Ring) => {
-            n.into()
-        }
+        Algorithm::Bcast(Bcast::ScatterAllgather)
+        | Algorithm::Allreduce(Allreduce::Ring | Allreduce::Hierarchical) => n.into(),
+        Algorithm::Allreduce(Allreduce::DoubleTree) => 2 * segments_of_half(vector, segment),
         Algorithm::Bcast(Bcast::Chain) => vector.div_ceil(segment).max(1),
         Algorithm::Reduce(Reduce::ReduceScatterGather)
         | Algorithm::Allreduce(Allreduce::Rabenseifner) => 1 << n.ilog2(),
@@ -81,8 +81,17 @@ pub fn blocks(kind: &CollectiveKind, n: u32, algorithm: Algorithm, segment: u64)
     }
 }
 
-/// The totals of `algorithm` for `kind` among `members`.
-pub fn totals(kind: &CollectiveKind, members: u32, algorithm: Algorithm, segment: u64) -> Totals {
+fn segments_of_half(vector: u64, segment: u64) -> u64 {
+    vector.div_ceil(2).div_ceil(segment).max(1)
+}
+
+/// The totals of `algorithm` for `kind` among `members`, in segments of `segment` bytes and parts of at most `part` members.
+pub fn totals(
+    kind: &CollectiveKind,
+    members: u32,
+    algorithm: Algorithm,
+    (segment, part_of): (u64, u32),
+) -> Totals {
     let n = u64::from(members);
     let others = n - 1;
     // Largest power of two, its logarithm, and the number of remaining members.
@@ -141,6 +150,26 @@ pub fn totals(kind: &CollectiveKind, members: u32, algorithm: Algorithm, segment
         (Algorithm::Allreduce(Allreduce::Ring), _) => {
             let bytes = 2 * others * vector;
             chained(2 * n * others, bytes, others * vector, 2 * others, true)
+        }
+        (Algorithm::Allreduce(Allreduce::DoubleTree), _) => {
+            let segments = segments_of_half(vector, segment);
+            let bytes = 2 * others * vector;
+            // A message arrives two rounds after it was sent, and a segment is on its way for four times the height.
+            let depth = 2 * rounds + (segments - 1) / 2;
+            let messages = 4 * others * segments;
+            Totals {
+                deepest: false,
+                ..chained(messages, bytes, others * vector, depth, false)
+            }
+        }
+        (Algorithm::Allreduce(Allreduce::Hierarchical), _) => {
+            let inside = (1..=u64::from(part_of).min(n))
+                .rev()
+                .find(|m| n % m == 0)
+                .unwrap();
+            let depth = 2 * (inside - 1) + 2 * (n / inside - 1);
+            let bytes = 2 * others * vector;
+            chained(n * depth, bytes, others * vector, depth, true)
         }
         (Algorithm::Allreduce(Allreduce::Rabenseifner), _) => {
             let messages = 2 * f + 2 * p * log;

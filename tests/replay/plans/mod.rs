@@ -17,12 +17,16 @@ use model::{Origins, PREFIX, carry_out};
 
 /// Segment of chains in these tests, in bytes.
 const SEGMENT: u64 = 1000;
+/// Most members of a part of a hierarchical reduction.
+const PART: u32 = 6;
 
 /// Runs `kind` and checks that every member ends with the data that MPI requires, and that
 /// the messages are as many as the algorithm promises.
 fn check(kind: &CollectiveKind, n: u32, choices: &Choices) {
     let choices = &Choices {
         chain_segment: Some(Bytes(SEGMENT)),
+        tree_segment: Some(Bytes(SEGMENT)),
+        part: Some(PART),
         ..*choices
     };
     let plan = Plan::new(kind, n as usize, choices).unwrap();
@@ -94,7 +98,7 @@ fn check(kind: &CollectiveKind, n: u32, choices: &Choices) {
         assert!(outcome.reached.iter().all(|reached| *reached == all));
     }
 
-    let promised = formulas::totals(kind, n, plan.algorithm(), SEGMENT);
+    let promised = formulas::totals(kind, n, plan.algorithm(), (SEGMENT, PART));
     assert_eq!(outcome.volume, promised.bytes, "{}: bytes", place());
     assert_eq!(outcome.combined, promised.combined, "{}: combined", place());
     let empty_parts = filled.len() as u64 != blocks && *kind != CollectiveKind::Barrier;

@@ -132,6 +132,10 @@ struct Collectives {
     exscan: Option<String>,
     /// Segment of `chain`, if given.
     chain_segment_bytes: Option<u64>,
+    /// Segment of `double-tree`, if given.
+    tree_segment_bytes: Option<u64>,
+    /// Most members of a part of `hierarchical`, if given.
+    part: Option<u32>,
 }
 
 /// A background flow.
