@@ -124,6 +124,9 @@ pub enum Part<'a> {
     Bytes(Sequence<'a>),
 }
 
+/// Most requests of [`Completion::all`].
+pub const MOST_DONE: usize = 1024;
+
 /// The requests of a call that completes some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion<'a> {
@@ -141,6 +144,18 @@ pub(super) enum Done<'a> {
 }
 
 impl<'a> Completion<'a> {
+    /// All of these requests are complete, with what was asked for: at most [`MOST_DONE`].
+    #[must_use]
+    pub fn all(requests: Sequence<'a>) -> Self {
+        const NONE: [u8; MOST_DONE] = [0; MOST_DONE];
+        let named = References(requests).iter().count();
+        Self {
+            requests,
+            done: Done::All,
+            outcomes: NONE.get(..named).unwrap_or(&NONE),
+        }
+    }
+
     /// The requests that the call was given.
     #[must_use]
     pub fn requests(&self) -> References<'a> {
@@ -186,6 +201,12 @@ pub(super) fn picked<'a>(
 pub struct References<'a>(pub(super) Sequence<'a>);
 
 impl<'a> References<'a> {
+    /// The references of these [codes](Reference::code).
+    #[must_use]
+    pub fn of(codes: Sequence<'a>) -> Self {
+        Self(codes)
+    }
+
     /// Those that name a request, in order.
     pub fn iter(&self) -> impl Iterator<Item = Reference> + use<'a> {
         // Runs of none of them, which may be long, are passed over.

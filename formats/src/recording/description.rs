@@ -54,6 +54,18 @@ pub struct Description {
     /// Whether rank 0 came to the end of `MPI_Finalize`.
     #[serde(default)]
     pub finalised: bool,
+    /// Of a part of another recording: the clock of its computations, which the part alone may not tell.
+    pub compute_time: Option<Clock>,
+}
+
+/// The clock that measures computations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// The wall clock.
+    Wall,
+    /// The CPU time of the threads.
+    Cpu,
 }
 
 /// A number of 32 hexadecimal digits.
@@ -116,6 +128,64 @@ impl Description {
         Ok(description)
     }
 
+    /// The facts about a part of the recording, with these ranks, which calls its run `run` and takes computations from `clock`.
+    #[must_use]
+    pub fn of_part(&self, ranks: &[u32], run: [u8; 16], clock: Clock) -> Self {
+        let of = |all: &[u32]| -> Vec<u32> {
+            let kept = ranks.iter().filter_map(|&rank| all.get(rank as usize));
+            kept.copied().collect()
+        };
+        Self {
+            run,
+            ranks: ranks.len() as u32,
+            host_of_rank: of(&self.host_of_rank),
+            processors_of_rank: of(&self.processors_of_rank),
+            sharers_of_rank: of(&self.sharers_of_rank),
+            finalised: true,
+            compute_time: Some(clock),
+            ..self.clone()
+        }
+    }
+
+    /// The number that all streams of the recording repeat.
+    #[must_use]
+    pub fn run(&self) -> [u8; 16] {
+        self.run
+    }
+
+    /// The text of the file.
+    pub(super) fn text(&self) -> String {
+        let run = u128::from_be_bytes(self.run);
+        let texts = |all: &[String]| all.iter().map(|one| literal(one)).collect::<Vec<_>>();
+        let numbers = |all: &[u32]| all.iter().map(u32::to_string).collect::<Vec<_>>();
+        let mut text = format!("format = {VERSION}\nrun = \"{run:032x}\"\n");
+        let mut put = |key: &str, value: String| {
+            let line = format!("{key} = {value}\n");
+            text.push_str(&line);
+        };
+        put("flitwise", literal(&self.flitwise));
+        put("started", self.started.to_string());
+        put("command", list(&texts(&self.command)));
+        put("mpi", literal(&self.mpi));
+        put("mpi_version", literal(&self.mpi_version));
+        put("thread_level", literal(&self.thread_level));
+        put("ranks", self.ranks.to_string());
+        put("hosts", list(&texts(&self.hosts)));
+        put("host_of_rank", list(&numbers(&self.host_of_rank)));
+        put(
+            "processors_of_rank",
+            list(&numbers(&self.processors_of_rank)),
+        );
+        put("sharers_of_rank", list(&numbers(&self.sharers_of_rank)));
+        put("finalised", self.finalised.to_string());
+        match self.compute_time {
+            Some(Clock::Wall) => put("compute_time", literal("wall")),
+            Some(Clock::Cpu) => put("compute_time", literal("cpu")),
+            None => {}
+        }
+        text
+    }
+
     /// The hosts on which ranks shared processors: the name, and the most ranks, with the processors that were theirs. Without
     /// [`sharers_of_rank`](Self::sharers_of_rank) all ranks of a host are taken to share the processors of one.
     pub fn crowded_hosts(&self) -> impl Iterator<Item = (&str, u32, u32)> {
@@ -146,6 +216,24 @@ impl Description {
     }
 }
 
+/// A list in TOML.
+fn list(items: &[String]) -> String {
+    format!("[{}]", items.join(", "))
+}
+
+/// A text in TOML.
+fn literal(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted += &format!("\\U{:08X}", u32::from(c)),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,6 +252,22 @@ mod tests {
             description.crowded_hosts().collect::<Vec<_>>(),
             [("b", 2, 1)]
         );
+    }
+
+    #[test]
+    fn a_description_that_is_written_is_read() {
+        let given = "flitwise = \"0.1\"\nstarted = 7\ncommand = [\"./a b\", \"\\\"q\\\\\\n\\u0007é\"]\nmpi = \"Open MPI\"\n\
+                     mpi_version = \"3.1\"\nthread_level = \"single\"\nhosts = [\"a\", \"b\"]\nhost_of_rank = [0, 1, 1]\n\
+                     processors_of_rank = [1, 2, 2]\nsharers_of_rank = [1, 2, 2]\ncompute_time = \"cpu\"\n";
+        let description = Description::parse(&format!("{LEAST}{given}")).unwrap();
+        assert_eq!(description.compute_time, Some(Clock::Cpu));
+        assert_eq!(
+            Description::parse(&description.text()),
+            Ok(description.clone())
+        );
+        let part = description.of_part(&[0, 2], [1; 16], Clock::Wall);
+        assert_eq!(Description::parse(&part.text()), Ok(part.clone()));
+        assert_eq!((part.ranks, part.host_of_rank), (2, vec![0, 1]));
     }
 
     #[test]

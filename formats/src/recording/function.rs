@@ -301,7 +301,9 @@ const KINDS: [(&str, Kind); 62] = [
 ];
 
 impl Function {
-    pub(super) fn named(name: &str) -> Self {
+    /// The function of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
         Self {
             kind: Kind::of(name.strip_prefix("MPI_").unwrap_or(name)),
             name: name.into(),

@@ -25,6 +25,7 @@ mod check;
 mod comms;
 mod decode;
 mod description;
+mod encode;
 mod function;
 mod header;
 mod rank;
@@ -33,17 +34,20 @@ mod record;
 mod set;
 mod slots;
 mod wire;
+mod write;
 
 pub use call::{
-    Call, Collective, Completion, Data, Message, Outcome, Part, Peer, Reference, References,
+    Call, Collective, Completion, Data, MOST_DONE, Message, Outcome, Part, Peer, Reference,
+    References,
 };
 pub use check::{Check, RankInfo, Refusal, check, check_seen};
 pub use comms::{Communicators, Matching, Ranks, Resolved};
-pub use description::Description;
+pub use description::{Clock, Description};
 pub use function::{Function, How, Mode, Operation, Outside};
 pub use header::{Header, Overhead};
 pub use rank::{Phase, RankReader};
 pub use reader::Reader;
 pub use record::{Communicator, End, Item, Neighbours, Reason, Record, Request, Times};
 pub use set::Set;
-pub use wire::Sequence;
+pub use wire::{Numbers, Sequence};
+pub use write::{Archive, Writer};

@@ -3,7 +3,7 @@
 use crate::limits::MAX_RECORDING_SLOTS;
 
 /// The number of slots of the format.
-const SLOTS: usize = 4096;
+pub(super) const SLOTS: usize = 4096;
 
 /// The tuples by slot, and the next slot to fill.
 #[derive(Debug, Default)]

@@ -1,5 +1,25 @@
 //! Numbers, texts and sequences as streams have them.
 
+/// Adds an unsigned number.
+pub(super) fn put(to: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        to.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    to.push(number as u8);
+}
+
+/// Adds a signed number.
+pub(super) fn put_signed(to: &mut Vec<u8>, number: i64) {
+    put(to, ((number << 1) ^ (number >> 63)).cast_unsigned());
+}
+
+/// Adds a text.
+pub(super) fn put_text(to: &mut Vec<u8>, text: &str) {
+    put(to, text.len() as u64);
+    to.extend_from_slice(text.as_bytes());
+}
+
 /// A place in a payload or a tuple, and what is wrong there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fault {
@@ -172,6 +192,15 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// One number.
+    fn of(first: i64) -> Self {
+        Self {
+            count: 1,
+            first,
+            stride: 0,
+        }
+    }
+
     pub fn numbers(self) -> impl Iterator<Item = i64> {
         // Its last number was computed when it was read.
         (0..self.count.cast_signed()).map(move |at| self.first + at * self.stride)
@@ -221,6 +250,64 @@ impl<'a> Sequence<'a> {
     }
 }
 
+/// A sequence that is written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Numbers {
+    runs: Vec<u8>,
+    len: u64,
+}
+
+impl Numbers {
+    /// The numbers as a call has them.
+    #[must_use]
+    pub fn sequence(&self) -> Sequence<'_> {
+        Sequence {
+            runs: &self.runs,
+            len: self.len,
+        }
+    }
+
+    fn put_run(&mut self, run: Run) {
+        put(&mut self.runs, run.count);
+        put_signed(&mut self.runs, run.first);
+        if run.count > 1 {
+            put_signed(&mut self.runs, run.stride);
+        }
+        self.len += run.count;
+    }
+}
+
+impl FromIterator<i64> for Numbers {
+    fn from_iter<I: IntoIterator<Item = i64>>(numbers: I) -> Self {
+        let mut all = Self::default();
+        let mut open: Option<(Run, i64)> = None;
+        for number in numbers {
+            open = Some(match open {
+                Some((run, last)) => match number.checked_sub(last) {
+                    Some(stride) if run.count == 1 || stride == run.stride => {
+                        let count = run.count + 1;
+                        (
+                            Run {
+                                count,
+                                stride,
+                                ..run
+                            },
+                            number,
+                        )
+                    }
+                    _ => {
+                        all.put_run(run);
+                        (Run::of(number), number)
+                    }
+                },
+                None => (Run::of(number), number),
+            });
+        }
+        open.into_iter().for_each(|(run, _)| all.put_run(run));
+        all
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,5 +344,29 @@ mod tests {
         let mut beyond = vec![1, 3];
         beyond.extend([0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2]);
         assert!(Cursor::new(&beyond).sequence(9).is_err());
+    }
+    #[test]
+    fn what_is_written_is_read() {
+        for numbers in [
+            &[][..],
+            &[7],
+            &[1, 2, 3, 5, 7, 7, 7, -3],
+            &[i64::MIN, i64::MAX, 0],
+            &[-1, -1],
+        ] {
+            let written: Numbers = numbers.iter().copied().collect();
+            assert_eq!(written.sequence().len(), numbers.len() as u64);
+            let mut bytes = Vec::new();
+            put(&mut bytes, written.sequence().runs().count() as u64);
+            bytes.extend(&written.runs);
+            let read = Cursor::new(&bytes).sequence(9).unwrap();
+            assert_eq!(read.iter().collect::<Vec<_>>(), numbers);
+        }
+        let mut bytes = Vec::new();
+        for number in [0, 1, -1, i64::MAX, i64::MIN] {
+            bytes.clear();
+            put_signed(&mut bytes, number);
+            assert_eq!(Cursor::new(&bytes).signed(), Ok(number));
+        }
     }
 }
