@@ -80,11 +80,16 @@ pub(super) fn window(
             quoted(name)
         )));
     }
-    let to = (cut.to_ps).map_or_else(|| "the end".to_owned(), human_time);
+    tell_window(name, (from_ps, cut.to_ps));
+    Ok(())
+}
+
+/// Says where on the ideal clock region `name` is.
+pub(super) fn tell_window(name: &str, (from_ps, to_ps): (u64, Option<u64>)) {
+    let to = to_ps.map_or_else(|| "the end".to_owned(), human_time);
     tell(format_args!(
         "region {} is from {} to {to} of the ideal clock",
         quoted(name),
         human_time(from_ps)
     ));
-    Ok(())
 }

@@ -7,7 +7,7 @@ use super::reading::ReadingArgs;
 use super::region;
 use crate::cli::{CliError, bad_trace};
 use clap::{ArgGroup, Args};
-use flitwise::convert::{self, Edges, Form, convert, convert_region};
+use flitwise::convert::{self, Edges, Form, Part, convert, convert_region, slice};
 use flitwise::replay::program::RegionId;
 use flitwise::replay::trace::{Reading, TraceFile};
 use flitwise::units::{Picoseconds, human_time};
@@ -23,7 +23,7 @@ use std::str::FromStr;
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("part").args(["from", "to", "mark", "ranks"]).required(true).multiple(true),
-    after_help = "Example:\n  flitwise trace slice hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n  flitwise trace slice recording solve.vef.gz --mark solve\n\nTimes are on the ideal clock, on which messages take no time; `trace info` prints its range. docs/reference/trace-tools.md describes which records remain."
+    after_help = "Example:\n  flitwise trace slice hpl-16.vef.gz middle.vef.gz --from 40ms --to 80ms\n  flitwise trace slice hpl-16.vef.gz half.vef.gz --ranks 0-3,8-11\n  flitwise trace slice recording solve.tar.zst --mark solve\n\nTimes are on the ideal clock, on which messages take no time; `trace info` prints its range. docs/reference/trace-tools.md describes which records remain."
 )]
 pub struct SliceArgs {
     /// Trace file, plain or compressed; - is standard input.
@@ -85,6 +85,83 @@ impl FromStr for Ranks {
 }
 
 pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
+    let (path, reading) = (&args.input, &args.reading);
+    let trace = open(path)?;
+    let (format, is_vef) = (trace.format, trace.is_vef());
+    if is_vef && args.mark.is_some() {
+        return Err(region::none(path));
+    }
+    let input = trace.repeatable()?;
+    reading.warn_of_speed(path, format);
+    if is_vef {
+        reading.warn_of_unused(path, format.name(), false);
+        return of_vef(args, Sliced::of_vef(input));
+    }
+    let file = checked(&input)?;
+    reading.warn_of_unused(path, file.format(), false);
+    let region = region::of(path, &*file, args.mark.as_deref())?;
+    if file.recording().is_some() {
+        return of_recording(args, &*file, region);
+    }
+    let (input, written) = as_vef(path, &*file, &reading.reading(), region)?;
+    let sliced = Sliced {
+        input,
+        parts: file.parts(),
+        hidden: true,
+        losses: written.losses,
+        edges: written.edges,
+    };
+    of_vef(args, sliced)
+}
+
+/// Cuts a recording.
+fn of_recording(
+    args: &SliceArgs,
+    file: &dyn TraceFile,
+    region: Option<RegionId>,
+) -> Result<(), CliError> {
+    let path = &args.input;
+    let mut output = Output::beside(path, &file.parts(), &args.output)?;
+    let part = Part {
+        from_ps: args.from.map_or(0, |time| time.0),
+        to_ps: args.to.map(|time| time.0),
+        region,
+        ranks: args.ranks.as_ref().map(|ranks| ranks.0.clone()),
+    };
+    let name = shown(path);
+    let sliced = match slice(file, name, &args.reading.reading(), &part, &mut output) {
+        Ok(sliced) => sliced,
+        Err(convert::SliceError::Nothing { span_ps }) => {
+            let window = (part.from_ps, part.to_ps);
+            return Err(nothing(path, window, part.ranks.is_some(), span_ps));
+        }
+        Err(convert::SliceError::Failed(e)) => {
+            return failed_conversion(e, &args.output).map_or(Ok(()), Err);
+        }
+        Err(e) => return Err(CliError::BadInput(e.to_string())),
+    };
+    if let Some(name) = &args.mark {
+        region::tell_window(name, sliced.window_ps);
+    }
+    let written = sliced.written;
+    let written = Written {
+        format: "FLITREC, a tar archive",
+        ps_per_unit: None,
+        ranks: written.ranks,
+        records: written.records,
+        messages: written.messages,
+        bytes: written.bytes,
+        markers: 0,
+        collectives: written.collectives,
+        members: written.members,
+        losses: written.losses,
+    };
+    warn_of(path, "is cut as FLITREC", &written.losses);
+    output.finish(&written, args.json)
+}
+
+/// Cuts a trace that is VEF, or has become VEF.
+fn of_vef(args: &SliceArgs, sliced: Sliced) -> Result<(), CliError> {
     let name = shown(&args.input).display();
     let Sliced {
         input,
@@ -92,7 +169,7 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
         hidden,
         losses,
         edges,
-    } = input_of(args)?;
+    } = sliced;
     let output = Output::beside(&args.input, &parts, &args.output)?;
     let mut part = Cut {
         from_ps: args.from.map_or(0, |t| t.0),
@@ -113,7 +190,10 @@ pub(super) fn run(args: &SliceArgs) -> Result<(), CliError> {
         SliceError::Write(e) => or_gone(Err(e), &args.output).err(),
         SliceError::Broken(check) if hidden => Some(uncut(&args.input, &check)),
         SliceError::Broken(check) => Some(broken(&args.input, &check)),
-        SliceError::Nothing { span_ps } => Some(nothing(&args.input, &part, span_ps)),
+        SliceError::Nothing { span_ps } => {
+            let window = (part.from_ps, part.to_ps);
+            Some(nothing(&args.input, window, part.ranks.is_some(), span_ps))
+        }
         SliceError::Refused(why) => Some(CliError::BadInput(format!("{name}: {why}"))),
         SliceError::Read(e) => Some(bad_trace(&e)),
         e => Some(CliError::BadInput(e.to_string())),
@@ -153,37 +233,17 @@ struct Sliced {
     edges: Edges,
 }
 
-/// The trace as VEF. Of another format, its VEF3 is in a file without a name.
-fn input_of(args: &SliceArgs) -> Result<Sliced, CliError> {
-    let (path, reading) = (&args.input, &args.reading);
-    let trace = open(path)?;
-    let (format, hidden) = (trace.format, !trace.is_vef());
-    if !hidden && args.mark.is_some() {
-        return Err(region::none(path));
-    }
-    let input = trace.repeatable()?;
-    reading.warn_of_speed(path, format);
-    if !hidden {
-        reading.warn_of_unused(path, format.name(), false);
-        return Ok(Sliced {
+impl Sliced {
+    /// A trace that is VEF.
+    fn of_vef(input: Input) -> Self {
+        Self {
             input,
             parts: Vec::new(),
-            hidden,
+            hidden: false,
             losses: Vec::new(),
             edges: Edges::default(),
-        });
+        }
     }
-    let file = checked(&input)?;
-    reading.warn_of_unused(path, file.format(), false);
-    let region = region::of(path, &*file, args.mark.as_deref())?;
-    let (input, written) = as_vef(path, &*file, &reading.reading(), region)?;
-    Ok(Sliced {
-        input,
-        parts: file.parts(),
-        hidden,
-        losses: written.losses,
-        edges: written.edges,
-    })
 }
 
 /// The trace as VEF, and its differences from the original.
@@ -228,14 +288,20 @@ fn uncut(path: &Path, check: &Check) -> CliError {
 
 /// Explains why an empty slice is refused.
 #[cold]
-fn nothing(path: &Path, cut: &Cut, span_ps: u64) -> CliError {
+fn nothing(
+    path: &Path,
+    (from_ps, to_ps): (u64, Option<u64>),
+    of_ranks: bool,
+    span_ps: u64,
+) -> CliError {
     let name = shown(path).display();
-    let (whose, cure) = match cut.ranks {
-        Some(_) => (" of these ranks", "choose another window or other ranks"),
-        None => ("", "choose another window"),
+    let (whose, cure) = if of_ranks {
+        (" of these ranks", "choose another window or other ranks")
+    } else {
+        ("", "choose another window")
     };
-    let from = human_time(cut.from_ps);
-    let to = (cut.to_ps).map_or_else(|| "the end".to_owned(), human_time);
+    let from = human_time(from_ps);
+    let to = to_ps.map_or_else(|| "the end".to_owned(), human_time);
     let span = human_time(span_ps);
     CliError::BadInput(format!(
         "{name}: nothing remains: no message, marker or complete collective{whose} starts from {from} to {to}; the records of \

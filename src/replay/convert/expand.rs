@@ -1,6 +1,6 @@
 //! Collectives as the messages of their usual algorithms, where a format has no collectives or not these.
 
-use super::graph::{After, Entry, Graph, Key, Losses, Node, Task};
+use super::graph::{After, Entry, Graph, Key, Losses, NO_COMM, Node, Task};
 use crate::collectives::{Plan, Step};
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeMap;
@@ -13,16 +13,30 @@ const BESIDE: u8 = 1;
 
 const NOTE: &str = "collectives become the messages of their usual algorithms";
 
+/// The operations that stand for the start and the end of each that was there before, by rank.
+#[derive(Debug, Default)]
+pub(super) struct Ends(Vec<Vec<(u32, u32)>>);
+
+impl Ends {
+    /// The first and the last operation that operation `node` of `rank` became.
+    pub fn of(&self, rank: u32, node: u32) -> (u32, u32) {
+        let of_rank = self.0.get(rank as usize);
+        let found = of_rank.and_then(|nodes| nodes.get(node as usize));
+        // Where no collective became messages, all are as they were.
+        found.copied().unwrap_or((node, node))
+    }
+}
+
 /// Replaces the collectives that are not in `kept`.
 pub(super) fn expand(
     graph: Graph,
     kept: &HashSet<Key>,
     losses: &mut Losses,
-) -> anyhow::Result<Graph> {
+) -> anyhow::Result<(Graph, Ends)> {
     let tags = tags(&graph, kept)?;
     losses.add(tags.len() as u64, NOTE);
     if tags.is_empty() {
-        return Ok(graph);
+        return Ok((graph, Ends::default()));
     }
     let any_tag = |node: &&Node| matches!(node.task, Task::Recv { tag: None, .. });
     let any_tags = graph.ranks.iter().flatten().filter(any_tag).count();
@@ -34,10 +48,13 @@ pub(super) fn expand(
         unended: graph.unended,
         ..Graph::default()
     };
+    let mut all = Ends::default();
     for nodes in graph.ranks {
-        expanded.ranks.push(expand_rank(nodes, kept, &tags)?);
+        let (nodes, ends) = expand_rank(nodes, kept, &tags)?;
+        expanded.ranks.push(nodes);
+        all.0.push(ends);
     }
-    Ok(expanded)
+    Ok((expanded, all))
 }
 
 /// The first tag of each collective, in the order of their keys.
@@ -84,7 +101,7 @@ fn expand_rank(
     nodes: Vec<Node>,
     kept: &HashSet<Key>,
     tags: &HashMap<Key, u32>,
-) -> anyhow::Result<Vec<Node>> {
+) -> anyhow::Result<(Vec<Node>, Vec<(u32, u32)>)> {
     let beside = beside(&nodes);
     let mut out: Vec<Node> = Vec::with_capacity(nodes.len());
     let mut ends: Vec<(u32, u32)> = Vec::with_capacity(nodes.len());
@@ -130,7 +147,7 @@ fn expand_rank(
             };
         }
     }
-    Ok(out)
+    Ok((out, ends))
 }
 
 /// Adds the steps behind the last of `out`, which begins the collective, and the operation that ends it.
@@ -153,13 +170,22 @@ fn add_steps(out: &mut Vec<Node>, entry: &Entry, first_tag: u32) -> anyhow::Resu
         match step {
             Step::Send { to, bytes, tag } => {
                 let (to, tag) = (rank(to), first_tag.saturating_add(tag));
-                let send = push(Task::Send { to, tag, bytes }, vec![before]);
+                let send = push(
+                    Task::Send {
+                        to,
+                        comm: NO_COMM,
+                        tag,
+                        bytes,
+                    },
+                    vec![before],
+                );
                 sends.push(After::done(send));
                 before = After::started(send);
             }
             Step::Recv { from, tag } => {
                 let recv = Task::Recv {
                     from: Some(rank(from)),
+                    comm: NO_COMM,
                     tag: Some(first_tag.saturating_add(tag)),
                     bytes: 0,
                 };

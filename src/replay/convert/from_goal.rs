@@ -1,6 +1,6 @@
 //! The operations of a schedule.
 
-use super::graph::{After, Brings, Entry, Graph, Key, Losses, Node, Task};
+use super::graph::{After, Brings, Entry, Graph, Key, Losses, NO_COMM, Node, Task};
 use crate::program::RankId;
 use crate::trace::goal::Scheduled;
 use anyhow::Context;
@@ -64,8 +64,18 @@ fn task(
         goal::Task::Calc { .. } | goal::Task::Work { .. } => Task::Calc {
             ps: scheduled.compute_ps(task)?,
         },
-        goal::Task::Send { bytes, to, tag } => Task::Send { to, tag, bytes },
-        goal::Task::Recv { bytes, from, tag } => Task::Recv { from, tag, bytes },
+        goal::Task::Send { bytes, to, tag } => Task::Send {
+            to,
+            comm: NO_COMM,
+            tag,
+            bytes,
+        },
+        goal::Task::Recv { bytes, from, tag } => Task::Recv {
+            from,
+            comm: NO_COMM,
+            tag,
+            bytes,
+        },
         goal::Task::Collective { .. } => {
             let (comm, contribution) = scheduled.collective(task)?;
             let number = calls.entry(comm.id.get()).or_default();

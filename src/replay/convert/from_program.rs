@@ -1,6 +1,6 @@
 //! The operations of a trace whose ranks do one thing after the other: VEF, and traces of MPI calls.
 
-use super::graph::{After, Brings, Edge, Entry, Graph, Key, Losses, Node, Task};
+use super::graph::{After, Brings, Edge, Entry, Graph, Key, Losses, NO_COMM, Node, Task};
 use crate::mpi::{Call, CommId, Communicator, RequestId, SendMode, Until};
 use crate::program::{
     Action, Contribution, Event, Label, Op, Place, Program, RankId, RegionId, StreamId,
@@ -31,9 +31,21 @@ struct Builder {
     receives: Vec<(u32, u32, u64)>,
     /// Messages so far between two ranks: each gets a tag of its own.
     tags: HashMap<(u32, u32), u32>,
-    /// The region whose ends become operations.
-    region: Option<RegionId>,
+    marks: Marks,
 }
+
+/// The marks of regions that become operations of no time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Marks {
+    #[default]
+    None,
+    /// The first entry of each rank into this region, and the exits.
+    Of(RegionId),
+    All,
+}
+
+/// By rank and operation of the program, the number of operations before it.
+pub(super) type Firsts = Vec<Vec<u32>>;
 
 /// The part of one rank that is read so far.
 #[derive(Default)]
@@ -65,19 +77,20 @@ struct Visit {
     exit: Option<u32>,
 }
 
-/// The operations of a trace that messages call `name`; errors of `program` name the file themselves. The ends of `region` are
-/// operations that take no time.
+/// The operations of a trace that messages call `name`; errors of `program` name the file themselves. Shows how many operations come
+/// before each one of the program.
 pub(super) fn graph(
     program: &mut dyn Program,
     name: &Path,
-    region: Option<RegionId>,
+    marks: Marks,
     losses: &mut Losses,
-) -> anyhow::Result<Graph> {
+) -> anyhow::Result<(Graph, Firsts)> {
     let named = || name.display().to_string();
     let mut builder = Builder {
-        region,
+        marks,
         ..Builder::default()
     };
+    let mut firsts = Firsts::new();
     for rank in RankId::all(program.ranks()) {
         ensure!(
             program.streams(rank) == 1,
@@ -88,7 +101,11 @@ pub(super) fn graph(
             number: rank.get(),
             ..Rank::default()
         };
+        let mut of_rank = Vec::new();
         while let Some(op) = program.next(rank, StreamId::new(0))? {
+            if marks == Marks::All {
+                of_rank.push(state.nodes.len() as u32);
+            }
             builder.add(&mut state, op).with_context(named)?;
         }
         state.end().with_context(named)?;
@@ -96,10 +113,11 @@ pub(super) fn graph(
             builder.graph.unended.push(rank.get());
         }
         builder.graph.ranks.push(state.nodes);
+        firsts.push(of_rank);
     }
     let (graph, lost) = builder.finish().with_context(named)?;
     *losses = lost;
-    Ok(graph)
+    Ok((graph, firsts))
 }
 
 impl Rank {
@@ -159,14 +177,21 @@ impl Rank {
             }
             Edge::Exit
         };
+        self.moment()?;
+        let node = self.before.first().map(|after| after.on);
+        self.mark(node, Some(edge));
+        if edge == Edge::Exit {
+            let earlier = std::mem::replace(&mut self.visit.exit, node);
+            self.mark(earlier, None);
+        }
+        Ok(())
+    }
+
+    /// Adds an operation of no time.
+    fn moment(&mut self) -> anyhow::Result<()> {
         self.compute()?;
         let node = self.node(Task::Calc { ps: 0 })?;
         self.before = vec![After::done(node)];
-        self.mark(Some(node), Some(edge));
-        if edge == Edge::Exit {
-            let earlier = self.visit.exit.replace(node);
-            self.mark(earlier, None);
-        }
         Ok(())
     }
 
@@ -234,10 +259,10 @@ impl Builder {
             _ => None,
         };
         if let Some((region, enters)) = enters {
-            return if self.region == Some(region) {
-                rank.edge(enters)
-            } else {
-                Ok(())
+            return match self.marks {
+                Marks::Of(one) if one == region => rank.edge(enters),
+                Marks::All => rank.moment(),
+                _ => Ok(()),
             };
         }
         let first = rank.nodes.len();
@@ -256,8 +281,13 @@ impl Builder {
                 } else {
                     self.others.push(known);
                 }
-                let (to, tag) = (known.to, known.tag);
-                let send = rank.node(Task::Send { to, tag, bytes })?;
+                let (to, tag, comm) = (known.to, known.tag, NO_COMM);
+                let send = rank.node(Task::Send {
+                    to,
+                    comm,
+                    tag,
+                    bytes,
+                })?;
                 rank.before = vec![After::started(send)];
             }
             Action::Collective(collective, me) => {
@@ -290,9 +320,14 @@ impl Builder {
                 let node = match rank.received.get(&id) {
                     Some(&node) => node,
                     None => {
-                        let (from, tag, bytes) = (None, None, 0);
                         // Filled in when its send was read.
-                        let node = rank.push(Task::Recv { from, tag, bytes }, Vec::new())?;
+                        let open = Task::Recv {
+                            from: None,
+                            comm: NO_COMM,
+                            tag: None,
+                            bytes: 0,
+                        };
+                        let node = rank.push(open, Vec::new())?;
                         self.receives.push((rank.number, node, id));
                         rank.received.insert(id, node);
                         node
@@ -330,6 +365,7 @@ impl Builder {
         match call {
             Call::Send {
                 to,
+                comm,
                 tag,
                 bytes,
                 mode,
@@ -337,7 +373,12 @@ impl Builder {
                 ..
             } => {
                 let (to, tag) = (to.get(), tag.0.cast_unsigned());
-                let node = rank.node(Task::Send { to, tag, bytes })?;
+                let node = rank.node(Task::Send {
+                    to,
+                    comm,
+                    tag,
+                    bytes,
+                })?;
                 rank.called(node, request);
                 match mode {
                     SendMode::Standard => {}
@@ -351,11 +392,15 @@ impl Builder {
                 }
             }
             Call::Receive {
-                from, tag, request, ..
+                from,
+                comm,
+                tag,
+                request,
             } => {
                 let (from, tag) = (from.map(RankId::get), tag.map(|tag| tag.0.cast_unsigned()));
                 let node = rank.node(Task::Recv {
                     from,
+                    comm,
                     tag,
                     bytes: 0,
                 })?;
@@ -417,6 +462,7 @@ impl Builder {
 fn receive(known: Known) -> Task {
     Task::Recv {
         from: Some(known.from),
+        comm: NO_COMM,
         tag: Some(known.tag),
         bytes: known.bytes,
     }

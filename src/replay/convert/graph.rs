@@ -1,6 +1,7 @@
 //! The operations of all ranks of a trace, with dependencies: the form between two formats.
 
 use crate::collectives::{Choices, Plan};
+use crate::mpi::CommId;
 use crate::program::{Collective, Contribution, Place, RankId};
 use anyhow::Context;
 use flitwise_formats::goal::Kind;
@@ -39,6 +40,9 @@ pub enum Edge {
     Exit,
 }
 
+/// The communicator of messages that have none: of formats without communicators, and of collectives that became messages.
+pub(super) const NO_COMM: CommId = CommId::new(0);
+
 /// A dependency on another operation of the rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct After {
@@ -66,12 +70,14 @@ pub(super) enum Task {
     },
     Send {
         to: u32,
+        comm: CommId,
         tag: u32,
         bytes: u64,
     },
     /// From any rank, with any tag where there is none.
     Recv {
         from: Option<u32>,
+        comm: CommId,
         tag: Option<u32>,
         bytes: u64,
     },

@@ -6,8 +6,8 @@ mod stall;
 pub(super) use stall::Stalled;
 
 use super::graph::{Brings, Entry, Graph, Key, Node, Task};
-use crate::mpi::{CommId, Envelope, MatchQueues, Pattern, Tag, Transfer};
-use crate::program::{CollectiveKind, Contribution, RankId};
+use crate::mpi::{Envelope, MatchQueues, Pattern, Tag, Transfer};
+use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RankId, RootedBlocks};
 use flitwise_formats::goal::Kind;
 use hashbrown::HashMap;
 use std::collections::{BTreeSet, VecDeque};
@@ -19,6 +19,17 @@ pub(super) struct Course {
     pub starts: Vec<(u32, u32)>,
     /// By rank and receive: rank and send.
     pub taken: Vec<HashMap<u32, (u32, u32)>>,
+    /// By rank and operation: when it started and when it was done, in picoseconds.
+    pub times: Vec<Vec<[u64; 2]>>,
+}
+
+/// The meaning of the time of a computation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Calcs {
+    /// It takes so long.
+    Last,
+    /// It ends then, or takes no time if that is past.
+    EndAt,
 }
 
 impl Course {
@@ -51,8 +62,8 @@ impl Course {
 ///
 /// # Errors
 /// The ranks with operations that can never start or end, and what they wait for.
-pub(super) fn run(graph: &Graph) -> Result<Course, Vec<Stalled>> {
-    let mut ideal = IdealRun::new(graph);
+pub(super) fn run(graph: &Graph, calcs: Calcs) -> Result<Course, Vec<Stalled>> {
+    let mut ideal = IdealRun::new(graph, calcs);
     while let Some((now, rank)) = ideal.agenda.pop_first() {
         ideal.now = now;
         ideal.act(rank);
@@ -89,6 +100,9 @@ struct Cpu {
 struct Entered {
     count: usize,
     root: bool,
+    /// Those whose parts are not empty, and how many of them the waiting members wait for.
+    full: usize,
+    awaited: Option<usize>,
     /// Members that are not done: rank and operation.
     waiting: Vec<(u32, u32)>,
 }
@@ -98,12 +112,15 @@ struct Entered {
 enum WaitsFor {
     None,
     Root,
+    /// Those with a part that is not empty: their number.
+    Full(usize),
     All,
 }
 
 /// The ranks of a graph while they carry out their operations.
 struct IdealRun<'a> {
     graph: &'a Graph,
+    calcs: Calcs,
     ranks: Vec<Rank>,
     entered: HashMap<Key, Entered>,
     /// The times at which ranks may continue.
@@ -139,15 +156,21 @@ impl Rank {
 }
 
 impl<'a> IdealRun<'a> {
-    fn new(graph: &'a Graph) -> Self {
+    fn new(graph: &'a Graph, calcs: Calcs) -> Self {
         let ranks: Vec<Rank> = graph.ranks.iter().map(|nodes| Rank::new(nodes)).collect();
         let course = Course {
             taken: ranks.iter().map(|_| HashMap::new()).collect(),
+            times: graph
+                .ranks
+                .iter()
+                .map(|nodes| vec![[0; 2]; nodes.len()])
+                .collect(),
             ..Course::default()
         };
         Self {
             agenda: (0..ranks.len() as u32).map(|rank| (0, rank)).collect(),
             graph,
+            calcs,
             ranks,
             entered: HashMap::new(),
             now: 0,
@@ -189,19 +212,23 @@ impl<'a> IdealRun<'a> {
     fn start(&mut self, rank: u32, cpu: usize, index: u32) {
         let graph = self.graph;
         self.course.starts.push((rank, index));
+        self.course.times[rank as usize][index as usize][0] = self.now;
         self.happened(rank, index, Kind::Started);
         match &graph.ranks[rank as usize][index as usize].task {
             Task::Calc { ps: 0 } => self.complete(rank, index),
             Task::Calc { ps } => {
-                let end = self.now.saturating_add(*ps);
+                let end = match self.calcs {
+                    Calcs::Last => self.now.saturating_add(*ps),
+                    Calcs::EndAt => self.now.max(*ps),
+                };
                 self.ranks[rank as usize].cpus[cpu].busy = Some((index, end));
                 self.agenda.insert((end, rank));
             }
-            &Task::Send { to, tag, .. } => {
+            &Task::Send { to, comm, tag, .. } => {
                 self.complete(rank, index);
                 let envelope = Envelope {
                     from: RankId::new(rank),
-                    comm: CommId::new(0),
+                    comm,
                     tag: Tag(tag.cast_signed()),
                     // Calls of this replay are not observed.
                     number: 0,
@@ -212,9 +239,11 @@ impl<'a> IdealRun<'a> {
                     self.taken(to, recv, envelope);
                 }
             }
-            &Task::Recv { from, tag, .. } => {
+            &Task::Recv {
+                from, comm, tag, ..
+            } => {
                 let pattern = Pattern {
-                    comm: CommId::new(0),
+                    comm,
                     from: from.map(RankId::new),
                     tag: tag.map(|tag| Tag(tag.cast_signed())),
                 };
@@ -241,17 +270,23 @@ impl<'a> IdealRun<'a> {
         let entered = self.entered.entry(entry.key).or_default();
         entered.count += 1;
         entered.root |= root == Some(entry.me);
+        entered.full += usize::from(is_full(entry));
         let (all, has_root) = (entered.count == members, entered.root);
         let over = match rule {
             WaitsFor::None => true,
             WaitsFor::Root => has_root,
+            WaitsFor::Full(others) => entered.full >= others,
             WaitsFor::All => all,
         };
         if !over {
             entered.waiting.push((rank, index));
+            if let WaitsFor::Full(others) = rule {
+                entered.awaited = Some(others);
+            }
         }
-        // A root that enters releases those that wait for it, and the last member all of them.
-        let free = all || (has_root && waits_for_root(entry));
+        // A root that enters releases those that wait for it, and the last member, or the last with a part, all of them.
+        let has_full = entered.awaited.is_some_and(|others| entered.full >= others);
+        let free = all || has_full || (has_root && waits_for_root(entry));
         let released = if free {
             std::mem::take(&mut entered.waiting)
         } else {
@@ -270,6 +305,7 @@ impl<'a> IdealRun<'a> {
 
     fn complete(&mut self, rank: u32, index: u32) {
         self.ranks[rank as usize].open -= 1;
+        self.course.times[rank as usize][index as usize][1] = self.now;
         self.happened(rank, index, Kind::Done);
     }
 
@@ -290,36 +326,82 @@ impl<'a> IdealRun<'a> {
     }
 }
 
-/// The position of the root, if there is one, and the members that this member waits for.
+/// The position of the root, if there is one, and the members that this member waits for. A part of 0 bytes delays no member.
 fn waits_for(entry: &Entry) -> (Option<u32>, WaitsFor) {
     let me = entry.me;
-    let from_root = |root: u32| {
-        if me == root {
-            (Some(root), WaitsFor::None)
-        } else {
-            (Some(root), WaitsFor::Root)
-        }
+    let from_root = |root: u32, bytes: u64| match bytes {
+        _ if me == root => (Some(root), WaitsFor::None),
+        0 => (Some(root), WaitsFor::None),
+        _ => (Some(root), WaitsFor::Root),
     };
-    let to_root = |root: u32| {
-        if me == root {
-            (Some(root), WaitsFor::All)
-        } else {
-            (Some(root), WaitsFor::None)
-        }
+    let to_root = |root: u32, rule: WaitsFor| match rule {
+        rule if me == root => (Some(root), rule),
+        _ => (Some(root), WaitsFor::None),
     };
-    let of_kind = |kind: &CollectiveKind| match *kind {
-        CollectiveKind::Bcast { root, .. } | CollectiveKind::Scatter { root, .. } => {
-            from_root(root)
+    let unless_empty = |bytes: u64| match bytes {
+        0 => WaitsFor::None,
+        _ => WaitsFor::All,
+    };
+    let own = |blocks: &[u64]| blocks.get(me as usize).copied().unwrap_or(0);
+    let of_kind = |kind: &CollectiveKind| match kind {
+        CollectiveKind::Bcast { root, bytes } => from_root(*root, *bytes),
+        CollectiveKind::Scatter { root, blocks } => from_root(*root, own(blocks)),
+        CollectiveKind::Reduce { root, bytes } => to_root(*root, unless_empty(*bytes)),
+        CollectiveKind::Gather { root, blocks } => to_root(*root, full_of(Some(*root), blocks)),
+        CollectiveKind::Allreduce { bytes } => (None, unless_empty(*bytes)),
+        CollectiveKind::Allgather { blocks } => (None, full_of(None, blocks)),
+        CollectiveKind::Alltoall { blocks }
+            if blocks.iter().all(|row| *row == AlltoallBlocks::Each(0)) =>
+        {
+            (None, WaitsFor::None)
         }
-        CollectiveKind::Reduce { root, .. } | CollectiveKind::Gather { root, .. } => to_root(root),
         _ => (None, WaitsFor::All),
     };
     match &entry.brings {
         Brings::All(collective) => of_kind(&collective.kind),
         Brings::Own(Contribution::Known(kind)) => of_kind(kind),
-        Brings::Own(Contribution::Gatherv { root, .. }) => to_root(*root),
-        Brings::Own(Contribution::Scatterv { root, .. }) => from_root(*root),
+        Brings::Own(Contribution::Gatherv { root, blocks }) => match blocks {
+            RootedBlocks::All(blocks) => to_root(*root, full_of(Some(*root), blocks)),
+            RootedBlocks::Own(_) => (Some(*root), WaitsFor::None),
+        },
+        Brings::Own(Contribution::Scatterv { root, blocks }) => match blocks {
+            RootedBlocks::All(blocks) => from_root(*root, own(blocks)),
+            RootedBlocks::Own(bytes) => from_root(*root, *bytes),
+        },
         Brings::Own(Contribution::Alltoallv { .. }) => (None, WaitsFor::All),
+    }
+}
+
+/// The members whose blocks are not empty, without the one at `root`.
+fn full_of(root: Option<u32>, blocks: &[u64]) -> WaitsFor {
+    let blocks = (0..).zip(blocks);
+    let full = blocks.filter(|&(position, bytes)| *bytes > 0 && Some(position) != root);
+    match full.count() {
+        0 => WaitsFor::None,
+        full => WaitsFor::Full(full),
+    }
+}
+
+/// Whether a member is one of those that [`full_of`] counts.
+fn is_full(entry: &Entry) -> bool {
+    let me = entry.me;
+    let own = |blocks: &[u64]| blocks.get(me as usize).is_some_and(|bytes| *bytes > 0);
+    let of_kind = |kind: &CollectiveKind| match kind {
+        CollectiveKind::Gather { root, blocks } => me != *root && own(blocks),
+        CollectiveKind::Allgather { blocks } => own(blocks),
+        _ => false,
+    };
+    match &entry.brings {
+        Brings::All(collective) => of_kind(&collective.kind),
+        Brings::Own(Contribution::Known(kind)) => of_kind(kind),
+        Brings::Own(Contribution::Gatherv { root, blocks }) => {
+            me != *root
+                && match blocks {
+                    RootedBlocks::All(blocks) => own(blocks),
+                    RootedBlocks::Own(bytes) => *bytes > 0,
+                }
+        }
+        Brings::Own(_) => false,
     }
 }
 

@@ -10,6 +10,7 @@ mod from_goal;
 mod from_program;
 mod graph;
 mod ideal;
+mod slice;
 mod to_goal;
 mod to_ti;
 mod to_vef;
@@ -21,10 +22,12 @@ use flitwise_base::quote::quoted;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::{counted, human_count};
 use flitwise_formats::{Place, Problem, goal};
+use from_program::Marks;
 pub use graph::Edge;
 use graph::{Graph, Losses, Task};
 use hashbrown::HashSet;
-use ideal::Stalled;
+use ideal::{Calcs, Stalled};
+pub use slice::{Part, SliceError, Sliced, slice};
 use std::io::Write;
 use std::path::Path;
 
@@ -167,7 +170,8 @@ impl Asked<'_> {
             Some(scheduled) => from_goal::graph(&scheduled, &mut losses)?,
             None => {
                 let mut program = file.open(reading, Stop::never())?;
-                from_program::graph(&mut *program, name, self.region, &mut losses)?
+                let marks = self.region.map_or(Marks::None, Marks::Of);
+                from_program::graph(&mut *program, name, marks, &mut losses)?.0
             }
         };
         let mut written =
@@ -213,8 +217,9 @@ fn put(
         Form::Goal | Form::GoalBinary => HashSet::new(),
         Form::Ti => to_ti::kept(&graph),
     };
-    let graph = expand::expand(graph, &kept, &mut losses)?;
-    let course = ideal::run(&graph).map_err(|stalled| anyhow!(endless(asked, &stalled)))?;
+    let (graph, _) = expand::expand(graph, &kept, &mut losses)?;
+    let course = ideal::run(&graph, Calcs::Last);
+    let course = course.map_err(|stalled| anyhow!(endless(asked.file, asked.name, &stalled)))?;
     lost_with(form, &graph, &course, &mut losses);
     let mut written = counts(&graph, kept.len() as u64);
     match form {
@@ -248,13 +253,13 @@ fn put(
 
 /// The error that a trace never ends, with the waits of its ranks.
 #[cold]
-fn endless(asked: &Asked<'_>, stalled: &[Stalled]) -> String {
+fn endless(file: &dyn TraceFile, name: &Path, stalled: &[Stalled]) -> String {
     let mut text =
         "never ends, not even on an ideal network: correct what these wait for, or record it again"
             .to_owned();
     for one in stalled.iter().take(MOST_STALLED) {
         let problem = Problem {
-            path: asked.file.file_of(one.rank).unwrap_or(asked.name).into(),
+            path: file.file_of(one.rank).unwrap_or(name).into(),
             place: one.place.map(Place::from),
             message: format!("rank {} waits for {}", one.rank, one.awaited),
         };

@@ -61,7 +61,7 @@ fn task(node: &Node, sent: u64, losses: &mut Losses) -> anyhow::Result<goal::Tas
             let time = ps / PS_PER_UNIT + u64::from(ps % PS_PER_UNIT >= PS_PER_UNIT / 2);
             goal::Task::Calc { time }
         }
-        Task::Send { to, tag, bytes } => goal::Task::Send { bytes, to, tag },
+        Task::Send { to, tag, bytes, .. } => goal::Task::Send { bytes, to, tag },
         Task::Recv { from, tag, .. } => {
             let bytes = sent;
             goal::Task::Recv { bytes, from, tag }

@@ -190,14 +190,16 @@ impl<W: Write> Rank<'_, W> {
                 self.ps = self.ps.saturating_add(ps);
                 return Ok(());
             }
-            Task::Send { to, tag, bytes } => Action::Send {
+            Task::Send { to, tag, bytes, .. } => Action::Send {
                 to: Some(to),
                 tag,
                 elements: of_bytes(bytes),
                 mode: Mode::Standard,
                 immediate,
             },
-            Task::Recv { from, tag, bytes } => Action::Recv {
+            Task::Recv {
+                from, tag, bytes, ..
+            } => Action::Recv {
                 from,
                 tag,
                 elements: of_bytes(bytes),

@@ -23,6 +23,7 @@ pub use verdict::Verdict;
 use super::program::{Program, RankId};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::Ratio;
+use flitwise_formats::recording::Set;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
 use serde::{Deserialize, Serialize};
@@ -97,6 +98,11 @@ pub trait TraceFile: Send + Sync {
     fn schedule(&self, reading: &Reading) -> anyhow::Result<Option<goal::Scheduled>> {
         let _ = reading;
         Ok(None)
+    }
+
+    /// The streams of a recording, if the trace is one, and the clock of its computations unless a reading names one.
+    fn recording(&self) -> Option<(&Set, ComputeTime)> {
+        None
     }
 
     /// The calls that can't be replayed: a text for each kind, with how many there are. [`Reading::skip_unsupported`]

@@ -2,7 +2,7 @@
 
 use crate::trace::ComputeTime;
 use flitwise_base::units::human_time;
-use flitwise_formats::recording::{Check, RankInfo, Set};
+use flitwise_formats::recording::{Check, Clock as Said, RankInfo, Set};
 
 /// The clock that a recording suggests, and the reason if it is not the wall clock.
 #[derive(Debug, Clone)]
@@ -13,15 +13,24 @@ pub(super) struct Clock {
 
 impl Clock {
     /// CPU time where ranks shared processors: they could use no others, and were more than these; or they took clearly longer
-    /// between their calls than they computed.
+    /// between their calls than they computed. A part of a recording has the clock of the whole.
     pub fn of(set: &Set, check: &Check) -> Self {
+        let of_whole = |is: Said| set.description().compute_time == Some(is);
+        if of_whole(Said::Wall) {
+            return Self {
+                clock: ComputeTime::Wall,
+                reason: None,
+            };
+        }
+        let whole = of_whole(Said::Cpu)
+            .then(|| "those of the recording that this was cut from are".to_owned());
         let crowded = set.description().crowded_hosts().next();
         let crowded = crowded.map(|(host, ranks, processors)| {
             let host = flitwise_base::quote::quoted(host);
             let s = if processors == 1 { "" } else { "s" };
             format!("{ranks} ranks of host {host} shared {processors} processor{s}")
         });
-        let reason = crowded.or_else(|| slower(check));
+        let reason = whole.or(crowded).or_else(|| slower(check));
         Self {
             clock: match reason {
                 Some(_) => ComputeTime::Cpu,

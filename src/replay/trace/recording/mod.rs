@@ -22,7 +22,9 @@ use crate::program::{Program, RankId};
 use crate::trace::recorded::{
     Cancelled, Comparison, RecordedProgram, check_communication, check_unsupported,
 };
-use crate::trace::{self, Agreement, Reading, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{
+    self, Agreement, ComputeTime, Reading, Summary, TraceFile, TraceFormat, Verdict,
+};
 use anyhow::bail;
 use clock::Clock;
 use cut::Cut;
@@ -194,6 +196,10 @@ impl TraceFile for RecordingFile {
 
     fn operations(&self) -> u64 {
         self.check.total(|rank| rank.records)
+    }
+
+    fn recording(&self) -> Option<(&Set, ComputeTime)> {
+        Some((&self.set, self.clock.clock))
     }
 
     fn unsupported(&self) -> Vec<String> {
