@@ -121,19 +121,27 @@ fn region_factors(
     let names = trace.regions();
     let factors = &job.compute.regions;
     let has = |name: &str| names.iter().any(|known| **known == *name);
+    let refused = |why: String| {
+        let key = format!("job.{number}.compute_scale");
+        Err(RunError::Config(ConfigError::new(key, why)))
+    };
     if let Some(unknown) = factors.keys().find(|name| !has(name)) {
+        if let Some(why) = trace.unfollowed(unknown) {
+            return refused(format!(
+                "region {} of trace {} is not followed: {why}",
+                quoted(unknown),
+                quoted(&job.trace)
+            ));
+        }
         let why = match known_regions(names, unknown) {
             None => "whose program marks none".to_owned(),
             Some(known) => format!("which has {known}"),
         };
-        return Err(RunError::Config(ConfigError::new(
-            format!("job.{number}.compute_scale"),
-            format!(
-                "there is no region {} in trace {}, {why}",
-                quoted(unknown),
-                quoted(&job.trace)
-            ),
-        )));
+        return refused(format!(
+            "there is no region {} in trace {}, {why}",
+            quoted(unknown),
+            quoted(&job.trace)
+        ));
     }
     Ok(names
         .iter()

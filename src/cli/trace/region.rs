@@ -22,6 +22,13 @@ pub(super) fn of(
     if let Some(at) = (0..).zip(names).find(|(_, known)| ***known == *name) {
         return Ok(Some(RegionId::new(at.0)));
     }
+    if let Some(why) = file.unfollowed(name) {
+        return Err(CliError::BadInput(format!(
+            "{}: region {} is not followed: {why}",
+            shown(path).display(),
+            quoted(name)
+        )));
+    }
     let Some(known) = known_regions(names, name) else {
         return Err(none(path));
     };

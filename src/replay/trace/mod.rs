@@ -122,6 +122,12 @@ pub trait TraceFile: Send + Sync {
         &[]
     }
 
+    /// The reason why a replay does not follow the region of this name, and the cure, if the trace has it nevertheless.
+    fn unfollowed(&self, region: &str) -> Option<String> {
+        let _ = region;
+        None
+    }
+
     /// The clock of the computations and the reason for it, if the trace suggests another one than usual. A replay reports
     /// it unless its job names a clock.
     fn clock_remark(&self) -> Option<String> {

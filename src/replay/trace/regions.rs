@@ -24,7 +24,9 @@ impl Regions {
             return Ok(());
         }
         if self.names.len() == MAX_REGIONS {
-            return Err(format!("the program has more than {MAX_REGIONS} regions"));
+            return Err(format!(
+                "the program has more than {MAX_REGIONS} regions; mark fewer by MPI_Pcontrol"
+            ));
         }
         let name: Arc<str> = name.into();
         let id = RegionId::new(self.names.len() as u32);

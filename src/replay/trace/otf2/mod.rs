@@ -164,6 +164,10 @@ impl TraceFile for Otf2File {
         self.known.events.saturating_add(of_regions)
     }
 
+    fn unfollowed(&self, region: &str) -> Option<String> {
+        self.known.regions.why_not(region)
+    }
+
     fn regions(&self) -> &[Arc<str>] {
         self.known.regions.names.names()
     }

@@ -6,10 +6,10 @@
 
 use crate::program::RegionId;
 use crate::trace::regions::Regions;
-use flitwise_base::units::{human_count, human_time};
+use flitwise_base::units::{counted, human_count, human_time};
 use flitwise_formats::limits::{MAX_OTF2_DEPTH, MAX_OTF2_VISITS, MAX_REGIONS};
 use flitwise_formats::otf2::Archive;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// The visits of a region.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,8 +38,9 @@ pub(super) struct Visits {
     by_region: HashMap<u32, Visited>,
     /// Regions that the rank is in, each with the time of its entry.
     open: Vec<(u32, u64)>,
-    /// Visits within these that are too deep.
+    /// Visits within these that are too deep, and the regions of such visits.
     deeper: u64,
+    deep: HashSet<u32>,
 }
 
 impl Visits {
@@ -47,6 +48,7 @@ impl Visits {
     pub fn enter(&mut self, region: u32, time: u64) {
         if self.open.len() == MAX_OTF2_DEPTH {
             self.deeper += 1;
+            self.deep.insert(region);
             return;
         }
         let before = self.by_region.len();
@@ -112,7 +114,16 @@ impl Visits {
         let kept = all.iter().take(MAX_REGIONS).take_while(fits).count();
         let rest = all.split_off(kept);
         all.sort_by_key(|(_, (visited, _))| visited.before);
-        Chosen::new(&all, &rest, archive.definitions().ticks_per_second)
+        let mut chosen = Chosen::new(&all, &rest, archive.definitions().ticks_per_second);
+        let deep = self.deep.iter();
+        let deep = deep.filter_map(|&region| archive.definitions().region_name(region));
+        chosen.left_out.extend(deep.map(|name| (name.into(), 0)));
+        let left_out = rest
+            .iter()
+            .map(|(name, (visited, _))| ((*name).into(), visited.visits));
+        chosen.left_out.extend(left_out);
+        chosen.most = most;
+        chosen
     }
 }
 
@@ -126,6 +137,10 @@ pub(super) struct Chosen {
     pub visits: u64,
     /// A text on the others, if there are any.
     pub others: Option<String>,
+    /// The others, with their visits: 0 if all of these are too deep.
+    left_out: HashMap<Box<str>, u64>,
+    /// The most visits of all regions together.
+    most: u64,
 }
 
 impl Chosen {
@@ -156,6 +171,30 @@ impl Chosen {
             )
         });
         chosen
+    }
+
+    /// The reason why a replay does not follow a region of the archive, and the cure.
+    pub fn why_not(&self, name: &str) -> Option<String> {
+        let visits = *self
+            .left_out
+            .get(name)
+            .filter(|_| self.names.id(name).is_none())?;
+        let why = match visits {
+            0 => format!(
+                "it is entered within {} other regions, and those within more are not followed",
+                human_count(MAX_OTF2_DEPTH as u64)
+            ),
+            _ => format!(
+                "its {} are too short: a replay follows at most {} regions, those with the longest visits, and {} visits of all",
+                counted(visits, "visit"),
+                human_count(MAX_REGIONS as u64),
+                human_count(self.most)
+            ),
+        };
+        Some(format!(
+            "{why}; take a region around it, or record again with a filter (Score-P: SCOREP_FILTERING_FILE) that leaves other \
+             functions out"
+        ))
     }
 
     /// The region with this number in the archive, if a replay follows it.
@@ -222,6 +261,18 @@ mod tests {
             others,
             "2 followed; 1 with shorter visits (1,048,576 of 1.000 ns on average) count as part of the regions around them"
         );
+        let why = some
+            .names
+            .id("dot")
+            .is_none()
+            .then(|| some.why_not("dot").unwrap());
+        assert_eq!(
+            why.unwrap(),
+            "its 1,048,576 visits are too short: a replay follows at most 65,536 regions, those with the longest visits, and \
+             1,048,576 visits of all; take a region around it, or record again with a filter (Score-P: SCOREP_FILTERING_FILE) \
+             that leaves other functions out"
+        );
+        assert_eq!((some.why_not("solve"), some.why_not("dto")), (None, None));
         // With as much communication it is not many.
         let many = chosen(MAX_OTF2_VISITS, MAX_OTF2_VISITS + 2);
         assert_eq!(many.visits, MAX_OTF2_VISITS + 2);
@@ -239,5 +290,24 @@ mod tests {
         }
         assert_eq!(visits.by_region[&1].visits, MAX_OTF2_DEPTH as u64);
         assert!(visits.open.is_empty() && visits.deeper == 0);
+        // One that is only ever too deep has no visits, but is not unknown.
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../tests/corpus/otf2/regions"
+        );
+        let archive = Archive::open(path).unwrap();
+        let named = |name: &str| {
+            let is = |region: &u32| archive.definitions().region_name(*region) == Some(name);
+            (0..20).find(is).unwrap()
+        };
+        let (main, dot) = (named("main"), named("dot"));
+        let mut visits = Visits::default();
+        (0..MAX_OTF2_DEPTH as u64).for_each(|time| visits.enter(main, time));
+        visits.enter(dot, deep);
+        visits.end_rank(deep + 1);
+        let chosen = visits.choose(&archive, 0);
+        let why = chosen.why_not("dot").unwrap();
+        assert!(why.starts_with("it is entered within"), "{why}");
+        assert_eq!(chosen.why_not("main"), None);
     }
 }
