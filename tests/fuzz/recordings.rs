@@ -1,7 +1,9 @@
 //! Properties of every input that is read as a recording: one function per fuzz target, as in `properties.rs`.
 #![allow(dead_code, reason = "each target uses one of them")]
 
-use flitwise_formats::recording::{Call, Item, Matching, Reader, Reference, Set, check_seen};
+use flitwise_formats::recording::{
+    Call, Item, Matching, Reader, Reference, Set, Writer, check_seen,
+};
 use std::path::Path;
 
 const RUN: [u8; 16] = *b"0123456789abcdef";
@@ -103,6 +105,59 @@ fn alone(path: &Path, calls: u64) {
         assert!(reader.offset() <= size);
     }
     assert!(calls == 0 || alone == calls, "{alone} calls, not {calls}");
+    written_again(path);
+}
+
+/// Times of which a sum is in range.
+const LONG_NS: u64 = 1 << 50;
+
+/// What is read from a stream is written, and read again, with the same meaning.
+fn written_again(path: &Path) {
+    let bytes = std::fs::read(path).unwrap();
+    let Ok(mut reader) = Reader::of_bytes(path, bytes) else {
+        return;
+    };
+    let mut writer = Writer::new(reader.header());
+    let (mut all, mut is_sane) = (Vec::new(), true);
+    let mut write = |item: &Item<'_>| {
+        match item {
+            Item::Call(record) => {
+                let times = &record.times;
+                is_sane &= times.cpu_ns < LONG_NS && times.wall_ns < LONG_NS;
+                writer.call(&record.function.name, &record.call, record.repeats, times);
+            }
+            Item::Communicator(comm) => writer.communicator(comm),
+            Item::Note(text) => writer.note(text),
+            Item::End(end) => writer.end(end),
+            _ => {}
+        }
+        all.push(text(item));
+    };
+    while let Ok(Some(())) = reader.next(&mut write) {}
+    let again = writer.finish().unwrap();
+    let mut reader = Reader::of_bytes(path, again).unwrap();
+    let mut all = all.into_iter();
+    let mut compare = |item: &Item<'_>| {
+        let expected = all.next();
+        assert!(
+            !is_sane || expected == Some(text(item)),
+            "{expected:?} {item:?}"
+        );
+    };
+    while reader.next(&mut compare).unwrap().is_some() {}
+    assert_eq!(all.next(), None);
+}
+
+/// A record without its place.
+fn text(item: &Item<'_>) -> String {
+    match item {
+        Item::Call(record) => {
+            let mut record = *record;
+            record.offset = 0;
+            format!("{record:?}")
+        }
+        other => format!("{other:?}"),
+    }
 }
 
 /// Every call says which requests it names.

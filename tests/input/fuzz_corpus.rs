@@ -129,6 +129,11 @@ fn otf2_archive() {
 }
 
 #[test]
+fn otf2_edits() {
+    replay(archives::otf2_edits, &["fuzz/corpus/otf2_edits"]);
+}
+
+#[test]
 fn dumpi_parser() {
     replay(dumpi::dumpi_parser, &["fuzz/corpus/dumpi_parser"]);
 }

@@ -1,5 +1,7 @@
 //! Writes archives in other ways than the library here does: in the other byte order, and packed.
 
+#![allow(dead_code, reason = "each user writes in some of these ways")]
+
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::io::Write;
@@ -31,23 +33,44 @@ enum Kind {
 
 /// Copies an archive of little-endian files of one chunk each, in another order and packing.
 pub fn rewritten(from: &Path, to: &Path, order: Order, packed: Packed) {
+    edited(from, to, order, packed, |_, _| {});
+}
+
+/// The same, in which `edit` changes the bytes of each file before they are packed. It gets the number of the file, by name.
+pub fn edited(
+    from: &Path,
+    to: &Path,
+    order: Order,
+    packed: Packed,
+    mut edit: impl FnMut(usize, &mut Vec<u8>),
+) {
     std::fs::create_dir_all(to.join("traces")).unwrap();
-    let copy = |name: &str, kind| {
+    let mut number = 0;
+    let mut copy = |name: &str, kind| {
         let mut bytes = std::fs::read(from.join(name)).unwrap();
         if order == Order::Big {
             bytes = swapped(&bytes, kind);
         }
+        edit(number, &mut bytes);
+        number += 1;
         match (kind, packed) {
             (_, Packed::Plain) => {}
-            (Kind::Anchor, _) => bytes[COMPRESSION] = 2,
+            (Kind::Anchor, _) => bytes
+                .iter_mut()
+                .skip(COMPRESSION)
+                .take(1)
+                .for_each(|way| *way = 2),
             (_, packed) => bytes = block(&bytes, packed),
         }
         std::fs::write(to.join(name), bytes).unwrap();
     };
     copy("traces.otf2", Kind::Anchor);
     copy("traces.def", Kind::Definitions);
-    for entry in std::fs::read_dir(from.join("traces")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
+    let entries = std::fs::read_dir(from.join("traces")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    for name in names {
         let kind = if name.ends_with(".evt") {
             Kind::Events
         } else {
