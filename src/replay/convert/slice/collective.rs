@@ -166,82 +166,74 @@ fn even(blocks: &[u64]) -> Option<u64> {
     blocks.iter().all(|one| *one == first).then_some(first)
 }
 
-fn parts(
-    contribution: &Contribution,
-    me: u32,
-) -> anyhow::Result<(&'static str, Operation, Blocks)> {
+/// The name, the operation and the parts of a member at place `me`.
+type Parts = (&'static str, Operation, Blocks);
+
+fn parts(contribution: &Contribution, me: u32) -> anyhow::Result<Parts> {
     use Operation as Is;
     let own = |blocks: &[u64]| blocks.get(me as usize).copied().unwrap_or(0);
-    let both = |bytes: u64| Blocks {
-        sent: Sizes::Even(bytes),
-        received: Sizes::Even(bytes),
-    };
-    let (sent, received) = (Sizes::None, Sizes::None);
-    Ok(match contribution {
-        Contribution::Known(kind) => match kind {
-            CollectiveKind::Barrier => ("barrier", Is::Barrier, Blocks::default()),
-            CollectiveKind::Bcast { root, bytes } if *root == me => {
-                let sent = Sizes::Even(*bytes);
-                ("bcast", Is::Bcast, Blocks { sent, received })
-            }
-            CollectiveKind::Bcast { bytes, .. } => {
-                let received = Sizes::Even(*bytes);
-                ("bcast", Is::Bcast, Blocks { sent, received })
-            }
-            CollectiveKind::Reduce { bytes, .. } => ("reduce", Is::Reduce, both(*bytes)),
-            CollectiveKind::Allreduce { bytes } => ("allreduce", Is::Allreduce, both(*bytes)),
-            CollectiveKind::Scan { bytes } => ("scan", Is::Scan, both(*bytes)),
-            CollectiveKind::Exscan { bytes } => ("exscan", Is::Exscan, both(*bytes)),
-            CollectiveKind::Gather { blocks, .. } => ("gather", Is::Gather, both(own(blocks))),
-            CollectiveKind::Scatter { blocks, .. } => ("scatter", Is::Scatter, both(own(blocks))),
-            CollectiveKind::Allgather { blocks } => match even(blocks) {
-                Some(bytes) => ("allgather", Is::Allgather, both(bytes)),
-                None => {
-                    let (sent, received) = (Sizes::Even(own(blocks)), Sizes::each(blocks));
-                    ("allgatherv", Is::Allgatherv, Blocks { sent, received })
-                }
-            },
-            CollectiveKind::ReduceScatter { blocks } => match even(blocks) {
-                Some(bytes) => ("reduce_scatter_block", Is::ReduceScatterBlock, both(bytes)),
-                None => {
-                    let received = Sizes::each(blocks);
-                    (
-                        "reduce_scatter",
-                        Is::ReduceScatter,
-                        Blocks { sent, received },
-                    )
-                }
-            },
-            CollectiveKind::Alltoall { blocks } => match blocks.get(me as usize) {
-                Some(AlltoallBlocks::Each(bytes)) => ("alltoall", Is::Alltoall, both(*bytes)),
-                _ => {
-                    bail!("an all-to-all of which only the sum is known has no call in a recording")
-                }
-            },
-        },
-        Contribution::Gatherv { blocks, .. } => match blocks {
-            RootedBlocks::All(all) => {
-                let (sent, received) = (Sizes::Even(own(all)), Sizes::each(all));
-                ("gatherv", Is::Gatherv, Blocks { sent, received })
-            }
-            RootedBlocks::Own(bytes) => {
-                let sent = Sizes::Even(*bytes);
-                ("gatherv", Is::Gatherv, Blocks { sent, received })
-            }
-        },
-        Contribution::Scatterv { blocks, .. } => match blocks {
-            RootedBlocks::All(all) => {
-                let (sent, received) = (Sizes::each(all), Sizes::Even(own(all)));
-                ("scatterv", Is::Scatterv, Blocks { sent, received })
-            }
-            RootedBlocks::Own(bytes) => {
-                let received = Sizes::Even(*bytes);
-                ("scatterv", Is::Scatterv, Blocks { sent, received })
-            }
-        },
+    let (name, operation, sent, received) = match contribution {
+        Contribution::Known(kind) => return known(kind, me),
+        Contribution::Gatherv { blocks, .. } => {
+            let (sent, received) = match blocks {
+                RootedBlocks::All(all) => (Sizes::Even(own(all)), Sizes::each(all)),
+                RootedBlocks::Own(bytes) => (Sizes::Even(*bytes), Sizes::None),
+            };
+            ("gatherv", Is::Gatherv, sent, received)
+        }
+        Contribution::Scatterv { blocks, .. } => {
+            let (sent, received) = match blocks {
+                RootedBlocks::All(all) => (Sizes::each(all), Sizes::Even(own(all))),
+                RootedBlocks::Own(bytes) => (Sizes::None, Sizes::Even(*bytes)),
+            };
+            ("scatterv", Is::Scatterv, sent, received)
+        }
         Contribution::Alltoallv { send, receive } => {
             let (sent, received) = (Sizes::each(send), Sizes::each(receive));
-            ("alltoallv", Is::Alltoallv, Blocks { sent, received })
+            ("alltoallv", Is::Alltoallv, sent, received)
         }
-    })
+    };
+    Ok((name, operation, Blocks { sent, received }))
+}
+
+/// The same of an operation whose sizes all members know.
+fn known(kind: &CollectiveKind, me: u32) -> anyhow::Result<Parts> {
+    use Operation as Is;
+    let own = |blocks: &[u64]| blocks.get(me as usize).copied().unwrap_or(0);
+    let both = |bytes: u64| (Sizes::Even(bytes), Sizes::Even(bytes));
+    let (name, operation, (sent, received)) = match kind {
+        CollectiveKind::Barrier => ("barrier", Is::Barrier, (Sizes::None, Sizes::None)),
+        CollectiveKind::Bcast { root, bytes } => {
+            let sizes = match *root == me {
+                true => (Sizes::Even(*bytes), Sizes::None),
+                false => (Sizes::None, Sizes::Even(*bytes)),
+            };
+            ("bcast", Is::Bcast, sizes)
+        }
+        CollectiveKind::Reduce { bytes, .. } => ("reduce", Is::Reduce, both(*bytes)),
+        CollectiveKind::Allreduce { bytes } => ("allreduce", Is::Allreduce, both(*bytes)),
+        CollectiveKind::Scan { bytes } => ("scan", Is::Scan, both(*bytes)),
+        CollectiveKind::Exscan { bytes } => ("exscan", Is::Exscan, both(*bytes)),
+        CollectiveKind::Gather { blocks, .. } => ("gather", Is::Gather, both(own(blocks))),
+        CollectiveKind::Scatter { blocks, .. } => ("scatter", Is::Scatter, both(own(blocks))),
+        CollectiveKind::Allgather { blocks } => match even(blocks) {
+            Some(bytes) => ("allgather", Is::Allgather, both(bytes)),
+            None => {
+                let sizes = (Sizes::Even(own(blocks)), Sizes::each(blocks));
+                ("allgatherv", Is::Allgatherv, sizes)
+            }
+        },
+        CollectiveKind::ReduceScatter { blocks } => match even(blocks) {
+            Some(bytes) => ("reduce_scatter_block", Is::ReduceScatterBlock, both(bytes)),
+            None => {
+                let sizes = (Sizes::None, Sizes::each(blocks));
+                ("reduce_scatter", Is::ReduceScatter, sizes)
+            }
+        },
+        CollectiveKind::Alltoall { blocks } => match blocks.get(me as usize) {
+            Some(AlltoallBlocks::Each(bytes)) => ("alltoall", Is::Alltoall, both(*bytes)),
+            _ => bail!("an all-to-all of which only the sum is known has no call in a recording"),
+        },
+    };
+    Ok((name, operation, Blocks { sent, received }))
 }

@@ -6,7 +6,7 @@ use super::collective::{Members, called};
 use super::course::Timed;
 use super::select::Window;
 use crate::mpi::{Call as Does, CommId, RequestId, SendMode, Tag};
-use crate::program::{Action, RankId, RegionId};
+use crate::program::{Action, Contribution, RankId, RegionId};
 use crate::trace::ComputeTime;
 use anyhow::Context;
 use flitwise_formats::recording::{
@@ -271,76 +271,16 @@ impl<'a> Stream<'a> {
         self.call("MPI_Pcontrol", &Call::Control(level, name));
     }
 
+    /// Makes a call, which receives a message of this size if it receives one.
     fn makes(&mut self, call: &Does, bytes: u64) -> anyhow::Result<()> {
         match call {
-            Does::Send {
-                to,
-                comm,
-                tag,
-                bytes,
-                mode,
-                request,
-                ..
-            } => {
-                let message = self.message(*to, *comm, *tag, *bytes)?;
-                let (mode, names) = match mode {
-                    SendMode::Standard => (Mode::Standard, ["MPI_Send", "MPI_Isend"]),
-                    SendMode::Synchronous => (Mode::Synchronous, ["MPI_Ssend", "MPI_Issend"]),
-                    SendMode::Buffered => (Mode::Buffered, ["MPI_Bsend", "MPI_Ibsend"]),
-                };
-                let how = self.how(*request);
-                let name = names[usize::from(request.is_some())];
-                self.call(name, &Call::Send(message, mode, how));
-            }
-            Does::Receive {
-                from,
-                comm,
-                tag,
-                request,
-            } => {
-                let message = self.named(*from, *comm, *tag, bytes)?;
-                let how = self.how(*request);
-                let name = ["MPI_Recv", "MPI_Irecv"][usize::from(request.is_some())];
-                self.call(name, &Call::Receive(message, how, Outcome::default()));
-            }
-            Does::Probe { from, comm, tag } => {
-                let mut message = self.named(*from, *comm, *tag, bytes)?;
-                message.data = Data::default();
-                let found = Outcome {
-                    bytes: Some(bytes),
-                    ..Outcome::default()
-                };
-                let (found, takes) = (Some(found), false);
-                self.call(
-                    "MPI_Probe",
-                    &Call::Probe {
-                        message,
-                        found,
-                        takes,
-                    },
-                );
-            }
+            Does::Send { .. } => self.sends(call),
+            Does::Receive { .. } | Does::Probe { .. } => self.receives(call, bytes),
             Does::Collective {
                 comm,
                 contribution,
                 request,
-            } => {
-                let members = self.recording.comms.get(&comm.id);
-                let me = members.and_then(|members| members.place(self.rank));
-                let me = me.context("a collective of other ranks")?;
-                let id = self.comm(comm.id);
-                let how = self.how(*request);
-                let prefix = ["MPI_", "MPI_I"][usize::from(request.is_some())];
-                called(contribution, (id, me), how, |name, collective| {
-                    let name = match how {
-                        How::Blocking => {
-                            format!("{prefix}{}{}", name[..1].to_uppercase(), &name[1..])
-                        }
-                        _ => format!("{prefix}{name}"),
-                    };
-                    self.call(&name, &Call::Collective(*collective));
-                })?;
-            }
+            } => self.takes_part(comm.id, contribution, *request),
             Does::Wait { requests, .. } => {
                 for some in requests.chunks(MOST_DONE) {
                     let codes = self.codes(some);
@@ -352,6 +292,7 @@ impl<'a> Stream<'a> {
                     let done = Completion::all(codes.sequence());
                     self.call(name, &Call::Complete(done));
                 }
+                Ok(())
             }
             Does::Free { requests } => {
                 for request in requests {
@@ -359,9 +300,89 @@ impl<'a> Stream<'a> {
                     let request = References::of(codes.sequence());
                     self.call("MPI_Request_free", &Call::Free(request));
                 }
+                Ok(())
             }
         }
+    }
+
+    fn sends(&mut self, call: &Does) -> anyhow::Result<()> {
+        let Does::Send {
+            to,
+            comm,
+            tag,
+            bytes,
+            mode,
+            request,
+            ..
+        } = *call
+        else {
+            return Ok(());
+        };
+        let message = self.message(to, comm, tag, bytes)?;
+        let (mode, names) = match mode {
+            SendMode::Standard => (Mode::Standard, ["MPI_Send", "MPI_Isend"]),
+            SendMode::Synchronous => (Mode::Synchronous, ["MPI_Ssend", "MPI_Issend"]),
+            SendMode::Buffered => (Mode::Buffered, ["MPI_Bsend", "MPI_Ibsend"]),
+        };
+        let how = self.how(request);
+        let name = names[usize::from(request.is_some())];
+        self.call(name, &Call::Send(message, mode, how));
         Ok(())
+    }
+
+    fn receives(&mut self, call: &Does, bytes: u64) -> anyhow::Result<()> {
+        match *call {
+            Does::Receive {
+                from,
+                comm,
+                tag,
+                request,
+            } => {
+                let message = self.named(from, comm, tag, bytes)?;
+                let how = self.how(request);
+                let name = ["MPI_Recv", "MPI_Irecv"][usize::from(request.is_some())];
+                self.call(name, &Call::Receive(message, how, Outcome::default()));
+            }
+            Does::Probe { from, comm, tag } => {
+                let message = Message {
+                    data: Data::default(),
+                    ..self.named(from, comm, tag, bytes)?
+                };
+                let found = Some(Outcome {
+                    bytes: Some(bytes),
+                    ..Outcome::default()
+                });
+                let takes = false;
+                let probe = Call::Probe {
+                    message,
+                    found,
+                    takes,
+                };
+                self.call("MPI_Probe", &probe);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn takes_part(
+        &mut self,
+        comm: CommId,
+        contribution: &Contribution,
+        request: Option<RequestId>,
+    ) -> anyhow::Result<()> {
+        let members = self.recording.comms.get(&comm);
+        let me = members.and_then(|members| members.place(self.rank));
+        let me = me.context("a collective of other ranks")?;
+        let id = self.comm(comm);
+        let how = self.how(request);
+        called(contribution, (id, me), how, |name, collective| {
+            let name = match how {
+                How::Blocking => format!("MPI_{}{}", name[..1].to_uppercase(), &name[1..]),
+                _ => format!("MPI_I{name}"),
+            };
+            self.call(&name, &Call::Collective(*collective));
+        })
     }
 
     /// The message that a receive or a probe takes.
