@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each target uses one of them")]
 
 #[path = "../../formats/tests/otf2/write.rs"]
-mod write;
+pub mod write;
 
 use flitwise_formats::otf2::{Archive, check};
 use std::path::{Path, PathBuf};

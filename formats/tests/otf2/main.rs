@@ -3,11 +3,11 @@
 mod archives;
 mod broken;
 mod printed;
-mod write;
 
 #[path = "../../../tests/fuzz/archives.rs"]
 mod properties;
 
+use properties::write;
 use std::path::{Path, PathBuf};
 
 /// An archive of `tests/corpus/otf2`.

@@ -15,7 +15,10 @@ const NOTE: &str = "collectives become the messages of their usual algorithms";
 
 /// The operations that stand for the start and the end of each that was there before, by rank.
 #[derive(Debug, Default)]
-pub(super) struct Ends(Vec<Vec<(u32, u32)>>);
+pub(super) struct Ends(Vec<RankEnds>);
+
+/// The first and the last operation for each of a rank.
+type RankEnds = Vec<(u32, u32)>;
 
 impl Ends {
     /// The first and the last operation that operation `node` of `rank` became.
@@ -101,7 +104,7 @@ fn expand_rank(
     nodes: Vec<Node>,
     kept: &HashSet<Key>,
     tags: &HashMap<Key, u32>,
-) -> anyhow::Result<(Vec<Node>, Vec<(u32, u32)>)> {
+) -> anyhow::Result<(Vec<Node>, RankEnds)> {
     let beside = beside(&nodes);
     let mut out: Vec<Node> = Vec::with_capacity(nodes.len());
     let mut ends: Vec<(u32, u32)> = Vec::with_capacity(nodes.len());

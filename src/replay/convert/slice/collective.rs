@@ -41,7 +41,7 @@ impl Members {
     }
 }
 
-/// What a member brings to a collective of those that remain, of which the root is one.
+/// The contribution of a member to a collective of the members that remain, of which the root is one.
 pub(super) fn restricted(contribution: &Contribution, members: &Members) -> Contribution {
     let Some(kept) = &members.kept else {
         return contribution.clone();
@@ -204,9 +204,10 @@ fn known(kind: &CollectiveKind, me: u32) -> anyhow::Result<Parts> {
     let (name, operation, (sent, received)) = match kind {
         CollectiveKind::Barrier => ("barrier", Is::Barrier, (Sizes::None, Sizes::None)),
         CollectiveKind::Bcast { root, bytes } => {
-            let sizes = match *root == me {
-                true => (Sizes::Even(*bytes), Sizes::None),
-                false => (Sizes::None, Sizes::Even(*bytes)),
+            let sizes = if *root == me {
+                (Sizes::Even(*bytes), Sizes::None)
+            } else {
+                (Sizes::None, Sizes::Even(*bytes))
             };
             ("bcast", Is::Bcast, sizes)
         }

@@ -7,7 +7,7 @@ use super::super::ideal::{self, Calcs, Course};
 use super::super::{endless, to_vef};
 use super::Step;
 use crate::mpi::{Call, CommId, RequestId};
-use crate::program::{Action, Op, Program, RankId, StreamId};
+use crate::program::{Op, Program, RankId, StreamId};
 use crate::trace::TraceFile;
 use anyhow::{Context, anyhow};
 use hashbrown::HashMap;
@@ -151,27 +151,26 @@ impl Timed {
                 now = self.times(rank, self.first(rank, at))[1];
             }
             starts.push(now);
-            match &step.op.action {
-                Action::Mpi(call) => match &**call {
+            match step.op.action.call() {
+                Some(
                     Call::Send { request, .. }
                     | Call::Receive { request, .. }
-                    | Call::Collective { request, .. } => {
-                        let [_, end] = self.times(rank, self.node(rank, at, &step.op));
-                        match request {
-                            Some(request) => drop(open.insert(*request, end)),
-                            None => now = now.max(end),
-                        }
+                    | Call::Collective { request, .. },
+                ) => {
+                    let [_, end] = self.times(rank, self.node(rank, at, &step.op));
+                    match request {
+                        Some(request) => drop(open.insert(*request, end)),
+                        None => now = now.max(end),
                     }
-                    Call::Wait { requests, .. } => {
-                        let ends = requests.iter().filter_map(|one| open.remove(one));
-                        now = ends.fold(now, u64::max);
-                    }
-                    Call::Free { requests } => requests.iter().for_each(|one| {
-                        open.remove(one);
-                    }),
-                    Call::Probe { .. } => {}
-                },
-                _ => {}
+                }
+                Some(Call::Wait { requests, .. }) => {
+                    let ends = requests.iter().filter_map(|one| open.remove(one));
+                    now = ends.fold(now, u64::max);
+                }
+                Some(Call::Free { requests }) => requests.iter().for_each(|one| {
+                    open.remove(one);
+                }),
+                Some(Call::Probe { .. }) | None => {}
             }
         }
         starts

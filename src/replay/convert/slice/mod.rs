@@ -40,7 +40,7 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sliced {
-    /// What it has.
+    /// The counts of its contents.
     pub written: Written,
     /// Start and end of its window, in picoseconds of the ideal clock.
     pub window_ps: (u64, Option<u64>),

@@ -1,4 +1,4 @@
-//! What remains of the operations.
+//! The operations that remain.
 
 use super::collective::{Members, restricted};
 use super::course::{Counted, Timed};

@@ -124,7 +124,7 @@ fn compared(name: &str, clock: ComputeTime) -> usize {
         assert_eq!(slice.format(), "FLITREC", "{shown}");
         assert_eq!(slice.doubts(), None, "{shown}");
         assert_eq!(ours.written.ranks, slice.ranks(), "{shown}");
-        // The clock is that of the whole, unless another one is asked for.
+        // The slice has the clock of the whole, unless another one is asked for.
         assert_eq!(slice.recording().unwrap().1, clock, "{shown}");
         as_vef(&*slice, clock, &again);
         let found = open(&again).ideal_ps().unwrap();

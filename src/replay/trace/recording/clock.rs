@@ -23,7 +23,7 @@ impl Clock {
             };
         }
         let whole = of_whole(Said::Cpu)
-            .then(|| "those of the recording that this was cut from are".to_owned());
+            .then(|| "the whole recording, of which this is a part, has them".to_owned());
         let crowded = set.description().crowded_hosts().next();
         let crowded = crowded.map(|(host, ranks, processors)| {
             let host = flitwise_base::quote::quoted(host);
