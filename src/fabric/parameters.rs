@@ -169,6 +169,7 @@ impl Parameters {
             switch,
             congestion_control: None,
             link_power: None,
+            outages: Vec::new(),
         })
     }
 

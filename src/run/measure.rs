@@ -298,7 +298,7 @@ pub(super) fn measure_load(
     let at_end = run.replay.background(stats.end_tick);
     let background = since(&at_end, at_start.as_deref());
     Ok(Simulation {
-        status: status_of(end, &run.replay, &scaled.fabric.topology)?,
+        status: status_of(end, &run.replay, &scaled.fabric)?,
         stats,
         jobs: Vec::new(),
         messages: background.iter().map(|flow| flow.messages).sum(),

@@ -11,12 +11,11 @@ use super::{
     Status, Timeline,
 };
 use crate::config::{ConfigError, Experiment};
-use crate::fabric::engine::{self, Engine, RunEnd};
+use crate::fabric::engine::{self, DownLink, Engine, RunEnd};
 use crate::fabric::held_up::attribute_waits;
 use crate::fabric::series::LinkSampling;
-use crate::fabric::spec::Tick;
+use crate::fabric::spec::{FabricSpec, Outage, Tick};
 use crate::fabric::stats::LinkStats;
-use crate::fabric::topology::Topology;
 use crate::replay::Replay;
 use crate::replay::outcome::JobOutcome;
 use crate::stop::Stop;
@@ -48,7 +47,8 @@ struct Lookout<'a> {
     records: u64,
     least_ps: Option<u64>,
     watch: Watch,
-    /// Since a saturation was found.
+    /// Since a saturation was found; from the beginning if background traffic may continue while jobs wait for a link that
+    /// stays down.
     limit: Option<Limit>,
     ended_saturated: bool,
 }
@@ -112,6 +112,31 @@ impl Lookout<'_> {
         Some(Limit::new(ticks, experiment.saturated_limit, now, done))
     }
 
+    /// Begins to limit the time of jobs that may wait for a link that stays down. Without background traffic they are found
+    /// when nothing moves any more.
+    fn limit_outages(&mut self) {
+        let experiment = self.experiment;
+        let stays_down = |outage: &Outage| outage.until.is_none();
+        if !experiment.background.is_empty() && experiment.fabric.outages.iter().any(stays_down) {
+            self.limit = self.limit(0, 0);
+        }
+    }
+
+    /// The status of a run whose jobs would take too long.
+    fn ended_by(&self, engine: &Engine, replay: &Replay) -> Status {
+        if self.watch.found().is_some() {
+            return Status::Saturated;
+        }
+        let links = engine.links_down();
+        if links.is_empty() {
+            let limit = self.experiment.saturated_limit;
+            return Status::Stalled(format!(
+                "with links that stay down, the jobs would take more than {limit} times as long as without (saturated_limit)"
+            ));
+        }
+        Status::Stalled(down_text(&links, replay, &self.experiment.fabric))
+    }
+
     fn report(&self, engine: &engine::Progress, replay: &Replay) {
         let replayed = replay.progress();
         self.watched.progress.update(&Snapshot {
@@ -157,11 +182,12 @@ pub(super) fn run_experiment(
         limit: None,
         ended_saturated: false,
     };
+    lookout.limit_outages();
     let end = simulate(&mut engine, &mut replay, &mut lookout, recording);
     let status = match stopped_by_error(&mut replay)? {
         Some(status) => status,
-        None => match status_of(end, &replay, &experiment.fabric.topology)? {
-            Status::Interrupted if lookout.ended_saturated => Status::Saturated,
+        None => match status_of(end, &replay, &experiment.fabric)? {
+            Status::Interrupted if lookout.ended_saturated => lookout.ended_by(&engine, &replay),
             status => status,
         },
     };
@@ -258,12 +284,13 @@ pub(super) fn stopped_by_error(replay: &mut Replay) -> Result<Option<Status>, Ru
 pub(super) fn status_of(
     end: RunEnd,
     replay: &Replay,
-    topology: &Topology,
+    fabric: &FabricSpec,
 ) -> Result<Status, RunError> {
     Ok(match end {
         RunEnd::Finished => Status::Complete,
         RunEnd::Interrupted => Status::Interrupted,
-        RunEnd::Deadlock(stall) => Status::Stalled(stall.text(topology)),
+        RunEnd::Deadlock(stall) => Status::Stalled(stall.text(&fabric.topology)),
+        RunEnd::LinksDown(links) => Status::Stalled(down_text(&links, replay, fabric)),
         RunEnd::Drained => Status::Stalled(stall_of(replay)),
         RunEnd::Exhausted => {
             return Err(RunError::Failed(anyhow!(
@@ -272,6 +299,16 @@ pub(super) fn status_of(
             )));
         }
     })
+}
+
+/// The links that stay down, and what waits because of them.
+fn down_text(links: &[DownLink], replay: &Replay, fabric: &FabricSpec) -> String {
+    let tick = fabric.units.tick;
+    let links = links.iter().map(|link| link.text(&fabric.topology, tick));
+    links
+        .chain(replay.stall_report())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Never empty.

@@ -16,6 +16,7 @@ pub mod random;
 pub mod random_buffers;
 pub mod random_cables;
 pub mod random_infiniband;
+pub mod random_outages;
 pub mod random_power;
 pub mod random_queueing;
 pub mod random_tables;

@@ -462,6 +462,7 @@ prop_compose! {
             switch: empty_switch(timing, allocation, per_vl, is_sound),
             congestion_control: None,
             link_power: None,
+            outages: Vec::new(),
         };
         spec.link_latency.exceptions = random_cables::differing(&spec.topology, &cables);
         put_control(&mut spec, control);

@@ -110,6 +110,7 @@ pub fn opa_gen1(topology: Topology, scheduler: Scheduler) -> FabricSpec {
         })),
         congestion_control: None,
         link_power: None,
+        outages: Vec::new(),
     }
 }
 
@@ -151,6 +152,7 @@ pub fn opasim(topology: Topology) -> FabricSpec {
         })),
         congestion_control: None,
         link_power: None,
+        outages: Vec::new(),
     }
 }
 

@@ -46,7 +46,7 @@ pub fn compare(
     let same_end = match end {
         RunEnd::Finished => oracle_ib::RunEnd::Finished,
         RunEnd::Drained => oracle_ib::RunEnd::Drained,
-        RunEnd::Deadlock(_) => oracle_ib::RunEnd::Stalled,
+        RunEnd::Deadlock(_) | RunEnd::LinksDown(_) => oracle_ib::RunEnd::Stalled,
         RunEnd::Interrupted | RunEnd::Exhausted => panic!("nobody asked for {end:?}"),
     };
     in_blocks::compare(

@@ -35,6 +35,7 @@ mod oracle_ib_scripts;
 mod oracle_ib_testbed;
 mod oracle_random;
 mod oracle_scripts;
+mod outages;
 mod probe;
 mod queueing;
 mod random;

@@ -2,7 +2,11 @@
 //! have the same delay. The fabric decides what an event does.
 
 use crate::spec::Tick;
+use crate::spec::outages::MAX_OUTAGE_TICKS;
 use std::collections::BTreeMap;
+
+/// An event that lies this number of ticks ahead never comes: a link that it waits for stays down.
+const NEVER_AHEAD: Tick = MAX_OUTAGE_TICKS;
 
 /// An event of the fabrics of one kind of switch. A bucket keeps it packed: its kind in the top three bits, and
 /// below them the id that it carries.
@@ -171,7 +175,7 @@ impl<B: Bucket> Wheel<B> {
     pub(super) fn push(&mut self, now: Tick, at: Tick, event: u32) {
         debug_assert!(at > now, "an event must lie in the future");
         if at > now + self.mask {
-            self.push_far(at, event);
+            self.push_far(now, at, event);
             return;
         }
         let slot = (at & self.mask) as usize;
@@ -181,7 +185,10 @@ impl<B: Bucket> Wheel<B> {
 
     #[cold]
     #[inline(never)]
-    fn push_far(&mut self, at: Tick, event: u32) {
+    fn push_far(&mut self, now: Tick, at: Tick, event: u32) {
+        if at - now >= NEVER_AHEAD {
+            return;
+        }
         self.far.entry(at).or_default().push(event);
         self.first_far = self.first_far.min(at);
     }
@@ -272,6 +279,9 @@ impl Wake {
         at: Tick,
         event: impl WheelEvent,
     ) {
+        if at >= now + NEVER_AHEAD {
+            return;
+        }
         let at = at.max(now + 1).min(now + wheel.horizon());
         if at < self.0 {
             self.0 = at;

@@ -9,6 +9,7 @@ use super::deadlock::{Deadlock, Waiting};
 use super::ids::OutputId;
 use super::nic::Messages;
 use super::observers::Observers;
+use super::outages::DownLink;
 use super::pool::{MessageId, PacketId, Pool};
 use super::power::LinkPowers;
 use super::probe::Watcher;
@@ -31,7 +32,7 @@ pub(super) struct Kernel<K, B: Bucket, P> {
     pub packets: Pool<PacketId, K>,
     pub messages: Messages,
     pub observers: Observers<P>,
-    /// Power states of links, if they have some. The fabric fills it in: it numbers the outputs.
+    /// Power states and outages of links, if they have some. The fabric fills it in: it numbers the outputs.
     pub power: Option<Box<LinkPowers>>,
     /// Messages that the workload creates in phase 3; empty between ticks.
     outbox: Vec<Message>,
@@ -79,6 +80,21 @@ impl<K, B: Bucket, P: Watcher> Kernel<K, B, P> {
     /// The ticks that the link of `output` has spent in each power state, up to the end of the present tick.
     pub(super) fn link_states(&self, output: OutputId) -> Option<LinkStateTicks> {
         self.power.as_deref()?.ticks(output, self.now)
+    }
+
+    /// The links that are down for good in the present tick, with packets that wait for them.
+    pub(super) fn links_that_stay_down(&self) -> impl Iterator<Item = DownLink> {
+        let power = self.power.as_deref();
+        power
+            .into_iter()
+            .flat_map(|power| power.stay_down(self.now))
+    }
+
+    /// The ticks from `since` until before `to` in which an outage keeps the link of `output` from starting a packet; 0 if
+    /// `to` is not after `since`.
+    pub(super) fn outage_ticks(&self, output: OutputId, since: Tick, to: Tick) -> Tick {
+        let power = self.power.as_deref();
+        power.map_or(0, |power| power.outage_ticks(output, since, to))
     }
 
     /// Wakes the part with this `wake` in tick `at` or earlier, by `event`.
@@ -239,7 +255,7 @@ pub(super) fn sample(model: &mut impl SwitchModel, tick: Tick) -> Sample {
         sources = congestion.sample_sources(tick);
     }
     let power = model.kernel_mut().power.as_mut();
-    let power = power.map(|power| power.sample(tick));
+    let power = power.and_then(|power| power.sample(tick));
     Sample {
         tick,
         flows: model.kernel_mut().observers.counters.take_flows(),

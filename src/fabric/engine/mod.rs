@@ -33,6 +33,7 @@ mod model;
 mod next_hop;
 mod nic;
 mod observers;
+mod outages;
 mod pool;
 mod power;
 pub mod probe;
@@ -47,6 +48,7 @@ mod voq;
 use self::blocks::cut::Cut;
 pub use self::deadlock::{Deadlock, Place, Waiting};
 use self::model::Model;
+pub use self::outages::DownLink;
 use self::probe::{NoProbe, Probe, Watched};
 use self::run::Controlled;
 use super::error::error;
@@ -67,6 +69,8 @@ pub enum RunEnd {
     Drained,
     /// Packets wait for each other in a cycle.
     Deadlock(Deadlock),
+    /// All packets that are left wait for these links, which stay down, or for such packets.
+    LinksDown(Vec<DownLink>),
     /// The control function asked to stop.
     Interrupted,
     /// There are more messages or packets at a time than the engine can number (2^28). The engine
@@ -270,6 +274,12 @@ impl<P: Probe> Engine<P> {
     /// A cycle of packets that can never move, if there is one.
     pub fn find_deadlock(&mut self) -> Option<Deadlock> {
         self.model.find_cycle()
+    }
+
+    /// The links that are down for good in the present tick, with packets that wait for them.
+    #[must_use]
+    pub fn links_down(&self) -> Vec<DownLink> {
+        self.model.links_down()
     }
 
     /// Counts anew from the next tick on. Packets and messages that are on their way then count

@@ -10,7 +10,7 @@ use super::probe::{Unwatched, Watched};
 use super::run::{Driven, Position};
 use super::samplers::Samplers;
 use super::voq::{self, layout};
-use super::{Deadlock, Progress, RunEnd};
+use super::{Deadlock, DownLink, Progress, RunEnd};
 use crate::routing::Router;
 use crate::spec::hierarchical::{CentralLink, VirtualAllocation};
 use crate::spec::{FabricSpec, Hierarchical, SpecError, Switch, Voq};
@@ -171,6 +171,11 @@ impl Model {
     /// A cycle of packets that can never move.
     pub(super) fn find_cycle(&mut self) -> Option<Deadlock> {
         with_model!(self, blocks => blocks.find_cycle())
+    }
+
+    /// The links that are down for good, with packets that wait for them.
+    pub(super) fn links_down(&self) -> Vec<DownLink> {
+        with_model!(self, blocks => blocks.links_down())
     }
 
     /// Counts anew from the next tick on.

@@ -8,7 +8,7 @@ use super::ids::{InputId, OutputId};
 use super::pool::PacketId;
 use crate::ids::{NicId, SwitchId, SwitchPort};
 use crate::routing::Router;
-use crate::spec::FabricSpec;
+use crate::spec::{FabricSpec, Tick};
 use std::sync::Arc;
 
 /// The input of a routing decision: a packet at a switch, and the fill of the outputs.
@@ -20,6 +20,8 @@ pub(super) struct Context<O> {
     pub packet: PacketId,
     /// NIC that the packet is for.
     pub dst: NicId,
+    /// The present tick.
+    pub now: Tick,
     pub occupancy: O,
 }
 
@@ -60,6 +62,12 @@ impl Table {
         let port = self.router.first_port(switch, dst);
         OutputId::of(SwitchPort::new(switch, port), self.radix)
     }
+
+    /// As [`Table::candidate`], of a header that is routed in tick `now`.
+    fn candidate_at(&self, now: Tick, switch: SwitchId, dst: NicId) -> OutputId {
+        let port = self.router.first_port_at(now, switch, dst);
+        OutputId::of(SwitchPort::new(switch, port), self.radix)
+    }
 }
 
 /// Outputs that nothing waits for.
@@ -94,18 +102,18 @@ impl NextHops {
                 radix: spec.topology.radix(),
                 router: Arc::clone(router),
             },
-            by_table: matches!(choice, Choice::Only) && detours.is_none(),
+            by_table: matches!(choice, Choice::Only) && detours.is_none() && !router.changes(),
             choice,
             detours,
         }
     }
 
-    /// Whether the next hop depends on other packets, and so on the order in which the packets of
+    /// Whether the next hop depends on the moment, or on other packets and so on the order in which the packets of
     /// different in-ports are routed.
     #[inline]
     pub(super) fn by_others(&self) -> bool {
         let by_queues = self.detours.as_ref().is_some_and(|d| d.by_queues());
-        by_queues || self.choice.by_others()
+        by_queues || self.choice.by_others() || self.table.router.changes()
     }
 
     /// Prefetches the data for a packet to `dst` at `switch`.
@@ -162,7 +170,7 @@ impl NextHops {
             },
             Some(detours) => detours.leg(&mut at, &self.table, &self.choice),
         };
-        let first = self.table.candidate(at.switch, target);
+        let first = self.table.candidate_at(at.now, at.switch, target);
         let choice = &mut self.choice;
         NextHop {
             output: choice.output(at.switch, first, target, at.occupancy),

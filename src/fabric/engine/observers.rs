@@ -3,6 +3,7 @@
 use super::counters::{Arrived, Counters, LinkCounts};
 use super::ids::OutputId;
 use super::nic::Messages;
+use super::outages::NEVER;
 use super::probe::{Obstacle, PacketSeen, Watcher};
 use crate::ids::NicId;
 use crate::spec::Tick;
@@ -47,7 +48,7 @@ impl<P: Watcher> Observers<P> {
         } else {
             self.counters.counts.flit_hops += flits
         }
-        if P::WATCHES {
+        if P::WATCHES && transfer.start < NEVER {
             let Transfer {
                 output,
                 start,

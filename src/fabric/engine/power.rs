@@ -1,4 +1,5 @@
-//! Power states of links (`docs/model/link-power.md`), for every kind of switch.
+//! Power states of links (`docs/model/link-power.md`) and their outages, for every kind of switch: when a link may start
+//! a packet.
 //!
 //! Nothing happens in the tick in which a link goes down. The next function that reads the link
 //! updates its state in closed form. So only announcements cost events.
@@ -6,6 +7,7 @@
 use super::far_end::FarEnd;
 use super::ids::OutputId;
 use super::observers::Observers;
+use super::outages::{DownLink, Outages};
 use super::probe::Watcher;
 use crate::series::PowerSample;
 use crate::spec::{FabricSpec, LinkPower, ManagedLinks, Tick};
@@ -103,18 +105,21 @@ impl Link {
 /// The passage over its link of a packet that is granted or started.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passage {
-    /// It does not start before this tick.
-    pub not_before: Tick,
+    /// It starts in this tick.
+    pub start: Tick,
     /// It takes the low lanes.
     pub slow: bool,
 }
 
-/// The power states of all links that have some.
+/// The power states and outages of all links that have some.
 #[derive(Debug)]
 pub(super) struct LinkPowers {
-    power: LinkPower,
-    /// Per output; `None`: always up.
+    /// `None`: no link goes down because it is idle.
+    power: Option<LinkPower>,
+    /// Per output; `None`: never goes down because it is idle.
     links: Vec<Option<Link>>,
+    /// Per output; empty without outages.
+    outages: Vec<Option<Box<Outages>>>,
 }
 
 impl LinkPowers {
@@ -125,8 +130,13 @@ impl LinkPowers {
         ports: usize,
         ends: impl Iterator<Item = FarEnd>,
     ) -> Option<Box<Self>> {
-        let power = spec.link_power.as_deref()?.clone();
-        let link = |(at, to): (usize, FarEnd)| {
+        let power = spec.link_power.as_deref().cloned();
+        if power.is_none() && spec.outages.is_empty() {
+            return None;
+        }
+        let ends: Vec<FarEnd> = ends.collect();
+        let link = |(at, &to): (usize, &FarEnd)| {
+            let power = power.as_ref()?;
             let of_nic = at >= ports;
             let is_host = of_nic || to.is_nic();
             let is_managed = power.links == ManagedLinks::All || !is_host;
@@ -138,7 +148,8 @@ impl LinkPowers {
             (to.is_connected() && is_managed).then(|| Link::new(threshold, is_host))
         };
         Some(Box::new(Self {
-            links: ends.enumerate().map(link).collect(),
+            links: ends.iter().enumerate().map(link).collect(),
+            outages: Outages::of_outputs(spec, ports, &ends),
             power,
         }))
     }
@@ -150,17 +161,32 @@ impl LinkPowers {
                 *link = None;
             }
         }
+        for (output, outages) in OutputId::all(self.links.len() as u32).zip(&mut self.outages) {
+            if !is_own(output) {
+                *outages = None;
+            }
+        }
     }
 
-    /// The settings of the links.
-    pub(super) fn settings(&self) -> &LinkPower {
-        &self.power
+    /// Links that a packet announces itself to, beyond the one that it waits for.
+    pub(super) fn wake_ahead(&self) -> u32 {
+        self.power.as_ref().map_or(0, |power| power.wake_ahead)
+    }
+
+    #[inline]
+    fn outages(&self, output: OutputId) -> Option<&Outages> {
+        self.outages.get(output.index())?.as_deref()
+    }
+
+    #[inline]
+    fn outages_mut(&mut self, output: OutputId) -> Option<&mut Outages> {
+        self.outages.get_mut(output.index())?.as_deref_mut()
     }
 
     /// The link of `output`, brought to the beginning of tick `now`.
     #[inline]
     fn at(&mut self, output: OutputId, now: Tick) -> Option<(&mut Link, &LinkPower)> {
-        let (link, power) = (self.links[output.index()].as_mut()?, &self.power);
+        let (link, power) = (self.links[output.index()].as_mut()?, self.power.as_ref()?);
         link.advance(power, now);
         Some((link, power))
     }
@@ -168,6 +194,9 @@ impl LinkPowers {
     /// A packet of `bytes` begins to wait for the link of `output` in tick `now`.
     #[inline]
     pub(super) fn waits(&mut self, output: OutputId, bytes: u32, now: Tick) {
+        if let Some(outages) = self.outages_mut(output) {
+            outages.waits();
+        }
         let Some((link, power)) = self.at(output, now) else {
             return;
         };
@@ -190,18 +219,31 @@ impl LinkPowers {
         }
     }
 
-    /// A packet of `bytes` that waits for the link of `output` is granted or started in tick `now`.
+    /// A packet of `bytes` that waits for the link of `output` is granted or started in tick `now`; it could start in tick
+    /// `ready` if the link were up.
     #[inline]
     pub(super) fn leaves<P: Watcher>(
         &mut self,
         output: OutputId,
         bytes: u32,
-        now: Tick,
+        (now, ready): (Tick, Tick),
         observers: &mut Observers<P>,
     ) -> Passage {
+        if let Some(outages) = self.outages_mut(output) {
+            let start = outages.next_start(ready);
+            outages.leaves(start);
+            if P::WATCHES
+                && let Some((from, until)) = outages.last_before(start)
+            {
+                observers
+                    .watcher
+                    .tell(|probe| probe.woke(output, from, until));
+            }
+            return Passage { start, slow: false };
+        }
         let Some((link, power)) = self.at(output, now) else {
             return Passage {
-                not_before: 0,
+                start: ready,
                 slow: false,
             };
         };
@@ -222,7 +264,7 @@ impl LinkPowers {
                 .tell(|probe| probe.woke(output, from, not_before));
         }
         Passage {
-            not_before,
+            start: ready.max(not_before),
             slow: link.is_down,
         }
     }
@@ -235,39 +277,56 @@ impl LinkPowers {
         }
     }
 
-    /// First tick in which the link of `output`, for which packets wait, can start one.
+    /// First tick from `ready` on in which the link of `output`, for which packets wait, can start one.
     #[inline]
-    pub(super) fn starts_at(&self, output: OutputId) -> Tick {
-        match &self.links[output.index()] {
-            Some(link) if link.is_down => link.slept_at,
-            Some(link) => link.up_at,
-            None => 0,
+    pub(super) fn starts_at(&self, output: OutputId, ready: Tick) -> Tick {
+        if let Some(outages) = self.outages(output) {
+            return outages.next_start(ready);
         }
+        match &self.links[output.index()] {
+            Some(link) if link.is_down => ready.max(link.slept_at),
+            Some(link) => ready.max(link.up_at),
+            None => ready,
+        }
+    }
+
+    /// See `Kernel::outage_ticks`.
+    pub(super) fn outage_ticks(&self, output: OutputId, since: Tick, to: Tick) -> Tick {
+        let outages = self.outages(output);
+        outages.map_or(0, |outages| outages.ticks(since, to))
+    }
+
+    /// The links that are down for good in tick `now`, with packets that wait for them.
+    pub(super) fn stay_down(&self, now: Tick) -> impl Iterator<Item = DownLink> {
+        let all = self.outages.iter().flatten();
+        all.filter_map(move |outages| outages.stays_down(now))
     }
 
     /// The ticks that the link of `output` has spent in each state, up to the end of tick `now`.
     pub(super) fn ticks(&self, output: OutputId, now: Tick) -> Option<LinkStateTicks> {
         let mut link = self.links[output.index()].clone()?;
-        link.advance(&self.power, now + 1);
+        link.advance(self.power.as_ref()?, now + 1);
         Some(difference(link.counted, link.restarted))
     }
 
     /// Counts anew from the tick after `now` on.
     pub(super) fn restart(&mut self, now: Tick) {
+        let Some(power) = &self.power else { return };
         for link in self.links.iter_mut().flatten() {
             let mut counted = link.clone();
-            counted.advance(&self.power, now + 1);
+            counted.advance(power, now + 1);
             link.restarted = counted.counted;
         }
     }
 
     /// The ticks that links between switches, and links of NICs, spent in each state since the last call,
-    /// up to the end of tick `now`.
-    pub(super) fn sample(&mut self, now: Tick) -> PowerSample {
+    /// up to the end of tick `now`; `None` if none goes down because it is idle.
+    pub(super) fn sample(&mut self, now: Tick) -> Option<PowerSample> {
+        let power = self.power.as_ref()?;
         let mut sample = PowerSample::default();
         for link in self.links.iter_mut().flatten() {
             let mut counted = link.clone();
-            counted.advance(&self.power, now + 1);
+            counted.advance(power, now + 1);
             let before = std::mem::replace(&mut link.sampled, counted.counted);
             let sum = if link.is_host {
                 &mut sample.host_links
@@ -276,7 +335,7 @@ impl LinkPowers {
             };
             *sum += difference(counted.counted, before);
         }
-        sample
+        Some(sample)
     }
 }
 

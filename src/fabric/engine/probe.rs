@@ -126,8 +126,8 @@ pub trait Probe: Debug {
         let _ = (output, from, until);
     }
 
-    /// From tick `from` until before tick `until`, the link of `output` was off, or on its way down or
-    /// up. It is reported when a packet is granted or started that may have waited for this, so more
+    /// From tick `from` until before tick `until`, the link of `output` was off, on its way down or up, or
+    /// in an outage. It is reported when a packet is granted or started that may have waited for this, so more
     /// than once if several have.
     fn woke(&mut self, output: OutputId, from: Tick, until: Tick) {
         let _ = (output, from, until);

@@ -269,16 +269,20 @@ impl<M: SwitchModel> Drive<'_, '_, '_, '_, M> {
 
     /// No event is left. Packets that still wait do so although all credits have returned.
     fn no_event_is_left(&mut self) -> RunEnd {
-        let deadlock = self.with_all(|blocks, _, cut| {
+        let (deadlock, links) = self.with_all(|blocks, _, cut| {
             let acted = blocks.iter().map(|block| block.kernel().acted);
             let now = acted.max().unwrap_or(0);
             // All credits count as returned.
             blocks::stand_at(blocks, now.saturating_add(LONG_AFTER));
             let deadlock = blocks::find_cycle(blocks, cut);
             blocks::stand_at(blocks, now);
-            deadlock
+            (deadlock, blocks::links_down(&blocks::read(blocks)))
         });
-        deadlock.map_or(RunEnd::Drained, RunEnd::Deadlock)
+        match deadlock {
+            Some(deadlock) => RunEnd::Deadlock(deadlock),
+            None if links.is_empty() => RunEnd::Drained,
+            None => RunEnd::LinksDown(links),
+        }
     }
 
     /// Looks for a deadlock if enough has happened since the last look. The next event of the lead is in tick `next`.

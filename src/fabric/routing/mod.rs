@@ -3,7 +3,7 @@
 
 use super::ids::{NicId, PortId, SwitchId};
 use super::prefetch::prefetch;
-use super::spec::{FabricSpec, RingTie};
+use super::spec::{FabricSpec, ForwardingTables, RingTie, Tick};
 use super::topology::Topology;
 
 /// Largest next-hop table that is stored; beyond it hops are computed.
@@ -11,7 +11,15 @@ const MAX_TABLE: u64 = 1 << 26;
 
 /// Next hops of all (switch, destination) pairs.
 #[derive(Debug)]
-pub(super) enum Router {
+pub(super) struct Router {
+    first: Hops,
+    /// Those that take over, each from its tick on.
+    later: Vec<(Tick, Hops)>,
+}
+
+/// Next hops as long as they do not change.
+#[derive(Debug)]
+enum Hops {
     /// First candidate, `[switch * nics + dst]`.
     Table { ports: Vec<u8>, nics: usize },
     Computed {
@@ -22,13 +30,56 @@ pub(super) enum Router {
 
 impl Router {
     pub(super) fn new(spec: &FabricSpec) -> Self {
+        let nics = spec.topology.nics() as usize;
+        let changes = spec.routing.changes.iter();
+        Self {
+            first: Hops::new(spec),
+            later: changes
+                .map(|change| (change.from, Hops::of_tables(&change.tables, nics)))
+                .collect(),
+        }
+    }
+
+    /// Whether next hops change with time.
+    pub(super) fn changes(&self) -> bool {
+        !self.later.is_empty()
+    }
+
+    /// Prefetches the data that [`Router::first_port`] will look up.
+    #[inline]
+    pub(super) fn prefetch(&self, switch: SwitchId, dst: NicId) {
+        if let Hops::Table { ports, nics } = &self.first {
+            prefetch(ports, switch.index() * nics + dst.index());
+        }
+    }
+
+    /// First candidate, within the switch, of the next hop, before any change.
+    #[inline]
+    pub(super) fn first_port(&self, switch: SwitchId, dst: NicId) -> PortId {
+        self.first.first_port(switch, dst)
+    }
+
+    /// As [`Router::first_port`], of a header that is routed in tick `now`.
+    pub(super) fn first_port_at(&self, now: Tick, switch: SwitchId, dst: NicId) -> PortId {
+        let began = self.later.partition_point(|&(from, _)| from <= now);
+        let hops = self.later[..began].last().map(|(_, hops)| hops);
+        hops.unwrap_or(&self.first).first_port(switch, dst)
+    }
+}
+
+impl Hops {
+    fn of_tables(tables: &ForwardingTables, nics: usize) -> Self {
+        // Switches have at most 120 ports, so a port fits into a byte.
+        let ports = tables.ports.iter().flatten();
+        let ports = ports.map(|&port| port.get() as u8).collect();
+        Self::Table { ports, nics }
+    }
+
+    fn new(spec: &FabricSpec) -> Self {
         let topology = &spec.topology;
         let (tie, nics) = (spec.routing.ring_tie, topology.nics() as usize);
         if let Some(tables) = &spec.routing.forwarding {
-            // Switches have at most 120 ports, so a port fits into a byte.
-            let ports = tables.ports.iter().flatten();
-            let ports = ports.map(|&port| port.get() as u8).collect();
-            return Self::Table { ports, nics };
+            return Self::of_tables(tables, nics);
         }
         let pairs = u64::from(topology.switches()) * u64::from(topology.nics());
         if pairs > MAX_TABLE || topology.radix() > u32::from(u8::MAX) {
@@ -46,17 +97,8 @@ impl Router {
         Self::Table { ports, nics }
     }
 
-    /// Prefetches the data that [`Router::first_port`] will look up.
     #[inline]
-    pub(super) fn prefetch(&self, switch: SwitchId, dst: NicId) {
-        if let Self::Table { ports, nics } = self {
-            prefetch(ports, switch.index() * nics + dst.index());
-        }
-    }
-
-    /// First candidate, within the switch, of the next hop.
-    #[inline]
-    pub(super) fn first_port(&self, switch: SwitchId, dst: NicId) -> PortId {
+    fn first_port(&self, switch: SwitchId, dst: NicId) -> PortId {
         match self {
             Self::Table { ports, nics } => {
                 PortId::new(ports[switch.index() * nics + dst.index()].into())

@@ -9,6 +9,7 @@
 pub mod congestion;
 pub(crate) mod json;
 mod links;
+pub mod outages;
 pub mod paths;
 mod planes;
 pub mod power;
@@ -23,6 +24,7 @@ pub mod vls;
 pub use self::congestion::{CongestionControl, Notification};
 pub(crate) use self::links::check_ends;
 pub use self::links::{LinkLatency, LinkRates};
+pub use self::outages::{Outage, TableChange};
 pub use self::paths::{DetourRule, Detours, Intermediate, Paths};
 pub use self::power::{DownState, LinkPower, LowState, ManagedLinks};
 pub use self::qos::{Qos, ServiceLevel};
@@ -74,6 +76,9 @@ pub struct FabricSpec {
     /// Power states of links; `None`: links are always up.
     #[serde(skip)]
     pub link_power: Option<Box<LinkPower>>,
+    /// Times in which links are down.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<Outage>,
 }
 
 impl FabricSpec {

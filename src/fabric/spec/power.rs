@@ -4,7 +4,7 @@
 //! The engine's side is `src/fabric/engine/power.rs`, the oracle's `tests/oracles/src/power.rs`.
 //! The fabric does not know the watts of the states.
 
-use super::{FabricSpec, SpecError, Tick};
+use super::{FabricSpec, Routing, SpecError, Tick};
 use crate::error::error;
 use crate::ids::{PortId, SwitchId};
 use flitwise_base::units::Ratio;
@@ -181,12 +181,17 @@ impl LowState {
 }
 
 impl FabricSpec {
-    /// The same fabric with links that are always up.
+    /// The same fabric with links that are always up, and without changes of its tables.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn always_up(&self) -> Self {
         Self {
             link_power: None,
+            outages: Vec::new(),
+            routing: Routing {
+                changes: Vec::new(),
+                ..self.routing.clone()
+            },
             ..self.clone()
         }
     }

@@ -8,7 +8,7 @@
 //! `src/fabric/topology/`, if it does not say yet which ports are equal; and
 //! `src/config/fabric/keys.rs`, if the key is new.
 
-use super::{FabricSpec, Paths, json};
+use super::{FabricSpec, Paths, TableChange, json};
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::topology::{Link, Peer, Ports, RingTie, Topology};
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,9 @@ pub struct Routing {
         serialize_with = "json::failed_links"
     )]
     pub failed: Vec<Link>,
+    /// Forwarding tables that take over later, in the order of their ticks.
+    #[serde(rename = "rerouted", skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<TableChange>,
     /// Selection of up-ports on trees.
     // This and `paths` are left out where they are the usual ones: the JSON is older than they are.
     #[serde(skip_serializing_if = "json::is_default")]
@@ -79,6 +82,7 @@ impl Default for Routing {
             paths: Paths::Minimal,
             forwarding: None,
             failed: Vec::new(),
+            changes: Vec::new(),
         }
     }
 }

@@ -382,9 +382,11 @@ impl Simulated<'_> {
             },
             RunEnd::Deadlock(deadlock) => Err(self.deadlock(level, &deadlock)),
             RunEnd::Interrupted => Err(CheckError::Interrupted),
-            RunEnd::Drained | RunEnd::Exhausted => Err(CheckError::Settings(
-                "the simulation holds too many messages at a time: take fewer ranks".to_owned(),
-            )),
+            RunEnd::Drained | RunEnd::LinksDown(_) | RunEnd::Exhausted => {
+                Err(CheckError::Settings(
+                    "the simulation holds too many messages at a time: take fewer ranks".to_owned(),
+                ))
+            }
         }
     }
 

@@ -20,6 +20,7 @@ mod detours;
 mod families;
 pub mod hierarchical;
 mod messages;
+mod outages;
 mod power;
 mod queueing;
 mod report;

@@ -79,7 +79,7 @@ pub(crate) fn out_port(spec: &FabricSpec, wiring: &Wiring, switch: u32, header: 
         waiting: &|_| 0,
         elsewhere: &|_, _| 0,
     };
-    router.route(0, header, &load).output
+    router.route(0, 0, header, &load).output
 }
 
 /// Queue of a local scheme in `class` at `switch`, which stores the packet.

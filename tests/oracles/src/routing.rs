@@ -4,7 +4,7 @@ use super::detours::{self, QueueOf, Streams};
 use super::families::{self, Among, cube, dragonfly, graph};
 use super::vls;
 use super::wiring::{End, Wiring};
-use flitwise_fabric::spec::{DetourRule, FabricSpec, TrunkSelection, UpPorts};
+use flitwise_fabric::spec::{DetourRule, FabricSpec, Tick, TrunkSelection, UpPorts};
 use flitwise_fabric::topology::{Cube, Shape};
 
 /// The header of a packet, as routing sees it.
@@ -156,10 +156,13 @@ impl<'s> Router<'s> {
         }
     }
 
-    /// Decides the next hop of a packet that came in by port `input`.
-    pub fn route(&mut self, input: usize, header: Header, load: &Load<'_>) -> NextHop {
+    /// Decides in tick `now` the next hop of a packet that came in by port `input`.
+    pub fn route(&mut self, now: Tick, input: usize, header: Header, load: &Load<'_>) -> NextHop {
         let spec = self.spec;
-        if let Some(tables) = &spec.routing.forwarding {
+        let mut changes = spec.routing.changes.iter().rev();
+        let changed = changes.find(|change| change.from <= now);
+        let first = spec.routing.forwarding.as_ref();
+        if let Some(tables) = changed.map(|change| &change.tables).or(first) {
             let row = &tables.ports[self.switch as usize];
             return NextHop {
                 output: row[header.dst as usize].index(),

@@ -32,7 +32,7 @@ use super::deadlock::{Deadlock, dead_cycle};
 use super::kernel::{self, SwitchModel};
 use super::run::{self, Driven};
 use super::samplers::Samplers;
-use super::{Progress, RunEnd};
+use super::{DownLink, Progress, RunEnd};
 use crate::series::Sample;
 use crate::spec::Tick;
 use crate::stats::{FabricStats, LinkEnd, LinkStats};
@@ -205,6 +205,11 @@ impl<M: SwitchModel> Blocks<M> {
         self.with_all(|all| find_cycle(all, cut.as_deref()))
     }
 
+    /// The links that are down for good, with packets that wait for them.
+    pub(super) fn links_down(&self) -> Vec<DownLink> {
+        self.read_all(|all, _| links_down(all))
+    }
+
     /// Counts anew from the next tick on.
     pub(super) fn restart_statistics(&mut self) {
         self.with_all(|all| {
@@ -297,6 +302,14 @@ pub(super) fn sample<M: SwitchModel>(all: &mut [&mut M], tick: Tick) -> Sample {
     }
     sample.port_vls.sort();
     sample
+}
+
+/// The links of all blocks that are down for good, with packets that wait for them.
+pub(super) fn links_down<M: SwitchModel>(all: &[&M]) -> Vec<DownLink> {
+    let links = all
+        .iter()
+        .flat_map(|block| block.kernel().links_that_stay_down());
+    DownLink::in_order(links)
 }
 
 /// A cycle of packets that can never move, if there is one, over all blocks. No mail may be under way.

@@ -84,6 +84,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             return false;
         };
         let free_at = self.link_free_at(output);
+        let was_idle = self.was_idle_until(now, output);
         let Some(control) = self.control.get_mut() else {
             return false;
         };
@@ -92,7 +93,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             return false;
         };
         let sender = &self.senders[output.index()];
-        let (sent_until, to) = (sender.free_at, sender.to);
+        let to = sender.to;
         if free_at > now {
             self.wake(Event::Output(output), free_at);
             return true;
@@ -108,7 +109,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             return false;
         }
         state.cnps.pop_front();
-        state.was_idle |= now > sent_until;
+        state.was_idle |= was_idle;
         let has_more = !state.cnps.is_empty();
         self.transmit(output, NextPacket::Cnp(id, vl));
         if has_more {

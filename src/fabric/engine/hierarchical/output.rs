@@ -66,9 +66,18 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     pub(super) fn link_free_at(&self, output: OutputId) -> Tick {
         let free_at = self.senders[output.index()].free_at;
         match &self.kernel.power {
-            Some(power) => free_at.max(power.starts_at(output)),
+            Some(power) => power.starts_at(output, free_at.max(self.kernel.now)),
             None => free_at,
         }
+    }
+
+    /// Whether the scheduler of `output` has run since the packet before and found nothing to send. The head that it sends in
+    /// tick `now` was not ready, or had no credits.
+    #[inline]
+    pub(super) fn was_idle_until(&self, now: Tick, output: OutputId) -> bool {
+        let free_at = self.senders[output.index()].free_at;
+        // An outage that began at once has kept it from running.
+        now > free_at && self.kernel.outage_ticks(output, free_at, now) < now - free_at
     }
 
     /// Phase 7.
@@ -110,7 +119,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .control
             .get_mut()
             .is_some_and(|control| control.was_idle_before_cnp(output.nic(self.ports)));
-        let was_idle = now > link.free_at || idle_before;
+        let was_idle = idle_before || self.was_idle_until(now, output);
         let packets = &self.kernel.packets;
         let head = |vl| {
             let packet = &packets[fifos.head(&link.heads, buffer, vl)];
@@ -177,10 +186,11 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let free_at = now + Tick::from(packet.flits);
         sender.free_at = free_at;
         if let Some(power) = &mut self.kernel.power {
-            power.leaves(output, 1, now, &mut self.kernel.observers);
+            power.leaves(output, 1, (now, now), &mut self.kernel.observers);
             power.is_free_at(output, free_at);
         }
         let blocked_since = std::mem::replace(&mut sender.blocked_since, Tick::MAX);
+        let out = self.kernel.outage_ticks(output, blocked_since, now);
         let nic = output.nic(self.ports);
         let transfer = Transfer {
             output,
@@ -193,6 +203,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let part = &mut self.outputs[output.index()];
         let observers = &mut self.kernel.observers;
         observers.credit_wait_ended(&mut part.sent, output, blocked_since, now);
+        part.sent.credit_wait -= out;
         if let Some(nic) = nic {
             self.injected(nic, &leaving);
         }

@@ -106,6 +106,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             input: port,
             packet: id,
             dst,
+            now: self.kernel.now,
             occupancy: Queues {
                 buffers: &mut self.output_buffers,
                 waiting: &self.waiting,

@@ -39,15 +39,16 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             .map(|output| {
                 let at = output.index();
                 let (link, sent) = (&self.senders[at], &self.outputs[at].sent);
+                // The present tick counts too.
+                let (since, now) = (link.blocked_since, self.kernel.now + 1);
+                let out = self.kernel.outage_ticks(output, since, now);
                 LinkStats {
                     from: output.link_end(self.ports, self.radix),
                     to: link.to.link_end(self.radix),
                     flits: sent.flits,
                     units: sent.flits,
                     packets: sent.packets,
-                    // The present tick counts too.
-                    credit_wait_ticks: sent.credit_wait
-                        + (self.kernel.now + 1).saturating_sub(link.blocked_since),
+                    credit_wait_ticks: sent.credit_wait + now.saturating_sub(since) - out,
                     queue_wait_ticks: sent.queue_wait,
                     waited_ticks: 0,
                     held_up_ticks: 0,

@@ -51,6 +51,12 @@ impl<'a> LinkTiming<'a> {
     fn at(now: Tick, stages: &'a Stages, drain: &'a DrainRates) -> Self {
         Self { now, stages, drain }
     }
+
+    /// From which tick on the header of a packet that crosses may leave the output buffer.
+    #[inline(always)]
+    fn in_output_buffer<const L: usize>(self, crossing: &Crossing<L>) -> Tick {
+        crossing.start + self.stages.crossbar + self.stages.output_store
+    }
 }
 
 impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
@@ -94,8 +100,16 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let observers = &mut self.kernel.observers;
         observers.granted(now, output, || packet.seen(id));
         let power = Self::full_only(&mut self.kernel.power);
-        let passage =
-            power.map(|power| power.leaves(output, waiting_bytes(packet.bytes), now, observers));
+        let ready = timing.in_output_buffer(&crossing).max(port.link_free.tick);
+        let passage = match power {
+            None => Passage {
+                start: ready,
+                slow: false,
+            },
+            Some(power) => {
+                power.leaves(output, waiting_bytes(packet.bytes), (now, ready), observers)
+            }
+        };
         let (leaves, end) = start_on_link(packet, port, &crossing, passage, timing);
         if let Some(power) = Self::full_only(&mut self.kernel.power) {
             power.is_free_at(output, end);
@@ -261,7 +275,7 @@ fn cross<const L: usize>(
 }
 
 /// Decides when `packet` passes the output buffer and the link of `port`, and counts it there.
-/// `passage`: the passage that the power state of the link allows.
+/// `passage`: when and how the state of the link lets it start.
 /// The packet's schedule then says when it arrives at the next buffer. Returns the schedule on
 /// which its flits leave, and the first tick in which the link is free again.
 #[inline(always)]
@@ -269,15 +283,12 @@ fn start_on_link<const L: usize>(
     packet: &mut Packet<L>,
     port: &mut Output,
     crossing: &Crossing<L>,
-    passage: Option<Passage>,
+    Passage { start, slow }: Passage,
     timing: LinkTiming<'_>,
 ) -> (Schedule<L>, Tick) {
     let length = packet.length();
     let inside = timing.stages.crossbar + timing.stages.output_store;
-    let ready = crossing.start + inside;
-    let (not_before, slow) =
-        passage.map_or((0, false), |passage| (passage.not_before, passage.slow));
-    let start = ready.max(port.link_free.tick).max(not_before);
+    let ready = timing.in_output_buffer(crossing);
     let tail = crossing.tail + inside;
     let available = crossing.available.later(inside).with_tail(tail);
     let drain = timing.drain;

@@ -135,6 +135,7 @@ pub(super) fn output_buffer_may_fill(spec: &FabricSpec, voq: &Voq) -> bool {
     voq.crossbar_speedup > 1
         || rates(spec, voq) != [voq.crossbar_rate()]
         || spec.link_power.is_some()
+        || !spec.outages.is_empty()
         || spec.routing.asks_for_buffers()
         || most > u64::from(voq.buffers.output)
 }

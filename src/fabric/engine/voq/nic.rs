@@ -410,7 +410,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let observers = &mut self.kernel.observers;
         let slow = power.as_deref_mut().is_some_and(|power| {
             power
-                .leaves(output, waiting_bytes(length.bytes), now, observers)
+                .leaves(output, waiting_bytes(length.bytes), (now, now), observers)
                 .slow
         });
         let (leaves, free) =

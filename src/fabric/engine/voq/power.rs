@@ -21,7 +21,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     pub(super) fn link_starts_at(&self, output: OutputId) -> Tick {
         let free = self.outputs[output.index()].link_free.tick;
         match self.kernel.power.as_deref().filter(|_| !Self::PLAIN) {
-            Some(power) => free.max(power.starts_at(output)),
+            Some(power) => power.starts_at(output, free.max(self.kernel.now)),
             None => free,
         }
     }
@@ -33,7 +33,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let kernel = &mut self.kernel;
         if let Some(power) = Self::full_only(&mut kernel.power) {
             power.waits(output, waiting_bytes(kernel.packets[id].bytes), kernel.now);
-            let ahead = power.settings().wake_ahead;
+            let ahead = power.wake_ahead();
             if ahead > 0 {
                 self.announce(ahead, id, output);
             }

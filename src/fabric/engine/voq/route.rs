@@ -22,7 +22,7 @@ use crate::engine::probe::{Obstacle, Watcher};
 use crate::engine::vls::{Hop, VlAndClass, Vls};
 use crate::ids::{NicId, PortId, SwitchId};
 use crate::routing::Router;
-use crate::spec::{FabricSpec, SpecError, Voq};
+use crate::spec::{FabricSpec, SpecError, Tick, Voq};
 use std::sync::Arc;
 
 /// The tables of routing: next hops and VLs.
@@ -98,8 +98,8 @@ impl Routes {
         switch: SwitchId,
     ) {
         if !self.depends_on_order {
-            // Without that order, no room matters either.
-            self.route(packet, id, switch, |_| 0);
+            // Without that order, neither room nor time matters.
+            self.route(packet, id, (switch, 0), |_| 0);
         }
     }
 
@@ -118,14 +118,14 @@ impl Routes {
         self.next_hops.by_destination(switch, dst)
     }
 
-    /// Decides output, VL and VL class of `packet`, which has number `id`, at `switch`.
+    /// Decides in tick `now` output, VL and VL class of `packet`, which has number `id`, at `switch`.
     /// `room(output)`: credits free in the output buffer of `output`.
     #[inline(always)]
     fn route<const L: usize>(
         &mut self,
         packet: &mut Packet<L>,
         id: PacketId,
-        switch: SwitchId,
+        (switch, now): (SwitchId, Tick),
         room: impl FnMut(OutputId) -> u32,
     ) {
         let Packet { input, dst, sl, .. } = *packet;
@@ -135,6 +135,7 @@ impl Routes {
             input,
             packet: id,
             dst,
+            now,
             occupancy: Queues {
                 room,
                 buffer,
@@ -208,7 +209,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             u32::from(port.room)
         };
         let switch = self.inputs[packet.input.index()].switch;
-        self.routes.route(packet, id, switch, room);
+        self.routes.route(packet, id, (switch, now), room);
     }
 
     /// Appends packet `id`, which has been routed, to its VoQ, or to its FIFO if it is not the head

@@ -76,6 +76,7 @@ impl FabricSpec {
         self.validate_congestion()?;
         self.validate_forwarding()?;
         self.validate_link_power()?;
+        self.validate_outages()?;
         self.switch.kind().validate(self)
     }
 

@@ -48,6 +48,9 @@ impl FabricSpec {
             return error("fabric.up_ports", problem.into());
         }
         leads_everywhere(&self.topology, tables)?;
+        for change in &self.routing.changes {
+            leads_everywhere(&self.topology, &change.tables)?;
+        }
         avoids_failed(self, tables)
     }
 }

@@ -56,7 +56,7 @@ impl<'s> Fabric<'s> {
     pub fn new(spec: &'s FabricSpec, wiring: &'s Wiring) -> Self {
         let link = |&(from, to): &(End, End)| {
             let latency = flight(spec, (from, to));
-            Link::new((from, to), latency, spec.link_power.as_deref())
+            Link::new(spec, (from, to), latency)
         };
         let nic = |&(up, down): &(usize, usize)| Nic::new(spec, up, down);
         let count = wiring.ports.len();
@@ -143,6 +143,7 @@ impl<'s> Fabric<'s> {
         let by_destination = routing.trunk == TrunkSelection::Destination
             && routing.up_ports == UpPorts::Destination
             && routing.paths == Paths::Minimal
+            && routing.changes.is_empty()
             && !matches!(
                 switch_of(self.spec).buffers.central_link,
                 CentralLink::Random { .. }
@@ -297,7 +298,7 @@ impl<'s> Fabric<'s> {
         for at in 0..self.links.len() {
             let from = self.links[at].from;
             let waiting = self.waiting_for(from);
-            if !self.links[at].is_up_for(waiting) {
+            if !self.links[at].is_up_for(now, waiting) {
                 continue;
             }
             if let End::Nic(nic) = from
@@ -425,7 +426,8 @@ impl run::Fabric for Fabric<'_> {
     }
 
     fn holds_for_now(&self, now: Tick) -> bool {
-        self.links.iter().any(Link::is_changing) || self.is_held_back(now)
+        let mut links = self.links.iter();
+        links.any(|link| link.is_changing(now)) || self.is_held_back(now)
     }
 
     fn patience(&self) -> Tick {

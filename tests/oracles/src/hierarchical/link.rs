@@ -4,9 +4,10 @@ use super::counts::LinkCounts;
 use super::packet::Flit;
 use crate::credit_returns::CreditReturns;
 use crate::delay_line::DelayLine;
+use crate::outages::Outages;
 use crate::power::{PowerState, StateTicks};
 use crate::wiring::End;
-use flitwise_fabric::spec::{LinkPower, Tick};
+use flitwise_fabric::spec::{FabricSpec, Tick};
 
 /// One direction of a cable.
 #[derive(Debug, Clone)]
@@ -21,10 +22,11 @@ pub struct Link<'s> {
     /// Flits that have entered the link.
     pub carried: u64,
     power: Option<PowerState<'s>>,
+    outages: Outages,
 }
 
 impl<'s> Link<'s> {
-    pub fn new((from, to): (End, End), latency: Tick, power: Option<&'s LinkPower>) -> Self {
+    pub fn new(spec: &'s FabricSpec, (from, to): (End, End), latency: Tick) -> Self {
         Self {
             from,
             to,
@@ -34,7 +36,8 @@ impl<'s> Link<'s> {
             credits: CreditReturns::new(latency),
             last_sent: None,
             carried: 0,
-            power: PowerState::new(power, (from, to)),
+            power: PowerState::new(spec.link_power.as_deref(), (from, to)),
+            outages: Outages::new(spec, (from, to)),
         }
     }
 
@@ -61,12 +64,13 @@ impl<'s> Link<'s> {
         }
     }
 
-    /// Phase 7: `waiting` packets wait for it. Returns whether one may start.
-    pub fn is_up_for(&mut self, waiting: usize) -> bool {
-        self.power.as_mut().is_none_or(|power| {
+    /// Phase 7 of tick `now`: `waiting` packets wait for it. Returns whether one may start.
+    pub fn is_up_for(&mut self, now: Tick, waiting: usize) -> bool {
+        let is_powered = self.power.as_mut().is_none_or(|power| {
             power.observe(waiting as u64, true);
             power.may_start(false)
-        })
+        });
+        is_powered && !self.outages.is_down(now)
     }
 
     /// Ends tick `now`, in which `waiting` packets still wait.
@@ -84,9 +88,9 @@ impl<'s> Link<'s> {
         self.power.as_mut().map(PowerState::sample)
     }
 
-    /// Its power state changes by time alone.
-    pub fn is_changing(&self) -> bool {
-        self.power.as_ref().is_some_and(PowerState::is_changing)
+    /// Time alone brings it up or down.
+    pub fn is_changing(&self, now: Tick) -> bool {
+        self.power.as_ref().is_some_and(PowerState::is_changing) || self.outages.will_end(now)
     }
 
     pub fn flits_under_way(&self) -> usize {

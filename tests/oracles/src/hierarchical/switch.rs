@@ -282,7 +282,7 @@ impl<'s> Switch<'s> {
                     waiting: &waiting,
                     elsewhere,
                 };
-                let next = self.router.route(port, header, &load);
+                let next = self.router.route(now, port, header, &load);
                 self.ungranted.insert(id, (next.output, packet.credits));
                 packet.output = next.output;
                 (packet.class, packet.leg) = (next.class, next.leg);

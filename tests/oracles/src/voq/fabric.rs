@@ -10,7 +10,7 @@ use crate::messages::{Messages, create};
 use crate::power::StateTicks;
 use crate::queueing::out_port;
 use crate::routing::Leg;
-use crate::sizes::{credits_of, data_flits_of, payloads};
+use crate::sizes::{credits_of, data_flits_of, largest_credits, payloads};
 use crate::vls::vl_at_nic;
 use crate::wiring::{End, Wiring, flight};
 use crate::{CctCounts, CctiChange, CongestionCounts, FlowSample, RunEnd, Sample, run};
@@ -347,14 +347,21 @@ impl run::Fabric for Fabric<'_> {
     fn holds_for_now(&self, now: Tick) -> bool {
         let mut links = self.links.iter();
         let controlled = self.spec.congestion_control.is_some();
-        self.links.iter().any(Link::is_changing)
+        self.links.iter().any(|link| link.is_changing(now))
             || !self.announcements.is_empty()
             || controlled && links.any(Link::has_credits_under_way)
             || self.hcas.iter().any(|hca| hca.holds_something(now))
     }
 
     fn patience(&self) -> Tick {
-        patience(self.spec, self.voq) + self.slowest_flit()
+        let spec = self.spec;
+        // A send engine before a link that is down is busy for a packet, of which no flit moves.
+        let flits = if spec.outages.is_empty() {
+            1
+        } else {
+            largest_credits(spec) * spec.units.flits_per_credit
+        };
+        patience(spec, self.voq) + self.slowest_flit() * Tick::from(flits)
     }
 
     fn all_delivered(&self) -> bool {
@@ -422,19 +429,11 @@ fn new_link<'s>(
         }
         (End::Nic(_), End::Nic(_)) => unreachable!("NICs are at switches"),
     };
-    let rate = (link_rate(voq, wiring, at), spec.units.flit_bytes);
-    let per_credit = spec.units.flits_per_credit;
+    let rate = link_rate(voq, wiring, at);
     let per_flow = voq.input_queues == InputQueues::PerFlow && matches!(to, End::Port { .. });
     let flows = per_flow.then_some(wiring.homes.len() as u32);
-    Link::new(
-        (from, to),
-        latency,
-        rate,
-        own,
-        (far.per_vl.clone(), flows),
-        per_credit,
-        spec.link_power.as_deref(),
-    )
+    let far = (far.per_vl.clone(), flows);
+    Link::new(spec, (from, to), latency, rate, own, far)
 }
 
 /// A packet of nothing in particular.

@@ -5,11 +5,12 @@ use super::packet::{Flit, Packet, PacketId, PacketKind};
 use super::server::Server;
 use crate::credit_returns::CreditReturns;
 use crate::delay_line::DelayLine;
+use crate::outages::Outages;
 use crate::power::{PowerState, StateTicks};
 use crate::sizes::completes_credit;
 use crate::wiring::End;
 use flitwise_base::units::Ratio;
-use flitwise_fabric::spec::{LinkPower, Tick};
+use flitwise_fabric::spec::{FabricSpec, LinkPower, Tick};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Counters of one direction of a link (section 13).
@@ -44,6 +45,7 @@ pub struct Link<'s> {
     /// The server that it is on its low lanes.
     low_server: Server,
     power: Option<PowerState<'s>>,
+    outages: Outages,
     /// Packets in the output buffer that take the low lanes.
     slow: Vec<PacketId>,
     /// The packet granted last, if it went on the low lanes.
@@ -93,14 +95,15 @@ struct Sending {
 
 impl<'s> Link<'s> {
     pub fn new(
+        spec: &'s FabricSpec,
         (from, to): (End, End),
         latency: Tick,
-        (rate, flit_bytes): (Ratio, u32),
+        rate: Ratio,
         own: u32,
         (far_size, flows): (Vec<u32>, Option<u32>),
-        per_credit: u32,
-        power: Option<&'s LinkPower>,
     ) -> Self {
+        let (flit_bytes, per_credit) = (spec.units.flit_bytes, spec.units.flits_per_credit);
+        let power = spec.link_power.as_deref();
         let low = power.and_then(LinkPower::low);
         let low_rate = low.and_then(|low| low.rate(rate)).unwrap_or(rate);
         Self {
@@ -110,6 +113,7 @@ impl<'s> Link<'s> {
             server: Server::new(rate, flit_bytes),
             low_server: Server::new(low_rate, flit_bytes),
             power: PowerState::new(power, (from, to)),
+            outages: Outages::new(spec, (from, to)),
             slow: Vec::new(),
             last_slow: None,
             counts: LinkCounts {
@@ -249,9 +253,9 @@ impl<'s> Link<'s> {
         self.power.as_mut().map(PowerState::sample)
     }
 
-    /// Its power state changes by time alone.
-    pub fn is_changing(&self) -> bool {
-        self.power.as_ref().is_some_and(PowerState::is_changing)
+    /// Time alone brings it up or down.
+    pub fn is_changing(&self, now: Tick) -> bool {
+        self.power.as_ref().is_some_and(PowerState::is_changing) || self.outages.will_end(now)
     }
 
     /// A packet that went on the low lanes keeps the port that writes the output buffer from being idle:
@@ -292,7 +296,8 @@ impl<'s> Link<'s> {
     /// A CNP or an ACK may start.
     pub fn takes_answers(&self, now: Tick) -> bool {
         let power = self.power.as_ref();
-        self.is_free(now) && power.is_none_or(|power| power.may_start(power.is_slow()))
+        let is_powered = power.is_none_or(|power| power.may_start(power.is_slow()));
+        self.is_free(now) && is_powered && !self.outages.is_down(now)
     }
 
     /// Phase 7: the first packet of the output buffer, if it may start now. The tail of the
@@ -302,7 +307,8 @@ impl<'s> Link<'s> {
         let is_header = |flit: &Flit| flit.packet == first && flit.index == 0;
         let header = self.stored.iter().find(|(_, flit)| is_header(flit));
         let here = header.is_some_and(|&(available, _)| available <= now);
-        (here && self.is_free(now) && self.is_powered(first)).then_some(first)
+        let starts = self.is_free(now) && self.is_powered(first) && !self.outages.is_down(now);
+        (here && starts).then_some(first)
     }
 
     /// Phase 7: a packet starts. Its flits follow in [`Link::leave`].

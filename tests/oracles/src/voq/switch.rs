@@ -172,7 +172,7 @@ impl<'s> Switch<'s> {
                     waiting: &waiting,
                     elsewhere: &|switch, port| elsewhere(packets, switch, port),
                 };
-                let next = self.router.route(port, header, &load);
+                let next = self.router.route(now, port, header, &load);
                 let vl = self.router.vl(port, header, next);
                 let NextHop { output, class, leg } = next;
                 let packet = &mut packets[id];

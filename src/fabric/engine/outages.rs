@@ -1,0 +1,166 @@
+//! Outages of links (`docs/model/fabric.md` §10): known before a run, so when a link starts its next packet follows in
+//! closed form. [`power`](super::power) asks for it.
+
+use super::far_end::FarEnd;
+use super::ids::OutputId;
+use crate::ids::SwitchPort;
+use crate::spec::outages::MAX_OUTAGE_TICKS;
+use crate::spec::{FabricSpec, Tick};
+use crate::stats::LinkEnd;
+use crate::topology::Topology;
+use flitwise_base::units::{TickLength, human_count, human_time};
+
+/// The tick in which a link that stays down starts its next packet: the calendar lets no event of this tick come.
+pub(super) const NEVER: Tick = 2 * MAX_OUTAGE_TICKS;
+
+/// A link that stays down, and the packets that wait for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DownLink {
+    /// Its sending end.
+    pub from: LinkEnd,
+    /// Its receiving end.
+    pub to: LinkEnd,
+    /// The first tick of the outage.
+    pub since: Tick,
+    /// Packets in front of it.
+    pub packets: u64,
+}
+
+impl DownLink {
+    /// The links in the order of their sending ends, NICs first.
+    pub(super) fn in_order(links: impl Iterator<Item = Self>) -> Vec<Self> {
+        let mut links: Vec<Self> = links.collect();
+        links.sort_by_key(|link| match link.from {
+            LinkEnd::Nic(nic) => (0, nic.get(), 0),
+            LinkEnd::Port { switch, port } => (1, switch.get(), port.get()),
+        });
+        links
+    }
+
+    /// The link as text, in a fabric whose ticks have length `tick`; `topology` knows the names.
+    #[must_use]
+    pub fn text(&self, topology: &Topology, tick: TickLength) -> String {
+        let end = |end: LinkEnd| match end {
+            LinkEnd::Nic(nic) => topology.nic_label(nic),
+            LinkEnd::Port { switch, port } => topology.port_label(SwitchPort::new(switch, port)),
+        };
+        format!(
+            "the link from {} to {} went down at {} and stays down; {} for it",
+            end(self.from),
+            end(self.to),
+            human_time(tick.ps(self.since)),
+            match self.packets {
+                1 => "1 packet waits".to_owned(),
+                packets => format!("{} packets wait", human_count(packets)),
+            }
+        )
+    }
+}
+
+/// The outages of a link, at its sending end.
+#[derive(Debug)]
+pub(super) struct Outages {
+    ends: (LinkEnd, LinkEnd),
+    /// First tick, and first tick after it; in their order, and apart from each other.
+    times: Vec<(Tick, Tick)>,
+    /// Packets that wait for the link, as link power counts them. A packet that will never start waits for good.
+    waiting: u64,
+}
+
+impl Outages {
+    /// The outages of the links of all outputs, whose far ends are `ends`; empty if there are none. Outputs of NICs are from
+    /// number `ports` on.
+    pub(super) fn of_outputs(
+        spec: &FabricSpec,
+        ports: usize,
+        ends: &[FarEnd],
+    ) -> Vec<Option<Box<Self>>> {
+        if spec.outages.is_empty() {
+            return Vec::new();
+        }
+        let radix = spec.topology.radix();
+        let of_output = |(output, &to): (OutputId, &FarEnd)| {
+            if !to.is_connected() {
+                return None;
+            }
+            let ends = (output.link_end(ports, radix), to.link_end(radix));
+            let is_own = |end: LinkEnd| {
+                let own = move |at| LinkEnd::from(at) == end;
+                spec.outages.iter().filter(move |outage| own(outage.at))
+            };
+            let mut times: Vec<_> = is_own(ends.0)
+                .chain(is_own(ends.1))
+                .map(|outage| (outage.from, outage.until.unwrap_or(NEVER)))
+                .collect();
+            times.sort_unstable();
+            times.dedup_by(|next, last| {
+                let meets = next.0 <= last.1;
+                if meets {
+                    last.1 = last.1.max(next.1);
+                }
+                meets
+            });
+            let outages = Self {
+                ends,
+                times,
+                waiting: 0,
+            };
+            (!outages.times.is_empty()).then(|| Box::new(outages))
+        };
+        OutputId::all(ends.len() as u32)
+            .zip(ends)
+            .map(of_output)
+            .collect()
+    }
+
+    /// The first tick from `tick` on in which a packet can start.
+    pub(super) fn next_start(&self, tick: Tick) -> Tick {
+        match self.times[self.ended_by(tick)..].first() {
+            Some(&(from, until)) if from <= tick => until,
+            _ => tick,
+        }
+    }
+
+    /// The number of outages that have ended by tick `tick`.
+    fn ended_by(&self, tick: Tick) -> usize {
+        self.times.partition_point(|&(_, until)| until <= tick)
+    }
+
+    /// The outage that ended last by tick `tick`.
+    pub(super) fn last_before(&self, tick: Tick) -> Option<(Tick, Tick)> {
+        let last = self.times[..self.ended_by(tick)].last().copied();
+        last.filter(|&(_, until)| until < NEVER)
+    }
+
+    /// The ticks from `since` until before `to` in which the link is down.
+    pub(super) fn ticks(&self, since: Tick, to: Tick) -> Tick {
+        let within = |&(from, until): &(Tick, Tick)| {
+            let begins = from.max(since);
+            until.min(to).saturating_sub(begins)
+        };
+        self.times.iter().map(within).sum()
+    }
+
+    /// A packet begins to wait for the link.
+    pub(super) fn waits(&mut self) {
+        self.waiting += 1;
+    }
+
+    /// A packet that waits will start in tick `start`.
+    pub(super) fn leaves(&mut self, start: Tick) {
+        self.waiting -= u64::from(start < NEVER);
+    }
+
+    /// The link, if in tick `now` it is down for good and packets wait for it.
+    pub(super) fn stays_down(&self, now: Tick) -> Option<DownLink> {
+        let (since, until) = *self.times.last()?;
+        let is_stuck = until >= NEVER && since <= now && self.waiting > 0;
+        is_stuck.then_some(DownLink {
+            from: self.ends.0,
+            to: self.ends.1,
+            since,
+            packets: self.waiting,
+        })
+    }
+}

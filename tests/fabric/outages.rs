@@ -1,0 +1,281 @@
+//! Outages of links (`docs/model/fabric.md` §10): the engine against the oracles on random fabrics, and times that were
+//! worked out by hand.
+
+use crate::common::infiniband::{static_pool, voq_fabric, voq_of, with_hierarchical_switches};
+use crate::common::random::{self, Kind, config};
+use crate::common::random_infiniband::{self, tree_fabric};
+use crate::common::random_outages::outages;
+use crate::common::random_traffic;
+use crate::common::script::{Cue, Script, message};
+use crate::compare::compare_sampled;
+use crate::engine_vs_oracle_ib::compare;
+use flitwise::fabric::engine::{Engine, RunEnd};
+use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
+use flitwise::fabric::spec::{FabricSpec, Outage, Switch, TableChange, Tick};
+use flitwise::fabric::stats::LinkEnd;
+use flitwise::fabric::topology::Topology;
+use flitwise::oblivious::{Failure, RoutingEngine};
+use proptest::prelude::*;
+
+/// Gives `spec` the tables of up*/down*, if nothing else decides in their place.
+fn with_tables(spec: &FabricSpec) -> Option<FabricSpec> {
+    let mut spec = spec.clone();
+    let tables = RoutingEngine::UpDown.tables_of(&spec.topology, &[], 1);
+    spec.routing.forwarding = Some(tables.ok()?.tables);
+    spec.validate().is_ok().then_some(spec)
+}
+
+proptest! {
+    #![proptest_config(config(300))]
+
+    #[test]
+    fn random_outages_agree(
+        drawn in prop_oneof![3 => random_infiniband::fabric(), 1 => tree_fabric()],
+        outages in outages(),
+        traffic in random_infiniband::traffic(),
+        interval in prop::option::of(1u64..200),
+        tables in any::<bool>(),
+    ) {
+        let mut spec = tables.then(|| with_tables(&drawn)).flatten().unwrap_or(drawn);
+        outages.put(&mut spec);
+        let script = random_infiniband::script(&spec, &traffic);
+        compare(&spec, &script, interval)?;
+    }
+
+    #[test]
+    fn random_outages_of_hierarchical_switches_agree(
+        spec in prop_oneof![
+            random::fabric(Kind::Any),
+            random::controlled_fabric(Kind::Any),
+            random::choosing_tree(Kind::Any),
+            random::table_fabric(Kind::Any),
+            random::table_fabric(Kind::Sound),
+        ],
+        outages in outages(),
+        traffic in random_traffic::traffic(),
+        interval in prop::option::of(1u64..200),
+    ) {
+        let mut spec = spec;
+        outages.put(&mut spec);
+        let script = random_traffic::script(&spec, &traffic);
+        compare_sampled(&spec, &script, interval)?;
+    }
+}
+
+fn port(switch: u32, port: u32) -> SwitchPort {
+    SwitchPort::new(SwitchId::new(switch), PortId::new(port))
+}
+
+/// Two switches, two NICs each, without outages: of `voq` and of hierarchical switches.
+fn pairs() -> [FabricSpec; 2] {
+    let mut spec = voq_fabric(Topology::cube(&[2], false, 2, 1, None).unwrap());
+    voq_of(&mut spec).buffers.input = static_pool(2, 64);
+    [with_hierarchical_switches(spec.clone()), spec]
+}
+
+/// The port of switch 0 to switch 1, and back.
+const BETWEEN: u32 = 2;
+const BACK: u32 = 3;
+
+/// Compares the engine with the oracle of the kind of switch.
+fn compare_either(spec: &FabricSpec, script: &Script) {
+    match spec.switch {
+        Switch::Voq(_) => {
+            compare(spec, script, None).unwrap();
+        }
+        Switch::Hierarchical(_) => {
+            compare_sampled(spec, script, None).unwrap();
+        }
+    }
+}
+
+/// Runs both models on messages of one packet from NIC 0 to NIC 2, created in these ticks; returns when each is delivered.
+fn deliveries(spec: &FabricSpec, ticks: &[Tick]) -> Vec<Tick> {
+    let messages = (0..).zip(ticks);
+    let lines = messages.map(|(i, &tick)| (Cue::At(tick), message(i, 0, 2, 0, 64)));
+    let script = Script::new(lines);
+    compare_either(spec, &script);
+    let mut script = script;
+    Engine::new(spec).unwrap().run(&mut script);
+    let mut told = script.told().delivered;
+    told.sort_unstable_by_key(|&(_, token)| token);
+    told.into_iter().map(|(tick, _)| tick).collect()
+}
+
+/// The tick in which the packet created in tick 1000 starts over the link between the switches, found as the first tick of
+/// an outage that does not hold it up, less one.
+fn start_between(spec: &FabricSpec, undisturbed: Tick) -> Tick {
+    let held_up = |from: &Tick| {
+        let mut spec = spec.clone();
+        spec.outages = vec![Outage {
+            at: port(0, BETWEEN),
+            from: *from,
+            until: Some(5000),
+        }];
+        deliveries(&spec, &[1000])[0] > undisturbed
+    };
+    (1000..undisturbed).take_while(held_up).last().unwrap()
+}
+
+/// An outage that begins as late as in the tick of a header's start holds it up by its length; one tick later the packet
+/// is drained.
+#[test]
+fn an_outage_of_t_delays_a_lone_packet_by_t() {
+    for spec in pairs() {
+        let undisturbed = deliveries(&spec, &[1000])[0];
+        let start = start_between(&spec, undisturbed);
+        let cases = [
+            (start, 0),
+            (start, 1),
+            (start, 70),
+            (start - 20, 999),
+            (start + 1, 500),
+        ];
+        for (from, ticks) in cases.into_iter().filter(|&(_, ticks)| ticks > 0) {
+            let mut spec = spec.clone();
+            // The other end names the same cable, and both directions are down.
+            for at in [port(0, BETWEEN), port(1, BACK)] {
+                spec.outages = vec![Outage {
+                    at,
+                    from,
+                    until: Some(from + ticks),
+                }];
+                let late = (from + ticks).saturating_sub(start);
+                let late = if from > start { 0 } else { late };
+                assert_eq!(
+                    deliveries(&spec, &[1000]),
+                    [undisturbed + late],
+                    "{from} {ticks}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_host_link_that_is_down_holds_up_its_nic() {
+    for mut spec in pairs() {
+        let undisturbed = deliveries(&spec, &[1000, 9000]);
+        let at = port(0, 0);
+        spec.outages = vec![Outage {
+            at,
+            from: 0,
+            until: Some(4000),
+        }];
+        let late = deliveries(&spec, &[1000, 9000]);
+        assert_eq!(late[0], undisturbed[0] + 3000);
+        assert_eq!(late[1], undisturbed[1]);
+    }
+}
+
+/// Outages that meet or overlap are one.
+#[test]
+fn a_link_is_up_when_none_of_its_outages_lasts() {
+    for mut spec in pairs() {
+        let outage = |from, until| Outage {
+            at: port(0, BETWEEN),
+            from,
+            until: Some(until),
+        };
+        spec.outages = vec![outage(0, 9000)];
+        let one = deliveries(&spec, &[1000]);
+        spec.outages = vec![
+            outage(3000, 9000),
+            outage(200, 700),
+            outage(0, 2000),
+            outage(2000, 3000),
+        ];
+        assert_eq!(deliveries(&spec, &[1000]), one);
+    }
+}
+
+#[test]
+fn a_link_that_stays_down_ends_the_run_by_name() {
+    for mut spec in pairs() {
+        spec.outages = vec![Outage {
+            at: port(1, BACK),
+            from: 2000,
+            until: None,
+        }];
+        let lines = [
+            (Cue::At(100), 0, 2),
+            (Cue::At(3000), 1, 2),
+            (Cue::At(3000), 2, 3),
+            (Cue::At(3000), 0, 1),
+        ];
+        let lines = (0..)
+            .zip(lines)
+            .map(|(i, (cue, src, dst))| (cue, message(i, src, dst, 0, 64)));
+        let script = Script::new(lines);
+        compare_either(&spec, &script);
+        let mut script = script;
+        let end = Engine::new(&spec).unwrap().run(&mut script);
+        let RunEnd::LinksDown(links) = end else {
+            panic!("{end:?}");
+        };
+        assert_eq!(script.told().delivered.len(), 3);
+        let [link] = links[..] else {
+            panic!("{links:?}")
+        };
+        assert_eq!(link.from, LinkEnd::from(port(0, BETWEEN)));
+        assert_eq!((link.since, link.packets), (2000, 1));
+        let text = link.text(&spec.topology, spec.units.tick);
+        assert!(
+            text.starts_with("the link from switch 0 port 2 to switch 1 port 3 went down at"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("and stays down; 1 packet waits for it"),
+            "{text}"
+        );
+    }
+}
+
+/// A ring of four switches, one NIC each, with the tables of up*/down*.
+fn ring() -> FabricSpec {
+    let ring = voq_fabric(Topology::cube(&[4], true, 1, 1, None).unwrap());
+    with_tables(&ring).unwrap()
+}
+
+/// Messages from everyone to everyone, again and again.
+fn all_to_all() -> Script {
+    let lines = (0..120u64).map(|i| {
+        let (src, step) = ((i % 4) as u32, 1 + (i / 4 % 3) as u32);
+        (Cue::At(i * 15), message(i, src, (src + step) % 4, 0, 300))
+    });
+    Script::new(lines)
+}
+
+#[test]
+fn an_outage_with_its_tables_from_tick_0_is_a_failure() {
+    let mut voq = ring();
+    let failure = [Failure::parse("s0 port 1").unwrap()];
+    let routed = RoutingEngine::UpDown
+        .tables_of(&voq.topology, &failure, 1)
+        .unwrap();
+    voq.outages = vec![Outage {
+        at: port(0, 1),
+        from: 0,
+        until: None,
+    }];
+    voq.routing.changes = vec![TableChange {
+        from: 0,
+        tables: routed.tables.clone(),
+        failed: routed.failed.clone(),
+    }];
+    for spec in [with_hierarchical_switches(voq.clone()), voq] {
+        let mut failed = spec.clone();
+        (failed.outages, failed.routing.changes) = (Vec::new(), Vec::new());
+        failed.routing.forwarding = Some(routed.tables.clone());
+        failed.routing.failed = routed.failed.clone();
+        let run = |spec: &FabricSpec| {
+            let (mut script, mut engine) = (all_to_all(), Engine::new(spec).unwrap());
+            assert_eq!(engine.run(&mut script), RunEnd::Drained);
+            (script.told(), engine.stats().end_tick)
+        };
+        assert_eq!(run(&spec), run(&failed));
+        let mut before = spec.clone();
+        (before.outages, before.routing.changes) = (Vec::new(), Vec::new());
+        assert_ne!(run(&before), run(&failed));
+    }
+}
