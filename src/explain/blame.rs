@@ -23,7 +23,7 @@ pub(crate) enum Reason {
     Link(Culprit),
     /// The link lacked credits.
     Credits,
-    /// The link was off, waking or going to sleep.
+    /// The link was off, on its way down or up, or in an outage.
     Waking,
     /// Congestion control held it back.
     Throttled,

@@ -84,7 +84,7 @@ pub struct LinkShare {
     pub queueing_ps: u64,
     /// While it lacked credits.
     pub credit_stalls_ps: u64,
-    /// While it was off, waking or going to sleep.
+    /// While it was off, on its way down or up, or in an outage.
     pub waking_links_ps: u64,
     /// While congestion control held them back.
     pub throttling_ps: u64,

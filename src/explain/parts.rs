@@ -21,7 +21,7 @@ pub enum Part {
     Queueing,
     /// A message waited for a link that lacked credits.
     CreditStalls,
-    /// A message waited for a link that was off, waking or going to sleep.
+    /// A message waited for a link that was off, on its way down or up, or in an outage.
     WakingLinks,
     /// Congestion control held a message back.
     Throttling,
@@ -55,7 +55,7 @@ impl Part {
         ("latency_ps", "latency"),
         ("queueing_ps", "queueing"),
         ("credit_stalls_ps", "credit stalls"),
-        ("waking_links_ps", "waking links"),
+        ("waking_links_ps", "links down"),
         ("throttling_ps", "throttling"),
         ("inside_devices_ps", "inside switches and NICs"),
     ];

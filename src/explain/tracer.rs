@@ -78,7 +78,7 @@ pub(super) struct Output {
     pub transfers: VecDeque<Transfer>,
     /// Ticks without credits: from, and until before.
     pub stalls: VecDeque<(Tick, Tick)>,
-    /// Ticks in which it was off, waking or going to sleep: from, and until before.
+    /// Ticks in which it was off, on its way down or up, or in an outage: from, and until before.
     pub wakes: VecDeque<(Tick, Tick)>,
     /// Messages in flight that wait or have waited for it.
     pub watchers: u32,

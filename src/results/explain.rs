@@ -389,7 +389,7 @@ fn link_rows(plan: &Plan, run: &Simulation, explained: &Explanation) -> Vec<Vec<
         "time",
         "queueing",
         "credit stalls",
-        "waking links",
+        "links down",
         "throttling",
         "inside devices",
     ];

@@ -69,7 +69,7 @@ pub struct Parts<T> {
     pub queueing_ps: T,
     /// Waiting for links that lacked credits.
     pub credit_stalls_ps: T,
-    /// Waiting for links that were off, or on their way down or up.
+    /// Waiting for links that were off, on their way down or up, or in an outage.
     pub waking_links_ps: T,
     /// Waiting for congestion control.
     pub throttling_ps: T,
@@ -134,7 +134,7 @@ pub struct LinkWait {
     pub queueing_ps: u64,
     /// While it lacked credits.
     pub credit_stalls_ps: u64,
-    /// While it was off, or on its way down or up.
+    /// While it was off, on its way down or up, or in an outage.
     pub waking_links_ps: u64,
     /// While congestion control held them back.
     pub throttling_ps: u64,
