@@ -9,6 +9,7 @@ use crate::config::declared;
 use crate::config::document::{
     ConfigError, Document, Keys, Tagged, kinds_of, refused, suggestion, text, value_at,
 };
+use crate::config::event::RawEvent;
 use crate::config::fabric::keys::FabricPreset;
 use crate::config::fabric::routing::explain_paths;
 use crate::config::fabric::topology::RawTopology;
@@ -50,6 +51,9 @@ pub(crate) struct RawExperiment {
     /// Switches, links, NICs and routes.
     #[serde(default)]
     pub fabric: RawFabric,
+    /// Links that go down and come up during the run.
+    #[serde(default)]
+    pub event: Vec<RawEvent>,
     /// Service levels, their VLs, and the scheduler of links.
     #[serde(default)]
     pub qos: RawQos,
@@ -178,7 +182,8 @@ pub(crate) fn fabric_kind<'a>(fabric: Option<&'a DeValue<'_>>) -> &'a str {
 }
 
 /// The keys of an experiment that only simulations use.
-pub(crate) const FOR_SIMULATIONS: [&str; 9] = [
+pub(crate) const FOR_SIMULATIONS: [&str; 10] = [
+    "event",
     "job",
     "background",
     "background_gap_skip",
@@ -200,6 +205,7 @@ pub(crate) fn stands_alone(raw: &RawExperiment) -> Result<(), ConfigError> {
         baseline._overrides.is_some(),
     ];
     let given = [
+        !raw.event.is_empty(),
         !raw.job.is_empty(),
         !raw.background.is_empty(),
         raw.background_gap_skip.is_some(),

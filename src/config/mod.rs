@@ -12,6 +12,7 @@ mod congestion_control;
 mod declared;
 mod document;
 mod dtable_input;
+mod event;
 pub mod experiment;
 mod fabric;
 mod fabric_only;

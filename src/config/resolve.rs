@@ -12,7 +12,7 @@ use crate::config::qos::scheduler::Scheduling;
 use crate::config::qos::vls;
 use crate::config::series;
 use crate::config::{
-    analysis, background, congestion_control, fabric, job, measure, node, power, qos,
+    analysis, background, congestion_control, event, fabric, job, measure, node, power, qos,
 };
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, SchemeKind, VlPolicy};
@@ -190,6 +190,7 @@ pub(crate) fn fabric_of(
         fabric.congestion_control = Some(Box::new(parameters));
     }
     power::states(raw.power.as_ref(), &mut fabric)?;
+    event::outages(raw, chosen.engine, &mut fabric)?;
     Ok((fabric, routing_name, dtable))
 }
 
@@ -206,6 +207,7 @@ pub(crate) fn unused(
     qos::unused(&raw.qos, fabric.sl2vl.is_some(), usual)?;
     congestion_control::unused(&raw.congestion_control, document, &experiment.fabric.qos)?;
     power::unused(raw.power.as_ref())?;
+    event::unused(raw)?;
     for (i, entry) in raw.background.iter().enumerate() {
         background::unused(entry, &format!("background.{i}"))?;
     }
@@ -231,6 +233,9 @@ fn gap_skip(raw: &RawExperiment, experiment: &Experiment) -> Result<(), ConfigEr
         Some(_) if experiment.fabric.congestion_control.is_some() => {
             "does not know what the timers of congestion control do in a gap; remove it, or take \
              congestion_control.kind = \"none\""
+        }
+        Some(_) if !raw.event.is_empty() => {
+            "leaves out simulated time, and an [[event]] has a time in the fabric; remove one of the two"
         }
         Some(_) if experiment.power.is_some() => {
             "leaves out simulated time, whose energy [power] would not count; remove one of the two"

@@ -30,6 +30,18 @@ impl Failure {
         matches!(self, Self::RandomLinks(_) | Self::RandomSwitches(_))
     }
 
+    /// The cables that it names, a direction of each at least; of a host its cable.
+    pub(super) fn edges(&self, graph: &Graph) -> Result<Vec<EdgeId>, String> {
+        match self {
+            Self::Switch(name) => Ok(graph.edges_of(find(graph, name)?).collect()),
+            Self::Port(name, port) => Ok(vec![at_port(graph, name, *port)?]),
+            Self::Between(a, b, number) => between(graph, [a, b], *number),
+            Self::RandomLinks(_) | Self::RandomSwitches(_) => {
+                Err("is drawn at random; name the link, switch or NIC".to_owned())
+            }
+        }
+    }
+
     /// Reads `L003` (a switch), `L003 port 5`, `L003 - S001` (all cables between them), `L003 - S001 #2` (the second),
     /// `random:3 links` or `random:1 switches`.
     ///
@@ -213,10 +225,7 @@ impl Gone {
         match failure {
             Failure::Switch(name) => self.nodes.extend([switch(graph, name)?]),
             Failure::Port(name, port) => {
-                let mut edges = graph.edges_of(find(graph, name)?);
-                let edge = edges.find(|&edge| graph.edge(edge).port == *port);
-                let edge = edge.ok_or_else(|| format!("port {port} of {name} has no cable"))?;
-                self.cut(graph, edge);
+                self.cut(graph, at_port(graph, name, *port)?);
             }
             Failure::Between(a, b, number) => {
                 for edge in between(graph, [a, b], *number)? {
@@ -256,6 +265,13 @@ fn switch(graph: &Graph, name: &str) -> Result<NodeId, String> {
     } else {
         Err(format!("`{name}` is a host; only switches and cables fail"))
     }
+}
+
+/// The cable at a port of a node.
+fn at_port(graph: &Graph, name: &str, port: u32) -> Result<EdgeId, String> {
+    let mut edges = graph.edges_of(find(graph, name)?);
+    let edge = edges.find(|&edge| graph.edge(edge).port == port);
+    edge.ok_or_else(|| format!("port {port} of {name} has no cable"))
 }
 
 /// The cables between two nodes: all, or the one with this number, from 1.

@@ -171,7 +171,7 @@ fn host_name(topology: &Topology, nic: NicId) -> String {
     }
 }
 
-fn switch_name(topology: &Topology, switch: SwitchId) -> String {
+pub(super) fn switch_name(topology: &Topology, switch: SwitchId) -> String {
     match topology.names() {
         Some(names) => names.switch_label(switch).to_owned(),
         None => format!("s{switch}"),

@@ -2,7 +2,7 @@
 
 use super::failure::{Damaged, Failure};
 use super::graph::{EdgeId, Graph};
-use super::network::counted_from;
+use super::network::{counted_from, switch_name};
 use super::routing::RoutingEngine;
 use flitwise_fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use flitwise_fabric::spec::{ForwardingTables, SpecError};
@@ -82,6 +82,35 @@ impl RoutingEngine {
             },
             failed: left.lost_cables.into_iter().map(link).collect(),
         })
+    }
+}
+
+impl Failure {
+    /// The failure of the link at a switch port.
+    #[must_use]
+    pub fn at(topology: &Topology, at: SwitchPort) -> Self {
+        let name = switch_name(topology, at.switch);
+        Self::Port(name, at.port.get() + counted_from(topology))
+    }
+
+    /// The links that the failure names, each by a switch port at one of its ends, always the same; of a NIC's name its link.
+    ///
+    /// # Errors
+    /// If it is drawn at random, or there is no such part.
+    pub fn ports(&self, topology: &Topology) -> Result<Vec<SwitchPort>, String> {
+        let graph = Graph::of_topology(topology, |_, _| 1.0).map_err(|e| e.problem)?;
+        let edges = self.edges(&graph)?;
+        let ends = |edge: EdgeId| {
+            let ends = [edge, graph.edge(edge).reverse];
+            let of_switches = ends
+                .into_iter()
+                .filter(|&end| graph.is_switch(graph.edge(end).from));
+            of_switches.map(|end| place(topology, &graph, end)).min()
+        };
+        let mut ports: Vec<SwitchPort> = edges.into_iter().filter_map(ends).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        Ok(ports)
     }
 }
 

@@ -71,6 +71,10 @@ fn set_up(plan: &Plan) -> Vec<String> {
     if control != "none" {
         parts.push(format!("congestion control {}", short(control)));
     }
+    match experiment.fabric.outages.len() {
+        0 => {}
+        outages => parts.push(counted(outages as u64, "outage")),
+    }
     if let Some(policy) = json["power"]["policy"].as_str() {
         parts.push(format!("power {policy}"));
     }

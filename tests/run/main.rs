@@ -28,6 +28,7 @@ mod messages;
 mod nodes;
 mod oblivious;
 mod operators;
+mod outages;
 mod page_script;
 mod paired;
 mod perfetto;

@@ -29,6 +29,12 @@ macro_rules! with_common_keys {
                 /// Seed of failures that are drawn at random.
                 #[schemars(extend("x-default" = "`seed`"))]
                 failure_seed: u64,
+                /// Time from an [event](#event) to the routes around the links that are down; without it routes stay.
+                ///
+                /// So long after a link goes down or comes up, headers follow the tables that `routing` computes without
+                /// the links that were down then. Packets that were routed before keep their way. A pair of NICs without a
+                /// route is an error.
+                reroute_after: $crate::units::Latency,
                 /// Direction round an even ring when both are equally short; or `"source-parity"`.
                 ///
                 /// With `"source-parity"` the parity of the source's coordinate decides.

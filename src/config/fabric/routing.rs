@@ -61,6 +61,7 @@ pub(crate) fn routing(
         .failure
         .as_ref()
         .is_some_and(|failures| !failures.is_empty());
+    let fails = fails || raw.reroute_after.is_some();
     // A graph has minimal hops of its own, as long as nothing fails.
     let own = family.routings.contains(&routing) && (!fails || raw.forwarding.is_some());
     let engine = engine(routing).filter(|_| !own);

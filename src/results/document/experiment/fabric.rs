@@ -23,6 +23,10 @@ pub(super) struct Fabric {
     forwarding: Nullable<Either<String, Vec<String>>>,
     /// Links that have failed, a text each: `SWITCH.PORT SWITCH.PORT` of both ends; absent where none has.
     failed_links: Option<Vec<String>>,
+    /// Times in which links are down; absent without events.
+    outages: Option<Vec<Outage>>,
+    /// Tables that take over during the run; absent where none do.
+    rerouted: Option<Vec<Rerouted>>,
     /// Length of a tick: on hierarchical switches the time of a flit on a link, on InfiniBand `fabric.tick`.
     /// A whole number, or the floating-point number nearest to the fraction (8000/7 ps is 1142.857142857143).
     tick_ps: f64,
@@ -49,6 +53,32 @@ pub(super) struct Fabric {
     paths_intermediate: Option<String>,
     /// `paths_bias` in whole credits; absent where queues do not decide the paths.
     paths_bias_credits: Option<u64>,
+}
+
+/// A time in which a link starts no packet, in neither direction.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Outage {
+    /// A switch at one end.
+    switch: u64,
+    /// Its port.
+    port: u64,
+    /// The first tick.
+    from_ticks: u64,
+    /// The first tick after it; null: the link stays down.
+    until_ticks: Nullable<u64>,
+}
+
+/// Forwarding tables that take over.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Rerouted {
+    /// The first tick in which headers are routed by them.
+    from_ticks: u64,
+    /// As `forwarding`.
+    forwarding: Either<String, Vec<String>>,
+    /// As `failed_links`, with the links that are down.
+    failed_links: Vec<String>,
 }
 
 /// The time of flight of one link.

@@ -1,0 +1,106 @@
+//! `[[event]]`: what a run makes of links that go down.
+
+use crate::common::result_json;
+use flitwise::config::{Plan, resolve_text};
+use flitwise::run::{Control, RunResult, Status, run_plan};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// One message of 1 KiB from NIC 0 to NIC 1 of a switch: alone 285 ticks of 640 ps.
+const TINY: &str =
+    "[fabric]\ntopology = { kind = \"single\", nics = 8 }\n[[job]]\ntrace = \"tiny.vef\"\n";
+const TINY_PS: u64 = 182_400;
+
+fn plan(text: &str) -> Plan {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/experiments");
+    resolve_text("test.toml", text, &corpus, &[]).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn run(plan: &Plan) -> RunResult {
+    run_plan(plan, &Control::default(), 1).unwrap()
+}
+
+fn event(at: &str, what: &str, rest: &str) -> String {
+    format!("[[event]]\nat = \"{at}\"\nwhat = \"{what}\"\n{rest}\n")
+}
+
+#[test]
+fn an_outage_of_t_delays_a_lone_message_by_t() {
+    let end_by_event = event("0s", "n0", "action = \"down\"")
+        + &event("1000 ticks", "s0 port 0", "action = \"up\"");
+    let of_switch = event("0s", "s0", "action = \"down\"\nfor = \"640ns\"");
+    for events in [
+        event("0s", "n0", "action = \"down\"\nfor = \"640ns\""),
+        end_by_event,
+        of_switch,
+    ] {
+        let mut plan = plan(&format!("{TINY}{events}"));
+        plan.explain = true;
+        let json = result_json(&plan, &run(&plan));
+        assert_eq!(json["execution_time_ps"], TINY_PS + 640_000, "{events}");
+        // The outage is known as the cause.
+        let parts = &json["explanation"][0]["parts"];
+        assert_eq!(parts["waking_links_ps"], 640_000, "{parts}");
+    }
+    let other = event("0s", "n3", "action = \"down\"");
+    let plan = plan(&format!("{TINY}{other}"));
+    let json = result_json(&plan, &run(&plan));
+    assert_eq!(json["execution_time_ps"], TINY_PS);
+    let outages = json!([{ "switch": 0, "port": 3, "from_ticks": 0, "until_ticks": null }]);
+    assert_eq!(json["experiment"]["fabric"]["outages"], outages);
+}
+
+#[test]
+fn a_link_that_stays_down_is_named_with_what_waits() {
+    let down = event("0s", "n1", "action = \"down\"");
+    let plan = plan(&format!("{TINY}{down}"));
+    let result = run(&plan);
+    let Status::Stalled(text) = &result.main.status else {
+        panic!("{:?}", result.main.status);
+    };
+    let link = "the link from switch 0 port 1 to NIC 1 went down at 0 ps and stays down; 1 packet waits for it";
+    let (first, ranks) = text.split_once('\n').unwrap();
+    assert_eq!(first, link);
+    assert!(ranks.contains("job 'tiny': rank 1 waits for"), "{ranks}");
+}
+
+/// Background traffic beside a job that waits does not keep the run from its end.
+#[test]
+fn a_job_behind_a_link_that_stays_down_ends_beside_background() {
+    let down = event("0s", "n1", "action = \"down\"");
+    let flow = "[[background]]\nrate = 0.1\npattern = { flows = [{ from = 4, to = 5 }] }\n";
+    let plan = plan(&format!("{TINY}{down}{flow}"));
+    let result = run(&plan);
+    let Status::Stalled(text) = &result.main.status else {
+        panic!("{:?}", result.main.status);
+    };
+    assert!(
+        text.starts_with("the link from switch 0 port 1 to NIC 1 went down at 0 ps"),
+        "{text}"
+    );
+    assert!(text.contains("rank 1 waits for"), "{text}");
+}
+
+/// What does not tell how the links are said to be down.
+fn figures(fabric: &str) -> Value {
+    let text = format!(
+        "[fabric]\ntopology = {{ kind = \"k-ary-n-tree\", k = 4, n = 2 }}\nrouting = \"updn\"\n{fabric}\n\
+         [[background]]\nrate = 0.3\npattern = \"uniform\"\n\
+         [measure]\nwarm_up = \"2us\"\nmax_warm_up = \"2us\"\nwindow = \"5us\"\n"
+    );
+    let plan = plan(&text);
+    let mut json = result_json(&plan, &run(&plan));
+    let document = json.as_object_mut().unwrap();
+    for key in ["experiment", "experiment_hash", "engine"] {
+        assert!(document.remove(key).is_some(), "{key}");
+    }
+    json
+}
+
+#[test]
+fn a_link_down_from_tick_0_with_routes_around_it_has_failed() {
+    let failed = figures("failure = [{ what = \"s0 - s4\" }]");
+    let down = event("0s", "s0 - s4", "action = \"down\"");
+    assert_eq!(figures(&format!("reroute_after = \"0s\"\n{down}")), failed);
+    assert_ne!(figures(""), failed);
+}
