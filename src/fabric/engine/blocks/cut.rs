@@ -82,6 +82,10 @@ pub(in crate::engine) fn obstacle(spec: &FabricSpec) -> Option<&'static str> {
     if (spec.link_power.as_deref()).is_some_and(|power| power.wake_ahead > 0) {
         return Some("packets announce themselves to links ahead");
     }
+    // Blocks look for credits more often, so they would see later that nothing moves any more.
+    if spec.outages.iter().any(|outage| outage.until.is_none()) {
+        return Some("a link stays down");
+    }
     match &spec.switch {
         Switch::Voq(voq)
             if matches!(
