@@ -17,7 +17,7 @@ const MOST_SEGMENTS: u64 = 1 << 18;
 /// the time of another one to arrive.
 const AHEAD: u32 = 2;
 
-/// Parts that the vector is cut into, first those of one tree and then those of the other, and rounds.
+/// Parts that the vector is cut into, first for one tree and then for the other, and rounds.
 pub(super) fn shape(n: u32, bytes: u64, segment: Option<u64>) -> (u64, u32) {
     let segment = segment.unwrap_or(SEGMENT).max(1);
     let half = bytes.div_ceil(2);

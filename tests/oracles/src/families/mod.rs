@@ -30,7 +30,7 @@ pub struct Plan {
 }
 
 /// The plan of `topology`: NIC x of a fabric of planes is NIC ⌊x / planes⌋ of plane x mod planes, and the switches of a
-/// plane follow those of the plane before.
+/// plane follow the switches of the plane before.
 pub fn plan(topology: &Topology) -> Plan {
     let planes = topology.planes();
     let one = plan_of_one(topology, topology.nics() / planes);
