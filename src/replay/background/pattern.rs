@@ -99,8 +99,10 @@ impl Pattern {
         flow: u64,
     ) -> Result<Vec<Sender>, PatternError> {
         let nics = topology.nics();
-        if nics / topology.planes() < 2 {
-            return bad("traffic needs a fabric with at least 2 NICs on each rail".to_owned());
+        let planes = topology.planes();
+        if nics / planes < 2 {
+            let each = if planes > 1 { " on each rail" } else { "" };
+            return bad(format!("traffic needs a fabric with at least 2 NICs{each}"));
         }
         if let Self::Pair { from, to } = self {
             check_exists(*from, nics)?;
@@ -121,7 +123,7 @@ impl Pattern {
             _ => sender.target != Target::Nic(sender.nic),
         };
         let senders: Vec<Sender> = senders.filter(sends).collect();
-        stays_on_planes(&senders, topology.planes())?;
+        stays_on_planes(&senders, planes)?;
         Ok(senders)
     }
 
