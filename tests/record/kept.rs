@@ -74,7 +74,7 @@ fn every_command_reads_an_archive_as_its_directory() {
         let vef = |command: &str, more: &[&str]| {
             let arguments = [&["trace", command, trace, "out.vef"], more].concat();
             said(folder, &arguments);
-            fs::read_to_string(folder.join("out.vef")).unwrap()
+            fs::read(folder.join("out.vef")).unwrap()
         };
         let told = |arguments: &[&str]| said(folder, arguments).replace(trace, "TRACE");
         fs::write(
@@ -189,8 +189,9 @@ fn a_program_that_was_killed_runs_as_far_as_all_ranks_came() {
     );
     said(
         folder,
-        &["trace", "slice", name, "all.vef", "--from", "0ns"],
+        &["trace", "slice", name, "all.tar", "--from", "0ns"],
     );
+    said(folder, &["trace", "convert", "all.tar", "all.vef"]);
     let info = said(folder, &["trace", "info", "--json", "all.vef"]);
     let info: Value = serde_json::from_str(&info).unwrap();
     assert_eq!(
