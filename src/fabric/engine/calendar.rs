@@ -279,13 +279,10 @@ impl Wake {
         at: Tick,
         event: impl WheelEvent,
     ) {
-        if at >= now + NEVER_AHEAD {
-            return;
-        }
-        let at = at.max(now + 1).min(now + wheel.horizon());
-        if at < self.0 {
-            self.0 = at;
-            wheel.push(now, at, event.pack());
+        let seen = at.max(now + 1).min(now + wheel.horizon());
+        if seen < self.0 && at < now + NEVER_AHEAD {
+            self.0 = seen;
+            wheel.push(now, seen, event.pack());
         }
     }
 

@@ -111,6 +111,13 @@ pub(super) struct Passage {
     pub slow: bool,
 }
 
+impl Passage {
+    /// Over a link that is up in tick `start`.
+    pub(super) fn at(start: Tick) -> Self {
+        Self { start, slow: false }
+    }
+}
+
 /// The power states and outages of all links that have some.
 #[derive(Debug)]
 pub(super) struct LinkPowers {
@@ -239,13 +246,10 @@ impl LinkPowers {
                     .watcher
                     .tell(|probe| probe.woke(output, from, until));
             }
-            return Passage { start, slow: false };
+            return Passage::at(start);
         }
         let Some((link, power)) = self.at(output, now) else {
-            return Passage {
-                start: ready,
-                slow: false,
-            };
+            return Passage::at(ready);
         };
         debug_assert!(link.waiting >= u64::from(bytes), "a packet waits once");
         link.waiting -= u64::from(bytes);

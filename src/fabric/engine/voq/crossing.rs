@@ -101,15 +101,9 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         observers.granted(now, output, || packet.seen(id));
         let power = Self::full_only(&mut self.kernel.power);
         let ready = timing.in_output_buffer(&crossing).max(port.link_free.tick);
-        let passage = match power {
-            None => Passage {
-                start: ready,
-                slow: false,
-            },
-            Some(power) => {
-                power.leaves(output, waiting_bytes(packet.bytes), (now, ready), observers)
-            }
-        };
+        let passage = power.map_or(Passage::at(ready), |power| {
+            power.leaves(output, waiting_bytes(packet.bytes), (now, ready), observers)
+        });
         let (leaves, end) = start_on_link(packet, port, &crossing, passage, timing);
         if let Some(power) = Self::full_only(&mut self.kernel.power) {
             power.is_free_at(output, end);
