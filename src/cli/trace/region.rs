@@ -1,7 +1,7 @@
 //! The region of the program that `flitwise trace slice --mark` keeps.
 
 use crate::cli::{CliError, tell};
-use flitwise::convert::{Edge, Edges};
+use flitwise::convert::{Edge, Edges, is_never_entered, takes_no_time};
 use flitwise::replay::program::RegionId;
 use flitwise::replay::trace::{TraceFile, known_regions};
 use flitwise::units::human_time;
@@ -69,10 +69,7 @@ pub(super) fn window(
     let all = starts(input, of(Edge::Entry).chain(of(Edge::Exit)))?;
     let first = of(Edge::Entry).filter_map(|id| all.get(&id)).min();
     let Some(&from_ps) = first else {
-        return Err(SliceError::Refused(format!(
-            "none of these ranks enters region {}",
-            quoted(name)
-        )));
+        return Err(SliceError::Refused(is_never_entered(name)));
     };
     cut.from_ps = from_ps;
     cut.closing = of(Edge::Exit).collect();
@@ -82,10 +79,7 @@ pub(super) fn window(
         of(Edge::Exit).filter_map(|id| all.get(&id)).max().copied()
     };
     if cut.to_ps == Some(from_ps) {
-        return Err(SliceError::Refused(format!(
-            "region {} takes no time on the ideal clock, so that nothing of it can be cut out",
-            quoted(name)
-        )));
+        return Err(SliceError::Refused(takes_no_time(name)));
     }
     tell_window(name, (from_ps, cut.to_ps));
     Ok(())

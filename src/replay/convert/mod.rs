@@ -27,7 +27,7 @@ pub use graph::Edge;
 use graph::{Graph, Losses, Task};
 use hashbrown::HashSet;
 use ideal::{Calcs, Stalled};
-pub use slice::{Part, SliceError, Sliced, slice};
+pub use slice::{Part, SliceError, Sliced, is_never_entered, slice, takes_no_time};
 use std::io::Write;
 use std::path::Path;
 

@@ -202,11 +202,17 @@ fn steps(
     Ok(all)
 }
 
-/// The error about a region of no time.
-#[cold]
-fn takes_no_time(region: &str) -> anyhow::Error {
-    anyhow!(
-        "region {} takes no time on the ideal clock, so that nothing of it can be cut out",
-        quoted(region)
+/// Why a region that takes no time has no slice.
+#[must_use]
+pub fn takes_no_time(region: &str) -> String {
+    let region = quoted(region);
+    format!(
+        "region {region} takes no time on the ideal clock, so that nothing of it can be cut out"
     )
+}
+
+/// Why there is no slice of a region that is in no rank that remains.
+#[must_use]
+pub fn is_never_entered(region: &str) -> String {
+    format!("none of these ranks enters region {}", quoted(region))
 }

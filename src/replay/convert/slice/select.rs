@@ -2,12 +2,11 @@
 
 use super::collective::{Members, restricted};
 use super::course::{Counted, Timed};
-use super::{Part, Step, takes_no_time};
+use super::{Part, Step, is_never_entered, takes_no_time};
 use crate::mpi::{Call, CommId, RequestId, Tag};
 use crate::program::{Action, Op, RankId, RegionId};
 use crate::trace::TraceFile;
 use anyhow::bail;
-use flitwise_base::quote::quoted;
 use hashbrown::{HashMap, HashSet};
 use std::collections::BTreeSet;
 
@@ -90,8 +89,8 @@ impl Window {
                 to: to.unwrap_or(u64::MAX),
                 closing,
             }),
-            (None, _) => bail!("none of these ranks enters region {}", quoted(name)),
-            _ => Err(takes_no_time(name)),
+            (None, _) => bail!(is_never_entered(name)),
+            _ => bail!(takes_no_time(name)),
         }
     }
 
