@@ -95,12 +95,11 @@ fn crosses(leg: &Leg) -> Option<&OnTheWay> {
 
 /// The fate of the part of a message that ended last.
 fn fate(
-    mut parts: impl Iterator<Item = (Mark, Option<Vec<Wait>>)>,
+    parts: impl Iterator<Item = (Mark, Option<Vec<Wait>>)>,
     replayed: &[usize],
 ) -> Option<(Alone, Vec<Wait>)> {
-    let mut last = None;
-    parts.by_ref().for_each(|(mark, waits)| {
-        last = last.take().or(waits.map(|waits| (mark.alone, waits)));
+    let last = parts.fold(None, |last, (mark, waits)| {
+        last.or(waits.map(|waits| (mark.alone, waits)))
     });
     let (alone, mut waits) = last?;
     name_jobs(&mut waits, replayed);

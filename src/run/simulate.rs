@@ -53,7 +53,34 @@ struct Lookout<'a> {
     ended_saturated: bool,
 }
 
-impl Lookout<'_> {
+impl<'a> Lookout<'a> {
+    fn new(
+        experiment: &'a Experiment,
+        traces: &'a Traces,
+        run: Run,
+        watched: Watched<'a>,
+        records: u64,
+    ) -> Self {
+        let mut lookout = Self {
+            experiment,
+            traces,
+            run,
+            watched,
+            reported: Instant::now(),
+            records,
+            least_ps: least_ps(experiment, traces),
+            watch: Watch::new(experiment),
+            limit: None,
+            ended_saturated: false,
+        };
+        // Without background traffic, jobs that wait for a link that stays down are found when nothing moves any more.
+        let stays_down = |outage: &Outage| outage.until.is_none();
+        if !experiment.background.is_empty() && experiment.fabric.outages.iter().any(stays_down) {
+            lookout.limit = lookout.limit(0, 0);
+        }
+        lookout
+    }
+
     fn look(&mut self, engine: &engine::Progress, replay: &Replay) -> ControlFlow<()> {
         if self.reported.elapsed() >= self.watched.report_every {
             self.reported = Instant::now();
@@ -112,16 +139,6 @@ impl Lookout<'_> {
         Some(Limit::new(ticks, experiment.saturated_limit, now, done))
     }
 
-    /// Begins to limit the time of jobs that may wait for a link that stays down. Without background traffic they are found
-    /// when nothing moves any more.
-    fn limit_outages(&mut self) {
-        let experiment = self.experiment;
-        let stays_down = |outage: &Outage| outage.until.is_none();
-        if !experiment.background.is_empty() && experiment.fabric.outages.iter().any(stays_down) {
-            self.limit = self.limit(0, 0);
-        }
-    }
-
     /// The status of a run whose jobs would take too long.
     fn ended_by(&self, engine: &Engine, replay: &Replay) -> Status {
         if self.watch.found().is_some() {
@@ -170,19 +187,7 @@ pub(super) fn run_experiment(
         replay.keep_causes();
     }
     let mut engine = engine_of(experiment, threads)?;
-    let mut lookout = Lookout {
-        experiment,
-        traces,
-        run,
-        watched,
-        reported: started,
-        records,
-        least_ps: least_ps(experiment, traces),
-        watch: Watch::new(experiment),
-        limit: None,
-        ended_saturated: false,
-    };
-    lookout.limit_outages();
+    let mut lookout = Lookout::new(experiment, traces, run, watched, records);
     let end = simulate(&mut engine, &mut replay, &mut lookout, recording);
     let status = match stopped_by_error(&mut replay)? {
         Some(status) => status,
