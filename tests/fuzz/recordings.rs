@@ -111,7 +111,7 @@ fn alone(path: &Path, calls: u64) {
 /// Times of which a sum is in range.
 const LONG_NS: u64 = 1 << 50;
 
-/// What is read from a stream is written, and read again, with the same meaning.
+/// Reads a stream, writes it, reads it again, and compares the meanings.
 fn written_again(path: &Path) {
     let bytes = std::fs::read(path).unwrap();
     let Ok(mut reader) = Reader::of_bytes(path, bytes) else {

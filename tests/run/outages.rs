@@ -81,7 +81,7 @@ fn a_job_behind_a_link_that_stays_down_ends_beside_background() {
     assert!(text.contains("rank 1 waits for"), "{text}");
 }
 
-/// What does not tell how the links are said to be down.
+/// The result without the keys that differ between a static failure and an event.
 fn figures(fabric: &str) -> Value {
     let text = format!(
         "[fabric]\ntopology = {{ kind = \"k-ary-n-tree\", k = 4, n = 2 }}\nrouting = \"updn\"\n{fabric}\n\
