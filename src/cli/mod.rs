@@ -114,14 +114,6 @@ enum Command {
 }
 
 impl Command {
-    /// Whether the command writes files and does nothing else that a signal could interrupt.
-    fn only_writes(&self) -> bool {
-        matches!(
-            self,
-            Self::Init(_) | Self::Report(_) | Self::Plot(_) | Self::Qos(_) | Self::Man(_)
-        )
-    }
-
     /// The name of a command that shows no progress of its own.
     fn unwatched(&self) -> Option<&'static str> {
         match self {
@@ -236,8 +228,9 @@ pub fn execute(cli: Cli) -> Result<(), CliError> {
 }
 
 fn dispatch(command: Command) -> Result<(), CliError> {
-    if command.only_writes() {
-        signal::abort_on_signal();
+    // `record` passes signals on to the program.
+    if !matches!(command, Command::Record(_)) {
+        signal::handle();
     }
     match command {
         Command::Init(args) => init::run(&args),

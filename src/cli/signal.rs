@@ -1,6 +1,7 @@
 //! Signals. SIGINT (Ctrl-C), SIGTERM and SIGHUP end a run, which then reports its results so far; a second one ends it
 //! at once. A command without partial results ends at once with the first. No unfinished file is left. The process ends
-//! by the signal itself, so that a shell ends its loop, too.
+//! by the signal itself, so that a shell ends its loop, too. One handler serves all commands, so that none can write a
+//! file without it.
 
 use super::out::{remove_empty, remove_part};
 use super::progress::terminal;
@@ -30,19 +31,25 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the first signal aborts: no result can be kept yet.
-static ABORTABLE: AtomicBool = AtomicBool::new(false);
+/// Whether the first signal aborts, because no result could be kept.
+static ABORTABLE: AtomicBool = AtomicBool::new(true);
 
 /// Does work that cannot be stopped and has no partial results: a signal aborts it at once.
 pub(super) fn abortable<T>(work: impl FnOnce() -> T) -> T {
-    ABORTABLE.store(true, Ordering::Relaxed);
+    let before = ABORTABLE.swap(true, Ordering::Relaxed);
     let done = work();
-    ABORTABLE.store(false, Ordering::Relaxed);
+    ABORTABLE.store(before, Ordering::Relaxed);
     done
 }
 
-/// Installs a handler and returns the flag that the first signal sets; the second one aborts.
+/// From now on the first signal sets the flag that is returned, and the second one aborts.
 pub(super) fn stop_on_signal() -> &'static AtomicBool {
+    ABORTABLE.store(false, Ordering::Relaxed);
+    &STOP
+}
+
+/// Installs the handler. Until [`stop_on_signal`] the first signal aborts.
+pub(super) fn handle() {
     listen(|signal| {
         let first = FIRST.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
         if ABORTABLE.load(Ordering::Relaxed) {
@@ -62,12 +69,6 @@ pub(super) fn stop_on_signal() -> &'static AtomicBool {
             ));
         }
     });
-    &STOP
-}
-
-/// Installs a handler with which a signal aborts.
-pub(super) fn abort_on_signal() {
-    listen(|signal| abort(signal));
 }
 
 /// The number of the first signal, if one came.

@@ -1,6 +1,6 @@
 //! The files to which commands write traces, and the report about them.
 
-use crate::cli::{CliError, bad_trace, print, signal, tell};
+use crate::cli::{CliError, bad_trace, print, tell};
 use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::Sink;
 use flitwise_formats::source::shown;
@@ -21,8 +21,8 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// Opens an output before the work that fills it; from then on a signal removes an unfinished
-    /// file. It must be none of the files that are read: the trace at `input`, with its other files `parts`.
+    /// Opens an output before the work that fills it. It must be none of the files that are read: the trace at `input`,
+    /// with its other files `parts`.
     pub fn beside(input: &Path, parts: &[PathBuf], path: &Path) -> Result<Self, CliError> {
         if is_read(input, parts, path) {
             Err(CliError::BadInput(format!(
@@ -41,7 +41,6 @@ impl Output {
             let out = BufWriter::with_capacity(BUFFER, io::stdout());
             return Ok(Self::Stdout(out));
         }
-        signal::abort_on_signal();
         let sink = Sink::create(path).map_err(|e| {
             let why = format!("cannot write {e}");
             if e.is_full_disk() {
