@@ -22,20 +22,25 @@ pub(crate) fn explain(root: &DeTable<'_>, error: &mut ConfigError) {
 }
 
 /// Names the keys of this name in other tables, of which the outermost are meant, unless a key of the same table is near.
+/// Outside of tables, both may be meant.
 fn elsewhere(error: &mut ConfigError) {
-    if error.problem.contains("did you mean") {
+    let has_near = error.problem.contains("did you mean");
+    if has_near && error.key.contains('.') {
         return;
     }
     // The key of the error may name a value within the unknown table.
-    let name = error.problem.split('`').nth(1).unwrap_or_default();
+    let mut quotes = error.problem.split('`').skip(1).step_by(2);
+    let name = quotes.next().unwrap_or_default();
+    let near = quotes.next().filter(|_| has_near);
     let depth = |path: &str| path.matches('.').count();
     let paths = experiment_keys().into_iter().map(|key| key.path);
     let has_name = |path: &String| path.rsplit_once('.').is_some_and(|(_, last)| last == name);
     let paths: Vec<String> = paths.filter(has_name).collect();
     let outermost = paths.iter().map(|path| depth(path)).min();
     let meant = paths.iter().filter(|path| Some(depth(path)) == outermost);
-    let meant: Vec<String> = meant.take(LISTED).map(|path| format!("`{path}`")).collect();
+    let mut meant: Vec<String> = meant.take(LISTED).map(|path| format!("`{path}`")).collect();
     if !meant.is_empty() {
+        meant.extend(near.map(|key| format!("`{key}`")));
         error.problem = format!(
             "unknown key {}; did you mean {}?",
             quoted(name),

@@ -167,7 +167,14 @@ impl Experiment {
         let mut free = all.clone();
         let mut placed: Vec<Vec<NicId>> = Vec::with_capacity(self.jobs.len());
         for (i, (job, &ranks)) in self.jobs.iter().zip(ranks).enumerate() {
-            let error = |problem: String| ConfigError::new(format!("job.{i}.placement"), problem);
+            let error = |problem: String| {
+                if job.scheduled {
+                    let problem = format!("job {}: {problem}", quoted(&job.name));
+                    ConfigError::new("schedule", problem)
+                } else {
+                    ConfigError::new(format!("job.{}.placement", job.entry), problem)
+                }
+            };
             let mut allowed = if job.share_nics {
                 all.clone()
             } else {

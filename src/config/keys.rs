@@ -21,6 +21,7 @@ use crate::config::node::RawNode;
 use crate::config::origin::Origin;
 use crate::config::power::keys::RawPower;
 use crate::config::qos::keys::RawQos;
+use crate::config::schedule::RawSchedule;
 use crate::config::series::RawSeries;
 use crate::replay::collectives::Choices;
 use crate::units::Picoseconds;
@@ -74,6 +75,8 @@ pub(crate) struct RawExperiment {
     /// Applications: traces to replay.
     #[serde(default)]
     pub job: Vec<RawJob>,
+    /// Jobs of a batch system, each of which runs one of the `[[job]]` entries.
+    pub schedule: Option<RawSchedule>,
     /// Algorithms for the collectives of all jobs.
     ///
     /// `collectives` of a job overrides them.
@@ -182,9 +185,10 @@ pub(crate) fn fabric_kind<'a>(fabric: Option<&'a DeValue<'_>>) -> &'a str {
 }
 
 /// The keys of an experiment that only simulations use.
-pub(crate) const FOR_SIMULATIONS: [&str; 10] = [
+pub(crate) const FOR_SIMULATIONS: [&str; 11] = [
     "event",
     "job",
+    "schedule",
     "background",
     "background_gap_skip",
     "saturated_limit",
@@ -207,6 +211,7 @@ pub(crate) fn stands_alone(raw: &RawExperiment) -> Result<(), ConfigError> {
     let given = [
         !raw.event.is_empty(),
         !raw.job.is_empty(),
+        raw.schedule.is_some(),
         !raw.background.is_empty(),
         raw.background_gap_skip.is_some(),
         raw.saturated_limit.is_some(),

@@ -30,6 +30,7 @@ mod place;
 mod power;
 mod qos;
 mod resolve;
+mod schedule;
 pub(crate) mod schema;
 mod series;
 mod study;

@@ -13,6 +13,7 @@ use crate::config::qos::vls;
 use crate::config::series;
 use crate::config::{
     analysis, background, congestion_control, event, fabric, job, measure, node, power, qos,
+    schedule,
 };
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, SchemeKind, VlPolicy};
@@ -88,7 +89,8 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
     }
     let node = node::node(raw.node.as_ref())?;
     let fabric = node::in_planes(fabric, &node)?;
-    let jobs = job::jobs(raw, &fabric, &node, dir)?;
+    let entries = job::jobs(raw, &fabric, &node, dir)?;
+    let jobs = schedule::jobs(raw, entries, fabric.topology.nics(), seed, dir)?;
     let background = background::background(&raw.background, &fabric, seed)?;
     let usual = RawMeasure::default();
     let measure = match (jobs.is_empty() && !background.is_empty(), &raw.measure) {

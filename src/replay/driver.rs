@@ -8,6 +8,7 @@ use super::link::{ReplayContext, TOO_LATE};
 use super::messages::{MOST_JOBS, Messages};
 use super::node::Nodes;
 use super::observer::Observer;
+use super::order::Order;
 use super::player::Player;
 use super::program::{RankId, StreamId};
 use super::queue::{Event, Queue, What};
@@ -30,11 +31,12 @@ use std::collections::VecDeque;
 pub struct Replay<'a> {
     pub(super) tick: TickLength,
     pub(super) jobs: Vec<Player<'a>>,
+    pub(super) order: Order,
     pub(super) background: Background,
     background_until: Tick,
     pub(super) queue: Queue,
     pub(super) messages: Messages,
-    nodes: Nodes,
+    pub(super) nodes: Nodes,
     /// Reports of the fabric that are not processed yet, in order of their ticks.
     reports: VecDeque<(Tick, What)>,
     /// Messages of the jobs in one tick; kept to reuse its memory.
@@ -56,7 +58,7 @@ pub struct Replay<'a> {
     pub(super) delivered: u64,
     pub(super) now_ps: u64,
     pub(super) error: Option<anyhow::Error>,
-    observer: Option<&'a dyn Observer>,
+    pub(super) observer: Option<&'a dyn Observer>,
 }
 
 impl<'a> Replay<'a> {
@@ -85,24 +87,15 @@ impl<'a> Replay<'a> {
             &levels,
         )
         .context("background traffic")?;
-        let mut queue = Queue::new(spec.jobs.len());
-        let mut messages = Messages::new(spec.jobs.len());
+        let queue = Queue::new(spec.jobs.len());
+        let messages = Messages::new(spec.jobs.len());
         spec.node.check(spec.nics)?;
-        let mut nodes = Nodes::new(spec.node);
+        let nodes = Nodes::new(spec.node);
+        let order = Order::new(&spec.jobs)?;
         let mut jobs = Vec::with_capacity(spec.jobs.len());
         for (job, spec_of_job) in (0..).zip(spec.jobs) {
             spec_of_job.check(spec.nics)?;
-            let context = &mut ReplayContext {
-                queue: &mut queue,
-                messages: &mut messages,
-                nodes: &mut nodes,
-                out: &mut Vec::new(),
-                now: 0,
-                ps: spec_of_job.start_ps,
-                observer: None,
-                message: None,
-            };
-            jobs.push(Player::new(job, spec_of_job, spec.seed, context));
+            jobs.push(Player::new(job, spec_of_job, spec.seed, &nodes));
         }
         let jobs_alone_end_it = !jobs.is_empty() && spec.background_until.is_none();
         let gap_skip = spec.gap_skip;
@@ -112,6 +105,7 @@ impl<'a> Replay<'a> {
             skipped: 0,
             gaps: gap_skip.map(|warm_up| Box::new(Gaps::new(warm_up))),
             jobs,
+            order,
             background,
             background_until: spec.background_until.unwrap_or(0),
             queue,
@@ -129,6 +123,11 @@ impl<'a> Replay<'a> {
             error: None,
             observer: None,
         };
+        for job in 0..replay.jobs.len() as u32 {
+            if !replay.order.waits(job) {
+                replay.start(job, 0);
+            }
+        }
         replay.note_end(0);
         replay.due = replay.find_due();
         if replay.gaps.is_some() && !replay.finished {
@@ -271,8 +270,8 @@ impl<'a> Replay<'a> {
             What::Injected(_) | What::Delivered(_) | What::Step(_) => {}
         }
         note_last(job, &[rank], context);
-        job.repeat_if_complete(context)?;
-        context.queue.carried_out();
+        let ended = job.repeat_if_complete(context)?;
+        self.carried_out(event.act.job, ended, event.ps);
         Ok(())
     }
 
@@ -323,16 +322,17 @@ impl<'a> Replay<'a> {
         };
         let job = &mut self.jobs[message.job as usize];
         let ranks = [message.ranks.to, message.ranks.from];
-        if let What::Injected(_) = what {
+        let ended = if let What::Injected(_) = what {
             job.released(&message, context)?;
             note_last(job, &ranks, context);
+            false
         } else {
             self.delivered += 1;
             job.delivered(&message, context)?;
             note_last(job, &ranks, context);
-            job.repeat_if_complete(context)?;
-        }
-        context.queue.carried_out();
+            job.repeat_if_complete(context)?
+        };
+        self.carried_out(message.job, ended, ps);
         Ok(())
     }
 

@@ -14,8 +14,10 @@ pub struct JobSpec<'a> {
     pub name: String,
     /// The trace.
     pub program: Box<dyn Program + 'a>,
-    /// Start of the job in picoseconds.
+    /// Earliest start of the job in picoseconds.
     pub start_ps: u64,
+    /// Numbers of earlier jobs that end first.
+    pub after: Vec<u32>,
     /// The number of times that the trace is run.
     pub repeat: Repeat,
     /// Service level of all its messages.
@@ -116,6 +118,7 @@ impl<'a> JobSpec<'a> {
             name: name.to_owned(),
             program,
             start_ps: 0,
+            after: Vec::new(),
             repeat: Repeat::Times(1),
             sl: 0,
             nics,

@@ -45,6 +45,7 @@ mod messages;
 pub mod mpi;
 pub mod node;
 mod observer;
+mod order;
 pub mod outcome;
 mod pairs;
 pub mod placement;

@@ -20,6 +20,8 @@ pub struct JobOutcome {
     pub complete: bool,
     /// Whether the job repeats until the others end: the run does not wait for it.
     pub endless: bool,
+    /// Start in picoseconds from the start of the run; `None` of a job that still waited for others.
+    pub start_ps: Option<u64>,
     /// Complete repetitions: from start to last event, in picoseconds.
     pub repetitions_ps: Vec<u64>,
     /// Time of the last event, also of a repetition that was cut off, in picoseconds from
@@ -56,11 +58,11 @@ pub struct JobOutcome {
 
 impl JobOutcome {
     /// Notes that the run was stopped at `now_ps`. A job that is not complete has run until then, also
-    /// if it has waited since its last event. It started at `start_ps`.
-    pub fn cut_off(&mut self, start_ps: u64, now_ps: u64) {
-        if self.complete {
+    /// if it has waited since its last event.
+    pub fn cut_off(&mut self, now_ps: u64) {
+        let Some(start_ps) = self.start_ps.filter(|_| !self.complete) else {
             return;
-        }
+        };
         self.end_ps = now_ps.max(start_ps);
         self.execution_ps = self.end_ps - start_ps;
         // Ranks may be computing beyond the end.

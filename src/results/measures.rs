@@ -14,17 +14,16 @@ use crate::run::{RunResult, Simulation, Status};
 /// start does not count.
 #[must_use]
 pub fn execution_time_ps(experiment: &Experiment, simulation: &Simulation) -> u64 {
-    let ends = experiment.jobs.iter().zip(&simulation.jobs);
     let tick = experiment.fabric.units.tick;
     let simulated = tick.ps(simulation.end_tick());
-    ends.filter_map(|(job, outcome)| {
-        let outcome = outcome.as_ref().filter(|outcome| !outcome.endless)?;
+    let ends = simulation.jobs.iter().flatten();
+    let ends = ends.filter(|outcome| !outcome.endless);
+    ends.filter_map(|outcome| {
         if outcome.complete {
             Some(outcome.end_ps)
-        } else if job.start_ps > simulated {
-            None
         } else {
-            Some(outcome.end_ps.min(simulated))
+            let started = outcome.start_ps.is_some_and(|start| start <= simulated);
+            started.then(|| outcome.end_ps.min(simulated))
         }
     })
     .max()

@@ -219,11 +219,18 @@ fn write_jobs(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) 
     if runs {
         rows[0].push("runs".into());
     }
+    let waits = jobs.iter().any(|job| !job.after.is_empty());
+    if waits {
+        rows[0].push("start".into());
+    }
     for (at, outcome) in result.main.jobs.iter().enumerate() {
         let Some(o) = outcome else { continue };
         let mut row = job_row(plan, result, at, o);
         if runs {
             row.push(human_count(o.repetitions_ps.len() as u64));
+        }
+        if waits {
+            row.push(o.start_ps.map_or_else(|| "-".into(), human_time));
         }
         rows.push(row);
     }

@@ -265,10 +265,8 @@ fn simulate(
 /// Notes that incomplete jobs ran until the run was stopped at the end of tick `end`.
 fn cut_off(jobs: &mut [Option<JobOutcome>], experiment: &Experiment, end: Tick) {
     let now_ps = experiment.fabric.units.tick.ps(end);
-    for (job, outcome) in experiment.jobs.iter().zip(jobs) {
-        if let Some(outcome) = outcome {
-            outcome.cut_off(job.start_ps, now_ps);
-        }
+    for outcome in jobs.iter_mut().flatten() {
+        outcome.cut_off(now_ps);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::replay::{ComputeModel, IntraNode, JobSpec, Repeat, Replay, ReplaySpec
 use crate::stop::Stop;
 use crate::units::{Ratio, TickLength};
 use flitwise_base::quote::quoted;
+use std::collections::HashMap;
 
 /// Whether a run on `network` replays `job`. Where messages do not meet, jobs that repeat until the others end are left
 /// out: they affect no other job there, and a repetition without computation takes no time.
@@ -41,6 +42,7 @@ pub(super) fn least_ps(experiment: &Experiment, traces: &Traces) -> Option<u64> 
         Repeat::Times(times) => Some((job, u64::from(times))),
         Repeat::UntilOthersEnd => None,
     });
+    let mut end_ps: HashMap<&str, u64> = HashMap::new();
     let ends = ends.map(|(job, times)| {
         // If all computations scale alike, their longest chain does as well.
         let compute = &job.compute;
@@ -49,7 +51,14 @@ pub(super) fn least_ps(experiment: &Experiment, traces: &Traces) -> Option<u64> 
         let ideal_ps = traces.of(job).ok()?.ideal_ps();
         let ideal_ps = ideal_ps.filter(|_| alike && compute.noise.is_zero())?;
         let once = job.compute_scale.mul_round(ideal_ps)?;
-        Some(job.start_ps.saturating_add(once.saturating_mul(times)))
+        let before = job
+            .after
+            .iter()
+            .filter_map(|name| end_ps.get(name.as_str()));
+        let start_ps = before.copied().fold(job.start_ps, u64::max);
+        let end = start_ps.saturating_add(once.saturating_mul(times));
+        end_ps.insert(&job.name, end);
+        Some(end)
     });
     ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
@@ -70,18 +79,26 @@ pub(super) fn replay_of<'a>(
     }
     let placed = experiment.place(&ranks)?;
     let (mut jobs, mut operations) = (Vec::new(), 0);
-    for (number, (job, nics)) in experiment.jobs.iter().zip(placed).enumerate() {
+    let replayed = || experiment.jobs.iter().filter(|job| replays(job, network));
+    for (job, nics) in experiment.jobs.iter().zip(placed) {
         if !replays(job, network) {
             continue;
         }
+        // Of the jobs that it comes after, those that the run leaves out have nothing to end.
+        let earlier = (0..).zip(replayed());
+        let after = earlier.filter(|(_, other)| job.after.contains(&other.name));
+        let after = after.map(|(at, _)| at).collect();
         let trace = traces.of(job)?;
         let times = match job.repeat {
             Repeat::Times(times) => times.into(),
             Repeat::UntilOthersEnd => 0,
         };
         operations += trace.operations().saturating_mul(times);
-        let regions = region_factors(number, job, trace)?;
-        jobs.push(job_spec(job, nics, trace, regions, stop)?);
+        let regions = region_factors(job, trace)?;
+        jobs.push(JobSpec {
+            after,
+            ..job_spec(job, nics, trace, regions, stop)?
+        });
     }
     let replay = Replay::new(ReplaySpec {
         tick: match network {
@@ -112,17 +129,13 @@ pub(super) fn replay_of<'a>(
     Ok((replay, operations))
 }
 
-/// The factors on computations in the regions of the trace of job `number`.
-fn region_factors(
-    number: usize,
-    job: &Job,
-    trace: &dyn TraceFile,
-) -> Result<Vec<Option<Ratio>>, RunError> {
+/// The factors on computations in the regions of the trace of a job.
+fn region_factors(job: &Job, trace: &dyn TraceFile) -> Result<Vec<Option<Ratio>>, RunError> {
     let names = trace.regions();
     let factors = &job.compute.regions;
     let has = |name: &str| names.iter().any(|known| **known == *name);
     let refused = |why: String| {
-        let key = format!("job.{number}.compute_scale");
+        let key = format!("job.{}.compute_scale", job.entry);
         Err(RunError::Config(ConfigError::new(key, why)))
     };
     if let Some(unknown) = factors.keys().find(|name| !has(name)) {
@@ -170,6 +183,7 @@ fn job_spec<'a>(
         name: job.name.clone(),
         program: trace.open(&reading, stop).map_err(RunError::Trace)?,
         start_ps: job.start_ps,
+        after: Vec::new(),
         repeat: job.repeat,
         sl: job.sl,
         nics,

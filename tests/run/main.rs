@@ -43,6 +43,7 @@ mod report_choices;
 mod result_form;
 mod run_results;
 mod saturation;
+mod schedule;
 mod schema;
 mod series;
 mod series_figures;

@@ -88,6 +88,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         nics: vec![NicId::new(0), NicId::new(1)],
         complete: true,
         endless: false,
+        start_ps: Some(0),
         repetitions_ps: vec![execution_ps],
         end_ps: execution_ps,
         execution_ps,

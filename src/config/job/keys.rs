@@ -60,9 +60,15 @@ pub(crate) struct RawJob {
     /// Consecutive ranks: `"block"` fills each NIC before the next, `"cyclic"` puts one on each NIC in turn.
     #[schemars(extend("x-default" = "`\"block\"`; of `\"round-robin\"` and `\"round-robin-groups\"` `\"cyclic\"`"))]
     pub distribution: Option<Distribution>,
-    /// Start of the job.
+    /// Earliest start of the job.
     #[schemars(extend("default" = "0s"))]
     pub start: Option<Picoseconds>,
+    /// Names of jobs above it that end before it starts.
+    ///
+    /// It starts at `start`, or when the last of them has ended if that is later. Jobs that a run leaves out, as baselines do,
+    /// do not delay it.
+    #[schemars(extend("default" = []))]
+    pub after: Option<Vec<String>>,
     /// Number of runs, up to 1000000; or `"until-others-end"`.
     ///
     /// The runs follow one another. `"until-others-end"` needs another job that ends; the unloaded fabric and the ideal

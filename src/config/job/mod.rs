@@ -38,6 +38,12 @@ const EAGER_THRESHOLD: u64 = 65_536;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Job {
+    /// Its entry in the file: `job.N`.
+    #[serde(skip)]
+    pub entry: usize,
+    /// Whether a `[schedule]` starts it.
+    #[serde(skip)]
+    pub scheduled: bool,
     /// Unique name, by default the name of the trace.
     pub name: String,
     /// False: the job keeps its NICs but is not replayed (baselines do this, so
@@ -65,8 +71,11 @@ pub struct Job {
     /// Distribution of the ranks over these NICs; `None`: the usual one of the placement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distribution: Option<Distribution>,
-    /// Start of the job in picoseconds.
+    /// Earliest start of the job in picoseconds.
     pub start_ps: u64,
+    /// Names of jobs above it that end before it starts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
     /// How often the trace is run.
     #[serde(serialize_with = "calls::repeat_json")]
     pub repeat: Repeat,
@@ -155,6 +164,7 @@ pub(crate) fn jobs(
         job.collectives = collectives;
         // Of a trace that exists.
         check_name(&job.name, || format!("job.{i}.name"))?;
+        check_after(i, &job, &jobs)?;
         let same = jobs.iter().find(|other| other.trace == job.trace);
         if let Some(other) = same.filter(|other| other.trace_path != job.trace_path) {
             return refused(
@@ -205,6 +215,8 @@ fn one_job(
         );
     }
     Ok(Job {
+        entry: i,
+        scheduled: false,
         enabled: job.enabled.unwrap_or(true),
         trace_path: find_trace(job, dir, &key("trace"))?,
         trace: job.trace.clone(),
@@ -222,6 +234,7 @@ fn one_job(
         distribution: job.distribution,
         share_nics: job.share_nics.unwrap_or(false),
         start_ps: job.start.map_or(0, |t| t.0),
+        after: job.after.clone().unwrap_or_default(),
         repeat: match job.repeat {
             None => Repeat::Times(1),
             Some(RawRepeat::Times(times)) => Repeat::Times(times),
@@ -242,6 +255,24 @@ fn one_job(
         format_keys: calls::format_keys(job),
         name,
     })
+}
+
+/// Checks the names of the jobs that end before job `i` starts, all of which are among the `earlier` ones.
+fn check_after(i: usize, job: &Job, earlier: &[Job]) -> Result<(), ConfigError> {
+    for (at, name) in job.after.iter().enumerate() {
+        let problem = match earlier.iter().find(|other| other.name == *name) {
+            None => format!("there is no job {} above this one", quoted(name)),
+            Some(other) if other.repeat == Repeat::UntilOthersEnd => {
+                format!("job {} repeats until the others end", quoted(name))
+            }
+            Some(_) => continue,
+        };
+        return refused(
+            format!("job.{i}.after.{at}"),
+            format!("{problem}; name jobs above it that end"),
+        );
+    }
+    Ok(())
 }
 
 /// The speed at which a rank of the job computes.

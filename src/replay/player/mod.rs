@@ -22,6 +22,7 @@ use super::job::{JobSpec, Repeat};
 use super::link::{Link, ReplayContext};
 use super::members::Carrier;
 use super::mpi::{CommId, Protocol, RequestId};
+use super::node::Nodes;
 use super::observer::StreamOf;
 use super::pairs::PairCounts;
 use super::plans::Plans;
@@ -38,7 +39,9 @@ pub(super) struct Player<'a> {
     program: Box<dyn Program + 'a>,
     /// As [`Program::follows_requests`] says.
     follows_requests: bool,
+    /// The start; of a job that still waits for others, the earliest one.
     start_ps: u64,
+    started: bool,
     repeat: Repeat,
     /// Start of the repetition in progress.
     began_ps: u64,
@@ -69,20 +72,16 @@ pub(super) struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    /// Job number `job`; its ranks begin at its start.
-    pub(super) fn new(
-        job: u32,
-        spec: JobSpec<'a>,
-        seed: u64,
-        context: &mut ReplayContext<'_>,
-    ) -> Self {
+    /// Job number `job`, before its [start](Self::start).
+    pub(super) fn new(job: u32, spec: JobSpec<'a>, seed: u64, nodes: &Nodes) -> Self {
         let start_ps = spec.start_ps;
         let count = spec.nics.len() as u32;
-        let seats = context.nodes.seats(spec.nics);
+        let seats = nodes.seats(spec.nics);
         let rank = |id| Rank::new(id, spec.program.streams(id), start_ps);
-        let mut player = Self {
+        Self {
             name: spec.name,
             start_ps,
+            started: false,
             repeat: spec.repeat,
             began_ps: start_ps,
             repetitions_ps: Vec::new(),
@@ -114,9 +113,22 @@ impl<'a> Player<'a> {
             point_to_point_bytes: 0,
             waits: PairCounts::new(count),
             operations: 0,
-        };
-        player.begin(context);
-        player
+        }
+    }
+
+    /// The time of its start; of a job that still waits for others, the earliest one.
+    pub(super) fn start_ps(&self) -> u64 {
+        self.start_ps
+    }
+
+    /// Starts the job at the time of `context`.
+    pub(super) fn start(&mut self, context: &mut ReplayContext<'_>) {
+        self.start_ps = context.ps;
+        self.started = true;
+        for rank in &mut self.ranks {
+            rank.last_ps = context.ps;
+        }
+        self.begin(context);
     }
 
     /// Schedules all streams at their first operation.
@@ -148,21 +160,22 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Begins the next repetition if the event ended one. Call this after every event of the job.
+    /// Begins the next repetition if the event ended one. Call this after every event of the job. Returns whether the job
+    /// has now ended.
     pub(super) fn repeat_if_complete(
         &mut self,
         context: &mut ReplayContext<'_>,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<bool> {
         // An act at this time may still send a message: the answer to a clear to send.
         if !self.all_done() || self.ended() || context.queue.will_act(self.link.job) {
-            return Ok(());
+            return Ok(false);
         }
         let (last_ps, computed_ps) = self.in_progress();
         let took = last_ps.saturating_sub(self.began_ps);
         self.repetitions_ps.push(took);
         self.repetitions_compute_ps += computed_ps;
         if self.ended() {
-            return Ok(());
+            return Ok(true);
         }
         if took == 0 && self.endless() {
             return Err(anyhow!(
@@ -179,7 +192,7 @@ impl<'a> Player<'a> {
         };
         self.program.restart().with_context(again)?;
         self.begin(context);
-        Ok(())
+        Ok(false)
     }
 
     /// Whether every operation of this repetition is done, every message was delivered

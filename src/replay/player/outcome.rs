@@ -34,6 +34,7 @@ impl Player<'_> {
             nics: self.link.nics(),
             complete,
             endless: self.endless(),
+            start_ps: self.started.then_some(self.start_ps),
             repetitions_ps: self.repetitions_ps.clone(),
             end_ps,
             execution_ps,

@@ -70,7 +70,7 @@ pub struct Job {
     /// XXH3-128 of the trace file, not unpacked (`xxhsum -H2`).
     #[schemars(regex(pattern = "^[0-9a-f]{32}$"), extend("unit" = "32 hex digits"))]
     pub trace_xxh3: Option<String>,
-    /// `"VEF"` (VEF3 as well), `"GOAL"`, `"Chakra"`, `"TI"`, `"DUMPI"`, `"OTF2"` or `"FLITREC"` (a recording).
+    /// `"VEF"` (VEF3 as well), `"GOAL"`, `"Chakra"`, `"NCCL Inspector"`, `"TI"`, `"DUMPI"`, `"OTF2"` or `"FLITREC"` (a recording).
     ///
     /// The format of the trace.
     pub format: Option<String>,
@@ -83,8 +83,8 @@ pub struct Job {
     ///
     /// In all repetitions; with `repeat = "until-others-end"` in at least one.
     pub complete: bool,
-    /// The start of the job.
-    pub start_ps: u64,
+    /// The start of the job; null if the run ended while it waited for others ([`after`](experiment.md#job)).
+    pub start_ps: Option<u64>,
     /// Complete repetitions.
     pub repetitions: usize,
     /// The time from start to last event of each complete repetition.
@@ -157,6 +157,7 @@ fn job(plan: &Plan, result: &RunResult, at: usize, spec: &JobSpec, outcome: &Job
         repetitions_ps,
         // For the time of the whole run.
         end_ps: _,
+        start_ps,
         execution_ps,
         compute_ps,
         network_ps,
@@ -187,7 +188,7 @@ fn job(plan: &Plan, result: &RunResult, at: usize, spec: &JobSpec, outcome: &Job
         format: trace.map(|trace| trace.format.clone()),
         left_out: trace.and_then(|trace| trace.lacks()),
         complete: *complete,
-        start_ps: spec.start_ps,
+        start_ps: *start_ps,
         repetitions: repetitions_ps.len(),
         repetition_times_ps: repetitions_ps.clone(),
         execution_time_ps: *execution_ps,

@@ -4,6 +4,7 @@ mod collectives;
 mod computation;
 mod gaps;
 mod harness;
+mod order;
 mod repeat;
 mod semantics;
 mod several;
