@@ -116,6 +116,31 @@ fn links(topology: &Topology) -> impl Iterator<Item = Link> + '_ {
     })
 }
 
+/// Rates and latencies of links, where some of them differ.
+struct Speeds<'f>(&'f FabricSpec);
+
+impl<'f> Speeds<'f> {
+    fn of(spec: &'f FabricSpec) -> Option<Self> {
+        let topology = &spec.topology;
+        let rate = |at: SwitchPort| spec.link_rate(at.switch, at.port);
+        let between = links(topology).any(|[a, _]| rate(a) != spec.switch_link_rate());
+        let mut nics = topology.nic_ids().map(|nic| topology.attachment(nic));
+        let differ = between || nics.any(|at| rate(at) != spec.host_link_rate());
+        (differ || !spec.link_latency.exceptions.is_empty()).then_some(Self(spec))
+    }
+
+    /// Gb/s and nanoseconds of the link at a port.
+    fn at(&self, at: SwitchPort) -> [f64; 2] {
+        const TICKS: u64 = 1_000_000;
+        let spec = self.0;
+        let ns = spec.units.tick.ps(TICKS) as f64 / (TICKS as f64 * 1000.0);
+        let rate = spec.link_rate(at.switch, at.port);
+        let bits = f64::from(spec.units.flit_bytes) * 8.0 * rate.num() as f64 / rate.den() as f64;
+        let latency = spec.link_latency.at(&spec.topology, at.switch, at.port);
+        [bits / ns, latency as f64 * ns].map(|value| (value * 1e6).round() / 1e6)
+    }
+}
+
 fn dot(out: &mut impl Write, spec: &FabricSpec, ports: bool, nics: bool) -> io::Result<()> {
     let topology = &spec.topology;
     writeln!(out, "graph fabric {{")?;
@@ -150,12 +175,21 @@ fn dot(out: &mut impl Write, spec: &FabricSpec, ports: bool, nics: bool) -> io::
         Some(mport) => format!("{port}/{mport}"),
         None => port.to_string(),
     };
-    let label = |tail: PortId, head: Option<PortId>| {
-        if !ports {
-            return String::new();
+    let speeds = Speeds::of(spec);
+    let label = |tail: SwitchPort, head: Option<PortId>| {
+        let mut attributes = Vec::new();
+        if ports {
+            attributes.push(format!("taillabel=\"{}\"", text(tail.port)));
+            attributes.extend(head.map(|port| format!("headlabel=\"{}\"", text(port))));
         }
-        let head = head.map_or(String::new(), |p| format!(", headlabel=\"{}\"", text(p)));
-        format!(" [taillabel=\"{}\"{head}]", text(tail))
+        if let Some([rate, latency]) = speeds.as_ref().map(|speeds| speeds.at(tail)) {
+            attributes.push(format!("rate_gbps={rate}, latency_ns={latency}"));
+        }
+        if attributes.is_empty() {
+            String::new()
+        } else {
+            format!(" [{}]", attributes.join(", "))
+        }
     };
     for [a, b] in links(topology) {
         // Upper end first.
@@ -163,14 +197,14 @@ fn dot(out: &mut impl Write, spec: &FabricSpec, ports: bool, nics: bool) -> io::
             Drawing::Levels(_) => [b, a],
             Drawing::Groups(_) | Drawing::Plain => [a, b],
         };
-        let label = label(a.port, Some(b.port));
+        let label = label(a, Some(b.port));
         writeln!(out, "  s{} -- s{}{label};", a.switch, b.switch)?;
     }
     if nics {
         writeln!(out, "  node [shape=ellipse];")?;
         for nic in topology.nic_ids() {
-            let SwitchPort { switch, port } = topology.attachment(nic);
-            writeln!(out, "  s{switch} -- n{nic}{};", label(port, None))?;
+            let at = topology.attachment(nic);
+            writeln!(out, "  s{} -- n{nic}{};", at.switch, label(at, None))?;
         }
     }
     writeln!(out, "}}")
@@ -203,8 +237,16 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
         .switch_ids()
         .map(|switch| switch_json(topology, switch));
     list(out, "switches", switches, ",")?;
+    let speeds = Speeds::of(spec);
+    let speed = |at: SwitchPort| match speeds.as_ref().map(|speeds| speeds.at(at)) {
+        Some([rate, latency]) => {
+            format!(", \"rate_gbit_per_s\": {rate}, \"latency_ns\": {latency}")
+        }
+        None => String::new(),
+    };
     let nics = topology.nic_ids().map(|nic| {
-        let SwitchPort { switch, port } = topology.attachment(nic);
+        let at = topology.attachment(nic);
+        let SwitchPort { switch, port } = at;
         let named = topology.names().map_or_else(String::new, |names| {
             let name = serde_json::json!(names.nic_label(nic));
             let addresses = names.nic(nic).map_or_else(String::new, |named| {
@@ -215,14 +257,21 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
             });
             format!(", \"name\": {name}{addresses}")
         });
-        format!("{{ \"id\": {nic}, \"switch\": {switch}, \"port\": {port}{named} }}")
+        format!(
+            "{{ \"id\": {nic}, \"switch\": {switch}, \"port\": {port}{}{named} }}",
+            speed(at)
+        )
     });
     list(out, "nics", nics, ",")?;
     let links = links(topology).map(|[a, b]| {
         let wrap = topology.family().is_wrap_link(a.switch, a.port);
         format!(
-            "{{ \"a\": [{}, {}], \"b\": [{}, {}], \"wrap\": {wrap} }}",
-            a.switch, a.port, b.switch, b.port
+            "{{ \"a\": [{}, {}], \"b\": [{}, {}], \"wrap\": {wrap}{} }}",
+            a.switch,
+            a.port,
+            b.switch,
+            b.port,
+            speed(a)
         )
     });
     list(out, "links", links, if lft { "," } else { "" })?;
