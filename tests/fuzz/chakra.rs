@@ -1,7 +1,8 @@
-//! The property of the reader of Chakra traces that holds for any bytes.
+//! The properties of the readers of Chakra traces and of NCCL Inspector's logs that hold for any bytes.
 
 use flitwise_base::stop::Stop;
 use flitwise_formats::chakra::{Set, Trace};
+use flitwise_formats::inspector;
 use flitwise_formats::source::Input;
 
 /// A Chakra trace of two ranks whose files are the parts of `data`, of which the first one is behind its number of bytes, of 16
@@ -20,9 +21,32 @@ pub fn chakra_trace(data: &[u8]) {
     };
     assert!(plain.errors.total <= ordered.errors.total);
     for trace in [plain, ordered] {
-        let ranks = (0..2).map(|rank| u64::from(trace.schedule.rank(rank).unwrap().len()));
-        let operations: u64 = ranks.sum();
-        // A node whose id is taken has no operation.
-        assert!(operations == trace.counts.nodes || !trace.errors.is_empty());
+        has_all_nodes(&trace);
     }
+}
+
+fn has_all_nodes(trace: &Trace) {
+    let ranks = 0..trace.schedule.ranks();
+    let ranks = ranks.map(|rank| u64::from(trace.schedule.rank(rank).unwrap().len()));
+    let operations: u64 = ranks.sum();
+    // A node whose id is taken has no operation.
+    assert!(operations == trace.counts.nodes || !trace.errors.is_empty());
+}
+
+/// Logs of NCCL Inspector in one file: refused, or a trace whose nodes are all there and wait for no later one.
+pub fn inspector_logs(data: &[u8]) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), data).unwrap();
+    let Ok(set) = inspector::read(&Input::new(file.path()), Stop::never()) else {
+        return;
+    };
+    for rank in 0..set.ranks() {
+        let mut nodes = set.reader(rank).unwrap();
+        let mut before = std::collections::HashSet::new();
+        while let Some((_, node)) = nodes.next_node().unwrap() {
+            assert!(node.deps.iter().all(|on| before.contains(on)));
+            before.insert(node.id);
+        }
+    }
+    has_all_nodes(&Trace::read(&set, false, Stop::never()).unwrap());
 }

@@ -12,6 +12,8 @@ mod chakra;
 mod dumpi;
 #[path = "../fuzz/graphs.rs"]
 pub mod graphs;
+#[path = "../fuzz/jobs.rs"]
+mod jobs;
 #[path = "../fuzz/properties.rs"]
 mod properties;
 #[path = "../fuzz/recordings.rs"]
@@ -121,6 +123,16 @@ fn graph_file() {
 #[test]
 fn chakra_trace() {
     replay(chakra::chakra_trace, &["fuzz/corpus/chakra_trace"]);
+}
+
+#[test]
+fn inspector_logs() {
+    replay(chakra::inspector_logs, &["fuzz/corpus/inspector_logs"]);
+}
+
+#[test]
+fn job_schedule() {
+    replay(jobs::job_schedule, &["fuzz/corpus/job_schedule"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Chakra traces worked out by hand, on one node where a message takes 1 us and 1 ns a byte, and the shipped example.
+//! Chakra traces and logs of NCCL Inspector worked out by hand, on one node where a message takes 1 us and 1 ns a byte, and the shipped example.
 
 use crate::formats::data::own;
 use flitwise::config::load;
@@ -45,10 +45,15 @@ fn simulate(ranks: &[&[String]], keys: &str) -> anyhow::Result<Simulation> {
     let dir = tempfile::tempdir()?;
     write(dir.path(), ranks);
     std::fs::write(dir.path().join("comm_group.json"), GROUPS)?;
+    simulate_files(dir.path(), keys)
+}
+
+/// A replay of the trace in a directory.
+fn simulate_files(dir: &Path, keys: &str) -> anyhow::Result<Simulation> {
     let text = format!(
         "baseline.enabled = false\n[fabric]\ntopology = {{ kind = \"single\", nics = 4 }}\n[[job]]\ntrace = '{}'\ntasks_per_node = 8\n\
          intra_node_latency = \"1us\"\nintra_node_bandwidth = \"1GB/s\"\n{keys}\n",
-        dir.path().display()
+        dir.display()
     );
     let plan = flitwise::config::resolve_text("test", &text, Path::new(""), &[])?;
     Ok(run_plan(&plan, &Control::default(), 1)?.main)
@@ -185,4 +190,33 @@ fn the_example_is_what_its_generator_writes() {
     let file = check_file(dir.path(), Stop::never()).unwrap();
     assert!(file.remarks().is_empty());
     assert!(file.open(&Reading::default(), Stop::never()).is_ok());
+}
+
+/// Two broadcasts of 1,000 B, the second of which each rank calls 100 us after the first one's end.
+#[test]
+fn logs_of_nccl_inspector_are_replayed() {
+    let dir = tempfile::tempdir().unwrap();
+    for rank in 0..2 {
+        let line = |number: u32, stop: u32| {
+            format!(
+                "{{\"header\": {{\"id\": \"0xa\", \"rank\": {rank}, \"n_ranks\": 2, \"nnodes\": 1}}, \"metadata\": {{\"hostname\": \"h\", \
+                 \"pid\": {rank}, \"dump_timestamp_us\": 9000}}, \"coll_perf\": {{\"coll\": \"Broadcast\", \"coll_sn\": {number}, \
+                 \"coll_msg_size_bytes\": 1000, \"coll_exec_time_us\": 50, \"event_trace_ts\": {{\"coll_stop_ts\": {stop}}}}}}}\n"
+            )
+        };
+        let log = line(1, 1000) + &line(3, 1150);
+        std::fs::write(dir.path().join(format!("h-pid{rank}.log")), log).unwrap();
+    }
+    let run = simulate_files(dir.path(), "").unwrap();
+    assert_eq!(run.status, Status::Complete);
+    let job = run.jobs[0].as_ref().unwrap();
+    // The root computes for 100 us, its message takes 2 us.
+    assert_eq!(job.execution_ps, 102_000_000);
+    let trace = check_file(dir.path(), Stop::never()).unwrap();
+    assert_eq!(trace.format(), "NCCL Inspector");
+    let remarks = trace.remarks();
+    assert!(
+        remarks[0].starts_with("2 calls that the logs lack"),
+        "{remarks:?}"
+    );
 }

@@ -19,5 +19,5 @@ mod wire;
 pub use groups::Group;
 pub use node::{Comm, Node, NodeType};
 pub use reader::Reader;
-pub use set::Set;
+pub use set::{MadeRank, Set};
 pub use trace::{Counts, Trace};

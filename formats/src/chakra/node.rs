@@ -103,7 +103,7 @@ pub struct Node {
 
 impl Node {
     /// A node of this type, without anything else.
-    pub(super) fn new(id: u64, kind: NodeType) -> Self {
+    pub(crate) fn new(id: u64, kind: NodeType) -> Self {
         Self {
             id,
             kind,

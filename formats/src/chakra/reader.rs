@@ -25,6 +25,7 @@ pub struct Reader {
     form: Form,
     /// Nothing comes any more.
     over: bool,
+    made: std::vec::IntoIter<(u64, Node)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,8 @@ enum Form {
     Json,
     /// Objects in an array.
     Array,
+    /// They were made before.
+    Made,
 }
 
 const CUT: &str = "the file ends within a node: copy or make it again";
@@ -52,7 +55,21 @@ impl Reader {
             offset: 0,
             form: Form::Unknown,
             over: false,
+            made: Vec::new().into_iter(),
         })
+    }
+
+    /// Nodes that were made of the file at `path`.
+    pub(super) fn of_nodes(path: &Arc<Path>, nodes: Vec<(u64, Node)>) -> Self {
+        Self {
+            path: Arc::clone(path),
+            encoding: Encoding::Plain,
+            blocks: Blocks::new(Box::new(io::empty())),
+            offset: 0,
+            form: Form::Made,
+            over: false,
+            made: nodes.into_iter(),
+        }
     }
 
     /// The next node, and the offset of its first byte; `None` at the end and after an error.
@@ -75,6 +92,7 @@ impl Reader {
         match self.form {
             Form::Binary | Form::Unknown => self.binary(),
             Form::Json | Form::Array => self.text(),
+            Form::Made => Ok(self.made.next()),
         }
     }
 

@@ -8,6 +8,7 @@ use flitwise_base::place::{Place, Problem};
 use flitwise_base::quote::quoted;
 use flitwise_base::stop::Stop;
 
+use super::node::Node;
 use super::reader::Reader;
 use crate::archive::{files_in_head, is_tar, members};
 use crate::error::Error;
@@ -19,12 +20,38 @@ use crate::source::{Input, Source, shown};
 ///
 /// It is given as the directory that has them, as one of them, or as a tar archive. `NAME.json` or `comm_group.json` beside them
 /// has the ranks of process groups.
+///
+/// The nodes may also be [made](Self::made) of files in another format.
 #[derive(Debug)]
 pub struct Set {
     path: PathBuf,
-    ranks: Vec<Member>,
-    groups: Option<Member>,
-    open: Open,
+    nodes: Nodes,
+}
+
+/// Where the nodes are.
+#[derive(Debug)]
+enum Nodes {
+    Files {
+        ranks: Vec<Member>,
+        groups: Option<Member>,
+        open: Open,
+    },
+    Made {
+        ranks: Vec<MadeRank>,
+        groups: BTreeMap<String, Vec<u32>>,
+        missing: u64,
+    },
+}
+
+/// A rank whose nodes were made of a file in another format.
+#[derive(Debug)]
+pub struct MadeRank {
+    /// The name of the file.
+    pub file: Arc<Path>,
+    /// The file, if it is one by itself.
+    pub own_file: Option<PathBuf>,
+    /// The nodes, each with the offset of what it was made of.
+    pub nodes: Vec<(u64, Node)>,
 }
 
 /// The name of a trace, and whether its files are JSON.
@@ -142,10 +169,30 @@ impl Set {
         let groups = [format!("{name}.json"), "comm_group.json".to_owned()];
         Ok(Self {
             path: shown(given).to_owned(),
-            ranks: ranks.into_values().collect(),
-            groups: groups.iter().find_map(|name| files.get(name).cloned()),
-            open: Open::default(),
+            nodes: Nodes::Files {
+                ranks: ranks.into_values().collect(),
+                groups: groups.iter().find_map(|name| files.get(name).cloned()),
+                open: Open::default(),
+            },
         })
+    }
+
+    /// Ranks from 0, with the ranks of process groups by name, and the number of operations that the files lack.
+    #[must_use]
+    pub(crate) fn made(
+        path: &Path,
+        ranks: Vec<MadeRank>,
+        groups: BTreeMap<String, Vec<u32>>,
+        missing: u64,
+    ) -> Self {
+        Self {
+            path: path.to_owned(),
+            nodes: Nodes::Made {
+                ranks,
+                groups,
+                missing,
+            },
+        }
     }
 
     /// True if the file at `path`, which begins with `head`, is of a trace, or an archive that has one.
@@ -185,25 +232,49 @@ impl Set {
     /// Number of ranks.
     #[must_use]
     pub fn ranks(&self) -> u32 {
-        self.ranks.len() as u32
+        match &self.nodes {
+            Nodes::Files { ranks, .. } => ranks.len() as u32,
+            Nodes::Made { ranks, .. } => ranks.len() as u32,
+        }
+    }
+
+    /// Operations that the files lack: they were not recorded.
+    #[must_use]
+    pub fn missing(&self) -> u64 {
+        match &self.nodes {
+            Nodes::Files { .. } => 0,
+            Nodes::Made { missing, .. } => *missing,
+        }
     }
 
     /// The names of the files of all ranks.
     #[must_use]
     pub fn files(&self) -> Vec<Arc<Path>> {
-        self.ranks
-            .iter()
-            .map(|file| Arc::clone(file.name()))
-            .collect()
+        match &self.nodes {
+            Nodes::Files { ranks, .. } => {
+                ranks.iter().map(|file| Arc::clone(file.name())).collect()
+            }
+            Nodes::Made { ranks, .. } => ranks.iter().map(|rank| Arc::clone(&rank.file)).collect(),
+        }
     }
 
     /// The files that are ones by themselves.
     #[must_use]
     pub fn own_files(&self) -> Vec<PathBuf> {
-        let all = self.ranks.iter().chain(&self.groups);
-        all.filter_map(Member::own_file)
-            .map(PathBuf::from)
-            .collect()
+        match &self.nodes {
+            Nodes::Files { ranks, groups, .. } => {
+                let files = ranks.iter().chain(groups).filter_map(Member::own_file);
+                files.map(PathBuf::from).collect()
+            }
+            Nodes::Made { ranks, .. } => {
+                let mut files: Vec<PathBuf> = ranks
+                    .iter()
+                    .filter_map(|rank| rank.own_file.clone())
+                    .collect();
+                files.dedup();
+                files
+            }
+        }
     }
 
     /// The nodes of a rank.
@@ -211,21 +282,34 @@ impl Set {
     /// # Errors
     /// If its file can't be opened, or there is no such rank.
     pub fn reader(&self, rank: u32) -> Result<Reader, Error> {
-        match self.ranks.get(rank as usize) {
-            Some(member) => Reader::of_member(member, &self.open),
-            None => Err(Error::set(&self.path, format!("there is no rank {rank}"))),
-        }
+        let found = match &self.nodes {
+            Nodes::Files { ranks, open, .. } => {
+                let member = ranks.get(rank as usize);
+                member.map(|member| Reader::of_member(member, open))
+            }
+            Nodes::Made { ranks, .. } => {
+                let made = ranks.get(rank as usize);
+                made.map(|made| Ok(Reader::of_nodes(&made.file, made.nodes.clone())))
+            }
+        };
+        found.unwrap_or_else(|| Err(Error::set(&self.path, format!("there is no rank {rank}"))))
     }
 
     /// The ranks of the process groups in the file beside the files of the ranks, by name.
     pub(super) fn groups(&self) -> Result<BTreeMap<String, Vec<u32>>, Error> {
         use std::io::Read;
-        let Some(member) = &self.groups else {
-            return Ok(BTreeMap::new());
+        let (member, open) = match &self.nodes {
+            Nodes::Files {
+                groups: Some(member),
+                open,
+                ..
+            } => (member, open),
+            Nodes::Files { .. } => return Ok(BTreeMap::new()),
+            Nodes::Made { groups, .. } => return Ok(groups.clone()),
         };
         let mut text = Vec::new();
         let read = member
-            .unpacked(&self.open)
+            .unpacked(open)
             .and_then(|(_, bytes)| bytes.take(MAX_CHAKRA_NODE as u64).read_to_end(&mut text));
         read.map_err(|e| Error::io(member.name(), e))?;
         serde_json::from_slice(&text).map_err(|e| {

@@ -25,6 +25,8 @@ pub struct Counts {
     pub lost: u64,
     /// Streams of the rank that has most.
     pub streams: u32,
+    /// Operations that its files lack.
+    pub missing: u64,
 }
 
 /// A trace.
@@ -61,7 +63,10 @@ impl Trace {
         let (ranks, files) = (set.ranks(), set.files());
         let mut builder = Builder::of_files(set.path(), files.clone())?;
         let mut groups = Groups::new(ranks, set.groups()?);
-        let mut counts = Counts::default();
+        let mut counts = Counts {
+            missing: set.missing(),
+            ..Counts::default()
+        };
         let (mut errors, mut warnings) = (Problems::default(), Problems::default());
         for (rank, file) in (0..).zip(files) {
             let mut reader = set.reader(rank)?;
@@ -93,16 +98,17 @@ impl Trace {
         })
     }
 
-    /// Reads a trace as [`read`](Self::read), or finds why its files are none.
+    /// Reads the trace of the files that were found at `input` as [`read`](Self::read), or says why they are none.
     ///
     /// # Errors
     /// If a file can't be read, or the user stops the reading.
     pub fn check(
+        set: Result<Set, Error>,
         input: &Input,
         order: bool,
         stop: Stop<'_>,
     ) -> Result<Result<(Set, Self), Problem>, Error> {
-        let read = Set::of_input(input, stop).and_then(|set| {
+        let read = set.and_then(|set| {
             let trace = Self::read(&set, order, stop)?;
             Ok((set, trace))
         });

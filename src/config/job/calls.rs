@@ -125,8 +125,24 @@ pub(crate) fn calls(job: &RawJob) -> Calls {
 
 /// The keys that are given and that not every format uses. The format of the trace is not known yet.
 pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
-    const CALLS: &[&str] = &["GOAL", "Chakra", "TI", "DUMPI", "OTF2", "FLITREC"];
-    const COLLECTIVES: &[&str] = &["VEF", "Chakra", "TI", "DUMPI", "OTF2", "FLITREC"];
+    const CALLS: &[&str] = &[
+        "GOAL",
+        "Chakra",
+        "NCCL Inspector",
+        "TI",
+        "DUMPI",
+        "OTF2",
+        "FLITREC",
+    ];
+    const COLLECTIVES: &[&str] = &[
+        "VEF",
+        "Chakra",
+        "NCCL Inspector",
+        "TI",
+        "DUMPI",
+        "OTF2",
+        "FLITREC",
+    ];
     const CLOCKS: &[&str] = &["DUMPI", "FLITREC"];
     const RECORDED: &[&str] = &["DUMPI", "OTF2", "FLITREC"];
     let rendezvous = matches!(job.send_completion, Some(RawSendCompletion::Rendezvous));

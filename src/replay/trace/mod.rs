@@ -303,10 +303,11 @@ fn refusal(problems: &Problems) -> String {
 }
 
 /// All formats, in the order in which a file is held against them.
-pub const FORMATS: [&dyn TraceFormat; 7] = [
+pub const FORMATS: [&dyn TraceFormat; 8] = [
     &vef::Vef,
     &goal::Goal,
     &chakra::Chakra,
+    &chakra::Inspector,
     &ti::Ti,
     // DUMPI takes every other archive.
     &recording::Recording,

@@ -1,4 +1,5 @@
-//! Chakra execution traces: recognised, checked, and opened for replay as a schedule with collectives.
+//! Chakra execution traces, and logs of NCCL Inspector, of which nodes of such a trace are made: recognised, checked, and
+//! opened for replay as a schedule with collectives.
 
 mod summary;
 
@@ -11,6 +12,7 @@ use anyhow::{Context, bail};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::counted;
 use flitwise_formats::chakra::{Set, Trace};
+use flitwise_formats::inspector;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
 use std::path::{Path, PathBuf};
@@ -20,7 +22,7 @@ pub struct Chakra;
 
 impl TraceFormat for Chakra {
     fn name(&self) -> &'static str {
-        "Chakra"
+        CHAKRA.name
     }
 
     fn probe(&self, path: &Path, head: &[u8]) -> bool {
@@ -32,20 +34,78 @@ impl TraceFormat for Chakra {
     }
 
     fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
-        let (set, trace) = match Trace::check(input, false, stop)? {
-            Ok(read) => read,
-            Err(problem) => bail!(refusal(&one(problem))),
-        };
-        Ok(Box::new(ChakraFile::new(input, set, trace)?))
+        check(&CHAKRA, input, stop)
     }
 
     fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
-        summary::summary(input)
+        summary::summary(&CHAKRA, input)
     }
 
     fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
-        summary::verdict(input)
+        summary::verdict(&CHAKRA, input)
     }
+}
+
+/// Logs of NCCL Inspector.
+pub struct Inspector;
+
+impl TraceFormat for Inspector {
+    fn name(&self) -> &'static str {
+        INSPECTOR.name
+    }
+
+    fn probe(&self, _: &Path, head: &[u8]) -> bool {
+        inspector::probe(head)
+    }
+
+    fn finds(&self, dir: &Path) -> bool {
+        inspector::is_directory(dir)
+    }
+
+    fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+        check(&INSPECTOR, input, stop)
+    }
+
+    fn summary(&self, input: &Input) -> anyhow::Result<Summary> {
+        summary::summary(&INSPECTOR, input)
+    }
+
+    fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
+        summary::verdict(&INSPECTOR, input)
+    }
+}
+
+/// A format whose traces have such nodes.
+struct Form {
+    name: &'static str,
+    /// Finds the files at an input.
+    find: fn(&Input, Stop<'_>) -> Result<Set, flitwise_formats::Error>,
+}
+
+const CHAKRA: Form = Form {
+    name: "Chakra",
+    find: Set::of_input,
+};
+
+const INSPECTOR: Form = Form {
+    name: "NCCL Inspector",
+    find: inspector::read,
+};
+
+impl Form {
+    /// Reads the trace at `input`, or finds why it is none.
+    fn read(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Result<(Set, Trace), Problem>> {
+        let set = (self.find)(input, stop);
+        Ok(Trace::check(set, input, false, stop)?)
+    }
+}
+
+fn check(form: &Form, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
+    let (set, trace) = match form.read(input, stop)? {
+        Ok(read) => read,
+        Err(problem) => bail!(refusal(&one(problem))),
+    };
+    Ok(Box::new(ChakraFile::new(form, input, set, trace)?))
 }
 
 fn one(problem: Problem) -> Problems {
@@ -57,6 +117,7 @@ fn one(problem: Problem) -> Problems {
 
 /// A trace that checked clean.
 struct ChakraFile {
+    format: &'static str,
     set: Set,
     trace: Trace,
     /// The path by which it is given.
@@ -65,11 +126,12 @@ struct ChakraFile {
 }
 
 impl ChakraFile {
-    fn new(input: &Input, set: Set, trace: Trace) -> anyhow::Result<Self> {
+    fn new(form: &Form, input: &Input, set: Set, trace: Trace) -> anyhow::Result<Self> {
         if !trace.errors.is_empty() {
             bail!(refusal(&trace.errors));
         }
         Ok(Self {
+            format: form.name,
             set,
             trace,
             given: input.path().to_owned(),
@@ -115,7 +177,7 @@ impl ChakraFile {
 
 impl TraceFile for ChakraFile {
     fn format(&self) -> &'static str {
-        Chakra.name()
+        self.format
     }
 
     fn ranks(&self) -> u32 {
@@ -145,8 +207,16 @@ impl TraceFile for ChakraFile {
                 counted(counts.untimed, "node")
             )
         });
+        let missing = (counts.missing > 0).then(|| {
+            format!(
+                "{} that the logs lack, though they have others before and behind: log every operation \
+                 (NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS, no filter of sizes)",
+                counted(counts.missing, "call")
+            )
+        });
         lost.into_iter()
             .chain(untimed)
+            .chain(missing)
             .chain(self.comparison.remark())
             .collect()
     }

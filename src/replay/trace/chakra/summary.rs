@@ -1,10 +1,10 @@
 //! Summary of a Chakra trace, and verdict on it.
 
-use super::{Chakra, ChakraFile, one};
+use super::{ChakraFile, Form, one};
+use crate::trace::TraceFile;
 use crate::trace::goal::contents;
 use crate::trace::summary::{Computation, Summary, bytes, keys, messages};
 use crate::trace::verdict::{Count, Verdict};
-use crate::trace::{TraceFile, TraceFormat};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_bytes, human_count, human_time};
@@ -13,16 +13,16 @@ use flitwise_formats::source::Input;
 use flitwise_formats::traffic::Traffic;
 use serde_json::json;
 
-pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
-    let (_, trace) = match Trace::check(input, false, Stop::never())? {
+pub(super) fn summary(form: &Form, input: &Input) -> anyhow::Result<Summary> {
+    let (_, trace) = match form.read(input, Stop::never())? {
         Ok(read) => read,
         Err(problem) => bail!("{problem}"),
     };
     let (traffic, computation) = contents(&trace.schedule)?;
-    let rows = rows(&trace, &traffic, &computation);
+    let rows = rows(form, &trace, &traffic, &computation);
     let (info, counts) = (&trace.info, &trace.counts);
     let keys = keys(json!({
-        "format": Chakra.name(),
+        "format": form.name,
         "ranks": info.ranks,
         "nodes": counts.nodes,
         "dependencies": counts.dependencies,
@@ -49,6 +49,7 @@ pub(super) fn summary(input: &Input) -> anyhow::Result<Summary> {
 
 /// The rows of the text.
 fn rows(
+    form: &Form,
     trace: &Trace,
     traffic: &Traffic,
     computation: &Computation,
@@ -56,7 +57,7 @@ fn rows(
     let (info, counts, count) = (&trace.info, &trace.counts, human_count);
     let calcs = format!("{} nodes, ", count(info.calcs));
     let mut rows = vec![
-        ("format", Chakra.name().to_owned()),
+        ("format", form.name.to_owned()),
         ("ranks", count(info.ranks.into())),
         (
             "nodes",
@@ -102,8 +103,8 @@ fn rows(
     rows
 }
 
-pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
-    let (set, trace) = match Trace::check(input, false, Stop::never())? {
+pub(super) fn verdict(form: &Form, input: &Input) -> anyhow::Result<Verdict> {
+    let (set, trace) = match form.read(input, Stop::never())? {
         Ok(read) => read,
         Err(problem) => {
             return Ok(Verdict {
@@ -127,7 +128,7 @@ pub(super) fn verdict(input: &Input) -> anyhow::Result<Verdict> {
         ..Verdict::default()
     };
     if verdict.errors.is_empty() {
-        let agreement = ChakraFile::new(input, set, trace)?.agreement(Stop::never())?;
+        let agreement = ChakraFile::new(form, input, set, trace)?.agreement(Stop::never())?;
         verdict.errors.extend(agreement.errors);
         verdict.warnings.extend(agreement.warnings);
     }

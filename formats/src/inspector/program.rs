@@ -1,0 +1,357 @@
+//! The processes of a program, their communicators, and what they waited for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use flitwise_base::quote::quoted;
+
+use super::record::Record;
+use crate::chakra::{MadeRank, Node, NodeType, Set};
+use crate::collective::Operation;
+use crate::error::Error;
+use crate::limits::MAX_TASKS;
+use crate::member::Member;
+
+/// Host and process.
+type Process = (String, u64);
+
+/// What the logs have said so far.
+#[derive(Debug, Default)]
+pub(super) struct Program {
+    processes: BTreeMap<Process, Log>,
+    /// The communicators, by id.
+    comms: BTreeMap<String, Comm>,
+}
+
+/// A process, which is a rank.
+#[derive(Debug)]
+struct Log {
+    file: Arc<Path>,
+    own_file: Option<std::path::PathBuf>,
+    operations: Vec<Done>,
+}
+
+#[derive(Debug, Default)]
+struct Comm {
+    size: u32,
+    members: BTreeMap<u32, Process>,
+    /// The first number of a collective in it, and the last one.
+    numbers: Option<(u64, u64)>,
+}
+
+/// An operation that a process completed.
+#[derive(Debug)]
+struct Done {
+    at: u64,
+    comm: String,
+    number: u64,
+    what: What,
+    bytes: u64,
+    /// Times in microseconds.
+    lasted: u64,
+    stopped: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Collective(Operation),
+    /// A message to this member of the communicator.
+    Send(u32),
+    /// A message from it.
+    Recv(u32),
+}
+
+impl Program {
+    /// Adds a record of the log, whose line begins at byte `at`; or what is wrong with it.
+    pub fn add(&mut self, log: &Member, at: u64, record: &Record<'_>) -> Result<(), String> {
+        let (header, metadata) = (&record.header, &record.metadata);
+        let process = (metadata.hostname.to_string(), metadata.pid);
+        let comm = self.comms.entry(header.id.to_string()).or_default();
+        if comm.members.is_empty() {
+            comm.size = header.n_ranks;
+        }
+        if comm.size != header.n_ranks || header.rank >= comm.size || comm.size > MAX_TASKS {
+            return Err(format!(
+                "communicator {} has {} ranks here, {} before, and this is rank {}; correct the log",
+                quoted(&header.id),
+                header.n_ranks,
+                comm.size,
+                header.rank
+            ));
+        }
+        let known = comm
+            .members
+            .entry(header.rank)
+            .or_insert_with(|| process.clone());
+        let elsewhere = |(rank, other): (&u32, &Process)| *rank != header.rank && *other == process;
+        if *known != process || comm.members.iter().any(elsewhere) {
+            return Err(format!(
+                "process {} of {} and rank {} of communicator {} do not belong together throughout; run one process for each GPU, \
+                 and read the logs of one program",
+                metadata.pid,
+                quoted(&metadata.hostname),
+                header.rank,
+                quoted(&header.id)
+            ));
+        }
+        let mut done = done(record)?;
+        done.at = at;
+        if let What::Collective(_) = done.what {
+            let (first, last) = comm.numbers.unwrap_or((done.number, done.number));
+            comm.numbers = Some((first.min(done.number), last.max(done.number)));
+        }
+        let log = self.processes.entry(process).or_insert_with(|| Log {
+            file: Arc::clone(log.name()),
+            own_file: log.own_file().map(Path::to_owned),
+            operations: Vec::new(),
+        });
+        log.operations.push(done);
+        Ok(())
+    }
+
+    /// The processes as ranks of a trace at `path`.
+    pub fn finish(self, path: &Path) -> Result<Set, Error> {
+        let refused = |problem: String| Err(Error::set(path, problem));
+        if self.processes.is_empty() {
+            return refused("has no log of NCCL Inspector with an operation".into());
+        }
+        for (id, comm) in &self.comms {
+            if let Some(missing) = (0..comm.size).find(|rank| !comm.members.contains_key(rank)) {
+                return refused(format!(
+                    "communicator {} has {} ranks, but no log has its rank {missing}; copy the logs of all processes",
+                    quoted(id),
+                    comm.size
+                ));
+            }
+        }
+        let ranks = self.ranks();
+        let mut made: Vec<(u32, MadeRank)> = Vec::with_capacity(ranks.len());
+        let comms: Vec<&String> = self.comms.keys().collect();
+        let groups = self.comms.iter().map(|(id, comm)| {
+            let members = comm.members.values();
+            (
+                id.clone(),
+                members.map(|process| ranks[process]).collect::<Vec<u32>>(),
+            )
+        });
+        let groups: BTreeMap<String, Vec<u32>> = groups.collect();
+        let mut missing = 0;
+        for (process, log) in &self.processes {
+            let rank = ranks[process];
+            missing += self.missing(&log.operations);
+            let nodes = nodes(rank, &log.operations, &groups, &comms);
+            let (file, own_file) = (Arc::clone(&log.file), log.own_file.clone());
+            made.push((
+                rank,
+                MadeRank {
+                    file,
+                    own_file,
+                    nodes,
+                },
+            ));
+        }
+        made.sort_by_key(|(rank, _)| *rank);
+        let made = made.into_iter().map(|(_, rank)| rank).collect();
+        Ok(Set::made(path, made, groups, missing))
+    }
+
+    /// The rank of each process: in the communicator of all of them, if there is one, else by host and process.
+    fn ranks(&self) -> BTreeMap<&Process, u32> {
+        let all = self.processes.len();
+        let world = self.comms.values().find(|comm| comm.members.len() == all);
+        match world {
+            Some(world) => world
+                .members
+                .iter()
+                .map(|(rank, process)| (process, *rank))
+                .collect(),
+            None => self.processes.keys().zip(0..).collect(),
+        }
+    }
+
+    /// How many collectives of its communicators a process has no record of, though others come before and behind.
+    fn missing(&self, operations: &[Done]) -> u64 {
+        let mut found: BTreeMap<&str, u64> = BTreeMap::new();
+        for done in operations {
+            if let What::Collective(_) = done.what {
+                *found.entry(&done.comm).or_default() += 1;
+            }
+        }
+        let missing = found.into_iter().filter_map(|(comm, found)| {
+            let (first, last) = self.comms.get(comm)?.numbers?;
+            Some((last - first + 1).saturating_sub(found))
+        });
+        missing.fold(0, u64::saturating_add)
+    }
+}
+
+/// The operation of a record.
+fn done(record: &Record<'_>) -> Result<Done, String> {
+    let stopped = |end: Option<u64>| end.unwrap_or(record.metadata.dump_timestamp_us);
+    let (number, what, bytes, lasted, stopped) = match (&record.coll_perf, &record.p2p_perf) {
+        (Some(coll), None) => {
+            let (operation, blocks) = operation(&coll.coll, record.header.n_ranks)?;
+            let bytes = coll.coll_msg_size_bytes.checked_mul(blocks.into());
+            let bytes = bytes.ok_or("its size is beyond 2^64 B; correct the log")?;
+            let stopped = stopped(coll.event_trace_ts.coll_stop_ts);
+            (
+                coll.coll_sn,
+                What::Collective(operation),
+                bytes,
+                coll.coll_exec_time_us,
+                stopped,
+            )
+        }
+        (None, Some(p2p)) => {
+            let what = match &*p2p.p2p {
+                "Send" => What::Send(p2p.p2p_peer),
+                "Recv" => What::Recv(p2p.p2p_peer),
+                other => return Err(format!("{} is neither Send nor Recv", quoted(other))),
+            };
+            if p2p.p2p_peer >= record.header.n_ranks {
+                return Err(format!(
+                    "its peer {} is not in the communicator",
+                    p2p.p2p_peer
+                ));
+            }
+            let stopped = stopped(p2p.event_trace_ts.p2p_stop_ts);
+            (
+                p2p.p2p_sn,
+                what,
+                p2p.p2p_msg_size_bytes,
+                p2p.p2p_exec_time_us,
+                stopped,
+            )
+        }
+        _ => return Err("has not one of `coll_perf` and `p2p_perf`; copy the log again".into()),
+    };
+    Ok(Done {
+        at: 0,
+        comm: record.header.id.to_string(),
+        number,
+        what,
+        bytes,
+        lasted,
+        stopped,
+    })
+}
+
+/// The operation of this name, and how many blocks of the recorded size a rank brings: NCCL counts the elements of one.
+fn operation(name: &str, members: u32) -> Result<(Operation, u32), String> {
+    Ok(match name {
+        "AllReduce" => (Operation::Allreduce, 1),
+        "AllGather" => (Operation::Allgather, 1),
+        "ReduceScatter" => (Operation::ReduceScatter, members),
+        "Broadcast" => (Operation::Bcast, 1),
+        "Reduce" => (Operation::Reduce, 1),
+        "AlltoAll" => (Operation::Alltoall, members),
+        "Gather" => (Operation::Gather, 1),
+        "Scatter" => (Operation::Scatter, members),
+        other => {
+            return Err(format!(
+                "{} is no collective that is known: AllReduce, AllGather, ReduceScatter, Broadcast, Reduce, AlltoAll, Gather, Scatter",
+                quoted(other)
+            ));
+        }
+    })
+}
+
+/// The nodes of a rank: its operations, and the computations between them.
+fn nodes(
+    rank: u32,
+    operations: &[Done],
+    groups: &BTreeMap<String, Vec<u32>>,
+    comms: &[&String],
+) -> Vec<(u64, Node)> {
+    let mut order: Vec<(u64, &Done)> = in_order(operations);
+    order.sort_by_key(|(stopped, done)| (*stopped, done.number));
+    let stops: Vec<u64> = order.iter().map(|(stopped, _)| *stopped).collect();
+    let first = order
+        .iter()
+        .map(|(stopped, done)| stopped.saturating_sub(done.lasted))
+        .min();
+    let mut last: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut nodes = Vec::with_capacity(2 * order.len());
+    for (index, &(stopped, done)) in order.iter().enumerate() {
+        let started = stopped.saturating_sub(done.lasted);
+        // The one before, of all that had ended when it started.
+        let ended = stops[..index]
+            .partition_point(|stop| *stop <= started)
+            .checked_sub(1);
+        let own = last.insert(&done.comm, index);
+        // A communicator carries out its collectives one by one.
+        let own =
+            own.filter(|own| matches!(done.what, What::Collective(_)) || stops[*own] <= started);
+        let mut deps: Vec<usize> = ended.into_iter().chain(own).collect();
+        deps.sort_unstable();
+        deps.dedup();
+        let deps: Vec<u64> = deps.into_iter().map(|dep| 2 * dep as u64 + 1).collect();
+        let before = ended.map_or(first.unwrap_or(started), |ended| stops[ended]);
+        let mut node = communication(rank, done, groups);
+        (node.id, node.start_us) = (2 * index as u64 + 1, started);
+        match started.saturating_sub(before) {
+            0 => node.deps = deps,
+            computed => {
+                let mut comp = Node::new(2 * index as u64, NodeType::Comp);
+                (comp.deps, comp.start_us, comp.duration_us) = (deps, before, computed);
+                comp.on_cpu = false;
+                // What precedes operations of different communicators overlaps.
+                let comm = comms.iter().position(|id| **id == done.comm);
+                comp.stream = comm.map(|comm| comm as u64);
+                node.deps = vec![comp.id];
+                nodes.push((done.at, comp));
+            }
+        }
+        nodes.push((done.at, node));
+    }
+    nodes
+}
+
+/// The operations with their ends, of which no later one of a communicator is earlier: a line may be written long after.
+fn in_order(operations: &[Done]) -> Vec<(u64, &Done)> {
+    let mut order: Vec<&Done> = operations.iter().collect();
+    order.sort_by_key(|done| done.number);
+    let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
+    let ended = |done| {
+        let done: &Done = done;
+        match done.what {
+            What::Collective(_) => {
+                let end = ends.entry(&done.comm).or_default();
+                *end = done.stopped.max(*end);
+                (*end, done)
+            }
+            _ => (done.stopped, done),
+        }
+    };
+    order.into_iter().map(ended).collect()
+}
+
+fn communication(rank: u32, done: &Done, groups: &BTreeMap<String, Vec<u32>>) -> Node {
+    let kind = match done.what {
+        What::Collective(_) => NodeType::CommColl,
+        What::Send(_) => NodeType::CommSend,
+        What::Recv(_) => NodeType::CommRecv,
+    };
+    let mut node = Node::new(0, kind);
+    node.comm.bytes = Some(done.bytes);
+    let member = |peer: u32| {
+        groups
+            .get(&done.comm)?
+            .get(peer as usize)
+            .map(|&rank| rank.into())
+    };
+    match done.what {
+        What::Collective(operation) => {
+            node.comm.operation = Some(operation as u64);
+            node.comm.group = Some(done.comm.clone());
+        }
+        What::Send(peer) => (node.comm.src, node.comm.dst) = (Some(rank.into()), member(peer)),
+        What::Recv(peer) => (node.comm.src, node.comm.dst) = (member(peer), Some(rank.into())),
+    }
+    if kind != NodeType::CommColl {
+        let comm = groups.keys().position(|id| *id == done.comm);
+        node.comm.tag = comm.map(|comm| comm as u64);
+    }
+    node
+}
