@@ -16,7 +16,7 @@ use crate::member::Member;
 /// Host and process.
 type Process = (String, u64);
 
-/// What the logs have said so far.
+/// The logs as far as they are read.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     processes: BTreeMap<Process, Log>,
