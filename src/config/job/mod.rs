@@ -164,7 +164,7 @@ pub(crate) fn jobs(
         job.collectives = collectives;
         // Of a trace that exists.
         check_name(&job.name, || format!("job.{i}.name"))?;
-        check_after(i, &job, &jobs)?;
+        check_after(i, raw[i].after.as_deref(), &jobs)?;
         let same = jobs.iter().find(|other| other.trace == job.trace);
         if let Some(other) = same.filter(|other| other.trace_path != job.trace_path) {
             return refused(
@@ -258,8 +258,12 @@ fn one_job(
 }
 
 /// Checks the names of the jobs that end before job `i` starts, all of which are among the `earlier` ones.
-fn check_after(i: usize, job: &Job, earlier: &[Job]) -> Result<(), ConfigError> {
-    for (at, name) in job.after.iter().enumerate() {
+fn check_after(i: usize, after: Option<&[String]>, earlier: &[Job]) -> Result<(), ConfigError> {
+    if after.is_some_and(<[String]>::is_empty) {
+        let problem = "is empty; name a job that ends before, or remove it";
+        return refused(format!("job.{i}.after"), problem);
+    }
+    for (at, name) in after.unwrap_or_default().iter().enumerate() {
         let problem = match earlier.iter().find(|other| other.name == *name) {
             None => format!("there is no job {} above this one", quoted(name)),
             Some(other) if other.repeat == Repeat::UntilOthersEnd => {
