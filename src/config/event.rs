@@ -1,12 +1,15 @@
-//! Resolves `[[event]]`: links that go down and come up during a run, and the routes around them
-//! (`docs/model/fabric.md` §10).
+//! Resolves `[[event]]`: links that go down, come up or send at a lower rate during a run, and the routes around those that
+//! are down (`docs/model/fabric.md` §10).
 
 use crate::config::document::{ConfigError, refused};
+use crate::config::fabric::voq::RawSpeed;
 use crate::config::keys::RawExperiment;
 use crate::fabric::ids::SwitchPort;
-use crate::fabric::spec::{FabricSpec, Outage, SpecError, TableChange, Tick};
+use crate::fabric::spec::{
+    Degradation, FabricSpec, Outage, SpecError, Switch, TableChange, Tick, flits_per_tick,
+};
 use crate::oblivious::{Failure, RoutingEngine};
-use crate::units::{Latency, TickLength};
+use crate::units::{Latency, Ratio, TickLength};
 use flitwise_base::quote::quoted;
 use flitwise_base::units::human_time;
 use schemars::JsonSchema;
@@ -15,7 +18,10 @@ use std::collections::BTreeSet;
 
 const REROUTE: &str = "fabric.reroute_after";
 
-/// A time in which links go down or come up.
+/// Lanes of a link of which `event.lanes` are left.
+const LANES: u32 = 4;
+
+/// A time in which links go down, come up or get another rate.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawEvent {
@@ -23,9 +29,13 @@ pub(crate) struct RawEvent {
     pub at: Latency,
     /// Links, named as a [failure](#failures): `"s4 - s17"`, `"s4 port 7"`; all of a switch, `"s20"`; the one of a NIC, `"n3"`.
     pub what: String,
-    /// `"down"`: they start no packet any more; `"up"`: all their outages end.
-    pub action: RawAction,
-    /// Length of the outage; without it the links stay down until an event `"up"`.
+    /// `"down"`: they start no packet any more; `"up"`: all that events did to them ends. This, `rate` or `lanes`.
+    pub action: Option<RawAction>,
+    /// Lower rate from then on, such as `"25Gb/s"` or `"QDR x1"`; not on hierarchical switches.
+    pub rate: Option<RawSpeed>,
+    /// The same in lanes, 1 to 3 of 4.
+    pub lanes: Option<u32>,
+    /// Length; without it the event lasts until one `"up"`.
     #[serde(rename = "for")]
     pub length: Option<Latency>,
 }
@@ -36,20 +46,30 @@ pub(crate) struct RawEvent {
 pub(crate) enum RawAction {
     /// The links start no packet any more.
     Down,
-    /// All their outages end.
+    /// All that events did to them ends.
     Up,
+}
+
+/// The effect of an event on a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Down,
+    Up,
+    /// A rate in flits per tick.
+    Rate(Ratio),
+    Lanes(u32),
 }
 
 /// An event whose links are known.
 struct Event {
     key: String,
     at: Tick,
-    action: RawAction,
+    change: Change,
     until: Option<Tick>,
     links: Vec<SwitchPort>,
 }
 
-/// Gives `fabric` its outages and, with `fabric.reroute_after`, the tables that `engine` computes around them.
+/// Gives `fabric` its outages and degradations and, with `fabric.reroute_after`, the tables that `engine` computes around them.
 pub(crate) fn outages(
     raw: &RawExperiment,
     engine: Option<RoutingEngine>,
@@ -59,18 +79,20 @@ pub(crate) fn outages(
     let events = events.map(|(i, event)| resolved(event, format!("event.{i}"), fabric));
     let mut events: Vec<Event> = events.collect::<Result<_, _>>()?;
     // In one tick links come up before they go down.
-    events.sort_by_key(|event| (event.at, event.action == RawAction::Down));
+    events.sort_by_key(|event| (event.at, event.change != Change::Up));
     for event in &events {
-        match event.action {
-            RawAction::Down => fabric.outages.extend(event.links.iter().map(|&at| Outage {
+        match event.change {
+            Change::Down => fabric.outages.extend(event.links.iter().map(|&at| Outage {
                 at,
                 from: event.at,
                 until: event.until,
             })),
-            RawAction::Up => end(event, fabric)?,
+            Change::Up => end(event, fabric)?,
+            Change::Rate(_) | Change::Lanes(_) => degrade(event, fabric)?,
         }
     }
     fabric.outages.sort_unstable();
+    fabric.degraded.sort_unstable();
     match raw.fabric.reroute_after {
         None => Ok(()),
         Some(after) => reroute(after.ticks(fabric.units.tick), engine, fabric),
@@ -79,24 +101,27 @@ pub(crate) fn outages(
 
 /// Refuses a time to reroute without an event.
 pub(crate) fn unused(raw: &RawExperiment) -> Result<(), ConfigError> {
-    if raw.fabric.reroute_after.is_none() || !raw.event.is_empty() {
+    let goes_down = |event: &RawEvent| event.action == Some(RawAction::Down);
+    if raw.fabric.reroute_after.is_none() || raw.event.iter().any(goes_down) {
         return Ok(());
     }
-    let problem = "no link goes down during the run; remove it, or add an [[event]]";
+    let problem =
+        "no link goes down during the run; remove it, or add an [[event]] with action = \"down\"";
     refused(REROUTE, problem)
 }
 
 fn resolved(raw: &RawEvent, key: String, fabric: &FabricSpec) -> Result<Event, ConfigError> {
     let tick = fabric.units.tick;
     let at = raw.at.ticks(tick);
-    let until = match (raw.action, raw.length) {
+    let change = change(raw, &key, fabric)?;
+    let until = match (change, raw.length) {
         (_, None) => None,
-        (RawAction::Up, Some(_)) => {
+        (Change::Up, Some(_)) => {
             let problem = "is the length of an outage, and this event ends some; remove it";
             return refused(format!("{key}.for"), problem);
         }
-        (RawAction::Down, Some(length)) => match length.ticks(tick) {
-            0 => return refused(format!("{key}.for"), "is 0; an outage takes a tick or more"),
+        (_, Some(length)) => match length.ticks(tick) {
+            0 => return refused(format!("{key}.for"), "is 0; an event lasts a tick or more"),
             ticks => Some(at.saturating_add(ticks)),
         },
     };
@@ -105,26 +130,100 @@ fn resolved(raw: &RawEvent, key: String, fabric: &FabricSpec) -> Result<Event, C
     Ok(Event {
         key,
         at,
-        action: raw.action,
+        change,
         until,
         links,
     })
 }
 
-/// Ends the outages of the links of `event`.
+/// The effect of the event `key` on its links.
+fn change(raw: &RawEvent, key: &str, fabric: &FabricSpec) -> Result<Change, ConfigError> {
+    let (key, change) = match (raw.action, raw.rate, raw.lanes) {
+        (Some(RawAction::Down), None, None) => return Ok(Change::Down),
+        (Some(RawAction::Up), None, None) => return Ok(Change::Up),
+        (None, Some(RawSpeed(bits)), None) => {
+            let units = fabric.units;
+            let rate = flits_per_tick(bits, units.tick, units.flit_bytes, "event");
+            let key = format!("{key}.rate");
+            let rate = rate.map_err(|e| ConfigError::new(key.clone(), e.problem))?;
+            (key, Change::Rate(rate))
+        }
+        (None, None, Some(lanes)) => {
+            let key = format!("{key}.lanes");
+            if !(1..LANES).contains(&lanes) {
+                let problem = format!(
+                    "{lanes} lanes are left of {LANES}; write 1 to {}, or give the rate as `rate`",
+                    LANES - 1
+                );
+                return Err(ConfigError::new(key, problem));
+            }
+            (key, Change::Lanes(lanes))
+        }
+        _ => {
+            let problem = "an event has one of `action`, `rate` and `lanes`";
+            return refused(key.to_owned(), problem);
+        }
+    };
+    if let Switch::Hierarchical(_) = fabric.switch {
+        let problem = "the links of hierarchical switches move a flit in each tick and have no lower rate; take \
+                       fabric.kind = \"voq\" or \"input-queued\", or action = \"down\"";
+        return refused(key, problem);
+    }
+    Ok(change)
+}
+
+/// Gives the links of `event` its rate.
+fn degrade(event: &Event, fabric: &mut FabricSpec) -> Result<(), ConfigError> {
+    for &at in &event.links {
+        let own = fabric.link_rate(at.switch, at.port);
+        let rate = match event.change {
+            Change::Lanes(lanes) => {
+                let part = Ratio::new(lanes.into(), LANES.into());
+                part.and_then(|part| own.checked_mul(part))
+            }
+            Change::Rate(rate) => Some(rate),
+            Change::Down | Change::Up => None,
+        };
+        let Some(rate) = rate.filter(|&rate| rate < own) else {
+            let topology = &fabric.topology;
+            let problem = format!(
+                "{} of {} is no faster; give a lower rate, or name other links",
+                topology.port_text(at),
+                topology.switch_text(at.switch)
+            );
+            return refused(format!("{}.rate", event.key), problem);
+        };
+        fabric.degraded.push(Degradation {
+            at,
+            from: event.at,
+            until: event.until,
+            rate,
+        });
+    }
+    Ok(())
+}
+
+/// Ends the outages and degradations of the links of `event`.
 fn end(event: &Event, fabric: &mut FabricSpec) -> Result<(), ConfigError> {
     let mut is_any = false;
-    for outage in &mut fabric.outages {
-        let lasts = outage.from < event.at && outage.until.is_none_or(|until| until > event.at);
-        if lasts && event.links.contains(&outage.at) {
-            outage.until = Some(event.at);
+    let mut end = |at: SwitchPort, from: Tick, until: &mut Option<Tick>| {
+        let lasts = from < event.at && until.is_none_or(|until| until > event.at);
+        if lasts && event.links.contains(&at) {
+            *until = Some(event.at);
             is_any = true;
         }
+    };
+    for outage in &mut fabric.outages {
+        end(outage.at, outage.from, &mut outage.until);
+    }
+    for degradation in &mut fabric.degraded {
+        end(degradation.at, degradation.from, &mut degradation.until);
     }
     if is_any {
         return Ok(());
     }
-    let problem = "brings up links that are up; remove the event, or let it come later than the one that takes them down";
+    let problem = "brings up links that are up; remove the event, or let it come later than the one that takes them down \
+                   or slows them";
     refused(format!("{}.action", event.key), problem)
 }
 

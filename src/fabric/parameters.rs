@@ -170,6 +170,7 @@ impl Parameters {
             congestion_control: None,
             link_power: None,
             outages: Vec::new(),
+            degraded: Vec::new(),
         })
     }
 

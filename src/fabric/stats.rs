@@ -391,6 +391,8 @@ pub struct LinkStats {
     /// Sum over the packets sent of the ticks between being ready to leave and
     /// leaving: the queueing in front of the link.
     pub queue_wait_ticks: u64,
+    /// Ticks for which it was busy beyond the time that its packets take at its own rate.
+    pub longer_ticks: u64,
     /// Ticks, summed over packets, that packets waited for this link: in input buffers, in front of it,
     /// and at a NIC for credits. This and the next are 0 before
     /// [`attribute_waits`](super::held_up::attribute_waits).
@@ -406,7 +408,8 @@ impl LinkStats {
     #[must_use]
     pub fn busy_ticks(&self, spec: &FabricSpec) -> f64 {
         let low = self.states.map_or(0, |states| states.low_bytes);
-        spec.busy_ticks(self.from.attachment(&spec.topology), self.units, low)
+        let at = self.from.attachment(&spec.topology);
+        spec.busy_ticks(at, self.units, low) + self.longer_ticks as f64
     }
 }
 

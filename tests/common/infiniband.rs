@@ -91,6 +91,7 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
         congestion_control: None,
         link_power: None,
         outages: Vec::new(),
+        degraded: Vec::new(),
     }
 }
 

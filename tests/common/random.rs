@@ -463,6 +463,7 @@ prop_compose! {
             congestion_control: None,
             link_power: None,
             outages: Vec::new(),
+            degraded: Vec::new(),
         };
         spec.link_latency.exceptions = random_cables::differing(&spec.topology, &cables);
         put_control(&mut spec, control);

@@ -1,34 +1,66 @@
-//! Random outages of links, and changes of the forwarding tables, in the time of short traffic.
+//! Random outages and degradations of links, and changes of the forwarding tables, in the time of short traffic.
 
+use flitwise::fabric::engine::Engine;
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::{FabricSpec, Outage, TableChange};
+use flitwise::fabric::spec::{Degradation, FabricSpec, Outage, Switch, TableChange};
 use flitwise::fabric::topology::Peer;
 use flitwise::oblivious::{Failure, RoutingEngine};
+use flitwise::units::Ratio;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// Outages before they fit a fabric.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RawOutages {
     /// A cable, the first tick, and the length; `None`: it stays down.
     outages: Vec<(u32, u64, Option<u64>)>,
+    /// The same of degradations, and their eighths of the cable's rate.
+    degraded: Vec<(u32, u64, Option<u64>, u64)>,
     /// Ticks of the changes of the tables, and what they are drawn from.
     changes: Vec<(u64, u64)>,
 }
 
-/// Outages for any fabric, and changes for one with forwarding tables.
-pub fn outages() -> BoxedStrategy<RawOutages> {
-    let length = prop_oneof![
+/// The first tick of an event.
+fn from() -> BoxedStrategy<u64> {
+    prop_oneof![1 => Just(0u64), 4 => 0u64..800, 2 => 800u64..4000].boxed()
+}
+
+/// How long it lasts; `None`: for good.
+fn length() -> BoxedStrategy<Option<u64>> {
+    prop_oneof![
         3 => (1u64..200).prop_map(Some),
         3 => (200u64..3000).prop_map(Some),
         1 => (3000u64..40_000).prop_map(Some),
         1 => Just(None),
-    ];
-    let from = prop_oneof![1 => Just(0u64), 4 => 0u64..800, 2 => 800u64..4000];
+    ]
+    .boxed()
+}
+
+/// Outages for any fabric, and changes for one with forwarding tables.
+pub fn outages() -> BoxedStrategy<RawOutages> {
+    let (from, length) = (from(), length());
     let outages = vec((any::<u32>(), from, length), 1..8);
     let changes = vec((0u64..2500, any::<u64>()), 0..4);
     (outages, changes)
-        .prop_map(|(outages, changes)| RawOutages { outages, changes })
+        .prop_map(|(outages, changes)| RawOutages {
+            outages,
+            degraded: Vec::new(),
+            changes,
+        })
+        .boxed()
+}
+
+/// Degradations for any fabric of `voq` switches, with outages or without.
+pub fn degraded() -> BoxedStrategy<RawOutages> {
+    let (from, length) = (from(), length());
+    let eighths = prop_oneof![Just(2u64), Just(4), Just(1), 3u64..=8];
+    let degraded = vec((any::<u32>(), from, length, eighths), 1..10);
+    let outages = prop_oneof![Just(None), outages().prop_map(Some)];
+    (degraded, outages)
+        .prop_map(|(degraded, outages)| RawOutages {
+            degraded,
+            ..outages.unwrap_or_default()
+        })
         .boxed()
 }
 
@@ -57,7 +89,23 @@ impl RawOutages {
                 .map(|(from, seed)| change(spec, from, seed))
                 .collect();
         }
+        let degradation = |&(cable, from, length, eighths): &(u32, u64, Option<u64>, u64)| {
+            let at = cables[cable as usize % cables.len()];
+            let part = Ratio::new(eighths, 8)?;
+            Some(Degradation {
+                at,
+                from,
+                until: length.map(|length| from + length),
+                rate: spec.link_rate(at.switch, at.port).checked_mul(part)?,
+            })
+        };
+        let degraded = self.degraded.iter().filter_map(degradation).collect();
         spec.outages = outages;
+        if matches!(spec.switch, Switch::Voq(_)) {
+            spec.degraded = degraded;
+            // The engine has a limit of different rates.
+            while Engine::new(spec).is_err() && spec.degraded.pop().is_some() {}
+        }
     }
 }
 

@@ -111,6 +111,7 @@ pub fn opa_gen1(topology: Topology, scheduler: Scheduler) -> FabricSpec {
         congestion_control: None,
         link_power: None,
         outages: Vec::new(),
+        degraded: Vec::new(),
     }
 }
 
@@ -153,6 +154,7 @@ pub fn opasim(topology: Topology) -> FabricSpec {
         congestion_control: None,
         link_power: None,
         outages: Vec::new(),
+        degraded: Vec::new(),
     }
 }
 

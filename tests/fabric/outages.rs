@@ -1,20 +1,21 @@
-//! Outages of links (`docs/model/fabric.md` §10): the engine against the oracles on random fabrics, and times that were
+//! Outages and degradations of links (`docs/model/fabric.md` §10): the engine against the oracles on random fabrics, and times that were
 //! worked out by hand.
 
 use crate::common::infiniband::{static_pool, voq_fabric, voq_of, with_hierarchical_switches};
 use crate::common::random::{self, Kind, config};
 use crate::common::random_infiniband::{self, tree_fabric};
-use crate::common::random_outages::outages;
+use crate::common::random_outages::{degraded, outages};
 use crate::common::random_traffic;
 use crate::common::script::{Cue, Script, message};
 use crate::compare::compare_sampled;
 use crate::engine_vs_oracle_ib::compare;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::{FabricSpec, Outage, Switch, TableChange, Tick};
+use flitwise::fabric::spec::{Degradation, FabricSpec, Outage, Switch, TableChange, Tick};
 use flitwise::fabric::stats::LinkEnd;
 use flitwise::fabric::topology::Topology;
 use flitwise::oblivious::{Failure, RoutingEngine};
+use flitwise::units::Ratio;
 use proptest::prelude::*;
 
 /// Gives `spec` the tables of up*/down*, if nothing else decides in their place.
@@ -38,6 +39,20 @@ proptest! {
     ) {
         let mut spec = tables.then(|| with_tables(&drawn)).flatten().unwrap_or(drawn);
         outages.put(&mut spec);
+        let script = random_infiniband::script(&spec, &traffic);
+        compare(&spec, &script, interval)?;
+    }
+
+    #[test]
+    fn random_degradations_agree(
+        drawn in prop_oneof![3 => random_infiniband::fabric(), 1 => tree_fabric()],
+        events in degraded(),
+        traffic in random_infiniband::traffic(),
+        interval in prop::option::of(1u64..200),
+        tables in any::<bool>(),
+    ) {
+        let mut spec = tables.then(|| with_tables(&drawn)).flatten().unwrap_or(drawn);
+        events.put(&mut spec);
         let script = random_infiniband::script(&spec, &traffic);
         compare(&spec, &script, interval)?;
     }
@@ -91,8 +106,13 @@ fn compare_either(spec: &FabricSpec, script: &Script) {
 
 /// Runs both models on messages of one packet from NIC 0 to NIC 2, created in these ticks; returns when each is delivered.
 fn deliveries(spec: &FabricSpec, ticks: &[Tick]) -> Vec<Tick> {
+    deliveries_of(64, spec, ticks)
+}
+
+/// The same of messages of so many bytes.
+fn deliveries_of(bytes: u64, spec: &FabricSpec, ticks: &[Tick]) -> Vec<Tick> {
     let messages = (0..).zip(ticks);
-    let lines = messages.map(|(i, &tick)| (Cue::At(tick), message(i, 0, 2, 0, 64)));
+    let lines = messages.map(|(i, &tick)| (Cue::At(tick), message(i, 0, 2, 0, bytes)));
     let script = Script::new(lines);
     compare_either(spec, &script);
     let mut script = script;
@@ -231,6 +251,94 @@ fn a_link_that_stays_down_ends_the_run_by_name() {
     }
 }
 
+/// The last link of the way from NIC 0 to NIC 2.
+const LAST: (u32, u32) = (1, 0);
+
+/// The degradation of the cable at a port to a part of the rate 1 of all links.
+fn degradation(at: (u32, u32), part: (u64, u64), from: Tick, until: Option<Tick>) -> Degradation {
+    Degradation {
+        at: port(at.0, at.1),
+        from,
+        until,
+        rate: Ratio::new(part.0, part.1).unwrap(),
+    }
+}
+
+/// A packet of 4 flits takes 16 ticks at a quarter of the rate, 12 more. In each switch behind, its tail catches up by the
+/// 3 ticks that it would have waited for its header to be routed and granted. Behind another slow link the header itself is
+/// late by 3 ticks, until its flit is there as a whole.
+#[test]
+fn a_packet_takes_a_degraded_link_for_longer() {
+    let [_, spec] = pairs();
+    let undisturbed = deliveries_of(256, &spec, &[1000])[0];
+    let slow = |at| degradation(at, (1, 4), 0, None);
+    let (between, last) = (slow((0, BETWEEN)), slow(LAST));
+    for (events, late) in [
+        (vec![between], 9),
+        (vec![last], 12),
+        (vec![slow((0, 0))], 6),
+        (vec![between, last], 15),
+        (vec![slow((0, 1))], 0),
+        // The lowest rate holds.
+        (vec![last, degradation(LAST, (1, 2), 0, None)], 12),
+    ] {
+        let mut spec = spec.clone();
+        spec.degraded = events;
+        assert_eq!(deliveries_of(256, &spec, &[1000]), [undisturbed + late]);
+    }
+}
+
+/// The tick of its start decides how a packet is sent.
+#[test]
+fn a_packet_that_has_started_keeps_its_rate() {
+    let [_, mut spec] = pairs();
+    let undisturbed = deliveries_of(256, &spec, &[1000])[0];
+    // Four flits and a latency of 3.
+    let start = undisturbed + 1 - 3 - 4;
+    for (from, until, late) in [
+        (start, None, 12),
+        (start + 1, None, 0),
+        (0, Some(start), 0),
+        (0, Some(start + 1), 12),
+    ] {
+        spec.degraded = vec![degradation(LAST, (1, 4), from, until)];
+        assert_eq!(deliveries_of(256, &spec, &[1000]), [undisturbed + late]);
+    }
+}
+
+/// At 3/4 of the rate 4 flits take 16/3 ticks. A packet at the same rate follows at once, one at another rate in the next
+/// whole tick.
+#[test]
+fn packets_of_different_rates_share_no_tick() {
+    let [_, mut spec] = pairs();
+    let start = deliveries_of(256, &spec, &[1000])[0] + 1 - 3 - 4;
+    for (until, delivered) in [
+        (None, start + 11 - 1 + 3),
+        (Some(start + 1), start + 6 + 4 - 1 + 3),
+    ] {
+        spec.degraded = vec![degradation(LAST, (3, 4), 0, until)];
+        assert_eq!(deliveries_of(512, &spec, &[1000]), [delivered]);
+    }
+}
+
+#[test]
+fn half_the_rate_doubles_the_time_of_a_stream() {
+    const PACKETS: u64 = 100;
+    let [_, mut spec] = pairs();
+    let stream = |spec: &FabricSpec| deliveries_of(PACKETS * 256, spec, &[1000])[0];
+    let undisturbed = stream(&spec);
+    spec.degraded = vec![degradation(LAST, (1, 2), 0, None)];
+    assert_eq!(stream(&spec), undisturbed + PACKETS * 4);
+}
+
+#[test]
+fn the_own_rate_as_an_event_changes_nothing() {
+    let [_, mut spec] = pairs();
+    let undisturbed = deliveries_of(1000, &spec, &[1000, 1001, 1500]);
+    spec.degraded = vec![degradation(LAST, (1, 1), 0, Some(1400))];
+    assert_eq!(deliveries_of(1000, &spec, &[1000, 1001, 1500]), undisturbed);
+}
+
 /// A ring of four switches, one NIC each, with the tables of up*/down*.
 fn ring() -> FabricSpec {
     let ring = voq_fabric(Topology::cube(&[4], true, 1, 1, None).unwrap());
@@ -278,4 +386,19 @@ fn an_outage_with_its_tables_from_tick_0_is_a_failure() {
         (before.outages, before.routing.changes) = (Vec::new(), Vec::new());
         assert_ne!(run(&before), run(&failed));
     }
+}
+
+/// Degradations fit many random fabrics, in spite of the limit of different rates.
+#[test]
+fn random_fabrics_have_room_for_degradations() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let drawn = (random_infiniband::fabric(), degraded());
+    let mut with = 0;
+    for _ in 0..100 {
+        let (mut spec, events) = drawn.new_tree(&mut runner).unwrap().current();
+        events.put(&mut spec);
+        with += usize::from(!spec.degraded.is_empty());
+    }
+    assert!(with > 60, "{with} of 100");
 }

@@ -1,7 +1,9 @@
-//! `[[event]]`: what a run makes of links that go down.
+//! `[[event]]`: what a run makes of links that go down or slow down.
 
 use crate::common::result_json;
 use flitwise::config::{Plan, resolve_text};
+use flitwise::fabric::ids::NicId;
+use flitwise::fabric::stats::LinkEnd;
 use flitwise::run::{Control, RunResult, Status, run_plan};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -103,4 +105,47 @@ fn a_link_down_from_tick_0_with_routes_around_it_has_failed() {
     let down = event("0s", "s0 - s4", "action = \"down\"");
     assert_eq!(figures(&format!("reroute_after = \"0s\"\n{down}")), failed);
     assert_ne!(figures(""), failed);
+}
+
+/// The same message over links of 100 Gb/s, on which its 1,050 bytes take 84 ns.
+const EDR: &str = "[fabric]\npreset = \"ib-edr\"\ntopology = { kind = \"single\", nics = 8 }\n[[job]]\ntrace = \"tiny.vef\"\n";
+const TICK_PS: u64 = 640;
+
+#[test]
+fn half_the_lanes_take_twice_the_time() {
+    // The time of the message, and the ticks for which the link to NIC 1 was busy.
+    let times = |events: &str| {
+        let plan = plan(&format!("{EDR}{events}"));
+        let result = run(&plan);
+        let json = result_json(&plan, &result);
+        let mut links = result.main.stats.links.iter();
+        let to_nic = links.find(|link| link.to == LinkEnd::Nic(NicId::new(1)));
+        let busy = to_nic.unwrap().busy_ticks(&plan.experiment.fabric);
+        (json["execution_time_ps"].as_u64().unwrap(), busy, json)
+    };
+    let (time, busy, _) = times("");
+    let until_up =
+        event("0s", "s0 port 1", "rate = \"50Gb/s\"") + &event("1ms", "n1", "action = \"up\"");
+    for events in [
+        event("0s", "n1", "lanes = 2"),
+        event("0s", "n1", "lanes = 2\nfor = \"1ms\""),
+        event("0s", "n1", "rate = \"EDR x2\""),
+        until_up,
+    ] {
+        let (slow, longer_busy, _) = times(&events);
+        assert!(
+            (slow - time).abs_diff(84_000) <= TICK_PS,
+            "{slow} ps: {events}"
+        );
+        let factor = longer_busy / busy;
+        assert!(
+            (factor - 2.0).abs() < 0.02,
+            "busy {factor} times as long: {events}"
+        );
+    }
+    let (undisturbed, _, json) = times(&event("0s", "n1", "lanes = 2\nfor = \"100ns\""));
+    assert_eq!(undisturbed, time);
+    let degraded = &json["experiment"]["fabric"]["degraded"][0];
+    assert_eq!(degraded["port"], 1);
+    assert_eq!(degraded["from_ticks"], 0);
 }

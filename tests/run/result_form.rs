@@ -54,6 +54,7 @@ fn simulation(execution_ps: u64, status: Status, wall_ms: u64) -> Simulation {
         waited_ticks: 50,
         held_up_ticks: 50,
         states: None,
+        longer_ticks: 0,
     };
     let mut run = simulated().main;
     run.status = status;

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 /// Data rate of a link in bit/s, by name or as a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct RawSpeed(Ratio);
+pub(crate) struct RawSpeed(pub Ratio);
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

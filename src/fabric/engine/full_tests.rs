@@ -92,6 +92,7 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
         congestion_control: None,
         link_power: None,
         outages: Vec::new(),
+        degraded: Vec::new(),
     };
     Engine::new(&spec).unwrap().run(&mut Burst { count, bytes })
 }

@@ -82,6 +82,12 @@ impl<K, B: Bucket, P: Watcher> Kernel<K, B, P> {
         self.power.as_deref()?.ticks(output, self.now)
     }
 
+    /// The ticks for which the link of `output` was busy beyond the time that its packets take at its own rate.
+    pub(super) fn longer_ticks(&self, output: OutputId) -> Tick {
+        let power = self.power.as_deref();
+        power.map_or(0, |power| power.longer_ticks(output))
+    }
+
     /// The links that are down for good in the present tick, with packets that wait for them.
     pub(super) fn links_that_stay_down(&self) -> impl Iterator<Item = DownLink> {
         let power = self.power.as_deref();

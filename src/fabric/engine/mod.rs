@@ -20,6 +20,7 @@ mod choice;
 mod congestion;
 mod counters;
 mod deadlock;
+mod degraded;
 mod detours;
 mod far_end;
 #[cfg(test)]

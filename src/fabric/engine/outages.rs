@@ -1,11 +1,14 @@
-//! Outages of links (`docs/model/fabric.md` §10): known before a run, so when a link starts its next packet follows in
-//! closed form. [`power`](super::power) asks for it.
+//! Outages and degradations of links (`docs/model/fabric.md` §10): known before a run, so when a link starts its next
+//! packet follows in closed form. [`power`](super::power) asks for it.
 
+use super::degraded::RateChanges;
 use super::far_end::FarEnd;
 use super::ids::OutputId;
+use super::power::Pace;
+use super::voq::layout;
 use crate::ids::SwitchPort;
 use crate::spec::outages::MAX_OUTAGE_TICKS;
-use crate::spec::{FabricSpec, Tick};
+use crate::spec::{FabricSpec, Switch, Tick};
 use crate::stats::LinkEnd;
 use crate::topology::Topology;
 use flitwise_base::units::{TickLength, human_count, human_time};
@@ -58,7 +61,7 @@ impl DownLink {
     }
 }
 
-/// The outages of a link, at its sending end.
+/// The outages and degradations of a link, at its sending end.
 #[derive(Debug)]
 pub(super) struct Outages {
     ends: (LinkEnd, LinkEnd),
@@ -66,31 +69,38 @@ pub(super) struct Outages {
     times: Vec<(Tick, Tick)>,
     /// Packets that wait for the link, as link power counts them. A packet that will never start waits for good.
     waiting: u64,
+    /// Its rates, if they change.
+    rates: Option<RateChanges>,
+    /// Ticks for which packets at lower rates took longer, and the same when counting began anew.
+    longer: f64,
+    longer_before: f64,
 }
 
 impl Outages {
-    /// The outages of the links of all outputs, whose far ends are `ends`; empty if there are none. Outputs of NICs are from
-    /// number `ports` on.
+    /// The outages and degradations of the links of all outputs, whose far ends are `ends`; empty if there are none.
+    /// Outputs of NICs are from number `ports` on.
     pub(super) fn of_outputs(
         spec: &FabricSpec,
         ports: usize,
         ends: &[FarEnd],
     ) -> Vec<Option<Box<Self>>> {
-        if spec.outages.is_empty() {
+        if spec.outages.is_empty() && spec.degraded.is_empty() {
             return Vec::new();
         }
         let radix = spec.topology.radix();
+        let rates = match &spec.switch {
+            Switch::Voq(voq) => layout::rates(spec, voq),
+            Switch::Hierarchical(_) => Vec::new(),
+        };
+        let rates = (rates.as_slice(), spec.units.flit_bytes);
         let of_output = |(output, &to): (OutputId, &FarEnd)| {
             if !to.is_connected() {
                 return None;
             }
             let ends = (output.link_end(ports, radix), to.link_end(radix));
-            let is_own = |end: LinkEnd| {
-                let own = move |at| LinkEnd::from(at) == end;
-                spec.outages.iter().filter(move |outage| own(outage.at))
-            };
-            let mut times: Vec<_> = is_own(ends.0)
-                .chain(is_own(ends.1))
+            let is_own = |at: SwitchPort| [ends.0, ends.1].contains(&LinkEnd::from(at));
+            let mut times: Vec<_> = (spec.outages.iter())
+                .filter(|outage| is_own(outage.at))
                 .map(|outage| (outage.from, outage.until.unwrap_or(NEVER)))
                 .collect();
             times.sort_unstable();
@@ -101,12 +111,19 @@ impl Outages {
                 }
                 meets
             });
+            let events = spec.degraded.iter().filter(|event| is_own(event.at));
+            let at = ends.0.attachment(&spec.topology);
+            let own = spec.link_rate(at.switch, at.port);
             let outages = Self {
                 ends,
                 times,
                 waiting: 0,
+                rates: RateChanges::new(events, rates, own),
+                longer: 0.0,
+                longer_before: 0.0,
             };
-            (!outages.times.is_empty()).then(|| Box::new(outages))
+            let is_any = !outages.times.is_empty() || outages.rates.is_some();
+            is_any.then(|| Box::new(outages))
         };
         OutputId::all(ends.len() as u32)
             .zip(ends)
@@ -114,8 +131,18 @@ impl Outages {
             .collect()
     }
 
-    /// The first tick from `tick` on in which a packet can start.
+    /// The first tick from `tick` on in which a packet can start. `tick` is the one in which the link becomes free, or later.
     pub(super) fn next_start(&self, tick: Tick) -> Tick {
+        let start = self.next_up(tick);
+        match &self.rates {
+            // An outage may begin in that tick.
+            Some(rates) => self.next_up(rates.next_start(start)),
+            None => start,
+        }
+    }
+
+    /// The first tick from `tick` on in which it is up.
+    fn next_up(&self, tick: Tick) -> Tick {
         match self.times[self.ended_by(tick)..].first() {
             Some(&(from, until)) if from <= tick => until,
             _ => tick,
@@ -147,9 +174,34 @@ impl Outages {
         self.waiting += 1;
     }
 
-    /// A packet that waits will start in tick `start`.
-    pub(super) fn leaves(&mut self, start: Tick) {
+    /// A packet of `bytes` that waits will start in tick `start`.
+    pub(super) fn leaves(&mut self, start: Tick, bytes: u32) -> Pace {
         self.waiting -= u64::from(start < NEVER);
+        let rate = self.rates.as_mut();
+        let Some((rate, longer)) = rate.and_then(|rates| rates.starts(start, bytes)) else {
+            return Pace::Own;
+        };
+        if start < NEVER {
+            self.longer += longer;
+        }
+        Pace::Lower(rate)
+    }
+
+    /// All packets that will start have left in tick `end`.
+    pub(super) fn is_free_at(&mut self, end: Tick) {
+        if let Some(rates) = &mut self.rates {
+            rates.is_free_at(end);
+        }
+    }
+
+    /// The ticks for which packets at lower rates took longer, since counting began.
+    pub(super) fn longer_ticks(&self) -> Tick {
+        (self.longer - self.longer_before).round() as Tick
+    }
+
+    /// Counts anew.
+    pub(super) fn restart(&mut self) {
+        self.longer_before = self.longer;
     }
 
     /// The link, if in tick `now` it is down for good and packets wait for it.

@@ -107,25 +107,38 @@ impl Link {
 pub(super) struct Passage {
     /// It starts in this tick.
     pub start: Tick,
-    /// It takes the low lanes.
-    pub slow: bool,
+    pub pace: Pace,
+}
+
+/// The rate at which a link sends a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// Its own.
+    Own,
+    /// The rate of its low lanes.
+    LowLanes,
+    /// The rate of a degradation, by its index.
+    Lower(u8),
 }
 
 impl Passage {
     /// Over a link that is up in tick `start`.
     pub(super) fn at(start: Tick) -> Self {
-        Self { start, slow: false }
+        Self {
+            start,
+            pace: Pace::Own,
+        }
     }
 }
 
-/// The power states and outages of all links that have some.
+/// The power states, outages and degradations of all links that have some.
 #[derive(Debug)]
 pub(super) struct LinkPowers {
     /// `None`: no link goes down because it is idle.
     power: Option<LinkPower>,
     /// Per output; `None`: never goes down because it is idle.
     links: Vec<Option<Link>>,
-    /// Per output; empty without outages.
+    /// Per output; empty without outages and degradations.
     outages: Vec<Option<Box<Outages>>>,
 }
 
@@ -138,7 +151,7 @@ impl LinkPowers {
         ends: impl Iterator<Item = FarEnd>,
     ) -> Option<Box<Self>> {
         let power = spec.link_power.as_deref().cloned();
-        if power.is_none() && spec.outages.is_empty() {
+        if power.is_none() && spec.outages.is_empty() && spec.degraded.is_empty() {
             return None;
         }
         let ends: Vec<FarEnd> = ends.collect();
@@ -238,7 +251,7 @@ impl LinkPowers {
     ) -> Passage {
         if let Some(outages) = self.outages_mut(output) {
             let start = outages.next_start(ready);
-            outages.leaves(start);
+            let pace = outages.leaves(start, bytes);
             if P::WATCHES
                 && let Some((from, until)) = outages.last_before(start)
             {
@@ -246,7 +259,7 @@ impl LinkPowers {
                     .watcher
                     .tell(|probe| probe.woke(output, from, until));
             }
-            return Passage::at(start);
+            return Passage { start, pace };
         }
         let Some((link, power)) = self.at(output, now) else {
             return Passage::at(ready);
@@ -269,13 +282,20 @@ impl LinkPowers {
         }
         Passage {
             start: ready.max(not_before),
-            slow: link.is_down,
+            pace: if link.is_down {
+                Pace::LowLanes
+            } else {
+                Pace::Own
+            },
         }
     }
 
     /// The link of `output` is free again in tick `end`, after the packets that were granted.
     #[inline]
     pub(super) fn is_free_at(&mut self, output: OutputId, end: Tick) {
+        if let Some(outages) = self.outages_mut(output) {
+            outages.is_free_at(end);
+        }
         if let Some(link) = &mut self.links[output.index()] {
             link.idle_from = link.idle_from.max(end);
         }
@@ -306,6 +326,11 @@ impl LinkPowers {
         all.filter_map(move |outages| outages.stays_down(now))
     }
 
+    /// The ticks for which the link of `output` was busy beyond the time that its packets take at its own rate.
+    pub(super) fn longer_ticks(&self, output: OutputId) -> Tick {
+        self.outages(output).map_or(0, Outages::longer_ticks)
+    }
+
     /// The ticks that the link of `output` has spent in each state, up to the end of tick `now`.
     pub(super) fn ticks(&self, output: OutputId, now: Tick) -> Option<LinkStateTicks> {
         let mut link = self.links[output.index()].clone()?;
@@ -315,6 +340,9 @@ impl LinkPowers {
 
     /// Counts anew from the tick after `now` on.
     pub(super) fn restart(&mut self, now: Tick) {
+        for outages in self.outages.iter_mut().flatten() {
+            outages.restart();
+        }
         let Some(power) = &self.power else { return };
         for link in self.links.iter_mut().flatten() {
             let mut counted = link.clone();

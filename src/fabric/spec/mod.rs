@@ -24,7 +24,7 @@ pub mod vls;
 pub use self::congestion::{CongestionControl, Notification};
 pub(crate) use self::links::check_ends;
 pub use self::links::{LinkLatency, LinkRates};
-pub use self::outages::{Outage, TableChange};
+pub use self::outages::{Degradation, Outage, TableChange};
 pub use self::paths::{DetourRule, Detours, Intermediate, Paths};
 pub use self::power::{DownState, LinkPower, LowState, ManagedLinks};
 pub use self::qos::{Qos, ServiceLevel};
@@ -79,6 +79,9 @@ pub struct FabricSpec {
     /// Times in which links are down.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
+    /// Times in which links send at a lower rate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub degraded: Vec<Degradation>,
 }
 
 impl FabricSpec {

@@ -1,15 +1,17 @@
-//! Outages of links as plain data (`docs/model/fabric.md` §10): when a cable starts no packet, and the forwarding tables
-//! that take over.
+//! Outages and degradations of links as plain data (`docs/model/fabric.md` §10): when a cable starts no packet, or sends
+//! more slowly, and the forwarding tables that take over.
 //!
-//! The engine's side is `src/fabric/engine/outages.rs`, the oracle's `tests/oracles/src/outages.rs`.
+//! The engine's side is `src/fabric/engine/outages.rs` and `degraded.rs`, the oracle's `tests/oracles/src/outages.rs` and
+//! `tests/oracles/src/voq/degraded.rs`.
 
 use super::{FabricSpec, ForwardingTables, SpecError, Tick, json};
 use crate::error::error;
 use crate::ids::SwitchPort;
 use crate::topology::Peer;
+use flitwise_base::units::Ratio;
 use serde::Serialize;
 
-/// Outages begin and end before this tick, 2^46: beyond it the engine sees no end.
+/// Outages and degradations begin and end before this tick, 2^46: beyond it the engine sees no end.
 pub const MAX_OUTAGE_TICKS: Tick = 1 << 46;
 
 const KEY: &str = "event";
@@ -28,6 +30,23 @@ pub struct Outage {
     pub until: Option<Tick>,
 }
 
+/// A time in which a cable sends at a lower rate, in both directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Degradation {
+    /// The switch port at one of its ends.
+    #[serde(flatten)]
+    pub at: SwitchPort,
+    /// Packets that start in this tick or later are sent at that rate.
+    #[serde(rename = "from_ticks")]
+    pub from: Tick,
+    /// The first tick after it; `None`: it lasts for good.
+    #[serde(rename = "until_ticks")]
+    pub until: Option<Tick>,
+    /// The rate in flits per tick, at most the cable's own.
+    #[serde(rename = "flits_per_tick")]
+    pub rate: Ratio,
+}
+
 /// Forwarding tables that take the place of those before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TableChange {
@@ -43,28 +62,18 @@ pub struct TableChange {
 }
 
 impl FabricSpec {
-    /// Checks the outages, and that each change of the tables comes after the one before.
+    /// Checks the outages and degradations, and that each change of the tables comes after the one before.
     pub(super) fn validate_outages(&self) -> Result<(), SpecError> {
         for outage in &self.outages {
-            let at = outage.at;
-            let has_cable = at.switch.index() < self.topology.switches() as usize
-                && self.topology.has_port(at.switch, at.port)
-                && self.topology.peer(at.switch, at.port) != Peer::None;
-            if !has_cable {
-                let problem = format!("switch {} port {} has no cable", at.switch, at.port);
-                return error(KEY, problem);
-            }
-            let last = outage.until.unwrap_or(outage.from.saturating_add(1));
-            if last <= outage.from || last >= MAX_OUTAGE_TICKS {
-                let problem = format!(
-                    "an outage from tick {} to {last}: it must end after it begins, and before tick {MAX_OUTAGE_TICKS}",
-                    outage.from
-                );
-                return error(KEY, problem);
-            }
+            self.validate_event(outage.at, outage.from, outage.until)?;
         }
-        if self.link_power.is_some() && !self.outages.is_empty() {
-            let problem = "links that go down by power.policy have no outages; remove the events or the policy";
+        for degradation in &self.degraded {
+            self.validate_event(degradation.at, degradation.from, degradation.until)?;
+            self.validate_rate(degradation)?;
+        }
+        let has_events = !self.outages.is_empty() || !self.degraded.is_empty();
+        if self.link_power.is_some() && has_events {
+            let problem = "links that go down by power.policy have no events; remove the events or the policy";
             return error(KEY, problem.into());
         }
         let changes = &self.routing.changes;
@@ -75,6 +84,49 @@ impl FabricSpec {
         }
         if !changes.is_sorted_by(|a, b| a.from < b.from) {
             return error(KEY, "two changes of the tables in one tick".into());
+        }
+        Ok(())
+    }
+
+    /// Checks a time in which something happens to the cable at `at`.
+    fn validate_event(
+        &self,
+        at: SwitchPort,
+        from: Tick,
+        until: Option<Tick>,
+    ) -> Result<(), SpecError> {
+        let has_cable = at.switch.index() < self.topology.switches() as usize
+            && self.topology.has_port(at.switch, at.port)
+            && self.topology.peer(at.switch, at.port) != Peer::None;
+        if !has_cable {
+            let problem = format!("switch {} port {} has no cable", at.switch, at.port);
+            return error(KEY, problem);
+        }
+        let last = until.unwrap_or(from.saturating_add(1));
+        if last <= from || last >= MAX_OUTAGE_TICKS {
+            let problem = format!(
+                "an event from tick {from} to {last}: it must end after it begins, and before tick {MAX_OUTAGE_TICKS}"
+            );
+            return error(KEY, problem);
+        }
+        Ok(())
+    }
+
+    /// Checks that the cable can have the rate of `degradation`.
+    fn validate_rate(&self, degradation: &Degradation) -> Result<(), SpecError> {
+        let Degradation { at, rate, .. } = *degradation;
+        if self.switch.kind().links().is_none() {
+            let problem = "the links of hierarchical switches move a flit in each tick and have no lower rate; take \
+                           fabric.kind = \"voq\" or \"input-queued\", or action = \"down\"";
+            return error(KEY, problem.into());
+        }
+        let own = self.link_rate(at.switch, at.port);
+        if rate.is_zero() || rate > own {
+            let problem = format!(
+                "switch {} port {} sends {own} flits per tick, and {rate} in an event; give a rate above 0 and below its own",
+                at.switch, at.port
+            );
+            return error(KEY, problem);
         }
         Ok(())
     }

@@ -42,7 +42,10 @@ impl FabricSpec {
                 own_ports,
                 "thresholds of single ports (`congestion_control.port`)",
             ),
-            (!self.outages.is_empty(), "events (`[[event]]`)"),
+            (
+                !self.outages.is_empty() || !self.degraded.is_empty(),
+                "events (`[[event]]`)",
+            ),
             (
                 self.topology.names().is_some(),
                 "names of operators (`ibnetdiscover`)",

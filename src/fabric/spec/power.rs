@@ -188,6 +188,7 @@ impl FabricSpec {
         Self {
             link_power: None,
             outages: Vec::new(),
+            degraded: Vec::new(),
             routing: Routing {
                 changes: Vec::new(),
                 ..self.routing.clone()

@@ -112,6 +112,8 @@ fn of(plan: &Plan, stats: &FabricStats, link: &LinkStats) -> Link {
         waited_ticks,
         held_up_ticks,
         states,
+        // For the utilisation.
+        longer_ticks: _,
     } = *link;
     let fabric = &plan.experiment.fabric;
     let ns = |ticks: u64| fabric.units.tick.ns(ticks.into());

@@ -88,6 +88,8 @@ struct Link {
     units: u64,
     /// Units on the low lanes.
     low: u64,
+    /// Ticks that packets took longer than usual.
+    longer: u64,
     /// Ticks of packets that began and that have not been shown yet.
     carried: f64,
     /// The part that was shown last.
@@ -213,12 +215,14 @@ impl<'a> TimelineFile<'a> {
             let low_bytes = stats.states.map_or(0, |states| states.low_bytes);
             let low = low_bytes.saturating_sub(link.low);
             link.low = low_bytes;
+            let longer = stats.longer_ticks.saturating_sub(link.longer) as f64;
+            link.longer = stats.longer_ticks;
             if units == 0 && link.carried == 0.0 && link.shown == 0.0 {
                 continue;
             }
             // All of a packet counts in the tick in which it starts.
             let port = stats.from.attachment(&fabric.topology);
-            let busy = link.carried + fabric.busy_ticks(port, units, low);
+            let busy = link.carried + fabric.busy_ticks(port, units, low) + longer;
             let part = (busy / ticks).min(1.0);
             link.carried = (busy - ticks).max(0.0);
             if part.to_bits() != link.shown.to_bits() {

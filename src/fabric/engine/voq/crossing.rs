@@ -20,7 +20,7 @@ use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::observers::{Observers, Transfer};
 use crate::engine::pool::PacketId;
-use crate::engine::power::Passage;
+use crate::engine::power::{Pace, Passage};
 use crate::engine::probe::Watcher;
 use crate::ids::NicId;
 use crate::spec::Stages;
@@ -277,7 +277,7 @@ fn start_on_link<const L: usize>(
     packet: &mut Packet<L>,
     port: &mut Output,
     crossing: &Crossing<L>,
-    Passage { start, slow }: Passage,
+    Passage { start, pace }: Passage,
     timing: LinkTiming<'_>,
 ) -> (Schedule<L>, Tick) {
     let length = packet.length();
@@ -290,12 +290,12 @@ fn start_on_link<const L: usize>(
         // The crossbar has the rate of the links.
         Some(plain) => available.served_plainly(&drain.crossbar.rate, port.link_free, start, plain),
         None => {
-            let rate = port.rate_of(slow);
+            let rate = port.rate_of(pace);
             available.served(&drain.rates, rate, port.link_free, start, length)
         }
     };
     port.link_free = free;
-    if slow {
+    if pace == Pace::LowLanes {
         // The next packet is granted when this one has started, and its header finds the link free.
         let next = (start + 1 + timing.stages.allocation).max(free.tick.saturating_sub(inside));
         port.free_at = port.free_at.max(SubTick::at(next));
@@ -303,7 +303,7 @@ fn start_on_link<const L: usize>(
     port.sent_bytes += u64::from(length.bytes);
     packet.waiting_since = ready;
     packet.starts = start;
-    let flight = port.flight_of(slow, &drain.rates);
+    let flight = port.flight_of(pace, &drain.rates);
     packet.schedule = leaves.arriving(flight, port.arrival_of_tail(free), length.flits);
     (leaves, free.first_whole_tick())
 }

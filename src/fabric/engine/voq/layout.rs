@@ -48,6 +48,7 @@ pub(in crate::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
             .map(|&rate| low_rate(spec, rate))
             .filter(|_| is_slowed(spec)),
     );
+    rates.extend(spec.degraded.iter().map(|degradation| degradation.rate));
     rates.sort_by(|a, b| b.cmp(a));
     rates.dedup();
     rates
@@ -136,6 +137,7 @@ pub(super) fn output_buffer_may_fill(spec: &FabricSpec, voq: &Voq) -> bool {
         || rates(spec, voq) != [voq.crossbar_rate()]
         || spec.link_power.is_some()
         || !spec.outages.is_empty()
+        || !spec.degraded.is_empty()
         || spec.routing.asks_for_buffers()
         || most > u64::from(voq.buffers.output)
 }

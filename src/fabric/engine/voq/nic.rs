@@ -17,6 +17,7 @@ use crate::engine::ids::OutputId;
 use crate::engine::nic::Place;
 use crate::engine::observers::Transfer;
 use crate::engine::pool::PacketId;
+use crate::engine::power::Pace;
 use crate::engine::probe::Watcher;
 use crate::ids::NicId;
 use crate::spec::Tick;
@@ -408,15 +409,15 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let rates = &self.drain.rates;
         let mut power = Self::full_only(&mut self.kernel.power);
         let observers = &mut self.kernel.observers;
-        let slow = power.as_deref_mut().is_some_and(|power| {
+        let pace = power.as_deref_mut().map_or(Pace::Own, |power| {
             power
                 .leaves(output, waiting_bytes(length.bytes), (now, now), observers)
-                .slow
+                .pace
         });
         let (leaves, free) =
             packet
                 .schedule
-                .served(rates, port.rate_of(slow), port.link_free, now, length);
+                .served(rates, port.rate_of(pace), port.link_free, now, length);
         port.link_free = free;
         if let Some(power) = power {
             power.is_free_at(output, free.first_whole_tick());
@@ -441,7 +442,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             Purpose::Answer => observers.answer_injected(now, nic, seen),
         }
         observers.started(&mut port.sent, transfer, seen);
-        let flight = port.flight_of(slow, rates);
+        let flight = port.flight_of(pace, rates);
         packet.schedule = leaves.arriving(flight, port.arrival_of_tail(free), flits);
         packet.input = port.to.input();
         self.routes.route_ahead(packet, id, port.to_switch);

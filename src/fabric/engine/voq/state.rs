@@ -13,6 +13,7 @@ use crate::engine::counters::LinkCounts;
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::pool::PacketId;
+use crate::engine::power::Pace;
 use crate::engine::turns::TurnCounts;
 use crate::ids::{SwitchId, SwitchPort};
 use crate::spec::{FabricSpec, Tick, Voq};
@@ -173,21 +174,23 @@ impl Output {
         }
     }
 
-    /// Index of its rate for a packet that takes it on the low lanes, or on all.
+    /// Index of its rate for a packet at this pace.
     #[inline(always)]
-    pub(super) fn rate_of(&self, slow: bool) -> u8 {
-        if slow { self.low_rate } else { self.rate }
+    pub(super) fn rate_of(&self, pace: Pace) -> u8 {
+        match pace {
+            Pace::Own => self.rate,
+            Pace::LowLanes => self.low_rate,
+            Pace::Lower(rate) => rate,
+        }
     }
 
-    /// Ticks from the start of a flit to its arrival as a whole, as [`Output::flight`]; on the low
-    /// lanes if `slow`.
+    /// Ticks from the start of a flit to its arrival as a whole, as [`Output::flight`], at this pace.
     #[inline(always)]
-    pub(super) fn flight_of(&self, slow: bool, rates: &[Rate]) -> Tick {
-        if slow {
-            Tick::from(self.latency) + rates[usize::from(self.low_rate)].flit_ticks() - 1
-        } else {
-            self.flight.into()
+    pub(super) fn flight_of(&self, pace: Pace, rates: &[Rate]) -> Tick {
+        if pace == Pace::Own {
+            return self.flight.into();
         }
+        Tick::from(self.latency) + rates[usize::from(self.rate_of(pace))].flit_ticks() - 1
     }
 
     /// Tick in which the last flit of a packet reaches the other end. The link is free again at

@@ -25,6 +25,8 @@ pub(super) struct Fabric {
     failed_links: Option<Vec<String>>,
     /// Times in which links are down; absent without events.
     outages: Option<Vec<Outage>>,
+    /// Times in which links send at a lower rate; absent without such events.
+    degraded: Option<Vec<Degradation>>,
     /// Tables that take over during the run; absent where none do.
     rerouted: Option<Vec<Rerouted>>,
     /// Length of a tick: on hierarchical switches the time of a flit on a link, on InfiniBand `fabric.tick`.
@@ -67,6 +69,23 @@ struct Outage {
     from_ticks: u64,
     /// The first tick after it; null: the link stays down.
     until_ticks: Nullable<u64>,
+}
+
+/// A time in which a link sends at a lower rate, in both directions.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Degradation {
+    /// A switch at one end.
+    switch: u64,
+    /// Its port.
+    port: u64,
+    /// The first tick.
+    from_ticks: u64,
+    /// The first tick after it; null: it lasts for good.
+    until_ticks: Nullable<u64>,
+    /// The rate.
+    #[schemars(extend("unit" = "flits/tick, a fraction"))]
+    flits_per_tick: String,
 }
 
 /// Forwarding tables that take over.

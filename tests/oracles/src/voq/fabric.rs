@@ -355,8 +355,8 @@ impl run::Fabric for Fabric<'_> {
 
     fn patience(&self) -> Tick {
         let spec = self.spec;
-        // A send engine before a link that is down is busy for a packet, of which no flit moves.
-        let flits = if spec.outages.is_empty() {
+        // A send engine before a link that is down, or busy with a packet, is busy for a packet of which no flit moves.
+        let flits = if spec.outages.is_empty() && spec.degraded.is_empty() {
             1
         } else {
             largest_credits(spec) * spec.units.flits_per_credit

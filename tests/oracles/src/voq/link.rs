@@ -1,5 +1,6 @@
 //! Links with the buffer before them: flits one way, credits the other.
 
+use super::degraded::Servers;
 use super::fifos::Notice;
 use super::packet::{Flit, Packet, PacketId, PacketKind};
 use super::server::Server;
@@ -41,7 +42,7 @@ pub struct Link<'s> {
     pub from: End,
     pub to: End,
     pub latency: Tick,
-    pub server: Server,
+    servers: Servers,
     /// The server that it is on its low lanes.
     low_server: Server,
     power: Option<PowerState<'s>>,
@@ -110,7 +111,7 @@ impl<'s> Link<'s> {
             from,
             to,
             latency,
-            server: Server::new(rate, flit_bytes),
+            servers: Servers::new(spec, (from, to), rate),
             low_server: Server::new(low_rate, flit_bytes),
             power: PowerState::new(power, (from, to)),
             outages: Outages::new(spec, (from, to)),
@@ -226,7 +227,7 @@ impl<'s> Link<'s> {
 
     /// No packet is on the link, nor on its way to the low lanes, at the beginning of tick `now`.
     fn is_clear(&self, now: Tick) -> bool {
-        self.slow.is_empty() && self.server.end() <= now && self.low_server.end() <= now
+        self.slow.is_empty() && self.servers.end() <= now && self.low_server.end() <= now
     }
 
     /// The beginning of a tick.
@@ -290,7 +291,7 @@ impl<'s> Link<'s> {
     }
 
     pub fn is_free(&self, now: Tick) -> bool {
-        self.server.is_free(now) && self.low_server.is_free(now)
+        self.servers.are_free(now) && self.low_server.is_free(now)
     }
 
     /// A CNP or an ACK may start.
@@ -321,7 +322,7 @@ impl<'s> Link<'s> {
         let server = if self.takes_slowly(id, packet.bytes) {
             &mut self.low_server
         } else {
-            &mut self.server
+            self.servers.at(now)
         };
         let service = server.serve(now, (packet.bytes, packet.flits), available);
         // All flits but the last are whole.
@@ -439,7 +440,7 @@ impl<'s> Link<'s> {
 
     /// Ticks of one flit at the slowest, rounded up.
     pub fn flit_ticks(&self) -> Tick {
-        self.server.flit_ticks().max(self.low_server.flit_ticks())
+        self.servers.flit_ticks().max(self.low_server.flit_ticks())
     }
 
     /// Flits in the output buffer and on the link.

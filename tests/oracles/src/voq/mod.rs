@@ -3,6 +3,7 @@
 
 mod arrival;
 mod crossing;
+mod degraded;
 mod fabric;
 mod fifos;
 mod hca;
