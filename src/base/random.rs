@@ -37,6 +37,8 @@ pub enum Purpose {
     Noise = 12,
     /// Which central buffer of an MPort packets take; components: switch · ports + in-port, 0.
     CentralLink = 13,
+    /// Which packets a link sends again; components: switch · ports + port, 0, or NIC, 1.
+    BitErrors = 14,
 }
 
 /// A stream of random numbers.

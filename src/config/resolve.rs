@@ -193,6 +193,8 @@ pub(crate) fn fabric_of(
     }
     power::states(raw.power.as_ref(), &mut fabric)?;
     event::outages(raw, chosen.engine, &mut fabric)?;
+    let rate = raw.fabric.bit_error_rate;
+    fabric.bit_errors = rate.and_then(|rate| rate.errors(seed));
     Ok((fabric, routing_name, dtable))
 }
 

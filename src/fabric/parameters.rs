@@ -171,6 +171,7 @@ impl Parameters {
             link_power: None,
             outages: Vec::new(),
             degraded: Vec::new(),
+            bit_errors: None,
         })
     }
 

@@ -391,7 +391,10 @@ pub struct LinkStats {
     /// Sum over the packets sent of the ticks between being ready to leave and
     /// leaving: the queueing in front of the link.
     pub queue_wait_ticks: u64,
+    /// Tries to send packets that failed; `None` if there are no bit errors.
+    pub retries: Option<u64>,
     /// Ticks for which it was busy beyond the time that its packets take at its own rate.
+    #[serde(default)]
     pub longer_ticks: u64,
     /// Ticks, summed over packets, that packets waited for this link: in input buffers, in front of it,
     /// and at a NIC for credits. This and the next are 0 before

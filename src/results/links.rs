@@ -119,6 +119,9 @@ const STATES: [Column; 5] = [
     Column::optional("wakes", ColumnKind::Integer),
 ];
 
+/// One more column, where links have bit errors.
+const RETRIES: [Column; 1] = [Column::full("retries", ColumnKind::Integer)];
+
 /// Two more columns, where the operators of the fabric have names.
 const NAMES: [Column; 2] = [
     Column::full("from_name", ColumnKind::Text),
@@ -137,7 +140,9 @@ pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow:
     let named: &[Column] = names.map_or(&[], |_| &NAMES);
     let has_states = plan.experiment.fabric.link_power.is_some();
     let states: &[Column] = if has_states { &STATES } else { &[] };
-    let columns = [&COLUMNS[..], states, named].concat();
+    let has_retries = plan.experiment.fabric.bit_errors.is_some();
+    let retries: &[Column] = if has_retries { &RETRIES } else { &[] };
+    let columns = [&COLUMNS[..], states, retries, named].concat();
     let mut table = TableFiles::create(dir, "links", format, &columns)?;
     let tick = plan.experiment.fabric.units.tick;
     let all: u128 = stats
@@ -168,6 +173,9 @@ pub fn write_link_files(dir: &Path, plan: &Plan, stats: &FabricStats) -> anyhow:
         ];
         if has_states {
             cells.extend(state_cells(link.states, ns));
+        }
+        if has_retries {
+            cells.push(Cell::Integer(link.retries.unwrap_or(0)));
         }
         cells.extend(ends.iter().flatten().map(|name| Cell::Text(name)));
         table.row(&cells)?;

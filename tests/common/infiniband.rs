@@ -92,6 +92,7 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
         link_power: None,
         outages: Vec::new(),
         degraded: Vec::new(),
+        bit_errors: None,
     }
 }
 

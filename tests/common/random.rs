@@ -464,6 +464,7 @@ prop_compose! {
             link_power: None,
             outages: Vec::new(),
             degraded: Vec::new(),
+            bit_errors: None,
         };
         spec.link_latency.exceptions = random_cables::differing(&spec.topology, &cables);
         put_control(&mut spec, control);

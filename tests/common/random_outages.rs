@@ -2,7 +2,7 @@
 
 use flitwise::fabric::engine::Engine;
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::{Degradation, FabricSpec, Outage, Switch, TableChange};
+use flitwise::fabric::spec::{BitErrors, Degradation, FabricSpec, Outage, Switch, TableChange};
 use flitwise::fabric::topology::Peer;
 use flitwise::oblivious::{Failure, RoutingEngine};
 use flitwise::units::Ratio;
@@ -16,6 +16,8 @@ pub struct RawOutages {
     outages: Vec<(u32, u64, Option<u64>)>,
     /// The same of degradations, and their eighths of the cable's rate.
     degraded: Vec<(u32, u64, Option<u64>, u64)>,
+    /// How many times rarer bit errors are than they may be at most, and their seed.
+    errors: Option<(u64, u64)>,
     /// Ticks of the changes of the tables, and what they are drawn from.
     changes: Vec<(u64, u64)>,
 }
@@ -44,8 +46,8 @@ pub fn outages() -> BoxedStrategy<RawOutages> {
     (outages, changes)
         .prop_map(|(outages, changes)| RawOutages {
             outages,
-            degraded: Vec::new(),
             changes,
+            ..RawOutages::default()
         })
         .boxed()
 }
@@ -60,6 +62,18 @@ pub fn degraded() -> BoxedStrategy<RawOutages> {
         .prop_map(|(degraded, outages)| RawOutages {
             degraded,
             ..outages.unwrap_or_default()
+        })
+        .boxed()
+}
+
+/// Bit errors for any fabric, with the events that it may have or without.
+pub fn bit_errors() -> BoxedStrategy<RawOutages> {
+    let rarer = prop_oneof![Just(1u64), 2u64..10, 10u64..1000];
+    let events = prop_oneof![Just(None), degraded().prop_map(Some)];
+    (rarer, any::<u64>(), events)
+        .prop_map(|(rarer, seed, events)| RawOutages {
+            errors: Some((rarer, seed)),
+            ..events.unwrap_or_default()
         })
         .boxed()
 }
@@ -99,8 +113,17 @@ impl RawOutages {
                 rate: spec.link_rate(at.switch, at.port).checked_mul(part)?,
             })
         };
+        let most = (0..spec.qos.service_levels.len())
+            .map(|sl| spec.max_flits(sl))
+            .max();
+        let bits = u64::from(most.unwrap_or(1)) * u64::from(spec.units.flit_bytes) * 8;
+        let errors = self.errors.map(|(rarer, seed)| BitErrors {
+            rate: (1 << 63) / bits / rarer,
+            seed,
+        });
         let degraded = self.degraded.iter().filter_map(degradation).collect();
         spec.outages = outages;
+        spec.bit_errors = errors;
         if matches!(spec.switch, Switch::Voq(_)) {
             spec.degraded = degraded;
             // The engine has a limit of different rates.

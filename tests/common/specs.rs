@@ -112,6 +112,7 @@ pub fn opa_gen1(topology: Topology, scheduler: Scheduler) -> FabricSpec {
         link_power: None,
         outages: Vec::new(),
         degraded: Vec::new(),
+        bit_errors: None,
     }
 }
 
@@ -155,6 +156,7 @@ pub fn opasim(topology: Topology) -> FabricSpec {
         link_power: None,
         outages: Vec::new(),
         degraded: Vec::new(),
+        bit_errors: None,
     }
 }
 

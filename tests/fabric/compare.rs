@@ -160,6 +160,8 @@ fn compare_counts(stats: &FabricStats, oracle: &OracleRun) -> Result<(), TestCas
         let (queue, credit) = (expected.queue_wait, expected.credit_wait(stats.end_tick));
         prop_assert_eq!(link.queue_wait_ticks, queue, "queue wait of {:?}", from);
         prop_assert_eq!(link.credit_wait_ticks, credit, "credit wait of {:?}", from);
+        let retries = link.retries.map(|_| expected.retries.unwrap_or(0));
+        prop_assert_eq!(link.retries, retries, "retries from {:?}", from);
         // A deadlock is noticed at different times, up to which states go on.
         if stats.end_tick == oracle.end_tick {
             let states = expected.states.map(states_of);

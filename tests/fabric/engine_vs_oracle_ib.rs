@@ -134,6 +134,7 @@ fn compare_counts(
         prop_assert_eq!(link.credit_wait_ticks, credit, "credit wait of {:?}", from);
         let states = expected.states.map(states_of);
         prop_assert_eq!(link.states, states, "power states of {:?}", from);
+        prop_assert_eq!(link.retries, expected.retries, "retries from {:?}", from);
         let to_host = [link.from, link.to]
             .iter()
             .any(|end| matches!(end, LinkEnd::Nic(_)));

@@ -7,6 +7,7 @@ mod common;
 mod analysis;
 mod compare;
 
+mod bit_errors;
 mod bursts;
 mod bytes_on_links;
 mod check_matrix;

@@ -1,4 +1,4 @@
-//! `[[event]]`: what a run makes of links that go down or slow down.
+//! `[[event]]` and `bit_error_rate`: what a run makes of links that go down, slow down or err.
 
 use crate::common::result_json;
 use flitwise::config::{Plan, resolve_text};
@@ -148,4 +148,28 @@ fn half_the_lanes_take_twice_the_time() {
     let degraded = &json["experiment"]["fabric"]["degraded"][0];
     assert_eq!(degraded["port"], 1);
     assert_eq!(degraded["from_ticks"], 0);
+}
+
+#[test]
+fn bit_errors_cost_retries_and_none_costs_nothing() {
+    let without = figures("");
+    assert_eq!(figures("bit_error_rate = 0"), without);
+    let with = figures("bit_error_rate = 1e-5");
+    let retries = |json: &Value| -> Vec<Option<u64>> {
+        let links = json["links"].as_array().unwrap().iter();
+        links.map(|link| link["retries"].as_u64()).collect()
+    };
+    assert!(retries(&without).iter().all(Option::is_none));
+    let counted: u64 = retries(&with).into_iter().map(Option::unwrap).sum();
+    let packets: u64 = with["links"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| link["packets"].as_u64().unwrap())
+        .sum();
+    let part = counted as f64 / packets as f64;
+    assert!(
+        (0.005..0.12).contains(&part),
+        "{part} tries per packet fail"
+    );
 }

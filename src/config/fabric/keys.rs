@@ -35,6 +35,12 @@ macro_rules! with_common_keys {
                 /// the links that were down then. Packets that were routed before keep their way. A pair of NICs without a
                 /// route is an error.
                 reroute_after: $crate::units::Latency,
+                /// Probability that a bit on a link is wrong, such as 1e-12.
+                ///
+                /// The link sends the packet again. A retry takes a round trip of the link ([model](../model/fabric.md#10-outages)); errors that forward
+                /// error correction repairs do not count. Its random streams follow `seed`.
+                #[schemars(extend("x-default" = "0"))]
+                bit_error_rate: $crate::config::fabric::bit_errors::RawBitErrorRate,
                 /// Direction round an even ring when both are equally short; or `"source-parity"`.
                 ///
                 /// With `"source-parity"` the parity of the source's coordinate decides.

@@ -1,6 +1,7 @@
 //! The kinds of switch in an experiment file. Each kind has a file: its keys as written, the
 //! parameters that they change, and its schedulers. This file lists the kinds and their presets.
 
+pub(super) mod bit_errors;
 pub(super) mod failure;
 pub(super) mod hierarchical;
 pub(super) mod keys;

@@ -93,6 +93,7 @@ fn run(send_queue: u32, count: usize, bytes: u64) -> RunEnd {
         link_power: None,
         outages: Vec::new(),
         degraded: Vec::new(),
+        bit_errors: None,
     };
     Engine::new(&spec).unwrap().run(&mut Burst { count, bytes })
 }

@@ -85,7 +85,12 @@ impl<K, B: Bucket, P: Watcher> Kernel<K, B, P> {
     /// The ticks for which the link of `output` was busy beyond the time that its packets take at its own rate.
     pub(super) fn longer_ticks(&self, output: OutputId) -> Tick {
         let power = self.power.as_deref();
-        power.map_or(0, |power| power.longer_ticks(output))
+        power.map_or(0, |power| power.longer_ticks(output, self.now))
+    }
+
+    /// Tries to send packets over the link of `output` that failed; `None` if there are no bit errors.
+    pub(super) fn retries(&self, output: OutputId) -> Option<u64> {
+        self.power.as_deref()?.retries(output, self.now)
     }
 
     /// The links that are down for good in the present tick, with packets that wait for them.

@@ -13,6 +13,7 @@
 //! trait objects, and all that depends on a variant is in methods of `model` without type parameters: so this crate compiles the
 //! engine, once for all of them.
 
+mod bit_errors;
 mod bits;
 mod blocks;
 mod calendar;

@@ -4,6 +4,7 @@
 //! Nothing happens in the tick in which a link goes down. The next function that reads the link
 //! updates its state in closed form. So only announcements cost events.
 
+use super::bit_errors::BitErrors;
 use super::far_end::FarEnd;
 use super::ids::OutputId;
 use super::observers::Observers;
@@ -108,6 +109,8 @@ pub(super) struct Passage {
     /// It starts in this tick.
     pub start: Tick,
     pub pace: Pace,
+    /// Ticks that failed tries take before its flits leave.
+    pub held: Tick,
 }
 
 /// The rate at which a link sends a packet.
@@ -127,11 +130,12 @@ impl Passage {
         Self {
             start,
             pace: Pace::Own,
+            held: 0,
         }
     }
 }
 
-/// The power states, outages and degradations of all links that have some.
+/// The power states, outages, degradations and bit errors of all links that have some.
 #[derive(Debug)]
 pub(super) struct LinkPowers {
     /// `None`: no link goes down because it is idle.
@@ -140,6 +144,7 @@ pub(super) struct LinkPowers {
     links: Vec<Option<Link>>,
     /// Per output; empty without outages and degradations.
     outages: Vec<Option<Box<Outages>>>,
+    errors: Option<BitErrors>,
 }
 
 impl LinkPowers {
@@ -151,7 +156,8 @@ impl LinkPowers {
         ends: impl Iterator<Item = FarEnd>,
     ) -> Option<Box<Self>> {
         let power = spec.link_power.as_deref().cloned();
-        if power.is_none() && spec.outages.is_empty() && spec.degraded.is_empty() {
+        let has_events = !spec.outages.is_empty() || !spec.degraded.is_empty();
+        if power.is_none() && !has_events && spec.bit_errors.is_none() {
             return None;
         }
         let ends: Vec<FarEnd> = ends.collect();
@@ -170,6 +176,7 @@ impl LinkPowers {
         Some(Box::new(Self {
             links: ends.iter().enumerate().map(link).collect(),
             outages: Outages::of_outputs(spec, ports, &ends),
+            errors: BitErrors::new(spec, ports, &ends),
             power,
         }))
     }
@@ -239,10 +246,26 @@ impl LinkPowers {
         }
     }
 
-    /// A packet of `bytes` that waits for the link of `output` is granted or started in tick `now`; it could start in tick
-    /// `ready` if the link were up.
+    /// A packet of `bytes` and `flits` that waits for the link of `output` is granted or started in tick `now`; it could start
+    /// in tick `ready` if the link were up.
     #[inline]
     pub(super) fn leaves<P: Watcher>(
+        &mut self,
+        output: OutputId,
+        (bytes, flits): (u32, u32),
+        times: (Tick, Tick),
+        observers: &mut Observers<P>,
+    ) -> Passage {
+        let mut passage = self.passes(output, bytes, times, observers);
+        if let Some(errors) = &mut self.errors {
+            passage.held = errors.held(output, flits, (times.0, passage.start));
+        }
+        passage
+    }
+
+    /// [`LinkPowers::leaves`] without bit errors.
+    #[inline]
+    fn passes<P: Watcher>(
         &mut self,
         output: OutputId,
         bytes: u32,
@@ -259,7 +282,11 @@ impl LinkPowers {
                     .watcher
                     .tell(|probe| probe.woke(output, from, until));
             }
-            return Passage { start, pace };
+            return Passage {
+                start,
+                pace,
+                held: 0,
+            };
         }
         let Some((link, power)) = self.at(output, now) else {
             return Passage::at(ready);
@@ -287,6 +314,7 @@ impl LinkPowers {
             } else {
                 Pace::Own
             },
+            held: 0,
         }
     }
 
@@ -327,8 +355,15 @@ impl LinkPowers {
     }
 
     /// The ticks for which the link of `output` was busy beyond the time that its packets take at its own rate.
-    pub(super) fn longer_ticks(&self, output: OutputId) -> Tick {
-        self.outages(output).map_or(0, Outages::longer_ticks)
+    pub(super) fn longer_ticks(&self, output: OutputId, now: Tick) -> Tick {
+        let slower = self.outages(output).map_or(0, Outages::longer_ticks);
+        let errors = self.errors.as_ref();
+        slower + errors.map_or(0, |errors| errors.ticks(output, now))
+    }
+
+    /// Tries to send packets over the link of `output` that failed; `None` if there are no bit errors.
+    pub(super) fn retries(&self, output: OutputId, now: Tick) -> Option<u64> {
+        Some(self.errors.as_ref()?.retries(output, now))
     }
 
     /// The ticks that the link of `output` has spent in each state, up to the end of tick `now`.
@@ -342,6 +377,9 @@ impl LinkPowers {
     pub(super) fn restart(&mut self, now: Tick) {
         for outages in self.outages.iter_mut().flatten() {
             outages.restart();
+        }
+        if let Some(errors) = &mut self.errors {
+            errors.restart(now);
         }
         let Some(power) = &self.power else { return };
         for link in self.links.iter_mut().flatten() {

@@ -6,6 +6,7 @@
 //! [`hierarchical`] and [`voq`]. Congestion control, in [`congestion`], belongs to the fabric,
 //! whatever its kind of switch.
 
+pub mod bit_errors;
 pub mod congestion;
 pub(crate) mod json;
 mod links;
@@ -21,6 +22,7 @@ mod units;
 pub mod validate;
 pub mod vls;
 
+pub use self::bit_errors::BitErrors;
 pub use self::congestion::{CongestionControl, Notification};
 pub(crate) use self::links::check_ends;
 pub use self::links::{LinkLatency, LinkRates};
@@ -82,6 +84,9 @@ pub struct FabricSpec {
     /// Times in which links send at a lower rate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<Degradation>,
+    /// Wrong bits on links; `None`: there are none.
+    #[serde(flatten)]
+    pub bit_errors: Option<BitErrors>,
 }
 
 impl FabricSpec {

@@ -189,6 +189,7 @@ impl FabricSpec {
             link_power: None,
             outages: Vec::new(),
             degraded: Vec::new(),
+            bit_errors: None,
             routing: Routing {
                 changes: Vec::new(),
                 ..self.routing.clone()

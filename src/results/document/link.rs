@@ -49,6 +49,9 @@ pub struct Link {
     /// Where links have power states: number of times that it had to go up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakes: Option<u64>,
+    /// With bit errors: tries to send a packet that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u64>,
     /// With [names of operators](../reference/fabric-command.md#names-of-operators): the sending end.
     ///
     /// The host, or switch and port as on the device. Only where the topology has these names.
@@ -112,6 +115,7 @@ fn of(plan: &Plan, stats: &FabricStats, link: &LinkStats) -> Link {
         waited_ticks,
         held_up_ticks,
         states,
+        retries,
         // For the utilisation.
         longer_ticks: _,
     } = *link;
@@ -133,6 +137,7 @@ fn of(plan: &Plan, stats: &FabricStats, link: &LinkStats) -> Link {
         held_up_share: held_up_share(stats, link),
         states_ns: states.map(|states| ByState::of(states, ns)),
         wakes: states.map(|states| states.wakes),
+        retries,
         from_name: label(from),
         from_guid: guid(from),
         to_name: label(to),

@@ -13,6 +13,7 @@
 //!
 //! Both sides also share `flitwise-base`: exact fractions, and the random streams by which the pages define random draws.
 
+mod bit_errors;
 mod congestion;
 mod credit_returns;
 mod delay_line;

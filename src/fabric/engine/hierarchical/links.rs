@@ -21,7 +21,7 @@ pub(super) struct Links {
     ports: usize,
     /// Latency of the usual link to a switch, and to a NIC.
     latency: [Tick; 2],
-    /// Latency by output; empty if all links have the usual one.
+    /// Latency by output; empty if all links have the usual one and no bit errors.
     latencies: Vec<Tick>,
     /// Credits of the input buffers at the far ends, by output.
     to_switches: Ledgers<NEAR_VLS>,
@@ -49,7 +49,7 @@ impl Links {
         }
     }
 
-    /// Whether some links differ from the usual ones in their latency.
+    /// Whether some links differ from the usual ones in their latency, or packets take longer than that.
     #[inline]
     pub(super) fn differ(&self) -> bool {
         !self.latencies.is_empty()
@@ -186,10 +186,10 @@ impl Links {
     }
 }
 
-/// The latencies of the links of all outputs; empty if no link differs from the usual one.
+/// The latencies of the links of all outputs; empty if no link differs from the usual one, and none has bit errors.
 fn latencies(spec: &FabricSpec) -> Vec<Tick> {
     let (topology, latency) = (&spec.topology, &spec.link_latency);
-    if latency.exceptions.is_empty() {
+    if latency.exceptions.is_empty() && spec.bit_errors.is_none() {
         return Vec::new();
     }
     let ports = topology.switch_ids().flat_map(|switch| {

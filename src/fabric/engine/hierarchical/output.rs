@@ -37,6 +37,8 @@ struct Leaving {
     is_queued: bool,
     /// Credit return of the buffer.
     credit_return: CreditReturn,
+    /// Ticks that failed tries take before its flits leave.
+    held: Tick,
 }
 
 impl<C: Control, P: Watcher> Fabric<C, P> {
@@ -175,7 +177,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         candidates
     }
 
-    /// Sends a packet over the link of `output`: flit i leaves in tick now + i.
+    /// Sends a packet over the link of `output`: flit i leaves in tick now + i, later if tries to send it fail.
     #[inline]
     pub(super) fn transmit(&mut self, output: OutputId, next: NextPacket) {
         let now = self.kernel.now;
@@ -183,10 +185,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let sender = &mut self.senders[output.index()];
         let packet = self.kernel.packets[leaving.id];
         let (to, has_more) = (sender.to, sender.ready != 0);
-        let free_at = now + Tick::from(packet.flits);
+        let free_at = now + leaving.held + Tick::from(packet.flits);
         sender.free_at = free_at;
         if let Some(power) = &mut self.kernel.power {
-            power.leaves(output, 1, (now, now), &mut self.kernel.observers);
             power.is_free_at(output, free_at);
         }
         let blocked_since = std::mem::replace(&mut sender.blocked_since, Tick::MAX);
@@ -242,7 +243,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let observers = &mut self.kernel.observers;
         observers.injected(now, nic, packet.flits, token, seen);
         if packet.last && self.kernel.messages[packet.message].report_injection {
-            let left_at = now + Tick::from(packet.flits);
+            let left_at = now + leaving.held + Tick::from(packet.flits);
             self.kernel.push(left_at, Event::Injection(packet.message));
         }
         if std::mem::take(&mut self.nics[nic.index()].waiting) {
@@ -277,8 +278,12 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             link.ready &= !(1 << vl);
         }
         let (flits, credits) = (packet.flits, u32::from(packet.credits));
+        let held = self.kernel.power.as_mut().map_or(0, |power| {
+            let observers = &mut self.kernel.observers;
+            power.leaves(output, (1, flits), (now, now), observers).held
+        });
         // The credits of a flit that leaves now are free in the next tick.
-        let free_from = now + 1;
+        let free_from = now + held + 1;
         let credit_return = buffers.credits.drain_rate().credit_return(
             vl as u32,
             (flits, credits),
@@ -294,6 +299,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             vl,
             is_queued,
             credit_return,
+            held,
         }
     }
 
@@ -314,7 +320,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let latency = self
             .links
             .pass_to_nic(nic, leaving.vl, credits, leaving.credit_return, now);
-        let tail = now + latency + u64::from(flits - 1);
+        let tail = now + leaving.held + latency + u64::from(flits - 1);
         if !self.leaves_block(leaving.id, FarEnd::of_nic(nic), tail) {
             self.kernel.push(tail, Event::Delivery(leaving.id));
         }
@@ -328,7 +334,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let latency = self
             .links
             .pass_to_switch(output, leaving.vl, packet.credits.into());
-        packet.arrival = self.kernel.now + latency;
+        packet.arrival = self.kernel.now + leaving.held + latency;
         let ready_at = packet.arrival + self.timing.stages.input_store + self.timing.stages.routing;
         if self.leaves_block(leaving.id, FarEnd::of_input(port), ready_at) {
             return;

@@ -49,6 +49,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
                     units: sent.flits,
                     packets: sent.packets,
                     credit_wait_ticks: sent.credit_wait + now.saturating_sub(since) - out,
+                    retries: self.kernel.retries(output),
                     longer_ticks: self.kernel.longer_ticks(output),
                     queue_wait_ticks: sent.queue_wait,
                     waited_ticks: 0,

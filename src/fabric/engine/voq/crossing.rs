@@ -102,7 +102,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let power = Self::full_only(&mut self.kernel.power);
         let ready = timing.in_output_buffer(&crossing).max(port.link_free.tick);
         let passage = power.map_or(Passage::at(ready), |power| {
-            power.leaves(output, waiting_bytes(packet.bytes), (now, ready), observers)
+            let size = (waiting_bytes(packet.bytes), packet.flits.into());
+            power.leaves(output, size, (now, ready), observers)
         });
         let (leaves, end) = start_on_link(packet, port, &crossing, passage, timing);
         if let Some(power) = Self::full_only(&mut self.kernel.power) {
@@ -277,7 +278,7 @@ fn start_on_link<const L: usize>(
     packet: &mut Packet<L>,
     port: &mut Output,
     crossing: &Crossing<L>,
-    Passage { start, pace }: Passage,
+    Passage { start, pace, held }: Passage,
     timing: LinkTiming<'_>,
 ) -> (Schedule<L>, Tick) {
     let length = packet.length();
@@ -286,7 +287,7 @@ fn start_on_link<const L: usize>(
     let tail = crossing.tail + inside;
     let available = crossing.available.later(inside).with_tail(tail);
     let drain = timing.drain;
-    let (leaves, free) = match crossing.plain {
+    let (mut leaves, mut free) = match crossing.plain {
         // The crossbar has the rate of the links.
         Some(plain) => available.served_plainly(&drain.crossbar.rate, port.link_free, start, plain),
         None => {
@@ -294,6 +295,10 @@ fn start_on_link<const L: usize>(
             available.served(&drain.rates, rate, port.link_free, start, length)
         }
     };
+    if held > 0 {
+        leaves = leaves.later(held);
+        free.tick += held;
+    }
     port.link_free = free;
     if pace == Pace::LowLanes {
         // The next packet is granted when this one has started, and its header finds the link free.

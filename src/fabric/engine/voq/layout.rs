@@ -138,6 +138,7 @@ pub(super) fn output_buffer_may_fill(spec: &FabricSpec, voq: &Voq) -> bool {
         || spec.link_power.is_some()
         || !spec.outages.is_empty()
         || !spec.degraded.is_empty()
+        || spec.bit_errors.is_some()
         || spec.routing.asks_for_buffers()
         || most > u64::from(voq.buffers.output)
 }

@@ -17,7 +17,7 @@ use crate::engine::ids::OutputId;
 use crate::engine::nic::Place;
 use crate::engine::observers::Transfer;
 use crate::engine::pool::PacketId;
-use crate::engine::power::Pace;
+use crate::engine::power::Passage;
 use crate::engine::probe::Watcher;
 use crate::ids::NicId;
 use crate::spec::Tick;
@@ -409,15 +409,18 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let rates = &self.drain.rates;
         let mut power = Self::full_only(&mut self.kernel.power);
         let observers = &mut self.kernel.observers;
-        let pace = power.as_deref_mut().map_or(Pace::Own, |power| {
-            power
-                .leaves(output, waiting_bytes(length.bytes), (now, now), observers)
-                .pace
+        let Passage { pace, held, .. } = power.as_deref_mut().map_or(Passage::at(now), |power| {
+            let size = (waiting_bytes(length.bytes), flits);
+            power.leaves(output, size, (now, now), observers)
         });
-        let (leaves, free) =
+        let (mut leaves, mut free) =
             packet
                 .schedule
                 .served(rates, port.rate_of(pace), port.link_free, now, length);
+        if held > 0 {
+            leaves = leaves.later(held);
+            free.tick += held;
+        }
         port.link_free = free;
         if let Some(power) = power {
             power.is_free_at(output, free.first_whole_tick());

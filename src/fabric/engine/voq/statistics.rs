@@ -123,6 +123,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                     // A credit wait that has not ended counts up to and including the present tick.
                     credit_wait_ticks: output.sent.credit_wait
                         + (self.kernel.now + 1).saturating_sub(output.blocked_since),
+                    retries: self.kernel.retries(at),
                     longer_ticks: self.kernel.longer_ticks(at),
                     queue_wait_ticks: output.sent.queue_wait - counts.queue_wait,
                     waited_ticks: 0,

@@ -77,6 +77,7 @@ impl FabricSpec {
         self.validate_forwarding()?;
         self.validate_link_power()?;
         self.validate_outages()?;
+        self.validate_bit_errors()?;
         self.switch.kind().validate(self)
     }
 

@@ -27,6 +27,9 @@ pub(super) struct Fabric {
     outages: Option<Vec<Outage>>,
     /// Times in which links send at a lower rate; absent without such events.
     degraded: Option<Vec<Degradation>>,
+    /// The probability that a bit is wrong on a link; absent where none is.
+    #[schemars(extend("unit" = "fraction"))]
+    bit_error_rate: Option<f64>,
     /// Tables that take over during the run; absent where none do.
     rerouted: Option<Vec<Rerouted>>,
     /// Length of a tick: on hierarchical switches the time of a flit on a link, on InfiniBand `fabric.tick`.

@@ -21,6 +21,8 @@ pub struct LinkCounts {
     pub waited: Vec<Tick>,
     /// The ticks that it spent in each power state; `None` if it is always up.
     pub states: Option<StateTicks>,
+    /// Failed tries; `None` if there are no bit errors.
+    pub retries: Option<u64>,
 }
 
 impl LinkCounts {
@@ -33,6 +35,7 @@ impl LinkCounts {
             queue_wait: 0,
             waited: Vec::new(),
             states: None,
+            retries: None,
         }
     }
 

@@ -7,7 +7,7 @@ use super::link::Link;
 use super::marking::Marking;
 use super::nic::Nic;
 use super::packet::{Flit, Packet, PacketId};
-use super::sender::Choice;
+use super::sender::{Choice, Sender};
 use super::switch::Switch;
 use super::{OracleRun, SentPacket, patience, switch_of};
 use crate::congestion::Flows;
@@ -343,6 +343,7 @@ impl<'s> Fabric<'s> {
     fn sends(&mut self, tick: Tick, id: PacketId, link: usize) {
         self.moved += 1;
         let (packet, link) = (&mut self.packets[id], &mut self.links[link]);
+        let from = link.from;
         link.counts.packets += 1;
         link.counts.flits += u64::from(packet.flits);
         link.counts.queue_wait += tick - packet.ready;
@@ -356,8 +357,18 @@ impl<'s> Fabric<'s> {
             vl: packet.vl,
             fecn: packet.fecn,
         });
-        let (flits, latency) = (Tick::from(packet.flits), link.latency());
-        packet.flit_ticks = (0..flits).map(|i| tick + i + latency).collect();
+        let held = link.held(tick, packet.flits);
+        let (flits, first) = (Tick::from(packet.flits), tick + held + link.latency());
+        packet.flit_ticks = (0..flits).map(|i| first + i).collect();
+        self.sender_of(from).hold(held);
+    }
+
+    /// The sender of the link that begins at `from`.
+    fn sender_of(&mut self, from: End) -> &mut Sender {
+        match from {
+            End::Nic(nic) => &mut self.nics[nic].sender,
+            End::Port { switch, port } => &mut self.switches[switch].outputs[port].sender,
+        }
     }
 
     /// Phase 8: flits leave buffers.

@@ -2,11 +2,13 @@
 
 use super::counts::LinkCounts;
 use super::packet::Flit;
+use crate::bit_errors::BitErrors;
 use crate::credit_returns::CreditReturns;
 use crate::delay_line::DelayLine;
 use crate::outages::Outages;
 use crate::power::{PowerState, StateTicks};
 use crate::wiring::End;
+use flitwise_base::units::Ratio;
 use flitwise_fabric::spec::{FabricSpec, Tick};
 
 /// One direction of a cable.
@@ -23,6 +25,9 @@ pub struct Link<'s> {
     pub carried: u64,
     power: Option<PowerState<'s>>,
     outages: Outages,
+    errors: Option<BitErrors>,
+    /// The tick from which the flits of the packet started last leave.
+    held_until: Tick,
 }
 
 impl<'s> Link<'s> {
@@ -38,7 +43,20 @@ impl<'s> Link<'s> {
             carried: 0,
             power: PowerState::new(spec.link_power.as_deref(), (from, to)),
             outages: Outages::new(spec, (from, to)),
+            errors: BitErrors::new(spec, from, latency, Ratio::ONE),
+            held_until: 0,
         }
+    }
+
+    /// A packet of `flits` flits starts in tick `now`. Returns the ticks that failed tries take.
+    pub fn held(&mut self, now: Tick, flits: u32) -> Tick {
+        let Some(errors) = &mut self.errors else {
+            return 0;
+        };
+        let held = errors.held(flits);
+        self.held_until = now + held;
+        self.counts.retries = Some(errors.retries);
+        held
     }
 
     pub fn latency(&self) -> Tick {
@@ -90,7 +108,9 @@ impl<'s> Link<'s> {
 
     /// Time alone brings it up or down.
     pub fn is_changing(&self, now: Tick) -> bool {
-        self.power.as_ref().is_some_and(PowerState::is_changing) || self.outages.will_end(now)
+        self.power.as_ref().is_some_and(PowerState::is_changing)
+            || self.outages.will_end(now)
+            || now < self.held_until
     }
 
     pub fn flits_under_way(&self) -> usize {

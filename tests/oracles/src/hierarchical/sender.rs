@@ -44,6 +44,8 @@ struct Sending {
     vl: usize,
     next: u32,
     flits: u32,
+    /// Ticks in which no flit leaves, as tries fail.
+    held: Tick,
     /// The header, if the packet does not come from the buffer.
     direct: Option<Flit>,
 }
@@ -109,6 +111,7 @@ impl Sender {
             vl,
             next: 0,
             flits: packet.flits,
+            held: 0,
             direct: None,
         });
         Choice::Send(id)
@@ -126,15 +129,26 @@ impl Sender {
             vl: packet.vl,
             next: 0,
             flits: packet.flits,
+            held: 0,
             direct: Some(packet.flit(id, 0)),
         });
         true
+    }
+
+    /// Phase 7: the flits of the packet that starts leave `ticks` ticks later.
+    pub fn hold(&mut self, ticks: Tick) {
+        let sending = self.sending.as_mut();
+        sending.expect("a packet has started").held = ticks;
     }
 
     /// Phase 8: the next flit of the packet on the link leaves. Returns the
     /// packet if this was its tail.
     pub fn send(&mut self, now: Tick, links: &mut [Link<'_>]) -> Option<PacketId> {
         let sending = self.sending.as_mut()?;
+        if sending.held > 0 {
+            sending.held -= 1;
+            return None;
+        }
         let link = self
             .link
             .expect("a packet was routed to a port without a link");

@@ -4,6 +4,7 @@ use super::degraded::Servers;
 use super::fifos::Notice;
 use super::packet::{Flit, Packet, PacketId, PacketKind};
 use super::server::Server;
+use crate::bit_errors::BitErrors;
 use crate::credit_returns::CreditReturns;
 use crate::delay_line::DelayLine;
 use crate::outages::Outages;
@@ -33,6 +34,8 @@ pub struct LinkCounts {
     pub credit_wait: Tick,
     /// The ticks that it spent in each power state; `None` if it is always up.
     pub states: Option<StateTicks>,
+    /// Failed tries; `None` if there are no bit errors.
+    pub retries: Option<u64>,
 }
 
 /// An output buffer of one FIFO, the link behind it, and the count of the credits of
@@ -47,6 +50,9 @@ pub struct Link<'s> {
     low_server: Server,
     power: Option<PowerState<'s>>,
     outages: Outages,
+    errors: Option<BitErrors>,
+    /// The tick from which the flits of the packet started last leave.
+    held_until: Tick,
     /// Packets in the output buffer that take the low lanes.
     slow: Vec<PacketId>,
     /// The packet granted last, if it went on the low lanes.
@@ -115,6 +121,8 @@ impl<'s> Link<'s> {
             low_server: Server::new(low_rate, flit_bytes),
             power: PowerState::new(power, (from, to)),
             outages: Outages::new(spec, (from, to)),
+            errors: BitErrors::new(spec, from, latency, rate),
+            held_until: 0,
             slow: Vec::new(),
             last_slow: None,
             counts: LinkCounts {
@@ -126,6 +134,7 @@ impl<'s> Link<'s> {
                 queue_wait: 0,
                 credit_wait: 0,
                 states: None,
+                retries: spec.bit_errors.map(|_| 0),
             },
             total: own,
             used: 0,
@@ -256,7 +265,9 @@ impl<'s> Link<'s> {
 
     /// Time alone brings it up or down.
     pub fn is_changing(&self, now: Tick) -> bool {
-        self.power.as_ref().is_some_and(PowerState::is_changing) || self.outages.will_end(now)
+        self.power.as_ref().is_some_and(PowerState::is_changing)
+            || self.outages.will_end(now)
+            || now < self.held_until
     }
 
     /// A packet that went on the low lanes keeps the port that writes the output buffer from being idle:
@@ -324,7 +335,13 @@ impl<'s> Link<'s> {
         } else {
             self.servers.at(now)
         };
-        let service = server.serve(now, (packet.bytes, packet.flits), available);
+        let mut service = server.serve(now, (packet.bytes, packet.flits), available);
+        if let Some(errors) = &mut self.errors {
+            let held = errors.held(packet.flits);
+            server.hold(held, &mut service);
+            self.held_until = now + held;
+            self.counts.retries = Some(errors.retries);
+        }
         // All flits but the last are whole.
         let flight = self.latency + server.flit_ticks() - 1;
         packet.dated = service.leaves.iter().map(|tick| tick + flight).collect();

@@ -75,6 +75,15 @@ impl Server {
         }
     }
 
+    /// The packet just served takes `ticks` ticks longer before it leaves.
+    pub fn hold(&mut self, ticks: Tick, service: &mut Service) {
+        self.free += u128::from(ticks) * self.tick;
+        service.last += ticks;
+        for leaves in &mut service.leaves {
+            *leaves += ticks;
+        }
+    }
+
     /// First tick at whose beginning the server is free.
     #[must_use]
     pub fn end(&self) -> Tick {
