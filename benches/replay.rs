@@ -15,15 +15,11 @@ use flitwise::fabric::spec::Tick;
 use flitwise::fabric::stats::FabricStats;
 use flitwise::fabric::workload::{AppQueue, Message, Queueing, Workload};
 use flitwise::replay::background::NicQueueing;
-use flitwise::replay::collectives::Choices;
-use flitwise::replay::mpi::Protocol;
 use flitwise::replay::program::{
     Action, After, AlltoallBlocks, Collective, CollectiveKind, Event, Op, Place, Program, RankId,
     StreamId,
 };
-use flitwise::replay::{
-    ComputeModel, IntraNode, JobSpec, NodeSpec, Repeat, Replay, ReplaySpec, SendCompletion,
-};
+use flitwise::replay::{IntraNode, JobSpec, NodeSpec, Replay, ReplaySpec};
 use flitwise::run::{Control, Status, run_plan, workload};
 use flitwise::units::Ratio;
 use std::path::Path;
@@ -312,25 +308,15 @@ fn halo_exchanges(rounds: u64) -> Vec<Vec<Op>> {
 
 /// A replay of `ops` with rank r on NIC r.
 fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay<'static> {
+    let program = Script {
+        ops: ops.into_iter().map(Vec::into_iter).collect(),
+    };
     let job = JobSpec {
-        name: String::from("script"),
-        nics: NicId::all(RANKS).collect(),
-        program: Box::new(Script {
-            ops: ops.into_iter().map(Vec::into_iter).collect(),
-        }),
-        start_ps: 0,
-        repeat: Repeat::Times(1),
-        sl: 0,
-        send_completion: SendCompletion::Handed,
-        protocol: Protocol::default(),
-        compute_scale: Ratio::ONE,
-        compute: ComputeModel::default(),
         intra_node: IntraNode {
             latency_ps: 500_000,
             bytes_per_s: Ratio::whole(10_000_000_000),
         },
-        reduction_ps_per_byte: Ratio::ZERO,
-        collectives: Choices::default(),
+        ..JobSpec::new("script", Box::new(program), NicId::all(RANKS).collect())
     };
     Replay::new(ReplaySpec {
         tick: experiment.fabric.units.tick,

@@ -10,14 +10,11 @@ use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::{FabricSpec, Switch, Tick};
 use flitwise::fabric::topology::Topology;
 use flitwise::fabric::workload::{AppQueue, Message, PacketReport, Workload};
-use flitwise::replay::ComputeModel;
 use flitwise::replay::background::{
     BackgroundFlow, Injection, MessageSize, NicQueueing, Rate, Sender, Target, message_units,
 };
-use flitwise::replay::collectives::Choices;
-use flitwise::replay::mpi::Protocol;
 use flitwise::replay::program::{Action, After, Event, Op, Place, Program, RankId, StreamId};
-use flitwise::replay::{IntraNode, JobSpec, NodeSpec, Repeat, Replay, ReplaySpec, SendCompletion};
+use flitwise::replay::{IntraNode, JobSpec, NodeSpec, Replay, ReplaySpec};
 use flitwise::units::Ratio;
 use flitwise_oracles::{hierarchical, voq};
 use proptest::collection::vec;
@@ -94,22 +91,16 @@ fn replay(
 ) -> Replay<'static> {
     let nics = pairs.iter().flat_map(|pair| pair.nics);
     let job = JobSpec {
-        name: "pairs".into(),
-        program: Box::new(program(pairs)),
-        start_ps: 0,
-        repeat: Repeat::Times(1),
         sl,
-        nics: nics.map(NicId::new).collect(),
-        send_completion: SendCompletion::Handed,
-        protocol: Protocol::default(),
-        compute_scale: Ratio::ONE,
-        compute: ComputeModel::default(),
         intra_node: IntraNode {
             latency_ps: 0,
             bytes_per_s: Ratio::ONE,
         },
-        reduction_ps_per_byte: Ratio::ZERO,
-        collectives: Choices::default(),
+        ..JobSpec::new(
+            "pairs",
+            Box::new(program(pairs)),
+            nics.map(NicId::new).collect(),
+        )
     };
     Replay::new(ReplaySpec {
         tick: spec.units.tick,
