@@ -22,6 +22,7 @@ mod fabric_analysis_random;
 mod gaps;
 mod gaps_naive;
 mod in_blocks;
+mod in_network;
 mod infiniband_analysis;
 mod infiniband_spec;
 mod input_queues;

@@ -208,7 +208,7 @@ impl PortTables {
         };
         let of_nics = spec
             .topology
-            .nic_ids()
+            .endpoint_ids()
             .map(|nic| sl2vl.hcas.get(&nic).map_or(0, &mut position))
             .collect();
         let mut of_ports = Vec::new();

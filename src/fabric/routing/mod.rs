@@ -20,7 +20,7 @@ pub(super) struct Router {
 /// Next hops as long as they do not change.
 #[derive(Debug)]
 enum Hops {
-    /// First candidate, `[switch * nics + dst]`.
+    /// First candidate, `[switch * nics + dst]`; aggregation nodes count among the NICs.
     Table { ports: Vec<u8>, nics: usize },
     Computed {
         topology: Box<Topology>,
@@ -30,12 +30,11 @@ enum Hops {
 
 impl Router {
     pub(super) fn new(spec: &FabricSpec) -> Self {
-        let nics = spec.topology.nics() as usize;
         let changes = spec.routing.changes.iter();
         Self {
             first: Hops::new(spec),
             later: changes
-                .map(|change| (change.from, Hops::of_tables(&change.tables, nics)))
+                .map(|change| (change.from, Hops::of_tables(&change.tables, &spec.topology)))
                 .collect(),
         }
     }
@@ -68,20 +67,29 @@ impl Router {
 }
 
 impl Hops {
-    fn of_tables(tables: &ForwardingTables, nics: usize) -> Self {
-        // Switches have at most 120 ports, so a port fits into a byte.
-        let ports = tables.ports.iter().flatten();
-        let ports = ports.map(|&port| port.get() as u8).collect();
-        Self::Table { ports, nics }
+    fn of_tables(tables: &ForwardingTables, topology: &Topology) -> Self {
+        // Tables name NICs alone.
+        let nodes = topology.endpoint_ids().skip(topology.nics() as usize);
+        let of_switch = |(switch, row): (SwitchId, &Vec<PortId>)| {
+            let to_node = |node| first_port(topology, RingTie::Positive, switch, node);
+            let ports = row.iter().copied().chain(nodes.clone().map(to_node));
+            // Switches have at most 120 ports, so a port fits into a byte.
+            ports.map(|port| port.get() as u8).collect::<Vec<u8>>()
+        };
+        let rows = topology.switch_ids().zip(&tables.ports);
+        Self::Table {
+            ports: rows.flat_map(of_switch).collect(),
+            nics: topology.endpoints() as usize,
+        }
     }
 
     fn new(spec: &FabricSpec) -> Self {
         let topology = &spec.topology;
-        let (tie, nics) = (spec.routing.ring_tie, topology.nics() as usize);
+        let (tie, nics) = (spec.routing.ring_tie, topology.endpoints() as usize);
         if let Some(tables) = &spec.routing.forwarding {
-            return Self::of_tables(tables, nics);
+            return Self::of_tables(tables, topology);
         }
-        let pairs = u64::from(topology.switches()) * u64::from(topology.nics());
+        let pairs = u64::from(topology.switches()) * u64::from(topology.endpoints());
         if pairs > MAX_TABLE || topology.radix() > u32::from(u8::MAX) {
             return Self::Computed {
                 topology: Box::new(topology.clone()),
@@ -90,7 +98,7 @@ impl Hops {
         }
         let mut ports = Vec::with_capacity(pairs as usize);
         for switch in topology.switch_ids() {
-            for dst in topology.nic_ids() {
+            for dst in topology.endpoint_ids() {
                 ports.push(first_port(topology, tie, switch, dst).get() as u8);
             }
         }

@@ -6,6 +6,7 @@
 //! [`hierarchical`] and [`voq`]. Congestion control, in [`congestion`], belongs to the fabric,
 //! whatever its kind of switch.
 
+mod aggregation;
 pub mod bit_errors;
 pub mod congestion;
 pub(crate) mod json;

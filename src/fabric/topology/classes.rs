@@ -28,6 +28,7 @@ impl VlClasses {
     #[must_use]
     pub fn new(topology: &Topology) -> Self {
         let (family, ports) = (topology.family(), topology.port_ids());
+        let like = |port| topology.in_classes(port);
         let outputs = topology
             .switch_ids()
             .flat_map(|s| ports.clone().map(move |p| (s, p)));
@@ -37,6 +38,7 @@ impl VlClasses {
         Self {
             radix: topology.radix() as usize,
             turns: pairs
+                .map(|(from, to)| (like(from), like(to)))
                 .map(|(from, to)| Turn {
                     keeps: match family.class_domain(to) {
                         Some(domain) if family.class_domain(from) == Some(domain) => u8::MAX,
@@ -46,7 +48,7 @@ impl VlClasses {
                 })
                 .collect(),
             least: outputs
-                .map(|(switch, port)| family.least_class(switch, port))
+                .map(|(switch, port)| family.least_class(switch, like(port)))
                 .collect(),
         }
     }

@@ -146,6 +146,7 @@ impl Family for Graph {
                 .port_ids()
                 .filter_map(|port| match topology.peer(switch, port) {
                     Peer::None => None,
+                    Peer::Nic(nic) if topology.aggregates(nic) => None,
                     Peer::Nic(nic) => Some(format!("{port}:n{nic}")),
                     Peer::Switch { switch, port: far } => Some(format!("{port}:s{switch}.{far}")),
                 });

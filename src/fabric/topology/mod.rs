@@ -11,6 +11,7 @@
 //! `tests/common/random_topology.rs`, with which the tests of both engines try it. Section 7 of `docs/model/fabric.md`
 //! defines it. The tables of the other pages and the schemas follow.
 
+mod aggregation;
 mod classes;
 mod cube;
 mod dragonfly;
@@ -34,6 +35,7 @@ mod text;
 mod tree;
 mod xgft;
 
+pub use aggregation::Aggregation;
 pub use classes::VlClasses;
 pub use cube::{Cube, CubeLink, Direction};
 pub use dragonfly::{Dragonfly, DragonflyKeys, DragonflySize};
@@ -137,17 +139,20 @@ families! {
     Graph,
 }
 
-/// A fabric's graph. NICs are `0..nics`, switches `0..switches`.
+/// A fabric's graph. NICs are `0..nics`, switches `0..switches`; aggregation nodes, if there are any, are endpoints behind
+/// the NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
     /// Of each plane.
     shape: Shape,
     /// The planes, if there are several.
     planes: Option<Box<Planes>>,
+    /// The aggregation nodes, if there are any.
+    aggregation: Option<Box<Aggregation>>,
     radix: u32,
     /// `peers[switch * radix + port]`.
     peers: Vec<Peer>,
-    /// Port of each NIC.
+    /// Port of each NIC, and of each aggregation node.
     attachment: Vec<SwitchPort>,
     /// The names that its operators give the parts, if they are known.
     names: Option<Box<Names>>,
@@ -202,6 +207,9 @@ impl Topology {
         if home.switch == switch {
             return Ports::one(home.port);
         }
+        if self.aggregates(dst) {
+            return self.ports_to(switch, home.switch);
+        }
         let to = Destination {
             nic: dst,
             switch: home.switch,
@@ -216,7 +224,7 @@ impl Topology {
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn first_class_behind(&self, switch: SwitchId, out_port: PortId) -> u8 {
-        self.family().least_class(switch, out_port)
+        self.family().least_class(switch, self.in_classes(out_port))
     }
 
     /// VL class behind `out_port` of a packet of VL class `class` that came to `switch` by
@@ -231,6 +239,7 @@ impl Topology {
         class: u8,
     ) -> u8 {
         let family = self.family();
+        let [in_port, out_port] = [in_port, out_port].map(|port| self.in_classes(port));
         let domain = family.class_domain(out_port);
         let stays = domain.is_some() && family.class_domain(in_port) == domain;
         let kept = if stays { class } else { 0 };
@@ -242,7 +251,8 @@ impl Topology {
     /// Number of NICs.
     #[must_use]
     pub fn nics(&self) -> u32 {
-        self.attachment.len() as u32
+        let nodes = self.aggregation.as_ref().map_or(0, |_| self.switches());
+        self.endpoints() - nodes
     }
 
     /// Number of switches.
@@ -396,6 +406,7 @@ impl Topology {
         Ok(Self {
             shape,
             planes: None,
+            aggregation: None,
             radix: radix as u32,
             peers: vec![Peer::None; (switches * radix) as usize],
             attachment: Vec::with_capacity(nics as usize),

@@ -23,7 +23,13 @@ impl Ports {
     #[must_use]
     pub fn range(first: PortId, count: u32) -> Self {
         let end = PortId::new(first.get().saturating_add(count));
-        PortId::within(first..end).fold(Self::NONE, |all, port| Self(all.0 | Self::one(port).0))
+        PortId::within(first..end).fold(Self::NONE, Self::with)
+    }
+
+    /// These ports and one more.
+    #[must_use]
+    pub(super) fn with(self, port: PortId) -> Self {
+        Self(self.0 | Self::one(port).0)
     }
 
     /// Number of ports.

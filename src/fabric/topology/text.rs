@@ -55,9 +55,17 @@ impl Topology {
         port.get() + u32::from(self.names().is_some())
     }
 
+    /// The switch whose aggregation node an endpoint is, if it is one.
+    fn switch_of_node(&self, endpoint: NicId) -> Option<SwitchId> {
+        self.aggregation()?.switch(endpoint)
+    }
+
     /// `NIC 3`, with its name if it has one.
     #[must_use]
     pub fn nic_text(&self, nic: NicId) -> String {
+        if let Some(switch) = self.switch_of_node(nic) {
+            return format!("aggregation node of {}", self.switch_text(switch));
+        }
         match self.names() {
             Some(names) => format!("NIC {nic} ({})", names.nic_label(nic)),
             None => format!("NIC {nic}"),
@@ -67,6 +75,9 @@ impl Topology {
     /// The name that the operators give a NIC; `NIC 3` if it has none.
     #[must_use]
     pub fn nic_label(&self, nic: NicId) -> String {
+        if let Some(switch) = self.switch_of_node(nic) {
+            return format!("aggregation node of {}", self.switch_label(switch));
+        }
         match self.names() {
             Some(names) => names.nic_label(nic).to_owned(),
             None => format!("NIC {nic}"),

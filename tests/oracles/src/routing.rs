@@ -133,10 +133,10 @@ impl<'s> Router<'s> {
         if home == switch {
             return self.wiring.homes[dst as usize].1;
         }
-        if let Some(&port) = self.table.get(dst as usize) {
+        if let Some(&port) = self.table.get(dst as usize).filter(|_| !self.is_node(dst)) {
             return port;
         }
-        match families::step(spec, self.wiring, (switch, home, dst)) {
+        match self.step(home, dst) {
             (own, Among::Trunk { first, count }) => match spec.routing.trunk {
                 TrunkSelection::Destination => own,
                 TrunkSelection::RoundRobin => first + self.next_link[first],
@@ -164,8 +164,18 @@ impl<'s> Router<'s> {
         let first = spec.routing.forwarding.as_ref();
         if let Some(tables) = changed.map(|change| &change.tables).or(first) {
             let row = &tables.ports[self.switch as usize];
+            let home = self.wiring.switch_of(header.dst);
+            let listed = row.get(header.dst as usize);
             return NextHop {
-                output: row[header.dst as usize].index(),
+                output: match listed {
+                    Some(port) => port.index(),
+                    None if home == self.switch => self.wiring.homes[header.dst as usize].1,
+                    // Beside tables nothing chooses among the links of a trunk.
+                    None => match self.step(home, header.dst) {
+                        (_, Among::Trunk { first, .. }) => first,
+                        (own, _) => own,
+                    },
+                },
                 class: header.class,
                 leg: header.leg,
             };
@@ -181,18 +191,24 @@ impl<'s> Router<'s> {
         if spec.routing.trunk == TrunkSelection::RoundRobin
             && home != self.switch
             && self.table.is_empty()
-            && let (_, Among::Trunk { first, count }) =
-                families::step(spec, self.wiring, (self.switch, home, dst))
+            && let (_, Among::Trunk { first, count }) = self.step(home, dst)
         {
             let next = &mut self.next_link[first];
             *next = (*next + 1) % count;
         }
+        // The port of an aggregation node is like the first one, which leads to a NIC.
+        let like = |port: usize| match self.wiring.ports[self.switch as usize][port] {
+            Some(End::Nic(_)) => 0,
+            _ => port,
+        };
         let class = match spec.topology.shape() {
             Shape::Dragonfly(fly) => {
-                let global = output >= dragonfly::first_global(fly) as usize;
+                let global = like(output) >= dragonfly::first_global(fly) as usize;
                 if global { 1 } else { class }
             }
-            Shape::Cube(cube) if home != self.switch => self.cross_cube(cube, home, input, class),
+            Shape::Cube(cube) if home != self.switch => {
+                self.cross_cube(cube, output, like(input), class)
+            }
             // Classes number the hops of a leg.
             Shape::SlimFly(_) if home != self.switch => {
                 let ports = &self.wiring.ports[self.switch as usize];
@@ -211,13 +227,26 @@ impl<'s> Router<'s> {
         vls::vl_behind(self.spec, self.wiring, at, header, next)
     }
 
-    /// A packet takes a link towards the switch `home` in dimension order. Its class there, if it is `kept` as long as the
-    /// packet stays in the dimension.
-    fn cross_cube(&self, cube: &Cube, home: u32, input: usize, kept: usize) -> usize {
-        let (here, home, _) = families::on_plane(self.spec, (self.switch, home, 0));
-        let step = cube::route(cube, self.spec.routing.ring_tie, here, home);
-        let stays = cube::dimension_of(cube, input) == Some(step.dimension);
-        match (step.closes_ring, stays) {
+    /// Whether an endpoint is an aggregation node.
+    fn is_node(&self, endpoint: u32) -> bool {
+        endpoint >= self.spec.topology.nics()
+    }
+
+    /// The port towards endpoint `dst` at another switch, `home`, and the ports that are as good.
+    fn step(&self, home: u32, dst: u32) -> (usize, Among) {
+        let at = (self.switch, home, dst);
+        if self.is_node(dst) {
+            families::step_to_node(self.spec, self.wiring, at)
+        } else {
+            families::step(self.spec, self.wiring, at)
+        }
+    }
+
+    /// A packet takes the link at `output`. Its class there, if it is `kept` as long as the packet stays in the dimension.
+    fn cross_cube(&self, cube: &Cube, output: usize, input: usize, kept: usize) -> usize {
+        let (here, ..) = families::on_plane(self.spec, (self.switch, 0, 0));
+        let stays = cube::dimension_of(cube, input) == cube::dimension_of(cube, output);
+        match (cube::closes_ring(cube, here, output), stays) {
             (true, _) => 1,
             (false, true) => kept,
             (false, false) => 0,

@@ -35,7 +35,7 @@ impl Cut {
         Some(Self {
             blocks: usize::from(last) + 1,
             cuts_nics: topology
-                .nic_ids()
+                .endpoint_ids()
                 .any(|nic| usize::from(block(nic)) != LEAD),
             radix,
             of_port: of_port.collect(),
@@ -120,7 +120,7 @@ pub(in crate::engine) fn balanced(spec: &FabricSpec, blocks: usize) -> Vec<u16> 
         peers.filter(|peer| *peer != Peer::None).count() as u64
     };
     let works: Vec<u64> = topology.switch_ids().map(work).collect();
-    let of_nics = nic_work * u64::from(topology.nics());
+    let of_nics = nic_work * u64::from(topology.endpoints());
     let total = works.iter().sum::<u64>() + of_nics;
     let mut of_switch = vec![u16::MAX; switches];
     // The NICs are in the first block.

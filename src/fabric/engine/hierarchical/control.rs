@@ -150,7 +150,7 @@ impl Controlled {
     /// If the fabric is too large.
     fn new(spec: &FabricSpec, control: &CongestionControl) -> Result<Self, SpecError> {
         let topology = &spec.topology;
-        let nics = topology.nics() as usize;
+        let nics = topology.endpoints() as usize;
         let flit_bytes = spec.units.flit_bytes;
         let rate = Ratio::whole(flit_bytes.into());
         let rates = ByteRates {
@@ -163,7 +163,12 @@ impl Controlled {
             largest: (0..spec.qos.vls)
                 .map(|vl| spec.max_credits_on_vl(vl))
                 .collect(),
-            queue_pairs: QueuePairs::new(topology.nics(), spec.qos.service_levels.len(), 1, true),
+            queue_pairs: QueuePairs::new(
+                topology.endpoints(),
+                spec.qos.service_levels.len(),
+                1,
+                true,
+            ),
             nics: (0..nics).map(|_| NicCongestion::default()).collect(),
             in_send_queue: Vec::new(),
         })

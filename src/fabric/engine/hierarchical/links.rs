@@ -38,7 +38,10 @@ impl Links {
         let ports = (topology.switches() * topology.radix()) as usize;
         let fpc = spec.units.flits_per_credit;
         let crossbar = DrainRate::crossbar(switch.timing.mport_speedup, None, fpc);
-        let (outputs, nics) = (ports + topology.nics() as usize, topology.nics() as usize);
+        let (outputs, nics) = (
+            ports + topology.endpoints() as usize,
+            topology.endpoints() as usize,
+        );
         Self {
             ports,
             latency: [spec.link_latency.switch, spec.link_latency.host],
@@ -196,7 +199,7 @@ fn latencies(spec: &FabricSpec) -> Vec<Tick> {
         let ports = topology.port_ids();
         ports.map(move |port| SwitchPort { switch, port })
     });
-    let nics = topology.nic_ids().map(|nic| topology.attachment(nic));
+    let nics = topology.endpoint_ids().map(|nic| topology.attachment(nic));
     let all = ports.chain(nics);
     all.map(|SwitchPort { switch, port }| latency.at(topology, switch, port))
         .collect()

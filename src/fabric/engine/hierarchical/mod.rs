@@ -208,7 +208,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let radix = topology.radix();
         let ports = (topology.switches() * radix) as usize;
         let centrals = ports / 2;
-        let nic_count = topology.nics() as usize;
+        let nic_count = topology.endpoints() as usize;
         let vls = usize::from(spec.qos.vls);
         let classes = Classes::new(topology, buffers.central_queues, buffers.central_link);
         let fpc = spec.units.flits_per_credit;

@@ -188,7 +188,7 @@ impl Ports {
                 dirty: false,
             })
             .collect();
-        let mut senders = Vec::with_capacity((ports + topology.nics()) as usize);
+        let mut senders = Vec::with_capacity((ports + topology.endpoints()) as usize);
         for output in OutputId::all(ports) {
             let at = output.at(radix);
             senders.push(match topology.peer(at.switch, at.port) {
@@ -205,7 +205,7 @@ impl Ports {
                 }
             });
         }
-        for nic in topology.nic_ids() {
+        for nic in topology.endpoint_ids() {
             let input = InputId::of(topology.attachment(nic), radix);
             senders.push(Sender::new(FarEnd::of_input(input)));
         }

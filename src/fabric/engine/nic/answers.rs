@@ -40,7 +40,7 @@ impl Answering {
         Self {
             acks: spec.switch.kind().acks(),
             notification: control.map(|control| control.notification),
-            congested: vec![Vec::new(); spec.topology.nics() as usize],
+            congested: vec![Vec::new(); spec.topology.endpoints() as usize],
         }
     }
 

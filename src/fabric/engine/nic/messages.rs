@@ -64,7 +64,7 @@ impl Messages {
         Self {
             pool: Pool::new(),
             unopened: UnopenedPool::default(),
-            most_whole: WHOLE_PER_NIC * spec.topology.nics() as usize,
+            most_whole: WHOLE_PER_NIC * spec.topology.endpoints() as usize,
             packets_know_source: matches!(spec.switch, Switch::Voq(_)),
             units,
             largest: levels

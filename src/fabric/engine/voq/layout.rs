@@ -74,7 +74,7 @@ pub(super) fn host_rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
         let at = topology.attachment(nic);
         voq.links.at(topology, at.switch, at.port)
     };
-    topology.nic_ids().map(rate).collect()
+    topology.endpoint_ids().map(rate).collect()
 }
 
 /// The different rates of a fabric, which are known by their index.

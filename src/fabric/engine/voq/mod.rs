@@ -221,7 +221,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let (topology, units, buffers) = (&spec.topology, spec.units, &voq.buffers);
         let (radix, vls) = (topology.radix(), usize::from(spec.qos.vls));
         let ports = (topology.switches() * radix) as usize;
-        let nics = topology.nics();
+        let nics = topology.endpoints();
         let drain = DrainRates {
             rates: rates.all(units.flit_bytes),
             flits_per_credit: Divisor::new(units.flits_per_credit.min(1 << 15)),

@@ -334,7 +334,7 @@ pub(super) fn ports<const W: usize>(
         }
     };
     let room = voq.buffers.output;
-    let mut outputs = Vec::with_capacity(ports + topology.nics() as usize);
+    let mut outputs = Vec::with_capacity(ports + topology.endpoints() as usize);
     for out_port in OutputId::all(ports as u32) {
         let at = out_port.at(radix);
         outputs.push(match topology.peer(at.switch, at.port) {
@@ -350,7 +350,7 @@ pub(super) fn ports<const W: usize>(
             }
         });
     }
-    for nic in topology.nic_ids() {
+    for nic in topology.endpoint_ids() {
         let at = topology.attachment(nic);
         outputs.push(output(
             FarEnd::of_input(InputId::of(at, radix)),

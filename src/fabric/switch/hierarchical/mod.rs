@@ -345,7 +345,7 @@ impl SwitchKind for Hierarchical {
 
     fn buffer_credits(&self, topology: &Topology) -> BufferCredits {
         let b = &self.buffers;
-        let (ports, nics) = (topology.connected_ports(), u64::from(topology.nics()));
+        let (ports, nics) = (topology.connected_ports(), u64::from(topology.endpoints()));
         let all_ports: Vec<PortId> = topology.port_ids().collect();
         let connected = |switch| {
             let used = move |&port: &PortId| topology.peer(switch, port) != Peer::None;

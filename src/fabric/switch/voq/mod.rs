@@ -289,7 +289,7 @@ impl SwitchKind for Voq {
 
     fn buffer_credits(&self, topology: &Topology) -> BufferCredits {
         let b = &self.buffers;
-        let (ports, nics) = (topology.connected_ports(), u64::from(topology.nics()));
+        let (ports, nics) = (topology.connected_ports(), u64::from(topology.endpoints()));
         BufferCredits {
             input: ports * u64::from(b.input.total),
             output: ports * u64::from(b.output),

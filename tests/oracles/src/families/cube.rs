@@ -43,16 +43,9 @@ pub fn plan(cube: &Cube, nics: u32) -> Plan {
     }
 }
 
-/// The trunk that a packet takes next.
-pub struct Step {
-    pub dimension: usize,
-    pub first_port: usize,
-    /// The link closes a ring.
-    pub closes_ring: bool,
-}
-
-/// Dimension order: the first dimension in which the coordinates differ, the shorter way round.
-pub fn route(cube: &Cube, tie: RingTie, switch: u32, home: u32) -> Step {
+/// The first port of the trunk that a packet takes next. Dimension order: the first dimension in which the coordinates
+/// differ, the shorter way round.
+pub fn route(cube: &Cube, tie: RingTie, switch: u32, home: u32) -> usize {
     let sizes = cube.dimensions();
     let (here, there) = (digits(switch, sizes), digits(home, sizes));
     let dimension = (0..sizes.len())
@@ -73,11 +66,23 @@ pub fn route(cube: &Cube, tie: RingTie, switch: u32, home: u32) -> Step {
     } else {
         there[dimension] > at
     };
-    Step {
-        dimension,
-        first_port: first_port(cube, dimension, plus) as usize,
-        closes_ring: cube.wraps() && if plus { at + 1 == size } else { at == 0 },
-    }
+    first_port(cube, dimension, plus) as usize
+}
+
+/// Whether the link at `port` of `switch` closes a ring.
+pub fn closes_ring(cube: &Cube, switch: u32, port: usize) -> bool {
+    let sizes = cube.dimensions();
+    let Some(dimension) = dimension_of(cube, port) else {
+        return false;
+    };
+    let trunks = (port - cube.concentration() as usize) / cube.trunk() as usize;
+    let at = digits(switch, sizes)[dimension];
+    let end = if trunks.is_multiple_of(2) {
+        sizes[dimension] - 1
+    } else {
+        0
+    };
+    cube.wraps() && at == end
 }
 
 /// The dimension along which packets come in by `port`.

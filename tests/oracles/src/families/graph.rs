@@ -15,6 +15,8 @@ pub fn plan(topology: &Topology) -> Plan {
         let here = (index / topology.radix(), index % topology.radix());
         match peer {
             Peer::None => {}
+            // An aggregation node.
+            Peer::Nic(nic) if nic.get() >= topology.nics() => {}
             Peer::Nic(nic) => homes[nic.index() / planes as usize] = here,
             Peer::Switch { switch, port } => {
                 let there = (switch.get(), port.get());

@@ -11,7 +11,7 @@ pub mod slim_fly;
 pub mod tree;
 pub mod xgft;
 
-use super::wiring::Wiring;
+use super::wiring::{End, Wiring};
 use flitwise_fabric::spec::FabricSpec;
 use flitwise_fabric::topology::{Shape, Topology};
 
@@ -36,7 +36,7 @@ pub fn plan(topology: &Topology) -> Plan {
     let one = plan_of_one(topology, topology.nics() / planes);
     let on = |plane: u32, (switch, port): Port| (plane * one.switches + switch, port);
     let cable = |plane, cable: &[Port; 2]| cable.map(|end| on(plane, end));
-    Plan {
+    let mut plan = Plan {
         switches: one.switches * planes,
         ports: one.ports,
         homes: (0..topology.nics())
@@ -45,7 +45,37 @@ pub fn plan(topology: &Topology) -> Plan {
         cables: (0..planes)
             .flat_map(|plane| one.cables.iter().map(move |ends| cable(plane, ends)))
             .collect(),
+    };
+    if topology.aggregation().is_some() {
+        // An aggregation node in each switch, behind all that is connected anywhere.
+        let ends = plan.cables.iter().flatten().chain(&plan.homes);
+        let port = ends.map(|end| end.1 + 1).max().unwrap_or(0);
+        plan.ports = plan.ports.max(port + 1);
+        plan.homes
+            .extend((0..plan.switches).map(|switch| (switch, port)));
     }
+    plan
+}
+
+/// The step of [`step`] to an aggregation node in the neighbour `home`: by their first link or trunk.
+pub fn step_to_node(
+    spec: &FabricSpec,
+    wiring: &Wiring,
+    (switch, home, node): (u32, u32, u32),
+) -> (usize, Among) {
+    let leads = |far: &Option<End>| matches!(*far, Some(End::Port { switch, .. }) if switch == home as usize);
+    let first = wiring.ports[switch as usize].iter().position(leads);
+    let first = first.expect("neighbours alone send to an aggregation node");
+    let trunk = match spec.topology.shape() {
+        Shape::Cube(cube) => cube.trunk(),
+        Shape::HyperX(lattice) => lattice.trunk(),
+        _ => return (first, Among::One),
+    };
+    let count = trunk as usize;
+    (
+        first + (node % trunk) as usize,
+        Among::Trunk { first, count },
+    )
 }
 
 /// The plan of one plane with `nics` NICs.
@@ -94,8 +124,8 @@ pub fn step(spec: &FabricSpec, wiring: &Wiring, at: (u32, u32, u32)) -> (usize, 
     let up = |(own, first, count): (usize, usize, usize)| (own, Among::Up { first, count });
     match spec.topology.shape() {
         Shape::Cube(cube) => {
-            let step = cube::route(cube, spec.routing.ring_tie, switch, home);
-            trunk(step.first_port, cube.trunk())
+            let first = cube::route(cube, spec.routing.ring_tie, switch, home);
+            trunk(first, cube.trunk())
         }
         Shape::HyperX(lattice) => trunk(hyperx::route(lattice, switch, home), lattice.trunk()),
         Shape::Tree(of) => {
