@@ -322,6 +322,7 @@ fn script_replay(experiment: &Experiment, ops: Vec<Vec<Op>>) -> Replay<'static> 
         tick: experiment.fabric.units.tick,
         nics: experiment.fabric.topology.nics(),
         node: NodeSpec::default(),
+        switches: None,
         queueing: Queueing::PerLevel,
         nic_queueing: NicQueueing::Fifo,
         seed: 1,

@@ -215,12 +215,20 @@ fn load(file: &Path, sets: &[String]) -> Result<Plan, CliError> {
         )));
     }
     plan.explain = true;
-    no_gaps(&plan)?;
+    explainable(&plan)?;
     Ok(plan)
 }
 
-/// Refuses a run that skips gaps: an explanation is exact to the picosecond, and such a run is not.
-pub(super) fn no_gaps(plan: &Plan) -> Result<(), CliError> {
+/// Refuses a run that skips gaps: an explanation is exact to the picosecond, and such a run is not. Refuses one whose
+/// switches carry out collectives, too: a critical path leads from rank to rank.
+pub(super) fn explainable(plan: &Plan) -> Result<(), CliError> {
+    if plan.explain && plan.experiment.fabric.topology.aggregation().is_some() {
+        return Err(CliError::BadInput(
+            "collectives: a run with \"in-network\" operations is not explained; take another algorithm, or do not \
+             ask why"
+                .into(),
+        ));
+    }
     if plan.explain && plan.experiment.background_gap_skip_ps.is_some() {
         return Err(CliError::BadInput(
             "background_gap_skip: a run that skips gaps is not explained; remove the key, or do not \

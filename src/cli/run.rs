@@ -1,6 +1,6 @@
 //! `flitwise run`: runs an experiment and its baselines.
 
-use super::explain::no_gaps;
+use super::explain::explainable;
 use super::instead::{self, Wanted, instead};
 use super::out::{Part, Target};
 use super::progress::{Shown, estimate, working};
@@ -176,7 +176,7 @@ fn plan(
     let (split, explain) = (!given(NO_SPLIT), given(EXPLAIN));
     plan.split = split && !args.no_split;
     plan.explain = explain || args.explain;
-    no_gaps(&plan)?;
+    explainable(&plan)?;
     if args.stop_when_saturated && plan.experiment.measure.is_some() {
         return Err(CliError::BadInput(
             "--stop-when-saturated is for jobs beside background traffic; without a job the loads are \

@@ -91,6 +91,7 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
     let fabric = node::in_planes(fabric, &node)?;
     let entries = job::jobs(raw, &fabric, &node, dir)?;
     let jobs = schedule::jobs(raw, entries, fabric.topology.nics(), seed, dir)?;
+    let fabric = job::network::with_switches(fabric, &node, &jobs)?;
     let background = background::background(&raw.background, &fabric, seed)?;
     let usual = RawMeasure::default();
     let measure = match (jobs.is_empty() && !background.is_empty(), &raw.measure) {

@@ -5,7 +5,7 @@ use super::causes::Causes;
 use super::gaps::Gaps;
 use super::job::{JobSpec, Repeat};
 use super::link::{ReplayContext, TOO_LATE};
-use super::messages::{MOST_JOBS, Messages};
+use super::messages::{MOST_JOBS, Messages, RankPair};
 use super::node::Nodes;
 use super::observer::Observer;
 use super::order::Order;
@@ -18,6 +18,7 @@ use flitwise_base::units::TickLength;
 use flitwise_fabric::spec::Tick;
 use flitwise_fabric::workload::{AppQueue, Message, Workload};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Replays jobs and background flows through a fabric.
 ///
@@ -90,12 +91,15 @@ impl<'a> Replay<'a> {
         let queue = Queue::new(spec.jobs.len());
         let messages = Messages::new(spec.jobs.len());
         spec.node.check(spec.nics)?;
+        let switches = spec.switches.map(Arc::new);
         let nodes = Nodes::new(spec.node);
         let order = Order::new(&spec.jobs)?;
         let mut jobs = Vec::with_capacity(spec.jobs.len());
         for (job, spec_of_job) in (0..).zip(spec.jobs) {
             spec_of_job.check(spec.nics)?;
-            jobs.push(Player::new(job, spec_of_job, spec.seed, &nodes));
+            spec_of_job.check_switches(switches.as_deref(), &nodes)?;
+            let player = Player::new(job, spec_of_job, spec.seed, switches.as_ref(), &nodes);
+            jobs.push(player);
         }
         let jobs_alone_end_it = !jobs.is_empty() && spec.background_until.is_none();
         let gap_skip = spec.gap_skip;
@@ -304,7 +308,9 @@ impl<'a> Replay<'a> {
         let Some(message) = message else {
             return Ok(());
         };
-        if let (Some(observer), What::Delivered(slot)) = (self.observer, what) {
+        let RankPair { from, to } = message.ranks;
+        let of_trace = self.jobs[message.job as usize].is_of_trace(from.max(to));
+        if let (Some(observer), What::Delivered(slot), true) = (self.observer, what, of_trace) {
             observer.delivered(ps, slot);
         }
         if let Some(causes) = &mut self.queue.causes {
@@ -318,7 +324,7 @@ impl<'a> Replay<'a> {
             now: self.now,
             ps,
             observer: self.observer,
-            message: Some(message.ranks),
+            message: of_trace.then_some(message.ranks),
         };
         let job = &mut self.jobs[message.job as usize];
         let ranks = [message.ranks.to, message.ranks.from];

@@ -1,8 +1,10 @@
 //! The settings of a job: its trace, and how the replay runs it.
 
 use super::collectives::Choices;
+use super::collectives::in_network::Switches;
 use super::compute::ComputeModel;
 use super::mpi::Protocol;
+use super::node::Nodes;
 use super::program::Program;
 use anyhow::ensure;
 use flitwise_base::units::Ratio;
@@ -134,6 +136,32 @@ impl<'a> JobSpec<'a> {
 }
 
 impl JobSpec<'_> {
+    /// Checks that the switches can carry out the collectives that the job leaves to them.
+    pub(super) fn check_switches(
+        &self,
+        switches: Option<&Switches>,
+        nodes: &Nodes,
+    ) -> anyhow::Result<()> {
+        if !self.collectives.in_network() {
+            return Ok(());
+        }
+        let (name, limits) = (&self.name, self.collectives.limits());
+        ensure!(
+            switches.is_some(),
+            "job '{name}': \"in-network\" needs aggregation nodes in the switches; take a fabric with them or another \
+             algorithm"
+        );
+        ensure!(
+            nodes.are_nics(),
+            "job '{name}': \"in-network\" works only where every NIC is a node; set node.nics = 1 or take another algorithm"
+        );
+        ensure!(
+            limits.payload > 0 && limits.operations > 0,
+            "job '{name}': a switch takes segments of at least 1 byte, and at least 1 of them at a time"
+        );
+        Ok(())
+    }
+
     /// Checks the job for a fabric of `nics` NICs.
     pub(super) fn check(&self, nics: u32) -> anyhow::Result<()> {
         let ranks = self.program.ranks();

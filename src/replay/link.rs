@@ -1,6 +1,7 @@
 //! The sending of messages of a job: through the fabric or inside a node.
 
 use super::causes::Posted;
+use super::collectives::Plan;
 use super::critical_path::OnTheWay;
 use super::job::{IntraNode, SendCompletion};
 use super::messages::{LastStep, Messages, OnItsWay, Purpose, RankPair, Release};
@@ -9,7 +10,7 @@ use super::observer::{Doing, Observer, Sent, StreamOf};
 use super::pairs::PairCounts;
 use super::program::RankId;
 use super::queue::{Queue, What};
-use flitwise_fabric::ids::NicId;
+use flitwise_fabric::ids::{NicId, SwitchId};
 use flitwise_fabric::spec::Tick;
 use flitwise_fabric::workload::Message;
 
@@ -50,6 +51,8 @@ impl ReplayContext<'_> {
 pub(super) struct Link {
     pub job: u32,
     pub sl: u8,
+    /// Ranks of the trace. Behind them come two ranks for each aggregation node.
+    pub ranks: u32,
     /// By rank.
     pub seats: Vec<Seat>,
     /// Messages to other nodes, by rank.
@@ -74,9 +77,27 @@ impl Link {
         }
     }
 
-    /// The NIC of a rank.
+    /// The NICs of the ranks of the trace.
     pub(super) fn nics(&self) -> Vec<NicId> {
-        self.seats.iter().map(|seat| seat.nic).collect()
+        let seats = &self.seats[..self.ranks as usize];
+        seats.iter().map(|seat| seat.nic).collect()
+    }
+
+    /// Whether a rank is one of the trace, not an aggregation node.
+    pub(super) fn is_of_trace(&self, rank: RankId) -> bool {
+        rank.get() < self.ranks
+    }
+
+    /// The rank of an aggregation node, which is at a position behind the members of a plan.
+    pub(super) fn rank_at(&self, plan: &Plan, position: u32) -> RankId {
+        let node = plan.tree().and_then(|tree| tree.position(position));
+        let (switch, down) = node.unwrap_or_default();
+        self.rank_of_node(switch, down)
+    }
+
+    /// The rank that combines in a switch, or the one that copies what goes down.
+    pub(super) fn rank_of_node(&self, switch: SwitchId, down: bool) -> RankId {
+        RankId::new(self.ranks + 2 * switch.get() + u32::from(down))
     }
 
     /// Sends `bytes` bytes between two ranks. Unless it is released when handed over, a
@@ -94,7 +115,8 @@ impl Link {
             .messages
             .insert(self.job, ranks, purpose, release, context.now)
             .ok_or("more than 2^32 messages are on their way")?;
-        if let Some(observer) = context.observer {
+        let of_trace = self.is_of_trace(ranks.from.max(ranks.to));
+        if let Some(observer) = context.observer.filter(|_| of_trace) {
             let (sent_for, matched_by) = purpose.seen(ranks);
             let sent = Sent {
                 job: self.job,
@@ -141,11 +163,14 @@ impl Link {
                 };
                 context.messages.follow(slot, followed);
             }
-            self.post_parts(slot, parts, release, context);
+            let followed = of_trace && context.observer.is_some_and(Observer::follows_messages);
+            self.post_parts((slot, parts), release, followed, context);
         }
         self.sent += 1;
         self.bytes = self.bytes.saturating_add(bytes);
-        self.pairs.count(ranks, bytes);
+        if of_trace {
+            self.pairs.count(ranks, bytes);
+        }
         Ok(())
     }
 
@@ -196,12 +221,11 @@ impl Link {
 
     fn post_parts(
         &self,
-        slot: u32,
-        parts: Parts,
+        (slot, parts): (u32, Parts),
         release: Release,
+        followed: bool,
         context: &mut ReplayContext<'_>,
     ) {
-        let followed = context.observer.is_some_and(Observer::follows_messages);
         for (src, dst, bytes) in parts.each() {
             let mut message = Message::new(src, dst, self.sl, bytes, context.now);
             message.token = slot.into();

@@ -90,6 +90,13 @@ pub(super) struct Carrier<'a, 'b> {
     pub context: &'a mut ReplayContext<'b>,
 }
 
+impl Entry {
+    /// The rank at a position of the plan; `None` for a switch.
+    pub(super) fn rank(&self, position: u32) -> Option<RankId> {
+        self.ranks.get(position as usize).copied()
+    }
+}
+
 impl Member {
     /// The collective, and its operation.
     fn named(&self) -> Named {
@@ -109,7 +116,10 @@ impl Member {
     ) -> Result<(), Problem> {
         let ranks = RankPair {
             from: self.entry.act.rank,
-            to: self.entry.ranks[to as usize],
+            to: match self.entry.rank(to) {
+                Some(rank) => rank,
+                None => carrier.link.rank_at(&self.entry.plan, to),
+            },
         };
         let (key, from) = (self.entry.key, self.entry.me);
         let purpose = Purpose::Collective { key, from, tag };
@@ -133,7 +143,13 @@ impl Member {
             return Ok(false);
         }
         let time = carrier.reduction_ps_per_byte.mul_round(bytes);
-        let end = time.and_then(|time| carrier.context.ps.checked_add(time));
+        self.pause(time.ok_or(TOO_LATE)?, carrier)?;
+        Ok(true)
+    }
+
+    /// Proceeds in `ps` picoseconds.
+    fn pause(&mut self, ps: u64, carrier: &mut Carrier<'_, '_>) -> Result<(), Problem> {
+        let end = carrier.context.ps.checked_add(ps);
         let queue = &mut carrier.context.queue;
         queue.act(
             end.ok_or(TOO_LATE)?,
@@ -141,7 +157,7 @@ impl Member {
             What::Member(self.number),
         );
         self.phase = Phase::Busy;
-        Ok(true)
+        Ok(())
     }
 
     /// Carries out steps as far as possible. Returns whether the collective is complete.
@@ -163,6 +179,12 @@ impl Member {
                             self.phase = Phase::Waiting { from, tag };
                             return Ok(false);
                         }
+                    }
+                    Step::Pause { ps: 0 } => {}
+                    Step::Pause { ps } => {
+                        self.pause(ps, carrier)?;
+                        self.step += 1;
+                        return Ok(false);
                     }
                     Step::Compute { bytes } => {
                         if self.combine(bytes, carrier)? {

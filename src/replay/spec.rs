@@ -1,6 +1,7 @@
 //! The jobs and flows of one run.
 
 use super::background::{BackgroundFlow, NicQueueing};
+use super::collectives::in_network::Switches;
 use super::job::JobSpec;
 use super::node::NodeSpec;
 use flitwise_base::units::TickLength;
@@ -15,6 +16,8 @@ pub struct ReplaySpec<'a> {
     pub nics: u32,
     /// Its nodes.
     pub node: NodeSpec,
+    /// The aggregation nodes of its switches, if it has any.
+    pub switches: Option<Switches>,
     /// The queueing of messages at the NICs.
     pub queueing: Queueing,
     /// The order in which flows that share such a queue are served.
@@ -41,6 +44,7 @@ impl<'a> ReplaySpec<'a> {
         Self {
             tick: spec.units.tick,
             nics: spec.topology.nics(),
+            switches: Switches::of(&spec.topology),
             node: NodeSpec {
                 nics: spec.topology.planes(),
                 planes: spec.topology.planes(),

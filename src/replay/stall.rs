@@ -32,7 +32,7 @@ impl Lines {
     /// The streams of `job` that wait.
     fn add_streams(&mut self, waiting: &Waiting<'_>) {
         let name = &waiting.job.name;
-        for rank in &waiting.job.ranks {
+        for rank in waiting.job.ranks_of_trace() {
             let id = rank.id;
             for (number, stream) in rank.streams() {
                 let which = match number.get() {
@@ -75,7 +75,7 @@ impl Lines {
     /// them.
     fn add_members(&mut self, waiting: &Waiting<'_>) {
         for causes in [true, false] {
-            for rank in &waiting.job.ranks {
+            for rank in waiting.job.ranks_of_trace() {
                 for member in rank.members.open() {
                     if waiting.misses(member) == causes {
                         self.add_member(waiting, rank, member);
@@ -183,7 +183,7 @@ impl Waiting<'_> {
         let Some((members, done)) = self.job.plans.progress(key) else {
             return format!("{named}, which no rank has entered");
         };
-        let ranks = self.job.ranks.iter();
+        let ranks = self.job.ranks_of_trace().iter();
         let open = ranks.filter(|rank| rank.members.is_open(key)).count() as u32;
         match members.saturating_sub(done + open) {
             0 => format!("{named}, which all {members} members have entered"),
@@ -193,7 +193,12 @@ impl Waiting<'_> {
 
     /// The member of a collective from which `member` waits for a message.
     fn partner(&self, member: &Member, from: u32) -> String {
-        let rank = member.entry.ranks[from as usize];
+        let Some(rank) = member.entry.rank(from) else {
+            return format!(
+                "the switches ({})",
+                self.collective(RankId::default(), member.entry.key)
+            );
+        };
         if !self.is_gone(member, rank) {
             return format!("rank {rank}");
         }
@@ -207,7 +212,10 @@ impl Waiting<'_> {
     /// Whether `member` waits for a rank from which nothing will come.
     fn misses(&self, member: &Member) -> bool {
         match member.phase {
-            Phase::Waiting { from, .. } => self.is_gone(member, member.entry.ranks[from as usize]),
+            Phase::Waiting { from, .. } => {
+                let rank = member.entry.rank(from);
+                rank.is_some_and(|rank| self.is_gone(member, rank))
+            }
             Phase::Sending | Phase::Busy => false,
         }
     }

@@ -12,7 +12,8 @@ pub(super) fn fits(run: &Simulation, experiment: &Experiment) -> bool {
     let (topology, levels) = (&fabric.topology, fabric.qos.service_levels.len());
     let is_nic = |nic: NicId| nic.get() < topology.nics();
     let is_end = |end: LinkEnd| match end {
-        LinkEnd::Nic(nic) => is_nic(nic),
+        // Of aggregation nodes, too.
+        LinkEnd::Nic(nic) => nic.get() < topology.endpoints(),
         LinkEnd::Port { switch, port } => topology.has_port(switch, port),
     };
     let mut links = run.stats.links.iter();

@@ -7,6 +7,7 @@ use crate::config::{ConfigError, Experiment};
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Tick};
 use crate::replay::background::{BackgroundFlow, MessageSize, NicQueueing, Rate, message_units};
+use crate::replay::collectives::in_network::Switches;
 use crate::replay::mpi::Protocol;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::trace::{Reading, TraceFile, Wording, known_regions};
@@ -107,6 +108,7 @@ pub(super) fn replay_of<'a>(
         },
         nics: fabric.topology.nics(),
         node: experiment.node.clone(),
+        switches: Switches::of(&fabric.topology),
         queueing: fabric.queueing(),
         nic_queueing: match network {
             Network::Fabric => experiment.nic_queueing,

@@ -106,6 +106,7 @@ fn replay(
         tick: spec.units.tick,
         nics: spec.topology.nics(),
         node: NodeSpec::default(),
+        switches: None,
         queueing: spec.queueing(),
         nic_queueing: NicQueueing::Fifo,
         seed: 1,

@@ -75,16 +75,22 @@ fn case(ranks: Vec<Vec<Vec<flitwise::replay::program::Op>>>, mut number: usize) 
         send_completion,
         nics: (0..ranks.len() as u32).map(|rank| rank / per_nic).collect(),
         collectives: Choices {
-            bcast: decide::Bcast::ALL.get(turn).copied(),
-            reduce: decide::Reduce::ALL.get(turn).copied(),
-            allreduce: decide::Allreduce::ALL.get(turn).copied(),
+            bcast: on_hosts(decide::Bcast::ALL, decide::Bcast::InNetwork, turn),
+            reduce: on_hosts(decide::Reduce::ALL, decide::Reduce::InNetwork, turn),
+            allreduce: on_hosts(decide::Allreduce::ALL, decide::Allreduce::InNetwork, turn),
             gather: decide::Rooted::ALL.get(turn).copied(),
             scatter: decide::Rooted::ALL.get(turn).copied(),
             allgather: decide::Allgather::ALL.get(turn).copied(),
             alltoall: decide::Alltoall::ALL.get(turn).copied(),
-            barrier: decide::Barrier::ALL.get(turn).copied(),
+            barrier: on_hosts(decide::Barrier::ALL, decide::Barrier::InNetwork, turn),
             ..Choices::default()
         },
         ..Case::of(ranks)
     }
+}
+
+/// An algorithm of these, but not `in_network`: these programs have no switches.
+fn on_hosts<A: Copy + PartialEq>(all: &[A], in_network: A, turn: usize) -> Option<A> {
+    let chosen = all.get(turn).copied();
+    chosen.filter(|&algorithm| algorithm != in_network)
 }

@@ -171,7 +171,11 @@ proptest! {
     fn the_path_of_any_program_is_whole(
         job in any::<[u8; 32]>(), pieces in prop::collection::vec(any::<[u8; 24]>(), 1..20),
     ) {
-        let case = case(&Recipe { job, pieces });
+        let case = case(&Recipe {
+            job,
+            network: [0; 8],
+            pieces,
+        });
         if let Some((outcome, path)) = explained(&case) {
             check(&case, &outcome, &path)?;
         }

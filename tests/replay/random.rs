@@ -14,6 +14,7 @@ const WANTED: &[&str] = &[
     "busy before a send",
     "computation in a region with a factor",
     "collective of known sizes",
+    "collective through several switches",
     "complete request freed",
     "probe that finds a message at once",
     "probe that waits",
@@ -50,6 +51,7 @@ const WANTED: &[&str] = &[
     "replay that leaves unmatched messages",
     "request used again",
     "scatterv",
+    "segment in the network that waits for a result",
     "several clears to send answered at one time",
     "several envelopes taken up at one time",
     "several posted receives fit",
@@ -98,7 +100,12 @@ fn count(features: &mut Features, case: &Case, outcome: &Outcome) {
 /// Recipes of at most `most` pieces.
 fn recipes(most: usize) -> impl Strategy<Value = Recipe> {
     let pieces = prop::collection::vec(any::<[u8; 24]>(), 1..=most);
-    (any::<[u8; 32]>(), pieces).prop_map(|(job, pieces)| Recipe { job, pieces })
+    let settings = (any::<[u8; 32]>(), any::<[u8; 8]>());
+    (settings, pieces).prop_map(|((job, network), pieces)| Recipe {
+        job,
+        network,
+        pieces,
+    })
 }
 
 #[test]

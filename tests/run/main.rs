@@ -21,6 +21,7 @@ mod figure_parts;
 mod figures;
 mod generate;
 mod ideal_clock;
+mod in_network;
 mod infiniband_testbed;
 mod jobs;
 mod memory;

@@ -214,6 +214,18 @@ pub(crate) fn collectives_json<S: Serializer>(choices: &Choices, s: S) -> Result
             ("chain_segment_bytes", bytes(choices.segment())),
             ("tree_segment_bytes", bytes(choices.tree_segment())),
             ("part", choices.part.map(Value::from)),
+            (
+                "switch_payload_bytes",
+                bytes(choices.switch_payload.map(|bytes| bytes.0)),
+            ),
+            (
+                "switch_operations",
+                choices.switch_operations.map(Value::from),
+            ),
+            (
+                "switch_reduction_ps",
+                bytes(choices.switch_reduction.map(|time| time.0)),
+            ),
         ];
         for (key, value) in said {
             map.extend(value.map(|value| (key.to_owned(), value)));

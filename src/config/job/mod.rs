@@ -3,6 +3,7 @@
 pub(super) mod calls;
 pub(super) mod keys;
 pub(super) mod launcher;
+pub(super) mod network;
 pub(super) mod placement;
 pub(super) mod vfabric;
 
@@ -351,7 +352,17 @@ fn check_details(said: &Choices, meant: &Choices, key: &str) -> Result<(), Confi
             "allreduce = \"hierarchical\"",
         ),
     ];
-    for (name, value, least, is_used, with) in details {
+    let in_network = meant.in_network();
+    let network = network::details(said).map(|(name, value, least)| {
+        (
+            name,
+            value,
+            least,
+            in_network,
+            "an \"in-network\" operation",
+        )
+    });
+    for (name, value, least, is_used, with) in details.into_iter().chain(network) {
         let problem = match value {
             Some(0) => format!("is 0; a {least}"),
             Some(_) if !is_used => format!("is used only with {with}"),

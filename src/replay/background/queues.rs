@@ -307,6 +307,9 @@ impl Queues {
     /// Number of `queue`, if a flow feeds it and it exists.
     #[inline]
     pub(super) fn find(&self, queue: AppQueue) -> Option<u32> {
+        if !self.is_of_flows(queue) {
+            return None;
+        }
         match &self.lookup {
             Lookup::Levels(first_queue) => {
                 let first = first_queue.get(usize::from(queue.sl)).copied().flatten()?;
@@ -314,6 +317,13 @@ impl Queues {
             }
             Lookup::Pairs { places, .. } => places.get(Key::new(queue.sl, queue.nic, queue.dst?)),
         }
+    }
+
+    /// Whether flows may feed the queue: no flow sends to or from an aggregation node.
+    fn is_of_flows(&self, queue: AppQueue) -> bool {
+        let to = queue.dst.filter(|_| self.are_of_pairs());
+        let ends = [Some(queue.nic), to].into_iter().flatten();
+        ends.map(NicId::get).all(|nic| nic < self.nics)
     }
 
     /// Number of the queue of messages from `nic` to `dst` on `sl`, which is created if it does
@@ -327,6 +337,9 @@ impl Queues {
         };
         if let Some(queue) = self.find(wanted) {
             return Some(queue);
+        }
+        if !self.is_of_flows(wanted) {
+            return None;
         }
         let Lookup::Pairs {
             places,

@@ -10,6 +10,7 @@ use super::{allgather, double_tree, reduce_scatter};
 pub(super) fn shape(algorithm: Allreduce, n: u32, bytes: u64, choices: &Choices) -> (u64, u32) {
     let fold = Fold::new(n);
     match algorithm {
+        Allreduce::InNetwork => (1, 1),
         Allreduce::DoubleTree => double_tree::shape(n, bytes, choices.tree_segment()),
         Allreduce::Hierarchical => {
             let within = choices.parts(Group::new(n, 0)).within;
@@ -27,6 +28,8 @@ pub(super) fn round(algorithm: Allreduce, group: &Group, me: u32, k: u32, round:
     let halving = Halving::new(group, Share::PerRank);
     let (fold, bits) = (halving.fold, halving.fold.bits());
     let (parts, rounds) = match algorithm {
+        // Its tree has the steps.
+        Allreduce::InNetwork => return,
         Allreduce::DoubleTree => return double_tree::round(group.n, me, k, round),
         Allreduce::Hierarchical => return hierarchical(group, me, k, round),
         Allreduce::Ring => {

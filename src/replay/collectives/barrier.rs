@@ -8,6 +8,7 @@ use super::step::Round;
 pub(super) fn rounds(algorithm: Barrier, n: u32) -> u32 {
     match algorithm {
         Barrier::Dissemination => ceil_log2(n),
+        Barrier::InNetwork => 1,
         Barrier::RecursiveDoubling => Fold::new(n).bits() + 2,
     }
 }
@@ -21,6 +22,8 @@ pub(super) fn round(algorithm: Barrier, group: &Group, me: u32, k: u32, round: &
             round.send_token(group.after(me, distance), k);
             round.recv_token(group.before(me, distance), k);
         }
+        // Its tree has the steps.
+        Barrier::InNetwork => {}
         Barrier::RecursiveDoubling => {
             let fold = Fold::new(group.n);
             match fold.turn(me, k, fold.bits()) {

@@ -14,7 +14,7 @@ const MOST_SEGMENTS: u64 = 1 << 20;
 /// bytes.
 pub(super) fn shape(algorithm: Bcast, n: u32, bytes: u64, segment: Option<u64>) -> (u64, u32) {
     match algorithm {
-        Bcast::Binomial => (1, 1),
+        Bcast::Binomial | Bcast::InNetwork => (1, 1),
         Bcast::ScatterAllgather => (n.into(), n),
         Bcast::Chain => {
             let segment = segment.unwrap_or(SEGMENT).max(1);
@@ -38,6 +38,8 @@ pub(super) fn round(algorithm: Bcast, group: &Group, me: u32, k: u32, round: &mu
         }
         Bcast::ScatterAllgather if k == 0 => scatter::tree(group, rel, 0, round),
         Bcast::ScatterAllgather => allgather::ring(group, rel, k - 1, k, round),
+        // Its tree has the steps.
+        Bcast::InNetwork => {}
         Bcast::Chain => {
             if rel > 0 {
                 round.recv(group.member(rel - 1), k.into(), 1, k);

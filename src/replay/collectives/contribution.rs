@@ -3,8 +3,10 @@
 use super::blocks::Blocks;
 use super::decide::{Alltoall, Choices, Rooted};
 use super::group::Group;
+use super::in_network::Tree;
 use super::{Algorithm, Plan, PlanError, alltoall, fits, gather};
 use crate::program::{Contribution, RootedBlocks};
+use std::sync::Arc;
 
 impl Plan {
     /// The plan of member `me` of `members`, from its own `contribution`. Where not all members
@@ -19,13 +21,27 @@ impl Plan {
         members: usize,
         choices: &Choices,
     ) -> Result<Self, PlanError> {
+        Self::of_member_with_tree(contribution, me, members, choices, None)
+    }
+
+    /// As [`Plan::of_member`]; an operation in the network takes `tree`, which is of the members.
+    ///
+    /// # Errors
+    /// As [`Plan::of_member`], or if there is no tree where one is needed.
+    pub fn of_member_with_tree(
+        contribution: &Contribution,
+        me: u32,
+        members: usize,
+        choices: &Choices,
+        tree: Option<&Arc<Tree>>,
+    ) -> Result<Self, PlanError> {
         let n = u32::try_from(members).map_err(|_| PlanError::Members(members))?;
         if me >= n {
             return Err(PlanError::Member { me, n });
         }
         let group = Group::new(n, 0);
         match contribution {
-            Contribution::Known(kind) => Self::new(kind, members, choices),
+            Contribution::Known(kind) => Self::with_tree(kind, members, choices, tree),
             Contribution::Gatherv { root, blocks } => {
                 let (group, blocks) = rooted(*root, blocks, me, n)?;
                 let rounds = gather::rounds(Rooted::Linear, n);

@@ -3,8 +3,9 @@
 //! The methods of [`Choices`] follow the table in `docs/model/replay.md` row by row. That page names the sources.
 
 use super::group::Group;
+use super::in_network::Limits;
 use crate::program::AlltoallBlocks;
-use flitwise_base::units::Bytes;
+use flitwise_base::units::{Bytes, Picoseconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,8 @@ algorithms! {
         ScatterAllgather,
         /// In segments from member to member.
         Chain,
+        /// In segments up and down a tree of switches, which combine and copy them.
+        InNetwork,
     }
 }
 algorithms! {
@@ -41,6 +44,8 @@ algorithms! {
         Binomial,
         /// Reduced in parts by recursive halving, then gathered up a binomial tree.
         ReduceScatterGather,
+        /// In segments up and down a tree of switches, which combine and copy them.
+        InNetwork,
     }
 }
 algorithms! {
@@ -56,6 +61,8 @@ algorithms! {
         DoubleTree,
         /// Rings within parts of the members, and among the members at one place of the parts.
         Hierarchical,
+        /// In segments up and down a tree of switches, which combine and copy them.
+        InNetwork,
     }
 }
 algorithms! {
@@ -96,6 +103,8 @@ algorithms! {
         Dissemination,
         /// Partners at doubling distances exchange tokens.
         RecursiveDoubling,
+        /// Up and down a tree of switches.
+        InNetwork,
     }
 }
 algorithms! {
@@ -132,6 +141,15 @@ macro_rules! choices {
             /// Most members of a part of `"hierarchical"`, by default 8; it has the largest divisor of their number.
             #[serde(skip_serializing)]
             pub part: Option<u32>,
+            /// Longest segment of an `"in-network"` operation, at least 1 byte; by default 256 B.
+            #[serde(skip_serializing)]
+            pub switch_payload: Option<Bytes>,
+            /// Segments of a rank on their way `"in-network"`, at least 1; by default 4.
+            #[serde(skip_serializing)]
+            pub switch_operations: Option<u32>,
+            /// Time in which a switch combines a segment `"in-network"`; by default `"0ns"`.
+            #[serde(skip_serializing)]
+            pub switch_reduction: Option<Picoseconds>,
         }
 
         impl Choices {
@@ -147,6 +165,9 @@ macro_rules! choices {
                     chain_segment: self.chain_segment.or(of_bcast.chain_segment),
                     tree_segment: self.tree_segment.or(of_allreduce.tree_segment),
                     part: self.part.or(of_allreduce.part),
+                    switch_payload: self.switch_payload.or(others.switch_payload),
+                    switch_operations: self.switch_operations.or(others.switch_operations),
+                    switch_reduction: self.switch_reduction.or(others.switch_reduction),
                 }
             }
         }
@@ -189,6 +210,25 @@ impl Choices {
     #[must_use]
     pub fn tree_segment(&self) -> Option<u64> {
         self.tree_segment.map(|bytes| bytes.0)
+    }
+
+    /// Whether an operation is chosen to be carried out by the switches.
+    #[must_use]
+    pub fn in_network(&self) -> bool {
+        self.bcast == Some(Bcast::InNetwork)
+            || self.reduce == Some(Reduce::InNetwork)
+            || self.allreduce == Some(Allreduce::InNetwork)
+            || self.barrier == Some(Barrier::InNetwork)
+    }
+
+    /// The limits of the switches.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits {
+            payload: self.switch_payload.map_or(256, |bytes| bytes.0),
+            operations: self.switch_operations.unwrap_or(4),
+            reduction_ps: self.switch_reduction.map_or(0, |time| time.0),
+        }
     }
 
     /// The parts of a hierarchical operation.

@@ -16,6 +16,7 @@ mod double_tree;
 mod gather;
 mod group;
 mod halving;
+pub mod in_network;
 mod reduce;
 mod reduce_scatter;
 mod scan;
@@ -29,6 +30,8 @@ use super::program::CollectiveKind;
 use blocks::Blocks;
 use decide::{Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce, ReduceScatter, Rooted, Scan};
 use group::Group;
+use in_network::{Flow, Only, Tree};
+use std::sync::Arc;
 use step::Round;
 use thiserror::Error;
 
@@ -60,6 +63,17 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// Whether the switches carry it out.
+    fn is_in_network(self) -> bool {
+        matches!(
+            self,
+            Self::Bcast(Bcast::InNetwork)
+                | Self::Reduce(Reduce::InNetwork)
+                | Self::Allreduce(Allreduce::InNetwork)
+                | Self::Barrier(Barrier::InNetwork)
+        )
+    }
+
     /// The name of the operation in outputs, equal to its key in an experiment.
     #[must_use]
     pub fn operation(self) -> &'static str {
@@ -118,6 +132,11 @@ pub enum PlanError {
         /// Position of the root.
         root: u32,
     },
+    /// An operation in the network, and no tree for it.
+    #[error(
+        "\"in-network\" needs aggregation nodes in the switches of a fabric; take another algorithm"
+    )]
+    Tree,
     /// The sizes do not add up in 64 bits.
     #[error("the sizes add up to 2^64 bytes or more")]
     Size,
@@ -130,6 +149,8 @@ pub struct Plan {
     group: Group,
     blocks: Blocks,
     rounds: u32,
+    /// The tree of an operation in the network.
+    tree: Option<Arc<Tree>>,
 }
 
 impl Plan {
@@ -137,11 +158,24 @@ impl Plan {
     /// table in [`decide`](mod@decide).
     ///
     /// # Errors
-    /// If the root or the sizes do not fit the communicator.
+    /// If the root or the sizes do not fit the communicator, or the algorithm is one of the network.
     pub fn new(
         kind: &CollectiveKind,
         members: usize,
         choices: &Choices,
+    ) -> Result<Self, PlanError> {
+        Self::with_tree(kind, members, choices, None)
+    }
+
+    /// As [`Plan::new`]; an operation in the network takes `tree`, which is of the members.
+    ///
+    /// # Errors
+    /// If the root or the sizes do not fit the communicator, or there is no tree where one is needed.
+    pub fn with_tree(
+        kind: &CollectiveKind,
+        members: usize,
+        choices: &Choices,
+        tree: Option<&Arc<Tree>>,
     ) -> Result<Self, PlanError> {
         let n = u32::try_from(members).map_err(|_| PlanError::Members(members))?;
         if n == 0 {
@@ -155,7 +189,42 @@ impl Plan {
         if algorithm == Algorithm::Allreduce(Allreduce::Hierarchical) {
             group = choices.parts(group);
         }
-        Ok(Self::of(algorithm, group, blocks, rounds))
+        let plan = Self::of(algorithm, group, blocks, rounds);
+        if algorithm.is_in_network() {
+            plan.through(tree.ok_or(PlanError::Tree)?)
+        } else {
+            Ok(plan)
+        }
+    }
+
+    /// The same through the switches of `tree`.
+    fn through(mut self, tree: &Arc<Tree>) -> Result<Self, PlanError> {
+        let Blocks::Even { total, .. } = self.blocks else {
+            return Err(PlanError::Tree);
+        };
+        // Ranks may disagree about who is in a communicator.
+        if tree.members() != self.group.n {
+            return Err(PlanError::Blocks {
+                blocks: tree.members() as usize,
+                n: self.group.n,
+            });
+        }
+        // A barrier is one segment without data.
+        let barrier = matches!(self.algorithm, Algorithm::Barrier(_));
+        let (parts, rounds) = tree.shape(if barrier { 1 } else { total });
+        self.blocks = Blocks::Even { total, parts };
+        self.rounds = if self.group.n == 1 || total == 0 && !barrier {
+            0
+        } else {
+            rounds
+        };
+        self.tree = Some(Arc::clone(tree));
+        Ok(self)
+    }
+
+    /// The tree of an operation in the network.
+    pub(crate) fn tree(&self) -> Option<&Arc<Tree>> {
+        self.tree.as_ref()
     }
 
     /// The root, algorithm, blocks and number of rounds of `kind` among `n` members.
@@ -236,6 +305,7 @@ impl Plan {
             group,
             blocks,
             rounds: if group.n == 1 { 0 } else { rounds },
+            tree: None,
         }
     }
 
@@ -248,6 +318,9 @@ impl Plan {
     /// Number of rounds of member `me`; it may have nothing to do in some of them.
     #[must_use]
     pub fn rounds(&self, me: u32) -> u32 {
+        if let (Some(tree), Blocks::Even { parts, .. }) = (&self.tree, &self.blocks) {
+            return tree.rounds(me, self.rounds, *parts);
+        }
         match self.algorithm {
             Algorithm::Gather(Rooted::Linear) if me != self.group.root => 1,
             _ => self.rounds,
@@ -258,6 +331,9 @@ impl Plan {
     pub fn round(&self, me: u32, k: u32, sink: &mut dyn Sink) {
         let group = &self.group;
         let round = &mut Round::new(sink, &self.blocks);
+        if let Some(tree) = &self.tree {
+            return tree.round(self.flow(), me, k, round);
+        }
         match self.algorithm {
             Algorithm::Bcast(a) => bcast::round(a, group, me, k, round),
             Algorithm::Reduce(a) => reduce::round(a, group, me, k, round),
@@ -271,6 +347,20 @@ impl Plan {
             Algorithm::Scan(Scan::RecursiveDoubling) => scan::round(true, group, me, k, round),
             Algorithm::Exscan(Scan::RecursiveDoubling) => scan::round(false, group, me, k, round),
         }
+    }
+}
+
+impl Plan {
+    /// Whose data travel through the switches.
+    fn flow(&self) -> Flow {
+        let root = self.group.root;
+        let (from, to) = match self.algorithm {
+            Algorithm::Bcast(_) => (Only::Member(root), Only::AllBut(root)),
+            Algorithm::Reduce(_) => (Only::All, Only::Member(root)),
+            Algorithm::Barrier(_) => (Only::None, Only::None),
+            _ => (Only::All, Only::All),
+        };
+        Flow { from, to }
     }
 }
 

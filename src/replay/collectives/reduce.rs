@@ -8,7 +8,7 @@ use super::step::Round;
 /// Parts that the vector is cut into, and rounds.
 pub(super) fn shape(algorithm: Reduce, n: u32) -> (u64, u32) {
     match algorithm {
-        Reduce::Binomial => (1, 1),
+        Reduce::Binomial | Reduce::InNetwork => (1, 1),
         Reduce::ReduceScatterGather => {
             let fold = Fold::new(n);
             (fold.size.into(), fold.bits() + 2)
@@ -28,6 +28,8 @@ pub(super) fn round(algorithm: Reduce, group: &Group, me: u32, k: u32, round: &m
                 round.send(group.member(parent), 0, 1, 0);
             }
         }
+        // Its tree has the steps.
+        Reduce::InNetwork => {}
         Reduce::ReduceScatterGather => {
             let halving = Halving::new(group, Share::PerRank);
             let (parts, bits) = (halving.fold.size.into(), halving.fold.bits());

@@ -28,6 +28,11 @@ pub enum Step {
         /// Length of the vector.
         bytes: u64,
     },
+    /// Waits, in a switch, while it combines what it received.
+    Pause {
+        /// Picoseconds.
+        ps: u64,
+    },
 }
 
 /// The data of a message. Replay needs only its size; the tests follow the data.
@@ -64,6 +69,12 @@ pub trait Sink {
     /// See [`Step::Recv`]; the data that arrive are combined with the member's own.
     fn combine(&mut self, from: u32, bytes: u64, tag: u32, part: Part);
 
+    /// See [`Step::Recv`]; a switch combines the data that arrive with others.
+    fn aggregate(&mut self, from: u32, tag: u32, part: Part);
+
+    /// See [`Step::Pause`].
+    fn pause(&mut self, ps: u64);
+
     /// See [`Step::Recv`]; the [`Part::Partial`] that arrives is combined with the member's
     /// own and with its prefix, or becomes the prefix if that was `empty`.
     fn prefix(&mut self, from: u32, bytes: u64, tag: u32, empty: bool);
@@ -81,6 +92,14 @@ impl Sink for Vec<Step> {
     fn combine(&mut self, from: u32, bytes: u64, tag: u32, _: Part) {
         self.push(Step::Recv { from, tag });
         self.push(Step::Compute { bytes });
+    }
+
+    fn aggregate(&mut self, from: u32, tag: u32, _: Part) {
+        self.push(Step::Recv { from, tag });
+    }
+
+    fn pause(&mut self, ps: u64) {
+        self.push(Step::Pause { ps });
     }
 
     fn prefix(&mut self, from: u32, bytes: u64, tag: u32, empty: bool) {
@@ -136,6 +155,18 @@ impl<'a> Round<'a> {
         if let Some((bytes, part)) = self.part(first, count) {
             self.sink.combine(from, bytes, tag, part);
         }
+    }
+
+    /// Receives a block that a switch combines with others.
+    pub fn aggregate(&mut self, from: u32, block: u64, tag: u32) {
+        if let Some((_, part)) = self.part(block, 1) {
+            self.sink.aggregate(from, tag, part);
+        }
+    }
+
+    /// Combines in a switch for `ps` picoseconds.
+    pub fn pause(&mut self, ps: u64) {
+        self.sink.pause(ps);
     }
 
     fn bruck(&self, sender: u32, round: u32) -> Option<(u64, Part)> {

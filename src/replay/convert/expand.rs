@@ -195,7 +195,7 @@ fn add_steps(out: &mut Vec<Node>, entry: &Entry, first_tag: u32) -> anyhow::Resu
                 before = After::done(push(recv, vec![before]));
             }
             // The time of a reduction is a key of the experiment.
-            Step::Compute { .. } => {}
+            Step::Compute { .. } | Step::Pause { .. } => {}
         }
     }
     if !sends.contains(&before) {

@@ -208,6 +208,11 @@ impl Nodes {
         }
     }
 
+    /// Whether every NIC is a node.
+    pub(super) fn are_nics(&self) -> bool {
+        self.spec.nics == 1
+    }
+
     /// Whether two NICs are of one node.
     #[inline]
     pub(super) fn share(&self, a: NicId, b: NicId) -> bool {

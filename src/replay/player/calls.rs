@@ -255,15 +255,19 @@ impl Player<'_> {
             comm: comm.id,
             number,
         };
+        let (plan, first) = self.plans.own(key, contribution, me, &comm.members)?;
         let entry = Entry {
             key,
             ranks: comm.members.clone(),
             me,
-            plan: self.plans.own(key, contribution, me, &comm.members)?,
+            plan,
             act: Act::of_stream(at, record),
             place,
             owner: Some(owner),
         };
+        if first {
+            self.enter_nodes(&entry, context)?;
+        }
         let (state, mut carrier) = self.carrier(at.rank, context);
         let number = state.members.enter(entry)?;
         let completed = state.members.proceed(number, &mut carrier);

@@ -17,12 +17,13 @@ mod waits;
 
 use super::arrived::Arrived;
 use super::collectives::Step;
+use super::collectives::in_network::Switches;
 use super::compute::Computing;
 use super::job::{JobSpec, Repeat};
 use super::link::{Link, ReplayContext};
 use super::members::Carrier;
 use super::mpi::{CommId, Protocol, RequestId};
-use super::node::Nodes;
+use super::node::{Nodes, Seat};
 use super::observer::StreamOf;
 use super::pairs::PairCounts;
 use super::plans::Plans;
@@ -32,6 +33,7 @@ use super::rank::{Rank, Stream};
 use anyhow::{Context, anyhow};
 use flitwise_base::units::Ratio;
 use flitwise_fabric::ids::NicId;
+use std::sync::Arc;
 
 /// A job being replayed.
 pub(super) struct Player<'a> {
@@ -57,6 +59,8 @@ pub(super) struct Player<'a> {
     /// Messages with an id that arrived and that an operation will still wait for.
     arrived: Arrived,
     pub plans: Plans,
+    /// Collectives that aggregation nodes have entered.
+    in_network: u64,
     /// Steps of a collective; kept to reuse its memory.
     steps: Vec<Step>,
     /// Number of streams that are not over.
@@ -73,11 +77,26 @@ pub(super) struct Player<'a> {
 
 impl<'a> Player<'a> {
     /// Job number `job`, before its [start](Self::start).
-    pub(super) fn new(job: u32, spec: JobSpec<'a>, seed: u64, nodes: &Nodes) -> Self {
+    pub(super) fn new(
+        job: u32,
+        spec: JobSpec<'a>,
+        seed: u64,
+        switches: Option<&Arc<Switches>>,
+        nodes: &Nodes,
+    ) -> Self {
         let start_ps = spec.start_ps;
         let count = spec.nics.len() as u32;
-        let seats = nodes.seats(spec.nics);
+        let plans = Plans::new(&spec.nics, spec.collectives, switches);
+        let mut seats = nodes.seats(spec.nics);
         let rank = |id| Rank::new(id, spec.program.streams(id), start_ps);
+        let mut ranks: Vec<Rank> = RankId::all(count).map(rank).collect();
+        for node in plans.nodes() {
+            for _ in 0..2 {
+                let id = RankId::new(ranks.len() as u32);
+                ranks.push(Rank::new(id, 1, start_ps));
+                seats.push(Seat::first_of(node));
+            }
+        }
         Self {
             name: spec.name,
             start_ps,
@@ -89,13 +108,14 @@ impl<'a> Player<'a> {
             computing: Computing::new(spec.compute_scale, spec.compute, seed, job),
             protocol: spec.protocol,
             reduction_ps_per_byte: spec.reduction_ps_per_byte,
-            ranks: RankId::all(count).map(rank).collect(),
+            ranks,
             arrived: Arrived::default(),
             follows_requests: spec.program.follows_requests(),
             program: spec.program,
             link: Link {
                 job,
                 sl: spec.sl,
+                ranks: count,
                 sent_to_nodes: vec![0; seats.len()],
                 seats,
                 send_completion: spec.send_completion,
@@ -105,7 +125,8 @@ impl<'a> Player<'a> {
                 intra_node_sent: 0,
                 pairs: PairCounts::new(count),
             },
-            plans: Plans::new(count, spec.collectives),
+            plans,
+            in_network: 0,
             steps: Vec::new(),
             unended: 0,
             in_flight: 0,
@@ -148,6 +169,9 @@ impl<'a> Player<'a> {
                 }
             }
             rank.restart(context.ps);
+            if !self.link.is_of_trace(rank.id) {
+                continue;
+            }
             for (stream, _) in rank.streams() {
                 self.unended += 1;
                 let at = StreamOf {
@@ -237,6 +261,16 @@ impl<'a> Player<'a> {
     /// Messages created so far, collectives included.
     pub(super) fn messages(&self) -> u64 {
         self.link.sent
+    }
+
+    /// Its ranks, without the aggregation nodes.
+    pub(super) fn ranks_of_trace(&self) -> &[Rank] {
+        &self.ranks[..self.link.ranks as usize]
+    }
+
+    /// Whether a rank is one of the trace, not an aggregation node.
+    pub(super) fn is_of_trace(&self, rank: RankId) -> bool {
+        self.link.is_of_trace(rank)
     }
 
     /// The NICs of its ranks.

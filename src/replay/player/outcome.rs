@@ -16,7 +16,7 @@ impl Player<'_> {
     pub(crate) fn outcome(&self, latency: &Latency) -> JobOutcome {
         let (end_ps, computed_ps) = self.in_progress();
         let count = self.repetitions_ps.len() as u128;
-        let ranks = self.ranks.len().max(1) as u128;
+        let ranks = self.ranks_of_trace().len().max(1) as u128;
         let complete = self.ended() || (self.endless() && count > 0);
         let (execution_ps, compute_ps) = if complete {
             let sum: u128 = self.repetitions_ps.iter().map(|&ps| u128::from(ps)).sum();
@@ -30,7 +30,7 @@ impl Player<'_> {
         };
         JobOutcome {
             name: self.name.clone(),
-            ranks: self.ranks.len() as u32,
+            ranks: self.ranks_of_trace().len() as u32,
             nics: self.link.nics(),
             complete,
             endless: self.endless(),

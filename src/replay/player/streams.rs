@@ -11,6 +11,10 @@ use crate::program::{Action, Collective, Event, Label, Op, RankId, StreamId};
 use crate::queue::Act;
 use crate::rank::State;
 use anyhow::Context;
+use std::sync::Arc;
+
+/// A problem; the caller adds the place.
+type Problem = String;
 
 impl Player<'_> {
     /// Resumes a stream of `rank`.
@@ -243,7 +247,7 @@ impl Player<'_> {
         to: RankId,
         message: impl FnOnce() -> String,
     ) -> Result<(), String> {
-        let last = self.ranks.len() - 1;
+        let last = self.ranks_of_trace().len() - 1;
         if to.index() <= last {
             Ok(())
         } else {
@@ -273,7 +277,7 @@ impl Player<'_> {
             return Err(self.error(rank, op.place, &problem));
         }
         let plan = self.plans.shared(collective);
-        let plan = plan.map_err(|problem| self.error(rank, op.place, &problem))?;
+        let (plan, first) = plan.map_err(|problem| self.error(rank, op.place, &problem))?;
         let entry = Entry {
             key,
             ranks: collective.members.clone(),
@@ -283,9 +287,43 @@ impl Player<'_> {
             place: op.place,
             owner: None,
         };
+        if first {
+            let entered = self.enter_nodes(&entry, context);
+            entered.map_err(|problem| self.error(rank, op.place, &problem))?;
+        }
         let entered = self.ranks[rank.index()].members.enter(entry);
         let number = entered.map_err(|problem| self.error(rank, op.place, &problem))?;
         self.proceed(rank, number, context)
+    }
+
+    /// The aggregation nodes enter the collective that `entry`, the first of its members, enters.
+    pub(super) fn enter_nodes(
+        &mut self,
+        entry: &Entry,
+        context: &mut ReplayContext<'_>,
+    ) -> Result<(), Problem> {
+        let Some(tree) = entry.plan.tree().map(Arc::clone) else {
+            return Ok(());
+        };
+        let record = self.in_network;
+        self.in_network += 1;
+        let members = entry.ranks.len() as u32;
+        for (position, (switch, down)) in (members..).zip(tree.positions()) {
+            let rank = self.link.rank_of_node(switch, down);
+            let of_node = Entry {
+                ranks: Arc::clone(&entry.ranks),
+                plan: Arc::clone(&entry.plan),
+                me: position,
+                act: Act::of_stream(self.stream_of(rank, StreamId::default()), record),
+                owner: None,
+                ..*entry
+            };
+            let (state, mut carrier) = self.carrier(rank, context);
+            let number = state.members.enter(of_node)?;
+            let proceeded = state.members.proceed(number, &mut carrier);
+            proceeded.map_err(|(_, problem)| problem)?;
+        }
+        Ok(())
     }
 
     /// Proceeds with the collective of this number of `rank`.
@@ -298,6 +336,8 @@ impl Player<'_> {
         let (state, mut carrier) = self.carrier(rank, context);
         let completed = state.members.proceed(number, &mut carrier);
         match completed.map_err(|(place, problem)| self.error(rank, place, &problem))? {
+            // The end of an aggregation node is no event of the job.
+            Some(_) if !self.is_of_trace(rank) => Ok(()),
             Some(member) => {
                 context.message = member.message;
                 self.completed(rank, &member, context)

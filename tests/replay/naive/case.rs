@@ -1,5 +1,6 @@
 //! What is replayed: a job, in memory.
 
+use flitwise::fabric::topology::Topology;
 use flitwise::replay::collectives::Choices;
 use flitwise::replay::mpi::Protocol;
 use flitwise::replay::program::{Action, Op, RegionId};
@@ -16,6 +17,8 @@ pub struct Case {
     /// NIC of every rank.
     pub nics: Vec<u32>,
     pub node: NodeSpec,
+    /// The fabric, if its switches carry out collectives.
+    pub topology: Option<Topology>,
     /// Operations by rank and stream.
     pub ranks: Vec<Vec<Vec<Op>>>,
     pub send_completion: SendCompletion,
@@ -38,6 +41,7 @@ impl Case {
             repeat: 1,
             nics: (0..ranks.len() as u32).collect(),
             node: NodeSpec::default(),
+            topology: None,
             ranks,
             send_completion: SendCompletion::Handed,
             protocol: Protocol::default(),

@@ -5,6 +5,7 @@ use super::outcome::Sent;
 use flitwise::fabric::ids::NicId;
 use flitwise::fabric::workload::{Message, Queueing, Workload};
 use flitwise::replay::background::NicQueueing;
+use flitwise::replay::collectives::in_network::Switches;
 use flitwise::replay::program::{Op, Program, RankId, StreamId};
 use flitwise::replay::{ComputeModel, JobSpec, NodeSpec, Repeat, Replay, ReplaySpec};
 use flitwise::units::TickLength;
@@ -44,6 +45,7 @@ pub fn replay_of(case: &Case, program: Box<dyn Program>) -> Replay<'static> {
     };
     let spec = ReplaySpec {
         node: case.node.clone(),
+        switches: case.topology.as_ref().and_then(Switches::of),
         ..spec(case.tick, vec![job])
     };
     Replay::new(spec).expect("the case makes sense")
@@ -55,6 +57,7 @@ pub fn spec(tick: TickLength, jobs: Vec<JobSpec<'static>>) -> ReplaySpec<'static
         tick,
         nics: NICS,
         node: NodeSpec::default(),
+        switches: None,
         queueing: Queueing::PerLevel,
         nic_queueing: NicQueueing::Fifo,
         seed: 1,

@@ -42,9 +42,13 @@ impl World<'_> {
     ) {
         self.count_if(true, "collective with an id");
         let members = collective.members.len();
-        let steps = steps::known(&collective.kind, members, position, &self.case.collectives);
+        let key = CollectiveKey::WithId(collective.id);
+        let of_tree = self.steps_in_network(key, &collective.kind, &collective.members, position);
+        let choices = &self.case.collectives;
+        let steps =
+            of_tree.unwrap_or_else(|| steps::known(&collective.kind, members, position, choices));
         self.enter(Member {
-            collective: CollectiveKey::WithId(collective.id),
+            collective: key,
             rank,
             stream,
             position,
@@ -74,8 +78,15 @@ impl World<'_> {
         let position = comm.members.iter().position(|&member| member == rank);
         let position = position.expect("a rank calls collectives of its communicators") as u32;
         let members = comm.members.len();
+        let of_tree = match contribution {
+            Contribution::Known(kind) => {
+                self.steps_in_network(collective, kind, &comm.members, position)
+            }
+            _ => None,
+        };
         let choices = &self.case.collectives;
-        let steps = steps::steps(contribution, members, position, choices);
+        let steps =
+            of_tree.unwrap_or_else(|| steps::steps(contribution, members, position, choices));
         self.count_call(contribution, owner);
         self.enter(Member {
             collective,
@@ -107,7 +118,7 @@ impl World<'_> {
         self.count_if(!blocks, "collective with a request");
     }
 
-    fn enter(&mut self, member: Member) {
+    pub fn enter(&mut self, member: Member) {
         let number = self.members.len();
         self.members.push(member);
         self.advance(number);
@@ -149,6 +160,12 @@ impl World<'_> {
                         return moved;
                     };
                     self.parts.remove(arrived);
+                }
+                Some(Step::Pause { ps: 0 }) => {}
+                Some(Step::Pause { ps }) => {
+                    member.busy_until_ps = Some(self.now_ps + ps);
+                    member.taken += 1;
+                    return true;
                 }
                 Some(Step::Compute { bytes }) => {
                     let cost_ps = self.case.reduction_ps_per_byte.mul_round(bytes);
@@ -203,7 +220,7 @@ impl World<'_> {
         }
         self.send(Message {
             from,
-            to: ranks[to as usize],
+            to: self.rank_at(&ranks, to),
             bytes,
             nic: 0,
             purpose: Purpose::Part(part),
@@ -214,7 +231,10 @@ impl World<'_> {
 
     /// True if all members of a collective have completed it.
     pub fn all_members_done(&self, collective: CollectiveKey, members: usize) -> bool {
-        let done = |member: &&Member| member.collective == collective && member.done;
+        let ranks = self.case.ranks.len();
+        let done = |member: &&Member| {
+            member.collective == collective && member.done && member.rank.index() < ranks
+        };
         self.members.iter().filter(done).count() == members
     }
 }

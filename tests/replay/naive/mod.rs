@@ -11,6 +11,7 @@ mod case;
 mod compare;
 mod describe;
 pub mod fabric;
+mod in_network;
 mod matching;
 mod members;
 mod message;

@@ -1,5 +1,6 @@
 //! Nodes: the ways of messages inside them and between them.
 
+use super::fabric::NICS;
 use super::message::Message;
 use super::world::World;
 use flitwise::replay::program::RankId;
@@ -20,7 +21,12 @@ fn copy_ps(bytes: u64, node: &IntraNode) -> u64 {
 
 impl World<'_> {
     pub fn nic(&self, rank: RankId) -> u32 {
-        self.case.nics[rank.index()]
+        let behind = rank.index().checked_sub(self.case.nics.len());
+        match behind {
+            None => self.case.nics[rank.index()],
+            // Two ranks for the aggregation node of each switch.
+            Some(behind) => NICS + behind as u32 / 2,
+        }
     }
 
     pub fn node(&self, rank: RankId) -> u32 {

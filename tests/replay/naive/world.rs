@@ -188,7 +188,11 @@ impl<'a> World<'a> {
 
     /// The first rank that can do something now does it; false if none can.
     fn a_rank_acts(&mut self) -> bool {
-        RankId::all(self.case.ranks.len() as u32).any(|rank| self.act(rank))
+        let ranks = self.case.ranks.len() as u32;
+        let topology = self.case.topology.as_ref();
+        let nodes = topology.map_or(0, |topology| 2 * topology.switches());
+        RankId::all(ranks).any(|rank| self.act(rank))
+            || (ranks..ranks + nodes).any(|node| self.take_steps(RankId::new(node), 0))
     }
 
     /// A rank does the first thing that it can do; false if there is nothing. What follows from it
@@ -223,7 +227,9 @@ impl<'a> World<'a> {
 
     /// Notes an event of a rank.
     pub fn touch(&mut self, rank: RankId) {
-        self.last_ps.insert(rank, self.now_ps);
+        if rank.index() < self.case.ranks.len() {
+            self.last_ps.insert(rank, self.now_ps);
+        }
     }
 
     /// Something is complete now.

@@ -61,7 +61,7 @@ proptest! {
                         sent.push((me as u32, to, tag));
                     }
                     Step::Recv { from, tag } => received.push((from, me as u32, tag)),
-                    Step::Compute { .. } => prop_assert!(false, "nothing to combine"),
+                    Step::Compute { .. } | Step::Pause { .. } => prop_assert!(false, "nothing to combine"),
                 }
             }
         }

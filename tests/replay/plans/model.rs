@@ -21,6 +21,8 @@ enum Use {
     Keep,
     /// Combines this many bytes with its own.
     Combine(u64),
+    /// Combines them in a switch.
+    Aggregate,
     /// Combines them with its own and with the prefix, or takes them as the prefix if that was
     /// empty.
     Prefix(u64, bool),
@@ -42,6 +44,11 @@ impl Sink for Recorder {
         let usage = Use::Combine(bytes);
         self.0.push_back(Move::Recv(from, tag, part, usage));
     }
+    fn aggregate(&mut self, from: u32, tag: u32, part: Part) {
+        self.0
+            .push_back(Move::Recv(from, tag, part, Use::Aggregate));
+    }
+    fn pause(&mut self, _: u64) {}
     fn prefix(&mut self, from: u32, bytes: u64, tag: u32, empty: bool) {
         let usage = Use::Prefix(bytes, empty);
         self.0
@@ -126,7 +133,7 @@ impl World<'_> {
         };
         assert_eq!(message.part, part, "{from} and {me} mean different data");
         match usage {
-            Use::Keep => {}
+            Use::Keep | Use::Aggregate => {}
             Use::Combine(bytes) => self.count(bytes, part, 1),
             Use::Prefix(bytes, empty) => self.count(bytes, part, if empty { 1 } else { 2 }),
         }
@@ -143,7 +150,7 @@ impl World<'_> {
                     assert!(mine.is_subset(&origins), "{me} overwrites block {block}");
                     *mine = origins;
                 }
-                Use::Combine(_) => add(block, &origins),
+                Use::Combine(_) | Use::Aggregate => add(block, &origins),
                 Use::Prefix(_, empty) => {
                     add(block, &origins);
                     add(PREFIX, &origins);

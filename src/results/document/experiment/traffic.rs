@@ -136,6 +136,12 @@ struct Collectives {
     tree_segment_bytes: Option<u64>,
     /// Most members of a part of `hierarchical`, if given.
     part: Option<u32>,
+    /// Longest segment of `in-network`, if given.
+    switch_payload_bytes: Option<u64>,
+    /// Segments of a rank on their way `in-network`, if given.
+    switch_operations: Option<u32>,
+    /// Time of a segment in a switch `in-network`, if given.
+    switch_reduction_ps: Option<u64>,
 }
 
 /// A background flow.

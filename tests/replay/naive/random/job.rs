@@ -2,11 +2,14 @@
 
 use super::super::case::Case;
 use super::dice::Dice;
+use flitwise::fabric::topology::Topology;
 use flitwise::replay::collectives::Choices;
-use flitwise::replay::collectives::decide::{Allgather, Allreduce, Alltoall, Bcast, Rooted};
+use flitwise::replay::collectives::decide::{
+    Allgather, Allreduce, Alltoall, Barrier, Bcast, Reduce, Rooted,
+};
 use flitwise::replay::mpi::Protocol;
 use flitwise::replay::{IntraNode, NicChoice, NodeGraph, NodeSpec, SendCompletion};
-use flitwise::units::{Bytes, Ratio, TickLength};
+use flitwise::units::{Bytes, Picoseconds, Ratio, TickLength};
 
 /// A job of 1 to 6 ranks without operations, each of 1 to 3 streams.
 pub fn settings(dice: &mut Dice<'_>) -> Case {
@@ -55,6 +58,7 @@ pub fn settings(dice: &mut Dice<'_>) -> Case {
         reduction_ps_per_byte: dice.of(&[Ratio::ZERO, Ratio::whole(25), ratio(1, 3)]),
         collectives: choices(dice),
         node: node(dice),
+        topology: None,
         ..Case::of(
             streams
                 .iter()
@@ -62,6 +66,35 @@ pub fn settings(dice: &mut Dice<'_>) -> Case {
                 .collect(),
         )
     }
+}
+
+/// In one of three cases the switches of a tree or a torus carry out collectives; every NIC is a node then.
+pub fn in_network(case: &mut Case, dice: &mut Dice<'_>) {
+    if !dice.one_in(3) {
+        return;
+    }
+    let tree = Topology::k_ary_n_tree(4, 3, None);
+    let torus = Topology::cube(&[4, 4], true, 4, 1, None);
+    let topology = if dice.one_in(2) { tree } else { torus };
+    let nodes = topology.and_then(Topology::with_aggregation);
+    case.topology = Some(nodes.expect("a port is free"));
+    case.node = NodeSpec::default();
+    // Some ranks share a NIC, some a switch.
+    let apart = dice.of(&[1, 3, 9]);
+    for nic in &mut case.nics {
+        *nic *= apart;
+    }
+    let bcast = dice.of(&[Some(Bcast::InNetwork), None]);
+    case.collectives = Choices {
+        bcast,
+        reduce: Some(Reduce::InNetwork),
+        allreduce: Some(Allreduce::InNetwork),
+        barrier: Some(Barrier::InNetwork),
+        switch_payload: dice.of(&[None, Some(Bytes(99)), Some(Bytes(2_000))]),
+        switch_operations: dice.of(&[None, Some(1), Some(2)]),
+        switch_reduction: dice.of(&[None, Some(Picoseconds(70)), Some(Picoseconds(5_000))]),
+        ..Choices::default()
+    };
 }
 
 /// Every NIC is a node in two of five cases.

@@ -21,6 +21,8 @@ use track::Builder;
 #[derive(Debug, Clone)]
 pub struct Recipe {
     pub job: [u8; 32],
+    /// Whether switches carry out collectives, and how.
+    pub network: [u8; 8],
     pub pieces: Vec<[u8; 24]>,
 }
 
@@ -28,6 +30,7 @@ pub struct Recipe {
 pub fn case(recipe: &Recipe) -> Case {
     let mut dice = Dice::new(&recipe.job);
     let mut builder = Builder::new(&mut dice);
+    job::in_network(&mut builder.case, &mut Dice::new(&recipe.network));
     for piece in &recipe.pieces {
         pieces::add(&mut builder, &mut Dice::new(piece));
     }
