@@ -21,7 +21,7 @@ use crate::source::{Input, Source, shown};
 /// It is given as the directory that has them, as one of them, or as a tar archive. `NAME.json` or `comm_group.json` beside them
 /// has the ranks of process groups.
 ///
-/// The nodes may also be [made](Self::made) of files in another format.
+/// The nodes may also be made of files in another format.
 #[derive(Debug)]
 pub struct Set {
     path: PathBuf,

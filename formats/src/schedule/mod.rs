@@ -1,7 +1,7 @@
 //! Records of a batch system: which job ran when, on how many processors.
 //!
-//! Two forms are read: the Standard Workload Format of the Parallel Workloads Archive ([`swf`]), and the accounting of
-//! Slurm as `sacct --parsable2` prints it ([`sacct`]).
+//! Two forms are read: the Standard Workload Format of the Parallel Workloads Archive (`swf`), and the accounting of
+//! Slurm as `sacct --parsable2` prints it (`sacct`).
 
 mod sacct;
 mod swf;
