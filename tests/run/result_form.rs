@@ -203,7 +203,8 @@ fn only_simulated_time_is_reported() {
         let mut run = simulation(execution_ps, Status::Interrupted, 5);
         let job = run.jobs[0].as_mut().unwrap();
         job.complete = complete;
-        job.end_ps = plan.experiment.jobs[0].start_ps + execution_ps;
+        let start_ps = plan.experiment.jobs[0].start_ps;
+        (job.start_ps, job.end_ps) = (Some(start_ps), start_ps + execution_ps);
         execution_time_ps(&plan.experiment, &run)
     };
     // Up to tick 1999, of 640 ps.
@@ -211,6 +212,10 @@ fn only_simulated_time_is_reported() {
     assert_eq!(time("1ns", 1_000_000, false), 1_001_000);
     assert_eq!(time("1us", 1_000_000, false), 1_279_360);
     assert_eq!(time("100us", 0, false), 0);
+    let mut waits = simulation(1_000_000, Status::Interrupted, 5);
+    let job = waits.jobs[0].as_mut().unwrap();
+    (job.start_ps, job.complete) = (None, false);
+    assert_eq!(execution_time_ps(&plan("1ns").experiment, &waits), 0);
 }
 
 #[test]
