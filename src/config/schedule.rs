@@ -1,4 +1,5 @@
-//! `[schedule]`: runs the applications of an experiment as a batch system ran its jobs.
+//! The order of jobs: `after` of a job, and `[schedule]`, which runs the applications of an experiment as a batch system ran its
+//! jobs.
 
 use crate::config::document::{ConfigError, read, refused};
 use crate::config::job::Job;
@@ -168,6 +169,32 @@ pub(crate) fn jobs(
         });
     }
     Ok(jobs)
+}
+
+/// Checks the names of the jobs that end before job `i` starts, all of which are among the `earlier` ones.
+pub(crate) fn check_after(
+    i: usize,
+    after: Option<&[String]>,
+    earlier: &[Job],
+) -> Result<(), ConfigError> {
+    if after.is_some_and(<[String]>::is_empty) {
+        let problem = "is empty; name a job that ends before, or remove it";
+        return refused(format!("job.{i}.after"), problem);
+    }
+    for (at, name) in after.unwrap_or_default().iter().enumerate() {
+        let problem = match earlier.iter().find(|other| other.name == *name) {
+            None => format!("there is no job {} above this one", quoted(name)),
+            Some(other) if other.repeat == Repeat::UntilOthersEnd => {
+                format!("job {} repeats until the others end", quoted(name))
+            }
+            Some(_) => continue,
+        };
+        return refused(
+            format!("job.{i}.after.{at}"),
+            format!("{problem}; name jobs above it that end"),
+        );
+    }
+    Ok(())
 }
 
 /// Checks that the entries leave to the schedule what it decides.

@@ -17,6 +17,7 @@ use crate::config::job::vfabric::{RawVfabric, check_vfabrics, find_vfabric, sort
 use crate::config::keys::RawExperiment;
 use crate::config::node::Node;
 use crate::config::qos::service_level;
+use crate::config::schedule::check_after;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Qos};
 use crate::fabric::topology::Topology;
@@ -256,28 +257,6 @@ fn one_job(
         format_keys: calls::format_keys(job),
         name,
     })
-}
-
-/// Checks the names of the jobs that end before job `i` starts, all of which are among the `earlier` ones.
-fn check_after(i: usize, after: Option<&[String]>, earlier: &[Job]) -> Result<(), ConfigError> {
-    if after.is_some_and(<[String]>::is_empty) {
-        let problem = "is empty; name a job that ends before, or remove it";
-        return refused(format!("job.{i}.after"), problem);
-    }
-    for (at, name) in after.unwrap_or_default().iter().enumerate() {
-        let problem = match earlier.iter().find(|other| other.name == *name) {
-            None => format!("there is no job {} above this one", quoted(name)),
-            Some(other) if other.repeat == Repeat::UntilOthersEnd => {
-                format!("job {} repeats until the others end", quoted(name))
-            }
-            Some(_) => continue,
-        };
-        return refused(
-            format!("job.{i}.after.{at}"),
-            format!("{problem}; name jobs above it that end"),
-        );
-    }
-    Ok(())
 }
 
 /// The speed at which a rank of the job computes.
