@@ -81,21 +81,21 @@ fn agree(
 
 #[test]
 fn trees_of_hierarchical_switches_agree() {
-    agree(random::fabric(Kind::Sound), 600, |spec, script| {
+    agree(random::fabric(Kind::Sound), 200, |spec, script| {
         compare::compare(spec, script).map(|_| ())
     });
 }
 
 #[test]
 fn trees_of_tabled_fabrics_agree() {
-    agree(random::table_fabric(Kind::Sound), 200, |spec, script| {
+    agree(random::table_fabric(Kind::Sound), 100, |spec, script| {
         compare::compare(spec, script).map(|_| ())
     });
 }
 
 #[test]
 fn trees_of_infiniband_switches_agree() {
-    agree(random_infiniband::fabric(), 800, |spec, script| {
+    agree(random_infiniband::fabric(), 300, |spec, script| {
         engine_vs_oracle_ib::compare(spec, script, None).map(|_| ())
     });
 }

@@ -27,7 +27,7 @@ fn with_tables(spec: &FabricSpec) -> Option<FabricSpec> {
 }
 
 proptest! {
-    #![proptest_config(config(300))]
+    #![proptest_config(config(200))]
 
     #[test]
     fn random_outages_agree(
