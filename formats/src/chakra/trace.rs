@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use flitwise_base::place::{Problem, Problems};
 use flitwise_base::stop::Stop;
+use flitwise_base::units::counted;
 
 use super::groups::{Group, Groups};
 use super::rank::RankNodes;
@@ -27,6 +28,20 @@ pub struct Counts {
     pub streams: u32,
     /// Operations that its files lack.
     pub missing: u64,
+}
+
+impl Counts {
+    /// Operations that the files lack, and the cure; `None` if there are none.
+    #[must_use]
+    pub fn missing_text(&self) -> Option<String> {
+        (self.missing > 0).then(|| {
+            format!(
+                "{} that the logs lack, though they have others before and behind: log every operation \
+                 (NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS, no filter of sizes)",
+                counted(self.missing, "call")
+            )
+        })
+    }
 }
 
 /// A trace.
@@ -68,6 +83,9 @@ impl Trace {
             ..Counts::default()
         };
         let (mut errors, mut warnings) = (Problems::default(), Problems::default());
+        if let Some(missing) = counts.missing_text() {
+            warnings.add(|| Problem::whole(&Arc::from(set.path()), &missing));
+        }
         for (rank, file) in (0..).zip(files) {
             let mut reader = set.reader(rank)?;
             let mut nodes = RankNodes::new(rank, ranks, file);

@@ -16,6 +16,9 @@ use crate::member::Member;
 /// Host and process.
 type Process = (String, u64);
 
+/// By id of a communicator: its number, and the ranks of its members.
+type Members<'a> = BTreeMap<&'a str, (u64, Vec<u32>)>;
+
 /// The logs as far as they are read.
 #[derive(Debug, Default)]
 pub(super) struct Program {
@@ -35,7 +38,9 @@ struct Log {
 #[derive(Debug, Default)]
 struct Comm {
     size: u32,
+    /// The process of each rank, and the rank of each process.
     members: BTreeMap<u32, Process>,
+    ranks: BTreeMap<Process, u32>,
     /// The first number of a collective in it, and the last one.
     numbers: Option<(u64, u64)>,
 }
@@ -80,12 +85,10 @@ impl Program {
                 header.rank
             ));
         }
-        let known = comm
-            .members
-            .entry(header.rank)
-            .or_insert_with(|| process.clone());
-        let elsewhere = |(rank, other): (&u32, &Process)| *rank != header.rank && *other == process;
-        if *known != process || comm.members.iter().any(elsewhere) {
+        let member = comm.members.entry(header.rank);
+        let is_member = *member.or_insert_with(|| process.clone()) == process;
+        let rank = comm.ranks.entry(process.clone()).or_insert(header.rank);
+        if !is_member || *rank != header.rank {
             return Err(format!(
                 "process {} of {} and rank {} of communicator {} do not belong together throughout; run one process for each GPU, \
                  and read the logs of one program",
@@ -126,34 +129,35 @@ impl Program {
             }
         }
         let ranks = self.ranks();
-        let mut made: Vec<(u32, MadeRank)> = Vec::with_capacity(ranks.len());
-        let comms: Vec<&String> = self.comms.keys().collect();
-        let groups = self.comms.iter().map(|(id, comm)| {
-            let members = comm.members.values();
-            (
-                id.clone(),
-                members.map(|process| ranks[process]).collect::<Vec<u32>>(),
-            )
-        });
-        let groups: BTreeMap<String, Vec<u32>> = groups.collect();
-        let mut missing = 0;
+        let members = |comm: &Comm| {
+            comm.members
+                .values()
+                .map(|process| ranks[process])
+                .collect()
+        };
+        let comms: Members = (self.comms.iter().zip(0..))
+            .map(|((id, comm), number)| (id.as_str(), (number, members(comm))))
+            .collect();
+        let (mut made, mut missing) = (BTreeMap::new(), 0_u64);
         for (process, log) in &self.processes {
             let rank = ranks[process];
-            missing += self.missing(&log.operations);
-            let nodes = nodes(rank, &log.operations, &groups, &comms);
-            let (file, own_file) = (Arc::clone(&log.file), log.own_file.clone());
-            made.push((
-                rank,
-                MadeRank {
-                    file,
-                    own_file,
-                    nodes,
-                },
-            ));
+            missing = missing.saturating_add(self.missing(&log.operations));
+            let of_rank = MadeRank {
+                file: Arc::clone(&log.file),
+                own_file: log.own_file.clone(),
+                nodes: nodes(rank, &log.operations, &comms),
+            };
+            made.insert(rank, of_rank);
         }
-        made.sort_by_key(|(rank, _)| *rank);
-        let made = made.into_iter().map(|(_, rank)| rank).collect();
-        Ok(Set::made(path, made, groups, missing))
+        let groups = comms
+            .into_iter()
+            .map(|(id, (_, members))| (id.to_owned(), members));
+        Ok(Set::made(
+            path,
+            made.into_values().collect(),
+            groups.collect(),
+            missing,
+        ))
     }
 
     /// The rank of each process: in the communicator of all of them, if there is one, else by host and process.
@@ -162,9 +166,9 @@ impl Program {
         let world = self.comms.values().find(|comm| comm.members.len() == all);
         match world {
             Some(world) => world
-                .members
+                .ranks
                 .iter()
-                .map(|(rank, process)| (process, *rank))
+                .map(|(process, rank)| (process, *rank))
                 .collect(),
             None => self.processes.keys().zip(0..).collect(),
         }
@@ -180,7 +184,8 @@ impl Program {
         }
         let missing = found.into_iter().filter_map(|(comm, found)| {
             let (first, last) = self.comms.get(comm)?.numbers?;
-            Some((last - first + 1).saturating_sub(found))
+            // It has found one at least.
+            Some((last - first).saturating_sub(found - 1))
         });
         missing.fold(0, u64::saturating_add)
     }
@@ -258,13 +263,8 @@ fn operation(name: &str, members: u32) -> Result<(Operation, u32), String> {
 }
 
 /// The nodes of a rank: its operations, and the computations between them.
-fn nodes(
-    rank: u32,
-    operations: &[Done],
-    groups: &BTreeMap<String, Vec<u32>>,
-    comms: &[&String],
-) -> Vec<(u64, Node)> {
-    let mut order: Vec<(u64, &Done)> = in_order(operations);
+fn nodes(rank: u32, operations: &[Done], comms: &Members<'_>) -> Vec<(u64, Node)> {
+    let mut order = in_order(operations);
     order.sort_by_key(|(stopped, done)| (*stopped, done.number));
     let stops: Vec<u64> = order.iter().map(|(stopped, _)| *stopped).collect();
     let first = order
@@ -288,7 +288,8 @@ fn nodes(
         deps.dedup();
         let deps: Vec<u64> = deps.into_iter().map(|dep| 2 * dep as u64 + 1).collect();
         let before = ended.map_or(first.unwrap_or(started), |ended| stops[ended]);
-        let mut node = communication(rank, done, groups);
+        let (comm, members) = &comms[done.comm.as_str()];
+        let mut node = communication(rank, done, *comm, members);
         (node.id, node.start_us) = (2 * index as u64 + 1, started);
         match started.saturating_sub(before) {
             0 => node.deps = deps,
@@ -296,9 +297,8 @@ fn nodes(
                 let mut comp = Node::new(2 * index as u64, NodeType::Comp);
                 (comp.deps, comp.start_us, comp.duration_us) = (deps, before, computed);
                 comp.on_cpu = false;
-                // What precedes operations of different communicators overlaps.
-                let comm = comms.iter().position(|id| **id == done.comm);
-                comp.stream = comm.map(|comm| comm as u64);
+                // Computations before operations of different communicators overlap.
+                comp.stream = Some(*comm);
                 node.deps = vec![comp.id];
                 nodes.push((done.at, comp));
             }
@@ -327,31 +327,25 @@ fn in_order(operations: &[Done]) -> Vec<(u64, &Done)> {
     order.into_iter().map(ended).collect()
 }
 
-fn communication(rank: u32, done: &Done, groups: &BTreeMap<String, Vec<u32>>) -> Node {
+/// The operation of a rank in communicator number `comm`, whose members are these ranks.
+fn communication(rank: u32, done: &Done, comm: u64, members: &[u32]) -> Node {
     let kind = match done.what {
         What::Collective(_) => NodeType::CommColl,
         What::Send(_) => NodeType::CommSend,
         What::Recv(_) => NodeType::CommRecv,
     };
     let mut node = Node::new(0, kind);
+    let own = Some(rank.into());
+    let member = |peer: u32| members.get(peer as usize).map(|&rank| rank.into());
     node.comm.bytes = Some(done.bytes);
-    let member = |peer: u32| {
-        groups
-            .get(&done.comm)?
-            .get(peer as usize)
-            .map(|&rank| rank.into())
-    };
+    node.comm.tag = Some(comm);
     match done.what {
         What::Collective(operation) => {
             node.comm.operation = Some(operation as u64);
             node.comm.group = Some(done.comm.clone());
         }
-        What::Send(peer) => (node.comm.src, node.comm.dst) = (Some(rank.into()), member(peer)),
-        What::Recv(peer) => (node.comm.src, node.comm.dst) = (member(peer), Some(rank.into())),
-    }
-    if kind != NodeType::CommColl {
-        let comm = groups.keys().position(|id| *id == done.comm);
-        node.comm.tag = comm.map(|comm| comm as u64);
+        What::Send(peer) => (node.comm.src, node.comm.dst) = (own, member(peer)),
+        What::Recv(peer) => (node.comm.src, node.comm.dst) = (member(peer), own),
     }
     node
 }

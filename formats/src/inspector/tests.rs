@@ -164,6 +164,16 @@ fn one_file_may_have_all_lines_and_calls_that_are_missing_are_counted() {
 }
 
 #[test]
+fn numbers_may_be_as_far_apart_as_they_go() {
+    let of = |number| line("a", ("0xa", 0, 1), &coll("AllReduce", number, 8, 1, None));
+    let set = set(&[of(0) + &of(u64::MAX)]).unwrap();
+    assert_eq!(set.missing(), u64::MAX - 1);
+    let trace = Trace::read(&set, false, Stop::never()).unwrap();
+    let warned = &trace.warnings.first[0].message;
+    assert!(warned.ends_with("no filter of sizes)"), "{warned}");
+}
+
+#[test]
 fn logs_that_do_not_fit_together_are_refused() {
     let one = |keys: &str| vec![line("a", ("0xa", 0, 1), keys)];
     let good = coll("AllReduce", 1, 8, 1, Some(10));

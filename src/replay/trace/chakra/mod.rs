@@ -207,16 +207,9 @@ impl TraceFile for ChakraFile {
                 counted(counts.untimed, "node")
             )
         });
-        let missing = (counts.missing > 0).then(|| {
-            format!(
-                "{} that the logs lack, though they have others before and behind: log every operation \
-                 (NCCL_INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS, no filter of sizes)",
-                counted(counts.missing, "call")
-            )
-        });
         lost.into_iter()
             .chain(untimed)
-            .chain(missing)
+            .chain(counts.missing_text())
             .chain(self.comparison.remark())
             .collect()
     }
