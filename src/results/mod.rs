@@ -42,6 +42,7 @@ pub use measures::{
 };
 pub(crate) use measures::{per_slot, quotient};
 pub use messages::{MessageFile, WatchedByBoth};
+pub use nic_rate::gbit_per_s;
 pub use origin::{AnalysisInput, analysis_toml, experiment_toml, origin_files, relative_input};
 pub use series::SeriesFiles;
 pub use split::{TimeSplit, time_split};

@@ -5,7 +5,8 @@ use crate::fabric::spec::FabricSpec;
 use crate::units::{Ratio, four_digits};
 
 /// A rate of links in Gb/s.
-pub(super) fn gbit_per_s(fabric: &FabricSpec, flits_per_tick: Ratio) -> f64 {
+#[must_use]
+pub fn gbit_per_s(fabric: &FabricSpec, flits_per_tick: Ratio) -> f64 {
     let tick = fabric.units.tick.length_ps();
     // Bits per flit × flits per tick / picoseconds per tick, in Gb/s.
     let bits = 8000.0 * f64::from(fabric.units.flit_bytes);

@@ -7,6 +7,7 @@ use flitwise::config::{self, FabricOnly, LoadedNetwork, fabric_json};
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::FabricSpec;
 use flitwise::fabric::topology::{Drawing, Link, Peer, Place, Topology};
+use flitwise::results::gbit_per_s;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::ops::Range;
 
@@ -131,13 +132,11 @@ impl<'f> Speeds<'f> {
 
     /// Gb/s and nanoseconds of the link at a port.
     fn at(&self, at: SwitchPort) -> [f64; 2] {
-        const TICKS: u64 = 1_000_000;
         let spec = self.0;
-        let ns = spec.units.tick.ps(TICKS) as f64 / (TICKS as f64 * 1000.0);
-        let rate = spec.link_rate(at.switch, at.port);
-        let bits = f64::from(spec.units.flit_bytes) * 8.0 * rate.num() as f64 / rate.den() as f64;
+        let rate = gbit_per_s(spec, spec.link_rate(at.switch, at.port));
         let latency = spec.link_latency.at(&spec.topology, at.switch, at.port);
-        [bits / ns, latency as f64 * ns].map(|value| (value * 1e6).round() / 1e6)
+        let ns = latency as f64 * spec.units.tick.length_ps().to_f64() / 1000.0;
+        [rate, ns].map(|value| (value * 1e6).round() / 1e6)
     }
 }
 
