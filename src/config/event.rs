@@ -6,7 +6,8 @@ use crate::config::fabric::voq::RawSpeed;
 use crate::config::keys::RawExperiment;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::{
-    Degradation, FabricSpec, Outage, SpecError, Switch, TableChange, Tick, flits_per_tick,
+    Degradation, FabricSpec, NO_LOWER_RATE, Outage, SpecError, Switch, TableChange, Tick,
+    flits_per_tick,
 };
 use crate::oblivious::{Failure, RoutingEngine};
 use crate::units::{Latency, Ratio, TickLength};
@@ -165,9 +166,7 @@ fn change(raw: &RawEvent, key: &str, fabric: &FabricSpec) -> Result<Change, Conf
         }
     };
     if let Switch::Hierarchical(_) = fabric.switch {
-        let problem = "the links of hierarchical switches move a flit in each tick and have no lower rate; take \
-                       fabric.kind = \"voq\" or \"input-queued\", or action = \"down\"";
-        return refused(key, problem);
+        return refused(key, NO_LOWER_RATE);
     }
     Ok(change)
 }

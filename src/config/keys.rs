@@ -52,7 +52,7 @@ pub(crate) struct RawExperiment {
     /// Switches, links, NICs and routes.
     #[serde(default)]
     pub fabric: RawFabric,
-    /// Links that go down and come up during the run.
+    /// Links that go down, come up or slow down during the run.
     #[serde(default)]
     pub event: Vec<RawEvent>,
     /// Service levels, their VLs, and the scheduler of links.

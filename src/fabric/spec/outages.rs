@@ -16,6 +16,10 @@ pub const MAX_OUTAGE_TICKS: Tick = 1 << 46;
 
 const KEY: &str = "event";
 
+/// The reason why links of hierarchical switches have no lower rate, and the cure.
+pub const NO_LOWER_RATE: &str = "the links of hierarchical switches move a flit in each tick and have no lower rate; take \
+                                 fabric.kind = \"voq\" or \"input-queued\", or action = \"down\"";
+
 /// A time in which a cable starts no packet, in neither direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Outage {
@@ -116,9 +120,7 @@ impl FabricSpec {
     fn validate_rate(&self, degradation: &Degradation) -> Result<(), SpecError> {
         let Degradation { at, rate, .. } = *degradation;
         if self.switch.kind().links().is_none() {
-            let problem = "the links of hierarchical switches move a flit in each tick and have no lower rate; take \
-                           fabric.kind = \"voq\" or \"input-queued\", or action = \"down\"";
-            return error(KEY, problem.into());
+            return error(KEY, NO_LOWER_RATE.into());
         }
         let own = self.link_rate(at.switch, at.port);
         if rate.is_zero() || rate > own {
