@@ -90,7 +90,8 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
     let node = node::node(raw.node.as_ref())?;
     let fabric = node::in_planes(fabric, &node)?;
     let entries = job::jobs(raw, &fabric, &node, dir)?;
-    let jobs = schedule::jobs(raw, entries, fabric.topology.nics(), seed, dir)?;
+    let nics = fabric.topology.nics();
+    let (jobs, left_out) = schedule::jobs(raw, entries, nics, seed, dir)?;
     let fabric = job::network::with_switches(fabric, &node, &jobs)?;
     let background = background::background(&raw.background, &fabric, seed)?;
     let usual = RawMeasure::default();
@@ -108,7 +109,8 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
             );
         }
     };
-    let remarks = remarks(&raw.qos, &fabric.qos, &jobs, &background);
+    let mut remarks = remarks(&raw.qos, &fabric.qos, &jobs, &background);
+    remarks.extend(left_out);
     Ok(Experiment {
         remarks,
         nic_queueing: raw.fabric.nic_queueing.unwrap_or_default(),

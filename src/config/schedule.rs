@@ -10,11 +10,16 @@ use crate::random::{Purpose, Stream};
 use crate::replay::Repeat;
 use crate::units::Ratio;
 use flitwise_base::quote::quoted;
+use flitwise_base::units::counted;
+use flitwise_formats::limits::MAX_TASKS;
 use flitwise_formats::schedule::{Ran, read as read_jobs};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::iter::repeat_n;
 use std::path::Path;
+
+const FILE: &str = "schedule.file";
 
 /// The jobs of a batch system, each of which runs one of the `[[job]]` entries.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -88,25 +93,73 @@ pub(crate) enum RawChoice {
     Random,
 }
 
-/// The jobs of the schedule of `raw`, if it has one, in the order of their recorded starts; otherwise the `entries`
-/// themselves. `nics`: of the fabric.
+/// The jobs of the schedule of `raw`, if it has one, in the order of their recorded starts, and a remark on jobs that it
+/// leaves out; otherwise the `entries` themselves. `nics`: of the fabric.
 pub(crate) fn jobs(
     raw: &RawExperiment,
     entries: Vec<Job>,
     nics: u32,
     seed: u64,
     dir: &Path,
-) -> Result<Vec<Job>, ConfigError> {
+) -> Result<(Vec<Job>, Option<String>), ConfigError> {
     let Some(schedule) = &raw.schedule else {
-        return Ok(entries);
+        return Ok((entries, None));
     };
-    check(raw, &entries)?;
+    check(raw, schedule, &entries)?;
+    let (ran, remark) = recorded(schedule, dir)?;
+    let begins_s = |job: &Ran| match schedule.start.unwrap_or(RawStart::Recorded) {
+        RawStart::Recorded => job.started_s,
+        RawStart::Submitted => job.submitted_s,
+    };
+    let first_s = ran.iter().map(begins_s).min().unwrap_or(0);
+    let mut machine = Machine::new(nics, schedule.placement, seed);
+    let mut jobs: Vec<Job> = Vec::with_capacity(ran.len());
+    let mut names = HashSet::with_capacity(ran.len());
+    for one in &ran {
+        let in_file = |problem: String| {
+            let (id, file) = (quoted(&one.id), dir.join(&schedule.file));
+            let problem = format!("job {id} ({}:{}) {problem}", file.display(), one.line);
+            ConfigError::new(FILE, problem)
+        };
+        let entry = application(schedule, &entries, one).map_err(in_file)?;
+        let name = format!("{}-{}", entry.name, one.id);
+        if !names.insert(name.clone()) {
+            return Err(in_file("is there twice; leave one out".to_owned()));
+        }
+        let taken = machine.take(needed(schedule, one), entry.hosts.as_deref(), one);
+        let Taken { nics, after } = taken.map_err(in_file)?;
+        let Some(start_ps) = scaled_ps(begins_s(one) - first_s, schedule.time_scale) else {
+            let problem = "makes times that are too long; make it less";
+            return refused("schedule.time_scale", problem);
+        };
+        let after = after
+            .into_iter()
+            .map(|job| jobs[job].name.clone())
+            .collect();
+        let per_nic = entry.ranks_per_nic as usize;
+        // No trace has more ranks.
+        let slots = nics.iter().flat_map(|&nic| repeat_n(nic, per_nic));
+        let slots = slots.take(MAX_TASKS as usize);
+        jobs.push(Job {
+            name,
+            start_ps,
+            after,
+            placement: Placement::Hosts(slots.collect()),
+            share_nics: true,
+            scheduled: true,
+            ..entry.clone()
+        });
+    }
+    Ok((jobs, remark))
+}
+
+/// The jobs of the file that are to run, and a remark on those that never ran.
+fn recorded(schedule: &RawSchedule, dir: &Path) -> Result<(Vec<Ran>, Option<String>), ConfigError> {
     let path = dir.join(&schedule.file);
-    let shown = path.display();
-    let text = read(&path).map_err(|e| ConfigError::new("schedule.file", e.problem))?;
-    let (mut ran, _) = read_jobs(&text).map_err(|e| {
-        let problem = format!("{shown}:{}: {}", e.line, e.problem);
-        ConfigError::new("schedule.file", problem)
+    let text = read(&path).map_err(|e| ConfigError::new(FILE, e.problem))?;
+    let (mut ran, never_ran) = read_jobs(&text).map_err(|e| {
+        let problem = format!("{}:{}: {}", path.display(), e.line, e.problem);
+        ConfigError::new(FILE, problem)
     })?;
     let skipped = schedule.skip.unwrap_or(0).min(ran.len());
     ran.drain(..skipped);
@@ -119,56 +172,11 @@ pub(crate) fn jobs(
         };
         return refused(key, "leaves no job to run");
     }
-    let begins_s = |job: &Ran| match schedule.start.unwrap_or(RawStart::Recorded) {
-        RawStart::Recorded => job.started_s,
-        RawStart::Submitted => job.submitted_s,
-    };
-    let first_s = ran.iter().map(begins_s).min().unwrap_or(0);
-    let mut machine = Machine::new(nics, schedule.placement, seed);
-    let mut jobs: Vec<Job> = Vec::with_capacity(ran.len());
-    for one in &ran {
-        let at = |problem: String| {
-            let problem = format!("job {} ({shown}:{}) {problem}", quoted(&one.id), one.line);
-            Err(ConfigError::new("schedule.file", problem))
-        };
-        let entry = match application(schedule, &entries, one) {
-            Ok(entry) => entry,
-            Err(problem) => return at(problem),
-        };
-        let name = format!("{}-{}", entry.name, one.id);
-        if jobs.iter().any(|other| other.name == name) {
-            return at("is there twice; leave one out".to_owned());
-        }
-        let taken = match machine.take(needed(schedule, one), entry.hosts.as_deref(), one) {
-            Ok(taken) => taken,
-            Err(problem) => return at(problem),
-        };
-        let Some(start_ps) = scaled_ps(begins_s(one) - first_s, schedule.time_scale) else {
-            return refused(
-                "schedule.time_scale",
-                "makes times that are too long; make it less",
-            );
-        };
-        let per_nic = entry.ranks_per_nic as usize;
-        let slots = taken
-            .nics
-            .iter()
-            .flat_map(|&nic| std::iter::repeat_n(nic, per_nic));
-        jobs.push(Job {
-            name,
-            start_ps,
-            after: taken
-                .after
-                .iter()
-                .map(|&job| jobs[job].name.clone())
-                .collect(),
-            placement: Placement::Hosts(slots.collect()),
-            share_nics: true,
-            scheduled: true,
-            ..entry.clone()
-        });
-    }
-    Ok(jobs)
+    let remark = (never_ran > 0).then(|| {
+        let jobs = counted(never_ran as u64, "job");
+        format!("schedule.file: {jobs} that never ran, or whose times are unknown, left out")
+    });
+    Ok((ran, remark))
 }
 
 /// Checks the names of the jobs that end before job `i` starts, all of which are among the `earlier` ones.
@@ -197,8 +205,8 @@ pub(crate) fn check_after(
     Ok(())
 }
 
-/// Checks that the entries leave to the schedule what it decides.
-fn check(raw: &RawExperiment, entries: &[Job]) -> Result<(), ConfigError> {
+/// Checks the keys of the schedule, and that the entries have none for what it decides.
+fn check(raw: &RawExperiment, schedule: &RawSchedule, entries: &[Job]) -> Result<(), ConfigError> {
     for (i, job) in raw.job.iter().enumerate() {
         let decided = [
             ("start", job.start.is_some()),
@@ -213,14 +221,9 @@ fn check(raw: &RawExperiment, entries: &[Job]) -> Result<(), ConfigError> {
             return refused(format!("job.{i}.{key}"), problem);
         }
     }
-    let Some(schedule) = &raw.schedule else {
-        return Ok(());
-    };
     if entries.is_empty() {
-        return refused(
-            "schedule",
-            "runs [[job]] entries, and there is none; add one",
-        );
+        let problem = "runs [[job]] entries, and there is none; add one";
+        return refused("schedule", problem);
     }
     if schedule.processors_per_nic == Some(0) {
         return refused(

@@ -80,15 +80,18 @@ pub(super) fn replay_of<'a>(
     }
     let placed = experiment.place(&ranks)?;
     let (mut jobs, mut operations) = (Vec::new(), 0);
-    let replayed = || experiment.jobs.iter().filter(|job| replays(job, network));
+    let mut numbers: HashMap<&str, u32> = HashMap::new();
     for (job, nics) in experiment.jobs.iter().zip(placed) {
         if !replays(job, network) {
             continue;
         }
-        // Of the jobs that it comes after, those that the run leaves out have nothing to end.
-        let earlier = (0..).zip(replayed());
-        let after = earlier.filter(|(_, other)| job.after.contains(&other.name));
-        let after = after.map(|(at, _)| at).collect();
+        // Jobs that the run leaves out have no number, and nothing to end.
+        let after = job
+            .after
+            .iter()
+            .filter_map(|name| numbers.get(name.as_str()));
+        let after = after.copied().collect();
+        numbers.insert(&job.name, jobs.len() as u32);
         let trace = traces.of(job)?;
         let times = match job.repeat {
             Repeat::Times(times) => times.into(),

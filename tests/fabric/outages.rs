@@ -109,7 +109,7 @@ fn deliveries(spec: &FabricSpec, ticks: &[Tick]) -> Vec<Tick> {
     deliveries_of(64, spec, ticks)
 }
 
-/// The same of messages of so many bytes.
+/// The same for messages of this size.
 fn deliveries_of(bytes: u64, spec: &FabricSpec, ticks: &[Tick]) -> Vec<Tick> {
     let messages = (0..).zip(ticks);
     let lines = messages.map(|(i, &tick)| (Cue::At(tick), message(i, 0, 2, 0, bytes)));

@@ -98,7 +98,7 @@ fn segments_come_at_the_pace_of_the_slowest_part() {
     let one = time(256, 1, 2_000);
     // One at a time: each waits for the result of the one before.
     close(time(16 * 256, 1, 2_000), 16 * one);
-    // So many that only the switch limits.
+    // With this many in flight only the switch limits the rate.
     close(time(16 * 256, 16, 2_000), one + 15 * 2_000_000);
     // Two at a time: the second of each pair a reduction behind the first.
     close(time(16 * 256, 2, 2_000), 8 * one + 2_000_000);

@@ -81,7 +81,10 @@ fn schedule(more: &str) -> String {
 
 #[test]
 fn a_schedule_starts_jobs_when_they_ran_and_their_nics_are_free() {
-    let recorded = jobs_of(&plan(&schedule(""), SWF).unwrap());
+    let of_all = plan(&schedule(""), SWF).unwrap();
+    let remark = "schedule.file: 1 job that never ran, or whose times are unknown, left out";
+    assert_eq!(of_all.experiment.remarks, [remark]);
+    let recorded = jobs_of(&of_all);
     assert_eq!(
         brief(&recorded),
         [
