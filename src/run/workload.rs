@@ -182,6 +182,8 @@ fn job_spec<'a>(
         allow_no_communication: job.allow_no_communication,
         poll_gap_ps: job.compute.poll_gap_ps,
         order_streams: job.order_streams,
+        channels: job.channels,
+        ranks_per_node: job.ranks_per_node,
         wording: Wording::Keys,
     };
     Ok(JobSpec {

@@ -1,7 +1,7 @@
 //! The properties of the readers of Chakra traces and of NCCL Inspector's logs that hold for any bytes.
 
 use flitwise_base::stop::Stop;
-use flitwise_formats::chakra::{Set, Trace};
+use flitwise_formats::chakra::{Options, Set, Trace};
 use flitwise_formats::inspector;
 use flitwise_formats::source::Input;
 
@@ -15,11 +15,22 @@ pub fn chakra_trace(data: &[u8]) {
     std::fs::write(dir.path().join("t.0.et"), first).unwrap();
     std::fs::write(dir.path().join("t.1.et"), second).unwrap();
     let set = Set::of_input(&Input::new(dir.path()), Stop::never()).unwrap();
-    let [plain, ordered] = [false, true].map(|order| Trace::read(&set, order, Stop::never()));
-    let (Ok(plain), Ok(ordered)) = (plain, ordered) else {
+    let [plain, ordered, split] =
+        [(false, 1), (true, 1), (false, 5)].map(|(order_streams, channels)| {
+            let ranks_per_node = 2;
+            let options = Options {
+                order_streams,
+                channels,
+                ranks_per_node,
+            };
+            Trace::read(&set, &options, Stop::never())
+        });
+    let (Ok(plain), Ok(ordered), Ok(split)) = (plain, ordered, split) else {
         return;
     };
     assert!(plain.errors.total <= ordered.errors.total);
+    assert_eq!(plain.errors.total, split.errors.total);
+    assert!(plain.info.collectives <= split.info.collectives);
     for trace in [plain, ordered] {
         has_all_nodes(&trace);
     }
@@ -48,5 +59,5 @@ pub fn inspector_logs(data: &[u8]) {
             before.insert(node.id);
         }
     }
-    has_all_nodes(&Trace::read(&set, false, Stop::never()).unwrap());
+    has_all_nodes(&Trace::read(&set, &Options::default(), Stop::never()).unwrap());
 }

@@ -98,6 +98,60 @@ fn collectives_of_several_groups_are_under_way_at_once() {
 }
 
 #[test]
+fn channels_share_the_data_of_a_collective() {
+    // Each of 2 rounds of a ring takes 1 us and 1 ns for each byte of half of a channel's data.
+    let ring = "collectives = { allreduce = \"ring\" }";
+    let reduced = |bytes: u64, keys: &str| {
+        let nodes = [coll(0, bytes, 1, ""), kernel(5, 7, "1")];
+        span(&[&nodes, &nodes[..1]], &format!("{ring}\n{keys}")) - 5_000
+    };
+    let least = 1 << 16;
+    assert_eq!(reduced(least, ""), 2_000 + least);
+    assert_eq!(reduced(least, "channels = 2"), 2_000 + least / 2);
+    assert_eq!(
+        reduced(2 * least, "channels = 3"),
+        2_000 + (2 * least).div_ceil(3) + 1
+    );
+    // Not every channel has 32 KiB.
+    assert_eq!(reduced(least, "channels = 64"), 2_000 + least / 2);
+    assert_eq!(reduced(least - 2, "channels = 2"), 2_000 + least - 2);
+    let refused = |keys: &str| format!("{:#}", simulate(&[&[]], keys).unwrap_err());
+    let text = refused("channels = 65");
+    assert!(text.contains("a collective has 1 to 64 channels"), "{text}");
+}
+
+#[test]
+fn channels_keep_order_and_root() {
+    let bytes = 1 << 17;
+    let keys = |root: u32| format!("\"comm_type\": 5, \"pg_name\": \"3\", \"comm_src\": {root}");
+    let casts = [comm(7, bytes, &keys(2), ""), comm(7, bytes, &keys(1), "1")];
+    let ranks: [&[String]; 3] = [&[], &casts, &casts];
+    assert_eq!(span(&ranks, "channels = 4"), 2 * (1_000 + bytes / 4));
+}
+
+/// Two nodes of two GPUs with a NIC each: a ring enters a node at one GPU and leaves it at the other.
+#[test]
+fn channels_take_all_nics_of_a_node() {
+    let nodes = [coll(0, 1 << 20, 9, "")];
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[&nodes, &nodes, &nodes, &nodes]);
+    std::fs::write(dir.path().join("comm_group.json"), "{\"9\": [0, 1, 2, 3]}").unwrap();
+    let run = |channels: u32| {
+        let text = format!(
+            "baseline.enabled = false\n[fabric]\ntopology = {{ kind = \"single\", nics = 4 }}\n[node]\nnics = 2\nbandwidth = \"1000GB/s\"\n\
+             [[job]]\ntrace = '{}'\nchannels = {channels}\ncollectives = {{ allreduce = \"ring\" }}\n",
+            dir.path().display()
+        );
+        let plan = flitwise::config::resolve_text("test", &text, Path::new(""), &[]).unwrap();
+        let run = run_plan(&plan, &Control::default(), 1).unwrap().main;
+        assert_eq!(run.status, Status::Complete);
+        run.jobs[0].as_ref().unwrap().execution_ps as f64
+    };
+    let ratio = run(1) / run(2);
+    assert!((1.8..=2.0).contains(&ratio), "{ratio}");
+}
+
+#[test]
 fn groups_have_their_own_ranks_and_roots() {
     // Ranks 1 and 2 gather 500 bytes of each; rank 0 only computes.
     let gather = [coll(2, 500, 3, "")];

@@ -25,6 +25,8 @@ pub(super) struct Groups {
     shared: BTreeMap<String, Arc<[u32]>>,
     list: Vec<Group>,
     numbers: HashMap<Group, u32>,
+    /// The groups of channels from 1 on, by the group and the channel.
+    channels: HashMap<(u32, u32), u32>,
     /// Members of all groups together.
     members: usize,
 }
@@ -40,6 +42,7 @@ impl Groups {
             shared: shared.map(|(name, ranks)| (name, ranks.into())).collect(),
             list: Vec::new(),
             numbers: HashMap::new(),
+            channels: HashMap::new(),
             members: 0,
         }
     }
@@ -99,16 +102,56 @@ impl Groups {
                 ranks.saturating_sub(1)
             ));
         }
-        self.members += sorted.len();
+        let number = self.push(group.clone())?;
+        self.numbers.insert(group, number);
+        Ok(number)
+    }
+
+    fn push(&mut self, group: Group) -> Result<u32, String> {
+        self.members += group.members.len();
         if self.members > MAX_COMM_MEMBERS {
             return Err(format!(
-                "process groups of more than {MAX_COMM_MEMBERS} ranks in all"
+                "process groups of more than {MAX_COMM_MEMBERS} ranks in all, in every channel"
             ));
         }
-        let number = self.list.len() as u32;
-        self.numbers.insert(group.clone(), number);
         self.list.push(group);
-        Ok(number)
+        Ok(self.list.len() as u32 - 1)
+    }
+
+    /// The number of the group that carries out a channel of the operations of group `number`. Its consecutive members of one node, which
+    /// has `per_node` consecutive ranks, are turned by `channel` places: another one is next to the other nodes.
+    pub fn channel(&mut self, number: u32, channel: u32, per_node: u32) -> Result<u32, String> {
+        if channel == 0 {
+            return Ok(number);
+        }
+        if let Some(known) = self.channels.get(&(number, channel)) {
+            return Ok(*known);
+        }
+        let group = self.list.get(number as usize).ok_or("no process group")?;
+        let node = |rank: u32| rank / per_node.max(1);
+        let mut members = group.members.to_vec();
+        for of_node in members.chunk_by_mut(|a, b| node(*a) == node(*b)) {
+            of_node.rotate_left(channel as usize % of_node.len());
+        }
+        let turned = Group {
+            name: Arc::clone(&group.name),
+            members: members.into(),
+        };
+        let found = self.push(turned)?;
+        self.channels.insert((number, channel), found);
+        Ok(found)
+    }
+
+    /// Members of a group.
+    pub fn size(&self, number: u32) -> usize {
+        let group = self.list.get(number as usize);
+        group.map_or(0, |group| group.members.len())
+    }
+
+    /// The rank at a position of a group.
+    pub fn rank(&self, number: u32, position: u32) -> Option<u32> {
+        let group = self.list.get(number as usize)?;
+        group.members.get(position as usize).copied()
     }
 
     /// The position of a rank in a group.
@@ -150,3 +193,27 @@ pub(super) fn define(inputs: &str, defined: &mut Defined) -> Result<(), String> 
 }
 
 const NO_GROUPS: &str = "its inputs are no list of process groups, [{\"pg_name\": \"1\", \"ranks\": [0, 1]}] in JSON; correct them";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_turn_the_members_of_each_node() {
+        let shared = [("a", vec![0, 1, 2, 3, 4, 5, 6, 7]), ("b", vec![1, 5])];
+        let shared = shared.map(|(name, ranks)| (name.to_owned(), ranks));
+        let mut groups = Groups::new(8, shared.into());
+        let none = Defined::new();
+        let a = groups.number(0, "a", &none).unwrap();
+        let b = groups.number(1, "b", &none).unwrap();
+        let mut members = |group, channel| {
+            let turned = groups.channel(group, channel, 4).unwrap();
+            assert_eq!(groups.channel(group, channel, 4), Ok(turned));
+            groups.list[turned as usize].members.to_vec()
+        };
+        assert_eq!(members(a, 0), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(members(a, 1), [1, 2, 3, 0, 5, 6, 7, 4]);
+        assert_eq!(members(a, 6), [2, 3, 0, 1, 6, 7, 4, 5]);
+        assert_eq!(members(b, 1), [1, 5]);
+    }
+}

@@ -7,15 +7,18 @@
 //!
 //! [`Set`] finds the files, [`Reader`] gives the nodes of one, [`Trace`] is a [`Schedule`](crate::goal::Schedule) of all ranks.
 
+mod channels;
 mod groups;
 mod json;
 mod node;
+mod ops;
 mod rank;
 mod reader;
 mod set;
 mod trace;
 mod wire;
 
+pub use channels::Options;
 pub use groups::Group;
 pub use node::{Comm, Node, NodeType};
 pub use reader::Reader;

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use flitwise_base::place::{Place, Problem, Problems};
 use hashbrown::HashMap;
 
+use super::channels::Options;
 use super::groups::{Defined, Groups, define};
 use super::node::{Node, NodeType};
+use super::ops::Ops;
 use super::trace::Counts;
 use crate::collective::Operation;
 use crate::error::Error;
-use crate::goal::{Builder, Dependency, Kind, Op, Task};
+use crate::goal::{Builder, Task};
 use std::path::Path;
 
 /// Nanoseconds of a microsecond.
@@ -18,7 +20,7 @@ const NS: u64 = 1000;
 
 /// The CPU of a schedule that carries out all communication of its rank: it never computes, so that any number of them are under
 /// way.
-const COMMUNICATION: u8 = 0;
+pub(super) const COMMUNICATION: u8 = 0;
 
 /// The nodes of a rank that were read so far.
 pub(super) struct RankNodes {
@@ -39,9 +41,9 @@ pub(super) struct RankNodes {
 }
 
 /// An operation to be.
-struct Draft {
-    at: u64,
-    cpu: u8,
+pub(super) struct Draft {
+    pub at: u64,
+    pub cpu: u8,
     task: Task,
     /// Of a collective, its root as a rank, and its group as a name.
     root: Option<u64>,
@@ -87,7 +89,7 @@ impl RankNodes {
             (Err(problem), _) => {
                 // It keeps its number, so that others may wait for it.
                 self.drafts.truncate(index as usize);
-                self.push(at, Task::Calc { time: 0 }, None);
+                self.push(at, NOTHING, None);
                 return Err(self.problem(at, of_node(problem)));
             }
             (Ok(_), None) => {}
@@ -113,12 +115,12 @@ impl RankNodes {
     fn draft(&mut self, at: u64, node: &Node, counts: &mut Counts) -> Result<(), String> {
         let mut root = None;
         let task = match node.kind {
-            NodeType::Invalid => Task::Calc { time: 0 },
+            NodeType::Invalid => NOTHING,
             NodeType::Metadata => {
                 if let Some(inputs) = &node.groups {
                     define(inputs, &mut self.defined)?;
                 }
-                Task::Calc { time: 0 }
+                NOTHING
             }
             NodeType::Comp if node.duration_us == 0 && node.num_ops > 0 => Task::Work {
                 operations: node.num_ops,
@@ -231,49 +233,35 @@ impl RankNodes {
         }
     }
 
-    /// Adds the operations to `builder`. With `order`, kernels of a stream come one after the other.
+    /// Adds the operations to `builder`, those of the channels of a collective in its place. Behind these comes one that waits for all of
+    /// them.
     pub fn finish(
         mut self,
         builder: &mut Builder,
         groups: &mut Groups,
-        order: bool,
+        options: &Options,
         counts: &mut Counts,
         (errors, warnings): (&mut Problems, &mut Problems),
     ) -> Result<(), Error> {
         let mut edges = self.edges(errors);
         counts.dependencies += edges.len() as u64;
         counts.streams = counts.streams.max(self.streams.len() as u32);
-        self.streams(&mut edges, order, counts, warnings);
-        // The collectives of a group start in the order of the file.
-        let mut last: HashMap<u32, u32> = HashMap::new();
-        let mut chains = Vec::new();
+        self.streams(&mut edges, options.order_streams, counts, warnings);
         let numbers = self.numbers(groups);
+        let mut ops = Ops::default();
         for (index, draft) in (0..).zip(&self.drafts) {
-            let task = self
-                .resolve(draft, groups, &numbers)
-                .unwrap_or_else(|problem| {
-                    let message = || format!("node {}: {problem}", self.id(index));
-                    errors.add(|| self.problem(draft.at, message()));
-                    Task::Calc { time: 0 }
-                });
-            if let Task::Collective { group, .. } = task
-                && let Some(before) = last.insert(group, index)
-            {
-                chains.push((index, before));
-            }
-            let op = Op {
-                task,
-                cpu: draft.cpu,
-                nic: 0,
-            };
-            builder.op_at(op, draft.at).map_err(|_| self.full())?;
+            let resolved = self.resolve(draft, groups, &numbers);
+            let tasks = resolved.and_then(|task| options.split(task, groups));
+            let tasks = tasks.unwrap_or_else(|problem| {
+                let message = || format!("node {}: {problem}", self.id(index));
+                errors.add(|| self.problem(draft.at, message()));
+                vec![NOTHING]
+            });
+            let added = ops.add(builder, draft, &tasks);
+            added.ok_or_else(|| self.full())?;
         }
-        let edges = edges.into_iter().map(|edge| (edge, Kind::Done));
-        let chains = chains.into_iter().map(|edge| (edge, Kind::Started));
-        for ((of, on), kind) in edges.chain(chains) {
-            let added = builder.dependency(Dependency { of, on, kind });
-            added.map_err(|_| self.full())?;
-        }
+        let added = ops.finish(builder, &edges);
+        added.ok_or_else(|| self.full())?;
         builder.end_rank()
     }
 
@@ -392,5 +380,8 @@ impl RankNodes {
         })
     }
 }
+
+/// What takes no time.
+pub(super) const NOTHING: Task = Task::Calc { time: 0 };
 
 const NO_SIZE: &str = "no `comm_size`, the bytes that the rank brings; add it";

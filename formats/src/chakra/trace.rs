@@ -6,6 +6,7 @@ use flitwise_base::place::{Problem, Problems};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::counted;
 
+use super::channels::Options;
 use super::groups::{Group, Groups};
 use super::rank::RankNodes;
 use super::set::Set;
@@ -68,13 +69,12 @@ pub struct Trace {
 const ASK_EVERY: u64 = 1 << 14;
 
 impl Trace {
-    /// Reads the files of a trace. With `order`, the kernels of a stream of a device come one after the other, by their start
-    /// and their place in the file.
+    /// Reads the files of a trace.
     ///
     /// # Errors
     /// If a file can't be read or is no Chakra trace, or the user stops the reading. What is wrong with nodes is in
     /// [`errors`](Self::errors).
-    pub fn read(set: &Set, order: bool, stop: Stop<'_>) -> Result<Self, Error> {
+    pub fn read(set: &Set, options: &Options, stop: Stop<'_>) -> Result<Self, Error> {
         let (ranks, files) = (set.ranks(), set.files());
         let mut builder = Builder::of_files(set.path(), files.clone())?;
         let mut groups = Groups::new(ranks, set.groups()?);
@@ -98,7 +98,7 @@ impl Trace {
                 }
             }
             let found = (&mut errors, &mut warnings);
-            nodes.finish(&mut builder, &mut groups, order, &mut counts, found)?;
+            nodes.finish(&mut builder, &mut groups, options, &mut counts, found)?;
         }
         let schedule = builder.finish()?;
         let mut info = Info::new(&schedule);
@@ -123,11 +123,11 @@ impl Trace {
     pub fn check(
         set: Result<Set, Error>,
         input: &Input,
-        order: bool,
+        options: &Options,
         stop: Stop<'_>,
     ) -> Result<Result<(Set, Self), Problem>, Error> {
         let read = set.and_then(|set| {
-            let trace = Self::read(&set, order, stop)?;
+            let trace = Self::read(&set, options, stop)?;
             Ok((set, trace))
         });
         match read {

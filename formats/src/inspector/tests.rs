@@ -1,7 +1,7 @@
 //! Logs worked out by hand.
 
 use super::*;
-use crate::chakra::{NodeType, Trace};
+use crate::chakra::{NodeType, Options, Trace};
 use crate::goal::{Kind, Task};
 
 /// A line of the process on host `host`: an operation of communicator `comm` as `rank` of `size`, with its `keys`.
@@ -46,7 +46,7 @@ const WORLD: [(&str, u32, u32); 2] = [("0xa", 0, 2), ("0xa", 1, 2)];
 
 /// The operations of a rank with what they wait for.
 fn operations(set: &Set, rank: u32) -> Vec<(Task, Vec<u32>)> {
-    let trace = Trace::read(set, false, Stop::never()).unwrap();
+    let trace = Trace::read(set, &Options::default(), Stop::never()).unwrap();
     assert!(trace.errors.is_empty(), "{:?}", trace.errors);
     let mut block = trace.schedule.rank(rank).unwrap();
     let mut operations = Vec::new();
@@ -168,7 +168,7 @@ fn numbers_may_be_as_far_apart_as_they_go() {
     let of = |number| line("a", ("0xa", 0, 1), &coll("AllReduce", number, 8, 1, None));
     let set = set(&[of(0) + &of(u64::MAX)]).unwrap();
     assert_eq!(set.missing(), u64::MAX - 1);
-    let trace = Trace::read(&set, false, Stop::never()).unwrap();
+    let trace = Trace::read(&set, &Options::default(), Stop::never()).unwrap();
     let warned = &trace.warnings.first[0].message;
     assert!(warned.ends_with("no filter of sizes)"), "{warned}");
 }

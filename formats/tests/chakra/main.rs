@@ -4,7 +4,7 @@ mod broken;
 mod write;
 
 use flitwise_base::stop::Stop;
-use flitwise_formats::chakra::{Set, Trace};
+use flitwise_formats::chakra::{Options, Set, Trace};
 use flitwise_formats::collective::Operation;
 use flitwise_formats::goal::{Dependency, Kind, Op, Task};
 use flitwise_formats::source::Input;
@@ -19,7 +19,11 @@ const COLL: u64 = 7;
 
 fn open(path: &Path, order: bool) -> Result<Trace, String> {
     let set = Set::of_input(&Input::new(path), Stop::never()).map_err(|e| e.to_string())?;
-    Trace::read(&set, order, Stop::never()).map_err(|e| e.to_string())
+    let options = Options {
+        order_streams: order,
+        ..Options::default()
+    };
+    Trace::read(&set, &options, Stop::never()).map_err(|e| e.to_string())
 }
 
 /// The trace of these ranks.

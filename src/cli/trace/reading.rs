@@ -70,6 +70,7 @@ impl ReadingArgs {
             poll_gap_ps: self.poll_gap.map_or(default.poll_gap_ps, |gap| gap.0),
             order_streams: self.order_streams,
             wording: Wording::Options,
+            ..default
         }
     }
 

@@ -146,7 +146,7 @@ pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
     const CLOCKS: &[&str] = &["DUMPI", "FLITREC"];
     const RECORDED: &[&str] = &["DUMPI", "OTF2", "FLITREC"];
     let rendezvous = matches!(job.send_completion, Some(RawSendCompletion::Rendezvous));
-    let keys: [(bool, &'static str, &'static [&'static str]); 10] = [
+    let keys: [(bool, &'static str, &'static [&'static str]); 11] = [
         (
             job.eager_threshold.is_some() && !rendezvous,
             "eager_threshold",
@@ -159,6 +159,11 @@ pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
             job.order_streams == Some(true),
             "order_streams",
             &["Chakra"],
+        ),
+        (
+            job.channels.is_some(),
+            "channels",
+            &["Chakra", "NCCL Inspector"],
         ),
         (job.compute_time.is_some(), "compute_time", CLOCKS),
         (job.poll_gap.is_some(), "poll_gap", RECORDED),

@@ -144,6 +144,9 @@ pub(crate) struct RawJob {
     /// order them.
     #[schemars(extend("default" = false))]
     pub order_streams: Option<bool>,
+    /// Most [channels](chakra.md#channels) of a collective of a GPU trace, 1 to 64.
+    #[schemars(extend("default" = 1))]
+    pub channels: Option<u32>,
     /// Computation before each message sent by an MPI call (LogP's o).
     #[schemars(extend("default" = "0s"))]
     pub send_overhead: Option<Picoseconds>,

@@ -99,6 +99,12 @@ pub struct Job {
     /// The kernels of a stream of a GPU in a Chakra trace come one after the other.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub order_streams: bool,
+    /// Most channels of a collective of a Chakra trace or of logs of NCCL Inspector.
+    #[serde(skip_serializing_if = "is_one")]
+    pub channels: u32,
+    /// Ranks of a node.
+    #[serde(skip)]
+    pub ranks_per_node: u32,
     /// Flops per second of a rank in a TI trace.
     #[serde(rename = "host_speed_flops_per_s")]
     pub host_speed: Ratio,
@@ -248,6 +254,8 @@ fn one_job(
         skip_unsupported: job.skip_unsupported.unwrap_or(false),
         allow_no_communication: job.allow_no_communication.unwrap_or(false),
         order_streams: job.order_streams.unwrap_or(false),
+        channels: channels(job, &key)?,
+        ranks_per_node: ranks_per_nic.saturating_mul(node.spec.nics),
         compute_scale: calls::default_scale(job),
         host_speed: host_speed(job, &key)?,
         intra_node_latency_ps: job.intra_node_latency.map_or(node.latency_ps, |t| t.0),
@@ -257,6 +265,24 @@ fn one_job(
         format_keys: calls::format_keys(job),
         name,
     })
+}
+
+/// As many as NCCL has.
+const MAX_CHANNELS: u32 = 64;
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+/// The channels of the job's collectives.
+fn channels(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<u32, ConfigError> {
+    match job.channels {
+        Some(channels) if !(1..=MAX_CHANNELS).contains(&channels) => {
+            let problem = format!("is {channels}; a collective has 1 to {MAX_CHANNELS} channels");
+            refused(key("channels"), problem)
+        }
+        channels => Ok(channels.unwrap_or(1)),
+    }
 }
 
 /// The speed at which a rank of the job computes.

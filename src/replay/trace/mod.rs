@@ -193,6 +193,10 @@ pub struct Reading {
     pub poll_gap_ps: u64,
     /// The kernels of each stream of a device in a Chakra trace come one after the other.
     pub order_streams: bool,
+    /// Most channels of a collective of a Chakra trace or of logs of NCCL Inspector, at least 1.
+    pub channels: u32,
+    /// Ranks of a node, which follow one another; at least 1. Channels differ in the rank of a node that is next to other nodes.
+    pub ranks_per_node: u32,
     /// The names of all these settings in messages.
     pub wording: Wording,
 }
@@ -281,6 +285,8 @@ impl Default for Reading {
             allow_no_communication: false,
             poll_gap_ps: POLL_GAP_PS,
             order_streams: false,
+            channels: 1,
+            ranks_per_node: 1,
             wording: Wording::default(),
         }
     }

@@ -8,10 +8,10 @@ use super::recorded::Comparison;
 use super::{HOST_SPEED, refusal};
 use crate::program::{Program, RankId};
 use crate::trace::{Agreement, Reading, Summary, TraceFile, TraceFormat, Verdict};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::counted;
-use flitwise_formats::chakra::{Set, Trace};
+use flitwise_formats::chakra::{Options, Set, Trace};
 use flitwise_formats::inspector;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
@@ -96,7 +96,7 @@ impl Form {
     /// Reads the trace at `input`, or finds why it is none.
     fn read(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Result<(Set, Trace), Problem>> {
         let set = (self.find)(input, stop);
-        Ok(Trace::check(set, input, false, stop)?)
+        Ok(Trace::check(set, input, &Options::default(), stop)?)
     }
 }
 
@@ -150,22 +150,27 @@ impl ChakraFile {
                 reading.wording.host_speed()
             );
         }
-        let schedule = if reading.order_streams {
-            let ordered = Trace::read(&self.set, true, stop)?;
-            if !ordered.errors.is_empty() {
-                let keys = reading.wording.order_streams();
-                return Err(anyhow::anyhow!(refusal(&ordered.errors)))
-                    .with_context(|| format!("{keys} contradicts the dependencies of the trace"));
-            }
-            ordered.schedule
-        } else {
-            self.trace.schedule.clone()
+        let options = Options {
+            order_streams: reading.order_streams,
+            channels: reading.channels,
+            ranks_per_node: reading.ranks_per_node,
         };
-        Ok(Scheduled::new(
-            schedule,
-            &self.trace.groups,
-            reading.host_speed,
-        ))
+        let speed = reading.host_speed;
+        if !options.order_streams && options.channels == 1 {
+            let schedule = self.trace.schedule.clone();
+            return Ok(Scheduled::new(schedule, &self.trace.groups, speed));
+        }
+        let read = Trace::read(&self.set, &options, stop)?;
+        if !read.errors.is_empty() {
+            let refused = anyhow::anyhow!(refusal(&read.errors));
+            let keys = reading.wording.order_streams();
+            return Err(if options.order_streams {
+                refused.context(format!("{keys} contradicts the dependencies of the trace"))
+            } else {
+                refused
+            });
+        }
+        Ok(Scheduled::new(read.schedule, &read.groups, speed))
     }
 
     /// All operations, whatever their computations take.

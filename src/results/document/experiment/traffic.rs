@@ -56,6 +56,8 @@ pub(super) struct Job {
     allow_no_communication: Option<bool>,
     /// Whether the kernels of a stream in a Chakra trace come one after the other; only where it is true.
     order_streams: Option<bool>,
+    /// Most channels of a collective; only where they are several.
+    channels: Option<u32>,
     /// The factor on computations, as an exact text such as `"1/20"`.
     #[schemars(extend("unit" = "fraction"))]
     compute_scale: String,
