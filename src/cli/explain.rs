@@ -15,6 +15,7 @@ use flitwise::results::{
 };
 use flitwise::run::{Control, Progress, RunResult, Session, Silent};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// Arguments of `flitwise explain`.
 #[derive(Debug, Args)]
@@ -66,32 +67,17 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let target = args.out.as_deref().map(target).transpose()?;
     let stop = signal::stop_on_signal();
     let part = target.map(Target::begin).transpose()?;
-    let shown = (!args.quiet).then(Shown::new);
-    let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
-    let mut control = Control::default().stopped_by(stop).reporting_to(progress);
     let series = match &part {
         Some(part) => series_files(&plan, Some(part.path()))?,
         None => None,
     };
-    if let Some(files) = &series {
-        control = control.recorded_by(files);
-    }
-    let mut session = Session::new(threads(args.threads));
-    let mut simulate = |file: &Path, plan: &Plan, sets: &[String]| {
-        let outcome = session.run(plan, &control);
-        outcome.map_err(|e| failed(&e, file, sets))
-    };
-    let result = simulate(&file, &plan, &sets);
-    let others = other.as_ref();
-    let against = others.map(|(file, plan)| (plan, simulate(file, plan, &[])));
-    if let Some(shown) = &shown {
-        shown.finish();
-    }
-    let result = result?;
-    let against: Option<(&Plan, RunResult)> = match against {
-        Some((plan, result)) => Some((plan, result?)),
-        None => None,
-    };
+    let (result, against) = simulate(
+        args,
+        (&file, &plan, &sets),
+        other.as_ref(),
+        series.as_ref(),
+        stop,
+    )?;
     warnings::tell_all(&plan, &result);
     warnings::tell_of_one_thread(args.threads, &plan.experiment);
     if let Some((plan, result)) = &against {
@@ -107,8 +93,9 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let path = args.against.as_deref().unwrap_or(Path::new(""));
     let name = other.as_ref().map(|(_, plan)| name_of(plan, path));
     // Two of one name are told apart by their files.
+    let same = name.as_ref() == Some(&own) && path != args.experiment;
     let name = name.map(|name| {
-        if name == own && path != args.experiment {
+        if same {
             path.display().to_string()
         } else {
             name
@@ -136,6 +123,36 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         outcome_of(&result.status(plan))?;
     }
     outcome_of(&result.status(&plan)).and(printed)
+}
+
+/// The other experiment and its result.
+type Compared<'a> = (&'a Plan, RunResult);
+
+/// The result of the experiment, and the plan and result of the other one that it is compared with.
+fn simulate<'a>(
+    args: &ExplainArgs,
+    (file, plan, sets): (&Path, &Plan, &[String]),
+    other: Option<&'a (PathBuf, Plan)>,
+    series: Option<&SeriesFiles<'_>>,
+    stop: &'static AtomicBool,
+) -> Result<(RunResult, Option<Compared<'a>>), CliError> {
+    let shown = (!args.quiet).then(Shown::new);
+    let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
+    let mut control = Control::default().stopped_by(stop).reporting_to(progress);
+    if let Some(files) = series {
+        control = control.recorded_by(files);
+    }
+    let mut session = Session::new(threads(args.threads));
+    let mut one = |file: &Path, plan: &Plan, sets: &[String]| {
+        let outcome = session.run(plan, &control);
+        outcome.map_err(|e| failed(&e, file, sets))
+    };
+    let result = one(file, plan, sets);
+    let against = other.map(|(file, plan)| Ok((plan, one(file, plan, &[])?)));
+    if let Some(shown) = &shown {
+        shown.finish();
+    }
+    Ok((result?, against.transpose()?))
 }
 
 /// The name of an experiment, or the name of `path`, from which it was read.

@@ -9,6 +9,7 @@ mod fabric;
 mod init;
 mod instead;
 mod list;
+mod one_run;
 mod orcs;
 mod out;
 mod plot;

@@ -2,13 +2,14 @@
 
 use super::explain::explainable;
 use super::instead::{self, Wanted, instead};
+use super::one_run::OneRun;
 use super::out::{Part, Target};
-use super::progress::{Shown, estimate, working};
-use super::repeat::{self, Compared, Repeated, has_option};
+use super::progress::{estimate, working};
+use super::repeat::{self, Repeated, has_option};
 use super::timeline::TimelineArgs;
 use super::{
-    CliError, bad_config, command_line, fabric, json_text, no_result, print, print_summary, signal,
-    tell, threads, unwritable, warnings,
+    CliError, bad_config, command_line, fabric, json_text, no_result, print, signal, tell, threads,
+    unwritable,
 };
 use anyhow::Context;
 use clap::Args;
@@ -16,9 +17,9 @@ use flitwise::config::{self, Base, Plan, Study, series_lacks};
 use flitwise::results::document::Document;
 use flitwise::results::{
     COMMAND_FILE, EXPERIMENT_FILE, MissingFeature, RESULT_FILE, SeriesFiles, curve_csv, curve_svg,
-    experiment_toml, is_series_file, result_json, summary, write_distributions, write_link_files,
+    experiment_toml, is_series_file, write_distributions, write_link_files,
 };
-use flitwise::run::{Control, Progress, RunError, RunResult, Session, Silent, Status};
+use flitwise::run::{RunError, RunResult, Session, Status};
 use serde::Serialize;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ pub struct RunArgs {
     /// curve.svg, and for time series and their figures ([series]). It appears whole, in
     /// place of an earlier result of the same experiment.
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Replaces the directory of --out even if it holds the result of another experiment.
     #[arg(long, requires = "out")]
     force: bool,
@@ -56,7 +57,7 @@ pub struct RunArgs {
     /// Threads [default: one per processor]: baselines and the loads of a curve run in parallel with the
     /// experiment, and several threads simulate a large fabric. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
+    pub(super) threads: Option<u16>,
     /// Runs the experiment with each of these seeds, 1..5 with both ends or 1,2,7, and prints a table:
     /// a study without a file (docs/reference/study.md). --out then names its directory.
     #[arg(long, value_name = "SEEDS", conflicts_with = "seed")]
@@ -88,13 +89,13 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = ["json", "quiet", "explain"])]
     dry_run: bool,
     #[command(flatten)]
-    timeline: TimelineArgs,
+    pub(super) timeline: TimelineArgs,
     /// Prints result.json and nothing else: on one line, unless it goes to a terminal.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     /// Prints no summary and no progress.
     #[arg(long)]
-    quiet: bool,
+    pub(super) quiet: bool,
     /// Adds to the results why each job takes as long as it does (docs/reference/explain.md), for which the runs are
     /// simulated twice; and details per job and more links to the summary.
     #[arg(long)]
@@ -214,82 +215,17 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     if args.estimate {
         return print_estimate(&plan, stop, |e| failed(&e, file, &sets));
     }
-    let mut session = session(args)?;
-    // Opens the files before the run: a long run must not fail at its end.
-    let part = target.map(Target::begin).transpose()?;
-    // A result that is only compared is written, too.
-    let scratch = match (repeated, &part) {
-        (Some(_), None) => Some(scratch()?),
-        _ => None,
-    };
-    let kept = part.as_ref().map(Part::path);
-    let dir = kept.or(scratch.as_ref().map(TempDir::path));
-    let series = series_files(&plan, dir)?;
-    let watching = args.timeline.begin(&plan, file, kept)?;
-    let shown = (!args.quiet).then(Shown::new);
-    let progress: &dyn Progress = shown.as_ref().map_or(&Silent, |shown| shown);
-    let mut control = Control::default().stopped_by(stop).reporting_to(progress);
-    if let Some(files) = &series {
-        control = control.recorded_by(files);
-    }
     let until_saturated =
         args.stop_when_saturated || repeated.is_some() && has_option(&plan, UNTIL_SATURATED);
-    if until_saturated {
-        control = control.ending_when_saturated();
-    }
-    let outcome = watching.with(|watch| {
-        if plan.origin.is_some() {
-            session.prepare(&plan, &control)?;
-        }
-        if let Some(repeated) = repeated {
-            repeated.tell_of_changes(&plan, &session);
-        }
-        match watch {
-            Some(watch) => session.run(&plan, &control.seen_by(watch)),
-            None => session.run(&plan, &control),
-        }
-    });
-    if let Some(shown) = &shown {
-        shown.finish();
-    }
-    let result = outcome.map_err(|e| failed(&e, file, &sets))?;
-
-    warnings::tell_all(&plan, &result);
-    warnings::tell_of_one_thread(args.threads, &plan.experiment);
-    let text = summary(&plan, &result, plan.explain);
-    let json = result_json(&plan, &result);
-    let options = options_of(&plan, until_saturated);
-    // Its overview is one of the files of the result.
-    let drawn = watching.finish();
-    let failed = |e: anyhow::Error| match &part {
-        Some(part) => part.failed(format_args!("{e:#}")),
-        None => CliError::Failed(format!("{e:#}")),
+    let run = OneRun {
+        args,
+        file,
+        sets: &sets,
+        plan: &plan,
+        repeated,
+        until_saturated,
     };
-    let files = dir.map_or(Ok(()), |dir| {
-        write_result(dir, &plan, &result, &json, &text, options)?;
-        series.map_or(Ok(()), |series| series.finish(&result))
-    });
-    let files = files.map_err(failed);
-    let compared = match (repeated, dir, &files) {
-        (Some(repeated), Some(dir), Ok(())) => Some(repeated.compare(dir)),
-        _ => None,
-    };
-    let written = files.and_then(|()| part.map(committed).transpose());
-    // Printed even if the files could not be written, so that a long run is not lost.
-    let printed = match (args.json, args.quiet) {
-        (true, _) => print(&for_output(&json)?),
-        (false, false) => print_summary(&text),
-        (false, true) => Ok(()),
-    };
-    let quiet = args.quiet || args.json;
-    if let (Some(names), Some(dir), false) = (written?, &args.out, quiet) {
-        say_written(dir, &names);
-    }
-    drawn?;
-    args.timeline.say_written(quiet);
-    compared.map_or(Ok(()), Compared::tell)?;
-    // A closed terminal takes no results.
-    outcome_of(&result.status(&plan)).and(printed)
+    run.execute(session(args)?, target, stop)
 }
 
 /// Measures a part of the run, and prints how long all of it takes.

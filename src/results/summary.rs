@@ -47,9 +47,37 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
         }
         return write_measured(out, plan, result, explain);
     }
-    let time = execution_time_ps(experiment, main);
     let stopped = stopped_jobs(plan, main);
-    if let Some(stopped) = &stopped {
+    write_times(out, plan, result, stopped.as_deref())?;
+    if stopped.is_none() {
+        write_split(out, plan, result)?;
+        write_waits(out, plan, main)?;
+        explain::write_lines(out, plan, result)?;
+    }
+    if let Status::Stalled(why) = result.status(plan) {
+        writeln!(out, "\nstalled\n{}", why.trim_end())?;
+    }
+    write_jobs(out, plan, result, explain)?;
+    write_traffic(out, plan, main)?;
+    write_latencies(out, plan, result)?;
+    write_links(
+        out,
+        plan,
+        &main.stats,
+        if explain { 4 * LINKS } else { LINKS },
+    )
+}
+
+/// Writes the execution time, or why the jobs have `stopped` before their end, and the times that it is compared with.
+fn write_times(
+    out: &mut String,
+    plan: &Plan,
+    result: &RunResult,
+    stopped: Option<&str>,
+) -> fmt::Result {
+    let (experiment, main) = (&plan.experiment, &result.main);
+    let time = execution_time_ps(experiment, main);
+    if let Some(stopped) = stopped {
         let why = match main.status {
             Status::Saturated => "saturated",
             _ => "interrupted",
@@ -95,23 +123,7 @@ fn write_all(out: &mut String, plan: &Plan, result: &RunResult, explain: bool) -
             writeln!(out, "{name:<16}{why}: no {factor}")?;
         }
     }
-    if stopped.is_none() {
-        write_split(out, plan, result)?;
-        write_waits(out, plan, main)?;
-        explain::write_lines(out, plan, result)?;
-    }
-    if let Status::Stalled(why) = result.status(plan) {
-        writeln!(out, "\nstalled\n{}", why.trim_end())?;
-    }
-    write_jobs(out, plan, result, explain)?;
-    write_traffic(out, plan, main)?;
-    write_latencies(out, plan, result)?;
-    write_links(
-        out,
-        plan,
-        &main.stats,
-        if explain { 4 * LINKS } else { LINKS },
-    )
+    Ok(())
 }
 
 /// The simulated time of `main` that was skipped between the messages of jobs.

@@ -3,6 +3,7 @@
 mod dir;
 mod measured;
 mod plan;
+mod prepare;
 mod slowest;
 mod slurm;
 mod tasks;
@@ -12,7 +13,7 @@ use super::progress::{Shown, working};
 use super::run::not_interrupted;
 use super::{
     CliError, bad_config, command_line, no_result, print, print_summary, repeat, signal, tell,
-    threads, warnings,
+    threads,
 };
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
@@ -20,10 +21,11 @@ use flitwise::config::Study;
 use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
-    Engine, Grid, Here, Prepared, SLOWEST_RUN, STUDY_FILE, Studied, StudyProgress, Unwatched,
-    compare, estimate, json_lines, study_toml, summary_text, trace_digests, write_tables,
+    Engine, Grid, Here, SLOWEST_RUN, STUDY_FILE, Studied, StudyProgress, Unwatched, compare,
+    estimate, json_lines, study_toml, summary_text, write_tables,
 };
 use measured::measured;
+use prepare::prepare;
 use slurm::{Following, Slurm, SlurmArgs};
 use std::path::{Path, PathBuf};
 
@@ -327,24 +329,7 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     }
     let threads = threads(options.jobs);
     let mut session = Session::new(threads);
-    let prepared = Studied::prepare(&grid, &mut session, &control).map_err(bad_run)?;
-    let analysed = |run: &Prepared| run.plan.experiment.congestion.is_some();
-    if options.simulates && prepared.first().is_some_and(analysed) {
-        let problem = "the experiment asks for a static analysis ([congestion]), which simulates nothing; use `flitwise congestion` instead of `flitwise run`, or remove the table";
-        return Err(CliError::BadInput(problem.to_owned()));
-    }
-    if control.stopped() {
-        let what = "interrupted while the runs were prepared: nothing was simulated";
-        return Err(CliError::Interrupted(what.to_owned()));
-    }
-    if let Some(first) = prepared.first()
-        && let Some(origin) = &first.plan.origin
-    {
-        let (plan, digests) = (&first.plan, session.digests(&first.plan));
-        repeat::tell_of_changes(origin, &digests, &plan.written.dir, &plan.files);
-    }
-    warnings::tell_of_settings(prepared.iter().map(|run| &run.plan.experiment));
-    warnings::tell_of_traces(&trace_digests(&prepared, &session));
+    let prepared = prepare(&grid, &mut session, &control, options.simulates)?;
     // Nothing is created for a study that cannot run.
     let out = match (&options.out, options.dry_run) {
         (Some(dir), false) => Some(StudyDir::open(dir, &grid.study, prepared.first())?),
