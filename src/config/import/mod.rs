@@ -50,6 +50,71 @@ pub(crate) struct Imported {
     pub is_dump: bool,
 }
 
+/// The ends of all cables.
+#[derive(Default)]
+struct Ends {
+    /// Of each NIC: its port at a switch, its name and its LIDs.
+    attached: Vec<SwitchPort>,
+    names: Vec<NicName>,
+    lids: Vec<Range<u32>>,
+    /// NICs by their first LID.
+    nics: BTreeMap<u16, NicId>,
+    /// Between switches.
+    links: Vec<[SwitchPort; 2]>,
+}
+
+impl Ends {
+    /// Those of a file; `place` gives the place of a port of a switch.
+    fn of(
+        found: &Discovery,
+        place: impl Fn(Port) -> Option<SwitchPort>,
+    ) -> Result<Self, LineError> {
+        let mut ends = Self::default();
+        for (&own, cable) in &found.cables {
+            let line = cable.line;
+            let back = found.cables.get(&cable.to);
+            if back.is_none_or(|back| back.to != own) {
+                let problem = format!(
+                    "port {} of node {:#x} does not lead back here; the file is cut or was edited",
+                    cable.to.port, cable.to.node
+                );
+                return Err(LineError { line, problem });
+            }
+            match (place(own), place(cable.to)) {
+                (None, Some(at)) => ends
+                    .attach(found, own, at)
+                    .map_err(|problem| LineError { line, problem })?,
+                (Some(a), Some(b)) if own < cable.to => ends.links.push([a, b]),
+                (Some(_), _) => {}
+                (None, None) => {
+                    let problem = "a NIC that is connected to no switch; leave it out".into();
+                    return Err(LineError { line, problem });
+                }
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Adds the NIC of port `own`, which is connected to `at`.
+    fn attach(&mut self, found: &Discovery, own: Port, at: SwitchPort) -> Result<(), String> {
+        let lid = found.lids.get(&own).copied().unwrap_or(0);
+        let nic = NicId::new(self.attached.len() as u32);
+        if self.nics.insert(lid, nic).is_some() {
+            return Err(format!("a second port with LID {lid}"));
+        }
+        self.names.push(NicName {
+            name: found.adapters.get(&own.node).cloned().unwrap_or_default(),
+            guid: own.node,
+            port: own.port,
+            lid,
+        });
+        let lmc = found.lmcs.get(&own).copied().unwrap_or(0);
+        self.lids.push(u32::from(lid)..u32::from(lid) + (1 << lmc));
+        self.attached.push(at);
+        Ok(())
+    }
+}
+
 impl Imported {
     pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
         const KEY: &str = "fabric.topology.file";
@@ -66,48 +131,7 @@ impl Imported {
             let number = PortId::new(u32::from(port.port) - 1);
             Some(SwitchPort::new(*index.get(&port.node)?, number))
         };
-        let mut attached = Vec::new();
-        let mut nics = BTreeMap::new();
-        let mut links = Vec::new();
-        let mut names = Vec::new();
-        let mut lids = Vec::new();
-        for (&own, cable) in &found.cables {
-            if found
-                .cables
-                .get(&cable.to)
-                .is_none_or(|back| back.to != own)
-            {
-                let problem = format!(
-                    "port {} of node {:#x} does not lead back here; the file is cut or was edited",
-                    cable.to.port, cable.to.node
-                );
-                return Err(broken(cable.line, problem));
-            }
-            match (place(own), place(cable.to)) {
-                (None, Some(at)) => {
-                    let lid = found.lids.get(&own).copied().unwrap_or(0);
-                    let nic = NicId::new(attached.len() as u32);
-                    if nics.insert(lid, nic).is_some() {
-                        return Err(broken(cable.line, format!("a second port with LID {lid}")));
-                    }
-                    names.push(NicName {
-                        name: found.adapters.get(&own.node).cloned().unwrap_or_default(),
-                        guid: own.node,
-                        port: own.port,
-                        lid,
-                    });
-                    let lmc = found.lmcs.get(&own).copied().unwrap_or(0);
-                    lids.push(u32::from(lid)..u32::from(lid) + (1 << lmc));
-                    attached.push(at);
-                }
-                (Some(a), Some(b)) if own < cable.to => links.push([a, b]),
-                (Some(_), _) => {}
-                (None, None) => {
-                    let problem = "a NIC that is connected to no switch; leave it out";
-                    return Err(broken(cable.line, problem.into()));
-                }
-            }
-        }
+        let ends = Ends::of(&found, place).map_err(|e| wrong(key, path, &e))?;
         let speeds = FileSpeeds::of(&found, place, path);
         if let Some((line, speed)) = speeds.impossible() {
             let problem = format!(
@@ -121,14 +145,14 @@ impl Imported {
             guid,
             lid: found.switch_lids.get(&guid).copied(),
         };
-        let names = Names::new(found.switches.iter().map(switch).collect(), names);
-        let topology = Topology::graph(index.len() as u32, &attached, &links)?;
+        let names = Names::new(found.switches.iter().map(switch).collect(), ends.names);
+        let topology = Topology::graph(index.len() as u32, &ends.attached, &ends.links)?;
         Ok(Self {
             speeds,
             topology: topology.named(names),
             switches: index,
-            nics,
-            lids,
+            nics: ends.nics,
+            lids: ends.lids,
             latencies: BTreeMap::new(),
             routes: None,
             is_dump: true,
