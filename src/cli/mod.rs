@@ -54,7 +54,13 @@ use thiserror::Error;
 )]
 pub struct Cli {
     /// Colours messages and headings.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(
+        hide_short_help = true,
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto"
+    )]
     color: clap::ColorChoice,
     #[command(subcommand)]
     command: Command,

@@ -6,8 +6,7 @@ use crate::config::fabric::voq::RawSpeed;
 use crate::config::keys::RawExperiment;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::{
-    Degradation, FabricSpec, NO_LOWER_RATE, Outage, SpecError, Switch, TableChange, Tick,
-    flits_per_tick,
+    Degradation, FabricSpec, Outage, SpecError, TableChange, Tick, flits_per_tick,
 };
 use crate::oblivious::{Failure, RoutingEngine};
 use crate::units::{Latency, Ratio, TickLength};
@@ -32,7 +31,7 @@ pub(crate) struct RawEvent {
     pub what: String,
     /// `"down"`: they start no packet any more; `"up"`: all that events did to them ends. This, `rate` or `lanes`.
     pub action: Option<RawAction>,
-    /// Lower rate from then on, such as `"25Gb/s"` or `"QDR x1"`; not on hierarchical switches.
+    /// Lower rate from then on, such as `"25Gb/s"` or `"QDR x1"`.
     pub rate: Option<RawSpeed>,
     /// The same in lanes, 1 to 3 of 4.
     pub lanes: Option<u32>,
@@ -139,36 +138,30 @@ fn resolved(raw: &RawEvent, key: String, fabric: &FabricSpec) -> Result<Event, C
 
 /// The effect of the event `key` on its links.
 fn change(raw: &RawEvent, key: &str, fabric: &FabricSpec) -> Result<Change, ConfigError> {
-    let (key, change) = match (raw.action, raw.rate, raw.lanes) {
-        (Some(RawAction::Down), None, None) => return Ok(Change::Down),
-        (Some(RawAction::Up), None, None) => return Ok(Change::Up),
+    match (raw.action, raw.rate, raw.lanes) {
+        (Some(RawAction::Down), None, None) => Ok(Change::Down),
+        (Some(RawAction::Up), None, None) => Ok(Change::Up),
         (None, Some(RawSpeed(bits)), None) => {
             let units = fabric.units;
             let rate = flits_per_tick(bits, units.tick, units.flit_bytes, "event");
-            let key = format!("{key}.rate");
-            let rate = rate.map_err(|e| ConfigError::new(key.clone(), e.problem))?;
-            (key, Change::Rate(rate))
+            let rate = rate.map_err(|e| ConfigError::new(format!("{key}.rate"), e.problem))?;
+            Ok(Change::Rate(rate))
         }
         (None, None, Some(lanes)) => {
-            let key = format!("{key}.lanes");
             if !(1..LANES).contains(&lanes) {
                 let problem = format!(
                     "{lanes} lanes are left of {LANES}; write 1 to {}, or give the rate as `rate`",
                     LANES - 1
                 );
-                return Err(ConfigError::new(key, problem));
+                return refused(format!("{key}.lanes"), problem);
             }
-            (key, Change::Lanes(lanes))
+            Ok(Change::Lanes(lanes))
         }
         _ => {
             let problem = "an event has one of `action`, `rate` and `lanes`";
-            return refused(key.to_owned(), problem);
+            refused(key.to_owned(), problem)
         }
-    };
-    if let Switch::Hierarchical(_) = fabric.switch {
-        return refused(key, NO_LOWER_RATE);
     }
-    Ok(change)
 }
 
 /// Gives the links of `event` its rate.

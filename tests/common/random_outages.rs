@@ -2,7 +2,7 @@
 
 use flitwise::fabric::engine::Engine;
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
-use flitwise::fabric::spec::{BitErrors, Degradation, FabricSpec, Outage, Switch, TableChange};
+use flitwise::fabric::spec::{BitErrors, Degradation, FabricSpec, Outage, TableChange};
 use flitwise::fabric::topology::Peer;
 use flitwise::oblivious::{Failure, RoutingEngine};
 use flitwise::units::Ratio;
@@ -52,7 +52,7 @@ pub fn outages() -> BoxedStrategy<RawOutages> {
         .boxed()
 }
 
-/// Degradations for any fabric of `voq` switches, with outages or without.
+/// Degradations for any fabric, with outages or without.
 pub fn degraded() -> BoxedStrategy<RawOutages> {
     let (from, length) = (from(), length());
     let eighths = prop_oneof![Just(2u64), Just(4), Just(1), 3u64..=8];
@@ -124,11 +124,9 @@ impl RawOutages {
         let degraded = self.degraded.iter().filter_map(degradation).collect();
         spec.outages = outages;
         spec.bit_errors = errors;
-        if matches!(spec.switch, Switch::Voq(_)) {
-            spec.degraded = degraded;
-            // The engine has a limit of different rates.
-            while Engine::new(spec).is_err() && spec.degraded.pop().is_some() {}
-        }
+        spec.degraded = degraded;
+        // The engine has a limit of different rates.
+        while Engine::new(spec).is_err() && spec.degraded.pop().is_some() {}
     }
 }
 

@@ -155,7 +155,7 @@ fn token(report: &flitwise::fabric::workload::PacketReport) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(config(90))]
+    #![proptest_config(config(70))]
 
     #[test]
     fn random_fabrics_agree(

@@ -41,7 +41,7 @@ impl Routes for Planted<'_> {
 }
 
 proptest! {
-    #![proptest_config(config(150))]
+    #![proptest_config(config(115))]
 
     /// What `check` passes never deadlocks.
     #[test]

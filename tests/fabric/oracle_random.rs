@@ -14,7 +14,7 @@ use proptest::test_runner::TestRunner;
 const TICKS: u64 = 2_000_000;
 
 proptest! {
-    #![proptest_config(config(100))]
+    #![proptest_config(config(75))]
 
     #[test]
     fn a_sound_fabric_delivers_everything(spec in fabric(Kind::Sound), traffic in traffic()) {

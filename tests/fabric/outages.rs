@@ -66,7 +66,7 @@ proptest! {
             random::table_fabric(Kind::Any),
             random::table_fabric(Kind::Sound),
         ],
-        outages in outages(),
+        outages in prop_oneof![outages(), degraded()],
         traffic in random_traffic::traffic(),
         interval in prop::option::of(1u64..200),
     ) {
@@ -288,6 +288,30 @@ fn a_packet_takes_a_degraded_link_for_longer() {
     }
 }
 
+/// A link between hierarchical switches holds the packet for these 12 ticks.
+#[test]
+fn a_degraded_link_of_hierarchical_switches_holds_a_packet() {
+    let [spec, _] = pairs();
+    let undisturbed = deliveries_of(256, &spec, &[1000])[0];
+    let slow = |at| degradation(at, (1, 4), 0, None);
+    let (between, last) = (slow((0, BETWEEN)), slow(LAST));
+    for (events, late) in [
+        (vec![between], 12),
+        (vec![last], 12),
+        (vec![slow((0, 0))], 12),
+        (vec![between, last], 24),
+        (vec![slow((0, 1))], 0),
+        // 4 flits at 3/5 of the rate take 6 2/3 ticks.
+        (vec![degradation(LAST, (3, 5), 0, None)], 3),
+        (vec![last, degradation(LAST, (1, 2), 0, None)], 12),
+        (vec![degradation(LAST, (1, 4), 0, Some(1001))], 0),
+    ] {
+        let mut spec = spec.clone();
+        spec.degraded = events;
+        assert_eq!(deliveries_of(256, &spec, &[1000]), [undisturbed + late]);
+    }
+}
+
 /// The tick of its start decides how a packet is sent.
 #[test]
 fn a_packet_that_has_started_keeps_its_rate() {
@@ -324,19 +348,21 @@ fn packets_of_different_rates_share_no_tick() {
 #[test]
 fn half_the_rate_doubles_the_time_of_a_stream() {
     const PACKETS: u64 = 100;
-    let [_, mut spec] = pairs();
-    let stream = |spec: &FabricSpec| deliveries_of(PACKETS * 256, spec, &[1000])[0];
-    let undisturbed = stream(&spec);
-    spec.degraded = vec![degradation(LAST, (1, 2), 0, None)];
-    assert_eq!(stream(&spec), undisturbed + PACKETS * 4);
+    for mut spec in pairs() {
+        let stream = |spec: &FabricSpec| deliveries_of(PACKETS * 256, spec, &[1000])[0];
+        let undisturbed = stream(&spec);
+        spec.degraded = vec![degradation(LAST, (1, 2), 0, None)];
+        assert_eq!(stream(&spec), undisturbed + PACKETS * 4);
+    }
 }
 
 #[test]
 fn the_own_rate_as_an_event_changes_nothing() {
-    let [_, mut spec] = pairs();
-    let undisturbed = deliveries_of(1000, &spec, &[1000, 1001, 1500]);
-    spec.degraded = vec![degradation(LAST, (1, 1), 0, Some(1400))];
-    assert_eq!(deliveries_of(1000, &spec, &[1000, 1001, 1500]), undisturbed);
+    for mut spec in pairs() {
+        let undisturbed = deliveries_of(1000, &spec, &[1000, 1001, 1500]);
+        spec.degraded = vec![degradation(LAST, (1, 1), 0, Some(1400))];
+        assert_eq!(deliveries_of(1000, &spec, &[1000, 1001, 1500]), undisturbed);
+    }
 }
 
 /// A ring of four switches, one NIC each, with the tables of up*/down*.

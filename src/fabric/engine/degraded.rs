@@ -12,16 +12,36 @@ pub(super) struct RateChanges {
     /// The rate of the packet sent last, and the first tick that begins without it.
     last: Option<u8>,
     free_at: Tick,
-    /// Per rate of the fabric: the ticks that a byte takes longer than at the link's own rate.
-    longer: Vec<f64>,
+    /// Per rate of the fabric.
+    slower: Vec<Slower>,
+}
+
+/// The effect of a rate on a packet.
+#[derive(Debug)]
+enum Slower {
+    /// Each byte takes so many ticks longer than at the link's own rate.
+    Bytes(f64),
+    /// The link holds the packet until its flits can leave in a row and end as late as they would at this rate.
+    Held(Ratio),
+}
+
+/// A packet that is sent at a lower rate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SlowPacket {
+    /// The rate, as the index of one of the fabric's.
+    pub rate: u8,
+    /// Ticks that it takes longer than at the link's own rate.
+    pub longer: f64,
+    /// Ticks for which the link holds it before its flits leave.
+    pub held: Tick,
 }
 
 impl RateChanges {
-    /// The changes by `events`, in a fabric of these `rates` and `flit_bytes`, of a link with the rate `own`; `None` if
-    /// there are none.
+    /// The changes by `events`, in a fabric of these `rates`, of a link with the rate `own`; `None` if there are none. Packets are sent
+    /// at any rate where `flit_bytes` are given, and held elsewhere.
     pub(super) fn new<'a>(
         events: impl Iterator<Item = &'a Degradation>,
-        (rates, flit_bytes): (&[Ratio], u32),
+        (rates, flit_bytes): (&[Ratio], Option<u32>),
         own: Ratio,
     ) -> Option<Self> {
         let events: Vec<&Degradation> = events.filter(|event| event.rate < own).collect();
@@ -39,13 +59,18 @@ impl RateChanges {
             let lowest = lasting.map(|event| event.rate).min();
             (tick, lowest.and_then(index).map(|rate| rate as u8))
         };
-        let byte = |rate: Ratio| 1.0 / (rate.to_f64() * f64::from(flit_bytes));
-        let longer = |&rate: &Ratio| byte(rate) - byte(own);
+        let slower = |&rate: &Ratio| match flit_bytes {
+            Some(bytes) => {
+                let byte = |rate: Ratio| 1.0 / (rate.to_f64() * f64::from(bytes));
+                Slower::Bytes(byte(rate) - byte(own))
+            }
+            None => Slower::Held(rate),
+        };
         (!events.is_empty()).then(|| Self {
             changes: ticks.into_iter().map(change).collect(),
             last: None,
             free_at: 0,
-            longer: rates.iter().map(longer).collect(),
+            slower: rates.iter().map(slower).collect(),
         })
     }
 
@@ -64,15 +89,29 @@ impl RateChanges {
         tick
     }
 
-    /// A packet of `bytes` will start in tick `start`. Returns its rate, and the ticks that it takes longer than usual.
-    pub(super) fn starts(&mut self, start: Tick, bytes: u32) -> Option<(u8, f64)> {
+    /// A packet of `bytes` and `flits` will start in tick `start`. Returns how it is sent, unless that is at the link's own rate.
+    pub(super) fn starts(&mut self, start: Tick, (bytes, flits): (u32, u32)) -> Option<SlowPacket> {
         self.last = self.at(start);
         let rate = self.last?;
-        Some((rate, self.longer[usize::from(rate)] * f64::from(bytes)))
+        let (longer, held) = match self.slower[usize::from(rate)] {
+            Slower::Bytes(longer) => (longer * f64::from(bytes), 0),
+            Slower::Held(rate) => {
+                let held = held_ticks(flits, rate);
+                (held as f64, held)
+            }
+        };
+        Some(SlowPacket { rate, longer, held })
     }
 
     /// All packets that will start have left in tick `end`.
     pub(super) fn is_free_at(&mut self, end: Tick) {
         self.free_at = end;
     }
+}
+
+/// Ticks that `flits` flits at `rate`, at most 1, take longer than in a row.
+fn held_ticks(flits: u32, rate: Ratio) -> Tick {
+    let ticks =
+        (u128::from(flits) * u128::from(rate.den())).div_ceil(u128::from(rate.num()).max(1));
+    Tick::try_from(ticks).map_or(Tick::MAX, |ticks| ticks - Tick::from(flits))
 }

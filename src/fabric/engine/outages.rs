@@ -90,9 +90,13 @@ impl Outages {
         let radix = spec.topology.radix();
         let rates = match &spec.switch {
             Switch::Voq(voq) => layout::rates(spec, voq),
-            Switch::Hierarchical(_) => Vec::new(),
+            Switch::Hierarchical(_) => spec.degraded_rates(),
         };
-        let rates = (rates.as_slice(), spec.units.flit_bytes);
+        let flit_bytes = match &spec.switch {
+            Switch::Voq(_) => Some(spec.units.flit_bytes),
+            Switch::Hierarchical(_) => None,
+        };
+        let rates = (rates.as_slice(), flit_bytes);
         let of_output = |(output, &to): (OutputId, &FarEnd)| {
             if !to.is_connected() {
                 return None;
@@ -174,17 +178,17 @@ impl Outages {
         self.waiting += 1;
     }
 
-    /// A packet of `bytes` that waits will start in tick `start`.
-    pub(super) fn leaves(&mut self, start: Tick, bytes: u32) -> Pace {
+    /// A packet of this `size` in bytes and flits that waits will start in tick `start`. Returns its pace, and for how long the link holds it.
+    pub(super) fn leaves(&mut self, start: Tick, size: (u32, u32)) -> (Pace, Tick) {
         self.waiting -= u64::from(start < NEVER);
-        let rate = self.rates.as_mut();
-        let Some((rate, longer)) = rate.and_then(|rates| rates.starts(start, bytes)) else {
-            return Pace::Own;
+        let rates = self.rates.as_mut();
+        let Some(slow) = rates.and_then(|rates| rates.starts(start, size)) else {
+            return (Pace::Own, 0);
         };
         if start < NEVER {
-            self.longer += longer;
+            self.longer += slow.longer;
         }
-        Pace::Lower(rate)
+        (Pace::Lower(slow.rate), slow.held)
     }
 
     /// All packets that will start have left in tick `end`.

@@ -109,7 +109,7 @@ pub(super) struct Passage {
     /// It starts in this tick.
     pub start: Tick,
     pub pace: Pace,
-    /// Ticks that failed tries take before its flits leave.
+    /// Ticks before its flits leave: those of failed tries, and on links of hierarchical switches those of a lower rate.
     pub held: Tick,
 }
 
@@ -256,9 +256,9 @@ impl LinkPowers {
         times: (Tick, Tick),
         observers: &mut Observers<P>,
     ) -> Passage {
-        let mut passage = self.passes(output, bytes, times, observers);
+        let mut passage = self.passes(output, (bytes, flits), times, observers);
         if let Some(errors) = &mut self.errors {
-            passage.held = errors.held(output, flits, (times.0, passage.start));
+            passage.held += errors.held(output, flits, (times.0, passage.start));
         }
         passage
     }
@@ -268,13 +268,13 @@ impl LinkPowers {
     fn passes<P: Watcher>(
         &mut self,
         output: OutputId,
-        bytes: u32,
+        (bytes, flits): (u32, u32),
         (now, ready): (Tick, Tick),
         observers: &mut Observers<P>,
     ) -> Passage {
         if let Some(outages) = self.outages_mut(output) {
             let start = outages.next_start(ready);
-            let pace = outages.leaves(start, bytes);
+            let (pace, held) = outages.leaves(start, (bytes, flits));
             if P::WATCHES
                 && let Some((from, until)) = outages.last_before(start)
             {
@@ -282,11 +282,7 @@ impl LinkPowers {
                     .watcher
                     .tell(|probe| probe.woke(output, from, until));
             }
-            return Passage {
-                start,
-                pace,
-                held: 0,
-            };
+            return Passage { start, pace, held };
         }
         let Some((link, power)) = self.at(output, now) else {
             return Passage::at(ready);

@@ -27,7 +27,7 @@ pub use self::bit_errors::BitErrors;
 pub use self::congestion::{CongestionControl, Notification};
 pub(crate) use self::links::check_ends;
 pub use self::links::{LinkLatency, LinkRates};
-pub use self::outages::{Degradation, NO_LOWER_RATE, Outage, TableChange};
+pub use self::outages::{Degradation, Outage, TableChange};
 pub use self::paths::{DetourRule, Detours, Intermediate, Paths};
 pub use self::power::{DownState, LinkPower, LowState, ManagedLinks};
 pub use self::qos::{Qos, ServiceLevel};

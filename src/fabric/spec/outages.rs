@@ -16,10 +16,6 @@ pub const MAX_OUTAGE_TICKS: Tick = 1 << 46;
 
 const KEY: &str = "event";
 
-/// The reason why links of hierarchical switches have no lower rate, and the cure.
-pub const NO_LOWER_RATE: &str = "the links of hierarchical switches move a flit in each tick and have no lower rate; take \
-                                 fabric.kind = \"voq\" or \"input-queued\", or action = \"down\"";
-
 /// A time in which a cable starts no packet, in neither direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Outage {
@@ -119,9 +115,6 @@ impl FabricSpec {
     /// Checks that the cable can have the rate of `degradation`.
     fn validate_rate(&self, degradation: &Degradation) -> Result<(), SpecError> {
         let Degradation { at, rate, .. } = *degradation;
-        if self.switch.kind().links().is_none() {
-            return error(KEY, NO_LOWER_RATE.into());
-        }
         let own = self.link_rate(at.switch, at.port);
         if rate.is_zero() || rate > own {
             let problem = format!(
@@ -131,5 +124,15 @@ impl FabricSpec {
             return error(KEY, problem);
         }
         Ok(())
+    }
+
+    /// The rates of all degradations, each once.
+    #[must_use]
+    #[cfg_attr(feature = "engine", visibility::make(pub))]
+    pub(crate) fn degraded_rates(&self) -> Vec<Ratio> {
+        let mut rates: Vec<Ratio> = self.degraded.iter().map(|event| event.rate).collect();
+        rates.sort_unstable();
+        rates.dedup();
+        rates
     }
 }

@@ -1,7 +1,8 @@
-//! Outages of links (`docs/model/fabric.md` §10), tick by tick.
+//! Outages and degradations of links (`docs/model/fabric.md` §10), tick by tick.
 
 use crate::wiring::End;
-use flitwise_fabric::spec::{FabricSpec, Outage, Tick};
+use flitwise_fabric::ids::SwitchPort;
+use flitwise_fabric::spec::{Degradation, FabricSpec, Outage, Tick};
 
 /// The outages of a link.
 #[derive(Debug, Clone)]
@@ -9,14 +10,8 @@ pub struct Outages(Vec<Outage>);
 
 impl Outages {
     /// The outages of the link between these ends. Both directions of a cable have the same ones.
-    pub fn new(spec: &FabricSpec, (from, to): (End, End)) -> Self {
-        let is_at = |outage: &Outage, end: End| match end {
-            End::Nic(_) => false,
-            End::Port { switch, port } => {
-                (outage.at.switch.index(), outage.at.port.index()) == (switch, port)
-            }
-        };
-        let own = |outage: &&Outage| is_at(outage, from) || is_at(outage, to);
+    pub fn new(spec: &FabricSpec, ends: (End, End)) -> Self {
+        let own = |outage: &&Outage| is_of(outage.at, ends);
         Self(spec.outages.iter().filter(own).copied().collect())
     }
 
@@ -31,4 +26,18 @@ impl Outages {
         let lasts = self.0.iter().any(|o| o.from <= now && o.until.is_none());
         self.is_down(now) && !lasts
     }
+}
+
+/// Whether a port is one of these ends of a link.
+fn is_of(at: SwitchPort, (from, to): (End, End)) -> bool {
+    [from, to].into_iter().any(|end| match end {
+        End::Nic(_) => false,
+        End::Port { switch, port } => (at.switch.index(), at.port.index()) == (switch, port),
+    })
+}
+
+/// The degradations of the link between these ends.
+pub fn degradations(spec: &FabricSpec, ends: (End, End)) -> impl Iterator<Item = Degradation> {
+    let own = move |event: &&Degradation| is_of(event.at, ends);
+    spec.degraded.iter().filter(own).copied()
 }

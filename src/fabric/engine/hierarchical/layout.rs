@@ -20,6 +20,9 @@ const MAX_MPORTS: u32 = 30;
 /// Most queues in all buffers together; each takes 10 bytes.
 const MAX_QUEUES: u64 = 1 << 28;
 
+/// Most different rates of degraded links: a byte holds the number of one.
+const MAX_RATES: usize = 255;
+
 /// Whether a link can ever wait for credits of a receive buffer.
 ///
 /// A NIC consumes each flit in the tick in which it arrives. So a credit is in use for two
@@ -167,6 +170,12 @@ pub(super) fn check_limits(spec: &FabricSpec, switch: &Hierarchical) -> Result<(
                 spec.topology.radix(),
                 MPORT_PORTS * MAX_MPORTS
             ),
+        });
+    }
+    if spec.degraded_rates().len() > MAX_RATES {
+        return Err(SpecError {
+            key: "event",
+            problem: format!("more than {MAX_RATES} different lower rates; take fewer"),
         });
     }
     check_buffers(&switch.buffers)?;

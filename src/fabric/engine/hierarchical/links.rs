@@ -189,10 +189,11 @@ impl Links {
     }
 }
 
-/// The latencies of the links of all outputs; empty if no link differs from the usual one, and none has bit errors.
+/// The latencies of the links of all outputs; empty if no link differs from the usual one, and none holds packets.
 fn latencies(spec: &FabricSpec) -> Vec<Tick> {
     let (topology, latency) = (&spec.topology, &spec.link_latency);
-    if latency.exceptions.is_empty() && spec.bit_errors.is_none() {
+    let holds = spec.bit_errors.is_some() || !spec.degraded.is_empty();
+    if latency.exceptions.is_empty() && !holds {
         return Vec::new();
     }
     let ports = topology.switch_ids().flat_map(|switch| {

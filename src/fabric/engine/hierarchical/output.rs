@@ -37,7 +37,7 @@ struct Leaving {
     is_queued: bool,
     /// Credit return of the buffer.
     credit_return: CreditReturn,
-    /// Ticks that failed tries take before its flits leave.
+    /// Ticks for which the link holds it before its flits leave.
     held: Tick,
 }
 
@@ -177,7 +177,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         candidates
     }
 
-    /// Sends a packet over the link of `output`: flit i leaves in tick now + i, later if tries to send it fail.
+    /// Sends a packet over the link of `output`: flit i leaves in tick now + i, later if the link holds it.
     #[inline]
     pub(super) fn transmit(&mut self, output: OutputId, next: NextPacket) {
         let now = self.kernel.now;

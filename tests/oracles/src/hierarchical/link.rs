@@ -5,11 +5,11 @@ use super::packet::Flit;
 use crate::bit_errors::BitErrors;
 use crate::credit_returns::CreditReturns;
 use crate::delay_line::DelayLine;
-use crate::outages::Outages;
+use crate::outages::{Outages, degradations};
 use crate::power::{PowerState, StateTicks};
 use crate::wiring::End;
 use flitwise_base::units::Ratio;
-use flitwise_fabric::spec::{FabricSpec, Tick};
+use flitwise_fabric::spec::{Degradation, FabricSpec, Tick};
 
 /// One direction of a cable.
 #[derive(Debug, Clone)]
@@ -25,6 +25,7 @@ pub struct Link<'s> {
     pub carried: u64,
     power: Option<PowerState<'s>>,
     outages: Outages,
+    degraded: Vec<Degradation>,
     errors: Option<BitErrors>,
     /// The tick from which the flits of the packet started last leave.
     held_until: Tick,
@@ -43,19 +44,29 @@ impl<'s> Link<'s> {
             carried: 0,
             power: PowerState::new(spec.link_power.as_deref(), (from, to)),
             outages: Outages::new(spec, (from, to)),
+            degraded: degradations(spec, (from, to)).collect(),
             errors: BitErrors::new(spec, from, latency, Ratio::ONE),
             held_until: 0,
         }
     }
 
-    /// A packet of `flits` flits starts in tick `now`. Returns the ticks that failed tries take.
+    /// A packet of `flits` flits starts in tick `now`. Returns the ticks for which it is held: failed tries take some, and at a lower
+    /// rate its tail leaves later.
     pub fn held(&mut self, now: Tick, flits: u32) -> Tick {
-        let Some(errors) = &mut self.errors else {
-            return 0;
-        };
-        let held = errors.held(flits);
+        let lasts =
+            |event: &&Degradation| event.from <= now && event.until.is_none_or(|until| now < until);
+        let rates = self.degraded.iter().filter(lasts).map(|event| event.rate);
+        let rate = rates.min().unwrap_or(Ratio::ONE);
+        let mut ticks = Tick::from(flits);
+        while rate.mul_floor(ticks) < flits.into() {
+            ticks += 1;
+        }
+        let mut held = ticks - Tick::from(flits);
+        if let Some(errors) = &mut self.errors {
+            held += errors.held(flits);
+            self.counts.retries = Some(errors.retries);
+        }
         self.held_until = now + held;
-        self.counts.retries = Some(errors.retries);
         held
     }
 

@@ -1,6 +1,7 @@
 //! Degradations of links (`docs/model/fabric.md` §10), tick by tick.
 
 use super::server::Server;
+use crate::outages::degradations;
 use crate::wiring::End;
 use flitwise_base::units::Ratio;
 use flitwise_fabric::spec::{Degradation, FabricSpec, Tick};
@@ -15,18 +16,11 @@ pub struct Servers {
 
 impl Servers {
     /// The servers of the link between these ends, of the rate `own`.
-    pub fn new(spec: &FabricSpec, (from, to): (End, End), own: Ratio) -> Self {
-        let is_at = |event: &Degradation, end: End| match end {
-            End::Nic(_) => false,
-            End::Port { switch, port } => {
-                (event.at.switch.index(), event.at.port.index()) == (switch, port)
-            }
-        };
+    pub fn new(spec: &FabricSpec, ends: (End, End), own: Ratio) -> Self {
         let flit_bytes = spec.units.flit_bytes;
-        let events = spec.degraded.iter().filter(|event| event.rate < own);
-        let mut degraded: Vec<_> = events
-            .filter(|event| is_at(event, from) || is_at(event, to))
-            .map(|event| (*event, Server::new(event.rate, flit_bytes)))
+        let mut degraded: Vec<_> = degradations(spec, ends)
+            .filter(|event| event.rate < own)
+            .map(|event| (event, Server::new(event.rate, flit_bytes)))
             .collect();
         degraded.sort_by_key(|(event, _)| event.rate);
         Self {

@@ -1,0 +1,34 @@
+//! The runs of a study before any is simulated: refused, or prepared with their warnings.
+
+use super::super::{CliError, repeat, warnings};
+use super::bad_run;
+use flitwise::run::{Control, Session};
+use flitwise::study::{Grid, Prepared, Studied, trace_digests};
+
+/// Prepares the runs of a study, and tells of their warnings.
+pub(super) fn prepare(
+    grid: &Grid,
+    session: &mut Session,
+    control: &Control<'_>,
+    simulates: bool,
+) -> Result<Vec<Prepared>, CliError> {
+    let prepared = Studied::prepare(grid, session, control).map_err(bad_run)?;
+    let analysed = |run: &Prepared| run.plan.experiment.congestion.is_some();
+    if simulates && prepared.first().is_some_and(analysed) {
+        let problem = "the experiment asks for a static analysis ([congestion]), which simulates nothing; use `flitwise congestion` instead of `flitwise run`, or remove the table";
+        return Err(CliError::BadInput(problem.to_owned()));
+    }
+    if control.stopped() {
+        let what = "interrupted while the runs were prepared: nothing was simulated";
+        return Err(CliError::Interrupted(what.to_owned()));
+    }
+    if let Some(first) = prepared.first()
+        && let Some(origin) = &first.plan.origin
+    {
+        let (plan, digests) = (&first.plan, session.digests(&first.plan));
+        repeat::tell_of_changes(origin, &digests, &plan.written.dir, &plan.files);
+    }
+    warnings::tell_of_settings(prepared.iter().map(|run| &run.plan.experiment));
+    warnings::tell_of_traces(&trace_digests(&prepared, session));
+    Ok(prepared)
+}
