@@ -238,3 +238,22 @@ pub(crate) fn collectives_json<S: Serializer>(choices: &Choices, s: S) -> Result
     }
     value.serialize(s)
 }
+
+/// As many as NCCL has.
+const MAX_CHANNELS: u32 = 64;
+
+/// The channels of the job's collectives.
+pub(super) fn channels(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<u32, ConfigError> {
+    match job.channels {
+        Some(channels) if !(1..=MAX_CHANNELS).contains(&channels) => {
+            let problem = format!("is {channels}; a collective has 1 to {MAX_CHANNELS} channels");
+            refused(key("channels"), problem)
+        }
+        channels => Ok(channels.unwrap_or(1)),
+    }
+}
+
+/// Whether it is 1.
+pub(super) fn is_one(number: &u32) -> bool {
+    *number == 1
+}

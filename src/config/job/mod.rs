@@ -100,7 +100,7 @@ pub struct Job {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub order_streams: bool,
     /// Most channels of a collective of a Chakra trace or of logs of NCCL Inspector.
-    #[serde(skip_serializing_if = "is_one")]
+    #[serde(skip_serializing_if = "calls::is_one")]
     pub channels: u32,
     /// Ranks of a node.
     #[serde(skip)]
@@ -254,7 +254,7 @@ fn one_job(
         skip_unsupported: job.skip_unsupported.unwrap_or(false),
         allow_no_communication: job.allow_no_communication.unwrap_or(false),
         order_streams: job.order_streams.unwrap_or(false),
-        channels: channels(job, &key)?,
+        channels: calls::channels(job, &key)?,
         ranks_per_node: ranks_per_nic.saturating_mul(node.spec.nics),
         compute_scale: calls::default_scale(job),
         host_speed: host_speed(job, &key)?,
@@ -265,24 +265,6 @@ fn one_job(
         format_keys: calls::format_keys(job),
         name,
     })
-}
-
-/// As many as NCCL has.
-const MAX_CHANNELS: u32 = 64;
-
-fn is_one(number: &u32) -> bool {
-    *number == 1
-}
-
-/// The channels of the job's collectives.
-fn channels(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<u32, ConfigError> {
-    match job.channels {
-        Some(channels) if !(1..=MAX_CHANNELS).contains(&channels) => {
-            let problem = format!("is {channels}; a collective has 1 to {MAX_CHANNELS} channels");
-            refused(key("channels"), problem)
-        }
-        channels => Ok(channels.unwrap_or(1)),
-    }
 }
 
 /// The speed at which a rank of the job computes.

@@ -19,7 +19,7 @@ pub(super) struct RateChanges {
 /// The effect of a rate on a packet.
 #[derive(Debug)]
 enum Slower {
-    /// Each byte takes so many ticks longer than at the link's own rate.
+    /// Each byte takes this number of ticks longer than at the link's own rate.
     Bytes(f64),
     /// The link holds the packet until its flits can leave in a row and end as late as they would at this rate.
     Held(Ratio),
