@@ -2,6 +2,7 @@
 
 use super::causes::Posted;
 use super::collectives::Plan;
+use super::collectives::in_network::Switches;
 use super::critical_path::OnTheWay;
 use super::job::{IntraNode, SendCompletion};
 use super::messages::{LastStep, Messages, OnItsWay, Purpose, RankPair, Release};
@@ -12,7 +13,9 @@ use super::program::RankId;
 use super::queue::{Queue, What};
 use flitwise_fabric::ids::{NicId, SwitchId};
 use flitwise_fabric::spec::Tick;
+use flitwise_fabric::topology::Neighbour;
 use flitwise_fabric::workload::Message;
+use std::sync::Arc;
 
 /// The parts of the replay that a job uses while it handles an event.
 pub(super) struct ReplayContext<'a> {
@@ -55,6 +58,8 @@ pub(super) struct Link {
     pub ranks: u32,
     /// By rank.
     pub seats: Vec<Seat>,
+    /// The switches, if they carry out collectives of the job.
+    pub switches: Option<Arc<Switches>>,
     /// Messages to other nodes, by rank.
     pub sent_to_nodes: Vec<u64>,
     pub send_completion: SendCompletion,
@@ -100,6 +105,20 @@ impl Link {
         RankId::new(self.ranks + 2 * switch.get() + u32::from(down))
     }
 
+    /// The endpoints of a message: of an aggregation node, the one that faces the other rank.
+    fn ends(&self, ranks: RankPair) -> [NicId; 2] {
+        let (pair, is_node) = ([ranks.from, ranks.to], |rank| !self.is_of_trace(rank));
+        let nic = |rank: RankId| self.seats[rank.index()].nic;
+        let part = |rank: RankId| match rank.get().checked_sub(self.ranks) {
+            None => Neighbour::Nic(nic(rank)),
+            Some(behind) => Neighbour::Switch(SwitchId::new(behind / 2)),
+        };
+        match (&self.switches, pair.into_iter().any(is_node)) {
+            (Some(switches), true) => switches.ends(part(ranks.from), part(ranks.to)),
+            _ => pair.map(nic),
+        }
+    }
+
     /// Sends `bytes` bytes between two ranks. Unless it is released when handed over, a
     /// report will say when the send is complete. `named`: how many NICs behind its own the sender names one.
     pub(super) fn post(
@@ -128,7 +147,7 @@ impl Link {
             };
             observer.sent(context.ps, slot, sent);
         }
-        let [from, to] = seats.map(|seat| seat.nic);
+        let [from, to] = self.ends(ranks);
         if context.nodes.share(from, to) {
             let inside = Parts {
                 src: from,

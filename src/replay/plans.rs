@@ -57,12 +57,9 @@ impl Plans {
         }
     }
 
-    /// The aggregation nodes that collectives may need, by switch.
-    pub(super) fn nodes(&self) -> Vec<NicId> {
-        let network = self.network.iter();
-        network
-            .flat_map(|network| network.switches.nodes())
-            .collect()
+    /// The switches, if they carry out collectives of the job.
+    pub(super) fn switches(&self) -> Option<&Arc<Switches>> {
+        self.network.as_ref().map(|network| &network.switches)
     }
 
     /// The tree of `members`, if switches carry out collectives of the job.

@@ -12,14 +12,14 @@ pub fn link_end(end: LinkEnd) -> String {
     }
 }
 
-/// An end of a link as the operators of `topology` call it, `L003 port 5`, where that is known, and `aggregation node 2`
-/// in switch 2; else as [`link_end`].
+/// An end of a link as the operators of `topology` call it, `L003 port 5`, where that is known, and `aggregation node 2
+/// link 0` in switch 2; else as [`link_end`].
 #[must_use]
 pub fn link_end_named(topology: &Topology, end: LinkEnd) -> String {
     if let (LinkEnd::Nic(nic), Some(all)) = (end, topology.aggregation())
-        && let Some(switch) = all.switch(nic)
+        && let Some((switch, link)) = all.link(nic)
     {
-        return format!("aggregation node {switch}");
+        return format!("aggregation node {switch} link {link}");
     }
     match topology.names() {
         Some(names) => names.end_label(end),

@@ -6,6 +6,7 @@ use crate::common::script::{Cue, Script, message};
 use crate::{compare, engine_vs_oracle_ib};
 use flitwise::fabric::ids::{NicId, SwitchId};
 use flitwise::fabric::spec::{FabricSpec, Paths, UpPorts};
+use flitwise::fabric::topology::Neighbour;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -20,20 +21,24 @@ fn traffic() -> impl Strategy<Value = Vec<Raw>> {
     vec((0u64..200, ends, any::<u8>(), bytes), 1..60)
 }
 
-/// The ends of a message: between a NIC and the aggregation node of its switch, between the nodes of neighbours in the tree, or
+/// The ends of a message: between a NIC and its internal link, between links of neighbours in the tree, or
 /// between two NICs.
 fn ends(spec: &FabricSpec, (kind, a, b): (u8, u32, u32)) -> Option<(NicId, NicId)> {
     let topology = &spec.topology;
     let all = topology.aggregation()?;
     let nic = NicId::new(a % topology.nics());
-    let own = all.node(topology.attachment(nic).switch);
+    let own = all.facing(topology.attachment(nic).switch, Neighbour::Nic(nic));
     let switch = SwitchId::new(a % topology.switches());
-    let above = all.parent(switch).map(|parent| all.node(parent));
+    let up = || {
+        let parent = all.parent(switch)?;
+        let own = all.facing(switch, Neighbour::Switch(parent));
+        Some((own, all.facing(parent, Neighbour::Switch(switch))))
+    };
     match kind {
         0 => Some((nic, own)),
         1 => Some((own, nic)),
-        2 | 3 => Some((all.node(switch), above?)),
-        4 => Some((above?, all.node(switch))),
+        2 | 3 => up(),
+        4 => up().map(|(own, above)| (above, own)),
         _ => Some((nic, NicId::new(b % topology.nics()))),
     }
 }
@@ -62,19 +67,21 @@ fn agree(
     let mut config = config(cases);
     config.source_file = Some(file!());
     let cases = config.cases;
-    let run = TestRunner::new(config).run(&(fabrics, traffic()), |(mut spec, raw)| {
-        spec.routing.paths = Paths::Minimal;
-        spec.routing.up_ports = UpPorts::Destination;
-        if spec.validate().is_err() {
-            return Ok(());
-        }
-        let Ok(spec) = spec.with_aggregation() else {
-            return Ok(());
-        };
-        taken.set(taken.get() + 1);
-        prop_assert_eq!(spec.validate().err().map(|e| e.to_string()), None);
-        check(&spec, &script(&spec, &raw))
-    });
+    let links = prop_oneof![Just(None), (1_u32..5).prop_map(Some)];
+    let run =
+        TestRunner::new(config).run(&(fabrics, links, traffic()), |(mut spec, links, raw)| {
+            spec.routing.paths = Paths::Minimal;
+            spec.routing.up_ports = UpPorts::Destination;
+            if spec.validate().is_err() {
+                return Ok(());
+            }
+            let Ok(spec) = spec.with_aggregation(links) else {
+                return Ok(());
+            };
+            taken.set(taken.get() + 1);
+            prop_assert_eq!(spec.validate().err().map(|e| e.to_string()), None);
+            check(&spec, &script(&spec, &raw))
+        });
     run.unwrap();
     assert!(3 * taken.get() > cases, "{} of {cases}", taken.get());
 }

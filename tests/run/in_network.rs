@@ -4,6 +4,7 @@ use crate::common::result_json;
 use flitwise::config::{Plan, load};
 use flitwise::fabric::ids::NicId;
 use flitwise::fabric::spec::{FabricSpec, Tick};
+use flitwise::fabric::topology::Neighbour;
 use flitwise::fabric::unloaded::Unloaded;
 use flitwise::fabric::workload::Message;
 use flitwise::generate::{Kernel, Spec};
@@ -51,8 +52,11 @@ fn there_and_back(spec: &FabricSpec, bytes: u64) -> (Tick, Tick, Tick) {
         let message = Message::new(from, to, 0, bytes, 0);
         fabric.times(&message).unwrap().delivered
     };
-    let up = lone(nic, all.node(own)) + lone(all.node(own), all.node(root));
-    let down = lone(all.node(root), all.node(own)) + lone(all.node(own), nic);
+    let of_nic = all.facing(own, Neighbour::Nic(nic));
+    let above = all.facing(own, Neighbour::Switch(root));
+    let below = all.facing(root, Neighbour::Switch(own));
+    let up = lone(nic, of_nic) + lone(above, below);
+    let down = lone(below, above) + lone(of_nic, nic);
     (
         up,
         down,
@@ -62,21 +66,60 @@ fn there_and_back(spec: &FabricSpec, bytes: u64) -> (Tick, Tick, Tick) {
 
 #[test]
 fn two_ranks_take_the_way_to_the_root_and_back() {
-    let sets = [
-        "job.0.placement={list=[0,16]}",
-        "collectives.switch_reduction=\"777ns\"",
-    ];
-    let (plan, _dir) = plan(2, 8, &sets);
-    let spec = &plan.experiment.fabric;
-    let (up, down, packet) = there_and_back(spec, 8);
-    // The two segments, and the two copies, follow one another on the links of the root's node.
-    let ticks = up + packet + down + packet;
-    let expected = spec.units.tick.ps(ticks) + 2 * 777_000;
-    let (took, slack) = (time_ps(&plan), spec.units.tick.ps(4));
-    assert!(
-        took.abs_diff(expected) <= slack,
-        "{took} ps, not {expected}"
-    );
+    // On one internal link of the root the two segments, and the two copies, follow one another.
+    for (links, turns) in [(1, 1), (2, 0)] {
+        let links = format!("collectives.switch_links={links}");
+        let sets = [
+            "job.0.placement={list=[0,16]}",
+            "collectives.switch_reduction=\"777ns\"",
+            &links,
+        ];
+        let (plan, _dir) = plan(2, 8, &sets);
+        let spec = &plan.experiment.fabric;
+        let (up, down, packet) = there_and_back(spec, 8);
+        let ticks = up + down + 2 * turns * packet;
+        let expected = spec.units.tick.ps(ticks) + 2 * 777_000;
+        let (took, slack) = (time_ps(&plan), spec.units.tick.ps(4));
+        assert!(
+            took.abs_diff(expected) <= slack,
+            "{took} ps, not {expected}: {links}"
+        );
+    }
+}
+
+/// Four adapters of a switch send 64 KiB each to its node, and get as much: with n internal links the packets of 4 / n of them
+/// follow one another on each.
+#[test]
+fn children_take_turns_on_internal_links() {
+    const BYTES: u64 = 64 << 10;
+    for links in [1, 2, 4] {
+        let links_set = format!("collectives.switch_links={links}");
+        let sets = [
+            "job.0.placement={list=[0,1,2,3]}",
+            "collectives.switch_reduction=\"0ns\"",
+            "collectives.switch_payload=\"64KiB\"",
+            &links_set,
+        ];
+        let (plan, _dir) = plan(4, BYTES, &sets);
+        let spec = &plan.experiment.fabric;
+        let (nic, all) = (NicId::new(0), spec.topology.aggregation().unwrap());
+        let node = all.facing(spec.topology.attachment(nic).switch, Neighbour::Nic(nic));
+        let mut fabric = Unloaded::new(spec).unwrap();
+        let mut lone = |from, to| {
+            let message = Message::new(from, to, 0, BYTES, 0);
+            fabric.times(&message).unwrap().delivered
+        };
+        let mtu = spec.qos.service_levels[0].mtu_bytes;
+        let packets = BYTES / u64::from(mtu);
+        assert!(packets > 10, "{packets} packets");
+        let of_message = spec.least_ticks(packets * u64::from(spec.link_units(mtu)));
+        let ticks = lone(nic, node) + lone(node, nic) + 2 * (4 / links - 1) * of_message;
+        let (took, expected) = (time_ps(&plan), spec.units.tick.ps(ticks));
+        assert!(
+            took.abs_diff(expected) <= spec.units.tick.ps(8),
+            "{took} ps with {links} links, not {expected}"
+        );
+    }
 }
 
 /// Segments follow one another at the pace of what limits them: the switch, or the results that members wait for.
@@ -109,31 +152,36 @@ fn segments_come_at_the_pace_of_the_slowest_part() {
 #[test]
 fn sharp_on_128_hosts() {
     let time = |bytes| {
-        let (plan, _dir) = plan(128, bytes, &["collectives.switch_reduction=\"700ns\""]);
+        let (plan, _dir) = plan(128, bytes, &[]);
         time_ps(&plan) as f64 / 1e6
     };
     let (short, long) = (time(8), time(4096));
-    assert!((short - 2.349).abs() < 0.001, "{short} us for 8 B");
+    assert!((short - 2.371).abs() < 0.001, "{short} us for 8 B");
     let longer = long - short;
     assert!(
-        (longer - 11.516).abs() < 0.001,
+        (longer - 11.641).abs() < 0.001,
         "{longer} us more for 4 KiB"
     );
 }
 
-/// With reductions in no time, nothing is fitted: the switches are ahead for a packet, and the hosts for a vector that all
-/// children send over the link of a node.
+/// With reductions in no time, nothing is fitted. The switches are ahead: by their latency for a packet, and for a vector by as
+/// many segments as may be on their way.
 #[test]
-fn switches_are_ahead_of_hosts_for_a_packet() {
-    let factor = |bytes| {
+fn switches_are_ahead_of_hosts() {
+    let factor = |(bytes, operations): (u64, u32)| {
         let time = |sets: &[&str]| {
             let (plan, _dir) = plan(128, bytes, sets);
             time_ps(&plan) as f64
         };
         let hosts = time(&["collectives={allreduce=\"recursive-doubling\"}"]);
-        hosts / time(&["collectives.switch_reduction=\"0ns\""])
+        let operations = format!("collectives.switch_operations={operations}");
+        hosts / time(&["collectives.switch_reduction=\"0ns\"", &operations])
     };
-    let [short, long] = [8, 4096].map(factor);
-    assert!((short - 1.85).abs() < 0.01, "{short} times for 8 B");
-    assert!((long - 0.60).abs() < 0.01, "{long} times for 4 KiB");
+    let [short, long, whole] = [(8, 4), (4096, 4), (4096, 16)].map(factor);
+    assert!((short - 2.11).abs() < 0.01, "{short} times for 8 B");
+    assert!((long - 1.26).abs() < 0.01, "{long} times for 4 KiB");
+    assert!(
+        (whole - 3.76).abs() < 0.01,
+        "{whole} times for 4 KiB at once"
+    );
 }

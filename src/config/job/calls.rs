@@ -227,6 +227,7 @@ pub(crate) fn collectives_json<S: Serializer>(choices: &Choices, s: S) -> Result
                 "switch_operations",
                 choices.switch_operations.map(Value::from),
             ),
+            ("switch_links", choices.switch_links.map(Value::from)),
             (
                 "switch_reduction_ps",
                 bytes(choices.switch_reduction.map(|time| time.0)),

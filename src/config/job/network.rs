@@ -12,8 +12,18 @@ pub(crate) fn with_switches(
     node: &Node,
     jobs: &[Job],
 ) -> Result<FabricSpec, ConfigError> {
-    if !jobs.iter().any(|job| job.collectives.in_network()) {
+    let choices = jobs.iter().map(|job| &job.collectives);
+    let mut links = choices
+        .filter(|choices| choices.in_network())
+        .map(|choices| choices.switch_links);
+    let Some(of_first) = links.next() else {
         return Ok(fabric);
+    };
+    if links.any(|of_other| of_other != of_first) {
+        return refused(
+            "collectives.switch_links",
+            "differs between jobs, which use the same switches; give it in [collectives] alone",
+        );
     }
     if node.spec.nics > 1 {
         return refused(
@@ -21,13 +31,13 @@ pub(crate) fn with_switches(
             "\"in-network\" works only where every NIC is a node; remove node.nics or take another algorithm",
         );
     }
-    let fabric = fabric.with_aggregation()?;
+    let fabric = fabric.with_aggregation(of_first)?;
     fabric.validate()?;
     Ok(fabric)
 }
 
 /// The keys of the switches: their names, what `said` gives, and the least that it may give.
-pub(super) fn details(said: &Choices) -> [(&'static str, Option<u64>, &'static str); 3] {
+pub(super) fn details(said: &Choices) -> [(&'static str, Option<u64>, &'static str); 4] {
     [
         (
             "switch_payload",
@@ -38,6 +48,11 @@ pub(super) fn details(said: &Choices) -> [(&'static str, Option<u64>, &'static s
             "switch_operations",
             said.switch_operations.map(u64::from),
             "switch takes at least 1 segment",
+        ),
+        (
+            "switch_links",
+            said.switch_links.map(u64::from),
+            "switch has at least 1 internal link",
         ),
         // A reduction may take no time.
         (

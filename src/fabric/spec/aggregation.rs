@@ -4,11 +4,12 @@ use super::{FabricSpec, Paths, SpecError, UpPorts};
 use crate::error::error;
 
 impl FabricSpec {
-    /// The same with [aggregation nodes](crate::topology::Aggregation) in its switches.
+    /// The same with [aggregation nodes](crate::topology::Aggregation) in its switches, each with at most
+    /// `links` internal links.
     ///
     /// # Errors
-    /// If a switch has no port for one, or something of the fabric does not work with them.
-    pub fn with_aggregation(mut self) -> Result<Self, SpecError> {
+    /// If a switch does not have the ports, or something of the fabric does not work with them.
+    pub fn with_aggregation(mut self, links: Option<u32>) -> Result<Self, SpecError> {
         let routing = &self.routing;
         let unfit = [
             (
@@ -39,7 +40,7 @@ impl FabricSpec {
             );
             return error("collectives", problem);
         }
-        self.topology = self.topology.with_aggregation()?;
+        self.topology = self.topology.with_aggregation(links)?;
         Ok(self)
     }
 }

@@ -1,59 +1,162 @@
-//! Aggregation nodes: an endpoint inside each switch, which combines what its children in a tree of switches send it
+//! Aggregation nodes: endpoints inside each switch, which combine what its children in a tree of switches send it
 //! (`docs/model/replay.md`, "In the network").
 
 use super::{MAX_PORTS, MAX_RADIX, Peer, Ports, Topology, invalid};
 use crate::error::SpecError;
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 
-/// The aggregation nodes of a fabric. They follow the NICs: the one of switch s is endpoint NICs + s.
+/// The aggregation nodes of a fabric. Their endpoints follow the NICs, switch by switch: one for each internal link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aggregation {
     /// NICs of the fabric.
     nics: u32,
-    /// Their port, which is the same at every switch.
+    /// Most internal links of a switch, if given.
+    links: Option<u32>,
+    /// The port of the first internal link, which is the same at every switch.
     port: PortId,
-    /// The parent of each switch in the tree; `None` at its root, and at switches that no NIC needs.
-    parents: Vec<Option<SwitchId>>,
+    /// The first endpoint of each switch, and the number of all endpoints.
+    first: Vec<u32>,
+    /// By NIC: the endpoint that faces it in its switch.
+    facing: Vec<NicId>,
+    /// Above each switch in the tree; `None` at its root, and at switches that no NIC needs.
+    above: Vec<Option<Above>>,
+}
+
+/// The parent of a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Above {
+    parent: SwitchId,
+    /// The endpoint of the switch that faces its parent, and the one of the parent that faces it.
+    ends: [NicId; 2],
+}
+
+/// A neighbour in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Neighbour {
+    /// A NIC of the switch.
+    Nic(NicId),
+    /// Another switch.
+    Switch(SwitchId),
 }
 
 impl Aggregation {
     /// The parent of a switch, which is its neighbour; `None` at the root, and at switches that no NIC needs.
     #[must_use]
     pub fn parent(&self, switch: SwitchId) -> Option<SwitchId> {
-        self.parents.get(switch.index()).copied().flatten()
+        self.above(switch).map(|above| above.parent)
+    }
+
+    fn above(&self, switch: SwitchId) -> Option<Above> {
+        self.above.get(switch.index()).copied().flatten()
     }
 
     /// Number of switches.
     #[must_use]
     pub fn switches(&self) -> usize {
-        self.parents.len()
+        self.above.len()
     }
 
-    /// The endpoint in a switch.
+    /// The first endpoint of all.
+    pub(super) fn first_endpoint(&self) -> u32 {
+        self.nics
+    }
+
+    /// Most internal links of a switch, if given.
+    #[must_use]
+    pub fn links(&self) -> Option<u32> {
+        self.links
+    }
+
+    /// The first endpoint in a switch.
     #[must_use]
     pub fn node(&self, switch: SwitchId) -> NicId {
-        NicId::new(self.nics + switch.get())
+        NicId::new(self.first[switch.index()])
     }
 
-    /// The switch of an endpoint that is an aggregation node.
+    /// The endpoint in a switch that faces its neighbour in the tree.
     #[must_use]
-    pub fn switch(&self, endpoint: NicId) -> Option<SwitchId> {
-        endpoint.get().checked_sub(self.nics).map(SwitchId::new)
+    pub fn facing(&self, switch: SwitchId, neighbour: Neighbour) -> NicId {
+        let other = match neighbour {
+            Neighbour::Nic(nic) => return self.facing[nic.index()],
+            Neighbour::Switch(other) => other,
+        };
+        match (self.above(switch), self.above(other)) {
+            (Some(above), _) if above.parent == other => above.ends[0],
+            (_, Some(above)) => above.ends[1],
+            (_, None) => self.node(switch),
+        }
     }
 
-    /// The port of the aggregation node at every switch.
+    /// The switch of an endpoint that is an aggregation node's, and the number of its internal link there.
     #[must_use]
-    pub fn port(&self) -> PortId {
-        self.port
+    pub fn link(&self, endpoint: NicId) -> Option<(SwitchId, u32)> {
+        let behind = self.first.partition_point(|&first| first <= endpoint.get());
+        let switch = SwitchId::new(behind.checked_sub(1)? as u32);
+        (behind <= self.switches()).then(|| (switch, endpoint.get() - self.node(switch).get()))
+    }
+
+    /// Internal links of a switch.
+    fn links_of(&self, switch: SwitchId) -> u32 {
+        self.first[switch.index() + 1] - self.first[switch.index()]
+    }
+
+    /// The aggregation nodes of a topology, with at most `most` internal links each, from `port` on.
+    fn new(topology: &Topology, (port, links): (PortId, Option<u32>), most: u32) -> Self {
+        let parents = tree(topology);
+        // The neighbours of each switch: NICs, then children, then the parent.
+        let mut neighbours = vec![0_u32; topology.switches() as usize];
+        let mut next = |switch: SwitchId| {
+            neighbours[switch.index()] += 1;
+            (switch, neighbours[switch.index()] - 1)
+        };
+        let homes = topology
+            .nic_ids()
+            .map(|nic| topology.attachment(nic).switch);
+        let of_nics: Vec<_> = homes.map(&mut next).collect();
+        let at_parents: Vec<_> = parents.iter().map(|parent| parent.map(&mut next)).collect();
+        let own = |(switch, parent): (SwitchId, &Option<SwitchId>)| parent.map(|_| next(switch));
+        let of_parents: Vec<_> = topology.switch_ids().zip(&parents).map(own).collect();
+        let links_of = |&neighbours: &u32| neighbours.clamp(1, most);
+        let mut first = vec![topology.nics()];
+        first.extend(
+            neighbours
+                .iter()
+                .map(links_of)
+                .scan(topology.nics(), |sum, links| {
+                    *sum += links;
+                    Some(*sum)
+                }),
+        );
+        let endpoint = |(switch, place): (SwitchId, u32)| {
+            let links = links_of(&neighbours[switch.index()]);
+            NicId::new(first[switch.index()] + place % links)
+        };
+        let above = |(parent, ends): (&Option<SwitchId>, _)| {
+            let (Some(parent), (Some(own), Some(far))) = (*parent, ends) else {
+                return None;
+            };
+            let ends = [own, far].map(endpoint);
+            Some(Above { parent, ends })
+        };
+        let ends = of_parents.into_iter().zip(at_parents);
+        Self {
+            nics: topology.nics(),
+            links,
+            port,
+            facing: of_nics.into_iter().map(endpoint).collect(),
+            above: parents.iter().zip(ends).map(above).collect(),
+            first,
+        }
     }
 }
 
 impl Topology {
-    /// The same with an aggregation node in each switch, at the port behind the last connected one.
+    /// The same with an aggregation node in each switch, at the ports behind the last connected one. It has an internal link
+    /// for each neighbour in the tree, as far as there are ports, and at most `links`.
     ///
     /// # Errors
-    /// If the switches have no port left, or the topology has several planes.
-    pub fn with_aggregation(mut self) -> Result<Self, SpecError> {
+    /// If the switches do not have the ports, or the topology has several planes.
+    pub fn with_aggregation(mut self, links: Option<u32>) -> Result<Self, SpecError> {
         if self.aggregation.is_some() {
             return Ok(self);
         }
@@ -67,23 +170,32 @@ impl Topology {
             ));
         }
         let port = PortId::new(self.used_ports());
-        if u64::from(port.get()) >= MAX_RADIX {
+        let free = (MAX_RADIX as u32).saturating_sub(port.get());
+        if free == 0 {
             return Err(refused(format!(
                 "\"in-network\" needs a port of each switch, and these have all {MAX_RADIX} in use; \
                  take smaller switches or another algorithm"
             )));
         }
-        self.widen((port.get() + 1).next_multiple_of(4))?;
-        let parents = tree(&self);
-        let nics = self.nics();
-        for switch in self.switch_ids() {
-            self.attach_next(SwitchPort { switch, port });
+        let nodes = Aggregation::new(&self, (port, links), links.unwrap_or(free).max(1));
+        let most = self.switch_ids().map(|switch| nodes.links_of(switch)).max();
+        let most = most.unwrap_or(1);
+        if most > free {
+            return Err(SpecError {
+                key: "collectives.switch_links",
+                problem: format!(
+                    "is {most}, but of the {MAX_RADIX} ports that a switch can have {port} are in use; take at most {free}"
+                ),
+            });
         }
-        self.aggregation = Some(Box::new(Aggregation {
-            nics,
-            port,
-            parents,
-        }));
+        self.widen((port.get() + most).next_multiple_of(4))?;
+        for switch in self.switch_ids() {
+            for link in 0..nodes.links_of(switch) {
+                let port = PortId::new(port.get() + link);
+                self.attach_next(SwitchPort { switch, port });
+            }
+        }
+        self.aggregation = Some(Box::new(nodes));
         Ok(self)
     }
 
@@ -93,13 +205,13 @@ impl Topology {
         self.aggregation.as_deref()
     }
 
-    /// NICs and aggregation nodes.
+    /// NICs and endpoints of aggregation nodes.
     #[must_use]
     pub fn endpoints(&self) -> u32 {
         self.attachment.len() as u32
     }
 
-    /// NICs and behind them aggregation nodes, ascending.
+    /// NICs and behind them endpoints of aggregation nodes, ascending.
     #[must_use]
     pub fn endpoint_ids(
         &self,
@@ -107,7 +219,7 @@ impl Topology {
         NicId::all(self.endpoints())
     }
 
-    /// Whether an endpoint is an aggregation node.
+    /// Whether an endpoint is an aggregation node's.
     pub(super) fn aggregates(&self, endpoint: NicId) -> bool {
         endpoint.get() >= self.nics()
     }
@@ -119,11 +231,11 @@ impl Topology {
         ports.fold(Ports::NONE, Ports::with)
     }
 
-    /// The port with the VL classes of `port`: of an aggregation node the first one, which leads to a NIC in all families with
+    /// The port with the VL classes of `port`: of an internal link the first one, which leads to a NIC in all families with
     /// classes.
     pub(super) fn in_classes(&self, port: PortId) -> PortId {
         match self.aggregation() {
-            Some(aggregation) if aggregation.port == port => PortId::default(),
+            Some(aggregation) if port >= aggregation.port => PortId::default(),
             _ => port,
         }
     }
@@ -136,8 +248,8 @@ impl Topology {
         }
         if u64::from(switches) * u64::from(radix) > MAX_PORTS {
             return Err(invalid(format!(
-                "{switches} switches with {radix} ports, one of them for \"in-network\" collectives, are more than the \
-                 {MAX_PORTS} ports supported; take a smaller fabric"
+                "{switches} switches with {radix} ports, some of them for \"in-network\" collectives, are more than the \
+                 {MAX_PORTS} ports supported; take a smaller fabric or fewer `collectives.switch_links`"
             )));
         }
         let mut peers = Vec::with_capacity(switches as usize * radix as usize);
@@ -166,7 +278,20 @@ fn tree(topology: &Topology) -> Vec<Option<SwitchId>> {
         };
         best = spanning(topology, &wanted, root, most).or(best);
     }
-    best.map_or_else(Vec::new, |(_, parents)| parents)
+    best.map_or_else(Vec::new, |(_, parents)| pruned(&wanted, &parents))
+}
+
+/// The parents, but none of a switch without a switch of those `wanted` at or below it.
+fn pruned(wanted: &[bool], parents: &[Option<SwitchId>]) -> Vec<Option<SwitchId>> {
+    let mut kept = vec![None; parents.len()];
+    for from in (0..wanted.len()).filter(|&switch| wanted[switch]) {
+        let mut at = from;
+        while let (None, Some(parent)) = (kept[at], parents[at]) {
+            kept[at] = Some(parent);
+            at = parent.index();
+        }
+    }
+    kept
 }
 
 /// The depth and the parents of the tree from `root`, if no switch of those `wanted` is deeper than `most`.
@@ -215,9 +340,11 @@ mod tests {
 
     fn checked(topology: Topology, depth: usize) -> Topology {
         let plain = topology.clone();
-        let topology = topology.with_aggregation().expect("a port is free");
+        let one = plain.clone().with_aggregation(Some(1));
+        let one = one.expect("a port is free");
+        assert_eq!(one.endpoints(), plain.nics() + plain.switches());
+        let topology = topology.with_aggregation(None).expect("ports are free");
         assert_eq!(topology.nics(), plain.nics());
-        assert_eq!(topology.endpoints(), plain.nics() + plain.switches());
         let above = topology.nic_ids().map(|nic| up_from(&topology, nic));
         let above: Vec<Vec<SwitchId>> = above.collect();
         assert_eq!(above.iter().map(Vec::len).max(), Some(depth + 1));
@@ -234,8 +361,12 @@ mod tests {
         for switch in plain.switch_ids() {
             for port in plain.port_ids() {
                 let (before, now) = (plain.peer(switch, port), topology.peer(switch, port));
-                let node = topology.aggregation().expect("nodes").node(switch);
-                assert!(now == before || before == Peer::None && now == Peer::Nic(node));
+                let all = topology.aggregation().expect("nodes");
+                let own = |nic| all.link(nic).is_some_and(|(at, _)| at == switch);
+                assert!(
+                    now == before
+                        || before == Peer::None && matches!(now, Peer::Nic(nic) if own(nic))
+                );
             }
         }
         topology
@@ -253,14 +384,73 @@ mod tests {
         Ok(())
     }
 
+    /// The numbers of the internal links of a switch that face its neighbours.
+    fn links(topology: &Topology, switch: u32, neighbours: &[Neighbour]) -> Vec<u32> {
+        let (all, switch) = (
+            topology.aggregation().expect("nodes"),
+            SwitchId::new(switch),
+        );
+        let link = |&neighbour: &Neighbour| {
+            let (at, link) = all.link(all.facing(switch, neighbour)).expect("a link");
+            assert_eq!(at, switch);
+            link
+        };
+        neighbours.iter().map(link).collect()
+    }
+
+    #[test]
+    fn each_neighbour_in_the_tree_has_a_link_as_long_as_there_are_any() -> Result<(), SpecError> {
+        // Leaf 1 of a tree of 2 levels has NICs 4 to 7 and the root, switch 4, which has 4 leaves.
+        let tree = Topology::k_ary_n_tree(4, 2, None)?;
+        let leaf: Vec<_> = (4..8).map(|nic| Neighbour::Nic(NicId::new(nic))).collect();
+        let leaf = [&leaf[..], &[Neighbour::Switch(SwitchId::new(4))]].concat();
+        let root: Vec<_> = (0..4)
+            .map(|s| Neighbour::Switch(SwitchId::new(s)))
+            .collect();
+        let with = |links| tree.clone().with_aggregation(links);
+        let (all, two) = (with(None)?, with(Some(2))?);
+        assert_eq!(links(&all, 1, &leaf), [0, 1, 2, 3, 4]);
+        assert_eq!(links(&all, 4, &root), [0, 1, 2, 3]);
+        assert_eq!(links(&two, 1, &leaf), [0, 1, 0, 1, 0]);
+        assert_eq!(links(&two, 4, &root), [0, 1, 0, 1]);
+        assert_eq!(with(Some(1))?, with(Some(1))?.with_aggregation(None)?);
+        // 4 leaves with 5 neighbours, the root with 4, and 3 switches outside the tree with a link all the same.
+        assert_eq!(all.endpoints() - all.nics(), 4 * 5 + 4 + 3);
+        assert_eq!((all.radix(), two.radix()), (16, 12));
+        let nodes = all.aggregation().expect("nodes");
+        assert_eq!(nodes.link(NicId::new(15)), None);
+        assert_eq!(nodes.link(NicId::new(all.endpoints())), None);
+        for other in 5..8 {
+            assert_eq!(nodes.parent(SwitchId::new(other)), None);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn links_come_as_far_as_there_are_ports() -> Result<(), SpecError> {
+        let with = |links| Topology::single(110)?.with_aggregation(links);
+        let few = with(None)?;
+        assert_eq!((few.endpoints(), few.radix()), (120, 120));
+        assert_eq!(with(Some(10))?.endpoints(), 120);
+        let SpecError { key, problem } = with(Some(11)).expect_err("10 ports are free");
+        assert_eq!(key, "collectives.switch_links");
+        assert!(
+            problem.contains("110 are in use; take at most 10"),
+            "{problem}"
+        );
+        Ok(())
+    }
+
     #[test]
     fn switches_without_a_free_port_get_more_or_are_refused() -> Result<(), SpecError> {
-        assert_eq!(checked(Topology::single(8)?, 0).radix(), 12);
-        assert_eq!(checked(Topology::single(9)?, 0).radix(), 12);
-        let full = Topology::single(120)?.with_aggregation();
+        assert_eq!(checked(Topology::single(8)?, 0).radix(), 16);
+        assert_eq!(checked(Topology::single(9)?, 0).radix(), 20);
+        let one = Topology::single(9)?.with_aggregation(Some(1))?;
+        assert_eq!(one.radix(), 12);
+        let full = Topology::single(120)?.with_aggregation(None);
         let problem = full.expect_err("no port is free").problem;
         assert!(problem.contains("have all 120 in use"), "{problem}");
-        let planes = Topology::single(4)?.in_planes(2)?.with_aggregation();
+        let planes = Topology::single(4)?.in_planes(2)?.with_aggregation(None);
         let problem = planes.expect_err("two planes").problem;
         assert!(problem.contains("take 1 rail"), "{problem}");
         Ok(())

@@ -35,7 +35,7 @@ mod text;
 mod tree;
 mod xgft;
 
-pub use aggregation::Aggregation;
+pub use aggregation::{Aggregation, Neighbour};
 pub use classes::VlClasses;
 pub use cube::{Cube, CubeLink, Direction};
 pub use dragonfly::{Dragonfly, DragonflyKeys, DragonflySize};
@@ -139,8 +139,8 @@ families! {
     Graph,
 }
 
-/// A fabric's graph. NICs are `0..nics`, switches `0..switches`; aggregation nodes, if there are any, are endpoints behind
-/// the NICs.
+/// A fabric's graph. NICs are `0..nics`, switches `0..switches`; aggregation nodes, if there are any, have endpoints
+/// behind the NICs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topology {
     /// Of each plane.
@@ -152,7 +152,7 @@ pub struct Topology {
     radix: u32,
     /// `peers[switch * radix + port]`.
     peers: Vec<Peer>,
-    /// Port of each NIC, and of each aggregation node.
+    /// Port of each NIC, and of each endpoint of an aggregation node.
     attachment: Vec<SwitchPort>,
     /// The names that its operators give the parts, if they are known.
     names: Option<Box<Names>>,
@@ -251,8 +251,8 @@ impl Topology {
     /// Number of NICs.
     #[must_use]
     pub fn nics(&self) -> u32 {
-        let nodes = self.aggregation.as_ref().map_or(0, |_| self.switches());
-        self.endpoints() - nodes
+        let before_nodes = self.aggregation().map(Aggregation::first_endpoint);
+        before_nodes.unwrap_or(self.endpoints())
     }
 
     /// Number of switches.

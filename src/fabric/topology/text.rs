@@ -55,9 +55,9 @@ impl Topology {
         port.get() + u32::from(self.names().is_some())
     }
 
-    /// The switch whose aggregation node an endpoint is, if it is one.
+    /// The switch whose aggregation node an endpoint belongs to, if it does to one.
     fn switch_of_node(&self, endpoint: NicId) -> Option<SwitchId> {
-        self.aggregation()?.switch(endpoint)
+        self.aggregation()?.link(endpoint).map(|(switch, _)| switch)
     }
 
     /// `NIC 3`, with its name if it has one.

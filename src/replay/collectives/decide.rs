@@ -147,6 +147,9 @@ macro_rules! choices {
             /// Segments of a rank on their way `"in-network"`, at least 1; by default 4.
             #[serde(skip_serializing)]
             pub switch_operations: Option<u32>,
+            /// Most internal links of a switch `"in-network"`, at least 1; by default one for each neighbour.
+            #[serde(skip_serializing)]
+            pub switch_links: Option<u32>,
             /// Time in which a switch combines a segment `"in-network"`; by default `"0ns"`.
             #[serde(skip_serializing)]
             pub switch_reduction: Option<Picoseconds>,
@@ -167,6 +170,7 @@ macro_rules! choices {
                     part: self.part.or(of_allreduce.part),
                     switch_payload: self.switch_payload.or(others.switch_payload),
                     switch_operations: self.switch_operations.or(others.switch_operations),
+                    switch_links: self.switch_links.or(others.switch_links),
                     switch_reduction: self.switch_reduction.or(others.switch_reduction),
                 }
             }

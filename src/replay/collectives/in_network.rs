@@ -6,7 +6,7 @@
 
 use super::step::Round;
 use flitwise_fabric::ids::{NicId, SwitchId};
-use flitwise_fabric::topology::{Aggregation, Topology};
+use flitwise_fabric::topology::{Aggregation, Neighbour, Topology};
 
 /// Most segments: longer vectors get longer segments.
 const MOST_SEGMENTS: u64 = 1 << 30;
@@ -29,10 +29,18 @@ impl Switches {
         })
     }
 
-    /// The aggregation nodes, by switch.
+    /// The first endpoints of the aggregation nodes, by switch.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = NicId> + '_ {
-        let nics = self.homes.len() as u32;
-        (nics..).map(NicId::new).take(self.aggregation.switches())
+        let switches = SwitchId::all(self.aggregation.switches() as u32);
+        switches.map(|switch| self.aggregation.node(switch))
+    }
+
+    /// The endpoints of a message between neighbours in the tree.
+    pub(crate) fn ends(&self, from: Neighbour, to: Neighbour) -> [NicId; 2] {
+        [(from, to), (to, from)].map(|(own, other)| match own {
+            Neighbour::Nic(nic) => nic,
+            Neighbour::Switch(switch) => self.aggregation.facing(switch, other),
+        })
     }
 
     /// The tree of members on these NICs: the switches above each, up to the lowest one above all.

@@ -90,7 +90,8 @@ impl<'a> Player<'a> {
         let mut seats = nodes.seats(spec.nics);
         let rank = |id| Rank::new(id, spec.program.streams(id), start_ps);
         let mut ranks: Vec<Rank> = RankId::all(count).map(rank).collect();
-        for node in plans.nodes() {
+        let switches = plans.switches().map(Arc::clone);
+        for node in switches.iter().flat_map(|switches| switches.nodes()) {
             for _ in 0..2 {
                 let id = RankId::new(ranks.len() as u32);
                 ranks.push(Rank::new(id, 1, start_ps));
@@ -118,6 +119,7 @@ impl<'a> Player<'a> {
                 ranks: count,
                 sent_to_nodes: vec![0; seats.len()],
                 seats,
+                switches,
                 send_completion: spec.send_completion,
                 intra_node: spec.intra_node,
                 sent: 0,

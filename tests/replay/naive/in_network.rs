@@ -9,7 +9,7 @@ use flitwise::fabric::topology::Topology;
 use flitwise::replay::collectives::decide::{Allreduce, Barrier, Bcast, Reduce};
 use flitwise::replay::collectives::{Choices, Step};
 use flitwise::replay::program::{CollectiveKind, RankId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Positions of switches begin here.
@@ -197,6 +197,33 @@ impl Tree<'_> {
     }
 }
 
+/// A neighbour of a switch in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Neighbour {
+    Nic(u32),
+    Switch(u32),
+}
+
+/// The endpoints of internal links, by switch and the neighbour that each serves: they come behind the NICs.
+pub fn internal_links(topology: &Topology, most: Option<u32>) -> BTreeMap<(u32, Neighbour), u32> {
+    let all = topology.aggregation().expect("aggregation nodes");
+    let parent = |switch| all.parent(SwitchId::new(switch)).map(SwitchId::get);
+    let home = |nic| topology.attachment(NicId::new(nic)).switch.get();
+    let (mut links, mut first) = (BTreeMap::new(), topology.nics());
+    for switch in 0..topology.switches() {
+        let nics = (0..topology.nics()).filter(|&nic| home(nic) == switch);
+        let below = (0..topology.switches()).filter(|&other| parent(other) == Some(switch));
+        let switches = below.chain(parent(switch)).map(Neighbour::Switch);
+        let neighbours: Vec<Neighbour> = nics.map(Neighbour::Nic).chain(switches).collect();
+        let count = most.unwrap_or(120).min(neighbours.len() as u32).max(1);
+        for (place, neighbour) in (0..).zip(neighbours) {
+            links.insert((switch, neighbour), first + place % count);
+        }
+        first += count;
+    }
+    links
+}
+
 impl World<'_> {
     /// The steps of a rank in a collective that the switches carry out, if they do. With the first rank the switches enter it.
     pub fn steps_in_network(
@@ -268,6 +295,20 @@ impl World<'_> {
                 });
             }
         }
+    }
+
+    /// The endpoints of a message: each switch sends and receives on the internal link of the other end.
+    pub fn ends(&self, ranks: [RankId; 2]) -> [u32; 2] {
+        let ends = ranks.map(
+            |rank| match rank.index().checked_sub(self.case.nics.len()) {
+                None => Neighbour::Nic(self.nic(rank)),
+                Some(behind) => Neighbour::Switch(behind as u32 / 2),
+            },
+        );
+        [[ends[0], ends[1]], [ends[1], ends[0]]].map(|[own, other]| match own {
+            Neighbour::Nic(nic) => nic,
+            Neighbour::Switch(switch) => self.internal_links[&(switch, other)],
+        })
     }
 
     /// The rank at a position: of a member, or of a switch.

@@ -24,7 +24,7 @@ impl World<'_> {
         let behind = rank.index().checked_sub(self.case.nics.len());
         match behind {
             None => self.case.nics[rank.index()],
-            // Two ranks for the aggregation node of each switch.
+            // Two ranks for the aggregation node of each switch: a node of its own.
             Some(behind) => NICS + behind as u32 / 2,
         }
     }
@@ -88,7 +88,7 @@ impl World<'_> {
             .or_default();
         *number += 1;
         let number = *number - 1;
-        let [src, dst] = [message.from, message.to].map(|rank| self.nic(rank));
+        let [src, dst] = self.ends([message.from, message.to]);
         let nodes = [src, dst].map(|nic| nic - nic % node.nics);
         let by = |index: u32, bytes| Part {
             src: nodes[0] + index,

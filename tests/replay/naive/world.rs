@@ -1,6 +1,7 @@
 //! All state of a replay, and how time passes.
 
 use super::case::Case;
+use super::in_network::{Neighbour, internal_links};
 use super::matching::{Receive, Send};
 use super::members::Member;
 use super::message::{Message, Report};
@@ -95,6 +96,8 @@ pub struct World<'a> {
     /// Last event of each rank.
     pub last_ps: BTreeMap<RankId, u64>,
     pub error: Option<String>,
+    /// Endpoints of the switches that carry out collectives.
+    pub internal_links: BTreeMap<(u32, Neighbour), u32>,
     /// Requests that were used and taken before.
     pub used: BTreeSet<(RankId, RequestId)>,
     pub outcome: &'a mut Outcome,
@@ -136,6 +139,8 @@ impl<'a> World<'a> {
             let streams = case.ranks[rank.index()].len() as u32;
             (0..streams).map(move |stream| ((rank, stream), Position::default()))
         });
+        let most = case.collectives.switch_links;
+        let links = case.topology.as_ref().map(|all| internal_links(all, most));
         Self {
             case,
             now_ps: start_ps,
@@ -156,6 +161,7 @@ impl<'a> World<'a> {
             computed_ps: BTreeMap::new(),
             last_ps: ranks.map(|rank| (rank, start_ps)).collect(),
             error: None,
+            internal_links: links.unwrap_or_default(),
             used: BTreeSet::new(),
             outcome,
         }

@@ -31,7 +31,7 @@ fn fabrics() -> [(Topology, Switches); 2] {
     let tree = Topology::k_ary_n_tree(4, 3, None).unwrap();
     let torus = Topology::cube(&[3, 4], true, 3, 2, None).unwrap();
     [tree, torus].map(|topology| {
-        let topology = topology.with_aggregation().unwrap();
+        let topology = topology.with_aggregation(None).unwrap();
         let switches = Switches::of(&topology).unwrap();
         (topology, switches)
     })

@@ -142,6 +142,8 @@ struct Collectives {
     switch_payload_bytes: Option<u64>,
     /// Segments of a rank on their way `in-network`, if given.
     switch_operations: Option<u32>,
+    /// Most internal links of a switch `in-network`, if given.
+    switch_links: Option<u32>,
     /// Time of a segment in a switch `in-network`, if given.
     switch_reduction_ps: Option<u64>,
 }

@@ -12,8 +12,9 @@ pub mod tree;
 pub mod xgft;
 
 use super::wiring::{End, Wiring};
+use flitwise_fabric::ids::SwitchId;
 use flitwise_fabric::spec::FabricSpec;
-use flitwise_fabric::topology::{Shape, Topology};
+use flitwise_fabric::topology::{Aggregation, Shape, Topology};
 
 /// A switch and one of its ports.
 pub type Port = (u32, u32);
@@ -46,15 +47,29 @@ pub fn plan(topology: &Topology) -> Plan {
             .flat_map(|plane| one.cables.iter().map(move |ends| cable(plane, ends)))
             .collect(),
     };
-    if topology.aggregation().is_some() {
-        // An aggregation node in each switch, behind all that is connected anywhere.
-        let ends = plan.cables.iter().flatten().chain(&plan.homes);
-        let port = ends.map(|end| end.1 + 1).max().unwrap_or(0);
-        plan.ports = plan.ports.max(port + 1);
-        plan.homes
-            .extend((0..plan.switches).map(|switch| (switch, port)));
+    if let Some(nodes) = topology.aggregation() {
+        add_nodes(&mut plan, nodes);
     }
     plan
+}
+
+/// Internal links in each switch, behind all that is connected anywhere.
+fn add_nodes(plan: &mut Plan, nodes: &Aggregation) {
+    let ends = plan.cables.iter().flatten().chain(&plan.homes);
+    let port = ends.map(|end| end.1 + 1).max().unwrap_or(0);
+    let parent = |switch| nodes.parent(SwitchId::new(switch)).map(SwitchId::get);
+    let links = |switch: u32| {
+        let nics = plan.homes.iter().filter(|home| home.0 == switch).count();
+        let below = |&other: &u32| parent(other) == Some(switch);
+        let children = (0..plan.switches).filter(below).count();
+        let neighbours = nics + children + usize::from(parent(switch).is_some());
+        (neighbours as u32).clamp(1, nodes.links().unwrap_or(120 - port))
+    };
+    let ports = |switch| (port..port + links(switch)).map(move |port| (switch, port));
+    let internal: Vec<Port> = (0..plan.switches).flat_map(ports).collect();
+    let last = internal.iter().map(|home| home.1).max();
+    plan.ports = plan.ports.max(last.unwrap_or(0) + 1);
+    plan.homes.extend(internal);
 }
 
 /// The step of [`step`] to an aggregation node in the neighbour `home`: by their first link or trunk.

@@ -76,7 +76,8 @@ pub fn in_network(case: &mut Case, dice: &mut Dice<'_>) {
     let tree = Topology::k_ary_n_tree(4, 3, None);
     let torus = Topology::cube(&[4, 4], true, 4, 1, None);
     let topology = if dice.one_in(2) { tree } else { torus };
-    let nodes = topology.and_then(Topology::with_aggregation);
+    let switch_links = dice.of(&[None, Some(1), Some(2), Some(3)]);
+    let nodes = topology.and_then(|topology| topology.with_aggregation(switch_links));
     case.topology = Some(nodes.expect("a port is free"));
     case.node = NodeSpec::default();
     // Some ranks share a NIC, some a switch.
@@ -92,6 +93,7 @@ pub fn in_network(case: &mut Case, dice: &mut Dice<'_>) {
         barrier: Some(Barrier::InNetwork),
         switch_payload: dice.of(&[None, Some(Bytes(99)), Some(Bytes(2_000))]),
         switch_operations: dice.of(&[None, Some(1), Some(2)]),
+        switch_links,
         switch_reduction: dice.of(&[None, Some(Picoseconds(70)), Some(Picoseconds(5_000))]),
         ..Choices::default()
     };
