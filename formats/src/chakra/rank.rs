@@ -233,8 +233,7 @@ impl RankNodes {
         }
     }
 
-    /// Adds the operations to `builder`, those of the channels of a collective in its place. Behind these comes one that waits for all of
-    /// them.
+    /// Adds the operations to `builder`: one for each channel of a collective, and one more that waits for all of them.
     pub fn finish(
         mut self,
         builder: &mut Builder,
@@ -381,7 +380,7 @@ impl RankNodes {
     }
 }
 
-/// What takes no time.
+/// A task that takes no time.
 pub(super) const NOTHING: Task = Task::Calc { time: 0 };
 
 const NO_SIZE: &str = "no `comm_size`, the bytes that the rank brings; add it";

@@ -64,7 +64,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Those of a file; `place` gives the place of a port of a switch.
+    /// The ends in a file; `place` gives the place of a port of a switch.
     fn of(
         found: &Discovery,
         place: impl Fn(Port) -> Option<SwitchPort>,

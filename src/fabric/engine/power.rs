@@ -109,7 +109,7 @@ pub(super) struct Passage {
     /// It starts in this tick.
     pub start: Tick,
     pub pace: Pace,
-    /// Ticks before its flits leave: those of failed tries, and on links of hierarchical switches those of a lower rate.
+    /// Ticks before its flits leave, for failed tries and, on links of hierarchical switches, for a lower rate.
     pub held: Tick,
 }
 
