@@ -43,6 +43,7 @@ mod queueing;
 mod random;
 mod routes;
 mod saturation;
+mod source_routes;
 mod speeds;
 mod static_congestion;
 mod static_routing;

@@ -269,7 +269,8 @@ impl Nodes {
     }
 }
 
-/// Whether every destination has a queue of its own and all packets take minimal paths.
+/// Whether every destination has a queue of its own and all packets for it take the paths of a tree. Where sources decide
+/// paths, the queues of a destination are taken for one that all packets share, which finds every cycle.
 fn has_queues_per_destination(spec: &FabricSpec) -> bool {
     let waits = spec.switch.kind().waits();
     let per_destination = matches!(
@@ -278,7 +279,7 @@ fn has_queues_per_destination(spec: &FabricSpec) -> bool {
             per_destination: true
         }
     );
-    per_destination && spec.routing.paths == Paths::Minimal
+    per_destination && spec.routing.paths == Paths::Minimal && spec.routing.source_routes.is_empty()
 }
 
 /// The division of central buffers, and which one a packet takes; without effect in a fabric that has none.

@@ -9,6 +9,7 @@ pub mod graph;
 mod legs;
 pub mod path;
 pub mod routes;
+mod source_routes;
 mod table_turns;
 mod turns;
 

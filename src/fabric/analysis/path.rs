@@ -151,7 +151,7 @@ fn follow(
 struct Walk<'a, R> {
     spec: &'a FabricSpec,
     routes: &'a R,
-    dst: NicId,
+    pair: NicPair,
     /// NIC that the present leg is routed to.
     target: NicId,
     sl: usize,
@@ -181,14 +181,13 @@ impl<'a, R: Routes> Walk<'a, R> {
         (sl, channel): (usize, Channel),
         payload: u32,
     ) -> Self {
-        let NicPair { src, dst } = pair;
         Self {
             spec,
             routes,
-            dst,
-            target: dst,
+            pair,
+            target: pair.dst,
             sl,
-            packet: spec.switch.kind().at_zero_load(spec, src, payload),
+            packet: spec.switch.kind().at_zero_load(spec, pair.src, payload),
             channel,
             leg: LegAt::default(),
             class: 0,
@@ -197,12 +196,15 @@ impl<'a, R: Routes> Walk<'a, R> {
 
     /// The packet passes the switch that it has reached at port `at`.
     fn step(&mut self, at: SwitchPort) -> Result<Step, NoRoute> {
-        let (spec, dst, target) = (self.spec, self.dst, self.target);
+        let (spec, dst, target) = (self.spec, self.pair.dst, self.target);
         let SwitchPort {
             switch,
             port: port_in,
         } = at;
-        let port_out = self.routes.preferred(switch, target);
+        let given = spec.routing.source_routes.get(self.pair);
+        let given = given.and_then(|route| route.iter().find(|at| at.switch == switch));
+        let given = given.map(|at| at.port);
+        let port_out = given.or_else(|| self.routes.preferred(switch, target));
         let port_out = port_out.filter(|&port| spec.topology.has_port(switch, port));
         let port_out = port_out.ok_or(NoRoute::NoNextHop(switch))?;
         let hop = Hop {
@@ -222,7 +224,10 @@ impl<'a, R: Routes> Walk<'a, R> {
             switch,
             port_in,
             port_out,
-            candidates: self.routes.candidates(switch, target),
+            candidates: match given {
+                Some(port) => Ports::one(port),
+                None => self.routes.candidates(switch, target),
+            },
             central,
             channel: (channel.sc, channel.vl),
             arrives,

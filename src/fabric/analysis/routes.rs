@@ -7,6 +7,7 @@
 //! takes one step per (switch, destination) and out-port.
 
 use super::legs::{add_detours, begin_anywhere};
+use super::source_routes::SourceWalk;
 use super::table_turns::TableWalk;
 use super::turns::{TurnBits, Turns};
 use super::{MAX_STEPS, MAX_TURNS, Routes, TooLarge, nics_at, steps};
@@ -66,9 +67,16 @@ impl RouteAnalysis {
         let turns = u64::from(topology.switches()) * radix * radix;
         TooLarge::check("pairs of ports of a switch:", turns, MAX_TURNS)?;
         let mut walk = Walk::new(spec);
+        let by_source = SourceWalk::new(spec);
         for dst in topology.nic_ids() {
+            // Pairs with routes of their own follow no other.
+            by_source.count(dst, &mut walk.nics_at, |nics| *nics -= 1);
             walk.follow(routes, dst);
             walk.add_up(dst);
+            by_source.count(dst, &mut walk.nics_at, |nics| *nics += 1);
+        }
+        for (pair, hops) in by_source.routes() {
+            walk.add_route(pair, &hops);
         }
         let mut result = walk.result;
         result.turns.by_tables = walk.tables.map(|tables| tables.found);
@@ -183,8 +191,8 @@ fn known(dst: NicId) -> u64 {
 }
 
 /// Follows the routes to one destination after the other.
-struct Walk<'a> {
-    spec: &'a FabricSpec,
+pub(super) struct Walk<'a> {
+    pub(super) spec: &'a FabricSpec,
     nics_at: Vec<u32>,
     /// Switches with NICs.
     sources: Vec<SwitchId>,
@@ -213,9 +221,9 @@ struct Walk<'a> {
     order: Vec<SwitchId>,
     /// Switches of the route that is being followed.
     route: Vec<Visit>,
-    tables: Option<TableWalk<'a>>,
+    pub(super) tables: Option<TableWalk<'a>>,
 
-    result: RouteAnalysis,
+    pub(super) result: RouteAnalysis,
 }
 
 impl<'a> Walk<'a> {
@@ -379,13 +387,7 @@ impl<'a> Walk<'a> {
             let at = switch.index();
             let own = u64::from(self.nics_at[at]) - u64::from(switch == home);
             let hops = self.hops[at] as usize;
-            if own > 0 {
-                let by_hops = &mut self.result.pairs_by_hops;
-                if by_hops.len() <= hops {
-                    by_hops.resize(hops + 1, 0);
-                }
-                by_hops[hops] += own;
-            }
+            self.result.add_pairs(hops, own);
             let send = own > 0 || self.begin_anywhere && switch != home;
             self.pass_on(switch, send, dst, vls);
             let hop = self.hop[at];
@@ -414,7 +416,8 @@ impl<'a> Walk<'a> {
                     _ => self.vl_classes.first(output as u32),
                 };
                 classes |= 1 << class;
-                self.result.turns.injected[output] |= self.turn(0, class, dst, vls);
+                let turn = self.turn(0, class, dst, vls);
+                self.inject(SwitchPort::new(switch, port), turn, dst);
             }
             for arrival in &arrived {
                 let mut turn = 0;
@@ -462,7 +465,7 @@ impl<'a> Walk<'a> {
     }
 
     /// VLs of packets for `dst`, a bit each, where VLs do not change.
-    fn vls_for(&self, dst: NicId) -> u32 {
+    pub(super) fn vls_for(&self, dst: NicId) -> u32 {
         if self.spec.queueing_by_more().is_some() {
             // The source counts, too.
             let used = self.spec.qos.vls_used();
@@ -484,7 +487,10 @@ impl<'a> Walk<'a> {
         }
         let topology = &self.spec.topology;
         let is_lost = |src| self.hops[topology.attachment(src).switch.index()] == LOST;
-        let lost = topology.nic_ids().filter(|&src| src != dst && is_lost(src));
+        let given = |src| self.spec.routing.source_routes.get(NicPair { src, dst });
+        let lost = topology
+            .nic_ids()
+            .filter(|&src| src != dst && is_lost(src) && given(src).is_none());
         let room = EXAMPLES - self.result.lost.len();
         let lost: Vec<_> = lost.map(|src| NicPair { src, dst }).take(room).collect();
         self.result.lost.extend(lost);

@@ -2,8 +2,8 @@
 //! decide the VLs. [`routes`](super::routes) walks the routes and calls this for each switch.
 
 use super::turns::VlPair;
-use crate::ids::{NicId, PortId, SwitchId};
-use crate::spec::{Channel, FabricSpec, Hop, LegAt, QueueingScheme, SlToVl};
+use crate::ids::{NicId, NicPair, PortId, SwitchId};
+use crate::spec::{Channel, FabricSpec, Hop, LegAt, QueueingScheme, SlToVl, SourceRoutes};
 use crate::topology::{Peer, Ports, Topology};
 use std::collections::BTreeMap;
 
@@ -80,6 +80,8 @@ impl Rule<'_> {
 /// Follows the packets of all SLs, one destination after the other.
 pub(super) struct TableWalk<'a> {
     topology: &'a Topology,
+    /// Pairs that [`follow`](Self::follow) follows.
+    by_source: &'a SourceRoutes,
     rule: Rule<'a>,
     levels: usize,
     vls: usize,
@@ -118,6 +120,7 @@ impl<'a> TableWalk<'a> {
         };
         Some(Self {
             topology,
+            by_source: &spec.routing.source_routes,
             levels,
             vls: spec.qos.vls.into(),
             arriving: vec![Vec::new(); topology.switches() as usize],
@@ -136,7 +139,14 @@ impl<'a> TableWalk<'a> {
             let mut leaving: VlSets = vec![0; self.levels].into();
             // A NIC sends nothing to itself.
             let others = arrived.iter().chain(&self.injected[switch.index()]);
-            for &(port_in, ref sets) in others.filter(|(port_in, _)| *port_in != port_out) {
+            let others = others.filter(|&&(port_in, _)| {
+                let given = match self.topology.peer(switch, port_in) {
+                    Peer::Nic(src) => self.by_source.get(NicPair { src, dst }),
+                    Peer::Switch { .. } | Peer::None => None,
+                };
+                port_in != port_out && given.is_none()
+            });
+            for &(port_in, ref sets) in others {
                 let hop = Hop {
                     switch,
                     in_port: port_in,
@@ -155,6 +165,26 @@ impl<'a> TableWalk<'a> {
             }
             if let Peer::Switch { switch: next, port } = self.topology.peer(switch, port_out) {
                 self.arriving[next.index()].push((port, leaving));
+            }
+        }
+    }
+
+    /// Follows the packets of a pair along `hops`.
+    pub fn follow(&mut self, pair: NicPair, hops: &[Hop]) {
+        let Some(first) = hops.first() else { return };
+        self.inject(first.switch, pair.dst);
+        let ports = &self.injected[first.switch.index()];
+        let Some((_, sets)) = ports.iter().find(|(port, _)| *port == first.in_port) else {
+            return;
+        };
+        for (sl, set) in sets.iter().enumerate() {
+            // A NIC sends on one VL.
+            let mut vl = set.trailing_zeros() as usize % self.vls.max(1);
+            for &hop in hops {
+                let after = self.rule.behind(hop, sl, pair.dst, vl);
+                let none = || vec![0; self.vls].into();
+                self.found.turns.entry(hop).or_insert_with(none)[vl] |= 1 << after;
+                vl = after.into();
             }
         }
     }

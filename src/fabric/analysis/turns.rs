@@ -109,9 +109,10 @@ pub(super) struct VlPair {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Turns {
     pub(super) radix: usize,
-    /// Turns of packets from other switches, by `(switch * radix + in-port) * radix + out-port`.
+    /// Turns of packets from other switches, and from each NIC if pairs have routes of their own, by `(switch * radix + in-port)
+    /// * radix + out-port`.
     pub(super) through: Vec<u32>,
-    /// Turns of packets from NICs of the switch, by `switch * radix + out-port`.
+    /// Turns of packets from all NICs of the switch, by `switch * radix + out-port`.
     pub(super) injected: Vec<u32>,
     /// The turns by VL, if SL-to-VL tables or a queueing scheme decide the VLs. The bits above say nothing then.
     pub(super) by_tables: Option<TableTurns>,
@@ -219,7 +220,9 @@ impl<'a> VlPairs<'a> {
             out_port,
         } = hop;
         let turn = match self.topology.peer(switch, in_port) {
-            Peer::Nic(_) if in_port != out_port => turns.injected(switch, out_port),
+            Peer::Nic(_) if in_port != out_port => {
+                turns.injected(switch, out_port) | turns.through(switch, in_port, out_port)
+            }
             Peer::Switch { .. } => turns.through(switch, in_port, out_port),
             Peer::Nic(_) | Peer::None => 0,
         };

@@ -43,6 +43,7 @@ mod queueing;
 mod recorder;
 mod run;
 mod samplers;
+mod source_routes;
 mod turns;
 mod vls;
 mod voq;

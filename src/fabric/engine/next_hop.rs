@@ -1,13 +1,15 @@
 //! Routing, for both kinds of switch: which output a packet takes at a switch (`docs/model/fabric.md` §7). The router's table has
 //! the candidate of each destination. [`choice`](super::choice) picks among several candidates.
 //! [`detours`](super::detours) decides which packets leave the minimal path, and towards which NIC.
+//! [`source_routes`](super::source_routes) knows the routes of single pairs.
 
 use super::choice::{Choice, Occupancy};
-use super::detours::{Detours, Leg, Progress};
+use super::detours::{self, Detours, Leg};
 use super::ids::{InputId, OutputId};
 use super::pool::PacketId;
+use super::source_routes::Carried;
 use crate::ids::{NicId, SwitchId, SwitchPort};
-use crate::routing::Router;
+use crate::routing::{Cursor, Router};
 use crate::spec::{FabricSpec, Tick};
 use std::sync::Arc;
 
@@ -46,6 +48,15 @@ impl NextHop {
             class
         }
     }
+}
+
+/// The progress of a packet on its path, where a switch must know it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Progress {
+    /// On a path with detours.
+    Legs(detours::Progress),
+    /// On a route of its pair.
+    Route(Cursor),
 }
 
 /// The candidate of each destination at each switch.
@@ -89,6 +100,8 @@ pub(super) struct NextHops {
     table: Table,
     choice: Choice,
     detours: Option<Box<Detours>>,
+    /// Routes of single pairs, which go with neither a choice nor detours.
+    carried: Option<Box<Carried>>,
     /// Nothing but the table decides.
     by_table: bool,
 }
@@ -97,14 +110,17 @@ impl NextHops {
     /// `router` is the one of `spec`.
     pub(super) fn new(spec: &FabricSpec, router: &Arc<Router>) -> Self {
         let (choice, detours) = (Choice::new(spec), Detours::new(spec).map(Box::new));
+        let carried = Carried::new(spec).map(Box::new);
+        let one_of_all = detours.is_none() && carried.is_none() && !router.changes();
         Self {
             table: Table {
                 radix: spec.topology.radix(),
                 router: Arc::clone(router),
             },
-            by_table: matches!(choice, Choice::Only) && detours.is_none() && !router.changes(),
+            by_table: matches!(choice, Choice::Only) && one_of_all,
             choice,
             detours,
+            carried,
         }
     }
 
@@ -128,15 +144,21 @@ impl NextHops {
         self.choice.foresee(switch, first, dst, &mut Empty)
     }
 
-    /// The progress of packet `id` on its path; `None` if all paths are minimal.
+    /// The progress of packet `id` on its path; `None` if its place says it all.
     pub(super) fn progress(&self, id: PacketId) -> Option<Progress> {
-        self.detours.as_ref().map(|detours| detours.progress(id))
+        let carried = self.carried.as_ref();
+        let route = || carried.map(|carried| Progress::Route(carried.progress(id)));
+        let detours = self.detours.as_ref();
+        let legs = detours.map(|detours| Progress::Legs(detours.progress(id)));
+        legs.or_else(route)
     }
 
     /// Packet `id` comes from another block, with this progress.
     pub(super) fn set_progress(&mut self, id: PacketId, progress: Option<Progress>) {
-        if let (Some(detours), Some(progress)) = (&mut self.detours, progress) {
-            detours.set_progress(id, progress);
+        match (progress, &mut self.detours, &mut self.carried) {
+            (Some(Progress::Legs(legs)), Some(detours), _) => detours.set_progress(id, legs),
+            (Some(Progress::Route(at)), _, Some(carried)) => carried.set_progress(id, at),
+            _ => {}
         }
     }
 
@@ -158,6 +180,17 @@ impl NextHops {
     /// fabrics.
     #[inline(never)]
     fn choose(&mut self, mut at: Context<impl Occupancy>) -> NextHop {
+        let (carried, hops) = (self.carried.as_mut(), self.table.router.by_source());
+        let port = carried
+            .zip(hops)
+            .and_then(|(carried, hops)| carried.next(&at, hops));
+        if let Some(port) = port {
+            return NextHop {
+                output: OutputId::of(SwitchPort::new(at.switch, port), self.table.radix),
+                first_class: 0,
+                leg_begins: false,
+            };
+        }
         let Leg {
             target,
             first_class,

@@ -1,6 +1,10 @@
 //! The next hops of a fabric: looked up in forwarding tables, or computed by the topology
 //! ([`Topology::candidates`]).
 
+mod source;
+
+pub(super) use self::source::{Cursor, SourceHops};
+
 use super::ids::{NicId, PortId, SwitchId};
 use super::prefetch::prefetch;
 use super::spec::{FabricSpec, ForwardingTables, RingTie, Tick};
@@ -15,6 +19,8 @@ pub(super) struct Router {
     first: Hops,
     /// Those that take over, each from its tick on.
     later: Vec<(Tick, Hops)>,
+    /// Routes of single pairs; `None` if there are none.
+    by_source: Option<SourceHops>,
 }
 
 /// Next hops as long as they do not change.
@@ -36,7 +42,14 @@ impl Router {
             later: changes
                 .map(|change| (change.from, Hops::of_tables(&change.tables, &spec.topology)))
                 .collect(),
+            by_source: SourceHops::new(spec),
         }
+    }
+
+    /// The routes of single pairs, if there are any.
+    #[inline]
+    pub(super) fn by_source(&self) -> Option<&SourceHops> {
+        self.by_source.as_ref()
     }
 
     /// Whether next hops change with time.

@@ -26,6 +26,10 @@ impl FabricSpec {
                 "forwarding tables (`fabric.forwarding`, a computed `fabric.routing`, or of a file)",
             ),
             (
+                !self.routing.source_routes.is_empty(),
+                "routes of single pairs (`fabric.source_routes`)",
+            ),
+            (
                 self.routing.paths != Paths::Minimal,
                 "detours (`fabric.paths`)",
             ),

@@ -8,7 +8,7 @@
 //! `src/fabric/topology/`, if it does not say yet which ports are equal; and
 //! `src/config/fabric/keys.rs`, if the key is new.
 
-use super::{FabricSpec, Paths, TableChange, json};
+use super::{FabricSpec, Paths, SourceRoutes, TableChange, json};
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::topology::{Link, Peer, Ports, RingTie, Topology};
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,9 @@ pub struct Routing {
     /// Forwarding tables that take over later, in the order of their ticks.
     #[serde(rename = "rerouted", skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<TableChange>,
+    /// Routes of single pairs of NICs.
+    #[serde(skip_serializing_if = "SourceRoutes::is_empty")]
+    pub source_routes: SourceRoutes,
     /// Selection of up-ports on trees.
     // This and `paths` are left out where they are the usual ones: the JSON is older than they are.
     #[serde(skip_serializing_if = "json::is_default")]
@@ -83,6 +86,7 @@ impl Default for Routing {
             forwarding: None,
             failed: Vec::new(),
             changes: Vec::new(),
+            source_routes: SourceRoutes::default(),
         }
     }
 }
@@ -211,6 +215,12 @@ impl FabricSpec {
     /// The first key by which something besides the destination decides routes; `None` if the
     /// destination alone does.
     pub(crate) fn key_beside_destination(&self) -> Option<&'static str> {
+        let by_source = (!self.routing.source_routes.is_empty()).then_some("fabric.source_routes");
+        by_source.or_else(|| self.key_of_choice())
+    }
+
+    /// The first key that lets packets choose among paths.
+    pub(super) fn key_of_choice(&self) -> Option<&'static str> {
         let routing = &self.routing;
         let has_trunks = self.topology.family().trunk() > 1;
         if routing.paths != Paths::Minimal {

@@ -4,6 +4,7 @@ use super::detours::{self, QueueOf, Streams};
 use super::families::{self, Among, cube, dragonfly, graph};
 use super::vls;
 use super::wiring::{End, Wiring};
+use flitwise_fabric::ids::{NicId, NicPair};
 use flitwise_fabric::spec::{DetourRule, FabricSpec, Tick, TrunkSelection, UpPorts};
 use flitwise_fabric::topology::{Cube, Shape};
 
@@ -156,9 +157,24 @@ impl<'s> Router<'s> {
         }
     }
 
+    /// The port that the pair's own route names here, if it has one.
+    fn of_pair(&self, header: Header) -> Option<usize> {
+        let [src, dst] = [header.src, header.dst].map(NicId::new);
+        let route = self.spec.routing.source_routes.get(NicPair { src, dst })?;
+        let here = route.iter().find(|at| at.switch.get() == self.switch);
+        Some(here.expect("the packet keeps to its route").port.index())
+    }
+
     /// Decides in tick `now` the next hop of a packet that came in by port `input`.
     pub fn route(&mut self, now: Tick, input: usize, header: Header, load: &Load<'_>) -> NextHop {
         let spec = self.spec;
+        if let Some(output) = self.of_pair(header) {
+            return NextHop {
+                output,
+                class: header.class,
+                leg: header.leg,
+            };
+        }
         let mut changes = spec.routing.changes.iter().rev();
         let changed = changes.find(|change| change.from <= now);
         let first = spec.routing.forwarding.as_ref();

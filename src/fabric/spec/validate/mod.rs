@@ -75,6 +75,7 @@ impl FabricSpec {
         self.validate_qos(datelines)?;
         self.validate_congestion()?;
         self.validate_forwarding()?;
+        self.validate_source_routes()?;
         self.validate_link_power()?;
         self.validate_outages()?;
         self.validate_bit_errors()?;
