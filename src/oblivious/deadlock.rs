@@ -28,10 +28,23 @@ impl Dependencies {
         // By edge, the edges that a packet on it can wait for, ascending.
         let mut next: Vec<Vec<EdgeId>> = vec![Vec::new(); graph.edges().len()];
         let mut seen = vec![usize::MAX; graph.nodes().len()];
+        let add = |next: &mut [Vec<EdgeId>], edge: EdgeId, to: EdgeId| {
+            let next = &mut next[edge.index()];
+            if let Err(at) = next.binary_search(&to) {
+                next.insert(at, to);
+            }
+        };
+        for route in network.tables.own_routes() {
+            for edges in route.windows(2) {
+                add(&mut next, edges[0], edges[1]);
+            }
+        }
         for dst in graph.host_ids() {
             for path in 0..network.tables.paths() {
                 let column = network.tables.column(dst, path);
-                for src in graph.host_ids().filter(|&src| src != dst) {
+                let has_own = |src| network.tables.own_route(src, dst).is_some();
+                let sources = graph.host_ids();
+                for src in sources.filter(|&src| src != dst && !has_own(src)) {
                     let mut edge = graph.injection(src);
                     // Once per switch and destination: all routes are the same from there.
                     loop {
@@ -39,9 +52,7 @@ impl Dependencies {
                         let Some(to) = network.tables.next(graph, node, column) else {
                             break;
                         };
-                        if let Err(at) = next[edge.index()].binary_search(&to) {
-                            next[edge.index()].insert(at, to);
-                        }
+                        add(&mut next, edge, to);
                         if std::mem::replace(&mut seen[node.index()], column) == column {
                             break;
                         }
@@ -148,8 +159,14 @@ impl Layers {
     /// Layers for the routes of `network` to the first address of every host.
     ///
     /// # Errors
-    /// If the routes are too long in all, or more than 255 layers were needed.
+    /// If the routes are too long in all, more than 255 layers were needed, or sources at one switch have routes of their
+    /// own.
     pub fn of(network: &Network) -> Result<Self, String> {
+        if network.tables.own_routes().len() > 0 {
+            return Err(
+                "VLs are computed for routes by destination; leave out fabric.source_routes".into(),
+            );
+        }
         let mut open = Routes::of(network)?;
         let mut layers = Self {
             routes: Vec::new(),

@@ -20,18 +20,20 @@ impl Network {
     /// each edge in its comment, along the first path of each host. `routed` false: cables only.
     ///
     /// # Errors
-    /// If `out` returns an error.
+    /// If `out` returns an error, or pairs have routes of their own.
     pub fn write_orcs<W: Write>(&self, out: W, routed: bool) -> io::Result<()> {
         self.write_orcs_with(out, routed, None)
     }
 
     /// The same with the loads of cables: `congestion`, the sum of an edge as a share of the largest, and `color`, from
-    /// green (hue 0.4) for none to red (0) for the largest (ORCS, section 2.5, `get_cong_map`).
+    /// green (hue 0.4) for none to red (0) for the largest (ORCS, section 2.5, `get_cong_map`); without the routes if pairs
+    /// have some of their own.
     ///
     /// # Errors
     /// If `out` returns an error.
     pub fn write_coloured<W: Write>(&self, out: W, cables: &Cables) -> io::Result<()> {
-        self.write_orcs_with(out, true, Some(cables))
+        let by_destination = self.tables.own_routes().len() == 0;
+        self.write_orcs_with(out, by_destination, Some(cables))
     }
 
     fn write_orcs_with<W: Write>(
@@ -40,6 +42,11 @@ impl Network {
         routed: bool,
         cables: Option<&Cables>,
     ) -> io::Result<()> {
+        if routed && self.tables.own_routes().len() > 0 {
+            let problem =
+                "a graph of ORCS has routes by destination; leave out fabric.source_routes";
+            return Err(io::Error::other(problem));
+        }
         let most = cables.map_or(0, Cables::largest_sum).max(1) as f64;
         let coloured = |edge: EdgeId| {
             let load = cables.and_then(|cables| cables.loads.get(edge.index()))?;

@@ -162,8 +162,12 @@ impl Damaged {
     /// The old tables without the entries that lead over lost parts.
     ///
     /// # Errors
-    /// If tables are too large.
+    /// If tables are too large, or pairs have routes of their own.
     pub fn tables_before(&self, before: &Network) -> Result<Tables, NetworkError> {
+        if before.tables.own_routes().len() > 0 {
+            let problem = "the routes of fabric.source_routes lead around no failure; leave them out, or name a --routing";
+            return Err(NetworkError::at(0, problem));
+        }
         let paths = before.tables.paths();
         let mut tables = Tables::empty(&self.graph, paths)?;
         for (new, &old) in (0..).map(EdgeId::new).zip(&self.edges_before) {

@@ -3,7 +3,7 @@
 use super::graph::{EdgeId, Graph, GraphBuilder, HostId, NetworkError, Node, NodeId, NodeKind};
 use super::tables::Tables;
 use flitwise_fabric::analysis::Routes;
-use flitwise_fabric::ids::{NicId, PortId, SwitchId};
+use flitwise_fabric::ids::{NicId, PortId, SwitchId, SwitchPort};
 use flitwise_fabric::spec::FabricSpec;
 use flitwise_fabric::topology::{Peer, Topology};
 
@@ -43,6 +43,10 @@ impl Network {
         route: &mut Vec<EdgeId>,
     ) -> Result<(), Lost> {
         if src == dst {
+            return Ok(());
+        }
+        if let Some(own) = self.tables.own_route(src, dst) {
+            route.extend_from_slice(own);
             return Ok(());
         }
         let graph = &self.graph;
@@ -99,6 +103,17 @@ impl Network {
                     tables.set(&graph, edge, nic.index());
                 }
             }
+        }
+        for (pair, route) in &spec.routing.source_routes.0 {
+            let [src, dst] = [pair.src, pair.dst].map(|nic| HostId::new(nic.get()));
+            let edge_at = |at: &SwitchPort| {
+                let number = at.port.get() + counted_from(topology);
+                let mut edges = graph.edges_of(graph.switch_node(at.switch));
+                edges.find(|&edge| graph.edge(edge).port == number)
+            };
+            let edges = route.iter().filter_map(edge_at);
+            let edges = std::iter::once(graph.injection(src)).chain(edges).collect();
+            tables.set_own_route(src, dst, edges);
         }
         Ok(Self { graph, tables })
     }

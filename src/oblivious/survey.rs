@@ -86,6 +86,7 @@ impl Network {
                 walk.to(dst, path);
             }
         }
+        walk.add_own();
         let Walk {
             mut found,
             reached,
@@ -176,7 +177,10 @@ impl<'a> Walk<'a> {
             if self.state[leaf.index()] == State::Unknown {
                 self.follow(*leaf, dst, path);
             }
-            let mut others = hosts.iter().copied().filter(|&host| host != dst);
+            let has_own = |host: &HostId| self.network.tables.own_route(*host, dst).is_some();
+            let sources = sources - hosts.iter().filter(|host| has_own(host)).count() as u64;
+            let mut others = hosts.iter().copied();
+            let lost = others.find(|host| *host != dst && !has_own(host));
             match self.state[leaf.index()].clone() {
                 State::Edges(edges) => {
                     self.reached[leaf.index()] += 1;
@@ -188,7 +192,7 @@ impl<'a> Walk<'a> {
                     by_edges[length] += sources;
                 }
                 State::Lost(why) => {
-                    if let Some(src) = others.next() {
+                    if let Some(src) = lost {
                         self.lose(
                             sources,
                             LostPair {
@@ -208,6 +212,19 @@ impl<'a> Walk<'a> {
             let passing = self.passing[node.index()];
             self.found.routes_on[edge.index()] += passing;
             self.passing[self.network.graph.edge(edge).to.index()] += passing;
+        }
+    }
+
+    /// Adds the routes of pairs that follow no tables. Their first edges are counted with the routes of the tables, which
+    /// lead everywhere in a network with such routes.
+    fn add_own(&mut self) {
+        for route in self.network.tables.own_routes() {
+            for edge in &route[1..] {
+                self.found.routes_on[edge.index()] += 1;
+            }
+            let by_edges = &mut self.found.by_edges;
+            by_edges.resize(by_edges.len().max(route.len() + 1), 0);
+            by_edges[route.len()] += 1;
         }
     }
 

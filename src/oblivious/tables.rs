@@ -1,6 +1,7 @@
-//! Forwarding tables: the next edge for every (switch, destination).
+//! Forwarding tables: the next edge for every (switch, destination); and the routes of pairs that follow none.
 
 use super::graph::{EdgeId, Graph, HostId, NetworkError, NodeId};
+use std::collections::BTreeMap;
 
 /// Most entries of all tables together: 2 bytes each.
 const MOST_ENTRIES: u64 = 1 << 30;
@@ -17,6 +18,8 @@ pub struct Tables {
     row: Vec<u32>,
     /// Edge within its node, `[row * destinations + host * paths + path]`.
     next: Vec<u16>,
+    /// Routes of single pairs, `[source, destination]`, from the edge of the source on.
+    own: BTreeMap<[HostId; 2], Vec<EdgeId>>,
 }
 
 impl Tables {
@@ -54,7 +57,28 @@ impl Tables {
             destinations: destinations as usize,
             row,
             next: vec![NONE; entries as usize],
+            own: BTreeMap::new(),
         })
+    }
+
+    /// Has a pair follow `route`, from the edge of its source on, whatever the tables say.
+    pub fn set_own_route(&mut self, src: HostId, dst: HostId, route: Vec<EdgeId>) {
+        self.own.insert([src, dst], route);
+    }
+
+    /// The route of a pair that follows no tables.
+    #[inline]
+    #[must_use]
+    pub fn own_route(&self, src: HostId, dst: HostId) -> Option<&[EdgeId]> {
+        if self.own.is_empty() {
+            return None;
+        }
+        self.own.get(&[src, dst]).map(Vec::as_slice)
+    }
+
+    /// All routes of pairs that follow no tables.
+    pub fn own_routes(&self) -> impl ExactSizeIterator<Item = &[EdgeId]> {
+        self.own.values().map(Vec::as_slice)
     }
 
     /// Addresses per host.
