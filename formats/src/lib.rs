@@ -47,6 +47,7 @@ pub mod recording;
 pub mod schedule;
 pub mod sink;
 pub mod source;
+pub mod source_routes;
 mod store;
 pub mod temporary;
 pub mod ti;

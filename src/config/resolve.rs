@@ -4,7 +4,9 @@
 use crate::config::congestion_control::keys::RawControlKind;
 use crate::config::document::{ConfigError, Document, error, refused};
 use crate::config::experiment::Experiment;
-use crate::config::fabric::{failure, routing, tables};
+use crate::config::fabric::routing::{self, Chosen};
+use crate::config::fabric::{failure, source_routes, tables};
+use crate::config::import::Imported;
 use crate::config::keys::{DEFAULT_SEED, RawExperiment, SATURATED_LIMIT, fabric_kind};
 use crate::config::measure::RawMeasure;
 use crate::config::qos::remarks::remarks;
@@ -17,6 +19,7 @@ use crate::config::{
 };
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::{FabricSpec, SchemeKind, VlPolicy};
+use crate::fabric::topology::Topology;
 use crate::replay::collectives::Choices;
 use std::path::Path;
 use toml::Spanned;
@@ -140,24 +143,8 @@ pub(crate) fn fabric_of(
     let (topology, imported) = graph.resolve(dir)?;
     let imported = imported.as_ref();
     let seed = raw.seed.unwrap_or(DEFAULT_SEED);
-    let chosen = routing::routing(&raw.fabric, &topology, seed)?;
+    let chosen = routing_of(raw, &topology, imported, seed, dir)?;
     let (routing_name, mut routing) = (chosen.name, chosen.routing);
-    routing.forwarding = tables::forwarding(raw.fabric.forwarding.as_ref(), imported, dir)?;
-    if routing.forwarding.is_none() && raw.fabric.routing.is_none() {
-        routing.forwarding = imported.and_then(|imported| imported.routes.clone());
-    }
-    let failed = raw.fabric.failure.as_deref().unwrap_or_default();
-    let failures = failure::parse(failed, raw.fabric.failure_seed)?;
-    let has_tables = routing.forwarding.is_some();
-    let failure_seed = raw.fabric.failure_seed.unwrap_or(seed);
-    failure::reroute(
-        &failures,
-        chosen.engine,
-        has_tables,
-        &topology,
-        failure_seed,
-        &mut routing,
-    )?;
     let mut parameters = fabric::parameters(&raw.fabric, &defaults, &topology, seed)?;
     if let Some(imported) = imported {
         fabric::speeds_of_file(&raw.fabric, &mut parameters.switch, imported)?;
@@ -199,6 +186,38 @@ pub(crate) fn fabric_of(
     let rate = raw.fabric.bit_error_rate;
     fabric.bit_errors = rate.and_then(|rate| rate.errors(seed));
     Ok((fabric, routing_name, dtable))
+}
+
+/// The routing with its tables, and the routes of single pairs.
+fn routing_of(
+    raw: &RawExperiment,
+    topology: &Topology,
+    imported: Option<&Imported>,
+    seed: u64,
+    dir: &Path,
+) -> Result<Chosen, ConfigError> {
+    let mut chosen = routing::routing(&raw.fabric, topology, seed)?;
+    let routing = &mut chosen.routing;
+    routing.forwarding = tables::forwarding(raw.fabric.forwarding.as_ref(), imported, dir)?;
+    if routing.forwarding.is_none() && raw.fabric.routing.is_none() {
+        routing.forwarding = imported.and_then(|imported| imported.routes.clone());
+    }
+    let failed = raw.fabric.failure.as_deref().unwrap_or_default();
+    let failures = failure::parse(failed, raw.fabric.failure_seed)?;
+    let has_tables = routing.forwarding.is_some();
+    let seed = raw.fabric.failure_seed.unwrap_or(seed);
+    failure::reroute(
+        &failures,
+        chosen.engine,
+        has_tables,
+        topology,
+        seed,
+        routing,
+    )?;
+    if let Some(file) = &raw.fabric.source_routes {
+        routing.source_routes = source_routes::read(&dir.join(file), topology)?;
+    }
+    Ok(chosen)
 }
 
 /// Refuses the first key of `raw` that nothing uses. `document` is what `raw` was read from,

@@ -63,6 +63,13 @@ fn set_up(plan: &Plan) -> Vec<String> {
         Some(tables) => format!("routing by the forwarding tables of {}", cut(tables)),
         None => format!("routing {}", experiment.routing),
     }];
+    match experiment.fabric.routing.source_routes.0.len() {
+        0 => {}
+        routes => parts.push(format!(
+            "{} of single pairs",
+            counted(routes as u64, "route")
+        )),
+    }
     if let Some(paths) = json["fabric"]["paths"].as_str() {
         parts.push(format!("paths {paths}"));
     }

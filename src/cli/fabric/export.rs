@@ -55,6 +55,10 @@ pub(super) fn run(args: &ExportArgs) -> Result<(), CliError> {
                     "note: hosts have several addresses; the graph has the routes to the first of each"
                 ));
             }
+            if loaded.routed && loaded.network.tables.own_routes().len() > 0 {
+                let problem = "--format orcs lists routes by destination; leave out fabric.source_routes, or take json";
+                return Err(CliError::BadInput(problem.into()));
+            }
             ended(loaded.network.write_orcs(out(), loaded.routed))
         }
         Format::Ibsim => {
@@ -275,17 +279,30 @@ fn json(out: &mut impl Write, loaded: &FabricOnly, lft: bool) -> io::Result<()> 
     });
     list(out, "links", links, if lft { "," } else { "" })?;
     if lft {
-        let tables = topology.switch_ids().map(|switch| {
-            let port = |dst| match spec.table_port(switch, dst) {
-                Some(port) => port.to_string(),
-                None => "null".to_owned(),
-            };
-            let ports: Vec<String> = topology.nic_ids().map(port).collect();
-            format!("[{}]", ports.join(","))
-        });
-        list(out, "lft", tables, "")?;
+        routes_json(out, spec)?;
     }
     writeln!(out, "}}")
+}
+
+/// The forwarding tables, and the routes of single pairs if there are any.
+fn routes_json(out: &mut impl Write, spec: &FabricSpec) -> io::Result<()> {
+    let topology = &spec.topology;
+    let tables = topology.switch_ids().map(|switch| {
+        let port = |dst| match spec.table_port(switch, dst) {
+            Some(port) => port.to_string(),
+            None => "null".to_owned(),
+        };
+        let ports: Vec<String> = topology.nic_ids().map(port).collect();
+        format!("[{}]", ports.join(","))
+    });
+    let routes = &spec.routing.source_routes;
+    let comma = if routes.is_empty() { "" } else { "," };
+    list(out, "lft", tables, comma)?;
+    if !routes.is_empty() {
+        let texts = routes.texts().map(|text| format!("\"{text}\""));
+        list(out, "source_routes", texts, "")?;
+    }
+    Ok(())
 }
 
 fn switch_json(topology: &Topology, switch: SwitchId) -> String {

@@ -242,7 +242,8 @@ impl Info<'_> {
             forwarding, sl2vl, ..
         } = &self.loaded.tables;
         let computed = self.spec().routing.forwarding.is_some();
-        if !computed && sl2vl.is_none() && self.spec().topology.names().is_none() {
+        let own = self.spec().routing.source_routes.0.len();
+        if !computed && sl2vl.is_none() && own == 0 && self.spec().topology.names().is_none() {
             return None;
         }
         let routing = self.loaded.routing;
@@ -251,7 +252,15 @@ impl Info<'_> {
             None if self.spec().routing.forwarding.is_some() => {
                 format!("forwarding tables that {routing} computes decide the ports")
             }
+            None if own > 0 => format!("{routing} decides the ports"),
             None => format!("no forwarding tables: {routing} decides the ports"),
+        };
+        let ports = match own {
+            0 => ports,
+            _ => {
+                let routes = counted(own as u64, "route");
+                format!("{routes} of single pairs; for all others {ports}")
+            }
         };
         Some(match sl2vl {
             Some(from) => format!("{ports}; SL-to-VL tables of {from} decide the VLs"),

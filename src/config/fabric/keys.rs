@@ -86,6 +86,13 @@ macro_rules! with_common_keys {
                 /// They are linear and replace `routing`. With an `ibnetdiscover` topology: the `opensm-lfts.dump` of
                 /// the same fabric, or the output of `dump_fts`.
                 forwarding: $crate::config::fabric::tables::RawForwarding,
+                /// File of [routes](#routing) of single pairs of NICs.
+                ///
+                /// A line `SRC DST: SWITCH.PORT SWITCH.PORT …` names the out-port at each switch, from the source's on;
+                /// `#` begins a comment. NICs and switches are numbers, or names without spaces where they have some.
+                /// `forwarding` and `routing` lead all other pairs. Paths among which packets choose are refused, and
+                /// `reroute_after`; a topology with VL classes needs computed or given tables.
+                source_routes: String,
                 /// SL-to-VL tables: the VL of SL 0, 1, …, as `[0, 1, 0]`; per NIC and port; or a dump.
                 ///
                 /// They replace service channels: service levels have no `scs` then, and there is no `sc2vl`. Tables of

@@ -6,6 +6,7 @@ pub(super) mod failure;
 pub(super) mod hierarchical;
 pub(super) mod keys;
 pub(super) mod routing;
+pub(super) mod source_routes;
 pub(super) mod tables;
 pub(super) mod topology;
 pub(super) mod voq;

@@ -28,7 +28,7 @@ use twox_hash::XxHash3_128;
 /// Most bytes of a file, unpacked: some ten times the tables of the largest fabrics.
 const MAX_FILE: usize = 1 << 28;
 
-/// Bytes of forwarding tables that are read at a time; a line is shorter.
+/// Bytes of a file that are read at a time; a line is shorter.
 const PIECE: usize = 1 << 20;
 
 /// A fabric from a file.
@@ -259,10 +259,20 @@ pub(crate) fn wrong(key: &str, path: &Path, error: &LineError) -> ConfigError {
 
 /// Forwarding tables of any fabric, read piece by piece.
 pub(crate) fn read_forwarding(path: &Path, key: &str) -> Result<Forwarding, ConfigError> {
-    let failed = |e: flitwise_formats::Error| ConfigError::new(key, unread(&e));
-    let refused = |e: LineError| wrong(key, path, &e);
-    let mut source = Source::open(path).map_err(failed)?;
     let mut reader = ForwardingReader::default();
+    each_line(path, key, "table", |line| reader.line(line))?;
+    reader.end().map_err(|e| wrong(key, path, &e))
+}
+
+/// Reads a file of any length line by line; `what` it should be.
+pub(crate) fn each_line(
+    path: &Path,
+    key: &str,
+    what: &str,
+    mut read: impl FnMut(&str) -> Result<(), LineError>,
+) -> Result<(), ConfigError> {
+    let failed = |e: flitwise_formats::Error| ConfigError::new(key, unread(&e));
+    let mut source = Source::open(path).map_err(failed)?;
     let mut hash = XxHash3_128::new();
     loop {
         let (buffer, end) = source.buffer();
@@ -274,7 +284,7 @@ pub(crate) fn read_forwarding(path: &Path, key: &str) -> Result<Forwarding, Conf
             None if piece.len() == PIECE => {
                 let name = path.display();
                 let problem =
-                    format!("{name}: a line of more than {PIECE} bytes; this is no table");
+                    format!("{name}: a line of more than {PIECE} bytes; this is no {what}");
                 return Err(ConfigError::new(key, problem));
             }
             None => {
@@ -283,13 +293,14 @@ pub(crate) fn read_forwarding(path: &Path, key: &str) -> Result<Forwarding, Conf
             }
         };
         let lines = String::from_utf8_lossy(&piece[..whole]);
-        let read = lines.lines().try_for_each(|line| reader.line(line));
-        read.map_err(refused)?;
+        let mut lines = lines.lines();
+        let read = lines.try_for_each(&mut read);
+        read.map_err(|e| wrong(key, path, &e))?;
         hash.write(&piece[..whole]);
         source.consume(whole);
         if last {
             inputs::note_hash(path, hash.finish_128());
-            return reader.end().map_err(refused);
+            return Ok(());
         }
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Fabric {
     forwarding: Nullable<Either<String, Vec<String>>>,
     /// Links that have failed, a text each: `SWITCH.PORT SWITCH.PORT` of both ends; absent where none has.
     failed_links: Option<Vec<String>>,
+    /// Routes of single pairs of NICs, a text each: `SRC DST: SWITCH.PORT …`; absent where none has.
+    source_routes: Option<Vec<String>>,
     /// Times in which links are down; absent without events.
     outages: Option<Vec<Outage>>,
     /// Times in which links send at a lower rate; absent without such events.
