@@ -185,6 +185,19 @@ fn degrade(event: &Event, fabric: &mut FabricSpec) -> Result<(), ConfigError> {
             );
             return refused(format!("{}.rate", event.key), problem);
         };
+        let ends = |until: Option<Tick>| until.unwrap_or(Tick::MAX);
+        let covers = |other: &Degradation| {
+            let lasts = other.from <= event.at && ends(other.until) >= ends(event.until);
+            other.at == at && other.rate <= rate && lasts
+        };
+        if fabric.degraded.iter().any(covers) {
+            let problem = format!(
+                "{} of {} is slower already, and the lowest rate holds; end that event first, with `for` or action = \"up\"",
+                fabric.topology.port_text(at),
+                fabric.topology.switch_text(at.switch)
+            );
+            return refused(event.key.clone(), problem);
+        }
         fabric.degraded.push(Degradation {
             at,
             from: event.at,

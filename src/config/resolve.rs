@@ -200,7 +200,9 @@ fn routing_of(
     let routing = &mut chosen.routing;
     routing.forwarding = tables::forwarding(raw.fabric.forwarding.as_ref(), imported, dir)?;
     if routing.forwarding.is_none() && raw.fabric.routing.is_none() {
-        routing.forwarding = imported.and_then(|imported| imported.routes.clone());
+        routing.forwarding = imported
+            .and_then(|imported| imported.routes.clone())
+            .transpose()?;
     }
     let failed = raw.fabric.failure.as_deref().unwrap_or_default();
     let failures = failure::parse(failed, raw.fabric.failure_seed)?;

@@ -82,6 +82,10 @@ fn set_up(plan: &Plan) -> Vec<String> {
         0 => {}
         outages => parts.push(counted(outages as u64, "outage")),
     }
+    match experiment.fabric.degraded.len() {
+        0 => {}
+        slow => parts.push(counted(slow as u64, "link") + " at a lower rate"),
+    }
     if let Some(policy) = json["power"]["policy"].as_str() {
         parts.push(format!("power {policy}"));
     }

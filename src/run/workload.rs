@@ -11,7 +11,9 @@ use crate::replay::collectives::in_network::Switches;
 use crate::replay::mpi::Protocol;
 use crate::replay::outcome::JobOutcome;
 use crate::replay::trace::{Reading, TraceFile, Wording, known_regions};
-use crate::replay::{ComputeModel, IntraNode, JobSpec, Repeat, Replay, ReplaySpec, SendCompletion};
+use crate::replay::{
+    ComputeModel, IntraNode, JobSpec, NodeSpec, Repeat, Replay, ReplaySpec, SendCompletion,
+};
 use crate::stop::Stop;
 use crate::units::{Ratio, TickLength};
 use flitwise_base::quote::quoted;
@@ -101,7 +103,7 @@ pub(super) fn replay_of<'a>(
         let regions = region_factors(job, trace)?;
         jobs.push(JobSpec {
             after,
-            ..job_spec(job, nics, trace, regions, stop)?
+            ..job_spec(job, (nics, &experiment.node), trace, regions, stop)?
         });
     }
     let replay = Replay::new(ReplaySpec {
@@ -170,7 +172,7 @@ fn region_factors(job: &Job, trace: &dyn TraceFile) -> Result<Vec<Option<Ratio>>
 /// A job whose ranks are on these NICs, with its trace opened.
 fn job_spec<'a>(
     job: &Job,
-    nics: Vec<NicId>,
+    (nics, node): (Vec<NicId>, &NodeSpec),
     trace: &dyn TraceFile,
     regions: Vec<Option<Ratio>>,
     stop: Stop<'a>,
@@ -183,7 +185,7 @@ fn job_spec<'a>(
         poll_gap_ps: job.compute.poll_gap_ps,
         order_streams: job.order_streams,
         channels: job.channels,
-        ranks_per_node: job.ranks_per_node,
+        nodes: nics.iter().map(|&nic| node.of(nic)).collect(),
         wording: Wording::Keys,
     };
     Ok(JobSpec {

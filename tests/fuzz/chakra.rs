@@ -17,11 +17,10 @@ pub fn chakra_trace(data: &[u8]) {
     let set = Set::of_input(&Input::new(dir.path()), Stop::never()).unwrap();
     let [plain, ordered, split] =
         [(false, 1), (true, 1), (false, 5)].map(|(order_streams, channels)| {
-            let ranks_per_node = 2;
             let options = Options {
                 order_streams,
                 channels,
-                ranks_per_node,
+                nodes: [0, 0].into(),
             };
             Trace::read(&set, &options, Stop::never())
         });

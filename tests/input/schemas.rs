@@ -208,3 +208,32 @@ fn defaults_are_true() {
     }
     assert!(held > 120, "only {held} defaults were tried");
 }
+
+/// The schema that `value` refers to, if it refers to one.
+fn followed<'a>(schema: &'a Value, value: &'a Value) -> &'a Value {
+    let reference = value["$ref"].as_str();
+    let target = reference.and_then(|at| schema.pointer(at.strip_prefix('#')?));
+    target.unwrap_or(value)
+}
+
+/// A wrong value in a list of tables is not taken for a wrong bracket.
+#[test]
+fn a_wrong_value_in_a_list_of_tables_is_named() {
+    let schema = experiment_schema();
+    let mut lists = Vec::new();
+    for (name, value) in schema["properties"].as_object().unwrap() {
+        let item = followed(&schema, &followed(&schema, value)["items"]);
+        let Some(key) = item["properties"]
+            .as_object()
+            .and_then(|all| all.keys().next())
+        else {
+            continue;
+        };
+        let text = format!("[[{name}]]\n{key} = [[1]]\n");
+        let refused = flitwise::config::resolve_text("test", &text, Path::new(""), &[]);
+        let refused = refused.unwrap_err().to_string();
+        assert!(!refused.contains("bracket"), "{text}{refused}");
+        lists.push(name.as_str());
+    }
+    assert_eq!(lists, ["background", "event", "job", "vfabric"]);
+}

@@ -120,6 +120,20 @@ fn channels_share_the_data_of_a_collective() {
     assert!(text.contains("a collective has 1 to 64 channels"), "{text}");
 }
 
+/// The rank that brings most decides for all.
+#[test]
+fn ranks_with_different_sizes_take_the_same_channels() {
+    for operation in [2, 5, 6, 7] {
+        let ranks = [100_000, 40_000].map(|bytes| [coll(operation, bytes, 1, "")]);
+        let [larger, smaller] = &ranks;
+        for channels in [1, 2, 8] {
+            let keys = format!("channels = {channels}");
+            let run = simulate(&[larger, smaller], &keys).unwrap();
+            assert_eq!(run.status, Status::Complete, "{operation}: {keys}");
+        }
+    }
+}
+
 #[test]
 fn channels_keep_order_and_root() {
     let bytes = 1 << 17;
@@ -129,7 +143,7 @@ fn channels_keep_order_and_root() {
     assert_eq!(span(&ranks, "channels = 4"), 2 * (1_000 + bytes / 4));
 }
 
-/// Two nodes of two GPUs with a NIC each: a ring enters a node at one GPU and leaves it at the other.
+/// Two GPUs on each of two nodes, with a NIC each: a ring enters a node at one GPU and leaves it at the other.
 #[test]
 fn channels_take_all_nics_of_a_node() {
     let nodes = [coll(0, 1 << 20, 9, "")];
@@ -138,8 +152,8 @@ fn channels_take_all_nics_of_a_node() {
     std::fs::write(dir.path().join("comm_group.json"), "{\"9\": [0, 1, 2, 3]}").unwrap();
     let run = |channels: u32| {
         let text = format!(
-            "baseline.enabled = false\n[fabric]\ntopology = {{ kind = \"single\", nics = 4 }}\n[node]\nnics = 2\nbandwidth = \"1000GB/s\"\n\
-             [[job]]\ntrace = '{}'\nchannels = {channels}\ncollectives = {{ allreduce = \"ring\" }}\n",
+            "baseline.enabled = false\n[fabric]\ntopology = {{ kind = \"single\", nics = 8 }}\n[node]\nnics = 4\nbandwidth = \"1000GB/s\"\n\
+             [[job]]\ntrace = '{}'\nplacement = {{ list = [2, 3, 4, 5] }}\nchannels = {channels}\ncollectives = {{ allreduce = \"ring\" }}\n",
             dir.path().display()
         );
         let plan = flitwise::config::resolve_text("test", &text, Path::new(""), &[]).unwrap();

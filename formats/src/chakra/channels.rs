@@ -1,21 +1,27 @@
 //! Channels: a collective as several at once, each with its share of the data, as NCCL and RCCL carry it out.
 
-use super::groups::Groups;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::groups::{Group, Groups};
+use super::trace::Trace;
 use crate::collective::Operation;
+use crate::error::Error;
 use crate::goal::Task;
 
 /// Least bytes of an operation for each channel: NCCL's threshold for 512 threads of its protocol Simple (`src/graph/tuning.cc`).
 const LEAST_BYTES: u64 = 512 * 64;
 
 /// How a trace is read, beyond what its files say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The kernels of a stream of a device come one after the other, by their start and their place in the file.
     pub order_streams: bool,
     /// Most channels of a collective, at least 1.
     pub channels: u32,
-    /// Consecutive ranks of a node, at least 1.
-    pub ranks_per_node: u32,
+    /// The node of each rank, in which channels turn the ranks; empty if each rank has a node by itself.
+    pub nodes: Arc<[u32]>,
 }
 
 impl Default for Options {
@@ -24,25 +30,76 @@ impl Default for Options {
         Self {
             order_streams: false,
             channels: 1,
-            ranks_per_node: 1,
+            nodes: Arc::default(),
         }
     }
 }
 
-impl Options {
-    /// Channels of an operation of `members` members, each of which brings `bytes` bytes.
-    fn channels_of(&self, operation: Operation, bytes: u64, members: usize) -> u32 {
+/// The bytes of the collectives of each group, in their order: the most that a rank brings.
+pub(super) type Sizes = HashMap<Group, Vec<u64>>;
+
+/// The sizes in a trace that was read without channels.
+pub(super) fn sizes(trace: &Trace) -> Result<Sizes, Error> {
+    let mut sizes = Sizes::new();
+    for rank in 0..trace.schedule.ranks() {
+        let mut calls: HashMap<u32, usize> = HashMap::new();
+        let mut block = trace.schedule.rank(rank)?;
+        for index in 0..block.len() {
+            let Task::Collective { bytes, group, .. } = block.node(index)?.op.task else {
+                continue;
+            };
+            let call = calls.entry(group).or_default();
+            if let Some(group) = trace.groups.get(group as usize) {
+                let of_group = sizes.entry_ref(group).or_default();
+                if of_group.len() <= *call {
+                    of_group.resize(*call + 1, 0);
+                }
+                of_group[*call] = of_group[*call].max(bytes);
+            }
+            *call += 1;
+        }
+    }
+    Ok(sizes)
+}
+
+/// Cuts the collectives of a rank into channels.
+pub(super) struct Channels<'a> {
+    options: &'a Options,
+    sizes: &'a Sizes,
+    /// The collectives of each group so far.
+    calls: HashMap<u32, usize>,
+}
+
+impl<'a> Channels<'a> {
+    pub fn new(options: &'a Options, sizes: &'a Sizes) -> Self {
+        Self {
+            options,
+            sizes,
+            calls: HashMap::new(),
+        }
+    }
+
+    /// The channels of the next collective of a group, whatever this rank brings.
+    fn count(&mut self, operation: Operation, group: u32, groups: &Groups) -> u32 {
+        let call = self.calls.entry(group).or_default();
+        let members = groups.get(group);
+        let bytes = members.and_then(|group| self.sizes.get(group)?.get(*call));
+        *call += 1;
+        let bytes = bytes.copied().unwrap_or(0);
         let data = match operation {
             Operation::Barrier => 0,
-            Operation::Allgather | Operation::Gather => bytes.saturating_mul(members as u64),
+            Operation::Allgather | Operation::Gather => {
+                let members = members.map_or(0, |group| group.members.len());
+                bytes.saturating_mul(members as u64)
+            }
             _ => bytes,
         };
-        let most = u64::from(self.channels);
-        (data / LEAST_BYTES).clamp(1, most.max(1)) as u32
+        let most = u64::from(self.options.channels).max(1);
+        (data / LEAST_BYTES).clamp(1, most) as u32
     }
 
     /// The tasks of the channels of `task`: itself unless it is a collective of several channels.
-    pub(super) fn split(&self, task: Task, groups: &mut Groups) -> Result<Vec<Task>, String> {
+    pub fn split(&mut self, task: Task, groups: &mut Groups) -> Result<Vec<Task>, String> {
         let Task::Collective {
             operation,
             bytes,
@@ -52,10 +109,10 @@ impl Options {
         else {
             return Ok(vec![task]);
         };
-        let count = self.channels_of(operation, bytes, groups.size(group));
+        let count = self.count(operation, group, groups);
         let root = groups.rank(group, root).ok_or("no process group")?;
         let channel = |channel: u32| {
-            let group = groups.channel(group, channel, self.ranks_per_node)?;
+            let group = groups.channel(group, channel, &self.options.nodes)?;
             let further = u64::from(u64::from(channel) < bytes % u64::from(count));
             Ok(Task::Collective {
                 operation,

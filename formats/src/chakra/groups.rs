@@ -118,9 +118,9 @@ impl Groups {
         Ok(self.list.len() as u32 - 1)
     }
 
-    /// The number of the group that carries out a channel of the operations of group `number`. Its consecutive members of one node, which
-    /// has `per_node` consecutive ranks, are turned by `channel` places: another one is next to the other nodes.
-    pub fn channel(&mut self, number: u32, channel: u32, per_node: u32) -> Result<u32, String> {
+    /// The number of the group that carries out a channel of the operations of group `number`. Its consecutive members on one node, by
+    /// the `nodes` of all ranks, are turned by `channel` places: another one is next to the other nodes.
+    pub fn channel(&mut self, number: u32, channel: u32, nodes: &[u32]) -> Result<u32, String> {
         if channel == 0 {
             return Ok(number);
         }
@@ -128,7 +128,11 @@ impl Groups {
             return Ok(*known);
         }
         let group = self.list.get(number as usize).ok_or("no process group")?;
-        let node = |rank: u32| rank / per_node.max(1);
+        let node = |rank: u32| {
+            nodes
+                .get(rank as usize)
+                .map_or((1, rank), |&node| (0, node))
+        };
         let mut members = group.members.to_vec();
         for of_node in members.chunk_by_mut(|a, b| node(*a) == node(*b)) {
             of_node.rotate_left(channel as usize % of_node.len());
@@ -142,10 +146,9 @@ impl Groups {
         Ok(found)
     }
 
-    /// Members of a group.
-    pub fn size(&self, number: u32) -> usize {
-        let group = self.list.get(number as usize);
-        group.map_or(0, |group| group.members.len())
+    /// The group with this number.
+    pub fn get(&self, number: u32) -> Option<&Group> {
+        self.list.get(number as usize)
     }
 
     /// The rank at a position of a group.
@@ -206,9 +209,10 @@ mod tests {
         let none = Defined::new();
         let a = groups.number(0, "a", &none).unwrap();
         let b = groups.number(1, "b", &none).unwrap();
+        let nodes = [0, 0, 0, 0, 9, 9, 9, 9];
         let mut members = |group, channel| {
-            let turned = groups.channel(group, channel, 4).unwrap();
-            assert_eq!(groups.channel(group, channel, 4), Ok(turned));
+            let turned = groups.channel(group, channel, &nodes).unwrap();
+            assert_eq!(groups.channel(group, channel, &nodes), Ok(turned));
             groups.list[turned as usize].members.to_vec()
         };
         assert_eq!(members(a, 0), [0, 1, 2, 3, 4, 5, 6, 7]);

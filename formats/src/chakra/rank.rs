@@ -5,7 +5,7 @@ use std::sync::Arc;
 use flitwise_base::place::{Place, Problem, Problems};
 use hashbrown::HashMap;
 
-use super::channels::Options;
+use super::channels::{Channels, Options, Sizes};
 use super::groups::{Defined, Groups, define};
 use super::node::{Node, NodeType};
 use super::ops::Ops;
@@ -238,7 +238,7 @@ impl RankNodes {
         mut self,
         builder: &mut Builder,
         groups: &mut Groups,
-        options: &Options,
+        (options, sizes): (&Options, &Sizes),
         counts: &mut Counts,
         (errors, warnings): (&mut Problems, &mut Problems),
     ) -> Result<(), Error> {
@@ -247,10 +247,10 @@ impl RankNodes {
         counts.streams = counts.streams.max(self.streams.len() as u32);
         self.streams(&mut edges, options.order_streams, counts, warnings);
         let numbers = self.numbers(groups);
-        let mut ops = Ops::default();
+        let (mut ops, mut channels) = (Ops::default(), Channels::new(options, sizes));
         for (index, draft) in (0..).zip(&self.drafts) {
             let resolved = self.resolve(draft, groups, &numbers);
-            let tasks = resolved.and_then(|task| options.split(task, groups));
+            let tasks = resolved.and_then(|task| channels.split(task, groups));
             let tasks = tasks.unwrap_or_else(|problem| {
                 let message = || format!("node {}: {problem}", self.id(index));
                 errors.add(|| self.problem(draft.at, message()));

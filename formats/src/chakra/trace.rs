@@ -6,7 +6,7 @@ use flitwise_base::place::{Problem, Problems};
 use flitwise_base::stop::Stop;
 use flitwise_base::units::counted;
 
-use super::channels::Options;
+use super::channels::{Options, Sizes, sizes};
 use super::groups::{Group, Groups};
 use super::rank::RankNodes;
 use super::set::Set;
@@ -69,12 +69,29 @@ pub struct Trace {
 const ASK_EVERY: u64 = 1 << 14;
 
 impl Trace {
-    /// Reads the files of a trace.
+    /// Reads the files of a trace, twice if its collectives may have several channels: the ranks agree about their number.
     ///
     /// # Errors
     /// If a file can't be read or is no Chakra trace, or the user stops the reading. What is wrong with nodes is in
     /// [`errors`](Self::errors).
     pub fn read(set: &Set, options: &Options, stop: Stop<'_>) -> Result<Self, Error> {
+        let whole = Options {
+            channels: 1,
+            ..options.clone()
+        };
+        let read = Self::read_sized(set, &whole, &Sizes::new(), stop)?;
+        if options.channels <= 1 || !read.errors.is_empty() {
+            return Ok(read);
+        }
+        Self::read_sized(set, options, &sizes(&read)?, stop)
+    }
+
+    fn read_sized(
+        set: &Set,
+        options: &Options,
+        sizes: &Sizes,
+        stop: Stop<'_>,
+    ) -> Result<Self, Error> {
         let (ranks, files) = (set.ranks(), set.files());
         let mut builder = Builder::of_files(set.path(), files.clone())?;
         let mut groups = Groups::new(ranks, set.groups()?);
@@ -98,7 +115,13 @@ impl Trace {
                 }
             }
             let found = (&mut errors, &mut warnings);
-            nodes.finish(&mut builder, &mut groups, options, &mut counts, found)?;
+            nodes.finish(
+                &mut builder,
+                &mut groups,
+                (options, sizes),
+                &mut counts,
+                found,
+            )?;
         }
         let schedule = builder.finish()?;
         let mut info = Info::new(&schedule);

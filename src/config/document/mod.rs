@@ -294,7 +294,7 @@ fn shift_table(table: DeTable<'_>, by: usize) -> DeTable<'_> {
 }
 
 /// The lists of tables of experiments and studies.
-const LISTS: [&str; 5] = ["job", "background", "vfabric", "axis", "exclude"];
+const LISTS: [&str; 6] = ["job", "background", "vfabric", "event", "axis", "exclude"];
 
 /// Says how a list of tables is written where a table stands in its place, and how a table where a list does.
 fn explain_brackets(root: &DeTable<'_>, error: &mut ConfigError) {

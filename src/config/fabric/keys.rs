@@ -89,7 +89,8 @@ macro_rules! with_common_keys {
                 /// File of [routes](#routing) of single pairs of NICs.
                 ///
                 /// A line `SRC DST: SWITCH.PORT SWITCH.PORT …` names the out-port at each switch, from the source's on;
-                /// `#` begins a comment. NICs and switches are numbers, or names without spaces where they have some.
+                /// `#` begins a comment. NICs and switches are numbers, or names without spaces where they have some. Ports count from 0,
+                /// of switches by name as on the device.
                 /// `forwarding` and `routing` lead all other pairs. Paths among which packets choose are refused, and
                 /// `reroute_after`; a topology with VL classes needs computed or given tables.
                 source_routes: String,

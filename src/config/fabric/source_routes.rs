@@ -62,8 +62,14 @@ impl Reader<'_> {
             dst: known(&mut self.nics, dst, find)?,
         };
         let mut route = Vec::with_capacity(found.steps.len());
-        for (switch, port) in found.steps {
-            let switch = known(&mut self.switches, switch, |place| place.switch(topology))?;
+        for (word, port) in found.steps {
+            let switch = known(&mut self.switches, word, |place| place.switch(topology))?;
+            // Devices count their ports from 1.
+            let is_name = word.parse::<u64>().is_err();
+            let first = topology.device_port(PortId::new(0)) * u32::from(is_name);
+            let port = port.checked_sub(first).ok_or_else(|| {
+                format!("{word} has no port {port}; ports of switches by name count from {first}")
+            })?;
             route.push(SwitchPort::new(switch, PortId::new(port)));
         }
         SourceRoutes::check(topology, pair, &route)?;

@@ -76,7 +76,11 @@ impl Imported {
                 latencies.insert(at, latency);
             }
         }
-        let routes = read.routed.then(|| tables(&read.network, &places));
+        // Other routes may take their place.
+        let wrong = |e| ConfigError::new(KEY, in_file(path, e).problem);
+        let routes = read
+            .routed
+            .then(|| tables(&read.network, &places).map_err(wrong));
         Ok(Self {
             topology: topology.named(names),
             switches: BTreeMap::new(),
@@ -84,7 +88,7 @@ impl Imported {
             lids: Vec::new(),
             speeds: FileSpeeds::of_graph(rates, [links.len(), attached.len()], path),
             latencies,
-            routes: routes.transpose()?,
+            routes,
             is_dump: false,
         })
     }

@@ -44,8 +44,8 @@ pub(crate) struct Imported {
     pub speeds: FileSpeeds,
     /// Latencies of links in the file.
     pub latencies: BTreeMap<SwitchPort, Latency>,
-    /// Routes in the file.
-    pub routes: Option<ForwardingTables>,
+    /// Routes in the file, or the reason why they are no tables.
+    pub routes: Option<Result<ForwardingTables, ConfigError>>,
     /// InfiniBand tools wrote the file, and tables of theirs can belong to it.
     pub is_dump: bool,
 }

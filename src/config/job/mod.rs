@@ -102,9 +102,6 @@ pub struct Job {
     /// Most channels of a collective of a Chakra trace or of logs of NCCL Inspector.
     #[serde(skip_serializing_if = "calls::is_one")]
     pub channels: u32,
-    /// Ranks of a node.
-    #[serde(skip)]
-    pub ranks_per_node: u32,
     /// Flops per second of a rank in a TI trace.
     #[serde(rename = "host_speed_flops_per_s")]
     pub host_speed: Ratio,
@@ -255,7 +252,6 @@ fn one_job(
         allow_no_communication: job.allow_no_communication.unwrap_or(false),
         order_streams: job.order_streams.unwrap_or(false),
         channels: calls::channels(job, &key)?,
-        ranks_per_node: ranks_per_nic.saturating_mul(node.spec.nics),
         compute_scale: calls::default_scale(job),
         host_speed: host_speed(job, &key)?,
         intra_node_latency_ps: job.intra_node_latency.map_or(node.latency_ps, |t| t.0),

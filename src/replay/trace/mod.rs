@@ -179,7 +179,7 @@ pub struct Agreement {
 }
 
 /// The settings of a job for reading its trace. Each format uses the part that concerns it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
     /// Flops per second of a rank in a TI trace, or of a GPU in a Chakra trace; more than 0.
     pub host_speed: Ratio,
@@ -195,8 +195,8 @@ pub struct Reading {
     pub order_streams: bool,
     /// Most channels of a collective of a Chakra trace or of logs of NCCL Inspector, at least 1.
     pub channels: u32,
-    /// Ranks of a node, which follow one another; at least 1. Channels differ in the rank of a node that is next to other nodes.
-    pub ranks_per_node: u32,
+    /// The node of each rank; empty if each rank has a node by itself. Channels differ in the rank of a node that is next to other nodes.
+    pub nodes: Arc<[u32]>,
     /// The names of all these settings in messages.
     pub wording: Wording,
 }
@@ -286,7 +286,7 @@ impl Default for Reading {
             poll_gap_ps: POLL_GAP_PS,
             order_streams: false,
             channels: 1,
-            ranks_per_node: 1,
+            nodes: Arc::default(),
             wording: Wording::default(),
         }
     }

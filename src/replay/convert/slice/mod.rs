@@ -175,7 +175,7 @@ fn steps(
     let open = |clock| {
         let reading = Reading {
             compute_time: Some(clock),
-            ..*reading
+            ..reading.clone()
         };
         file.open(&reading, Stop::never())
     };

@@ -16,6 +16,7 @@ use flitwise_formats::inspector;
 use flitwise_formats::source::Input;
 use flitwise_formats::{Problem, Problems};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Chakra, as protocol buffers or JSON.
 pub struct Chakra;
@@ -153,7 +154,7 @@ impl ChakraFile {
         let options = Options {
             order_streams: reading.order_streams,
             channels: reading.channels,
-            ranks_per_node: reading.ranks_per_node,
+            nodes: Arc::clone(&reading.nodes),
         };
         let speed = reading.host_speed;
         if !options.order_streams && options.channels == 1 {
