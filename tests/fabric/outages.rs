@@ -12,11 +12,12 @@ use crate::engine_vs_oracle_ib::compare;
 use flitwise::fabric::engine::{Engine, RunEnd};
 use flitwise::fabric::ids::{PortId, SwitchId, SwitchPort};
 use flitwise::fabric::spec::{Degradation, FabricSpec, Outage, Switch, TableChange, Tick};
-use flitwise::fabric::stats::LinkEnd;
+use flitwise::fabric::stats::{LinkEnd, LinkStats};
 use flitwise::fabric::topology::Topology;
-use flitwise::oblivious::{Failure, RoutingEngine};
+use flitwise::oblivious::{EdgeId, Failure, Graph, Network, RoutingEngine};
 use flitwise::units::Ratio;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 /// Gives `spec` the tables of up*/down*, if nothing else decides in their place.
 fn with_tables(spec: &FabricSpec) -> Option<FabricSpec> {
@@ -380,6 +381,43 @@ fn all_to_all() -> Script {
     Script::new(lines)
 }
 
+/// The messages of [`all_to_all`] on each edge by the static analysis, 10 of every pair.
+fn loads(network: &Network) -> BTreeMap<EdgeId, u64> {
+    let mut loads = BTreeMap::new();
+    for src in network.graph.host_ids() {
+        for dst in network.graph.host_ids().filter(|&dst| dst != src) {
+            let mut route = Vec::new();
+            network.route(src, dst, 0, &mut route).unwrap();
+            for edge in route {
+                *loads.entry(edge).or_default() += 10;
+            }
+        }
+    }
+    loads
+}
+
+/// Whether the links out of switches carried these loads.
+#[track_caller]
+fn check_loads(links: &[LinkStats], loads: &BTreeMap<EdgeId, u64>, graph: &Graph) {
+    // Each NIC sends 30 messages.
+    let injection = links
+        .iter()
+        .find(|link| matches!(link.from, LinkEnd::Nic(_)));
+    let flits = injection.unwrap().flits / 30;
+    let mut idle = 0;
+    for link in links {
+        let LinkEnd::Port { switch, port } = link.from else {
+            continue;
+        };
+        let mut edges = graph.edges_of(graph.switch_node(switch));
+        let edge = edges.find(|&edge| graph.edge(edge).port == port.get());
+        let load = loads.get(&edge.unwrap()).copied().unwrap_or(0);
+        assert_eq!(link.flits, load * flits, "{:?}", link.from);
+        idle += u32::from(load == 0);
+    }
+    assert_eq!(idle, 2, "both directions of the cable that is down");
+}
+
 #[test]
 fn an_outage_with_its_tables_from_tick_0_is_a_failure() {
     let mut voq = ring();
@@ -405,9 +443,12 @@ fn an_outage_with_its_tables_from_tick_0_is_a_failure() {
         let run = |spec: &FabricSpec| {
             let (mut script, mut engine) = (all_to_all(), Engine::new(spec).unwrap());
             assert_eq!(engine.run(&mut script), RunEnd::Drained);
-            (script.told(), engine.stats().end_tick)
+            let stats = engine.stats();
+            (script.told(), stats.end_tick, stats.links)
         };
         assert_eq!(run(&spec), run(&failed));
+        let analysed = Network::of_fabric(&failed).unwrap();
+        check_loads(&run(&spec).2, &loads(&analysed), &analysed.graph);
         let mut before = spec.clone();
         (before.outages, before.routing.changes) = (Vec::new(), Vec::new());
         assert_ne!(run(&before), run(&failed));

@@ -56,7 +56,7 @@ fn operations_of(path: &Path, reading: &Reading) -> Vec<Vec<Op>> {
     let file = checked(path);
     let reading = Reading {
         allow_no_communication: true,
-        ..*reading
+        ..reading.clone()
     };
     let mut program = file.open(&reading, Stop::never()).unwrap();
     operations(&mut *program)

@@ -139,7 +139,7 @@ fn recordings_without_communication_are_refused_unless_allowed() {
         says(&refused, &parts);
         let allowing = Reading {
             allow_no_communication: true,
-            ..skipping
+            ..skipping.clone()
         };
         assert!(checked(dir.path()).open(&allowing, Stop::never()).is_ok());
     }
