@@ -193,11 +193,15 @@ fn routes_are_those_of_the_file_unless_a_key_names_others() {
     assert_eq!(minimal.fabric.routing.forwarding, None);
     let up_down = load("g", ring, &["fabric.routing=\"updn\""]).unwrap();
     assert!(up_down.tables.forwarding.is_none() && up_down.fabric.routing.forwarding.is_some());
-    let e = load("g", &ring.replace("[comment=H1]", "[comment=H9]"), &[]).unwrap_err();
+    let incomplete = ring.replace("[comment=H1]", "[comment=H9]");
+    let e = load("g", &incomplete, &[]).unwrap_err();
     assert!(
         e.to_string().contains("no edge of t has H1 in its comment"),
         "{e}"
     );
+    // As its cure says.
+    let cured = load("g", &incomplete, &["fabric.routing=\"min-hop\""]).unwrap();
+    assert_eq!(cured.fabric, minimal.fabric);
 }
 
 #[test]
