@@ -260,7 +260,7 @@ fn sources_of_a_switch_take_different_ways_to_a_destination() {
     assert_eq!(ups, [100, 0, 100, 100]);
 }
 
-/// What collides by destination goes apart by source.
+/// Flows that share up-links by their destinations take up-links of their own by source routes.
 #[test]
 fn routes_by_source_resolve_collisions_of_d_mod_k() {
     let pairs = (0..4).flat_map(|leaf| (0..3).map(move |nic| (leaf, nic)));

@@ -40,34 +40,33 @@ pub(super) type Sizes = HashMap<Group, Vec<u64>>;
 
 /// The sizes in a trace that was read without channels.
 pub(super) fn sizes(trace: &Trace) -> Result<Sizes, Error> {
-    let mut sizes = Sizes::new();
+    let mut of_groups: Vec<Vec<u64>> = vec![Vec::new(); trace.groups.len()];
+    let mut calls = Vec::new();
     for rank in 0..trace.schedule.ranks() {
-        let mut calls: HashMap<u32, usize> = HashMap::new();
+        calls.clear();
+        calls.resize(of_groups.len(), 0);
         let mut block = trace.schedule.rank(rank)?;
         for index in 0..block.len() {
             let Task::Collective { bytes, group, .. } = block.node(index)?.op.task else {
                 continue;
             };
-            let call = calls.entry(group).or_default();
-            if let Some(group) = trace.groups.get(group as usize) {
-                let of_group = sizes.entry_ref(group).or_default();
-                if of_group.len() <= *call {
-                    of_group.resize(*call + 1, 0);
-                }
-                of_group[*call] = of_group[*call].max(bytes);
+            let (of_group, call) = (&mut of_groups[group as usize], &mut calls[group as usize]);
+            match of_group.get_mut(*call) {
+                Some(most) => *most = bytes.max(*most),
+                None => of_group.push(bytes),
             }
             *call += 1;
         }
     }
-    Ok(sizes)
+    Ok(trace.groups.iter().cloned().zip(of_groups).collect())
 }
 
 /// Cuts the collectives of a rank into channels.
 pub(super) struct Channels<'a> {
     options: &'a Options,
     sizes: &'a Sizes,
-    /// The collectives of each group so far.
-    calls: HashMap<u32, usize>,
+    /// By group: the sizes of its collectives that are still to come.
+    left: HashMap<u32, &'a [u64]>,
 }
 
 impl<'a> Channels<'a> {
@@ -75,17 +74,18 @@ impl<'a> Channels<'a> {
         Self {
             options,
             sizes,
-            calls: HashMap::new(),
+            left: HashMap::new(),
         }
     }
 
     /// The channels of the next collective of a group, whatever this rank brings.
     fn count(&mut self, operation: Operation, group: u32, groups: &Groups) -> u32 {
-        let call = self.calls.entry(group).or_default();
         let members = groups.get(group);
-        let bytes = members.and_then(|group| self.sizes.get(group)?.get(*call));
-        *call += 1;
-        let bytes = bytes.copied().unwrap_or(0);
+        let left = self.left.entry(group).or_insert_with(|| {
+            let all = members.and_then(|group| self.sizes.get(group));
+            all.map_or(&[], Vec::as_slice)
+        });
+        let bytes = left.split_off_first().copied().unwrap_or(0);
         let data = match operation {
             Operation::Barrier => 0,
             Operation::Allgather | Operation::Gather => {
@@ -110,15 +110,20 @@ impl<'a> Channels<'a> {
             return Ok(vec![task]);
         };
         let count = self.count(operation, group, groups);
-        let root = groups.rank(group, root).ok_or("no process group")?;
+        if count == 1 {
+            return Ok(vec![task]);
+        }
+        let root_rank = groups.rank(group, root).ok_or("no process group")?;
         let channel = |channel: u32| {
             let group = groups.channel(group, channel, &self.options.nodes)?;
+            let turned = || groups.position(group, root_rank.into());
+            let root = operation.has_root().then(turned).flatten();
             let further = u64::from(u64::from(channel) < bytes % u64::from(count));
             Ok(Task::Collective {
                 operation,
                 bytes: bytes / u64::from(count) + further,
                 group,
-                root: groups.position(group, root.into()).unwrap_or(0),
+                root: root.unwrap_or(0),
             })
         };
         (0..count).map(channel).collect()

@@ -54,7 +54,7 @@ impl Ops {
         };
         for &(of, on) in edges {
             let ((first, last), (_, on)) = (of_node(of)?, of_node(on)?);
-            // What ends a node of several operations waits for these alone.
+            // The last of several operations waits for the others alone.
             for of in first..last.max(first + 1) {
                 builder.dependency(after(of, on)).ok()?;
             }
