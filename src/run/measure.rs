@@ -204,6 +204,10 @@ impl UnderLoad<'_> {
             tick = (tick + measure.batch).min(measure.max_warm_up);
             go(self, tick)?;
             batches.push(Batch::since(&before, &self.engine));
+            // What is stuck never settles, and only fills the fabric until the engine finds out.
+            if let Some(deadlock) = self.engine.find_deadlock() {
+                return Err(RunEnd::Deadlock(deadlock));
+            }
             if tick < measure.warm_up {
                 continue;
             }
