@@ -55,6 +55,26 @@ impl<const HEADS: usize> Fifos<HEADS> {
         }
     }
 
+    /// Prefetches the heads of a buffer that do not lie in the part that reads it.
+    #[inline]
+    pub(super) fn prefetch_far_heads(&self, buffer: usize) {
+        self.prefetch_head(buffer, self.stride - 1);
+    }
+
+    /// Prefetches the data for a packet that joins a FIFO.
+    #[inline]
+    pub(super) fn prefetch_push(&self, buffer: usize, q: usize) {
+        self.prefetch_head(buffer, q);
+        prefetch(&self.tails, buffer * self.stride + q);
+    }
+
+    /// Prefetches the data for a packet that joins any FIFO of a buffer with few of them.
+    #[inline]
+    pub(super) fn prefetch_any_push(&self, buffer: usize) {
+        prefetch(&self.tails, buffer * self.stride);
+        self.prefetch_push(buffer, self.stride - 1);
+    }
+
     /// Head of a FIFO, or [`PacketId::NONE`].
     #[inline]
     pub(super) fn head(&self, near: &Heads<HEADS>, buffer: usize, q: usize) -> PacketId {

@@ -105,10 +105,13 @@ impl<const USED: usize> Ledgers<USED> {
         buffer * (self.stride() - USED) + q - USED
     }
 
-    /// Prefetches the part of the ledger of a buffer for queue `q`.
+    /// Prefetches the part of the ledger of a buffer for queue `q`, and the counts of the queues behind the first ones.
     #[inline]
     pub(super) fn prefetch_ledger(&self, buffer: usize, q: usize) {
         prefetch(&self.ledgers, buffer);
+        if self.stride() > USED {
+            prefetch(&self.far_used, self.far_used_index(buffer, q.max(USED)));
+        }
         if size_of::<Ledger<USED>>() > 64 {
             let of_queue = offset_of!(Ledger<USED>, used) + q * size_of::<u16>();
             prefetch_at(&self.ledgers, buffer, of_queue);

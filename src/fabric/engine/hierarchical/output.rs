@@ -381,7 +381,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
 /// The buffer that an output sends from: the FIFOs of all buffers of its kind, and its number among
 /// these.
 #[inline]
-fn fifos_of<'a>(
+pub(super) fn fifos_of<'a>(
     outputs: &'a VlBuffers,
     send_queues: &'a VlBuffers,
     ports: usize,

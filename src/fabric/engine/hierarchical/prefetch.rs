@@ -3,7 +3,7 @@
 //! will need. Such hints change no result.
 
 use super::control::Control;
-use super::fifos::NEAR_VLS;
+use super::output::fifos_of;
 use super::packet::Packet;
 use super::{Event, Fabric};
 use crate::engine::bits::{first_from, from_on};
@@ -17,10 +17,10 @@ use crate::prefetch::prefetch;
 const FAR: usize = 16;
 /// Number of events ahead at which the prefetched parts have arrived, so the data to which they
 /// refer can be prefetched.
-const NEAR: usize = 6;
+pub(super) const NEAR: usize = 6;
 /// The numbers for the lists of parts that act in a phase, which takes longer than an event.
-const FAR_PARTS: usize = 8;
-const NEAR_PARTS: usize = 4;
+const FAR_PARTS: usize = 12;
+const NEAR_PARTS: usize = 6;
 
 impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Prefetches the parts that the `next` events wake, and the data for the deliveries among these.
@@ -44,16 +44,28 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Prefetches the data for the next headers in input buffers.
     #[inline]
     pub(super) fn prefetch_input(&self, line: usize) {
-        if let Some(&(port, id)) = self.input_ready[line].peek(FAR) {
-            self.kernel.packets.prefetch(id);
-            prefetch(&self.inputs, port.index());
+        let arrivals = &self.input_ready[line];
+        if let Some(arrival) = arrivals.peek(FAR) {
+            self.prefetch_arrival(arrival);
         }
-        if let Some(&(port, id)) = self.input_ready[line].peek(NEAR) {
-            let packet = &self.kernel.packets[id];
+        self.prefetch_route(arrivals.peek(NEAR));
+    }
+
+    /// Prefetches a packet that becomes ready in an input buffer, and that buffer.
+    #[inline]
+    pub(super) fn prefetch_arrival(&self, &(port, id): &(InputId, PacketId)) {
+        self.kernel.packets.prefetch(id);
+        prefetch(&self.inputs, port.index());
+        self.input_fifos.prefetch_any_push(port.index());
+    }
+
+    /// Prefetches the data that decide on the route of a packet.
+    #[inline]
+    pub(super) fn prefetch_route(&self, arrival: Option<&(InputId, PacketId)>) {
+        if let Some(&(port, id)) = arrival {
             let switch = self.inputs[port.index()].switch;
-            self.next_hops.prefetch(switch, packet.dst);
-            self.input_fifos
-                .prefetch_head(port.index(), packet.vl.into());
+            let dst = self.kernel.packets[id].dst;
+            self.next_hops.prefetch(switch, dst);
         }
     }
 
@@ -66,7 +78,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             prefetch(&self.centrals, central.index());
             self.central_buffers
                 .fifos
-                .prefetch_head(central.index(), queue as usize);
+                .prefetch_push(central.index(), queue as usize);
             self.central_buffers
                 .credits
                 .prefetch_ledger(central.index(), queue as usize);
@@ -82,6 +94,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if let Some(&(output, id)) = self.output_ready.peek(FAR) {
             self.kernel.packets.prefetch(id);
             prefetch(&self.senders, output.index());
+            self.output_buffers.fifos.prefetch_any_push(output.index());
         }
     }
 
@@ -126,6 +139,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     pub(super) fn prefetch_request(&self, i: usize) {
         if let Some(&port) = self.dirty_inputs.get(i + FAR_PARTS) {
             prefetch(&self.inputs, port.index());
+            self.input_fifos.prefetch_far_heads(port.index());
         }
         if let Some(&port) = self.dirty_inputs.get(i + NEAR_PARTS)
             && let Some(head) = self.first_head(port)
@@ -134,7 +148,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         }
     }
 
-    /// The head that an input buffer looks at first, if it lies in the input buffer.
+    /// The head that an input buffer looks at first.
     #[inline]
     fn first_head(&self, port: InputId) -> Option<PacketId> {
         let input = &self.inputs[port.index()];
@@ -145,7 +159,10 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             Some(vl) => vl as u32,
             None => first_from(input.ready.into(), input.next),
         };
-        input.heads.get(vl as usize).copied()
+        let head = self
+            .input_fifos
+            .head(&input.heads, port.index(), vl as usize);
+        Some(head)
     }
 
     /// Prefetches the data for the central buffers behind place `i` of the list of phase 5.
@@ -180,6 +197,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             prefetch(&self.outputs, at);
             self.schedulers.prefetch(at);
             self.links.prefetch(output);
+            let (fifos, buffer) =
+                fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
+            fifos.prefetch_far_heads(buffer);
             match output.nic(self.ports) {
                 None => self.output_buffers.credits.prefetch_ledger(at, 0),
                 Some(nic) => self.send_queues.credits.prefetch_ledger(nic.index(), 0),
@@ -188,12 +208,26 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if let Some(&output) = self.dirty_outputs.get(i + NEAR_PARTS) {
             // Every one may be a candidate.
             let sender = &self.senders[output.index()];
-            let mut ready = sender.ready & ((1 << NEAR_VLS) - 1);
+            let (fifos, buffer) =
+                fifos_of(&self.output_buffers, &self.send_queues, self.ports, output);
+            let mut ready = sender.ready;
             while ready != 0 {
                 let vl = ready.trailing_zeros() as usize;
                 ready &= ready - 1;
-                self.kernel.packets.prefetch(sender.heads[vl]);
+                let head = fifos.head(&sender.heads, buffer, vl);
+                self.kernel.packets.prefetch(head);
             }
+        }
+        if let Some(&output) = self.dirty_outputs.get(i + NEAR_PARTS / 2)
+            && let Some(nic) = output.nic(self.ports)
+        {
+            let sender = &self.senders[output.index()];
+            let vl = sender.ready.trailing_zeros() as usize;
+            if let Some(&head) = sender.heads.get(vl) {
+                let message = self.kernel.packets[head].message;
+                self.kernel.messages.prefetch(message);
+            }
+            prefetch(&self.nics, nic.index());
         }
     }
 }

@@ -7,6 +7,7 @@ use super::Fabric;
 use super::buffers::VlBuffers;
 use super::control::Control;
 use super::packet::Packet;
+use super::prefetch::NEAR;
 use crate::engine::choice::Occupancy;
 use crate::engine::congestion::MarkerQueue;
 use crate::engine::ids::{InputId, OutputId};
@@ -80,12 +81,18 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let from_blocks = arrivals.len();
         for line in 0..2 {
             while let Some(arrival) = self.input_ready[line].pop(self.kernel.now) {
+                if self.prefetching {
+                    self.prefetch_arrival(&arrival);
+                }
                 arrivals.push(arrival);
             }
         }
         self.kernel.observers.counters.counts.events += (arrivals.len() - from_blocks) as u64;
         arrivals.sort_unstable();
-        for &(port, id) in &arrivals {
+        for (i, &(port, id)) in arrivals.iter().enumerate() {
+            if self.prefetching {
+                self.prefetch_route(arrivals.get(i + 1 + NEAR));
+            }
             let vl = self.route(port, id);
             self.join_input(port, id, vl);
         }
