@@ -49,7 +49,7 @@ enum Command {
         /// Seeds 1 to N.
         #[arg(long, value_name = "N", default_value_t = 30)]
         seeds: u64,
-        /// Runs at a time.
+        /// Threads of a run.
         #[arg(long, default_value_t = 1)]
         threads: usize,
     },

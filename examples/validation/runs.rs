@@ -2,7 +2,7 @@
 
 use crate::fabric::Fabric;
 use crate::grid::{Point, Setting};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use flitwise::config::{Plan, load};
 use flitwise::results::result_json;
 use flitwise::run::{Control, Status, run_plan};
@@ -11,7 +11,6 @@ use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Columns before those of the service levels.
 pub const HEADER: &str = "allocator,packets,scheduler,trunks,load,seed,warm_up_us,steady,accepted";
@@ -29,12 +28,12 @@ impl Run<'_> {
     }
 
     /// The run as a row of the results.
-    fn row(&self) -> Result<String> {
+    fn row(&self, threads: usize) -> Result<String> {
         let mut sets = self.setting.settings();
         sets.push(format!("seed={}", self.seed));
         let name = format!("configs/validation-{}.toml", self.setting.fabric.file());
         let plan = load(Path::new(&name), &sets)?;
-        Ok(format!("{},{}\n", self.key(), measured(&plan)?))
+        Ok(format!("{},{}\n", self.key(), measured(&plan, threads)?))
     }
 }
 
@@ -43,8 +42,8 @@ pub fn path(results: &Path, fabric: Fabric) -> PathBuf {
     results.join(format!("{}.csv", fabric.file()))
 }
 
-/// Makes the runs of seeds 1 to `seeds` that are not yet in `results`, seed by seed, so that every
-/// seed that was begun has all points.
+/// Makes the runs of seeds 1 to `seeds` that are not yet in `results`, each with up to `threads` threads, seed by seed,
+/// so that every seed that was begun has all points.
 pub fn run(results: &Path, points: &[Point], seeds: u64, threads: usize) -> Result<()> {
     let mut done = HashSet::new();
     for fabric in Fabric::ALL {
@@ -57,24 +56,10 @@ pub fn run(results: &Path, points: &[Point], seeds: u64, threads: usize) -> Resu
             .map(move |Point { setting, .. }| Run { setting, seed })
     });
     let missing = |run: &Run<'_>| done.insert((run.setting.fabric.file(), run.key()));
-    let runs: Vec<Run<'_>> = runs.filter(missing).collect();
-    let next = AtomicUsize::new(0);
-    let work = || -> Result<()> {
-        while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let row = run.row().with_context(|| run.key())?;
-            append(&path(results, run.setting.fabric), &row)?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .try_for_each(|worker| match worker.join() {
-                Ok(result) => result,
-                Err(_) => bail!("a run panicked"),
-            })
-    })?;
+    for run in runs.filter(missing) {
+        let row = run.row(threads).with_context(|| run.key())?;
+        append(&path(results, run.setting.fabric), &row)?;
+    }
     Fabric::ALL
         .iter()
         .try_for_each(|&fabric| sort(&path(results, fabric)))
@@ -98,7 +83,7 @@ pub fn old_rows(csv: &Path) -> Result<Vec<String>> {
 }
 
 fn append(csv: &Path, row: &str) -> Result<()> {
-    // One write per row: other workers append to the same file.
+    // One write per row: another program may append to the same file.
     let mut file = OpenOptions::new().append(true).create(true).open(csv)?;
     if file.metadata()?.len() == 0 {
         let levels = row.split(',').count() - HEADER.split(',').count();
@@ -137,8 +122,8 @@ fn sort(csv: &Path) -> Result<()> {
 }
 
 /// The results of a run: the columns behind the key.
-fn measured(plan: &Plan) -> Result<String> {
-    let result = run_plan(plan, &Control::default(), 1)?;
+fn measured(plan: &Plan, threads: usize) -> Result<String> {
+    let result = run_plan(plan, &Control::default(), threads)?;
     let status = &result.main.status;
     if let Status::Stalled(_) = status {
         // Neither a load nor latencies.
