@@ -181,3 +181,22 @@ fn a_fabric_that_freezes_in_a_window_fails_the_run() {
         }
     }
 }
+
+/// Sources go on creating messages, so nothing but the search tells that a fabric will never be steady.
+#[test]
+fn a_fabric_that_freezes_in_the_warm_up_ends_with_a_batch() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("freezes.toml");
+    std::fs::write(&file, FREEZES).unwrap();
+    let file = file.to_str().unwrap();
+    let flow = "background=[{ rate = 1 }]";
+    let warm_up = "measure.max_warm_up=10ms";
+    let run = flitwise(&["run", file, "--set", flow, "--set", warm_up, "--json"]);
+    let message = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(1), "{message}");
+    let json: Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!(json["status"], "stalled");
+    // The sources create as many in 85 us.
+    let waiting = json["traffic"]["backlog_messages"].as_u64().unwrap();
+    assert!(waiting < 100_000, "{waiting} messages wait");
+}
