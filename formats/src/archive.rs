@@ -48,6 +48,37 @@ pub(crate) fn files_in_head(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])>
     })
 }
 
+/// A tar archive that is written. Its bytes depend on nothing but the names and contents of its files, and their time.
+pub(crate) struct Packer<W: Write> {
+    tar: tar::Builder<W>,
+    /// Seconds since 1970 that its files have.
+    modified: u64,
+}
+
+impl<W: Write> Packer<W> {
+    pub fn new(out: W, modified: u64) -> Self {
+        Self {
+            tar: tar::Builder::new(out),
+            modified,
+        }
+    }
+
+    /// Adds a file.
+    pub fn add(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(self.modified);
+        header.set_cksum();
+        self.tar.append_data(&mut header, name, bytes)
+    }
+
+    /// Completes the archive.
+    pub fn finish(self) -> io::Result<W> {
+        self.tar.into_inner()
+    }
+}
+
 fn octal(digits: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(digits).ok()?;
     let text = text.trim_matches(|c: char| c == '\0' || c == ' ');

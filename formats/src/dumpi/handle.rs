@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::wire::{Cursor, Decode, Element, Fault};
+use super::wire::{Cursor, Decode, Element, Encode, Encoder, Fault};
 
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident($number:ty);)*) => {$(
@@ -15,6 +15,12 @@ macro_rules! handles {
             #[inline]
             fn decode(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
                 Ok(Self(<$number>::decode(cursor)?))
+            }
+        }
+
+        impl Encode for $name {
+            fn encode(&self, to: &mut Encoder) {
+                self.0.encode(to);
             }
         }
 
@@ -106,6 +112,8 @@ impl Datatype {
     pub const INT: Self = Self(9);
     /// `MPI_DOUBLE`.
     pub const DOUBLE: Self = Self(14);
+    /// `MPI_LONG_DOUBLE`.
+    pub const LONG_DOUBLE: Self = Self(15);
     /// The first that a program makes, or that is no type of C in MPI-1: types of Fortran and fixed-size types get
     /// numbers from here on when they are first seen.
     pub const USER: Self = Self(28);

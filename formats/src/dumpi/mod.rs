@@ -13,7 +13,7 @@
 //! versions 1.0.0, 1.1.0 and 13.0.0, which are alike; what differs before 0.6.9 is known from the documentation only.
 //!
 //! [`Set`] finds the files of a trace, [`Reader`] reads the files of a rank, any number of times, [`Parser`] bytes from
-//! anywhere. [`check()`] judges a trace, [`Info`] sums it up, [`Types`] knows the sizes of datatypes.
+//! anywhere. [`Writer`] and [`Archive`] write traces. [`check()`] judges a trace, [`Info`] sums it up, [`Types`] knows the sizes of datatypes.
 //!
 //! # Facts for replays of calls
 //! - **Order.** The calls of a rank are in the order in which they returned. With several threads
@@ -80,6 +80,7 @@ mod set;
 mod sizes;
 mod trailer;
 mod wire;
+mod write;
 
 pub use call::{Call, Collective, Function, Message};
 pub use check::{Check, Odd, Problem, check, check_seen};
@@ -94,4 +95,5 @@ pub use record::{Record, Span};
 pub use set::Set;
 pub use sizes::Types;
 pub use trailer::Trailer;
-pub use wire::{Array, List, Status, Statuses, Text};
+pub use wire::{Array, Elements, List, Status, Statuses, Text};
+pub use write::{Archive, Writer};

@@ -40,7 +40,7 @@ impl Span {
 }
 
 /// Parts that a record has.
-mod mask {
+pub(super) mod mask {
     pub const STATUSES: u8 = 0x03;
     pub const CPU: u8 = 0x04;
     pub const WALL: u8 = 0x08;

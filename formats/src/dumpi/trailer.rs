@@ -11,7 +11,7 @@ use super::wire::{Array, Cursor, Decode, Fault};
 /// The first bytes of a file, and of its index.
 pub(super) const MAGIC: [u8; 8] = *b"\xff\xaa\xddDUMPI";
 /// The first bytes of the footer.
-const FOOTER_MAGIC: u64 = 0xf007_fee7;
+pub(super) const FOOTER_MAGIC: u64 = 0xf007_fee7;
 /// Bytes of an index: the magic number and the offsets of seven records. Older ones lack one to three of the first.
 const INDEX: usize = 64;
 /// Offsets that an index has at least: of header, body, footer and key values.
@@ -19,7 +19,7 @@ const LEAST_OFFSETS: usize = 4;
 /// Offsets that an index has at most.
 const MOST_OFFSETS: usize = 7;
 /// Counters that a footer has, one for each function and one for their sum. No version is known to have fewer.
-const COUNTERS: usize = 291;
+pub(super) const COUNTERS: usize = 291;
 
 /// The trailer behind the calls of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -98,6 +98,36 @@ pub trait Decode<'a>: Sized {
     fn decode(cursor: &mut Cursor<'a>) -> Result<Self, Fault>;
 }
 
+/// The bytes of a record that is written.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    pub bytes: Vec<u8>,
+    /// The record has statuses.
+    pub statuses: bool,
+}
+
+impl Encoder {
+    /// An array of `count` elements with these bytes.
+    fn array(&mut self, count: usize, bytes: &[u8]) {
+        // No record has 2^31 bytes.
+        (count as i32).encode(self);
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+/// A value of a record that is written.
+pub trait Encode {
+    fn encode(&self, to: &mut Encoder);
+}
+
+impl<T: Encode> Encode for Option<T> {
+    fn encode(&self, to: &mut Encoder) {
+        if let Some(value) = self {
+            value.encode(to);
+        }
+    }
+}
+
 /// A value of `SIZE` bytes.
 pub trait Element: Copy {
     const SIZE: usize;
@@ -112,6 +142,12 @@ macro_rules! numbers {
             #[inline]
             fn decode(cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
                 Ok(Self::from_be_bytes(cursor.chunk()?))
+            }
+        }
+
+        impl Encode for $number {
+            fn encode(&self, to: &mut Encoder) {
+                to.bytes.extend(self.to_be_bytes());
             }
         }
 
@@ -176,6 +212,12 @@ impl<'a, T: Element> Decode<'a> for Array<'a, T> {
     }
 }
 
+impl<T: Element> Encode for Array<'_, T> {
+    fn encode(&self, to: &mut Encoder) {
+        to.array(self.len(), self.bytes);
+    }
+}
+
 impl<T> Clone for Array<'_, T> {
     fn clone(&self) -> Self {
         *self
@@ -198,6 +240,32 @@ impl<T: Element + fmt::Debug> fmt::Debug for Array<'_, T> {
     }
 }
 
+/// The bytes of an array that is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elements<T> {
+    bytes: Vec<u8>,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: Element + Encode> Elements<T> {
+    /// The array.
+    #[must_use]
+    pub fn array(&self) -> Array<'_, T> {
+        Array::of(&self.bytes)
+    }
+}
+
+impl<T: Encode> FromIterator<T> for Elements<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(all: I) -> Self {
+        let mut to = Encoder::default();
+        all.into_iter().for_each(|one| one.encode(&mut to));
+        Self {
+            bytes: to.bytes,
+            element: PhantomData,
+        }
+    }
+}
+
 /// A text: bytes of no stated encoding.
 pub type Text<'a> = Array<'a, u8>;
 
@@ -217,6 +285,13 @@ pub struct List<'a, T> {
 }
 
 impl<'a, T: Decode<'a>> List<'a, T> {
+    /// No entry.
+    pub const NONE: Self = Self {
+        bytes: &[],
+        len: 0,
+        entry: PhantomData,
+    };
+
     /// Number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -255,6 +330,12 @@ impl<'a, T: Decode<'a>> Decode<'a> for List<'a, T> {
             len,
             entry: PhantomData,
         })
+    }
+}
+
+impl<T> Encode for List<'_, T> {
+    fn encode(&self, to: &mut Encoder) {
+        to.array(self.len, self.bytes);
     }
 }
 
@@ -308,6 +389,12 @@ pub struct Statuses<'a> {
 }
 
 impl<'a> Statuses<'a> {
+    /// No status.
+    pub const NONE: Self = Self {
+        bytes: &[],
+        tags: true,
+    };
+
     /// Bytes of one with a tag, and of a tag.
     const SIZE: usize = 14;
     const TAG: usize = 4;
@@ -362,6 +449,14 @@ impl<'a> Decode<'a> for Statuses<'a> {
             &[]
         };
         Ok(Self { bytes, tags })
+    }
+}
+
+impl Encode for Statuses<'_> {
+    fn encode(&self, to: &mut Encoder) {
+        if to.statuses {
+            to.array(self.len(), self.bytes);
+        }
     }
 }
 

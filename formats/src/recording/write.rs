@@ -12,6 +12,7 @@ use super::header::{Header, MAGIC, Overhead, SIZE, VERSION, checksum};
 use super::record::{Communicator, End, Reason, Times};
 use super::slots::SLOTS;
 use super::wire::{put, put_signed, put_text};
+use crate::archive::Packer;
 use crate::limits::MAX_RECORDING_BLOCK;
 
 /// Bytes from which on a block ends.
@@ -259,11 +260,7 @@ impl Header {
 }
 
 /// A tar archive that becomes a recording.
-pub struct Archive<W: Write> {
-    tar: tar::Builder<W>,
-    /// Seconds since 1970 that its files have.
-    modified: u64,
-}
+pub struct Archive<W: Write>(Packer<W>);
 
 impl<W: Write> Archive<W> {
     /// An archive that has the description.
@@ -271,12 +268,9 @@ impl<W: Write> Archive<W> {
     /// # Errors
     /// If `out` fails.
     pub fn new(out: W, description: &Description) -> io::Result<Self> {
-        let mut archive = Self {
-            tar: tar::Builder::new(out),
-            modified: description.started,
-        };
-        archive.add(NAME, description.text().as_bytes())?;
-        Ok(archive)
+        let mut files = Packer::new(out, description.started);
+        files.add(NAME, description.text().as_bytes())?;
+        Ok(Self(files))
     }
 
     /// Adds the stream of thread 0 of a rank.
@@ -285,7 +279,7 @@ impl<W: Write> Archive<W> {
     /// If the output fails, or a record is longer than a block may be.
     pub fn stream(&mut self, stream: Writer) -> io::Result<()> {
         let name = format!("{}.{}.calls", stream.header.rank, stream.header.thread);
-        self.add(&name, &stream.finish()?)
+        self.0.add(&name, &stream.finish()?)
     }
 
     /// Completes the archive.
@@ -293,15 +287,6 @@ impl<W: Write> Archive<W> {
     /// # Errors
     /// If the output fails.
     pub fn finish(self) -> io::Result<W> {
-        self.tar.into_inner()
-    }
-
-    fn add(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut header = tar::Header::new_ustar();
-        header.set_size(bytes.len() as u64);
-        header.set_mode(0o644);
-        header.set_mtime(self.modified);
-        header.set_cksum();
-        self.tar.append_data(&mut header, name, bytes)
+        self.0.finish()
     }
 }

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Arguments of `flitwise trace convert`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  flitwise trace convert hpl-16.vef.gz hpl-16.vef.zst --unit 100ps\n\n  flitwise trace convert alltoall-linear-32-4k.goal.gz alltoall.vef.gz\n  flitwise trace convert hpl-16.vef.gz hpl-16.goal --format goal\n\nA conversion from VEF to VEF refuses what the target can't hold exactly, with its line. Between formats, standard error lists what changes; docs/reference/traces.md has a table."
+    after_help = "Example:\n  flitwise trace convert hpl-16.vef.gz hpl-16.vef.zst --unit 100ps\n\n  flitwise trace convert alltoall-linear-32-4k.goal.gz alltoall.vef.gz\n  flitwise trace convert hpl-16.vef.gz hpl-16.goal --format goal\n  flitwise trace convert recording app.tar.zst --format dumpi\n\nA conversion from VEF to VEF refuses what the target can't hold exactly, with its line. Between formats, standard error lists what changes; docs/reference/traces.md has a table."
 )]
 pub struct ConvertArgs {
     /// Trace, plain or compressed, which the conversion checks; - is standard input.
@@ -48,13 +48,15 @@ enum Format {
     GoalBinary,
     /// A TI trace of SimGrid, in one file.
     Ti,
+    /// A DUMPI trace of MPI calls, as a tar archive.
+    Dumpi,
 }
 
 pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
     let version = match args.format {
         Format::Vef => Some(Version::Vef),
         Format::Vef3 => Some(Version::Vef3),
-        Format::Goal | Format::GoalBinary | Format::Ti => None,
+        Format::Goal | Format::GoalBinary | Format::Ti | Format::Dumpi => None,
     };
     let trace = open(&args.input)?;
     let (format, is_vef) = (trace.format, trace.is_vef());
@@ -75,23 +77,28 @@ fn to_another(args: &ConvertArgs, input: &Input) -> Result<(), CliError> {
         Format::Vef => {
             return bad("--format vef takes VEF traces only: convert to vef3 first");
         }
-        Format::Vef3 => (convert::Form::Vef3, "VEF3"),
-        Format::Goal => (convert::Form::Goal, "GOAL, text"),
-        Format::GoalBinary => (convert::Form::GoalBinary, "GOAL, binary"),
-        Format::Ti => (convert::Form::Ti, "TI"),
+        Format::Vef3 => (Some(convert::Form::Vef3), "VEF3"),
+        Format::Goal => (Some(convert::Form::Goal), "GOAL, text"),
+        Format::GoalBinary => (Some(convert::Form::GoalBinary), "GOAL, binary"),
+        Format::Ti => (Some(convert::Form::Ti), "TI"),
+        Format::Dumpi => (None, "DUMPI"),
     };
     if args.unit.is_some() {
         return bad("--unit applies to conversions from VEF to VEF only: leave it out");
     }
     let reading = args.reading.reading();
     let file = checked(input)?;
-    let becomes_ti = form == convert::Form::Ti;
+    let becomes_ti = form == Some(convert::Form::Ti);
     let input = &args.input;
     args.reading
         .warn_of_unused(input, file.format(), becomes_ti);
     let mut output = Output::beside(input, &file.parts(), &args.output)?;
     let name = shown(input);
-    let written = match convert::convert(&*file, name, &reading, form, &mut output) {
+    let written = match form {
+        Some(form) => convert::convert(&*file, name, &reading, form, &mut output),
+        None => convert::to_dumpi(&*file, name, &reading, &mut output),
+    };
+    let written = match written {
         Ok(written) => written,
         Err(e) => return failed_conversion(e, &args.output).map_or(Ok(()), Err),
     };

@@ -11,6 +11,7 @@ mod from_program;
 mod graph;
 mod ideal;
 mod slice;
+mod to_dumpi;
 mod to_goal;
 mod to_ti;
 mod to_vef;
@@ -30,6 +31,7 @@ use ideal::{Calcs, Stalled};
 pub use slice::{Part, SliceError, Sliced, is_never_entered, slice, takes_no_time};
 use std::io::Write;
 use std::path::Path;
+pub use to_dumpi::to_dumpi;
 
 /// The format that a trace is converted to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +44,12 @@ pub enum Form {
     GoalBinary,
     /// A TI trace, in one file.
     Ti,
+}
+
+/// The one size of all blocks.
+fn even(blocks: &[u64]) -> Option<u64> {
+    let first = blocks.first().copied().unwrap_or(0);
+    blocks.iter().all(|one| *one == first).then_some(first)
 }
 
 /// The counts of what was written.
@@ -176,16 +184,21 @@ impl Asked<'_> {
         };
         let mut written =
             put(self, graph, losses, out).with_context(|| name.display().to_string())?;
-        let mut first = Vec::new();
-        if reading.skip_unsupported {
-            let left_out = file.unsupported().into_iter();
-            first.extend(left_out.map(|calls| format!("{calls} left out")));
-        }
-        first.extend(file.remarks());
-        first.extend(lost_regions(file));
-        written.losses.splice(0..0, first);
+        told(file, reading, &mut written);
         Ok(written)
     }
+}
+
+/// Puts first what reading the trace has lost, and its regions.
+fn told(file: &dyn TraceFile, reading: &Reading, written: &mut Written) {
+    let mut first = Vec::new();
+    if reading.skip_unsupported {
+        let left_out = file.unsupported().into_iter();
+        first.extend(left_out.map(|calls| format!("{calls} left out")));
+    }
+    first.extend(file.remarks());
+    first.extend(lost_regions(file));
+    written.losses.splice(0..0, first);
 }
 
 /// The names of the regions, which no target has.

@@ -97,6 +97,12 @@ macro_rules! shapes {
                 Ok(Self { $($field,)* })
             }
         }
+
+        impl $(<$lt>)? crate::dumpi::wire::Encode for $name $(<$lt>)? {
+            fn encode(&self, _to: &mut crate::dumpi::wire::Encoder) {
+                $(crate::dumpi::wire::Encode::encode(&self.$field, _to);)*
+            }
+        }
     )*};
 }
 
@@ -146,6 +152,14 @@ macro_rules! calls {
                     $($number => Self::$variant(Decode::decode(cursor)?),)*
                     _ => return Err(Fault::Function(number)),
                 })
+            }
+        }
+
+        impl crate::dumpi::wire::Encode for Call<'_> {
+            fn encode(&self, to: &mut crate::dumpi::wire::Encoder) {
+                match self {
+                    $(Self::$variant(arguments) => crate::dumpi::wire::Encode::encode(arguments, to),)*
+                }
             }
         }
 

@@ -1,7 +1,7 @@
 //! Arguments that versions write differently; see [`Layout`](crate::dumpi::Layout).
 
 use crate::dumpi::handle::{Comm, Datatype};
-use crate::dumpi::wire::{Array, Cursor, Decode, Element, Fault, List, Text};
+use crate::dumpi::wire::{Array, Cursor, Decode, Element, Encode, Encoder, Fault, List, Text};
 
 /// Arguments of `MPI_Init`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,12 @@ impl<'a> Decode<'a> for Init<'a> {
         }
         let argc_argv = List::decode(cursor)?;
         Ok(Self { argc_argv })
+    }
+}
+
+impl Encode for Init<'_> {
+    fn encode(&self, to: &mut Encoder) {
+        self.argc_argv.encode(to);
     }
 }
 
@@ -49,6 +55,17 @@ impl<'a> Decode<'a> for CartGet<'a> {
     }
 }
 
+impl Encode for CartGet<'_> {
+    fn encode(&self, to: &mut Encoder) {
+        self.ndim.encode(to);
+        self.comm.encode(to);
+        self.maxdims.encode(to);
+        [self.dims, self.periods, self.coords]
+            .iter()
+            .for_each(|array| array.encode(to));
+    }
+}
+
 /// Arguments of `MPI_Type_struct`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(
@@ -74,6 +91,16 @@ impl<'a> Decode<'a> for TypeStruct<'a> {
             oldtypes: Array::decode(cursor)?,
             newtype: Datatype::decode(cursor)?,
         })
+    }
+}
+
+impl Encode for TypeStruct<'_> {
+    fn encode(&self, to: &mut Encoder) {
+        self.count.encode(to);
+        self.lengths.encode(to);
+        self.indices.encode(to);
+        self.oldtypes.encode(to);
+        self.newtype.encode(to);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Collectives of the ranks that remain, and as the calls of a recording.
 
+use super::super::even;
 use crate::mpi::{CommId, Communicator};
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RankId, RootedBlocks};
 use anyhow::bail;
@@ -158,12 +159,6 @@ pub(super) fn called(
     };
     call(name, &collective);
     Ok(())
-}
-
-/// The one size of all blocks.
-fn even(blocks: &[u64]) -> Option<u64> {
-    let first = blocks.first().copied().unwrap_or(0);
-    blocks.iter().all(|one| *one == first).then_some(first)
 }
 
 /// The name, the operation and the parts of a member at place `me`.

@@ -45,7 +45,7 @@ impl Program for Listed<'_> {
 }
 
 /// A message that a receive takes.
-pub(super) struct Taken {
+pub struct Taken {
     pub from: u32,
     pub tag: u32,
     pub bytes: u64,
@@ -53,7 +53,7 @@ pub(super) struct Taken {
 }
 
 /// The operations of all ranks on an ideal network.
-pub(super) struct Timed {
+pub struct Timed {
     graph: Graph,
     firsts: Firsts,
     ends: Ends,

@@ -17,7 +17,7 @@ use super::{MAX_OPERATIONS, Written};
 use crate::program::{Op, RankId, RegionId, StreamId};
 use crate::trace::{ComputeTime, Reading, TraceFile};
 use anyhow::{Context, anyhow, bail, ensure};
-use course::Timed;
+pub(super) use course::Timed;
 use flitwise_base::quote::quoted;
 use flitwise_base::stop::Stop;
 use std::io::Write;
@@ -65,13 +65,13 @@ pub enum SliceError {
 
 /// An operation of a rank.
 #[derive(Debug, Clone)]
-struct Step {
+pub(super) struct Step {
     /// In the slice its computation is the time, in picoseconds since the start of the window, before which it does not begin.
-    op: Op,
+    pub op: Op,
     /// Its computation by the clock of the slice, and by the other one, in picoseconds.
-    own_ps: [u64; 2],
+    pub own_ps: [u64; 2],
     /// The payload of the message that it receives.
-    bytes: u64,
+    pub bytes: u64,
 }
 
 /// The clock that a recording does not take computations from.
