@@ -145,7 +145,7 @@ fn hierarchical_fabrics_agree() {
         &exchange(16, 5),
         Some(500),
     );
-    compare_cuts(&opa_gen1(torus, Scheduler::RrVl), &exchange(16, 5), Some(1));
+    compare_cuts(&opa_gen1(torus, Scheduler::RrVl), &exchange(16, 5), Some(7));
 }
 
 #[test]
