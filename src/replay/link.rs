@@ -158,30 +158,8 @@ impl Link {
             self.note_cause((slot, ranks, release), inside, context);
             self.post_inside(slot, seats, bytes, release, context)?;
         } else {
-            let number = self.sent_to_nodes[ranks.from.index()];
-            self.sent_to_nodes[ranks.from.index()] += 1;
-            let Journey { parts, last_step } = context.nodes.journey(&Between {
-                from,
-                to,
-                hashed: [ranks.from.get().into(), ranks.to.get().into(), number],
-                bytes,
-                named,
-            });
+            let parts = self.journey((slot, ranks), [from, to], (bytes, named), context);
             self.note_cause((slot, ranks, release), parts, context);
-            if parts.count > 1 || last_step {
-                let last_step = last_step.then_some(LastStep {
-                    number,
-                    seats: [Seat::first_of(parts.dst), seats[1]],
-                    bytes,
-                    pair: self.intra_node,
-                });
-                let followed = OnItsWay {
-                    to_inject: parts.count,
-                    to_deliver: parts.count,
-                    last_step,
-                };
-                context.messages.follow(slot, followed);
-            }
             let followed = of_trace && context.observer.is_some_and(Observer::follows_messages);
             self.post_parts((slot, parts), release, followed, context);
         }
@@ -191,6 +169,41 @@ impl Link {
             self.pairs.count(ranks, bytes);
         }
         Ok(())
+    }
+
+    /// The parts in which the message in `slot` travels from one node to another. The message is followed if it has several,
+    /// or a last step inside the other node.
+    fn journey(
+        &mut self,
+        (slot, ranks): (u32, RankPair),
+        [from, to]: [NicId; 2],
+        (bytes, named): (u64, u8),
+        context: &mut ReplayContext<'_>,
+    ) -> Parts {
+        let number = self.sent_to_nodes[ranks.from.index()];
+        self.sent_to_nodes[ranks.from.index()] += 1;
+        let Journey { parts, last_step } = context.nodes.journey(&Between {
+            from,
+            to,
+            hashed: [ranks.from.get().into(), ranks.to.get().into(), number],
+            bytes,
+            named,
+        });
+        if parts.count > 1 || last_step {
+            let last_step = last_step.then_some(LastStep {
+                number,
+                seats: [Seat::first_of(parts.dst), self.seats[ranks.to.index()]],
+                bytes,
+                pair: self.intra_node,
+            });
+            let followed = OnItsWay {
+                to_inject: parts.count,
+                to_deliver: parts.count,
+                last_step,
+            };
+            context.messages.follow(slot, followed);
+        }
+        parts
     }
 
     /// Notes, if causes are kept, what caused the message in `slot`, which travels in these parts.

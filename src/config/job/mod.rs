@@ -413,28 +413,31 @@ fn placement(
             launcher::slurm(nodes, topology, sharing).map_err(refused)?
         }
     };
-    let (Placement::List(list) | Placement::Hosts(list)) = &placement else {
-        return Ok(placement);
-    };
+    if let Placement::List(list) | Placement::Hosts(list) = &placement {
+        check_list(list, hosts, topology).map_err(refused)?;
+    }
+    Ok(placement)
+}
+
+/// Refuses a list of the NICs of ranks with what is wrong in it.
+fn check_list(list: &[NicId], hosts: Option<&[NicId]>, topology: &Topology) -> Result<(), String> {
     let nics = topology.nics();
     if list.is_empty() {
-        return Err(refused("the list is empty; list one NIC per rank".into()));
+        return Err("the list is empty; list one NIC per rank".into());
     }
     for nic in list {
         if nic.get() >= nics {
             let last = nics - 1;
-            return Err(refused(format!(
+            return Err(format!(
                 "NIC {nic} does not exist: the fabric has NICs 0 to {last}"
-            )));
+            ));
         }
         if hosts.is_some_and(|hosts| hosts.binary_search(nic).is_err()) {
-            return Err(refused(format!(
-                "{} is not one of the vFabric's hosts",
-                topology.nic_text(*nic)
-            )));
+            let nic = topology.nic_text(*nic);
+            return Err(format!("{nic} is not one of the vFabric's hosts"));
         }
     }
-    Ok(placement)
+    Ok(())
 }
 
 /// Relative to the study file that names it, else to the experiment file, else to the current directory; or

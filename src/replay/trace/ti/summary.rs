@@ -7,30 +7,13 @@ use flitwise_base::units::human_count;
 use flitwise_formats::Error;
 use flitwise_formats::source::Input;
 use flitwise_formats::ti::{Action, Info, Trace, check_input};
-use flitwise_formats::traffic::Tally;
+use flitwise_formats::traffic::{Tally, Traffic};
 use serde_json::json;
 
 pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
     let trace = Trace::read(input, Stop::never())?;
     let info = Info::read(&trace)?;
-    let mut tally = Tally::default();
-    for rank in 0..info.ranks {
-        let mut actions = trace.rank(rank)?;
-        while let Some((_, action)) = actions.next_action()? {
-            match action {
-                Action::Send {
-                    to: Some(to),
-                    elements,
-                    ..
-                } => tally.add(rank, to, elements.bytes()),
-                Action::SendRecv {
-                    to: Some(to), send, ..
-                } => tally.add(rank, to, send.bytes()),
-                _ => {}
-            }
-        }
-    }
-    let traffic = tally.finish(|pair| (pair.bytes, 0));
+    let traffic = traffic(&trace, info.ranks)?;
     let computation = Computation(info.flops);
     let receives = info.recvs + info.sendrecvs;
     let count = human_count;
@@ -88,6 +71,28 @@ pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
         keys,
         further_keys: Default::default(),
     })
+}
+
+/// The messages between pairs of ranks.
+fn traffic(trace: &Trace, ranks: u32) -> Result<Traffic, Error> {
+    let mut tally = Tally::default();
+    for rank in 0..ranks {
+        let mut actions = trace.rank(rank)?;
+        while let Some((_, action)) = actions.next_action()? {
+            match action {
+                Action::Send {
+                    to: Some(to),
+                    elements,
+                    ..
+                } => tally.add(rank, to, elements.bytes()),
+                Action::SendRecv {
+                    to: Some(to), send, ..
+                } => tally.add(rank, to, send.bytes()),
+                _ => {}
+            }
+        }
+    }
+    Ok(tally.finish(|pair| (pair.bytes, 0)))
 }
 
 pub(super) fn verdict(input: &Input) -> Result<Verdict, Error> {
