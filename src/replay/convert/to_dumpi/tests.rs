@@ -14,7 +14,7 @@ fn vef(file: &dyn TraceFile) -> String {
     String::from_utf8(vef).unwrap()
 }
 
-/// The trace becomes the same VEF3 by way of DUMPI.
+/// A trace and the DUMPI trace of its calls become the same VEF3.
 fn is_the_same_as_dumpi(path: &Path) {
     let file = check_file(path, Stop::never()).unwrap();
     let mut dumpi = Vec::new();
