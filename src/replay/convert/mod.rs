@@ -167,12 +167,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     fn convert(&self, out: &mut impl Write) -> anyhow::Result<Written> {
         let (file, name, reading) = (self.file, self.name, self.reading);
-        let operations = file.operations();
-        ensure!(
-            operations <= MAX_OPERATIONS,
-            "{}: has {operations} operations; at most {MAX_OPERATIONS} are converted: cut out a part of it",
-            name.display()
-        );
+        check_size(file).with_context(|| name.display().to_string())?;
         let mut losses = Losses::default();
         let graph = match file.schedule(reading)? {
             Some(scheduled) => from_goal::graph(&scheduled, &mut losses)?,
@@ -187,6 +182,16 @@ impl Asked<'_> {
         told(file, reading, &mut written);
         Ok(written)
     }
+}
+
+/// Refuses a trace of too many operations.
+fn check_size(file: &dyn TraceFile) -> anyhow::Result<()> {
+    let operations = file.operations();
+    ensure!(
+        operations <= MAX_OPERATIONS,
+        "has {operations} operations; at most {MAX_OPERATIONS} are converted: cut out a part of it"
+    );
+    Ok(())
 }
 
 /// Puts first what reading the trace has lost, and its regions.

@@ -1,14 +1,14 @@
 //! Collectives as the calls of DUMPI.
 
 use super::super::even;
-use super::{all_elements, elements};
+use super::{INSTEAD, all_elements, elements};
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
 use anyhow::bail;
 use flitwise_formats::dumpi::call::{
     Allgatherv, Allreduce, Alltoallv, Bcast, Exchange, Gather, Gatherv, OneComm, Reduce,
     ReduceScatter, Scatter, Scatterv,
 };
-use flitwise_formats::dumpi::{Call, Comm, Datatype, Elements, Op};
+use flitwise_formats::dumpi::{Array, Call, Comm, Datatype, Elements, Op};
 
 /// Receives the call of a collective.
 type Sink<'a> = &'a mut dyn FnMut(&Call<'_>) -> anyhow::Result<()>;
@@ -30,19 +30,23 @@ pub(super) fn call(
     }
 }
 
+/// The part of the member at place `me`.
+fn own<T>(parts: &[T], me: i32) -> Option<&T> {
+    parts.get(usize::try_from(me).ok()?)
+}
+
 /// The blocks that a member knows.
 fn rooted(blocks: &[u64], root: u32, me: i32) -> RootedBlocks {
-    let own = usize::try_from(me).ok().and_then(|me| blocks.get(me));
-    if i64::from(root) == i64::from(me) {
+    if number(root) == me {
         RootedBlocks::All(blocks.into())
     } else {
-        RootedBlocks::Own(own.copied().unwrap_or(0))
+        RootedBlocks::Own(own(blocks, me).copied().unwrap_or(0))
     }
 }
 
 /// A collective whose sizes all members know.
 fn known(kind: &CollectiveKind, member: Member, call: Sink<'_>) -> anyhow::Result<()> {
-    let (comm, me, commsize) = member;
+    let (comm, me, _) = member;
     let reduce = |bytes: u64| {
         let (count, datatype) = elements(bytes)?;
         anyhow::Ok(Allreduce {
@@ -89,25 +93,28 @@ fn known(kind: &CollectiveKind, member: Member, call: Sink<'_>) -> anyhow::Resul
             Some(bytes) => call(&Call::Allgather(exchange(bytes, comm)?)),
             None => allgatherv(blocks, member, call),
         },
-        CollectiveKind::ReduceScatter { blocks } => {
-            let (counts, datatype) = all_elements(blocks)?;
-            let recvcounts: Elements<i32> = counts.into_iter().collect();
-            call(&Call::ReduceScatter(ReduceScatter {
-                commsize,
-                recvcounts: recvcounts.array(),
-                datatype,
-                op: Op::SUM,
-                comm,
-            }))
-        }
-        CollectiveKind::Alltoall { blocks } => {
-            let own = usize::try_from(me).ok().and_then(|me| blocks.get(me));
-            match own {
-                Some(AlltoallBlocks::Each(bytes)) => call(&Call::Alltoall(exchange(*bytes, comm)?)),
-                _ => bail!("an all-to-all of which only the sum is known has no call"),
-            }
-        }
+        CollectiveKind::ReduceScatter { blocks } => reduce_scatter(blocks, member, call),
+        CollectiveKind::Alltoall { blocks } => match own(blocks, me) {
+            Some(AlltoallBlocks::Each(bytes)) => call(&Call::Alltoall(exchange(*bytes, comm)?)),
+            _ => bail!("an all-to-all of which only the sum is known has no call: {INSTEAD}"),
+        },
     }
+}
+
+fn reduce_scatter(
+    blocks: &[u64],
+    (comm, _, commsize): Member,
+    call: Sink<'_>,
+) -> anyhow::Result<()> {
+    let (counts, datatype) = all_elements(blocks)?;
+    let recvcounts: Elements<i32> = counts.into_iter().collect();
+    call(&Call::ReduceScatter(ReduceScatter {
+        commsize,
+        recvcounts: recvcounts.array(),
+        datatype,
+        op: Op::SUM,
+        comm,
+    }))
 }
 
 fn exchange(bytes: u64, comm: Comm) -> anyhow::Result<Exchange> {
@@ -165,8 +172,8 @@ fn gatherv(
         sendtype: parts.datatype,
         root: number(root),
         comm,
-        recvcounts: parts.all.as_ref().map(|(counts, _)| counts.array()),
-        displs: parts.all.as_ref().map(|(_, places)| places.array()),
+        recvcounts: parts.counts(),
+        displs: parts.places(),
         recvtype: parts.datatype,
     }))
 }
@@ -186,18 +193,17 @@ fn scatterv(
         recvtype: parts.datatype,
         root: number(root),
         comm,
-        sendcounts: parts.all.as_ref().map(|(counts, _)| counts.array()),
-        displs: parts.all.as_ref().map(|(_, places)| places.array()),
+        sendcounts: parts.counts(),
+        displs: parts.places(),
     }))
 }
 
 fn allgatherv(blocks: &[u64], (comm, me, commsize): Member, call: Sink<'_>) -> anyhow::Result<()> {
     let (counts, datatype) = all_elements(blocks)?;
-    let own = usize::try_from(me).ok().and_then(|me| counts.get(me));
-    let (sendcount, (recvcounts, displs)) = (own.copied().unwrap_or(0), placed(&counts));
+    let (recvcounts, displs) = placed(&counts);
     call(&Call::Allgatherv(Allgatherv {
         commsize,
-        sendcount,
+        sendcount: own(&counts, me).copied().unwrap_or(0),
         sendtype: datatype,
         recvcounts: recvcounts.array(),
         displs: displs.array(),
@@ -252,9 +258,8 @@ impl Parts {
         match blocks {
             RootedBlocks::All(all) => {
                 let (counts, datatype) = all_elements(all)?;
-                let own = usize::try_from(me).ok().and_then(|me| counts.get(me));
                 Ok(Self {
-                    own: own.copied().unwrap_or(0),
+                    own: own(&counts, me).copied().unwrap_or(0),
                     datatype,
                     all: Some(placed(&counts)),
                 })
@@ -268,6 +273,16 @@ impl Parts {
                 })
             }
         }
+    }
+
+    /// The counts, at the root.
+    fn counts(&self) -> Option<Array<'_, i32>> {
+        self.all.as_ref().map(|(counts, _)| counts.array())
+    }
+
+    /// The places of their elements, at the root.
+    fn places(&self) -> Option<Array<'_, i32>> {
+        self.all.as_ref().map(|(_, places)| places.array())
     }
 }
 

@@ -13,7 +13,7 @@ use self::communicators::Communicators;
 use super::graph::Losses;
 use super::ideal::Calcs;
 use super::slice::{Step, Timed};
-use super::{MAX_OPERATIONS, Written, told};
+use super::{Written, check_size, told};
 use crate::mpi::{Call as Does, CommId, RequestId, SendMode, Tag, Until};
 use crate::program::{Action, RankId, StreamId};
 use crate::trace::{Reading, TraceFile};
@@ -30,8 +30,8 @@ use hashbrown::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-/// The reason why DUMPI lacks a call, and the cure.
-const MPI_2: &str = "DUMPI has the calls of MPI-2; convert to vef3, goal or ti instead";
+/// The cure where DUMPI lacks something.
+const INSTEAD: &str = "convert to vef3, goal or ti instead";
 /// Most seconds from a call to the next: the format has the lowest 16 bits of a second.
 const MAX_GAP_S: u64 = 1 << 15;
 const PS_PER_NS: u64 = 1000;
@@ -47,10 +47,10 @@ pub fn to_dumpi(
     reading: &Reading,
     out: &mut impl Write,
 ) -> anyhow::Result<Written> {
-    let steps = steps(file, reading).with_context(|| name.display().to_string())?;
+    let named = || name.display().to_string();
+    let steps = steps(file, reading).with_context(named)?;
     // A receive has the size of its message.
     let timed = Timed::of(file, name, &steps, Calcs::Last)?;
-    let named = || name.display().to_string();
     let communicators = Communicators::of(&steps);
     let mut losses = Losses::default();
     let mut archive = Archive::new(out, file.ranks())?;
@@ -69,9 +69,10 @@ pub fn to_dumpi(
                 .step(step, bytes, &mut written)
                 .with_context(|| format!("{}: rank {rank}, {}", named(), step.op.place))?;
         }
-        let file = calls.finish();
-        written.records += file.calls();
-        archive.rank(file)?;
+        let calls = calls.finish();
+        let calls = calls.with_context(|| format!("{}: rank {rank}", named()))?;
+        written.records += calls.calls();
+        archive.rank(calls)?;
     }
     archive.finish()?.flush()?;
     written.losses = losses.lines();
@@ -92,11 +93,7 @@ fn lost(step: &Step, losses: &mut Losses) {
 
 /// The operations of all ranks.
 fn steps(file: &dyn TraceFile, reading: &Reading) -> anyhow::Result<Vec<Vec<Step>>> {
-    let operations = file.operations();
-    ensure!(
-        operations <= MAX_OPERATIONS,
-        "has {operations} operations; at most {MAX_OPERATIONS} are converted: cut out a part of it"
-    );
+    check_size(file)?;
     let mut program = file.open(reading, Stop::never())?;
     let mut all = Vec::new();
     for rank in RankId::all(file.ranks()) {
@@ -165,7 +162,7 @@ impl<'a> Calls<'a> {
         let gap_s = (ns - self.last_ns) / 1_000_000_000;
         ensure!(
             gap_s < MAX_GAP_S,
-            "computes for {gap_s} s; the times of DUMPI tell less than {MAX_GAP_S} s apart"
+            "computes for {gap_s} s, but DUMPI cannot tell {MAX_GAP_S} s or more between two calls: {INSTEAD}"
         );
         self.last_ns = ns;
         let now = i64::try_from(ns).context("the time is beyond 64 bits")?;
@@ -180,15 +177,9 @@ impl<'a> Calls<'a> {
     }
 
     /// Ends the calls.
-    fn finish(mut self) -> Writer {
-        // The end is no call of a message: its time can't be too far.
-        let ns = (self.now_ps / PS_PER_NS).min(i64::MAX as u64) as i64;
-        let now = Span {
-            start: ns,
-            stop: ns,
-        };
-        self.to.call(&Call::Finalize(Nothing {}), now);
-        self.to
+    fn finish(mut self) -> anyhow::Result<Writer> {
+        self.call(&Call::Finalize(Nothing {}))?;
+        Ok(self.to)
     }
 
     /// Makes the call of a step, which receives a message of `bytes` if it receives one.
@@ -215,7 +206,7 @@ impl<'a> Calls<'a> {
                 written.collectives += u64::from(place == 0);
                 ensure!(
                     request.is_none(),
-                    "a collective that does not block has no counterpart: {MPI_2}"
+                    "DUMPI has the calls of MPI-2, and so no collective that does not block: {INSTEAD}"
                 );
                 let size = comm.members.len() as i32;
                 collective::call(contribution, (id, place, size), |call| self.call(call))
@@ -348,7 +339,7 @@ impl<'a> Calls<'a> {
         let requests: Vec<Request> = numbers.collect();
         ensure!(
             until == Until::All || requests.len() < 2,
-            "a wait for any of several requests says in DUMPI which one it found, and this trace does not know"
+            "DUMPI records which request a wait for any of several found, and this trace does not say: {INSTEAD}"
         );
         match requests[..] {
             [] => Ok(()),
@@ -388,5 +379,7 @@ fn all_elements(sizes: &[u64]) -> anyhow::Result<(Vec<i32>, Datatype)> {
             return Ok((counts, datatype));
         }
     }
-    bail!("has payloads that no count of bytes, or of 8 or 16 bytes each, below 2^31 gives")
+    bail!(
+        "has payloads of 2 GiB or more that are no multiple of 8 or 16 bytes below 2^31 of them: {INSTEAD}"
+    )
 }

@@ -82,6 +82,21 @@ fn all_collectives_and_waits() {
 }
 
 #[test]
+fn computations_beyond_the_times_of_dumpi_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let ti = dir.path().join("long.ti");
+    // Before a call, and before the end: 40,000 s at the default speed, 20,000 flops per second.
+    for last in ["barrier", "finalize"] {
+        let lines = ["init", "compute 8e8", last].map(|line| format!("0 {line}\n"));
+        std::fs::write(&ti, lines.concat()).unwrap();
+        let file = check_file(&ti, Stop::never()).unwrap();
+        let refused = to_dumpi(&*file, &ti, &Reading::default(), &mut Vec::new());
+        let why = format!("{:#}", refused.unwrap_err());
+        assert!(why.contains("computes for 40000 s"), "{why}");
+    }
+}
+
+#[test]
 fn long_payloads_count_larger_elements() {
     let counted = |bytes: u64| super::elements(bytes).map(|(count, of)| (count, of.0)).ok();
     assert_eq!(counted(0), Some((0, 5)));
