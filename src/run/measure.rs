@@ -204,7 +204,7 @@ impl UnderLoad<'_> {
             tick = (tick + measure.batch).min(measure.max_warm_up);
             go(self, tick)?;
             batches.push(Batch::since(&before, &self.engine));
-            // What is stuck never settles, and only fills the fabric until the engine finds out.
+            // A fabric with a deadlock never becomes steady; its sources only lengthen their queues.
             if let Some(deadlock) = self.engine.find_deadlock() {
                 return Err(RunEnd::Deadlock(deadlock));
             }

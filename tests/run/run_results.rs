@@ -182,7 +182,7 @@ fn a_fabric_that_freezes_in_a_window_fails_the_run() {
     }
 }
 
-/// Sources go on creating messages, so nothing but the search tells that a fabric will never be steady.
+/// Sources create messages even then, so only a search for deadlocks ends the warm-up early.
 #[test]
 fn a_fabric_that_freezes_in_the_warm_up_ends_with_a_batch() {
     let dir = tempfile::tempdir().unwrap();
