@@ -87,7 +87,7 @@ const CORNERS: &[Corner] = &[
     }),
     (
         "several links between two groups",
-        |f| matches!(f.topology.shape(), Shape::Dragonfly(fly) if fly.links() > 1),
+        |f| matches!(f.topology.shape(), Shape::Dragonfly(fly) if fly.global().per_pair() > 1),
     ),
     ("32 VLs", |f| f.qos.vls == 32),
     ("more than 64 queues in a central buffer", |f| {

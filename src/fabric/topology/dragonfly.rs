@@ -141,36 +141,17 @@ impl Dragonfly {
         self.a
     }
 
-    /// Global ports per switch.
+    /// The global links.
     #[must_use]
-    pub fn h(&self) -> u32 {
-        self.global.ports
-    }
-
-    /// Number of groups.
-    #[must_use]
-    pub fn groups(&self) -> u32 {
-        self.global.groups
-    }
-
-    /// Which group a global port leads to.
-    #[must_use]
-    pub fn arrangement(&self) -> Arrangement {
-        self.global.arrangement
-    }
-
-    /// Links between every two groups; the global ports that are left over stay free.
-    #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn links(&self) -> u32 {
-        self.global.per_pair()
+    pub fn global(&self) -> &GlobalLinks {
+        &self.global
     }
 
     /// Whether `port` is a global one.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn is_global(&self, port: PortId) -> bool {
-        (self.p + self.a - 1..self.p + self.a - 1 + self.h()).contains(&port.get())
+        (self.p + self.a - 1..self.p + self.a - 1 + self.global.ports).contains(&port.get())
     }
 
     /// Port of the switch at position `at` of a group to the one at position `other`.
@@ -192,8 +173,8 @@ impl Dragonfly {
             let (near, far) = (self.end(group, home, *link), self.end(home, group, *link));
             u32::from(near.switch != switch) + u32::from(far.switch != to.switch)
         };
-        let fewest = (0..self.links()).map(|link| local_hops(&link)).min();
-        let shortest = || (0..self.links()).filter(|link| Some(local_hops(link)) == fewest);
+        let fewest = (0..self.global.per_pair()).map(|link| local_hops(&link)).min();
+        let shortest = || (0..self.global.per_pair()).filter(|link| Some(local_hops(link)) == fewest);
         let chosen = to.nic.index() % shortest().count().max(1);
         self.end(group, home, shortest().nth(chosen).unwrap_or(0))
     }
@@ -236,13 +217,13 @@ impl Family for Dragonfly {
     }
 
     fn drawing(&self) -> Drawing {
-        Drawing::equal_groups(self.groups(), self.a)
+        Drawing::equal_groups(self.global.groups, self.a)
     }
 
     /// Two: up to the source's group, and from the global link on. Without local or without
     /// global links nothing can wait in a cycle.
     fn vl_classes(&self) -> u8 {
-        1 + u8::from(self.a > 1 && self.groups() > 1)
+        1 + u8::from(self.a > 1 && self.global.groups > 1)
     }
 
     /// One domain: packets keep their class until a global link.
@@ -256,9 +237,9 @@ impl Family for Dragonfly {
 
     /// The bisection of a full mesh, if it is one and no NIC is missing.
     fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
-        let (switches, links) = match (self.a, self.groups()) {
+        let (switches, links) = match (self.a, self.global.groups) {
             (a, 1) => (u64::from(a), 1),
-            (1, groups) => (u64::from(groups), u64::from(self.links())),
+            (1, groups) => (u64::from(groups), u64::from(self.global.per_pair())),
             _ => return None,
         };
         let complete = u64::from(topology.nics()) == switches * u64::from(self.p);

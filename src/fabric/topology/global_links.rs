@@ -70,12 +70,14 @@ impl Arrangement {
 
 /// The global links of a topology: the same number between every two groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct GlobalLinks {
+pub struct GlobalLinks {
+    /// Number of groups.
     pub groups: u32,
     /// Switches per group that have global ports.
     pub switches: u32,
     /// Global ports of each of these switches.
     pub ports: u32,
+    /// Which group a global port leads to.
     pub arrangement: Arrangement,
 }
 
@@ -134,7 +136,8 @@ impl GlobalLinks {
     }
 
     /// Links between every two groups; the global ports that are left over stay free.
-    pub(super) fn per_pair(&self) -> u32 {
+    #[must_use]
+    pub fn per_pair(&self) -> u32 {
         (self.switches * self.ports)
             .checked_div(self.groups - 1)
             .unwrap_or(0)

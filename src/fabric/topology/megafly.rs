@@ -133,7 +133,7 @@ impl Megafly {
 
     fn connect(&self, topology: &mut Topology) {
         let s = self.s;
-        for group in 0..self.groups() {
+        for group in 0..self.global.groups {
             for (leaf, spine) in (0..s).flat_map(|leaf| (0..s).map(move |spine| (leaf, spine))) {
                 topology.connect(
                     port_of(group * 2 * s + leaf, self.p + spine),
@@ -156,29 +156,10 @@ impl Megafly {
         self.s
     }
 
-    /// Global ports per spine switch.
+    /// The global links.
     #[must_use]
-    pub fn h(&self) -> u32 {
-        self.global.ports
-    }
-
-    /// Number of groups.
-    #[must_use]
-    pub fn groups(&self) -> u32 {
-        self.global.groups
-    }
-
-    /// Which group a global port leads to.
-    #[must_use]
-    pub fn arrangement(&self) -> Arrangement {
-        self.global.arrangement
-    }
-
-    /// Links between every two groups; the global ports that are left over stay free.
-    #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn links(&self) -> u32 {
-        self.global.per_pair()
+    pub fn global(&self) -> &GlobalLinks {
+        &self.global
     }
 
     /// Whether `switch` is a spine.
@@ -207,7 +188,7 @@ impl Family for Megafly {
                 self.p + to.nic.get() % s
             }
         } else {
-            let link = self.end(group, home_group, to.nic.get() % self.links().max(1));
+            let link = self.end(group, home_group, to.nic.get() % self.global.per_pair().max(1));
             let spine = link.switch.get() % (2 * s) - s;
             match (self.is_spine(switch), link.switch == switch) {
                 (false, _) => self.p + spine,
@@ -240,7 +221,7 @@ impl Family for Megafly {
     }
 
     fn drawing(&self) -> Drawing {
-        Drawing::equal_groups(self.groups(), 2 * self.s)
+        Drawing::equal_groups(self.global.groups, 2 * self.s)
     }
 
     /// Through all groups: by the position among the leaves or spines of the group.

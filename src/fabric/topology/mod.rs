@@ -41,7 +41,7 @@ pub use cube::{Cube, CubeLink, Direction};
 pub use dragonfly::{Dragonfly, DragonflyKeys, DragonflySize};
 pub use family::{ClosedForm, Destination, Drawing, Family, Place, RingTie, SwitchOrder};
 pub use fat_tree::{FatTreeKeys, FatTreeSize};
-pub use global_links::Arrangement;
+pub use global_links::{Arrangement, GlobalLinks};
 pub use graph::{Graph, Link};
 pub use hyperx::HyperX;
 pub use info::{Advice, FamilyInfo, RoutingName, kinds, kinds_with_trunks, listed};
