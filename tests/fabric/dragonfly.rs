@@ -74,10 +74,11 @@ fn links(topology: &Topology) -> Vec<Link> {
 fn groups_are_full_meshes_and_any_two_are_linked_equally_often() {
     for topology in all() {
         let fly = shape(&topology);
-        let (a, g) = (fly.a(), fly.global().groups);
+        let (a, g) = (fly.a(), fly.global.groups);
         assert_eq!(topology.switches(), a * g);
         assert_eq!(topology.nics(), fly.p() * a * g);
-        let between = |from: u32, to: u32| a * fly.global().ports / from.abs_diff(to).max(g - 1).max(1);
+        let between =
+            |from: u32, to: u32| a * fly.global.ports / from.abs_diff(to).max(g - 1).max(1);
         let mut local = vec![0; (a * g * a * g) as usize];
         let mut global = vec![0; (g * g) as usize];
         for [near, far] in links(&topology) {

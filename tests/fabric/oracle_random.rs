@@ -76,18 +76,18 @@ const CORNERS: &[Corner] = &[
     ("a single NIC", |f| f.topology.nics() == 1),
     ("fewer NICs than ports for them on a cube", |f| {
         matches!(f.topology.shape(), Shape::Cube(cube)
-            if f.topology.nics() < f.topology.switches() * cube.concentration())
+            if f.topology.nics() < f.topology.switches() * cube.lattice.concentration)
     }),
     ("a ring of 6", |f| {
         matches!(f.topology.shape(), Shape::Cube(cube)
-            if cube.wraps() && cube.dimensions().contains(&6))
+            if cube.wraps() && cube.lattice.dimensions.contains(&6))
     }),
     ("a dragonfly with two VL classes", |f| {
         matches!(f.topology.shape(), Shape::Dragonfly(_)) && f.needs_classes()
     }),
     (
         "several links between two groups",
-        |f| matches!(f.topology.shape(), Shape::Dragonfly(fly) if fly.global().per_pair() > 1),
+        |f| matches!(f.topology.shape(), Shape::Dragonfly(fly) if fly.global.per_pair() > 1),
     ),
     ("32 VLs", |f| f.qos.vls == 32),
     ("more than 64 queues in a central buffer", |f| {

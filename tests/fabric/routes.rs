@@ -54,12 +54,13 @@ fn every_pair_is_connected_by_a_shortest_path() {
                     let shortest = match topology.shape() {
                         Shape::Cube(c) => {
                             let [a, b] = [src, dst].map(|nic| topology.attachment(nic).switch);
-                            1 + (0..c.dimensions().len())
+                            1 + (0..c.lattice.dimensions.len())
                                 .map(|d| {
-                                    let (x, y) = (c.coordinate(a, d), c.coordinate(b, d));
+                                    let (x, y) =
+                                        (c.lattice.coordinate(a, d), c.lattice.coordinate(b, d));
                                     let straight = x.abs_diff(y);
                                     if c.wraps() {
-                                        straight.min(c.dimensions()[d] - straight)
+                                        straight.min(c.lattice.dimensions[d] - straight)
                                     } else {
                                         straight
                                     }

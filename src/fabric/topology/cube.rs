@@ -2,18 +2,19 @@
 
 use super::lattice::Lattice;
 use super::{
-    Advice, ClosedForm, Destination, Family, FamilyInfo, Place, Ports, RingTie, RoutingName, Shape,
-    SwitchOrder, Topology, host_count,
+    Advice, ClosedForm, Destination, Family, FamilyInfo, Ports, RingTie, RoutingName, Shape,
+    Topology, host_count,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::cmp::Ordering;
 
 /// Parameters of a torus or mesh. Dimension 0 varies fastest in switch ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cube {
-    lattice: Lattice,
+    /// The lattice of the switches.
+    pub lattice: Lattice,
     wrap: bool,
 }
 
@@ -61,7 +62,7 @@ impl Topology {
         topology.attach_in_order(nics, concentration);
         for switch in SwitchId::all(switches as u32) {
             for (dimension, &size) in dimensions.iter().enumerate() {
-                if !wrap && cube.coordinate(switch, dimension) + 1 == size {
+                if !wrap && cube.lattice.coordinate(switch, dimension) + 1 == size {
                     continue;
                 }
                 let next = cube.neighbour_plus(switch, dimension);
@@ -93,35 +94,10 @@ impl Cube {
         }
     };
 
-    /// Switches along each dimension.
-    #[must_use]
-    pub fn dimensions(&self) -> &[u32] {
-        &self.lattice.dimensions
-    }
-
     /// True for a torus.
     #[must_use]
     pub fn wraps(&self) -> bool {
         self.wrap
-    }
-
-    /// NIC ports per switch.
-    #[must_use]
-    pub fn concentration(&self) -> u32 {
-        self.lattice.concentration
-    }
-
-    /// Parallel links between neighbours.
-    #[must_use]
-    pub fn trunk(&self) -> u32 {
-        self.lattice.trunk
-    }
-
-    /// Coordinate of `switch` in `dimension`.
-    #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
-        self.lattice.coordinate(switch, dimension)
     }
 
     /// Port of trunk link `index` in `direction` of `dimension`.
@@ -129,22 +105,22 @@ impl Cube {
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn port(&self, dimension: usize, direction: Direction, index: u32) -> PortId {
         let side = 2 * dimension as u32 + u32::from(direction == Direction::Minus);
-        PortId::new(self.concentration() + side * self.trunk() + index)
+        PortId::new(self.lattice.concentration + side * self.lattice.trunk + index)
     }
 
     /// The neighbour to which a link port leads; `None` for NIC ports and surplus ports.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn link_of(&self, port: PortId) -> Option<CubeLink> {
-        let link = port.get().checked_sub(self.concentration())?;
-        let (side, index) = (link / self.trunk(), link % self.trunk());
+        let link = port.get().checked_sub(self.lattice.concentration)?;
+        let (side, index) = (link / self.lattice.trunk, link % self.lattice.trunk);
         let direction = if side % 2 == 0 {
             Direction::Plus
         } else {
             Direction::Minus
         };
         let dimension = (side / 2) as usize;
-        (dimension < self.dimensions().len()).then_some(CubeLink {
+        (dimension < self.lattice.dimensions.len()).then_some(CubeLink {
             dimension,
             direction,
             index,
@@ -152,9 +128,9 @@ impl Cube {
     }
 
     fn neighbour_plus(&self, switch: SwitchId, dimension: usize) -> SwitchId {
-        let below: u32 = self.dimensions()[..dimension].iter().product();
-        let size = self.dimensions()[dimension];
-        SwitchId::new(if self.coordinate(switch, dimension) + 1 == size {
+        let below: u32 = self.lattice.dimensions[..dimension].iter().product();
+        let size = self.lattice.dimensions[dimension];
+        SwitchId::new(if self.lattice.coordinate(switch, dimension) + 1 == size {
             switch.get() - below * (size - 1)
         } else {
             switch.get() + below
@@ -186,14 +162,14 @@ impl Family for Cube {
     fn candidates(&self, tie: RingTie, switch: SwitchId, to: Destination) -> Ports {
         let difference = (self.lattice).first_difference(switch.get(), to.switch.get());
         difference.map_or(Ports::NONE, |(dimension, here, there)| {
-            let size = self.dimensions()[dimension];
+            let size = self.lattice.dimensions[dimension];
             let direction = self.direction(tie, size, here, there);
-            Ports::range(self.port(dimension, direction, 0), self.trunk())
+            Ports::range(self.port(dimension, direction, 0), self.lattice.trunk)
         })
     }
 
-    fn coordinate(&self, switch: SwitchId, dimension: u32) -> u32 {
-        self.lattice.coordinate(switch, dimension as usize)
+    fn lattice(&self) -> Option<&Lattice> {
+        Some(&self.lattice)
     }
 
     fn has_rings(&self) -> bool {
@@ -205,26 +181,8 @@ impl Family for Cube {
     }
 
     fn parameters(&self, _: &Topology) -> Value {
-        let Self { lattice, wrap } = self;
-        json!({
-            "kind": if *wrap { "torus" } else { "mesh" },
-            "dimensions": lattice.dimensions,
-            "concentration": lattice.concentration,
-            "trunk": lattice.trunk,
-        })
-    }
-
-    fn place(&self, switch: SwitchId) -> Place {
-        self.lattice.place(switch)
-    }
-
-    /// The planes, or rows, that follow one another in the last dimension.
-    fn group(&self, switch: SwitchId) -> Option<u32> {
-        self.lattice.group(switch)
-    }
-
-    fn trunk(&self) -> u32 {
-        self.lattice.trunk
+        self.lattice
+            .parameters(if self.wrap { "torus" } else { "mesh" })
     }
 
     /// On a torus two: before and behind the dateline of a ring.
@@ -248,22 +206,23 @@ impl Family for Cube {
         let Some(link) = self.link_of(port) else {
             return false;
         };
-        let coordinate = self.coordinate(switch, link.dimension);
+        let coordinate = self.lattice.coordinate(switch, link.dimension);
         self.wrap
             && match link.direction {
-                Direction::Plus => coordinate + 1 == self.dimensions()[link.dimension],
+                Direction::Plus => coordinate + 1 == self.lattice.dimensions[link.dimension],
                 Direction::Minus => coordinate == 0,
             }
     }
 
     /// Across the largest dimension, if it is even and no NIC is missing.
     fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
-        let largest = u64::from(self.dimensions().iter().copied().max()?);
+        let largest = u64::from(self.lattice.dimensions.iter().copied().max()?);
         if largest % 2 == 1 || !self.lattice.is_full(topology) {
             return None;
         }
         let rings = 1 + u64::from(self.wrap);
-        let links = rings * u64::from(self.trunk()) * u64::from(topology.switches()) / largest;
+        let links =
+            rings * u64::from(self.lattice.trunk) * u64::from(topology.switches()) / largest;
         let formula = if self.wrap {
             "2 t S / k: across the largest dimension k of a torus"
         } else {
@@ -272,15 +231,10 @@ impl Family for Cube {
         Some(ClosedForm { links, formula })
     }
 
-    /// By the coordinate in each dimension.
-    fn cuts(&self, switches: u32) -> Vec<SwitchOrder> {
-        self.lattice.cuts(switches)
-    }
-
     fn tornado(&self, switch: SwitchId) -> Option<SwitchId> {
         let (mut there, mut below) = (0, 1);
-        for (dimension, &k) in self.dimensions().iter().enumerate() {
-            let at = self.coordinate(switch, dimension) + k.div_ceil(2) - 1;
+        for (dimension, &k) in self.lattice.dimensions.iter().enumerate() {
+            let at = self.lattice.coordinate(switch, dimension) + k.div_ceil(2) - 1;
             there += at % k * below;
             below *= k;
         }

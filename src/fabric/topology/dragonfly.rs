@@ -56,7 +56,8 @@ pub struct DragonflySize {
 pub struct Dragonfly {
     p: u32,
     a: u32,
-    global: GlobalLinks,
+    /// The global links.
+    pub global: GlobalLinks,
 }
 
 impl DragonflyKeys {
@@ -141,12 +142,6 @@ impl Dragonfly {
         self.a
     }
 
-    /// The global links.
-    #[must_use]
-    pub fn global(&self) -> &GlobalLinks {
-        &self.global
-    }
-
     /// Whether `port` is a global one.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
@@ -173,8 +168,11 @@ impl Dragonfly {
             let (near, far) = (self.end(group, home, *link), self.end(home, group, *link));
             u32::from(near.switch != switch) + u32::from(far.switch != to.switch)
         };
-        let fewest = (0..self.global.per_pair()).map(|link| local_hops(&link)).min();
-        let shortest = || (0..self.global.per_pair()).filter(|link| Some(local_hops(link)) == fewest);
+        let fewest = (0..self.global.per_pair())
+            .map(|link| local_hops(&link))
+            .min();
+        let shortest =
+            || (0..self.global.per_pair()).filter(|link| Some(local_hops(link)) == fewest);
         let chosen = to.nic.index() % shortest().count().max(1);
         self.end(group, home, shortest().nth(chosen).unwrap_or(0))
     }

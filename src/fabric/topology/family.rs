@@ -1,7 +1,7 @@
 //! The trait of a family of topologies: everything that differs from family to family. Each
 //! family has its own file and is a variant of [`Shape`](super::Shape).
 
-use super::{Ports, Topology};
+use super::{Lattice, Ports, Topology};
 use crate::ids::{NicId, PortId, SwitchId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -135,15 +135,22 @@ pub trait Family {
     /// The parameters as JSON; an object with at least `kind`.
     fn parameters(&self, topology: &Topology) -> Value;
 
+    /// The lattice of the switches, if they are on one. It answers [`Self::place`], [`Self::group`],
+    /// [`Self::coordinate`], [`Self::trunk`] and [`Self::cuts`] of its families.
+    fn lattice(&self) -> Option<&Lattice> {
+        None
+    }
+
     /// The place of `switch`.
-    fn place(&self, _switch: SwitchId) -> Place {
-        Place::None
+    fn place(&self, switch: SwitchId) -> Place {
+        self.lattice()
+            .map_or(Place::None, |lattice| lattice.place(switch))
     }
 
     /// The group of `switch`, which has NICs: the largest parts below the whole, within which paths are
     /// shorter than between them. `None` if the family has no such parts.
-    fn group(&self, _switch: SwitchId) -> Option<u32> {
-        None
+    fn group(&self, switch: SwitchId) -> Option<u32> {
+        self.lattice()?.group(switch)
     }
 
     /// The group of `switch`, which may have no NICs, in families whose minimal routes lead straight into the group of
@@ -158,8 +165,9 @@ pub trait Family {
     }
 
     /// Coordinate of a switch with NICs in a dimension; 0 if the family has none.
-    fn coordinate(&self, _switch: SwitchId, _dimension: u32) -> u32 {
-        0
+    fn coordinate(&self, switch: SwitchId, dimension: u32) -> u32 {
+        self.lattice()
+            .map_or(0, |lattice| lattice.coordinate(switch, dimension as usize))
     }
 
     /// Whether links close rings, round which a packet may go in either direction.
@@ -179,7 +187,7 @@ pub trait Family {
 
     /// Parallel links between neighbours, which routing may choose from.
     fn trunk(&self) -> u32 {
-        1
+        self.lattice().map_or(1, |lattice| lattice.trunk)
     }
 
     /// The up-ports of `switch` in a tree, any of which leads nearer to a destination that is not
@@ -229,8 +237,9 @@ pub trait Family {
     }
 
     /// Orders of the `switches` switches that may give small cuts.
-    fn cuts(&self, _switches: u32) -> Vec<SwitchOrder> {
-        Vec::new()
+    fn cuts(&self, switches: u32) -> Vec<SwitchOrder> {
+        self.lattice()
+            .map_or_else(Vec::new, |lattice| lattice.cuts(switches))
     }
 
     /// The destination of the tornado pattern for `switch`: almost halfway round in

@@ -4,18 +4,19 @@
 
 use super::lattice::Lattice;
 use super::{
-    ClosedForm, Destination, Family, FamilyInfo, Place, Ports, RingTie, RoutingName, Shape,
-    SwitchOrder, Topology, host_count, port_of,
+    ClosedForm, Destination, Family, FamilyInfo, Ports, RingTie, RoutingName, Shape, Topology,
+    host_count, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Parameters of a HyperX. Dimension 0 varies fastest in switch ids. The ports of a switch: first the NICs, then
 /// for each dimension a trunk to each other switch of the line, in the order of their coordinates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HyperX {
-    lattice: Lattice,
+    /// The lattice of the switches.
+    pub lattice: Lattice,
 }
 
 impl Topology {
@@ -61,11 +62,11 @@ impl HyperX {
     /// Connects `switch` with the switches of its lines that have higher coordinates.
     fn connect_upwards(&self, switch: u32, topology: &mut Topology) {
         let mut below = 1;
-        for (dimension, &size) in self.dimensions().iter().enumerate() {
+        for (dimension, &size) in self.lattice.dimensions.iter().enumerate() {
             let here = switch / below % size;
             for there in here + 1..size {
                 let other = switch + (there - here) * below;
-                for link in 0..self.trunk() {
+                for link in 0..self.lattice.trunk {
                     topology.connect(
                         port_of(switch, self.port(dimension, here, there) + link),
                         port_of(other, self.port(dimension, there, here) + link),
@@ -76,35 +77,13 @@ impl HyperX {
         }
     }
 
-    /// Switches along each dimension.
-    #[must_use]
-    pub fn dimensions(&self) -> &[u32] {
-        &self.lattice.dimensions
-    }
-
-    /// NIC ports per switch.
-    #[must_use]
-    pub fn concentration(&self) -> u32 {
-        self.lattice.concentration
-    }
-
-    /// Parallel links between neighbours.
-    #[must_use]
-    pub fn trunk(&self) -> u32 {
-        self.lattice.trunk
-    }
-
-    /// Coordinate of `switch` in `dimension`.
-    #[must_use]
-    #[cfg_attr(feature = "engine", visibility::make(pub))]
-    pub(crate) fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
-        self.lattice.coordinate(switch, dimension)
-    }
-
     /// First port of the trunk from coordinate `here` of `dimension` to another one, `there`.
     fn port(&self, dimension: usize, here: u32, there: u32) -> u32 {
-        let before: u32 = self.dimensions()[..dimension].iter().map(|&k| k - 1).sum();
-        self.concentration() + self.trunk() * (before + there - u32::from(there > here))
+        let before: u32 = self.lattice.dimensions[..dimension]
+            .iter()
+            .map(|&k| k - 1)
+            .sum();
+        self.lattice.concentration + self.lattice.trunk * (before + there - u32::from(there > here))
     }
 }
 
@@ -114,12 +93,12 @@ impl Family for HyperX {
         let difference = (self.lattice).first_difference(switch.get(), to.switch.get());
         difference.map_or(Ports::NONE, |(dimension, here, there)| {
             let first = PortId::new(self.port(dimension, here, there));
-            Ports::range(first, self.trunk())
+            Ports::range(first, self.lattice.trunk)
         })
     }
 
-    fn coordinate(&self, switch: SwitchId, dimension: u32) -> u32 {
-        self.lattice.coordinate(switch, dimension as usize)
+    fn lattice(&self) -> Option<&Lattice> {
+        Some(&self.lattice)
     }
 
     fn name(&self) -> String {
@@ -127,32 +106,13 @@ impl Family for HyperX {
     }
 
     fn parameters(&self, _: &Topology) -> Value {
-        let Self { lattice } = self;
-        json!({
-            "kind": "hyperx",
-            "dimensions": lattice.dimensions,
-            "concentration": lattice.concentration,
-            "trunk": lattice.trunk,
-        })
-    }
-
-    fn place(&self, switch: SwitchId) -> Place {
-        self.lattice.place(switch)
-    }
-
-    /// The planes, or lines, that follow one another in the last dimension.
-    fn group(&self, switch: SwitchId) -> Option<u32> {
-        self.lattice.group(switch)
-    }
-
-    fn trunk(&self) -> u32 {
-        self.lattice.trunk
+        self.lattice.parameters("hyperx")
     }
 
     fn dimension(&self, _: SwitchId, port: PortId) -> Option<u8> {
-        let link = port.get().checked_sub(self.concentration())? / self.trunk();
+        let link = port.get().checked_sub(self.lattice.concentration)? / self.lattice.trunk;
         let mut end = 0;
-        let ends = self.dimensions().iter().map(|&k| {
+        let ends = self.lattice.dimensions.iter().map(|&k| {
             end += k - 1;
             end
         });
@@ -164,18 +124,13 @@ impl Family for HyperX {
     /// Across the smallest dimension, if it is even and no NIC is missing: the sets of switches with the fewest links
     /// to others fill lines of the largest dimensions first (Lindsey, Assignment of numbers to vertices, 1964).
     fn bisection(&self, topology: &Topology) -> Option<ClosedForm> {
-        let smallest = u64::from(self.dimensions().iter().copied().min()?);
+        let smallest = u64::from(self.lattice.dimensions.iter().copied().min()?);
         if smallest % 2 == 1 || !self.lattice.is_full(topology) {
             return None;
         }
         Some(ClosedForm {
-            links: u64::from(self.trunk()) * smallest * u64::from(topology.switches()) / 4,
+            links: u64::from(self.lattice.trunk) * smallest * u64::from(topology.switches()) / 4,
             formula: "t k S / 4: across the smallest dimension k of a HyperX",
         })
-    }
-
-    /// By the coordinate in each dimension.
-    fn cuts(&self, switches: u32) -> Vec<SwitchOrder> {
-        self.lattice.cuts(switches)
     }
 }

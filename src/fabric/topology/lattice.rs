@@ -6,6 +6,7 @@ use crate::ids::SwitchId;
 use flitwise_base::quote::cut;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// The keys of a torus, mesh or HyperX.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -28,7 +29,7 @@ pub struct LatticeKeys {
 
 /// The switches of a lattice, with the same number of NIC ports each. Dimension 0 varies fastest in switch ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Lattice {
+pub struct Lattice {
     /// Switches along each dimension.
     pub dimensions: Vec<u32>,
     /// NIC ports per switch.
@@ -117,7 +118,8 @@ impl Lattice {
     }
 
     /// Coordinate of `switch` in `dimension`.
-    pub(super) fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
+    #[must_use]
+    pub fn coordinate(&self, switch: SwitchId, dimension: usize) -> u32 {
         let below: u32 = self.dimensions[..dimension].iter().product();
         switch.get() / below % self.dimensions[dimension]
     }
@@ -144,6 +146,16 @@ impl Lattice {
             self.concentration,
             self.trunk
         )
+    }
+
+    /// The parameters as JSON, for the same.
+    pub(super) fn parameters(&self, kind: &str) -> Value {
+        json!({
+            "kind": kind,
+            "dimensions": self.dimensions,
+            "concentration": self.concentration,
+            "trunk": self.trunk,
+        })
     }
 
     /// The coordinates of `switch`.

@@ -56,7 +56,8 @@ pub struct MegaflySize {
 pub struct Megafly {
     p: u32,
     s: u32,
-    global: GlobalLinks,
+    /// The global links.
+    pub global: GlobalLinks,
 }
 
 impl MegaflyKeys {
@@ -156,12 +157,6 @@ impl Megafly {
         self.s
     }
 
-    /// The global links.
-    #[must_use]
-    pub fn global(&self) -> &GlobalLinks {
-        &self.global
-    }
-
     /// Whether `switch` is a spine.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
@@ -188,7 +183,11 @@ impl Family for Megafly {
                 self.p + to.nic.get() % s
             }
         } else {
-            let link = self.end(group, home_group, to.nic.get() % self.global.per_pair().max(1));
+            let link = self.end(
+                group,
+                home_group,
+                to.nic.get() % self.global.per_pair().max(1),
+            );
             let spine = link.switch.get() % (2 * s) - s;
             match (self.is_spine(switch), link.switch == switch) {
                 (false, _) => self.p + spine,

@@ -46,7 +46,7 @@ pub use graph::{Graph, Link};
 pub use hyperx::HyperX;
 pub use info::{Advice, FamilyInfo, RoutingName, kinds, kinds_with_trunks, listed};
 pub use kns::{Kns, KnsKeys, KnsSize};
-pub use lattice::LatticeKeys;
+pub use lattice::{Lattice, LatticeKeys};
 pub use megafly::{Megafly, MegaflyKeys, MegaflySize};
 pub use names::{Names, NicName, SwitchName};
 pub use ports::Ports;

@@ -100,11 +100,11 @@ fn at_switch(
             let (along, sizes) = match spec.topology.shape() {
                 Shape::Cube(cube) => {
                     let along = cube::dimension_of(cube, port());
-                    (along, cube.dimensions().to_vec())
+                    (along, cube.lattice.dimensions.to_vec())
                 }
-                Shape::HyperX(lattice) => {
-                    let along = hyperx::dimension_of(lattice, port());
-                    (along, lattice.dimensions().to_vec())
+                Shape::HyperX(of) => {
+                    let along = hyperx::dimension_of(&of.lattice, port());
+                    (along, of.lattice.dimensions.to_vec())
                 }
                 Shape::Kns(kns) => {
                     let along = kns::dimension_of(kns, switch, port());

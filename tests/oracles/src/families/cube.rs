@@ -8,11 +8,11 @@ use flitwise_fabric::topology::Cube;
 /// The first port of the trunk that leads up or down in `dimension`.
 fn first_port(cube: &Cube, dimension: usize, up: bool) -> u32 {
     let side = 2 * dimension as u32 + u32::from(!up);
-    cube.concentration() + side * cube.trunk()
+    cube.lattice.concentration + side * cube.lattice.trunk
 }
 
 pub fn plan(cube: &Cube, nics: u32) -> Plan {
-    let sizes = cube.dimensions();
+    let sizes = &cube.lattice.dimensions;
     let switches = sizes.iter().product();
     let mut cables: Vec<[Port; 2]> = Vec::new();
     for switch in 0..switches {
@@ -31,14 +31,14 @@ pub fn plan(cube: &Cube, nics: u32) -> Plan {
                 first_port(cube, dimension, true),
                 first_port(cube, dimension, false),
             );
-            let links = 0..cube.trunk();
+            let links = 0..cube.lattice.trunk;
             cables.extend(links.map(|link| [(switch, up + link), (next, down + link)]));
         }
     }
     Plan {
         switches,
         ports: first_port(cube, sizes.len(), true),
-        homes: in_order(nics, cube.concentration()),
+        homes: in_order(nics, cube.lattice.concentration),
         cables,
     }
 }
@@ -46,7 +46,7 @@ pub fn plan(cube: &Cube, nics: u32) -> Plan {
 /// The first port of the trunk that a packet takes next. Dimension order: the first dimension in which the coordinates
 /// differ, the shorter way round.
 pub fn route(cube: &Cube, tie: RingTie, switch: u32, home: u32) -> usize {
-    let sizes = cube.dimensions();
+    let sizes = &cube.lattice.dimensions;
     let (here, there) = (digits(switch, sizes), digits(home, sizes));
     let dimension = (0..sizes.len())
         .find(|&d| here[d] != there[d])
@@ -71,11 +71,11 @@ pub fn route(cube: &Cube, tie: RingTie, switch: u32, home: u32) -> usize {
 
 /// Whether the link at `port` of `switch` closes a ring.
 pub fn closes_ring(cube: &Cube, switch: u32, port: usize) -> bool {
-    let sizes = cube.dimensions();
+    let sizes = &cube.lattice.dimensions;
     let Some(dimension) = dimension_of(cube, port) else {
         return false;
     };
-    let trunks = (port - cube.concentration() as usize) / cube.trunk() as usize;
+    let trunks = (port - cube.lattice.concentration as usize) / cube.lattice.trunk as usize;
     let at = digits(switch, sizes)[dimension];
     let end = if trunks.is_multiple_of(2) {
         sizes[dimension] - 1
@@ -87,6 +87,6 @@ pub fn closes_ring(cube: &Cube, switch: u32, port: usize) -> bool {
 
 /// The dimension along which packets come in by `port`.
 pub fn dimension_of(cube: &Cube, port: usize) -> Option<usize> {
-    let link = port.checked_sub(cube.concentration() as usize)?;
-    Some(link / (2 * cube.trunk() as usize))
+    let link = port.checked_sub(cube.lattice.concentration as usize)?;
+    Some(link / (2 * cube.lattice.trunk as usize))
 }

@@ -21,12 +21,12 @@ pub fn first_global(fly: &Dragonfly) -> u32 {
 
 /// The global links that lead from `group` to the group `to`: all ports of the group in turn.
 fn global_links(fly: &Dragonfly, group: u32, to: u32) -> Vec<Global> {
-    let (a, h, g) = (fly.a(), fly.global().ports, fly.global().groups);
+    let (a, h, g) = (fly.a(), fly.global.ports, fly.global.groups);
     let others = g - 1;
     let mut links = Vec::new();
     for k in 0..a * h / others * others {
         let q = k % others;
-        let leads_to = match fly.global().arrangement {
+        let leads_to = match fly.global.arrangement {
             Arrangement::PalmTree => (group + 2 * g - q - 1) % g,
             Arrangement::Consecutive if q < group => q,
             Arrangement::Consecutive => q + 1,
@@ -50,7 +50,7 @@ fn port_towards(fly: &Dragonfly, at: u32, other: u32) -> u32 {
 }
 
 pub fn plan(fly: &Dragonfly, nics: u32) -> Plan {
-    let (a, g) = (fly.a(), fly.global().groups);
+    let (a, g) = (fly.a(), fly.global.groups);
     let mut cables = Vec::new();
     for group in 0..g {
         for at in 0..a {
@@ -75,7 +75,7 @@ pub fn plan(fly: &Dragonfly, nics: u32) -> Plan {
     }
     Plan {
         switches: g * a,
-        ports: first_global(fly) + fly.global().ports,
+        ports: first_global(fly) + fly.global.ports,
         homes: in_order(nics, fly.p()),
         cables,
     }
@@ -111,5 +111,5 @@ pub fn route(fly: &Dragonfly, switch: u32, home: u32, dst: u32) -> usize {
 
 /// Whether packets need VL classes: without local or without global links they do not.
 pub fn has_classes(fly: &Dragonfly) -> bool {
-    fly.a() > 1 && fly.global().groups > 1
+    fly.a() > 1 && fly.global.groups > 1
 }

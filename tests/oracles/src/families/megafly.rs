@@ -6,12 +6,12 @@ use flitwise_fabric::topology::{Arrangement, Megafly};
 
 /// The global links from `group` to the group `to`: spine, port and number of each.
 fn global_links(fly: &Megafly, group: u32, to: u32) -> Vec<(u32, u32, u32)> {
-    let (s, h, g) = (fly.s(), fly.global().ports, fly.global().groups);
+    let (s, h, g) = (fly.s(), fly.global.ports, fly.global.groups);
     let others = g - 1;
     let mut links = Vec::new();
     for k in 0..s * h / others * others {
         let q = k % others;
-        let leads_to = match fly.global().arrangement {
+        let leads_to = match fly.global.arrangement {
             Arrangement::PalmTree => (group + 2 * g - q - 1) % g,
             Arrangement::Consecutive if q < group => q,
             Arrangement::Consecutive => q + 1,
@@ -25,7 +25,7 @@ fn global_links(fly: &Megafly, group: u32, to: u32) -> Vec<(u32, u32, u32)> {
 }
 
 pub fn plan(fly: &Megafly, nics: u32) -> Plan {
-    let (p, s, g) = (fly.p(), fly.s(), fly.global().groups);
+    let (p, s, g) = (fly.p(), fly.s(), fly.global.groups);
     let mut cables = Vec::new();
     for group in 0..g {
         let first = group * 2 * s;
@@ -50,7 +50,7 @@ pub fn plan(fly: &Megafly, nics: u32) -> Plan {
     };
     Plan {
         switches: g * 2 * s,
-        ports: s + p.max(fly.global().ports),
+        ports: s + p.max(fly.global.ports),
         homes: (0..nics).map(home).collect(),
         cables,
     }

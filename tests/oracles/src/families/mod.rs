@@ -82,8 +82,8 @@ pub fn step_to_node(
     let first = wiring.ports[switch as usize].iter().position(leads);
     let first = first.expect("neighbours alone send to an aggregation node");
     let trunk = match spec.topology.shape() {
-        Shape::Cube(cube) => cube.trunk(),
-        Shape::HyperX(lattice) => lattice.trunk(),
+        Shape::Cube(cube) => cube.lattice.trunk,
+        Shape::HyperX(hyperx) => hyperx.lattice.trunk,
         _ => return (first, Among::One),
     };
     let count = trunk as usize;
@@ -106,7 +106,7 @@ fn plan_of_one(topology: &Topology, nics: u32) -> Plan {
         Shape::Tree(tree) => tree::plan(*tree, nics),
         Shape::Xgft(tree) => xgft::plan(tree, nics),
         Shape::Dragonfly(fly) => dragonfly::plan(fly, nics),
-        Shape::HyperX(lattice) => hyperx::plan(lattice, nics),
+        Shape::HyperX(of) => hyperx::plan(&of.lattice, nics),
         Shape::SlimFly(fly) => slim_fly::plan(fly, nics),
         Shape::Megafly(fly) => megafly::plan(fly, nics),
         Shape::Kns(kns) => kns::plan(kns, nics),
@@ -140,9 +140,12 @@ pub fn step(spec: &FabricSpec, wiring: &Wiring, at: (u32, u32, u32)) -> (usize, 
     match spec.topology.shape() {
         Shape::Cube(cube) => {
             let first = cube::route(cube, spec.routing.ring_tie, switch, home);
-            trunk(first, cube.trunk())
+            trunk(first, cube.lattice.trunk)
         }
-        Shape::HyperX(lattice) => trunk(hyperx::route(lattice, switch, home), lattice.trunk()),
+        Shape::HyperX(of) => {
+            let first = hyperx::route(&of.lattice, switch, home);
+            trunk(first, of.lattice.trunk)
+        }
         Shape::Tree(of) => {
             let k = of.k() as usize;
             up((tree::route(*of, switch, dst), k, k))
