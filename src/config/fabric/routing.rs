@@ -4,7 +4,7 @@ use crate::config::document::{ConfigError, kinds_of, refused, value_at};
 use crate::config::fabric::keys::{FabricKeys, RawPaths};
 use crate::fabric::ids::SwitchId;
 use crate::fabric::spec::{Detours, Intermediate, Paths, Routing, UpPorts};
-use crate::fabric::topology::{RoutingName, Shape, Topology};
+use crate::fabric::topology::{Advice, RoutingName, Topology};
 use crate::oblivious::RoutingEngine;
 use flitwise_base::quote::quoted;
 use toml::de::{DeTable, DeValue};
@@ -65,9 +65,9 @@ pub(crate) fn routing(
     // A graph has minimal hops of its own, as long as nothing fails.
     let own = family.routings.contains(&routing) && (!fails || raw.forwarding.is_some());
     let engine = engine(routing).filter(|_| !own);
-    let name = match topology.shape() {
-        Shape::Single(_) => "direct",
-        _ => routing.name(),
+    let name = match family.advice {
+        Advice::Remove => "direct",
+        Advice::Elsewhere | Advice::Accepted => routing.name(),
     };
     Ok(Chosen {
         name,

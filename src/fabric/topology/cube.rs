@@ -90,6 +90,7 @@ impl Cube {
                 "a torus or mesh",
                 &["tori", "meshes"],
                 &[Dor],
+                &[("torus", "dimensions=[4,4]"), ("mesh", "dimensions=[4,4]")],
             )
         }
     };

@@ -127,7 +127,13 @@ impl Dragonfly {
     /// The names of the family and its routings.
     pub(super) const INFO: FamilyInfo = {
         use RoutingName::Minimal;
-        FamilyInfo::new(&["dragonfly"], "a dragonfly", &["dragonflies"], &[Minimal])
+        FamilyInfo::new(
+            &["dragonfly"],
+            "a dragonfly",
+            &["dragonflies"],
+            &[Minimal],
+            &[("dragonfly", "p=2,a=4,h=2")],
+        )
     };
 
     /// NICs per switch.

@@ -83,7 +83,16 @@ impl Graph {
     /// The names of the family and its routings.
     pub(super) const INFO: FamilyInfo = {
         use RoutingName::MinHop;
-        FamilyInfo::new(&["graph"], "a graph", &[], &[MinHop])
+        FamilyInfo::new(
+            &["graph"],
+            "a graph",
+            &[],
+            &[MinHop],
+            &[
+                ("graph", "switches=2,links=[[0,0,1,0]],nics=[[0,1],[1,1]]"),
+                ("ibnetdiscover", "file=\"ibnetdiscover.txt\""),
+            ],
+        )
     };
 
     /// Destinations one after the other: at every switch the port, among those that lead

@@ -55,7 +55,13 @@ impl HyperX {
         use RoutingName::Dor;
         FamilyInfo {
             trunks: true,
-            ..FamilyInfo::new(&["hyperx"], "a hyperx", &[], &[Dor])
+            ..FamilyInfo::new(
+                &["hyperx"],
+                "a hyperx",
+                &[],
+                &[Dor],
+                &[("hyperx", "dimensions=[4,4]")],
+            )
         }
     };
 

@@ -1,7 +1,8 @@
 //! The facts about a family of topologies that do not depend on its parameters: its names, and the routings that it
 //! accepts.
 
-use super::FAMILIES;
+use super::{FAMILIES, invalid};
+use crate::error::SpecError;
 use serde::Deserialize;
 
 /// A routing by its name in an experiment file.
@@ -68,6 +69,8 @@ pub struct FamilyInfo {
     pub many: &'static [&'static str],
     /// The routings of its own, the default first.
     pub routings: &'static [RoutingName],
+    /// A topology of each `kind` of experiment files that makes one of the family: the kind, and the keys that it needs.
+    pub examples: &'static [(&'static str, &'static str)],
     /// Whether neighbours have parallel links among which packets choose.
     pub trunks: bool,
     /// The advice to a file that names a routing of other families.
@@ -86,18 +89,20 @@ pub enum Advice {
 }
 
 impl FamilyInfo {
-    /// A family that accepts `routings`, the default first, and all routing engines.
+    /// A family that accepts `routings`, the default first, and all routing engines. `examples`: as in the field.
     pub(super) const fn new(
         kinds: &'static [&'static str],
         one: &'static str,
         many: &'static [&'static str],
         routings: &'static [RoutingName],
+        examples: &'static [(&'static str, &'static str)],
     ) -> Self {
         Self {
             kinds,
             one,
             many,
             routings,
+            examples,
             trunks: false,
             advice: Advice::Accepted,
         }
@@ -209,6 +214,32 @@ pub fn kinds_with_trunks() -> String {
 pub fn kinds() -> Vec<&'static str> {
     let kinds = FAMILIES.iter().flat_map(|family| family.kinds);
     kinds.copied().collect()
+}
+
+/// Returns a topology of this `kind` as a TOML table on one line; `None` if there is no such kind.
+#[must_use]
+pub fn example(kind: &str) -> Option<String> {
+    let mut examples = FAMILIES.iter().flat_map(|family| family.examples);
+    let (_, keys) = examples.find(|(name, _)| *name == kind)?;
+    Some(format!("{{kind=\"{kind}\",{keys}}}"))
+}
+
+/// Returns the error of a topology of this `kind` without some of its `keys`. Each has a name, a meaning, and tells
+/// whether it is missing.
+#[must_use]
+pub fn missing(kind: &str, keys: &[(&str, &str, bool)]) -> SpecError {
+    let keys = keys.iter().filter(|(_, _, is_missing)| *is_missing);
+    let mut names: Vec<String> = keys
+        .map(|(name, meaning, _)| format!("`{name}` ({meaning})"))
+        .collect();
+    let last = names.pop().unwrap_or_default();
+    let listed = if names.is_empty() {
+        last
+    } else {
+        format!("{} and {last}", names.join(", "))
+    };
+    let example = example(kind).unwrap_or_default();
+    invalid(format!("kind \"{kind}\" needs {listed}, such as {example}"))
 }
 
 /// Lists names: "a, b and c".

@@ -154,7 +154,13 @@ impl Kns {
     /// The names of the family and its routings.
     pub(super) const INFO: FamilyInfo = {
         use RoutingName::{Dor, HybridDor};
-        FamilyInfo::new(&["kns"], "a kns", &["kns"], &[HybridDor, Dor])
+        FamilyInfo::new(
+            &["kns"],
+            "a kns",
+            &["kns"],
+            &[HybridDor, Dor],
+            &[("kns", "k=4,n=2")],
+        )
     };
 
     /// Links between all routers and the first stages of their lines in `dimension`.

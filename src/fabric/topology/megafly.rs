@@ -129,6 +129,7 @@ impl Megafly {
             "a slim fly or megafly",
             &["megaflies"],
             &[Minimal],
+            &[("megafly", "p=2,s=2,h=2")],
         )
     };
 

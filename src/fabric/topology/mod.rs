@@ -28,7 +28,6 @@ mod megafly;
 mod names;
 mod planes;
 mod ports;
-mod required;
 mod single;
 mod slim_fly;
 mod text;
@@ -44,13 +43,14 @@ pub use fat_tree::{FatTreeKeys, FatTreeSize};
 pub use global_links::{Arrangement, GlobalLinks};
 pub use graph::{Graph, Link};
 pub use hyperx::HyperX;
-pub use info::{Advice, FamilyInfo, RoutingName, kinds, kinds_with_trunks, listed};
+pub use info::{
+    Advice, FamilyInfo, RoutingName, example, kinds, kinds_with_trunks, listed, missing,
+};
 pub use kns::{Kns, KnsKeys, KnsSize};
 pub use lattice::{Lattice, LatticeKeys};
 pub use megafly::{Megafly, MegaflyKeys, MegaflySize};
 pub use names::{Names, NicName, SwitchName};
 pub use ports::Ports;
-pub use required::{example, missing};
 pub use single::Single;
 pub use slim_fly::{SlimFly, SlimFlyKeys};
 pub use tree::{Tree, TreeKeys};

@@ -36,7 +36,13 @@ impl Single {
         use RoutingName::{DModK, Destro};
         FamilyInfo {
             advice: Advice::Remove,
-            ..FamilyInfo::new(&["single"], "a single switch", &[], &[Destro, DModK])
+            ..FamilyInfo::new(
+                &["single"],
+                "a single switch",
+                &[],
+                &[Destro, DModK],
+                &[("single", "nics=16")],
+            )
         }
     };
 }

@@ -109,6 +109,7 @@ impl SlimFly {
             "a slim fly or megafly",
             &["slim flies"],
             &[Minimal],
+            &[("slim-fly", "q=5")],
         )
     };
 

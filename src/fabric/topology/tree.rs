@@ -98,7 +98,13 @@ impl Tree {
         use RoutingName::{DModK, Destro};
         FamilyInfo {
             advice: Advice::Elsewhere,
-            ..FamilyInfo::new(&["k-ary-n-tree"], "a tree", &["trees"], &[Destro, DModK])
+            ..FamilyInfo::new(
+                &["k-ary-n-tree"],
+                "a tree",
+                &["trees"],
+                &[Destro, DModK],
+                &[("k-ary-n-tree", "k=4,n=2")],
+            )
         }
     };
 

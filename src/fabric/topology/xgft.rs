@@ -160,7 +160,16 @@ impl Xgft {
         use RoutingName::{DModK, Destro};
         FamilyInfo {
             advice: Advice::Elsewhere,
-            ..FamilyInfo::new(&["xgft"], "a tree", &["trees"], &[DModK, Destro])
+            ..FamilyInfo::new(
+                &["xgft"],
+                "a tree",
+                &["trees"],
+                &[DModK, Destro],
+                &[
+                    ("xgft", "down=[4,4],up=[1,4]"),
+                    ("fat-tree", "levels=2,radix=8"),
+                ],
+            )
         }
     };
 
