@@ -39,6 +39,7 @@ mod outages;
 mod pool;
 mod power;
 pub mod probe;
+mod progress;
 mod queueing;
 mod recorder;
 mod run;
@@ -53,6 +54,7 @@ pub use self::deadlock::{Deadlock, Place, Waiting};
 use self::model::Model;
 pub use self::outages::DownLink;
 use self::probe::{NoProbe, Probe, Watched};
+pub use self::progress::{Progress, RunEnd};
 use self::run::Controlled;
 use super::error::error;
 use super::series::{LinkSampling, Sampling};
@@ -62,36 +64,6 @@ use super::workload::Workload;
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::ops::ControlFlow;
 use std::rc::Rc;
-
-/// The reason why a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RunEnd {
-    /// The workload said that it has finished.
-    Finished,
-    /// Nothing is left to do, but the workload has not finished.
-    Drained,
-    /// Packets wait for each other in a cycle.
-    Deadlock(Deadlock),
-    /// All packets that are left wait for these links, which stay down, or for such packets.
-    LinksDown(Vec<DownLink>),
-    /// The control function asked to stop.
-    Interrupted,
-    /// There are more messages or packets at a time than the engine can number (2^28). The engine
-    /// has dropped the excess, so the run cannot continue.
-    Exhausted,
-}
-
-/// The progress of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// Tick that was simulated last.
-    pub tick: Tick,
-    /// Messages delivered so far.
-    pub messages: u64,
-    /// Flits that crossed switch-to-switch links so far.
-    pub flit_hops: u64,
-}
 
 /// A simulated fabric, of either kind of switch. A probe of type `P` may watch it.
 #[derive(Debug)]

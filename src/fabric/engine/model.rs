@@ -4,13 +4,15 @@
 use super::blocks::cut::Cut;
 use super::blocks::{Blocks, Lookahead, lock};
 use super::counters::Counters;
+use super::deadlock::Deadlock;
 use super::hierarchical::{self, Adaptive, BlindAllocation, Control, Controlled, InRounds, Off};
 use super::kernel::SwitchModel;
+use super::outages::DownLink;
 use super::probe::{Unwatched, Watched};
+use super::progress::{Progress, RunEnd};
 use super::run::{Driven, Position};
 use super::samplers::Samplers;
 use super::voq::{self, layout};
-use super::{Deadlock, DownLink, Progress, RunEnd};
 use crate::routing::Router;
 use crate::spec::hierarchical::{CentralLink, VirtualAllocation};
 use crate::spec::{FabricSpec, Hierarchical, SpecError, Switch, Voq};

@@ -6,9 +6,10 @@
 
 use super::blocks::cut::Cut;
 use super::blocks::{self, Team};
+use super::deadlock::Deadlock;
 use super::kernel::{self, SwitchModel};
+use super::progress::{Progress, RunEnd};
 use super::samplers::Samplers;
-use super::{Deadlock, Progress, RunEnd};
 use crate::spec::Tick;
 use crate::workload::{AppQueue, Message, PacketReport, Workload};
 use std::cell::Cell;
