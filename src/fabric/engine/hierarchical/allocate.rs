@@ -43,6 +43,21 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         self.update_congestion_states();
     }
 
+    /// End of phase 6: the marker takes note of this tick.
+    #[inline]
+    fn update_congestion_states(&mut self) {
+        let Some(control) = self.control.get_mut() else {
+            return;
+        };
+        let now = self.kernel.now;
+        let (senders, links) = (&self.senders, &mut self.links);
+        let largest = &control.largest;
+        control.congestion.update(|output, vl| {
+            let (to, vl) = (senders[output.index()].to, usize::from(vl));
+            links.has_quota((output, to), vl, largest[vl], now)
+        });
+    }
+
     /// Phase 6: every requested target grants one source.
     #[inline(always)]
     pub(super) fn grant_requests(&mut self) {

@@ -1,31 +1,15 @@
 //! The fabric as a [block](crate::engine::blocks) of a larger one: what crosses a cut link, and how soon.
 
 use super::control::Control;
-use super::packet::Packet;
+use super::mail::{Arrival, Credits};
 use super::schedule::CreditReturn;
 use super::{Event, Fabric};
 use crate::engine::blocks::Lookahead;
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
-use crate::engine::next_hop::Progress;
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
 use crate::spec::{FabricSpec, Hierarchical, Tick};
-
-/// A packet on a link to another block. Its output, which it does not have yet, stands for the in-port that the link leads
-/// to; [`OutputId::NONE`] for a NIC. Its arrival is the tick in which its header, or at a NIC its tail, is there.
-#[derive(Debug)]
-pub(in crate::engine) struct Arrival {
-    packet: Packet,
-    progress: Option<Progress>,
-}
-
-/// Credits of an input buffer on their way to a sender in another block.
-#[derive(Debug)]
-pub(in crate::engine) struct Credits {
-    to: OutputId,
-    leaving: CreditReturn,
-}
 
 /// The fewest ticks between a cause in one block and its effect in another. A link delays the header of a packet, or
 /// its only flit; a credit, which a grant frees, is there a tick later.

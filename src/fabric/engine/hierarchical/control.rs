@@ -3,12 +3,10 @@
 //! [`congestion`](crate::engine::congestion); the phases call them through this
 //! module.
 
-use super::Fabric;
 use super::packet::Packet;
 use crate::engine::congestion::{ByteRates, Congestion, FlowId};
 use crate::engine::nic::QueuePairs;
 use crate::engine::pool::PacketId;
-use crate::engine::probe::Watcher;
 use crate::error::error;
 use crate::ids::NicId;
 use crate::spec::{CongestionControl, FabricSpec, SpecError, Tick};
@@ -66,7 +64,7 @@ pub(in crate::engine) struct Controlled {
     pub(super) congestion: Congestion,
     flit_bytes: u32,
     /// Credits of the largest packet on each VL.
-    largest: Vec<u32>,
+    pub(super) largest: Vec<u32>,
     pub(super) queue_pairs: QueuePairs,
     pub(super) nics: Vec<NicCongestion>,
     /// Packets in the send queue, per flow or per NIC, whichever congestion control holds
@@ -221,22 +219,5 @@ impl Controlled {
     /// Returns whether the link of `nic` was idle before it sent a CNP, and forgets that.
     pub(super) fn was_idle_before_cnp(&mut self, nic: Option<NicId>) -> bool {
         nic.is_some_and(|nic| std::mem::take(&mut self.nics[nic.index()].was_idle))
-    }
-}
-
-impl<C: Control, P: Watcher> Fabric<C, P> {
-    /// End of phase 6: the marker takes note of this tick.
-    #[inline]
-    pub(super) fn update_congestion_states(&mut self) {
-        let Some(control) = self.control.get_mut() else {
-            return;
-        };
-        let now = self.kernel.now;
-        let (senders, links) = (&self.senders, &mut self.links);
-        let largest = &control.largest;
-        control.congestion.update(|output, vl| {
-            let (to, vl) = (senders[output.index()].to, usize::from(vl));
-            links.has_quota((output, to), vl, largest[vl], now)
-        });
     }
 }

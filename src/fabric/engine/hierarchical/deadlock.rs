@@ -10,23 +10,13 @@
 
 use super::Fabric;
 use super::control::Control;
+use super::state::{Buffer, Queue};
 use crate::engine::deadlock::{Deadlock, Place, Waiting, dead_cycle};
 use crate::engine::ids::{CentralId, InputId, OutputId};
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
 use crate::ids::SwitchPort;
 use std::collections::BTreeMap;
-
-/// A buffer of a switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::engine) enum Buffer {
-    Input(InputId),
-    Central(CentralId),
-    Output(OutputId),
-}
-
-/// A FIFO: its buffer, and the queue within it.
-pub(in crate::engine) type Queue = (Buffer, usize);
 
 impl<C: Control, P: Watcher> Fabric<C, P> {
     /// A cycle of packets that can never move; `None` if there is none.

@@ -13,6 +13,17 @@ use crate::ids::{SwitchId, SwitchPort};
 use crate::spec::Tick;
 use crate::topology::{Peer, Topology};
 
+/// A buffer of a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) enum Buffer {
+    Input(InputId),
+    Central(CentralId),
+    Output(OutputId),
+}
+
+/// A FIFO: its buffer, and the queue within it.
+pub(in crate::engine) type Queue = (Buffer, usize);
+
 /// An input buffer as the allocator sees it. Like every part that each packet touches, it
 /// fills one cache line.
 #[derive(Debug, Clone, Copy)]

@@ -2,32 +2,14 @@
 
 use super::credit_returns::CreditReturn;
 use super::flows::{self, Flow};
-use super::packet::{Origin, Packet};
+use super::mail::{Arrival, Credits};
 use super::{Event, Fabric};
 use crate::engine::blocks::Lookahead;
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
-use crate::engine::next_hop::Progress;
 use crate::engine::pool::PacketId;
 use crate::engine::probe::Watcher;
 use crate::spec::{FabricSpec, Tick, Voq};
-
-/// A packet on a link to another block.
-#[derive(Debug)]
-pub(in crate::engine) struct Arrival<const L: usize> {
-    /// Tick in which the header joins its VoQ, or the tail reaches its NIC.
-    at: Tick,
-    packet: Packet<L>,
-    origin: Origin,
-    progress: Option<Progress>,
-}
-
-/// Credits of an input buffer on their way to a sender in another block.
-#[derive(Debug)]
-pub(in crate::engine) struct Credits<const L: usize> {
-    to: OutputId,
-    credit_return: CreditReturn<L>,
-}
 
 /// The fewest ticks between a cause in one block and its effect in another. The cause is a grant: it decides when a packet
 /// leaves by the link, and when its credits are back.

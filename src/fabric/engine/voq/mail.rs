@@ -1,0 +1,24 @@
+//! Mail between [blocks](crate::engine::blocks): what crosses a cut link.
+
+use super::credit_returns::CreditReturn;
+use super::packet::{Origin, Packet};
+use crate::engine::ids::OutputId;
+use crate::engine::next_hop::Progress;
+use crate::spec::Tick;
+
+/// A packet on a link to another block.
+#[derive(Debug)]
+pub(in crate::engine) struct Arrival<const L: usize> {
+    /// Tick in which the header joins its VoQ, or the tail reaches its NIC.
+    pub(super) at: Tick,
+    pub(super) packet: Packet<L>,
+    pub(super) origin: Origin,
+    pub(super) progress: Option<Progress>,
+}
+
+/// Credits of an input buffer on their way to a sender in another block.
+#[derive(Debug)]
+pub(in crate::engine) struct Credits<const L: usize> {
+    pub(super) to: OutputId,
+    pub(super) credit_return: CreditReturn<L>,
+}
