@@ -59,6 +59,7 @@ pub use xgft::{Xgft, XgftKeys};
 use super::error::SpecError;
 use super::ids::{NicId, PortId, SwitchId, SwitchPort};
 use planes::Planes;
+use ports::MAX_RADIX;
 use serde::Serialize;
 use serde::ser::Serializer;
 
@@ -163,9 +164,6 @@ pub struct Topology {
 const MAX_PORTS: u64 = 1 << 22;
 /// The problem in errors about fabrics whose numbers of switches or NICs do not even fit.
 const TOO_LARGE: &str = "all switches together have at most 2^22 ports: take a smaller fabric";
-/// Most ports of a switch: the hierarchical switch has at most 30 MPorts (the
-/// engine keeps the sources of an output in a 64-bit mask).
-const MAX_RADIX: u64 = 120;
 
 impl Topology {
     /// The same, with names for its parts.

@@ -1,7 +1,10 @@
 //! Sets of ports of one switch.
 
-use super::MAX_RADIX;
 use crate::ids::{NicId, PortId};
+
+/// Most ports of a switch: the hierarchical switch has at most 30 MPorts (the
+/// engine keeps the sources of an output in a 64-bit mask).
+pub(super) const MAX_RADIX: u64 = 120;
 
 const _: () = assert!(MAX_RADIX <= u128::BITS as u64);
 
