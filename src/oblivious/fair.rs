@@ -16,21 +16,21 @@ pub struct FairShares<'a> {
     open: Vec<u32>,
     crossed_by: Vec<Vec<u32>>,
     used: Vec<EdgeId>,
-    heap: BinaryHeap<Reverse<Offer>>,
+    heap: BinaryHeap<Reverse<EdgeShare>>,
     stop: StopEvery<'a>,
 }
 
 /// The share that an edge can give to each of its open connections.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Offer {
+struct EdgeShare {
     share: f64,
     edge: EdgeId,
     open: u32,
 }
 
-impl Eq for Offer {}
+impl Eq for EdgeShare {}
 
-impl Ord for Offer {
+impl Ord for EdgeShare {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.share
             .total_cmp(&other.share)
@@ -38,7 +38,7 @@ impl Ord for Offer {
     }
 }
 
-impl PartialOrd for Offer {
+impl PartialOrd for EdgeShare {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
@@ -94,23 +94,23 @@ impl<'a> FairShares<'a> {
         }
         self.heap.clear();
         for i in 0..self.used.len() {
-            self.offer(self.used[i]);
+            self.push_share(self.used[i]);
         }
         shares.clear();
         shares.resize(routes.len(), 0.0);
         let mut settled = vec![false; routes.len()];
-        while let Some(Reverse(offer)) = self.heap.pop() {
+        while let Some(Reverse(bottleneck)) = self.heap.pop() {
             self.stop.check()?;
-            let at = offer.edge.index();
+            let at = bottleneck.edge.index();
             // Skips a share that was computed before other connections of the edge were settled.
-            if self.open[at] != offer.open || offer.open == 0 {
+            if self.open[at] != bottleneck.open || bottleneck.open == 0 {
                 continue;
             }
             let crossing = std::mem::take(&mut self.crossed_by[at]);
             for &connection in &crossing {
                 if !std::mem::replace(&mut settled[connection as usize], true) {
-                    shares[connection as usize] = offer.share;
-                    self.settle(routes[connection as usize], offer);
+                    shares[connection as usize] = bottleneck.share;
+                    self.settle(routes[connection as usize], bottleneck);
                 }
             }
             self.crossed_by[at] = crossing;
@@ -119,20 +119,20 @@ impl<'a> FairShares<'a> {
     }
 
     /// Takes a connection off the edges of its route.
-    fn settle(&mut self, route: &[EdgeId], by: Offer) {
+    fn settle(&mut self, route: &[EdgeId], by: EdgeShare) {
         for &edge in route {
             let at = edge.index();
             self.left[at] = (self.left[at] - by.share).max(0.0);
             self.open[at] -= 1;
             if edge != by.edge && self.open[at] > 0 {
-                self.offer(edge);
+                self.push_share(edge);
             }
         }
     }
 
-    fn offer(&mut self, edge: EdgeId) {
+    fn push_share(&mut self, edge: EdgeId) {
         let open = self.open[edge.index()];
         let share = self.left[edge.index()] / f64::from(open);
-        self.heap.push(Reverse(Offer { share, edge, open }));
+        self.heap.push(Reverse(EdgeShare { share, edge, open }));
     }
 }

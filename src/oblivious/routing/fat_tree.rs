@@ -15,15 +15,15 @@ pub(super) fn route(graph: &Graph) -> Result<Tables, NetworkError> {
     let mut tables = Tables::empty(graph, 1)?;
     let mut hosts: Vec<HostId> = graph.host_ids().collect();
     hosts.sort_by_key(|&host| (graph.switch_of(host), ejection(graph, host)));
-    let (mut ways, mut home) = (Ways::default(), None);
+    let (mut routes, mut home) = (TreeRoutes::default(), None);
     for (d, &host) in (0u64..).zip(&hosts) {
         let switch = graph.switch_of(host);
         if home.replace(switch) != Some(switch) {
-            tree.find(switch, &mut ways)?;
+            tree.find(switch, &mut routes)?;
         }
         tables.set(graph, ejection(graph, host), host.index());
         for &node in tree.from_top.iter().filter(|&&node| node != switch) {
-            if let Some(edge) = tree.edge(node, d, &ways) {
+            if let Some(edge) = tree.edge(node, d, &routes) {
                 tables.set(graph, edge, host.index());
             }
         }
@@ -50,7 +50,7 @@ struct Tree<'a> {
 
 /// Routes to a switch with hosts.
 #[derive(Default)]
-struct Ways {
+struct TreeRoutes {
     /// By only going down.
     down: Hops,
     /// By node: by going up and then down.
@@ -83,22 +83,22 @@ impl<'a> Tree<'a> {
     }
 
     /// Finds the routes to `switch`.
-    fn find(&self, switch: NodeId, ways: &mut Ways) -> Result<(), NetworkError> {
+    fn find(&self, switch: NodeId, routes: &mut TreeRoutes) -> Result<(), NetworkError> {
         let level = |node: NodeId| self.levels[node.index()];
         let descends = |edge: EdgeId| {
             let edge = self.graph.edge(edge);
             level(edge.to) < level(edge.from)
         };
-        ways.down.find(self.graph, [switch], descends);
-        ways.reaches.clear();
-        ways.reaches.resize(self.graph.nodes().len(), false);
+        routes.down.find(self.graph, [switch], descends);
+        routes.reaches.clear();
+        routes.reaches.resize(self.graph.nodes().len(), false);
         for &node in &self.from_top {
-            let up = |group: &Vec<EdgeId>| reaches_over(self.graph, group, &ways.reaches);
-            ways.reaches[node.index()] =
-                ways.down.hops[node.index()] != FAR || self.parents[node.index()].iter().any(up);
+            let up = |group: &Vec<EdgeId>| reaches_over(self.graph, group, &routes.reaches);
+            routes.reaches[node.index()] =
+                routes.down.hops[node.index()] != FAR || self.parents[node.index()].iter().any(up);
         }
         let lost = |leaf: &&NodeId| {
-            !ways.reaches[leaf.index()] && self.parts[leaf.index()] == self.parts[switch.index()]
+            !routes.reaches[leaf.index()] && self.parts[leaf.index()] == self.parts[switch.index()]
         };
         let Some(&leaf) = self.leaves.iter().find(lost) else {
             return Ok(());
@@ -111,19 +111,19 @@ impl<'a> Tree<'a> {
     }
 
     /// The edge by which `node` sends to host number `d`.
-    fn edge(&self, node: NodeId, d: u64, ways: &Ways) -> Option<EdgeId> {
+    fn edge(&self, node: NodeId, d: u64, routes: &TreeRoutes) -> Option<EdgeId> {
         let at = self.levels[node.index()] as usize;
         let [by_switch, by_link] =
             [at, at + 1].map(|at| d / self.divisors.get(at).copied().unwrap_or(1));
-        let own = ways.down.hops[node.index()];
+        let own = routes.down.hops[node.index()];
         if own == FAR {
             let parents = self.parents[node.index()].iter();
-            let usable = parents.filter(|group| reaches_over(self.graph, group, &ways.reaches));
+            let usable = parents.filter(|group| reaches_over(self.graph, group, &routes.reaches));
             return pick(pick(usable, by_switch)?.iter(), by_link).copied();
         }
         let nearer = |group: &&Vec<EdgeId>| {
             group.first().is_some_and(|edge| {
-                let hops = ways.down.hops[self.graph.edge(*edge).to.index()];
+                let hops = routes.down.hops[self.graph.edge(*edge).to.index()];
                 hops != FAR && hops < own
             })
         };
