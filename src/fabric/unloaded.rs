@@ -69,7 +69,7 @@ pub struct Unloaded<'a> {
     spec: &'a FabricSpec,
     engine: Engine,
     /// Kinds of paths, numbered.
-    kinds: BTreeMap<Kind, u32>,
+    kinds: BTreeMap<PathKind, u32>,
     /// Kind of the path between two NICs in a service level; `None` if there is no path.
     of_pair: BTreeMap<(NicPair, u8), Option<u32>>,
     /// By kind of path and size in bytes; `None` if the message never arrives.
@@ -78,7 +78,7 @@ pub struct Unloaded<'a> {
 
 /// The key that distinguishes the paths of lone messages.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Kind {
+struct PathKind {
     sl: u8,
     /// Virtual lane and rate of the first link.
     first: (u8, Ratio),
@@ -169,7 +169,7 @@ impl<'a> Unloaded<'a> {
     }
 
     /// The kind of the path between two NICs.
-    fn new_kind(&self, pair: NicPair, sl: u8) -> Option<Kind> {
+    fn new_kind(&self, pair: NicPair, sl: u8) -> Option<PathKind> {
         let spec = self.spec;
         let level = usize::from(sl);
         let mtu = spec.qos.service_levels.get(level)?.mtu_bytes;
@@ -182,7 +182,7 @@ impl<'a> Unloaded<'a> {
             central: step.central.is_some(),
             rate: spec.link_rate(step.switch, step.port_out),
         };
-        Some(Kind {
+        Some(PathKind {
             sl,
             first: (path.injection.1, spec.link_rate(first.switch, first.port)),
             sections: path.steps.iter().map(section).collect(),

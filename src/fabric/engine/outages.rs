@@ -4,7 +4,7 @@
 use super::degraded::RateChanges;
 use super::far_end::FarEnd;
 use super::ids::OutputId;
-use super::power::Pace;
+use super::power::LinkRate;
 use super::voq::layout;
 use crate::ids::SwitchPort;
 use crate::spec::outages::MAX_OUTAGE_TICKS;
@@ -178,17 +178,17 @@ impl Outages {
         self.waiting += 1;
     }
 
-    /// A packet of this `size` in bytes and flits that waits will start in tick `start`. Returns its pace, and for how long the link holds it.
-    pub(super) fn leaves(&mut self, start: Tick, size: (u32, u32)) -> (Pace, Tick) {
+    /// A packet of this `size` in bytes and flits that waits will start in tick `start`. Returns its rate, and for how long the link holds it.
+    pub(super) fn leaves(&mut self, start: Tick, size: (u32, u32)) -> (LinkRate, Tick) {
         self.waiting -= u64::from(start < NEVER);
         let rates = self.rates.as_mut();
         let Some(slow) = rates.and_then(|rates| rates.starts(start, size)) else {
-            return (Pace::Own, 0);
+            return (LinkRate::Own, 0);
         };
         if start < NEVER {
             self.longer += slow.longer;
         }
-        (Pace::Lower(slow.rate), slow.held)
+        (LinkRate::Lower(slow.rate), slow.held)
     }
 
     /// All packets that will start have left in tick `end`.

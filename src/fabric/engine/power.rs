@@ -108,14 +108,14 @@ impl Link {
 pub(super) struct Passage {
     /// It starts in this tick.
     pub start: Tick,
-    pub pace: Pace,
+    pub rate: LinkRate,
     /// Ticks before its flits leave, for failed tries and, on links of hierarchical switches, for a lower rate.
     pub held: Tick,
 }
 
 /// The rate at which a link sends a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(super) enum LinkRate {
     /// Its own.
     Own,
     /// The rate of its low lanes.
@@ -129,7 +129,7 @@ impl Passage {
     pub(super) fn at(start: Tick) -> Self {
         Self {
             start,
-            pace: Pace::Own,
+            rate: LinkRate::Own,
             held: 0,
         }
     }
@@ -274,7 +274,7 @@ impl LinkPowers {
     ) -> Passage {
         if let Some(outages) = self.outages_mut(output) {
             let start = outages.next_start(ready);
-            let (pace, held) = outages.leaves(start, (bytes, flits));
+            let (rate, held) = outages.leaves(start, (bytes, flits));
             if P::WATCHES
                 && let Some((from, until)) = outages.last_before(start)
             {
@@ -282,7 +282,7 @@ impl LinkPowers {
                     .watcher
                     .tell(|probe| probe.woke(output, from, until));
             }
-            return Passage { start, pace, held };
+            return Passage { start, rate, held };
         }
         let Some((link, power)) = self.at(output, now) else {
             return Passage::at(ready);
@@ -305,10 +305,10 @@ impl LinkPowers {
         }
         Passage {
             start: ready.max(not_before),
-            pace: if link.is_down {
-                Pace::LowLanes
+            rate: if link.is_down {
+                LinkRate::LowLanes
             } else {
-                Pace::Own
+                LinkRate::Own
             },
             held: 0,
         }

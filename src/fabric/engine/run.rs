@@ -306,21 +306,21 @@ impl<M: SwitchModel> Drive<'_, '_, '_, '_, M> {
             return None;
         }
         self.at.activity = activity;
-        self.settle();
+        self.synchronise();
         self.with_all(|blocks, _, cut| blocks::find_cycle(blocks, cut))
     }
 
     /// Takes the samples that are due at the end of the tick that was reached.
     fn take_samples(&mut self) {
-        self.settle();
+        self.synchronise();
         self.with_all(|blocks, samplers, cut| samplers.take(samplers.next, blocks, cut));
     }
 
     /// Brings all blocks to the end of the tick that was reached.
-    fn settle(&mut self) {
+    fn synchronise(&mut self) {
         let earliest = self.at.earliest;
         if let Some(team) = &mut self.team {
-            team.settle(self.lead, earliest);
+            team.synchronise(self.lead, earliest);
             // The others have caught up: a new window may begin.
             self.window = earliest;
         }
@@ -330,7 +330,7 @@ impl<M: SwitchModel> Drive<'_, '_, '_, '_, M> {
     /// The end of a run: all blocks end in the same tick, and its samples are taken.
     fn end(&mut self, end: &RunEnd) {
         if let Some(team) = &mut self.team {
-            team.settle(self.lead, self.at.earliest);
+            team.synchronise(self.lead, self.at.earliest);
             let now = self.lead.kernel().now;
             self.with_all(|blocks, _, _| blocks::advance_to(blocks, now));
         }

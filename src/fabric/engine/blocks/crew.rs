@@ -27,7 +27,7 @@ impl Workload for NoMessages {
 }
 
 /// The state that the threads of a run share.
-pub(super) struct Shared<'a, M: SwitchModel> {
+pub(super) struct SharedState<'a, M: SwitchModel> {
     /// The blocks from the second on.
     blocks: &'a [Mutex<M>],
     pub(super) exchange: Exchange<M::Arrival, M::Credits>,
@@ -67,7 +67,7 @@ impl Drop for Alarm<'_> {
     }
 }
 
-impl<'a, M: SwitchModel> Shared<'a, M> {
+impl<'a, M: SwitchModel> SharedState<'a, M> {
     /// `threads` threads beside the lead's will simulate `blocks`; with none, the lead's does.
     pub(super) fn new(blocks: &'a [Mutex<M>], threads: usize) -> Self {
         Self {
@@ -163,7 +163,7 @@ pub(in crate::engine) fn lock<M>(block: &Mutex<M>) -> MutexGuard<'_, M> {
 
 /// The lead's view of the crew: it opens one step after the other.
 pub(in crate::engine) struct Crew<'s, 'a, M: SwitchModel> {
-    shared: &'s Shared<'a, M>,
+    shared: &'s SharedState<'a, M>,
     /// The last step that was opened.
     step: u64,
     /// All before this tick will be simulated at the end of the step.
@@ -180,7 +180,7 @@ pub(in crate::engine) struct Crew<'s, 'a, M: SwitchModel> {
 
 impl<'s, 'a, M: SwitchModel> Crew<'s, 'a, M> {
     /// All blocks have been simulated to before tick `reached`.
-    pub(super) fn new(shared: &'s Shared<'a, M>, reached: Tick) -> Self {
+    pub(super) fn new(shared: &'s SharedState<'a, M>, reached: Tick) -> Self {
         let next = shared.blocks.iter().map(|block| {
             let block = lock(block);
             kernel::next_event(&*block).unwrap_or(Tick::MAX)
@@ -202,7 +202,7 @@ impl<'s, 'a, M: SwitchModel> Crew<'s, 'a, M> {
     }
 
     /// Whether all blocks have been simulated to before tick `tick`, and no mail is under way.
-    pub(in crate::engine) fn has_settled(&self, tick: Tick) -> bool {
+    pub(in crate::engine) fn is_synchronised(&self, tick: Tick) -> bool {
         !self.works && !self.mail && self.reached >= tick
     }
 

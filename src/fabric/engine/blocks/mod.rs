@@ -24,7 +24,7 @@ pub(super) mod post;
 mod team;
 
 pub(super) use self::crew::lock;
-use self::crew::{Crew, Shared};
+use self::crew::{Crew, SharedState};
 use self::cut::Cut;
 use self::post::Post;
 pub(super) use self::team::Team;
@@ -147,7 +147,7 @@ impl<M: SwitchModel> Blocks<M> {
         let Some(others) = &self.others else {
             return run::drive(&mut *self.lead, None, at, driven, samplers);
         };
-        let shared = Shared::new(&others.blocks, others.threads);
+        let shared = SharedState::new(&others.blocks, others.threads);
         std::thread::scope(|scope| {
             let crew = Crew::new(&shared, at.earliest);
             for thread in 0..shared.threads() {

@@ -38,11 +38,11 @@ impl<M: SwitchModel> Team<'_, '_, M> {
     }
 
     /// Brings all others to the tick that the lead has reached.
-    pub(in crate::engine) fn settle(&mut self, lead: &mut M, earliest: Tick) {
+    pub(in crate::engine) fn synchronise(&mut self, lead: &mut M, earliest: Tick) {
         loop {
             self.crew.end(lead);
             self.crew.read(lead, earliest);
-            if self.crew.has_settled(earliest) {
+            if self.crew.is_synchronised(earliest) {
                 return;
             }
             self.follow(earliest);

@@ -20,7 +20,7 @@ use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::observers::{Observers, Transfer};
 use crate::engine::pool::PacketId;
-use crate::engine::power::{Pace, Passage};
+use crate::engine::power::{LinkRate, Passage};
 use crate::engine::probe::Watcher;
 use crate::ids::NicId;
 use crate::spec::Stages;
@@ -278,7 +278,11 @@ fn start_on_link<const L: usize>(
     packet: &mut Packet<L>,
     port: &mut Output,
     crossing: &Crossing<L>,
-    Passage { start, pace, held }: Passage,
+    Passage {
+        start,
+        rate: link_rate,
+        held,
+    }: Passage,
     timing: LinkTiming<'_>,
 ) -> (Schedule<L>, Tick) {
     let length = packet.length();
@@ -291,7 +295,7 @@ fn start_on_link<const L: usize>(
         // The crossbar has the rate of the links.
         Some(plain) => available.served_plainly(&drain.crossbar.rate, port.link_free, start, plain),
         None => {
-            let rate = port.rate_of(pace);
+            let rate = port.rate_of(link_rate);
             available.served(&drain.rates, rate, port.link_free, start, length)
         }
     };
@@ -300,7 +304,7 @@ fn start_on_link<const L: usize>(
         free.tick += held;
     }
     port.link_free = free;
-    if pace == Pace::LowLanes {
+    if link_rate == LinkRate::LowLanes {
         // The next packet is granted when this one has started, and its header finds the link free.
         let next = (start + 1 + timing.stages.allocation).max(free.tick.saturating_sub(inside));
         port.free_at = port.free_at.max(SubTick::at(next));
@@ -308,7 +312,7 @@ fn start_on_link<const L: usize>(
     port.sent_bytes += u64::from(length.bytes);
     packet.waiting_since = ready;
     packet.starts = start;
-    let flight = port.flight_of(pace, &drain.rates);
+    let flight = port.flight_of(link_rate, &drain.rates);
     packet.schedule = leaves.arriving(flight, port.arrival_of_tail(free), length.flits);
     (leaves, free.first_whole_tick())
 }

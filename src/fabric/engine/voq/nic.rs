@@ -409,14 +409,18 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let rates = &self.drain.rates;
         let mut power = Self::full_only(&mut self.kernel.power);
         let observers = &mut self.kernel.observers;
-        let Passage { pace, held, .. } = power.as_deref_mut().map_or(Passage::at(now), |power| {
+        let Passage {
+            rate: link_rate,
+            held,
+            ..
+        } = power.as_deref_mut().map_or(Passage::at(now), |power| {
             let size = (waiting_bytes(length.bytes), flits);
             power.leaves(output, size, (now, now), observers)
         });
         let (mut leaves, mut free) =
             packet
                 .schedule
-                .served(rates, port.rate_of(pace), port.link_free, now, length);
+                .served(rates, port.rate_of(link_rate), port.link_free, now, length);
         if held > 0 {
             leaves = leaves.later(held);
             free.tick += held;
@@ -445,7 +449,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             Purpose::Answer => observers.answer_injected(now, nic, seen),
         }
         observers.started(&mut port.sent, transfer, seen);
-        let flight = port.flight_of(pace, rates);
+        let flight = port.flight_of(link_rate, rates);
         packet.schedule = leaves.arriving(flight, port.arrival_of_tail(free), flits);
         packet.input = port.to.input();
         self.routes.route_ahead(packet, id, port.to_switch);

@@ -13,7 +13,7 @@ use crate::engine::counters::LinkCounts;
 use crate::engine::far_end::FarEnd;
 use crate::engine::ids::{InputId, OutputId};
 use crate::engine::pool::PacketId;
-use crate::engine::power::Pace;
+use crate::engine::power::LinkRate;
 use crate::engine::turns::TurnCounts;
 use crate::ids::{SwitchId, SwitchPort};
 use crate::spec::{FabricSpec, Tick, Voq};
@@ -174,23 +174,23 @@ impl Output {
         }
     }
 
-    /// Index of its rate for a packet at this pace.
+    /// Index of its rate for a packet that the link sends at this rate.
     #[inline(always)]
-    pub(super) fn rate_of(&self, pace: Pace) -> u8 {
-        match pace {
-            Pace::Own => self.rate,
-            Pace::LowLanes => self.low_rate,
-            Pace::Lower(rate) => rate,
+    pub(super) fn rate_of(&self, rate: LinkRate) -> u8 {
+        match rate {
+            LinkRate::Own => self.rate,
+            LinkRate::LowLanes => self.low_rate,
+            LinkRate::Lower(rate) => rate,
         }
     }
 
-    /// Ticks from the start of a flit to its arrival as a whole, as [`Output::flight`], at this pace.
+    /// Ticks from the start of a flit to its arrival as a whole, as [`Output::flight`], at this rate.
     #[inline(always)]
-    pub(super) fn flight_of(&self, pace: Pace, rates: &[Rate]) -> Tick {
-        if pace == Pace::Own {
+    pub(super) fn flight_of(&self, rate: LinkRate, rates: &[Rate]) -> Tick {
+        if rate == LinkRate::Own {
             return self.flight.into();
         }
-        Tick::from(self.latency) + rates[usize::from(self.rate_of(pace))].flit_ticks() - 1
+        Tick::from(self.latency) + rates[usize::from(self.rate_of(rate))].flit_ticks() - 1
     }
 
     /// Tick in which the last flit of a packet reaches the other end. The link is free again at
