@@ -158,7 +158,7 @@ impl Parameters {
             units,
             link_latency: LinkLatency {
                 switch: self.link.ticks(units.tick),
-                host: self.host_link.ticks(units.tick),
+                nic: self.host_link.ticks(units.tick),
                 exceptions: self
                     .link_latencies
                     .iter()

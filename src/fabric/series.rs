@@ -27,7 +27,7 @@ pub struct PowerSample {
     /// Links between switches.
     pub switch_links: LinkStateTicks,
     /// Links between NICs and switches, in both directions.
-    pub host_links: LinkStateTicks,
+    pub nic_links: LinkStateTicks,
 }
 
 /// Payload delivered of a queue pair.

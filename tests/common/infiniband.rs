@@ -70,7 +70,7 @@ pub fn voq_fabric(topology: Topology) -> FabricSpec {
                 output: 8,
             },
             links: LinkRates {
-                host: Ratio::ONE,
+                nic: Ratio::ONE,
                 switch: Ratio::ONE,
                 exceptions: BTreeMap::new(),
             },

@@ -362,7 +362,7 @@ fn fabric_on(topology: BoxedStrategy<Topology>) -> BoxedStrategy<FabricSpec> {
 /// Gives `spec` the rates of its links and NICs, each times `fineness`.
 fn put_rates(
     spec: &mut FabricSpec,
-    (fineness, host, switch, differing): (Ratio, Ratio, Ratio, Vec<Ratio>),
+    (fineness, nic, switch, differing): (Ratio, Ratio, Ratio, Vec<Ratio>),
     (send, sink): (Option<Ratio>, Option<Ratio>),
 ) {
     let fine = |rate: Ratio| rate.checked_mul(fineness).unwrap();
@@ -370,7 +370,7 @@ fn put_rates(
     let exceptions = random_cables::differing(&spec.topology, &differing);
     let voq = voq_of(spec);
     voq.links = LinkRates {
-        host: fine(host),
+        nic: fine(nic),
         switch: fine(switch),
         exceptions,
     };

@@ -207,9 +207,9 @@ pub fn expected_sample(sample: &oracle::Sample) -> Sample {
         flows: flows.filter(|flow| flow.bytes > 0).collect(),
         port_vls: sample.port_vls.iter().map(port_vl).collect(),
         sources: sample.flows.iter().map(source).collect(),
-        power: sample.power.map(|[switch_links, host_links]| PowerSample {
+        power: sample.power.map(|[switch_links, nic_links]| PowerSample {
             switch_links: states_of(switch_links),
-            host_links: states_of(host_links),
+            nic_links: states_of(nic_links),
         }),
     }
 }

@@ -181,7 +181,7 @@ proptest! {
     fn roomy_fabrics_agree(spec in fabric(), traffic in traffic()) {
         let mut spec = spec;
         let links = &mut voq_of(&mut spec).links;
-        (links.host, links.switch) = (Ratio::ONE, Ratio::ONE);
+        (links.nic, links.switch) = (Ratio::ONE, Ratio::ONE);
         links.exceptions.clear();
         voq_of(&mut spec).crossbar_speedup = 1;
         (voq_of(&mut spec).hca.send_rate, voq_of(&mut spec).hca.sink_rate) = (None, None);
@@ -217,7 +217,7 @@ fn a_controlled_hotspot_agrees() {
     voq_of(&mut spec).buffers.input = static_pool(2, 72);
     spec.units.header_bytes = 26;
     let voq = voq_of(&mut spec);
-    voq.links.host = ratio(1, 2);
+    voq.links.nic = ratio(1, 2);
     voq.hca.send_rate = Some(ratio(2, 5));
     voq.hca.sink_rate = Some(ratio(2, 5));
     spec.congestion_control = Some(Box::new(control(12, 2, 2000)));
@@ -236,7 +236,7 @@ fn starved_port_vls_agree() {
     let mut spec = voq_fabric(Topology::cube(&[3], false, 3, 1, None).unwrap());
     voq_of(&mut spec).buffers.input = static_pool(2, 24);
     let voq = voq_of(&mut spec);
-    voq.links.host = ratio(1, 2);
+    voq.links.nic = ratio(1, 2);
     voq.hca.sink_rate = Some(ratio(1, 5));
     voq_of(&mut spec).buffers.nic_sink = static_pool(2, 8);
     let with = |multiplier| {

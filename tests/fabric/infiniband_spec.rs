@@ -47,7 +47,7 @@ fn rates() {
         voq_of(s).links.switch = fast
     });
     refused("fabric.host_link_speed", "moves nothing", |s| {
-        voq_of(s).links.host = Ratio::ZERO
+        voq_of(s).links.nic = Ratio::ZERO
     });
     refused("fabric.hca_send_rate", "lengthen the tick", |s| {
         voq_of(s).hca.send_rate = Some(ratio(1, 1 << 30));

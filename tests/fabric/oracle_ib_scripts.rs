@@ -113,7 +113,7 @@ fn short_packets_follow_each_other_at_the_pace_of_their_bytes() {
     spec.units.header_bytes = 26;
     spec.units.tick = TickLength::whole(2_000);
     let links = &mut voq_of(&mut spec).links;
-    (links.host, links.switch) = (ratio(1, 8), ratio(1, 8));
+    (links.nic, links.switch) = (ratio(1, 8), ratio(1, 8));
     // 64 + 26 bytes take 11.25 ticks: the engine and the link start packets at 0, 11.25, 22.5,
     // 33.75 and 45.
     let lines = (0..5).map(|i| (0, message(i, 1, 2, 0, 64)));
@@ -130,7 +130,7 @@ fn short_packets_follow_each_other_at_the_pace_of_their_bytes() {
 #[test]
 fn fast_link_waits_for_flits_of_a_slow_one() {
     let mut spec = two_switches();
-    voq_of(&mut spec).links.host = ratio(1, 2);
+    voq_of(&mut spec).links.nic = ratio(1, 2);
     for level in &mut spec.qos.service_levels {
         level.mtu_bytes = 512;
     }

@@ -40,7 +40,7 @@ fn test_bed() -> FabricSpec {
     voq_of(&mut spec).buffers.output = 18;
     voq_of(&mut spec).buffers.nic_queue = 18;
     let voq = voq_of(&mut spec);
-    voq.links.host = ratio(1, 2);
+    voq.links.nic = ratio(1, 2);
     voq.hca.send_rate = Some(ratio(ENDPOINT.0, ENDPOINT.1));
     voq.hca.sink_rate = Some(ratio(ENDPOINT.0, ENDPOINT.1));
     spec

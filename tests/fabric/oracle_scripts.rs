@@ -197,7 +197,7 @@ fn space_of_a_central_buffer_is_free_in_the_next_tick() {
 fn send_queue_holds_what_fits_and_refills_as_it_empties() {
     let spec = one_credit_per_vl(|spec| {
         hierarchical_of(spec).buffers.nic_queue = even_pool(8, 8, 1, 1);
-        spec.link_latency.host = 1;
+        spec.link_latency.nic = 1;
     });
     let run = run_at_once(&spec, (0..3).map(|token| message(token, 0, 2, VO, 64)));
     // The tail leaves in tick 7, its space is free in tick 8: no gap.

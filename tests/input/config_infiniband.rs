@@ -32,7 +32,7 @@ fn the_test_bed_has_the_rates_of_the_paper() {
     assert_eq!(spec.units.flit_bytes, 64);
     let v = voq(&spec);
     let close = |rate, bits: f64| (bits_per_second(&spec, rate) / bits - 1.0).abs() < 1e-12;
-    assert!(close(v.links.host, 16e9) && close(v.links.switch, link));
+    assert!(close(v.links.nic, 16e9) && close(v.links.switch, link));
     // 13.1 Gb/s of payload in packets of 2,048 B, which take 33 flits with their headers.
     assert_eq!(spec.max_flits(0), 33);
     for rate in [v.hca.send_rate.unwrap(), v.hca.sink_rate.unwrap()] {
@@ -59,7 +59,7 @@ fn the_648_port_switch_is_a_clos_network_of_36_port_switches() {
     assert!(SwitchId::all(54).all(|s| PortId::all(36).all(|p| is_linked(s, p))));
     assert_eq!(spec.units.tick, TickLength::whole(2_000));
     let v = voq(&spec);
-    assert_eq!((v.links.host, v.links.switch), (ratio(1, 8), ratio(1, 8)));
+    assert_eq!((v.links.nic, v.links.switch), (ratio(1, 8), ratio(1, 8)));
     assert_eq!((v.hca.send_rate, v.hca.sink_rate), (None, None));
 }
 
@@ -83,7 +83,7 @@ fn links_and_adapters_have_rates_of_their_own() {
     );
     let v = voq(&spec);
     assert_eq!(spec.units.tick, TickLength::whole(10_000));
-    assert_eq!((v.links.switch, v.links.host), (ratio(5, 8), ratio(5, 32)));
+    assert_eq!((v.links.switch, v.links.nic), (ratio(5, 8), ratio(5, 32)));
     let rate = |end: SwitchPort| v.links.at(&spec.topology, end.switch, end.port);
     let at = |switch, port| rate(port_of(switch, port));
     // Both directions alike: switch 1 has the other end of the link at port 1 of switch 0.

@@ -40,7 +40,7 @@ fn opa_gen1_numbers() {
     let inside =
         s.input_store + s.routing + s.allocation + s.crossbar + s.output_store + link.switch;
     assert_eq!((central, inside), (160, 150));
-    assert_eq!((link.host, t.mport_speedup, t.central_speedup), (8, 3, 4));
+    assert_eq!((link.nic, t.mport_speedup, t.central_speedup), (8, 3, 4));
     let b = &switch(&e.fabric).buffers;
     assert_eq!(
         (b.input.total, b.output.total, b.central.total),

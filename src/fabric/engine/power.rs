@@ -395,7 +395,7 @@ impl LinkPowers {
             counted.advance(power, now + 1);
             let before = std::mem::replace(&mut link.sampled, counted.counted);
             let sum = if link.is_host {
-                &mut sample.host_links
+                &mut sample.nic_links
             } else {
                 &mut sample.switch_links
             };

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub struct LinkRates {
     /// Links between a NIC and its switch.
     #[serde(rename = "host_link_flits_per_tick")]
-    pub host: Ratio,
+    pub nic: Ratio,
     /// Links between switches.
     #[serde(rename = "link_flits_per_tick")]
     pub switch: Ratio,
@@ -28,7 +28,7 @@ impl LinkRates {
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn fastest(&self) -> Ratio {
         let exceptions = self.exceptions.values().copied();
-        exceptions.chain([self.switch]).fold(self.host, Ratio::max)
+        exceptions.chain([self.switch]).fold(self.nic, Ratio::max)
     }
 
     /// Rate of the link at `port` of `switch`, in flits per tick.
@@ -36,7 +36,7 @@ impl LinkRates {
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn at(&self, topology: &Topology, switch: SwitchId, port: PortId) -> Ratio {
         let at = SwitchPort { switch, port };
-        of_link(topology, at, &self.exceptions, [self.host, self.switch])
+        of_link(topology, at, &self.exceptions, [self.nic, self.switch])
     }
 }
 
@@ -48,7 +48,7 @@ pub struct LinkLatency {
     pub switch: Tick,
     /// INJ: flight over a link between NIC and switch.
     #[serde(rename = "host_link_ticks")]
-    pub host: Tick,
+    pub nic: Tick,
     /// Links that differ, by either end.
     #[serde(
         rename = "link_latencies",
@@ -61,10 +61,10 @@ pub struct LinkLatency {
 impl LinkLatency {
     /// The same latency for all links between switches, and for all links to NICs.
     #[must_use]
-    pub fn usual(switch: Tick, host: Tick) -> Self {
+    pub fn usual(switch: Tick, nic: Tick) -> Self {
         Self {
             switch,
-            host,
+            nic,
             exceptions: BTreeMap::new(),
         }
     }
@@ -74,7 +74,7 @@ impl LinkLatency {
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn at(&self, topology: &Topology, switch: SwitchId, port: PortId) -> Tick {
         let at = SwitchPort { switch, port };
-        of_link(topology, at, &self.exceptions, [self.host, self.switch])
+        of_link(topology, at, &self.exceptions, [self.nic, self.switch])
     }
 
     /// The longest latency of any link.
@@ -82,13 +82,13 @@ impl LinkLatency {
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn longest(&self) -> Tick {
         let exceptions = self.exceptions.values().copied();
-        exceptions.chain([self.switch]).fold(self.host, Tick::max)
+        exceptions.chain([self.switch]).fold(self.nic, Tick::max)
     }
 
     /// The latency that `pick` chooses, the shortest or the longest, of all links to NICs and of all between switches.
     #[cfg(feature = "engine")]
     pub(crate) fn bound(&self, topology: &Topology, pick: fn(Tick, Tick) -> Tick) -> [Tick; 2] {
-        let mut bound = [self.host, self.switch];
+        let mut bound = [self.nic, self.switch];
         for (at, &own) in &self.exceptions {
             let between = matches!(topology.peer(at.switch, at.port), Peer::Switch { .. });
             let kind = &mut bound[usize::from(between)];
@@ -131,7 +131,7 @@ fn of_link<T: Copy>(
     topology: &Topology,
     at: SwitchPort,
     exceptions: &BTreeMap<SwitchPort, T>,
-    [host, between]: [T; 2],
+    [nic, between]: [T; 2],
 ) -> T {
     match (exceptions.get(&at), topology.peer(at.switch, at.port)) {
         (Some(&own), _) => own,
@@ -139,6 +139,6 @@ fn of_link<T: Copy>(
             let other = exceptions.get(&SwitchPort { switch, port });
             other.copied().unwrap_or(between)
         }
-        (None, Peer::Nic(_) | Peer::None) => host,
+        (None, Peer::Nic(_) | Peer::None) => nic,
     }
 }

@@ -162,7 +162,7 @@ impl FabricSpec {
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]
     pub(crate) fn host_link_rate(&self) -> Ratio {
-        self.rate_of(|links| links.host)
+        self.rate_of(|links| links.nic)
     }
 
     /// Rate of the usual link between switches in flits per tick.

@@ -20,7 +20,7 @@ pub(super) fn state(key: u32) -> &'static str {
 /// The rows of a sample: links, state, and ticks in it summed over the links.
 pub(super) fn rows(sample: &Sample) -> impl Iterator<Item = (u32, u32, u64)> {
     let power = sample.power.iter();
-    let both = power.flat_map(|power| [(0, power.switch_links), (1, power.host_links)]);
+    let both = power.flat_map(|power| [(0, power.switch_links), (1, power.nic_links)]);
     both.flat_map(|(links, ticks)| {
         let LinkStateTicks {
             up,

@@ -33,11 +33,7 @@ pub(crate) fn flight(spec: &FabricSpec, (from, to): (End, End)) -> Tick {
         }
     };
     let between = matches!((from, to), (End::Port { .. }, End::Port { .. }));
-    let usual = if between {
-        latency.switch
-    } else {
-        latency.host
-    };
+    let usual = if between { latency.switch } else { latency.nic };
     own(from).or(own(to)).unwrap_or(usual)
 }
 
@@ -45,11 +41,11 @@ pub(crate) fn flight(spec: &FabricSpec, (from, to): (End, End)) -> Tick {
 pub(crate) fn longest_flights(spec: &FabricSpec) -> Tick {
     let LinkLatency {
         switch,
-        host,
+        nic,
         exceptions,
     } = &spec.link_latency;
     let own = exceptions.values().copied().max().unwrap_or(0);
-    switch + host + 2 * own
+    switch + nic + 2 * own
 }
 
 /// The links of a switch port by their numbers: the one that arrives, and the one that leaves.

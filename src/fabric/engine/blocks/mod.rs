@@ -298,7 +298,7 @@ pub(super) fn sample<M: SwitchModel>(all: &mut [&mut M], tick: Tick) -> Sample {
         sample.port_vls.extend(own.port_vls);
         if let (Some(all), Some(own)) = (&mut sample.power, own.power) {
             all.switch_links += own.switch_links;
-            all.host_links += own.host_links;
+            all.nic_links += own.nic_links;
         }
     }
     sample.port_vls.sort();

@@ -19,9 +19,9 @@ pub(in crate::engine) fn lookahead(spec: &FabricSpec, switch: &Hierarchical) -> 
         let packet = latency + stages.input_store + stages.routing;
         packet.min(latency + 1 + stages.allocation)
     };
-    let [host, switch] = spec.link_latency.bound(&spec.topology, Tick::min);
+    let [nic, switch] = spec.link_latency.bound(&spec.topology, Tick::min);
     Lookahead {
-        to_nics: between(host).min(host),
+        to_nics: between(nic).min(nic),
         to_switches: between(switch),
     }
 }

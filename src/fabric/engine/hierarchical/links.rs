@@ -44,7 +44,7 @@ impl Links {
         );
         Self {
             ports,
-            latency: [spec.link_latency.switch, spec.link_latency.host],
+            latency: [spec.link_latency.switch, spec.link_latency.nic],
             latencies: latencies(spec),
             to_switches: Ledgers::of_pool(outputs, &buffers.input, crossbar),
             to_nics: Ledgers::of_pool(nics, &buffers.nic_sink, DrainRate::link(fpc)),

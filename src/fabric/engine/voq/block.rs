@@ -19,9 +19,9 @@ pub(in crate::engine) fn lookahead(spec: &FabricSpec, switch: &Voq) -> Lookahead
         let tail = stages.crossbar + stages.output_store;
         stages.allocation + latency + tail.min(1)
     };
-    let [host, switch] = spec.link_latency.bound(&spec.topology, Tick::min);
+    let [nic, switch] = spec.link_latency.bound(&spec.topology, Tick::min);
     Lookahead {
-        to_nics: between(host),
+        to_nics: between(nic),
         to_switches: between(switch),
     }
 }

@@ -32,7 +32,7 @@ pub(in crate::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
     let links = &voq.links;
     let between_switches = spec.topology.directed_switch_links() > 0;
     let mut rates: Vec<_> = [
-        Some(links.host),
+        Some(links.nic),
         between_switches.then_some(links.switch),
         voq.hca.send_rate,
         voq.hca.sink_rate,
@@ -41,7 +41,7 @@ pub(in crate::engine) fn rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
     .flatten()
     .collect();
     rates.extend(links.exceptions.values());
-    let of_links = [links.host, links.switch];
+    let of_links = [links.nic, links.switch];
     let of_links = of_links.iter().chain(links.exceptions.values());
     rates.extend(
         of_links
@@ -68,7 +68,7 @@ pub(super) fn low_rate(spec: &FabricSpec, rate: Ratio) -> Ratio {
 }
 
 /// Per NIC: the rate of its link in flits per tick.
-pub(super) fn host_rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
+pub(super) fn nic_link_rates(spec: &FabricSpec, voq: &Voq) -> Vec<Ratio> {
     let topology = &spec.topology;
     let rate = |nic| {
         let at = topology.attachment(nic);
@@ -288,13 +288,13 @@ pub(super) fn wheel_reach(spec: &FabricSpec, voq: &Voq, drain: &DrainRates) -> T
         + 2 * spec.link_latency.longest()
 }
 
-/// Rates of all links in bytes per tick. `host_rates`: rates of the links of NICs in flits per
+/// Rates of all links in bytes per tick. `nic_link_rates`: rates of the links of NICs in flits per
 /// tick.
-pub(super) fn byte_rates(spec: &FabricSpec, voq: &Voq, host_rates: Vec<Ratio>) -> ByteRates {
+pub(super) fn byte_rates(spec: &FabricSpec, voq: &Voq, nic_link_rates: Vec<Ratio>) -> ByteRates {
     let flit = Ratio::whole(spec.units.flit_bytes.into());
     let in_bytes = |rate: Ratio| rate.checked_mul(flit).unwrap_or(rate);
     ByteRates {
-        nics: host_rates.into_iter().map(in_bytes).collect(),
+        nics: nic_link_rates.into_iter().map(in_bytes).collect(),
         links: rates(spec, voq).into_iter().map(in_bytes).collect(),
     }
 }

@@ -230,13 +230,14 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         };
         let (mut inputs, outputs) = state::ports(spec, voq, &rates, &drain.rates);
         let queues = state::number_queues(&mut inputs, &outputs, vls);
-        let host_rates = layout::host_rates(spec, voq);
+        let nic_link_rates = layout::nic_link_rates(spec, voq);
         let send_rate = |&rate: &Ratio| rates.index(voq.hca.send_rate.unwrap_or(rate));
-        let send_rates = host_rates.iter().map(send_rate).collect();
+        let send_rates = nic_link_rates.iter().map(send_rate).collect();
         let reach = layout::wheel_reach(spec, voq, &drain);
         let congestion = spec.congestion_control.as_deref();
         let congestion = congestion.map(|control| {
-            Congestion::new(spec, control, layout::byte_rates(spec, voq, host_rates)).map(Box::new)
+            Congestion::new(spec, control, layout::byte_rates(spec, voq, nic_link_rates))
+                .map(Box::new)
         });
         let mut kernel = Kernel::new(spec, reach.min(MOST_BUCKETS), watcher);
         let ends = outputs.iter().map(|sending| sending.to);

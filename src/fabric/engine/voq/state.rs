@@ -320,7 +320,7 @@ pub(super) fn ports<const W: usize>(
             let latency = spec.link_latency.at(topology, at.switch, at.port);
             (voq.links.at(topology, at.switch, at.port), latency)
         } else {
-            (voq.links.host, 0)
+            (voq.links.nic, 0)
         };
         let (rate, low_rate) = (rates.index(own), rates.index(layout::low_rate(spec, own)));
         let flight = latency + drain[usize::from(rate)].flit_ticks() - 1;

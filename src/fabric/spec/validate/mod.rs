@@ -116,7 +116,7 @@ impl FabricSpec {
             self.units.tick,
             &[
                 ("fabric.link_latency", self.link_latency.switch, 1),
-                ("fabric.host_link_latency", self.link_latency.host, 1),
+                ("fabric.host_link_latency", self.link_latency.nic, 1),
             ],
         )?;
         let own = &self.link_latency.exceptions;

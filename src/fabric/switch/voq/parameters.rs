@@ -136,7 +136,7 @@ impl VoqParameters {
         let rate = |bits, key| flits_per_tick(bits, units.tick, units.flit_bytes, key);
         let exceptions = self.link_speeds.iter();
         Ok(LinkRates {
-            host: rate(self.host_speed, "fabric.host_link_speed")?,
+            nic: rate(self.host_speed, "fabric.host_link_speed")?,
             switch: rate(self.switch_speed, "fabric.link_speed")?,
             exceptions: exceptions
                 .map(|(&port, &bits)| Ok((port, rate(bits, "fabric.link_speeds")?)))

@@ -60,7 +60,7 @@ impl FabricSpec {
         let links = &voq.links;
         let rates = [
             ("fabric.link_speed", Some(links.switch)),
-            ("fabric.host_link_speed", Some(links.host)),
+            ("fabric.host_link_speed", Some(links.nic)),
             ("fabric.hca_send_rate", voq.hca.send_rate),
             ("fabric.hca_sink_rate", voq.hca.sink_rate),
         ];

@@ -17,14 +17,14 @@ pub fn link_rate(voq: &Voq, wiring: &Wiring, (switch, port): (usize, usize)) -> 
         Some(End::Port { switch, port }) => {
             near.or(named(switch, port)).unwrap_or(voq.links.switch)
         }
-        Some(End::Nic(_)) | None => near.unwrap_or(voq.links.host),
+        Some(End::Nic(_)) | None => near.unwrap_or(voq.links.nic),
     }
 }
 
 /// Rate of the crossbar: a multiple of the rate of the fastest link.
 pub fn crossbar_rate(voq: &Voq) -> Ratio {
     let named = voq.links.exceptions.values().copied();
-    let all = named.chain([voq.links.host, voq.links.switch]);
+    let all = named.chain([voq.links.nic, voq.links.switch]);
     let fastest = all.max().expect("there are two kinds of links");
     let speedup = u64::from(voq.crossbar_speedup);
     Ratio::new(fastest.num() * speedup, fastest.den()).expect("a ratio")
