@@ -275,10 +275,7 @@ impl<'a> Walk<'a> {
                     .nic_ids()
                     .map(|nic| topology.attachment(nic))
                     .map(|SwitchPort { switch, port }| spec.link_rate(switch, port))
-                    .fold(
-                        Ratio::ONE,
-                        |least, rate| if rate < least { rate } else { least },
-                    ),
+                    .fold(Ratio::ONE, Ratio::min),
                 share: spec.shares_of_pair(),
                 turns: Turns {
                     radix,

@@ -47,9 +47,10 @@ impl FabricSpec {
             let problem = "the forwarding tables name the up-port; remove one of the two";
             return error("fabric.up_ports", problem.into());
         }
-        leads_everywhere(&self.topology, tables)?;
-        for change in &self.routing.changes {
-            leads_everywhere(&self.topology, &change.tables)?;
+        let later = self.routing.changes.iter().map(|change| &change.tables);
+        for tables in std::iter::once(tables).chain(later) {
+            is_complete(&self.topology, tables)?;
+            leads_everywhere(&self.topology, tables)?;
         }
         avoids_failed(self, tables)
     }
@@ -78,7 +79,7 @@ fn avoids_failed(spec: &FabricSpec, tables: &ForwardingTables) -> Result<(), Spe
                         topology.nic_text(nic),
                         topology.port_text(port)
                     );
-                    return error("fabric.forwarding", problem);
+                    return error(KEY, problem);
                 }
                 match topology.peer(at, port.port) {
                     Peer::Switch { switch, .. } => at = switch,
@@ -90,9 +91,11 @@ fn avoids_failed(spec: &FabricSpec, tables: &ForwardingTables) -> Result<(), Spe
     Ok(())
 }
 
-/// Every entry leads somewhere, and every destination is reached.
-fn leads_everywhere(topology: &Topology, tables: &ForwardingTables) -> Result<(), SpecError> {
-    const KEY: &str = "fabric.forwarding";
+/// The key of errors in forwarding tables.
+const KEY: &str = "fabric.forwarding";
+
+/// There is an entry for every switch and every destination.
+fn is_complete(topology: &Topology, tables: &ForwardingTables) -> Result<(), SpecError> {
     let (switches, nics) = (topology.switches() as usize, topology.nics() as usize);
     let rows = tables.ports.len();
     if rows != switches {
@@ -110,9 +113,13 @@ fn leads_everywhere(topology: &Topology, tables: &ForwardingTables) -> Result<()
             );
         }
     }
-    // Per destination the tables are a function on the switches: from every switch the
-    // walk ends at the destination, or the table has a loop.
-    let mut reaches = vec![None; switches];
+    Ok(())
+}
+
+/// Every entry leads somewhere, and every destination is reached. Per destination the tables are a function on the
+/// switches: from every switch the walk ends at the destination, or the table has a loop.
+fn leads_everywhere(topology: &Topology, tables: &ForwardingTables) -> Result<(), SpecError> {
+    let mut reaches = vec![None; topology.switches() as usize];
     let mut walk = Vec::new();
     for nic in topology.nic_ids() {
         for start in topology.switch_ids() {

@@ -60,6 +60,28 @@ struct Queues {
     detects: bool,
 }
 
+impl Queues {
+    /// Packet `id`, which has left the normal FIFO, joins the CFQ at place `existing`, or a new one. Returns that CFQ.
+    fn join_cfq<const L: usize>(
+        &mut self,
+        existing: Option<usize>,
+        id: PacketId,
+        packets: &mut Pool<PacketId, Packet<L>>,
+    ) -> &mut Cfq {
+        let place = existing.unwrap_or(self.cfqs.len());
+        match self.cfqs.get_mut(place) {
+            Some(cfq) => cfq.fifo.push(id, packets),
+            None => self.cfqs.push(Cfq {
+                dst: packets[id].dst,
+                head: id,
+                fifo: Fifo::default(),
+                off: false,
+            }),
+        }
+        &mut self.cfqs[place]
+    }
+}
+
 /// The queues of all in-ports.
 #[derive(Debug)]
 pub(in super::super) struct Isolating {
@@ -227,25 +249,10 @@ impl Isolating {
                 _ = queues.normal.pop(packets)
             }
             queues.normal.held -= credits;
-            let place = match existing {
-                Some(place) => {
-                    queues.cfqs[place].fifo.push(id, packets);
-                    place
-                }
-                None => {
-                    queues.cfqs.push(Cfq {
-                        dst: packet.dst,
-                        head: id,
-                        fifo: Fifo::default(),
-                        off: false,
-                    });
-                    if !was_head {
-                        self.new_heads.push(id);
-                    }
-                    queues.cfqs.len() - 1
-                }
-            };
-            let cfq = &mut queues.cfqs[place];
+            if existing.is_none() && !was_head {
+                self.new_heads.push(id);
+            }
+            let cfq = queues.join_cfq(existing, id, packets);
             cfq.fifo.held += credits;
             if !cfq.off && cfq.fifo.held >= self.settings.stop[vl] {
                 cfq.off = true;
