@@ -1,11 +1,9 @@
-//! The JSON of a specification where it is not what the derivation gives. `experiment` in
-//! `docs/reference/result.md` describes it. Ids and ports are keys, lists of thousands of numbers one text each.
+//! Parts of the JSON of a specification where it is not what the derivation gives, and that of congestion control.
+//! `experiment` in `docs/reference/result.md` describes it. Ids and ports are keys, lists of thousands of numbers one text
+//! each.
 
-use super::congestion::{CctEntry, PortCongestion};
-use super::{
-    Along, Detail, ForwardingTables, Hop, Mix, Notification, QueueingScheme, SchemeKind, SlToVl,
-    Tick, VlPolicy,
-};
+use super::Tick;
+use super::congestion::{CctEntry, Notification, PortCongestion};
 use crate::ids::SwitchPort;
 use crate::topology::Link;
 use flitwise_base::units::Ratio;
@@ -15,23 +13,13 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 /// A list in one text.
-fn joined<T: Display>(list: &[T]) -> String {
+pub(super) fn joined<T: Display>(list: &[T]) -> String {
     let list: Vec<String> = list.iter().map(T::to_string).collect();
     list.join(" ")
 }
 
 pub(super) fn line<T: Display, S: Serializer>(list: &[T], s: S) -> Result<S::Ok, S::Error> {
     s.serialize_str(&joined(list))
-}
-
-impl Serialize for ForwardingTables {
-    /// A text per switch, or the name of the routing that they follow from.
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        match self.engine {
-            Some(engine) => s.serialize_str(engine),
-            None => s.collect_seq(self.ports.iter().map(|row| joined(row))),
-        }
-    }
 }
 
 /// `3.5 7.0`: switch and port of both ends.
@@ -50,79 +38,9 @@ pub(super) fn lines_by_key<K: Serialize, S: Serializer>(
     s.collect_map(tables.iter().map(|(of, table)| (of, joined(table))))
 }
 
-impl Serialize for Hop {
-    /// "switch in-port out-port", so that it can be a key.
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let Self {
-            switch,
-            in_port,
-            out_port,
-        } = self;
-        s.collect_str(&format_args!("{switch} {in_port} {out_port}"))
-    }
-}
-
 /// Whether a setting is the default, which the JSON leaves out.
 pub(crate) fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
     *setting == T::default()
-}
-
-impl Serialize for VlPolicy {
-    /// As two keys: `sl2vl`, null unless tables decide, and `vl_policy`, only where it is a kind of its
-    /// own: the JSON is older than this key.
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Keys<'a> {
-            sl2vl: Option<&'a SlToVl>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            vl_policy: Option<&'a QueueingScheme>,
-        }
-        let (sl2vl, vl_policy) = match self {
-            Self::ServiceChannels => (None, None),
-            Self::SlToVl(tables) => (Some(tables), None),
-            Self::Queueing(scheme) => (None, Some(scheme)),
-        };
-        Keys { sl2vl, vl_policy }.serialize(s)
-    }
-}
-
-impl Serialize for QueueingScheme {
-    /// With its rule beside its kind, where it has a choice of rules.
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        #[serde(untagged)]
-        enum Rule {
-            Mix(Mix),
-            Along(Along),
-            Detail(Detail),
-        }
-        #[derive(Serialize)]
-        struct Keys {
-            kind: &'static str,
-            queues: u8,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            escape_queues: Option<u8>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            queue_rule: Option<Rule>,
-        }
-        let Self {
-            kind,
-            queues,
-            escape_queues,
-        } = *self;
-        Keys {
-            kind: kind.name(),
-            queues,
-            escape_queues: self.has_escape().then_some(escape_queues),
-            queue_rule: match kind {
-                SchemeKind::Flow2sl(mix) => Some(Rule::Mix(mix)),
-                SchemeKind::Iodet(along) => Some(Rule::Along(along)),
-                SchemeKind::H2lq(detail) => Some(Rule::Detail(detail)),
-                _ => None,
-            },
-        }
-        .serialize(s)
-    }
 }
 
 pub(super) fn links<S: Serializer>(

@@ -9,6 +9,7 @@
 use super::FabricSpec;
 use crate::ids::{NicId, PortId, SwitchId};
 use crate::topology::{Dragonfly, Peer, Shape};
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
 /// A queueing scheme and its queues.
@@ -177,6 +178,45 @@ impl QueueingScheme {
     #[must_use]
     pub fn has_escape(&self) -> bool {
         matches!(self.kind, SchemeKind::H2lq(_) | SchemeKind::Sf2lq)
+    }
+}
+
+impl Serialize for QueueingScheme {
+    /// With its rule beside its kind, where it has a choice of rules.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(untagged)]
+        enum Rule {
+            Mix(Mix),
+            Along(Along),
+            Detail(Detail),
+        }
+        #[derive(Serialize)]
+        struct Keys {
+            kind: &'static str,
+            queues: u8,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            escape_queues: Option<u8>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            queue_rule: Option<Rule>,
+        }
+        let Self {
+            kind,
+            queues,
+            escape_queues,
+        } = *self;
+        Keys {
+            kind: kind.name(),
+            queues,
+            escape_queues: self.has_escape().then_some(escape_queues),
+            queue_rule: match kind {
+                SchemeKind::Flow2sl(mix) => Some(Rule::Mix(mix)),
+                SchemeKind::Iodet(along) => Some(Rule::Along(along)),
+                SchemeKind::H2lq(detail) => Some(Rule::Detail(detail)),
+                _ => None,
+            },
+        }
+        .serialize(s)
     }
 }
 

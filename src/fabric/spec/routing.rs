@@ -11,6 +11,7 @@
 use super::{FabricSpec, Paths, SourceRoutes, TableChange, json};
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::topology::{Link, Peer, Ports, RingTie, Topology};
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -98,6 +99,16 @@ pub struct ForwardingTables {
     pub ports: Vec<Vec<PortId>>,
     /// The routing that computed them, which follow from the topology and the failed links; `None`: they were given.
     pub engine: Option<&'static str>,
+}
+
+impl Serialize for ForwardingTables {
+    /// A text per switch, or the name of the routing that they follow from.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self.engine {
+            Some(engine) => s.serialize_str(engine),
+            None => s.collect_seq(self.ports.iter().map(|row| json::joined(row))),
+        }
+    }
 }
 
 impl Routing {

@@ -11,6 +11,7 @@ use super::{FabricSpec, Qos, QueueingScheme, SchemeKind, json};
 use crate::ids::{NicId, PortId, SwitchId};
 use crate::topology::{Peer, Shape};
 use serde::Serialize;
+use serde::ser::Serializer;
 use std::collections::BTreeMap;
 
 /// The rule by which a packet gets its VL.
@@ -42,6 +43,25 @@ impl VlPolicy {
             Self::Queueing(queueing) => Some(queueing),
             Self::ServiceChannels | Self::SlToVl(_) => None,
         }
+    }
+}
+
+impl Serialize for VlPolicy {
+    /// As two keys: `sl2vl`, null unless tables decide, and `vl_policy`, only where it is a kind of its
+    /// own: the JSON is older than this key.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Keys<'a> {
+            sl2vl: Option<&'a SlToVl>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            vl_policy: Option<&'a QueueingScheme>,
+        }
+        let (sl2vl, vl_policy) = match self {
+            Self::ServiceChannels => (None, None),
+            Self::SlToVl(tables) => (Some(tables), None),
+            Self::Queueing(scheme) => (None, Some(scheme)),
+        };
+        Keys { sl2vl, vl_policy }.serialize(s)
     }
 }
 
@@ -100,6 +120,18 @@ pub struct Hop {
     pub in_port: PortId,
     /// Port by which it leaves.
     pub out_port: PortId,
+}
+
+impl Serialize for Hop {
+    /// "switch in-port out-port", so that it can be a key.
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let Self {
+            switch,
+            in_port,
+            out_port,
+        } = self;
+        s.collect_str(&format_args!("{switch} {in_port} {out_port}"))
+    }
 }
 
 /// The leg of its path that a packet is on at a switch.
