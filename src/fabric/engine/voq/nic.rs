@@ -16,7 +16,7 @@ use super::{Event, Fabric};
 use crate::engine::ids::OutputId;
 use crate::engine::nic::Place;
 use crate::engine::observers::Transfer;
-use crate::engine::pool::PacketId;
+use crate::engine::pool::{MessageId, PacketId};
 use crate::engine::power::Passage;
 use crate::engine::probe::Watcher;
 use crate::ids::NicId;
@@ -456,17 +456,22 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         if origin.purpose == Purpose::Data {
             let message = origin.message;
             if origin.last && self.kernel.messages.reports_injection(message) {
-                let report_at = leaves.tail() + 1;
-                let injections = &mut self.nics[nic.index()].injections;
-                injections.push_back((report_at, self.kernel.messages.token(message)));
-                if injections.len() == 1 {
-                    self.kernel.push(report_at, Event::Injection(nic));
-                }
+                self.report_injection_at(leaves.tail() + 1, nic, message);
             }
         }
         let header = self.kernel.packets[id].schedule.header();
         self.join_later(id, header);
         leaves
+    }
+
+    /// The injection of `message` will be reported in tick `at`.
+    #[inline]
+    fn report_injection_at(&mut self, at: Tick, nic: NicId, message: MessageId) {
+        let injections = &mut self.nics[nic.index()].injections;
+        injections.push_back((at, self.kernel.messages.token(message)));
+        if injections.len() == 1 {
+            self.kernel.push(at, Event::Injection(nic));
+        }
     }
 
     /// Phase 2: reports the messages whose tail left `nic` in the tick before.
