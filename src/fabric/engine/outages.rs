@@ -178,7 +178,8 @@ impl Outages {
         self.waiting += 1;
     }
 
-    /// A packet of this `size` in bytes and flits that waits will start in tick `start`. Returns its rate, and for how long the link holds it.
+    /// A packet of this `size` in bytes and flits that waits will start in tick `start`. Returns its rate, and for
+    /// how long the link holds it.
     pub(super) fn leaves(&mut self, start: Tick, size: (u32, u32)) -> (LinkRate, Tick) {
         self.waiting -= u64::from(start < NEVER);
         let rates = self.rates.as_mut();

@@ -5,8 +5,8 @@
 //! dragonflies), in explicit graphs as listed. The radix is rounded up to a multiple of 4
 //! and is at least 8; the surplus ports stay unconnected. Port `p` belongs to MPort `p / 4`.
 //!
-//! A new family touches six files: its own, which has its keys, names, routings and constructor and implements
-//! [`Family`]; this one, which lists it; `config/fabric/topology/mod.rs`, for its `kind`; its own file in
+//! A new family touches six files: its own, which has its keys, names, examples, routings and constructor and
+//! implements [`Family`]; this one, which lists it; `config/fabric/topology/mod.rs`, for its `kind`; its own file in
 //! `tests/oracles/src/families/`, which connects and routes it independently, and the list in `mod.rs` there; and
 //! `tests/common/random_topology.rs`, with which the tests of both engines try it. Section 7 of `docs/model/fabric.md`
 //! defines it. The tables of the other pages and the schemas follow.

@@ -5,8 +5,8 @@ use super::schedule::CreditReturn;
 use crate::engine::ids::OutputId;
 use crate::engine::next_hop::Progress;
 
-/// A packet on a link to another block. Its output, which it does not have yet, stands for the in-port that the link leads
-/// to; [`OutputId::NONE`] for a NIC. Its arrival is the tick in which its header, or at a NIC its tail, is there.
+/// A packet on a link to another block. Its output, which it does not have yet, stands for the in-port that the link
+/// leads to; [`OutputId::NONE`] for a NIC. Its arrival is the tick in which its header, or at a NIC its tail, is there.
 #[derive(Debug)]
 pub(in crate::engine) struct Arrival {
     pub(super) packet: Packet,
