@@ -1,6 +1,6 @@
 //! Parts of the JSON of a specification where it is not what the derivation gives, and that of congestion control.
-//! `experiment` in `docs/reference/result.md` describes it. Ids and ports are keys, lists of thousands of numbers one text
-//! each.
+//! `experiment` in `docs/reference/result.md` describes it. Ids and ports are keys, lists of thousands of numbers one
+//! text each.
 
 use super::Tick;
 use super::congestion::{CctEntry, Notification, PortCongestion};

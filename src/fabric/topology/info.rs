@@ -69,7 +69,7 @@ pub struct FamilyInfo {
     pub many: &'static [&'static str],
     /// The routings of its own, the default first.
     pub routings: &'static [RoutingName],
-    /// A topology of each `kind` of experiment files that makes one of the family: the kind, and the keys that it needs.
+    /// A topology of each `kind` of experiment files that makes one of the family: the kind, and the keys it needs.
     pub examples: &'static [(&'static str, &'static str)],
     /// Whether neighbours have parallel links among which packets choose.
     pub trunks: bool,
