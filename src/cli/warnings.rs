@@ -6,6 +6,7 @@ use flitwise::fabric::engine::Engine;
 use flitwise::fabric::ids::NicId;
 use flitwise::replay::background::Pattern;
 use flitwise::replay::outcome::JobOutcome;
+use flitwise::replay::trace::{TraceFormat, format_named};
 use flitwise::results::job_baseline;
 use flitwise::run::{RunResult, TraceDigest};
 use flitwise::units::human_time;
@@ -129,7 +130,8 @@ fn warn_of_unused_keys(experiment: &Experiment, result: &RunResult) {
             continue;
         };
         for key in &job.format_keys {
-            if !key.formats.contains(&format) {
+            let uses = |format: &dyn TraceFormat| format.uses().contains(&key.setting);
+            if !format_named(format).is_some_and(uses) {
                 tell(format_args!(
                     "warning: job.{number}.{} does nothing for `{}`, a trace of {format}",
                     key.name, job.trace
@@ -143,7 +145,10 @@ fn warn_of_unused_keys(experiment: &Experiment, result: &RunResult) {
 fn tell_of_speeds(experiment: &Experiment, result: &RunResult) {
     for (number, job) in experiment.jobs.iter().enumerate() {
         let mut traces = result.traces.iter();
-        let counts_flops = traces.any(|trace| trace.trace == job.trace && trace.format == "TI");
+        let counts_flops = traces.any(|trace| {
+            let format = format_named(&trace.format);
+            trace.trace == job.trace && format.is_some_and(TraceFormat::counts_flops)
+        });
         let is_given = job.format_keys.iter().any(|key| key.name == "host_speed");
         let computes = |outcome: &JobOutcome| outcome.compute_ps > 0;
         let outcome = result.main.jobs.get(number).and_then(Option::as_ref);

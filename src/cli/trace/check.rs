@@ -2,6 +2,7 @@
 
 use super::opened::{open, refused};
 use crate::cli::{CliError, print};
+use flitwise::replay::trace::FORMATS;
 use flitwise::replay::trace::verdict::{Count, Verdict};
 use flitwise::units::{counted, human_bytes, human_count};
 use flitwise_formats::Place;
@@ -17,7 +18,7 @@ const SCHEMA: &str = "flitwise-trace-check-1";
 /// Prints the verdict to standard output. A broken trace is also bad input.
 pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     let trace = open(file)?;
-    let format = trace.format;
+    let (format, is_vef) = (trace.format, trace.is_vef());
     let verdict = format.verdict(&trace.for_report()?);
     let verdict = verdict.map_err(|e| refused(&e))?;
     print(&if json {
@@ -27,10 +28,14 @@ pub(super) fn run(file: &Path, json: bool) -> Result<(), CliError> {
     })?;
     match verdict.errors.total {
         0 => Ok(()),
-        _ if format.name() == "VEF" && is_something_else(file) => Err(CliError::BadInput(format!(
-            "{} is no trace: it does not begin like one of VEF, DUMPI, GOAL, TI or OTF2, or a recording (docs/reference/traces.md)",
-            shown(file).display()
-        ))),
+        _ if is_vef && is_something_else(file) => {
+            let [others @ .., last] = FORMATS.map(|format| format.name());
+            Err(CliError::BadInput(format!(
+                "{} is no trace: it does not begin like one of {} or {last} (docs/reference/traces.md)",
+                shown(file).display(),
+                others.join(", ")
+            )))
+        }
         total => Err(CliError::BadInput(format!(
             "{}: the trace is broken: {}{}",
             shown(file).display(),

@@ -7,6 +7,8 @@ use super::reading::ReadingArgs;
 use crate::cli::{CliError, bad_trace};
 use clap::{Args, ValueEnum};
 use flitwise::convert;
+use flitwise::replay::trace::TraceFormat;
+use flitwise::replay::trace::vef::Vef;
 use flitwise::units::Picoseconds;
 use flitwise_formats::Source;
 use flitwise_formats::source::{Input, shown};
@@ -65,13 +67,13 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CliError> {
         (_, source) => {
             let input = Opened { source, ..trace }.repeatable()?;
             args.reading.warn_of_speed(&args.input, format);
-            to_another(args, &input)
+            to_another(args, &input, format)
         }
     }
 }
 
 /// Between formats.
-fn to_another(args: &ConvertArgs, input: &Input) -> Result<(), CliError> {
+fn to_another(args: &ConvertArgs, input: &Input, of: &dyn TraceFormat) -> Result<(), CliError> {
     let bad = |why: &str| Err(CliError::BadInput(why.into()));
     let (form, format) = match args.format {
         Format::Vef => {
@@ -90,8 +92,7 @@ fn to_another(args: &ConvertArgs, input: &Input) -> Result<(), CliError> {
     let file = checked(input)?;
     let becomes_ti = form == Some(convert::Form::Ti);
     let input = &args.input;
-    args.reading
-        .warn_of_unused(input, file.format(), becomes_ti);
+    args.reading.warn_of_unused(input, of, becomes_ti);
     let mut output = Output::beside(input, &file.parts(), &args.output)?;
     let name = shown(input);
     let written = match form {
@@ -133,7 +134,7 @@ fn of_vef(args: &ConvertArgs, source: Source, version: Version) -> Result<(), Cl
         version,
         ps_per_unit: unit,
     };
-    args.reading.warn_of_unused(input, "VEF", false);
+    args.reading.warn_of_unused(input, &Vef, false);
     let output = Output::beside(input, &[], &args.output)?;
     let (check, output) = match flitwise_formats::vef::convert(&mut reader, target, output) {
         Ok(done) => done,

@@ -1,6 +1,7 @@
 //! The trace given to a command, whatever its format.
 
 use crate::cli::{CliError, bad_trace};
+use flitwise::replay::trace::vef::Vef;
 use flitwise::replay::trace::{
     TraceFile, TraceFormat, check_input, format_of_directory, format_of_file,
 };
@@ -43,7 +44,7 @@ pub(super) fn open(path: &Path) -> Result<Opened<'_>, CliError> {
 impl Opened<'_> {
     /// Whether the trace is VEF, or of no known format: the reader of VEF says why.
     pub fn is_vef(&self) -> bool {
-        self.format.name() == "VEF"
+        self.format.name() == Vef.name()
     }
 
     /// The trace for its summary or its verdict.

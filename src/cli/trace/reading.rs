@@ -2,7 +2,7 @@
 
 use crate::cli::tell;
 use clap::{Args, ValueEnum};
-use flitwise::replay::trace::{ComputeTime, Reading, TraceFormat, Wording};
+use flitwise::replay::trace::{ComputeTime, Reading, Setting, TraceFormat, Wording};
 use flitwise::units::{Picoseconds, Ratio};
 use flitwise_formats::source::shown;
 use std::path::Path;
@@ -76,30 +76,37 @@ impl ReadingArgs {
 
     /// Reports the options that are for traces of other formats than `format`, the format of the trace at `path`. A
     /// speed also concerns every trace that becomes TI.
-    pub(super) fn warn_of_unused(&self, path: &Path, format: &str, becomes_ti: bool) {
-        const RECORDED: &[&str] = &["DUMPI", "OTF2", "FLITREC"];
-        const CLOCKS: &[&str] = &["DUMPI", "FLITREC"];
-        let options: [(bool, &str, &[&str]); 6] = [
+    pub(super) fn warn_of_unused(&self, path: &Path, format: &dyn TraceFormat, becomes_ti: bool) {
+        let options: [(bool, &str, Setting); 6] = [
             (
                 self.host_speed.is_some() && !becomes_ti,
                 "--host-speed",
-                &["TI", "Chakra"],
+                Setting::HostSpeed,
             ),
-            (self.order_streams, "--order-streams", &["Chakra"]),
-            (self.compute_time.is_some(), "--compute-time", CLOCKS),
-            (self.skip_unsupported, "--skip-unsupported", RECORDED),
+            (self.order_streams, "--order-streams", Setting::OrderStreams),
+            (
+                self.compute_time.is_some(),
+                "--compute-time",
+                Setting::ComputeTime,
+            ),
+            (
+                self.skip_unsupported,
+                "--skip-unsupported",
+                Setting::Recorder,
+            ),
             (
                 self.allow_no_communication,
                 "--allow-no-communication",
-                RECORDED,
+                Setting::Recorder,
             ),
-            (self.poll_gap.is_some(), "--poll-gap", RECORDED),
+            (self.poll_gap.is_some(), "--poll-gap", Setting::Recorder),
         ];
-        for (given, option, of) in options {
-            if given && !of.contains(&format) {
+        for (given, option, setting) in options {
+            if given && !format.uses().contains(&setting) {
                 tell(format_args!(
-                    "warning: {option} does nothing for `{}`, a trace of {format}",
-                    shown(path).display()
+                    "warning: {option} does nothing for `{}`, a trace of {}",
+                    shown(path).display(),
+                    format.name()
                 ));
             }
         }

@@ -5,7 +5,7 @@ use crate::config::job::keys::{RawClock, RawJob, RawSendCompletion};
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::mpi::Protocol;
-use crate::replay::trace::{ComputeTime, POLL_GAP_PS};
+use crate::replay::trace::{ComputeTime, POLL_GAP_PS, Setting};
 use crate::units::Ratio;
 use serde::Serialize;
 use serde::ser::Serializer;
@@ -56,8 +56,8 @@ pub struct Compute {
 pub struct FormatKey {
     /// Its name.
     pub name: &'static str,
-    /// The [names](crate::replay::trace::TraceFormat::name) of the formats that it concerns.
-    pub formats: &'static [&'static str],
+    /// The setting, which says the formats that it concerns.
+    pub setting: Setting,
 }
 
 /// When a send is done for the sending rank.
@@ -125,67 +125,51 @@ pub(crate) fn calls(job: &RawJob) -> Calls {
 
 /// The keys that are given and that not every format uses. The format of the trace is not known yet.
 pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
-    const CALLS: &[&str] = &[
-        "GOAL",
-        "Chakra",
-        "NCCL Inspector",
-        "TI",
-        "DUMPI",
-        "OTF2",
-        "FLITREC",
-    ];
-    const COLLECTIVES: &[&str] = &[
-        "VEF",
-        "Chakra",
-        "NCCL Inspector",
-        "TI",
-        "DUMPI",
-        "OTF2",
-        "FLITREC",
-    ];
-    const CLOCKS: &[&str] = &["DUMPI", "FLITREC"];
-    const RECORDED: &[&str] = &["DUMPI", "OTF2", "FLITREC"];
     let rendezvous = matches!(job.send_completion, Some(RawSendCompletion::Rendezvous));
-    let keys: [(bool, &'static str, &'static [&'static str]); 11] = [
+    let keys: [(bool, &'static str, Setting); 11] = [
         (
             job.eager_threshold.is_some() && !rendezvous,
             "eager_threshold",
-            CALLS,
+            Setting::Calls,
         ),
-        (job.send_overhead.is_some(), "send_overhead", CALLS),
-        (job.receive_overhead.is_some(), "receive_overhead", CALLS),
-        (job.host_speed.is_some(), "host_speed", &["TI", "Chakra"]),
+        (job.send_overhead.is_some(), "send_overhead", Setting::Calls),
+        (
+            job.receive_overhead.is_some(),
+            "receive_overhead",
+            Setting::Calls,
+        ),
+        (job.host_speed.is_some(), "host_speed", Setting::HostSpeed),
         (
             job.order_streams == Some(true),
             "order_streams",
-            &["Chakra"],
+            Setting::OrderStreams,
         ),
+        (job.channels.is_some(), "channels", Setting::Channels),
         (
-            job.channels.is_some(),
-            "channels",
-            &["Chakra", "NCCL Inspector"],
+            job.compute_time.is_some(),
+            "compute_time",
+            Setting::ComputeTime,
         ),
-        (job.compute_time.is_some(), "compute_time", CLOCKS),
-        (job.poll_gap.is_some(), "poll_gap", RECORDED),
+        (job.poll_gap.is_some(), "poll_gap", Setting::Recorder),
         (
             job.skip_unsupported == Some(true),
             "skip_unsupported",
-            RECORDED,
+            Setting::Recorder,
         ),
         (
             job.allow_no_communication == Some(true),
             "allow_no_communication",
-            RECORDED,
+            Setting::Recorder,
         ),
         (
             job.collectives != Choices::default(),
             "collectives",
-            COLLECTIVES,
+            Setting::Collectives,
         ),
     ];
     let given = keys.into_iter().filter(|&(given, ..)| given);
     given
-        .map(|(_, name, formats)| FormatKey { name, formats })
+        .map(|(_, name, setting)| FormatKey { name, setting })
         .collect()
 }
 

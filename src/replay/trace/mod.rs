@@ -68,6 +68,9 @@ pub trait TraceFormat: Sync {
         false
     }
 
+    /// The settings that it uses, of those that some formats have no use for.
+    fn uses(&self) -> &'static [Setting];
+
     /// Whether computation is in flops, which take as long as [`Reading::host_speed`] says.
     fn counts_flops(&self) -> bool {
         false
@@ -201,6 +204,26 @@ pub struct Reading {
     pub wording: Wording,
 }
 
+/// The settings that some formats have no use for. Those that the same formats use are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// The eager threshold and the overheads of the sends and receives of calls.
+    Calls,
+    /// The algorithms of collectives.
+    Collectives,
+    /// [`Reading::host_speed`].
+    HostSpeed,
+    /// [`Reading::compute_time`].
+    ComputeTime,
+    /// What a recorder leaves open: [`Reading::poll_gap_ps`], [`Reading::skip_unsupported`] and
+    /// [`Reading::allow_no_communication`].
+    Recorder,
+    /// [`Reading::order_streams`].
+    OrderStreams,
+    /// [`Reading::channels`].
+    Channels,
+}
+
 /// The names of the parts of a [`Reading`] in messages: a cure has to name what the user can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wording {
@@ -320,6 +343,12 @@ pub const FORMATS: [&dyn TraceFormat; 8] = [
     &dumpi::Dumpi,
     &otf2::Otf2,
 ];
+
+/// The format of this [name](TraceFormat::name).
+#[must_use]
+pub fn format_named(name: &str) -> Option<&'static dyn TraceFormat> {
+    FORMATS.into_iter().find(|format| format.name() == name)
+}
 
 /// Most operations of a trace that is kept in memory after it was checked: 40 MB of them.
 const MAX_KEPT: u64 = 500_000;

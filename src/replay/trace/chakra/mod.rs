@@ -7,7 +7,7 @@ use super::goal::{GoalProgram, InOrder, Scheduled};
 use super::recorded::Comparison;
 use super::{HOST_SPEED, refusal};
 use crate::program::{Program, RankId};
-use crate::trace::{Agreement, Reading, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{Agreement, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::counted;
@@ -45,6 +45,16 @@ impl TraceFormat for Chakra {
     fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
         summary::verdict(&CHAKRA, input)
     }
+
+    fn uses(&self) -> &'static [Setting] {
+        &[
+            Setting::Calls,
+            Setting::Collectives,
+            Setting::HostSpeed,
+            Setting::OrderStreams,
+            Setting::Channels,
+        ]
+    }
 }
 
 /// Logs of NCCL Inspector.
@@ -73,6 +83,10 @@ impl TraceFormat for Inspector {
 
     fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
         summary::verdict(&INSPECTOR, input)
+    }
+
+    fn uses(&self) -> &'static [Setting] {
+        &[Setting::Calls, Setting::Collectives, Setting::Channels]
     }
 }
 

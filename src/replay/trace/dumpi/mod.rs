@@ -21,7 +21,7 @@ use crate::trace::recorded::{
     Cancelled, Comparison, RecordedProgram, check_communication, check_unsupported,
 };
 use crate::trace::{
-    self, Agreement, ComputeTime, Reading, Summary, TraceFile, TraceFormat, Verdict,
+    self, Agreement, ComputeTime, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict,
 };
 use anyhow::{Context, bail};
 use flitwise_base::stop::Stop;
@@ -90,6 +90,15 @@ impl TraceFormat for Dumpi {
 
     fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
         verdict::verdict(input)
+    }
+
+    fn uses(&self) -> &'static [Setting] {
+        &[
+            Setting::Calls,
+            Setting::Collectives,
+            Setting::ComputeTime,
+            Setting::Recorder,
+        ]
     }
 }
 

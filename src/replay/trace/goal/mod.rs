@@ -13,7 +13,7 @@ pub(super) use summary::contents;
 
 use super::refusal;
 use crate::program::Program;
-use crate::trace::{Reading, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_formats::goal::{Schedule, check_input, probe};
@@ -52,6 +52,10 @@ impl TraceFormat for Goal {
 
     fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
         Ok(summary::verdict(input)?)
+    }
+
+    fn uses(&self) -> &'static [Setting] {
+        &[Setting::Calls]
     }
 }
 

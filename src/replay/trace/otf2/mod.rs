@@ -14,7 +14,7 @@ mod tests;
 
 use crate::program::{Program, RankId};
 use crate::trace::recorded::{Comparison, RecordedProgram, check_communication, check_unsupported};
-use crate::trace::{self, Agreement, Reading, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{self, Agreement, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::{Context, anyhow, bail};
 use flitwise_base::stop::Stop;
 use flitwise_formats::otf2::{Archive, Check, Stamped, check_seen};
@@ -54,6 +54,10 @@ impl TraceFormat for Otf2 {
 
     fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
         summary::verdict(input)
+    }
+
+    fn uses(&self) -> &'static [Setting] {
+        &[Setting::Calls, Setting::Collectives, Setting::Recorder]
     }
 }
 

@@ -23,7 +23,7 @@ use crate::trace::recorded::{
     Cancelled, Comparison, RecordedProgram, check_communication, check_unsupported,
 };
 use crate::trace::{
-    self, Agreement, ComputeTime, Reading, Summary, TraceFile, TraceFormat, Verdict,
+    self, Agreement, ComputeTime, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict,
 };
 use anyhow::bail;
 use clock::Clock;
@@ -64,6 +64,15 @@ impl TraceFormat for Recording {
 
     fn verdict(&self, input: &Input) -> anyhow::Result<Verdict> {
         verdict::verdict(input)
+    }
+
+    fn uses(&self) -> &'static [Setting] {
+        &[
+            Setting::Calls,
+            Setting::Collectives,
+            Setting::ComputeTime,
+            Setting::Recorder,
+        ]
     }
 }
 

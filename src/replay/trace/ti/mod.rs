@@ -8,7 +8,7 @@ pub use program::TiProgram;
 
 use super::refusal;
 use crate::program::{Program, RankId};
-use crate::trace::{Reading, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_formats::source::Input;
@@ -54,6 +54,10 @@ impl TraceFormat for Ti {
 
     fn counts_flops(&self) -> bool {
         true
+    }
+
+    fn uses(&self) -> &'static [Setting] {
+        &[Setting::Calls, Setting::Collectives, Setting::HostSpeed]
     }
 }
 

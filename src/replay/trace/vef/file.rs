@@ -3,7 +3,7 @@
 use super::{Lines, VefProgram, summary};
 use crate::program::Program;
 use crate::trace::kept::Kept;
-use crate::trace::{MAX_KEPT, Reading, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{MAX_KEPT, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_formats::source::Input;
@@ -67,6 +67,10 @@ impl TraceFormat for Vef {
 
     fn reads_once(&self) -> bool {
         true
+    }
+
+    fn uses(&self) -> &'static [Setting] {
+        &[Setting::Collectives]
     }
 }
 
