@@ -21,6 +21,8 @@
 
 use std::fmt;
 
+use crate::tar_head::is_tar;
+
 /// The format of a file that is not VEF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -173,7 +175,7 @@ fn by_magic(head: &[u8]) -> Option<Foreign> {
         [b'P', b'K', 0x03, 0x04, ..] => Foreign::Packed("zip"),
         [0x04, 0x22, 0x4d, 0x18, ..] => Foreign::Packed("lz4"),
         [b'7', b'z', 0xbc, 0xaf, ..] => Foreign::Packed("7z"),
-        _ if crate::archive::is_tar(head) => Foreign::Tar,
+        _ if is_tar(head) => Foreign::Tar,
         _ if is_chakra(head) => Foreign::Chakra,
         _ => return None,
     })

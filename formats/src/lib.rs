@@ -49,6 +49,7 @@ pub mod sink;
 pub mod source;
 pub mod source_routes;
 mod store;
+mod tar_head;
 pub mod temporary;
 pub mod ti;
 pub mod traffic;

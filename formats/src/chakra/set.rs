@@ -10,11 +10,12 @@ use flitwise_base::stop::Stop;
 
 use super::node::Node;
 use super::reader::Reader;
-use crate::archive::{files_in_head, is_tar, members};
+use crate::archive::members;
 use crate::error::Error;
 use crate::limits::{MAX_CHAKRA_NODE, MAX_TASKS};
 use crate::member::{Member, Open};
 use crate::source::{Input, Source, shown};
+use crate::tar_head::{files_in_head, is_tar};
 
 /// The files of a trace: `NAME.RANK.et` or `NAME.RANK.json`, plain or packed with gzip or zstd, of ranks from 0.
 ///

@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 
 use flitwise_base::stop::Stop;
 
-use crate::archive::{files_in_head, is_tar, members};
+use crate::archive::members;
 use crate::chakra::Set;
 use crate::error::Error;
 use crate::member::{Member, Open};
 use crate::source::{Input, Source, shown};
+use crate::tar_head::{files_in_head, is_tar};
 use program::Program;
 
 /// Whether a text begins like a log.

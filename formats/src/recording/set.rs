@@ -12,11 +12,12 @@ use super::description::{self, Description};
 use super::header::{Header, MAGIC};
 use super::rank::RankReader;
 use super::reader::Reader;
-use crate::archive::{files_in_head, is_tar, members};
+use crate::archive::members;
 use crate::error::Error;
 use crate::limits::MAX_RECORDING_THREADS;
 use crate::member::{Member, Open};
 use crate::source::{Input, Source, shown};
+use crate::tar_head::{files_in_head, is_tar};
 
 /// The files of a recording.
 ///

@@ -6,6 +6,7 @@
 
 mod archive;
 mod directory;
+mod encoding;
 mod input;
 mod regular;
 mod spool;
@@ -13,6 +14,8 @@ mod spool;
 pub(crate) use self::archive::{TarNames, TarStream};
 pub use self::directory::directory;
 pub(crate) use self::directory::listed;
+pub use self::encoding::Encoding;
+pub(crate) use self::encoding::{start_of, unpack};
 pub use self::input::Input;
 pub use self::regular::{
     MAX_TEXT, open_regular, read_packed_text, read_regular, read_regular_text,
@@ -112,29 +115,6 @@ struct Stream {
     blocks: Receiver<io::Result<Vec<u8>>>,
     /// Returns used blocks to the thread.
     spare: Sender<Vec<u8>>,
-}
-
-/// How the bytes of a file are packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
-    /// As they are.
-    Plain,
-    /// RFC 1952, one member or several.
-    Gzip,
-    /// RFC 8878.
-    Zstd,
-}
-
-impl Encoding {
-    /// Recognises the packing by the first bytes of a file.
-    #[must_use]
-    pub fn of(start: &[u8]) -> Self {
-        match start {
-            [0x1f, 0x8b, ..] => Self::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
-            _ => Self::Plain,
-        }
-    }
 }
 
 impl Source {
@@ -288,27 +268,6 @@ impl Source {
             Encoding::Zstd => Error::compressed(&self.path, "zstd", e),
         })
     }
-}
-
-/// The first bytes, which say how the others are packed.
-pub(crate) fn start_of(input: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut start = Vec::with_capacity(4);
-    input.take(4).read_to_end(&mut start)?;
-    Ok(start)
-}
-
-/// The unpacked bytes of `input`, which are read in blocks of `block` bytes if they are packed.
-pub(crate) fn unpack(
-    input: impl Read + Send + 'static,
-    encoding: Encoding,
-    block: usize,
-) -> io::Result<Box<dyn Read + Send>> {
-    let blocks = |input| io::BufReader::with_capacity(block, input);
-    Ok(match encoding {
-        Encoding::Plain => Box::new(input),
-        Encoding::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(blocks(input))),
-        Encoding::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(blocks(input))?),
-    })
 }
 
 /// Releases the pages before `pos` to the operating system.

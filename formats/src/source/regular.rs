@@ -1,6 +1,6 @@
 //! Regular files: the ones that a directory has, which another user may have filled.
 
-use super::{Encoding, start_of, unpack};
+use super::encoding::{Encoding, start_of, unpack};
 use crate::limits::BLOCK;
 use std::fs::File;
 use std::io::{self, Read};

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use flitwise_base::stop::Stop;
 
-use super::{Encoding, is_stdin, pump, shown, unpack};
+use super::encoding::{Encoding, unpack};
+use super::{is_stdin, pump, shown};
 use crate::error::Error;
 use crate::foreign::Foreign;
 use crate::limits::{BLOCKS_IN_FLIGHT, MAX_SPOOLED, MAX_TI_LIST};

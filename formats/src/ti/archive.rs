@@ -8,9 +8,9 @@ use tar::Archive;
 use super::list;
 use super::set::Set;
 use super::trace::{Form, Trace, probe_text};
-use crate::archive::files_in_head;
 use crate::error::Error;
 use crate::source::{Source, TarNames, TarStream};
+use crate::tar_head::files_in_head;
 
 /// Bytes read at once.
 const PIECE: usize = 64 * 1024;

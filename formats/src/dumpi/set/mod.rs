@@ -15,12 +15,12 @@ use super::metafile::Metafile;
 use super::reader::{Reader, unreadable};
 use super::sizes::Types;
 use super::trailer::{MAGIC, Trailer};
-use crate::archive::{TAR_HEAD, is_tar};
 use crate::error::Error;
 use crate::foreign::Foreign;
 use crate::limits::MAX_METAFILE;
 use crate::member::{Member, Open};
 use crate::source::{Input, Source, shown};
+use crate::tar_head::{TAR_HEAD, is_tar};
 
 /// The files of a trace.
 ///
