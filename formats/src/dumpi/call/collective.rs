@@ -1,6 +1,6 @@
 //! Collectives, and operations of reductions.
 
-use super::shapes;
+use super::shapes::shapes;
 use crate::dumpi::handle::{Comm, Datatype, Op};
 use crate::dumpi::wire::Array;
 

@@ -1,6 +1,6 @@
 //! Groups and communicators.
 
-use super::shapes;
+use super::shapes::shapes;
 use crate::dumpi::handle::{Comm, Group};
 use crate::dumpi::wire::{Array, List};
 

@@ -1,6 +1,6 @@
 //! Datatypes, and packing by them.
 
-use super::shapes;
+use super::shapes::shapes;
 use crate::dumpi::handle::{Comm, Datatype};
 use crate::dumpi::wire::{Array, Statuses, Text};
 

@@ -1,6 +1,6 @@
 //! Start and end of the program, attributes, names, errors and info objects.
 
-use super::shapes;
+use super::shapes::shapes;
 use crate::dumpi::handle::{Comm, Datatype, Errhandler, Info, Keyval, Win};
 use crate::dumpi::wire::{List, Text};
 

@@ -1,6 +1,6 @@
 //! Files. A replay needs to know only how long these calls take.
 
-use super::shapes;
+use super::shapes::shapes;
 use crate::dumpi::handle::{Comm, Datatype, Errhandler, File, Group, Info, IoRequest};
 use crate::dumpi::wire::{Array, Statuses, Text};
 

@@ -1,6 +1,6 @@
 //! One-sided communication.
 
-use super::shapes;
+use super::shapes::shapes;
 use crate::dumpi::handle::{Comm, Datatype, Group, Info, Op, Win};
 
 shapes! {

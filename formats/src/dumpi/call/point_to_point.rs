@@ -1,6 +1,6 @@
 //! Messages between two ranks, their requests and probes.
 
-use super::shapes;
+use super::shapes::shapes;
 use crate::dumpi::handle::{Comm, Datatype, Request};
 use crate::dumpi::wire::{Array, Statuses};
 

@@ -1,6 +1,6 @@
 //! Processes that start others or meet them.
 
-use super::shapes;
+use super::shapes::shapes;
 use crate::dumpi::handle::{Comm, Info};
 use crate::dumpi::wire::{Array, List, Text};
 

@@ -1,6 +1,6 @@
 //! Cartesian and graph topologies.
 
-use super::shapes;
+use super::shapes::shapes;
 use crate::dumpi::handle::Comm;
 use crate::dumpi::wire::Array;
 
