@@ -113,27 +113,9 @@ impl Anchor {
         if fields.u8()? != END_OF_FILE && format <= 3 {
             return bad("the anchor file has no end mark; copy it again");
         }
-        match substrate {
-            substrate::POSIX => {}
-            substrate::SION => {
-                return bad(
-                    "its files are packed with SIONlib, which this version does not read; record with one file per location \
-                     (SCOREP_TRACING_USE_SION=false)",
-                );
-            }
-            substrate::NONE => return bad("it says that no events were written"),
-            other => return Ok(Err(format!("it has files of the unknown kind {other}"))),
-        }
-        if compression > 2 {
-            return Ok(Err(format!(
-                "it is compressed in the unknown way {compression}"
-            )));
-        }
-        if event_chunk.min(definition_chunk) < MIN_CHUNK {
-            return Ok(Err(format!(
-                "it says that chunks have {} bytes, too few for their header",
-                event_chunk.min(definition_chunk)
-            )));
+        let chunks = [event_chunk, definition_chunk];
+        if let Some(problem) = unreadable(substrate, compression, chunks) {
+            return Ok(Err(problem));
         }
         Ok(Ok(Self {
             version,
@@ -161,6 +143,28 @@ impl Anchor {
             name => quoted(name).to_string(),
         }
     }
+}
+
+/// The reason why the files of an archive can't be read, if there is one.
+fn unreadable(substrate: u8, compression: u8, chunks: [u64; 2]) -> Option<String> {
+    match substrate {
+        substrate::POSIX => {}
+        substrate::SION => {
+            return Some(
+                "its files are packed with SIONlib, which this version does not read; record with one file per location \
+                 (SCOREP_TRACING_USE_SION=false)"
+                    .to_owned(),
+            );
+        }
+        substrate::NONE => return Some("it says that no events were written".to_owned()),
+        other => return Some(format!("it has files of the unknown kind {other}")),
+    }
+    if compression > 2 {
+        return Some(format!("it is compressed in the unknown way {compression}"));
+    }
+    let smallest = chunks[0].min(chunks[1]);
+    (smallest < MIN_CHUNK)
+        .then(|| format!("it says that chunks have {smallest} bytes, too few for their header"))
 }
 
 /// The compression by zlib.
