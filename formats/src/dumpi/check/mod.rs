@@ -181,12 +181,12 @@ fn file(
     see: &mut dyn FnMut(u32, &Record<'_>),
     stop: Stop<'_>,
 ) -> Result<(), Error> {
-    let mut judge = RankCheck::new(rank, set.ranks(), set.types(rank)?);
+    let mut rank_check = RankCheck::new(rank, set.ranks(), set.types(rank)?);
     let mut reader = set.reader(rank)?;
     check.calls.push(0);
     while reader
         .next_record(|record| {
-            judge.record(record, check);
+            rank_check.record(record, check);
             see(rank, record);
         })?
         .is_some()
@@ -198,6 +198,6 @@ fn file(
             }
         }
     }
-    judge.finish(reader.trailer(), check);
+    rank_check.finish(reader.trailer(), check);
     Ok(stop.check()?)
 }

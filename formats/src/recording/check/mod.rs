@@ -131,17 +131,17 @@ pub fn check_seen(
         });
     }
     for rank in 0..set.ranks() {
-        let mut judge = RankCheck::new(rank, set);
+        let mut rank_check = RankCheck::new(rank, set);
         let read = set.reader(rank).and_then(|mut reader| {
-            all(&mut reader, &mut judge, &mut check, see, stop)?;
-            judge.finish(&reader, &mut check);
+            all(&mut reader, &mut rank_check, &mut check, see, stop)?;
+            rank_check.finish(&reader, &mut check);
             Ok(())
         });
         if let Err(e) = read {
             let problem = e.into_problem_of(set.path())?;
             check.errors.add(|| problem);
         }
-        check.ranks.push(judge.info);
+        check.ranks.push(rank_check.info);
     }
     Ok(check)
 }
@@ -149,18 +149,18 @@ pub fn check_seen(
 /// Reads all records of a rank.
 fn all(
     reader: &mut RankReader,
-    judge: &mut RankCheck<'_>,
+    rank_check: &mut RankCheck<'_>,
     check: &mut Check,
     see: &mut dyn FnMut(u32, Phase, &Item<'_>) -> Refusal,
     stop: Stop<'_>,
 ) -> Result<(), Error> {
-    judge.info.threads = reader.threads() as u32;
+    rank_check.info.threads = reader.threads() as u32;
     let mut seen = 0_u64;
     while reader
         .next(|phase, item| {
-            judge.record(phase, item, check);
-            if let Err(message) = see(judge.rank, phase, item) {
-                judge.error(check, message);
+            rank_check.record(phase, item, check);
+            if let Err(message) = see(rank_check.rank, phase, item) {
+                rank_check.error(check, message);
             }
         })?
         .is_some()
