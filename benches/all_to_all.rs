@@ -1,7 +1,7 @@
 //! The all-to-all of budget 1g as recorded programs: a binary GOAL schedule, and DUMPI files of the calls.
 
 use crate::dumpi_files;
-use flitwise_formats::goal::{self, Builder, Dependency, Kind, Op, Task};
+use flitwise_formats::goal::{self, Builder, Dependency, DependencyKind, Op, Task};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -74,7 +74,7 @@ fn wave(builder: &mut Builder, tasks: &[Task], before: &[u32]) -> Vec<u32> {
         .iter()
         .flat_map(|&of| before.iter().map(move |on| (of, on)))
     {
-        let kind = Kind::Done;
+        let kind = DependencyKind::Done;
         let dependency = Dependency { of, on, kind };
         builder.dependency(dependency).expect("space");
     }

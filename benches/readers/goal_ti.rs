@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use flitwise_formats::goal::{self, Builder, Dependency, Kind, Op, Schedule, Task};
+use flitwise_formats::goal::{self, Builder, Dependency, DependencyKind, Op, Schedule, Task};
 use flitwise_formats::ti::{self, Trace};
 
 const RANKS: u32 = 64;
@@ -100,7 +100,7 @@ fn write_goal(bin: &Path, text: &Path, operations: u64) {
                 },
             ];
             let [calc, send, recv] = tasks.map(|task| builder.op(Op::new(task)).expect("space"));
-            let kind = Kind::Done;
+            let kind = DependencyKind::Done;
             let first = last.map(|on| Dependency { of: calc, on, kind });
             let others = [send, recv].map(|of| Dependency { of, on: calc, kind });
             for dependency in first.into_iter().chain(others) {

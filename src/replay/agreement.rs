@@ -116,14 +116,14 @@ const OTHER_RUN: &str = "the files are not of one run, or one is damaged: record
 
 /// The properties of a collective on which its members must agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Kind {
+struct CallKind {
     name: &'static str,
     /// Members have sizes of their own, as in a gatherv.
     uneven: bool,
     root: Option<u32>,
 }
 
-impl Kind {
+impl CallKind {
     fn of(contribution: &Contribution) -> Self {
         Self {
             name: contribution.name(),
@@ -133,7 +133,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for CallKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let v = if self.uneven { "v" } else { "" };
         write!(f, "{}{v}", self.name)?;
@@ -149,7 +149,7 @@ struct Called {
     members: Arc<[RankId]>,
     by: RankId,
     /// With the bytes that all have to know, and the place.
-    calls: Vec<(Kind, u64, Place)>,
+    calls: Vec<(CallKind, u64, Place)>,
     /// Number of calls and the last one of each member that calls any.
     counts: BTreeMap<RankId, (u32, Place)>,
     /// A member calls other ones.
@@ -257,7 +257,7 @@ impl<'a> Checker<'a> {
         let Some(called) = self.comms.get_mut(&comm) else {
             return;
         };
-        let (kind, bytes) = (Kind::of(contribution), bytes(contribution));
+        let (kind, bytes) = (CallKind::of(contribution), bytes(contribution));
         if called.by == rank {
             if called.calls.len() < MAX_TRACKED_COLLECTIVES {
                 called.calls.push((kind, bytes, place));

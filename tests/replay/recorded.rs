@@ -12,7 +12,7 @@ use flitwise::replay::program::{Action, After, Event, Label, Op, Place, RankId, 
 use flitwise::replay::trace::{Reading, TraceFile, check_file};
 use flitwise::stop::Stop;
 use flitwise::units::Ratio;
-use flitwise_formats::goal::{Kind, Schedule, Task};
+use flitwise_formats::goal::{DependencyKind, Schedule, Task};
 use std::path::{Path, PathBuf};
 
 fn shipped(name: &str) -> PathBuf {
@@ -113,8 +113,8 @@ fn streams(schedule: &Schedule) -> Vec<Vec<Vec<Op>>> {
                 .successors(index, &node, |of, kind| {
                     let label = Label::new(index.into()).unwrap();
                     waits[of as usize].push(match kind {
-                        Kind::Done => Event::Done(label),
-                        Kind::Started => Event::Started(label),
+                        DependencyKind::Done => Event::Done(label),
+                        DependencyKind::Started => Event::Started(label),
                     });
                 })
                 .unwrap();

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use super::rank::{COMMUNICATION, Draft, NOTHING};
-use crate::goal::{Builder, Dependency, Kind, Op, Task};
+use crate::goal::{Builder, Dependency, DependencyKind, Op, Task};
 
 /// The operations of the nodes of a rank so far. Methods return `None` when the rank is full.
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl Ops {
             if let Task::Collective { group, .. } = *task
                 && let Some(on) = self.collectives.insert(group, of)
             {
-                let kind = Kind::Started;
+                let kind = DependencyKind::Started;
                 self.dependencies.push(Dependency { of, on, kind });
             }
         }
@@ -68,6 +68,6 @@ impl Ops {
 
 /// `of` starts when `on` is done.
 fn after(of: u32, on: u32) -> Dependency {
-    let kind = Kind::Done;
+    let kind = DependencyKind::Done;
     Dependency { of, on, kind }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use flitwise_base::place::{Place, PlaceError};
 
 use super::layout::{NODE, Node, Places, RANK_HEAD, indices, node, pair, u64_at};
-use super::record::Kind;
+use super::record::DependencyKind;
 use crate::error::Error;
 use crate::store::{Store, Window};
 
@@ -181,9 +181,12 @@ impl Block {
         &mut self,
         index: u32,
         node: &Node,
-        mut each: impl FnMut(u32, Kind),
+        mut each: impl FnMut(u32, DependencyKind),
     ) -> Result<(), Error> {
-        let lists = [(Kind::Done, node.done), (Kind::Started, node.started)];
+        let lists = [
+            (DependencyKind::Done, node.done),
+            (DependencyKind::Started, node.started),
+        ];
         let end = self.successors_at + 4 * self.successors;
         for ((kind, count), first) in lists.into_iter().zip(node.lists) {
             let mut left = u64::from(count);

@@ -11,7 +11,7 @@ use flitwise_base::stop::Stop;
 use super::block::Block;
 use super::info::Info;
 use super::layout::Node;
-use super::record::{Kind, Task};
+use super::record::{DependencyKind, Task};
 use super::schedule::Schedule;
 use crate::error::Error;
 use crate::matching::{Matching, Unmatched};
@@ -226,7 +226,7 @@ fn find_cycle(block: &mut Block, mut waits: Vec<u32>) -> Result<Option<Error>, E
         return Ok(None);
     }
     // Whoever can't start waits for another that can't.
-    let mut waits_for = vec![(0, Kind::Done); block.len() as usize];
+    let mut waits_for = vec![(0, DependencyKind::Done); block.len() as usize];
     let stuck = |index: u32| waits[index as usize] != STARTED;
     for index in (0..block.len()).filter(|&index| stuck(index)) {
         let node = block.node(index)?;
@@ -255,7 +255,7 @@ const NAMED: usize = 6;
 fn describe_cycle(
     block: &mut Block,
     first: u32,
-    waits_for: &[(u32, Kind)],
+    waits_for: &[(u32, DependencyKind)],
     stuck: u32,
 ) -> Result<Error, Error> {
     let start: Node = block.node(first)?;
@@ -264,7 +264,11 @@ fn describe_cycle(
     loop {
         let (next, kind) = waits_for[at as usize];
         let node = block.node(next)?;
-        let what = if kind == Kind::Done { "end" } else { "start" };
+        let what = if kind == DependencyKind::Done {
+            "end"
+        } else {
+            "start"
+        };
         steps.push(format!(
             "the {what} of operation {next} ({}, {})",
             node.op.name(),

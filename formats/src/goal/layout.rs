@@ -4,7 +4,7 @@
 
 use flitwise_base::place::Place;
 
-use super::record::{Dependency, Kind, Op, Task};
+use super::record::{Dependency, DependencyKind, Op, Task};
 use crate::collective::Operation;
 use crate::error::Error;
 use crate::limits::{BLOCK, MAX_GOAL_RANK_EDGES, MAX_GOAL_RANK_OPS};
@@ -237,7 +237,11 @@ impl RankBytes {
                  may have more",
             );
         }
-        let kind = if d.kind == Kind::Started { STARTED } else { 0 };
+        let kind = if d.kind == DependencyKind::Started {
+            STARTED
+        } else {
+            0
+        };
         self.edges.push((d.of | kind, d.on));
         Ok(())
     }

@@ -33,9 +33,9 @@
 //!
 //! - **Order.** Only dependencies order the operations of a rank. Whatever has none may start at time 0; the order in
 //!   the file is no order. An operation starts when it has no unmet dependency ([`Node::unmet`]) and its CPU is free.
-//! - **`a requires b`** ([`Kind::Done`]): `a` may start when `b` is done. A send is done when its CPU and NIC are free
+//! - **`a requires b`** ([`DependencyKind::Done`]): `a` may start when `b` is done. A send is done when its CPU and NIC are free
 //!   of it (eager) or the receiver has taken it (rendezvous); a recv when its message is there; a calc after its time.
-//!   **`a irequires b`** ([`Kind::Started`]): `a` may start when `b` has started, that is, has been posted.
+//!   **`a irequires b`** ([`DependencyKind::Started`]): `a` may start when `b` has started, that is, has been posted.
 //! - **CPUs and NICs.** A CPU of a rank does one thing at a time: calcs and the overheads of sends and recvs. A recv
 //!   that waits for its message does not keep its CPU busy. Operations of different CPUs (the streams of a GPU) go on
 //!   side by side. Messages of a NIC go out one after another.
@@ -64,6 +64,6 @@ pub use check::{Check, check, check_file, check_input};
 pub use info::Info;
 pub use layout::Node;
 pub use parser::{Parser, Part, Step};
-pub use record::{Dependency, Kind, Op, Task};
+pub use record::{Dependency, DependencyKind, Op, Task};
 pub use schedule::{Builder, Form, Schedule, probe};
 pub use write::WriteError;

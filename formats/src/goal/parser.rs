@@ -10,7 +10,7 @@ use nom::sequence::terminated;
 
 use super::labels::{Labels, Refused};
 use super::operation::{Verb, operation};
-use super::record::{Dependency, Kind, Op};
+use super::record::{Dependency, DependencyKind, Op};
 use super::words::{Parsed, after_blanks, blanks, expected, is_end, name, number, word};
 use crate::grammar::{self, expect, fault, run};
 use crate::limits::{MAX_GOAL_LINE, MAX_GOAL_RANK_OPS, MAX_TASKS};
@@ -344,7 +344,7 @@ impl Parser {
         line: &'a [u8],
         of: &[u8],
         rest: &'a [u8],
-        kind: Kind,
+        kind: DependencyKind,
     ) -> Parsed<'a, Part> {
         let (at, ()) = blanks(rest)?;
         let what = "a label to wait for";
@@ -417,10 +417,10 @@ fn lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-fn kind(name: &[u8]) -> Option<Kind> {
+fn kind(name: &[u8]) -> Option<DependencyKind> {
     match name {
-        b"requires" => Some(Kind::Done),
-        b"irequires" => Some(Kind::Started),
+        b"requires" => Some(DependencyKind::Done),
+        b"irequires" => Some(DependencyKind::Started),
         _ => None,
     }
 }

@@ -82,7 +82,7 @@ impl Op {
 
 /// The event of another operation that an operation waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum DependencyKind {
     /// `requires`: the end of the other operation.
     Done,
     /// `irequires`: the start of the other operation.
@@ -97,5 +97,5 @@ pub struct Dependency {
     /// The operation that it waits for.
     pub on: u32,
     /// Whether for its start or its end.
-    pub kind: Kind,
+    pub kind: DependencyKind,
 }

@@ -43,7 +43,7 @@ pub fn probe(head: &[u8]) -> Option<Form> {
 ///
 /// # Examples
 /// ```
-/// use flitwise_formats::goal::{Kind, Schedule, Task};
+/// use flitwise_formats::goal::{DependencyKind, Schedule, Task};
 ///
 /// let dir = tempfile::tempdir()?;
 /// let path = dir.path().join("pair.goal");
@@ -60,7 +60,7 @@ pub fn probe(head: &[u8]) -> Option<Form> {
 /// assert_eq!((calc.op.task, calc.unmet), (Task::Calc { time: 5000 }, 0));
 /// let mut waiting = Vec::new();
 /// rank.successors(0, &calc, |of, kind| waiting.push((of, kind)))?;
-/// assert_eq!(waiting, [(1, Kind::Done)]);
+/// assert_eq!(waiting, [(1, DependencyKind::Done)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -340,12 +340,12 @@ impl TextReader {
 ///
 /// # Examples
 /// ```
-/// use flitwise_formats::goal::{Builder, Dependency, Kind, Op, Task, write};
+/// use flitwise_formats::goal::{Builder, Dependency, DependencyKind, Op, Task, write};
 ///
 /// let mut builder = Builder::new("ring".as_ref(), 1)?;
 /// let send = builder.op(Op::new(Task::Send { bytes: 8, to: 0, tag: 1 }))?;
 /// let recv = builder.op(Op::new(Task::Recv { bytes: 8, from: Some(0), tag: None }))?;
-/// builder.dependency(Dependency { of: recv, on: send, kind: Kind::Started })?;
+/// builder.dependency(Dependency { of: recv, on: send, kind: DependencyKind::Started })?;
 /// builder.end_rank()?;
 /// let mut text = Vec::new();
 /// write::text(&builder.finish()?, &mut text)?;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::layout::{ANY, BASE, ENTRY, HEAD, MAGIC, NODE, Node, RANK_HEAD, write_node};
-use super::record::{Kind, Op, Task};
+use super::record::{DependencyKind, Op, Task};
 use super::schedule::Schedule;
 use crate::error::Error;
 
@@ -110,11 +110,11 @@ fn write_line(out: &mut Vec<u8>, label: u64, op: &Op) {
     out.push(b'\n');
 }
 
-fn write_dependency(out: &mut Vec<u8>, of: u64, on: u64, kind: Kind) {
+fn write_dependency(out: &mut Vec<u8>, of: u64, on: u64, kind: DependencyKind) {
     number(out, b"l", of);
     let word: &[u8] = match kind {
-        Kind::Done => b" requires l",
-        Kind::Started => b" irequires l",
+        DependencyKind::Done => b" requires l",
+        DependencyKind::Started => b" irequires l",
     };
     number(out, word, on);
     out.push(b'\n');

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::chakra::{NodeType, Options, Trace};
-use crate::goal::{Kind, Task};
+use crate::goal::{DependencyKind, Task};
 
 /// A line of the process on host `host`: an operation of communicator `comm` as `rank` of `size`, with its `keys`.
 fn line(host: &str, (comm, rank, size): (&str, u32, u32), keys: &str) -> String {
@@ -57,7 +57,7 @@ fn operations(set: &Set, rank: u32) -> Vec<(Task, Vec<u32>)> {
     for at in 0..block.len() {
         let node = block.node(at).unwrap();
         let mut add = |of: u32, kind| {
-            if kind == Kind::Done {
+            if kind == DependencyKind::Done {
                 operations[of as usize].1.push(at);
             }
         };

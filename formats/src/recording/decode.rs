@@ -4,7 +4,7 @@ use super::call::{
     Call, Collective, Completion, Data, Done, Message, Outcome, Part, Peer, Reference, References,
     picked,
 };
-use super::function::{Function, How, Kind, Operation};
+use super::function::{CallKind, Function, How, Operation};
 use super::wire::{Cursor, Fault, Sequence};
 use crate::limits::MAX_RECORDING_LIST;
 
@@ -12,12 +12,12 @@ impl<'a> Call<'a> {
     /// Reads a call of `function` whose tuple continues at `cursor`.
     pub(super) fn read(function: &Function, cursor: &mut Cursor<'a>) -> Result<Self, Fault> {
         Ok(match function.kind {
-            Kind::Send(mode, how) => Self::Send(message(cursor)?, mode, how),
-            Kind::Receive(how) => {
+            CallKind::Send(mode, how) => Self::Send(message(cursor)?, mode, how),
+            CallKind::Receive(how) => {
                 Self::Receive(message(cursor)?, how, outcome_if_blocking(how, cursor)?)
             }
-            Kind::SendReceive(how) => Self::send_receive(how, cursor)?,
-            Kind::Probe { polls, takes } => {
+            CallKind::SendReceive(how) => Self::send_receive(how, cursor)?,
+            CallKind::Probe { polls, takes } => {
                 let message = envelope(cursor)?;
                 let found = !polls || cursor.flag()?;
                 let found = found.then(|| outcome(cursor)).transpose()?;
@@ -27,36 +27,36 @@ impl<'a> Call<'a> {
                     takes,
                 }
             }
-            Kind::ReceiveTaken(how) => {
+            CallKind::ReceiveTaken(how) => {
                 let taken = Reference::of(cursor.number()?);
                 let data = data(cursor)?;
                 Self::ReceiveTaken(taken, data, how, outcome_if_blocking(how, cursor)?)
             }
-            Kind::Partitioned { sends } => Self::partitioned(sends, cursor)?,
-            Kind::Ready => Self::Ready(Reference::of(cursor.number()?), list(cursor)?),
-            Kind::Arrived => {
+            CallKind::Partitioned { sends } => Self::partitioned(sends, cursor)?,
+            CallKind::Ready => Self::Ready(Reference::of(cursor.number()?), list(cursor)?),
+            CallKind::Arrived => {
                 let request = Reference::of(cursor.number()?);
                 Self::Arrived(request, cursor.number()?, cursor.flag()?)
             }
-            Kind::Start => Self::Start(References(list(cursor)?)),
-            Kind::Free => Self::Free(References(list(cursor)?)),
-            Kind::Cancel => Self::Cancel(References(list(cursor)?)),
-            Kind::Complete { .. } => Self::Complete(completion(cursor)?),
-            Kind::Status => Self::Status(Reference::of(cursor.number()?), cursor.flag()?),
-            Kind::Collective(operation, how) => {
+            CallKind::Start => Self::Start(References(list(cursor)?)),
+            CallKind::Free => Self::Free(References(list(cursor)?)),
+            CallKind::Cancel => Self::Cancel(References(list(cursor)?)),
+            CallKind::Complete { .. } => Self::Complete(completion(cursor)?),
+            CallKind::Status => Self::Status(Reference::of(cursor.number()?), cursor.flag()?),
+            CallKind::Collective(operation, how) => {
                 Self::Collective(collective(operation, how, cursor)?)
             }
-            Kind::MakeComm(how) => {
+            CallKind::MakeComm(how) => {
                 let parent = cursor.small()?;
                 let made = Some(cursor.small()?).filter(|&made| made > 0);
                 Self::MakeComm { parent, made, how }
             }
-            Kind::FreeComm => Self::FreeComm(cursor.small()?),
-            Kind::Init => Self::Init(cursor.number()?),
-            Kind::Finalize => Self::Finalize,
-            Kind::Abort => Self::Abort,
-            Kind::Control => Self::Control(cursor.signed()?, cursor.text()?),
-            Kind::Outside(outside) => Self::Outside(outside),
+            CallKind::FreeComm => Self::FreeComm(cursor.small()?),
+            CallKind::Init => Self::Init(cursor.number()?),
+            CallKind::Finalize => Self::Finalize,
+            CallKind::Abort => Self::Abort,
+            CallKind::Control => Self::Control(cursor.signed()?, cursor.text()?),
+            CallKind::Outside(outside) => Self::Outside(outside),
         })
     }
 

@@ -3,12 +3,12 @@
 use super::call::{
     Call, Collective, Completion, Data, Done, Message, Outcome, Part, Peer, Reference, References,
 };
-use super::function::{How, Kind};
+use super::function::{CallKind, How};
 use super::wire::{Sequence, put, put_signed, put_text};
 
 impl Call<'_> {
     /// Adds the fields of a call of a function of this kind.
-    pub(super) fn write(&self, kind: Kind, to: &mut Vec<u8>) {
+    pub(super) fn write(&self, kind: CallKind, to: &mut Vec<u8>) {
         match self {
             Self::Failed | Self::Finalize | Self::Abort | Self::Outside(_) => {}
             Self::Send(message, ..) => put_message(to, message),
@@ -30,7 +30,7 @@ impl Call<'_> {
             }
             Self::Probe { message, found, .. } => {
                 put_envelope(to, message);
-                if matches!(kind, Kind::Probe { polls: true, .. }) {
+                if matches!(kind, CallKind::Probe { polls: true, .. }) {
                     put(to, found.is_some().into());
                 }
                 found.iter().for_each(|outcome| put_outcome(to, outcome));

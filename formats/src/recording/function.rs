@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub struct Function {
     /// Its name, such as `MPI_Send`.
     pub name: Arc<str>,
-    pub(super) kind: Kind,
+    pub(super) kind: CallKind,
 }
 
 /// The condition on which a send is complete.
@@ -179,7 +179,7 @@ impl Outside {
 
 /// The fields that the calls of a function have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CallKind {
     Send(Mode, How),
     Receive(How),
     SendReceive(How),
@@ -211,93 +211,105 @@ pub(super) enum Kind {
     Outside(Outside),
 }
 
-const KINDS: [(&str, Kind); 62] = [
-    ("Send", Kind::Send(Mode::Standard, How::Blocking)),
-    ("Rsend", Kind::Send(Mode::Standard, How::Blocking)),
-    ("Ssend", Kind::Send(Mode::Synchronous, How::Blocking)),
-    ("Bsend", Kind::Send(Mode::Buffered, How::Blocking)),
-    ("Isend", Kind::Send(Mode::Standard, How::Later)),
-    ("Irsend", Kind::Send(Mode::Standard, How::Later)),
-    ("Issend", Kind::Send(Mode::Synchronous, How::Later)),
-    ("Ibsend", Kind::Send(Mode::Buffered, How::Later)),
-    ("Send_init", Kind::Send(Mode::Standard, How::Persistent)),
-    ("Rsend_init", Kind::Send(Mode::Standard, How::Persistent)),
-    ("Ssend_init", Kind::Send(Mode::Synchronous, How::Persistent)),
-    ("Bsend_init", Kind::Send(Mode::Buffered, How::Persistent)),
-    ("Recv", Kind::Receive(How::Blocking)),
-    ("Irecv", Kind::Receive(How::Later)),
-    ("Recv_init", Kind::Receive(How::Persistent)),
-    ("Sendrecv", Kind::SendReceive(How::Blocking)),
-    ("Sendrecv_replace", Kind::SendReceive(How::Blocking)),
-    ("Isendrecv", Kind::SendReceive(How::Later)),
-    ("Isendrecv_replace", Kind::SendReceive(How::Later)),
+const KINDS: [(&str, CallKind); 62] = [
+    ("Send", CallKind::Send(Mode::Standard, How::Blocking)),
+    ("Rsend", CallKind::Send(Mode::Standard, How::Blocking)),
+    ("Ssend", CallKind::Send(Mode::Synchronous, How::Blocking)),
+    ("Bsend", CallKind::Send(Mode::Buffered, How::Blocking)),
+    ("Isend", CallKind::Send(Mode::Standard, How::Later)),
+    ("Irsend", CallKind::Send(Mode::Standard, How::Later)),
+    ("Issend", CallKind::Send(Mode::Synchronous, How::Later)),
+    ("Ibsend", CallKind::Send(Mode::Buffered, How::Later)),
+    ("Send_init", CallKind::Send(Mode::Standard, How::Persistent)),
+    (
+        "Rsend_init",
+        CallKind::Send(Mode::Standard, How::Persistent),
+    ),
+    (
+        "Ssend_init",
+        CallKind::Send(Mode::Synchronous, How::Persistent),
+    ),
+    (
+        "Bsend_init",
+        CallKind::Send(Mode::Buffered, How::Persistent),
+    ),
+    ("Recv", CallKind::Receive(How::Blocking)),
+    ("Irecv", CallKind::Receive(How::Later)),
+    ("Recv_init", CallKind::Receive(How::Persistent)),
+    ("Sendrecv", CallKind::SendReceive(How::Blocking)),
+    ("Sendrecv_replace", CallKind::SendReceive(How::Blocking)),
+    ("Isendrecv", CallKind::SendReceive(How::Later)),
+    ("Isendrecv_replace", CallKind::SendReceive(How::Later)),
     (
         "Probe",
-        Kind::Probe {
+        CallKind::Probe {
             polls: false,
             takes: false,
         },
     ),
     (
         "Mprobe",
-        Kind::Probe {
+        CallKind::Probe {
             polls: false,
             takes: true,
         },
     ),
     (
         "Iprobe",
-        Kind::Probe {
+        CallKind::Probe {
             polls: true,
             takes: false,
         },
     ),
     (
         "Improbe",
-        Kind::Probe {
+        CallKind::Probe {
             polls: true,
             takes: true,
         },
     ),
-    ("Mrecv", Kind::ReceiveTaken(How::Blocking)),
-    ("Imrecv", Kind::ReceiveTaken(How::Later)),
-    ("Psend_init", Kind::Partitioned { sends: true }),
-    ("Precv_init", Kind::Partitioned { sends: false }),
-    ("Pready", Kind::Ready),
-    ("Pready_range", Kind::Ready),
-    ("Pready_list", Kind::Ready),
-    ("Parrived", Kind::Arrived),
-    ("Start", Kind::Start),
-    ("Startall", Kind::Start),
-    ("Request_free", Kind::Free),
-    ("Cancel", Kind::Cancel),
-    ("Wait", Kind::Complete { polls: false }),
-    ("Waitall", Kind::Complete { polls: false }),
-    ("Waitany", Kind::Complete { polls: false }),
-    ("Waitsome", Kind::Complete { polls: false }),
-    ("Test", Kind::Complete { polls: true }),
-    ("Testall", Kind::Complete { polls: true }),
-    ("Testany", Kind::Complete { polls: true }),
-    ("Testsome", Kind::Complete { polls: true }),
-    ("Request_get_status", Kind::Status),
-    ("Comm_dup", Kind::MakeComm(How::Blocking)),
-    ("Comm_dup_with_info", Kind::MakeComm(How::Blocking)),
-    ("Comm_idup", Kind::MakeComm(How::Later)),
-    ("Comm_idup_with_info", Kind::MakeComm(How::Later)),
-    ("Comm_create", Kind::MakeComm(How::Blocking)),
-    ("Comm_create_group", Kind::MakeComm(How::Blocking)),
-    ("Comm_split", Kind::MakeComm(How::Blocking)),
-    ("Comm_split_type", Kind::MakeComm(How::Blocking)),
-    ("Cart_create", Kind::MakeComm(How::Blocking)),
-    ("Cart_sub", Kind::MakeComm(How::Blocking)),
-    ("Graph_create", Kind::MakeComm(How::Blocking)),
-    ("Dist_graph_create", Kind::MakeComm(How::Blocking)),
-    ("Dist_graph_create_adjacent", Kind::MakeComm(How::Blocking)),
-    ("Intercomm_create", Kind::MakeComm(How::Blocking)),
-    ("Intercomm_merge", Kind::MakeComm(How::Blocking)),
-    ("Comm_free", Kind::FreeComm),
-    ("Comm_disconnect", Kind::FreeComm),
-    ("Pcontrol", Kind::Control),
+    ("Mrecv", CallKind::ReceiveTaken(How::Blocking)),
+    ("Imrecv", CallKind::ReceiveTaken(How::Later)),
+    ("Psend_init", CallKind::Partitioned { sends: true }),
+    ("Precv_init", CallKind::Partitioned { sends: false }),
+    ("Pready", CallKind::Ready),
+    ("Pready_range", CallKind::Ready),
+    ("Pready_list", CallKind::Ready),
+    ("Parrived", CallKind::Arrived),
+    ("Start", CallKind::Start),
+    ("Startall", CallKind::Start),
+    ("Request_free", CallKind::Free),
+    ("Cancel", CallKind::Cancel),
+    ("Wait", CallKind::Complete { polls: false }),
+    ("Waitall", CallKind::Complete { polls: false }),
+    ("Waitany", CallKind::Complete { polls: false }),
+    ("Waitsome", CallKind::Complete { polls: false }),
+    ("Test", CallKind::Complete { polls: true }),
+    ("Testall", CallKind::Complete { polls: true }),
+    ("Testany", CallKind::Complete { polls: true }),
+    ("Testsome", CallKind::Complete { polls: true }),
+    ("Request_get_status", CallKind::Status),
+    ("Comm_dup", CallKind::MakeComm(How::Blocking)),
+    ("Comm_dup_with_info", CallKind::MakeComm(How::Blocking)),
+    ("Comm_idup", CallKind::MakeComm(How::Later)),
+    ("Comm_idup_with_info", CallKind::MakeComm(How::Later)),
+    ("Comm_create", CallKind::MakeComm(How::Blocking)),
+    ("Comm_create_group", CallKind::MakeComm(How::Blocking)),
+    ("Comm_split", CallKind::MakeComm(How::Blocking)),
+    ("Comm_split_type", CallKind::MakeComm(How::Blocking)),
+    ("Cart_create", CallKind::MakeComm(How::Blocking)),
+    ("Cart_sub", CallKind::MakeComm(How::Blocking)),
+    ("Graph_create", CallKind::MakeComm(How::Blocking)),
+    ("Dist_graph_create", CallKind::MakeComm(How::Blocking)),
+    (
+        "Dist_graph_create_adjacent",
+        CallKind::MakeComm(How::Blocking),
+    ),
+    ("Intercomm_create", CallKind::MakeComm(How::Blocking)),
+    ("Intercomm_merge", CallKind::MakeComm(How::Blocking)),
+    ("Comm_free", CallKind::FreeComm),
+    ("Comm_disconnect", CallKind::FreeComm),
+    ("Pcontrol", CallKind::Control),
 ];
 
 impl Function {
@@ -305,7 +317,7 @@ impl Function {
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self {
-            kind: Kind::of(name.strip_prefix("MPI_").unwrap_or(name)),
+            kind: CallKind::of(name.strip_prefix("MPI_").unwrap_or(name)),
             name: name.into(),
         }
     }
@@ -314,14 +326,14 @@ impl Function {
     #[must_use]
     pub fn is_poll(&self) -> bool {
         match self.kind {
-            Kind::Probe { polls, .. } | Kind::Complete { polls } => polls,
-            Kind::Arrived | Kind::Status => true,
+            CallKind::Probe { polls, .. } | CallKind::Complete { polls } => polls,
+            CallKind::Arrived | CallKind::Status => true,
             _ => false,
         }
     }
 }
 
-impl Kind {
+impl CallKind {
     fn of(name: &str) -> Self {
         match name {
             "Init" | "Init_thread" => return Self::Init,
@@ -362,27 +374,27 @@ mod tests {
         let kind = |name| Function::named(name).kind;
         assert_eq!(
             kind("MPI_Ialltoallv"),
-            Kind::Collective(Operation::Alltoallv, How::Later)
+            CallKind::Collective(Operation::Alltoallv, How::Later)
         );
         assert_eq!(
             kind("MPI_Neighbor_alltoallw_init"),
-            Kind::Collective(Operation::NeighborAlltoallw, How::Persistent)
+            CallKind::Collective(Operation::NeighborAlltoallw, How::Persistent)
         );
         assert_eq!(
             kind("MPI_Ireduce_scatter_block"),
-            Kind::Collective(Operation::ReduceScatterBlock, How::Later)
+            CallKind::Collective(Operation::ReduceScatterBlock, How::Later)
         );
         assert_eq!(
             kind("MPI_Issend"),
-            Kind::Send(Mode::Synchronous, How::Later)
+            CallKind::Send(Mode::Synchronous, How::Later)
         );
-        assert_eq!(kind("MPI_Win_fence"), Kind::Outside(Outside::OneSided));
-        assert_eq!(kind("MPI_File_open"), Kind::Outside(Outside::File));
+        assert_eq!(kind("MPI_Win_fence"), CallKind::Outside(Outside::OneSided));
+        assert_eq!(kind("MPI_File_open"), CallKind::Outside(Outside::File));
         assert_eq!(
             kind("MPI_Comm_spawn_multiple"),
-            Kind::Outside(Outside::Dynamic)
+            CallKind::Outside(Outside::Dynamic)
         );
-        assert_eq!(kind("unknown"), Kind::Outside(Outside::Unknown));
+        assert_eq!(kind("unknown"), CallKind::Outside(Outside::Unknown));
         assert!(Function::named("MPI_Testsome").is_poll());
         assert!(!Function::named("MPI_Waitsome").is_poll());
     }

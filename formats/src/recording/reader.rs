@@ -7,7 +7,7 @@ use std::sync::Arc;
 use flitwise_base::place::PlaceError;
 
 use super::call::Call;
-use super::function::{Function, Kind};
+use super::function::{CallKind, Function};
 use super::header::{Header, SIZE, checksum, chunk, number};
 use super::record::{Communicator, Current, End, Item, Record, Times, Tuple};
 use super::slots::Slots;
@@ -343,7 +343,7 @@ impl Reader {
             return Ok((function, Call::Failed));
         }
         let call = Call::read(function, &mut cursor)?;
-        if !cursor.is_at_end() && !matches!(function.kind, Kind::Outside(_)) {
+        if !cursor.is_at_end() && !matches!(function.kind, CallKind::Outside(_)) {
             return cursor.fault("a call with more fields than its function has");
         }
         Ok((function, call))

@@ -267,7 +267,7 @@ struct Checker {
 
 /// A collective as rank 0 calls it.
 struct Called {
-    kind: Kind,
+    kind: CallKind,
     line: u64,
     /// A balance is of all ranks so far.
     size: Size,
@@ -275,12 +275,12 @@ struct Called {
 
 /// The part of a collective on which all ranks have to agree.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Kind {
+struct CallKind {
     name: &'static str,
     root: Option<u32>,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for CallKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.root {
             Some(root) => write!(f, "`{}` with root {root}", self.name),
@@ -423,7 +423,7 @@ impl Checker {
         if index >= MAX_TRACKED_COLLECTIVES || rank.differs {
             return;
         }
-        let kind = Kind {
+        let kind = CallKind {
             name: call.name(),
             root: call.root(),
         };

@@ -6,7 +6,7 @@ mod write;
 use flitwise_base::stop::Stop;
 use flitwise_formats::chakra::{Options, Set, Trace};
 use flitwise_formats::collective::Operation;
-use flitwise_formats::goal::{Dependency, Kind, Op, Task};
+use flitwise_formats::goal::{Dependency, DependencyKind, Op, Task};
 use flitwise_formats::source::Input;
 use proptest::prelude::*;
 use std::path::Path;
@@ -118,8 +118,10 @@ fn nodes_become_operations() {
     assert_eq!(tasks, expected);
     let edge = |of, on, kind| Dependency { of, on, kind };
     let done = [(1, 0), (2, 1), (3, 1), (4, 3)];
-    let mut edges: Vec<_> = done.map(|(of, on)| edge(of, on, Kind::Done)).to_vec();
-    edges.push(edge(5, 4, Kind::Started));
+    let mut edges: Vec<_> = done
+        .map(|(of, on)| edge(of, on, DependencyKind::Done))
+        .to_vec();
+    edges.push(edge(5, 4, DependencyKind::Started));
     assert_eq!(all[0].1, edges);
     let groups: Vec<_> = trace
         .groups

@@ -194,7 +194,7 @@ fn binary() -> Vec<u8> {
             }))
             .unwrap();
         let (of, on) = (1, 0);
-        let kind = flitwise_formats::goal::Kind::Done;
+        let kind = flitwise_formats::goal::DependencyKind::Done;
         builder
             .dependency(flitwise_formats::goal::Dependency { of, on, kind })
             .unwrap();

@@ -10,7 +10,7 @@ mod properties;
 use std::io::Write;
 use std::path::Path;
 
-use flitwise_formats::goal::{Dependency, Kind, Op, Schedule, check_file};
+use flitwise_formats::goal::{Dependency, DependencyKind, Op, Schedule, check_file};
 
 /// Operations and sorted dependencies of a rank.
 type Rank = (Vec<Op>, Vec<Dependency>);
@@ -88,7 +88,7 @@ fn dependencies_of_both_kinds_cpus_and_nics_are_read() {
             "Op { task: Recv { bytes: 4, from: None, tag: None }, cpu: 0, nic: 0 }",
         ]
     );
-    let (started, done) = (Kind::Started, Kind::Done);
+    let (started, done) = (DependencyKind::Started, DependencyKind::Done);
     let dependency = |of, on, kind| Dependency { of, on, kind };
     assert_eq!(
         *dependencies,

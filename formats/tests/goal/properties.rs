@@ -2,7 +2,7 @@
 
 use flitwise_formats::PlaceError;
 use flitwise_formats::goal::{
-    Builder, Dependency, Kind, Op, Parser, Part, Schedule, Step, Task, check_file, write,
+    Builder, Dependency, DependencyKind, Op, Parser, Part, Schedule, Step, Task, check_file, write,
 };
 use proptest::prelude::*;
 
@@ -86,7 +86,11 @@ fn build(ranks: &Raw, sound: bool) -> Schedule {
             if sound {
                 (of, on) = (of.max(on), of.min(on));
             }
-            let kind = if *started { Kind::Started } else { Kind::Done };
+            let kind = if *started {
+                DependencyKind::Started
+            } else {
+                DependencyKind::Done
+            };
             if of != on {
                 builder.dependency(Dependency { of, on, kind }).unwrap();
             }

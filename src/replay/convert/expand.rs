@@ -143,7 +143,7 @@ fn expand_rank(
             // The first operation of an expanded collective takes no time.
             after.on = match *after {
                 After {
-                    kind: flitwise_formats::goal::Kind::Started,
+                    kind: flitwise_formats::goal::DependencyKind::Started,
                     ..
                 } => first,
                 After { .. } => last,
@@ -210,7 +210,7 @@ pub(super) fn beside(nodes: &[Node]) -> HashSet<u32> {
     let mut beside = HashSet::new();
     for node in nodes {
         for after in &node.after {
-            if after.kind == flitwise_formats::goal::Kind::Started
+            if after.kind == flitwise_formats::goal::DependencyKind::Started
                 && !node.after.contains(&After::done(after.on))
             {
                 beside.insert(after.on);

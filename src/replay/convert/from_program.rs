@@ -6,7 +6,7 @@ use crate::program::{
     Action, Contribution, Event, Label, Op, Place, Program, RankId, RegionId, StreamId,
 };
 use anyhow::{Context, bail, ensure};
-use flitwise_formats::goal::Kind;
+use flitwise_formats::goal::DependencyKind;
 use hashbrown::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -207,7 +207,7 @@ impl Rank {
         self.compute()?;
         let waits = |after: &After| {
             let node = self.nodes.get(after.on as usize);
-            after.kind == Kind::Done
+            after.kind == DependencyKind::Done
                 && node.is_some_and(|node| !matches!(node.task, Task::Calc { .. }))
         };
         if self.before.iter().any(waits) {

@@ -4,7 +4,7 @@ use crate::collectives::{Choices, Plan};
 use crate::mpi::CommId;
 use crate::program::{Collective, Contribution, Place, RankId};
 use anyhow::Context;
-use flitwise_formats::goal::Kind;
+use flitwise_formats::goal::DependencyKind;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,17 +47,17 @@ pub(super) const NO_COMM: CommId = CommId::new(0);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct After {
     pub on: u32,
-    pub kind: Kind,
+    pub kind: DependencyKind,
 }
 
 impl After {
     pub fn done(on: u32) -> Self {
-        let kind = Kind::Done;
+        let kind = DependencyKind::Done;
         Self { on, kind }
     }
 
     pub fn started(on: u32) -> Self {
-        let kind = Kind::Started;
+        let kind = DependencyKind::Started;
         Self { on, kind }
     }
 }

@@ -8,7 +8,7 @@ pub(super) use stall::Stalled;
 use super::graph::{Brings, Entry, Graph, Key, Node, Task};
 use crate::mpi::{Envelope, MatchQueues, Pattern, Tag, Transfer};
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RankId, RootedBlocks};
-use flitwise_formats::goal::Kind;
+use flitwise_formats::goal::DependencyKind;
 use hashbrown::HashMap;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -82,7 +82,7 @@ struct Rank {
     /// Operations for which each operation waits.
     unmet: Vec<u32>,
     /// The operations that wait for each operation.
-    waiting: Vec<Vec<(u32, Kind)>>,
+    waiting: Vec<Vec<(u32, DependencyKind)>>,
     cpus: Vec<Cpu>,
     queues: MatchQueues<u32>,
     open: usize,
@@ -213,7 +213,7 @@ impl<'a> IdealRun<'a> {
         let graph = self.graph;
         self.course.starts.push((rank, index));
         self.course.times[rank as usize][index as usize][0] = self.now;
-        self.happened(rank, index, Kind::Started);
+        self.happened(rank, index, DependencyKind::Started);
         match &graph.ranks[rank as usize][index as usize].task {
             Task::Calc { ps: 0 } => self.complete(rank, index),
             Task::Calc { ps } => {
@@ -306,10 +306,10 @@ impl<'a> IdealRun<'a> {
     fn complete(&mut self, rank: u32, index: u32) {
         self.ranks[rank as usize].open -= 1;
         self.course.times[rank as usize][index as usize][1] = self.now;
-        self.happened(rank, index, Kind::Done);
+        self.happened(rank, index, DependencyKind::Done);
     }
 
-    fn happened(&mut self, rank: u32, index: u32, what: Kind) {
+    fn happened(&mut self, rank: u32, index: u32, what: DependencyKind) {
         let nodes = &self.graph.ranks[rank as usize];
         let state = &mut self.ranks[rank as usize];
         let waiting = std::mem::take(&mut state.waiting[index as usize]);

@@ -5,7 +5,7 @@ use super::graph::{Brings, Entry, Graph, Key, Losses, Task};
 use super::ideal::Course;
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
 use flitwise_base::units::Ratio;
-use flitwise_formats::goal::Kind;
+use flitwise_formats::goal::DependencyKind;
 use flitwise_formats::ti::{
     Action, Alltoallv, Collective, Datatype, Elements, Mode, Request, Requests, write,
 };
@@ -76,7 +76,11 @@ pub(super) fn write(
         rank.line(&Action::Init)?;
         for index in order {
             let node = &nodes[index as usize];
-            for after in node.after.iter().filter(|after| after.kind == Kind::Done) {
+            for after in node
+                .after
+                .iter()
+                .filter(|after| after.kind == DependencyKind::Done)
+            {
                 let message = match nodes[after.on as usize].task {
                     Task::Send { .. } | Task::Recv { .. } => true,
                     Task::Calc { .. } | Task::Collective(_) => false,

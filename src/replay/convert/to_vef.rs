@@ -4,7 +4,7 @@ use super::graph::{Brings, Edge, Entry, Graph, Key, Losses, Node, Task};
 use super::ideal::Course;
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RankId, RootedBlocks};
 use anyhow::Context;
-use flitwise_formats::goal::Kind;
+use flitwise_formats::goal::DependencyKind;
 use flitwise_formats::vef::{
     Comm, Dep, DepId, Gathering, Header, Member, Message, Op, Record, Version, Writer,
 };
@@ -248,7 +248,7 @@ struct Rank {
     events: Vec<Event>,
     time_ps: u64,
     /// Dependencies that its records respect by now.
-    met: HashSet<(u32, Kind)>,
+    met: HashSet<(u32, DependencyKind)>,
 }
 
 struct Records<'a> {
@@ -309,14 +309,14 @@ impl Records<'_> {
                     (Task::Recv { .. }, kind) => {
                         // It may be posted only when this has happened.
                         open.push(after.on);
-                        if kind == Kind::Done {
+                        if kind == DependencyKind::Done {
                             let taken = self.course.taken[rank as usize].get(&after.on);
                             let id = taken.and_then(|send| self.sent.get(send));
                             let id = id.context("a receive that ends before its message")?;
                             events.push(Event::Received(*id));
                         }
                     }
-                    (Task::Collective(entry), Kind::Done) => {
+                    (Task::Collective(entry), DependencyKind::Done) => {
                         let id = self.groups.get(&entry.key).copied().unwrap_or_default();
                         events.push(Event::Completed(id));
                     }

@@ -43,12 +43,12 @@ pub(super) type Outcomes = Box<[(u64, Outcome)]>;
 
 /// A send or a receive.
 #[derive(Clone, Copy)]
-enum Kind {
+enum TransferKind {
     Send,
     Receive { open: bool },
 }
 
-impl Kind {
+impl TransferKind {
     fn of(message: &Message, sends: bool) -> Self {
         if sends {
             Self::Send
@@ -67,7 +67,7 @@ impl Kind {
 /// A send or a receive under way.
 struct Started {
     number: u64,
-    kind: Kind,
+    kind: TransferKind,
     cancelled: bool,
 }
 
@@ -75,7 +75,7 @@ struct Started {
 #[derive(Default)]
 pub(super) struct Lookup {
     /// `None`: the program completes it by itself.
-    requests: Requests<Option<Started>, Kind>,
+    requests: Requests<Option<Started>, TransferKind>,
     /// Sends and receives so far that do not block.
     started: u64,
     found: Vec<(u64, Outcome)>,
@@ -100,7 +100,7 @@ impl Lookup {
             }
             _ => match (call.persistent(), call.made_request()) {
                 (Some((message, sends)), Some(request)) => {
-                    let kind = Kind::of(&message, sends);
+                    let kind = TransferKind::of(&message, sends);
                     self.requests.make_persistent(request, kind);
                 }
                 (None, Some(request)) => self.makes(call, request),
@@ -111,15 +111,18 @@ impl Lookup {
 
     /// A call makes a request that is not persistent.
     fn makes(&mut self, call: &Call<'_>, request: Request) {
-        let sent = call.sent().map(|message| Kind::of(&message, true));
-        let received = || call.received().map(|message| Kind::of(&message, false));
+        let sent = call.sent().map(|message| TransferKind::of(&message, true));
+        let received = || {
+            call.received()
+                .map(|message| TransferKind::of(&message, false))
+        };
         let kind = sent.or_else(received);
-        let receives = kind.is_some_and(Kind::receives);
+        let receives = kind.is_some_and(TransferKind::receives);
         let started = kind.map(|kind| self.message(kind));
         self.requests.start(request, receives, started);
     }
 
-    fn message(&mut self, kind: Kind) -> Started {
+    fn message(&mut self, kind: TransferKind) -> Started {
         let number = self.started;
         self.started += 1;
         Started {
@@ -147,9 +150,9 @@ impl Lookup {
         let outcome = match (started.kind, status) {
             // Whatever a message says, it may have been cancelled.
             (_, Some(status)) if status.cancelled => Outcome::Nothing,
-            (Kind::Receive { open: true }, Some(status)) => Outcome::of(status),
+            (TransferKind::Receive { open: true }, Some(status)) => Outcome::of(status),
             // Few libraries cancel sends: without a status it counts as sent.
-            (Kind::Receive { .. }, None) if started.cancelled => Outcome::Unknown,
+            (TransferKind::Receive { .. }, None) if started.cancelled => Outcome::Unknown,
             _ => return,
         };
         self.found.push((started.number, outcome));

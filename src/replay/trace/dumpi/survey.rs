@@ -4,7 +4,7 @@ use super::collective::says_enough_between;
 use super::communicators::{Constructed, resolve};
 use super::history::{Construction, Event, History};
 use super::outcomes::{Lookup, Outcomes};
-use super::unsupported::{Kind, Unsupported, kind_of};
+use super::unsupported::{Unsupported, UnsupportedKind, kind_of};
 use flitwise_formats::dumpi::handle::ANY_SOURCE;
 use flitwise_formats::dumpi::{Call, Comm, Problem, Record};
 use flitwise_formats::limits::{MAX_CONSTRUCTIONS, MAX_OUTCOMES};
@@ -131,7 +131,7 @@ impl Rank {
         }
     }
 
-    fn unsupported(&self, call: &Call<'_>) -> Option<Kind> {
+    fn unsupported(&self, call: &Call<'_>) -> Option<UnsupportedKind> {
         let kind = kind_of(call);
         if kind.is_some() {
             return kind;
@@ -146,9 +146,9 @@ impl Rank {
             parent => parent,
         };
         match self.is_between(comm.filter(|&comm| comm != Comm::NULL)?) {
-            None => Some(Kind::UnknownComm),
+            None => Some(UnsupportedKind::UnknownComm),
             Some(true) if call.collective().is_some() && !says_enough_between(call) => {
-                Some(Kind::BetweenGroups)
+                Some(UnsupportedKind::BetweenGroups)
             }
             Some(_) => None,
         }

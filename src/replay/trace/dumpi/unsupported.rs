@@ -4,7 +4,7 @@ use flitwise_formats::dumpi::{Call, Comm, Problem};
 
 /// The reason why a call can't be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum UnsupportedKind {
     /// It reads or writes the memory of another process.
     OneSided,
     /// It starts or meets processes that are not in the trace.
@@ -15,15 +15,18 @@ pub(super) enum Kind {
     BetweenGroups,
 }
 
-const KINDS: [(Kind, &str); 4] = [
-    (Kind::OneSided, "of one-sided communication"),
-    (Kind::Dynamic, "that start or meet other processes"),
+const KINDS: [(UnsupportedKind, &str); 4] = [
+    (UnsupportedKind::OneSided, "of one-sided communication"),
     (
-        Kind::UnknownComm,
+        UnsupportedKind::Dynamic,
+        "that start or meet other processes",
+    ),
+    (
+        UnsupportedKind::UnknownComm,
         "on communicators that no recorded call makes",
     ),
     (
-        Kind::BetweenGroups,
+        UnsupportedKind::BetweenGroups,
         "that are collectives between two groups with a root or uneven sizes, which recordings describe too briefly",
     ),
 ];
@@ -35,7 +38,7 @@ pub(super) struct Unsupported {
 }
 
 impl Unsupported {
-    pub fn add(&mut self, kind: Kind, place: impl FnOnce() -> Problem) {
+    pub fn add(&mut self, kind: UnsupportedKind, place: impl FnOnce() -> Problem) {
         if let Some(found) = self.found.get_mut(kind as usize) {
             found.get_or_insert_with(|| (0, place())).0 += 1;
         }
@@ -59,7 +62,7 @@ impl Unsupported {
 }
 
 /// Whether a call is of a kind that cannot be replayed, whatever its communicator.
-pub(super) fn kind_of(call: &Call<'_>) -> Option<Kind> {
+pub(super) fn kind_of(call: &Call<'_>) -> Option<UnsupportedKind> {
     Some(match call {
         Call::Accumulate(_)
         | Call::Get(_)
@@ -73,13 +76,13 @@ pub(super) fn kind_of(call: &Call<'_>) -> Option<Kind> {
         | Call::WinStart(_)
         | Call::WinTest(_)
         | Call::WinUnlock(_)
-        | Call::WinWait(_) => Kind::OneSided,
+        | Call::WinWait(_) => UnsupportedKind::OneSided,
         Call::CommAccept(_)
         | Call::CommConnect(_)
         | Call::CommJoin(_)
         | Call::CommSpawn(_)
-        | Call::CommSpawnMultiple(_) => Kind::Dynamic,
-        Call::CommGetParent(call) if call.parent != Comm::NULL => Kind::Dynamic,
+        | Call::CommSpawnMultiple(_) => UnsupportedKind::Dynamic,
+        Call::CommGetParent(call) if call.parent != Comm::NULL => UnsupportedKind::Dynamic,
         _ => return None,
     })
 }

@@ -4,7 +4,7 @@ use super::Scheduled;
 use crate::mpi::{Call, CommId, RequestId, SendMode, Tag};
 use crate::program::{Action, After, Op, Place, Program, RankId, StreamId};
 use anyhow::Context;
-use flitwise_formats::goal::{Block, Kind, Node, Task};
+use flitwise_formats::goal::{Block, DependencyKind, Node, Task};
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
@@ -83,10 +83,10 @@ impl RankState {
     }
 
     /// Operation `index` started or is complete, as `what` says: others may start.
-    fn happened(&mut self, index: u32, node: &Node, what: Kind) -> anyhow::Result<()> {
+    fn happened(&mut self, index: u32, node: &Node, what: DependencyKind) -> anyhow::Result<()> {
         let successors = match what {
-            Kind::Done => node.done,
-            Kind::Started => node.started,
+            DependencyKind::Done => node.done,
+            DependencyKind::Started => node.started,
         };
         if successors == 0 {
             return Ok(());
@@ -134,7 +134,7 @@ impl RankState {
     fn complete(&mut self, index: u32) -> anyhow::Result<()> {
         let node = self.block.node(index)?;
         self.open = self.open.saturating_sub(1);
-        self.happened(index, &node, Kind::Done)?;
+        self.happened(index, &node, DependencyKind::Done)?;
         if self.open == 0 {
             // Nothing follows: the streams that pause end.
             for (cpu, number) in self.cpus.iter_mut().zip(0..) {
@@ -165,7 +165,7 @@ impl RankState {
         if matches!(node.op.task, Task::Calc { .. } | Task::Work { .. }) {
             cpu.computes = Some(index);
         }
-        self.happened(index, &node, Kind::Started)?;
+        self.happened(index, &node, DependencyKind::Started)?;
         operation(index, &node, of).map(Some)
     }
 }

@@ -95,7 +95,7 @@ impl Caller {
     /// Whether it can't be replayed: `unsupported` has counted it.
     fn is_left_out(&self, call: &Call<'_>) -> bool {
         let comm = call.comm().and_then(|id| self.known.comms.get(self.id, id));
-        super::unsupported::Kind::of(call, comm.map(|comm| &**comm)).is_some()
+        super::unsupported::UnsupportedKind::of(call, comm.map(|comm| &**comm)).is_some()
     }
 
     /// A request that does nothing.

@@ -2,7 +2,7 @@
 
 use super::communicators::Comms;
 use super::outcomes::{Lookup, Outcomes};
-use super::unsupported::{Kind, Unsupported};
+use super::unsupported::{Unsupported, UnsupportedKind};
 use crate::program::RankId;
 use crate::trace::regions::Regions;
 use flitwise_base::stop::Stop;
@@ -160,7 +160,9 @@ impl Known {
                     if let (Item::Call(record), true) = (item, phase != Phase::End) {
                         let comm = record.call.comm();
                         let comm = comm.and_then(|comm| self.comms.get(id, comm));
-                        if let Some(kind) = Kind::of(&record.call, comm.map(|comm| &**comm)) {
+                        if let Some(kind) =
+                            UnsupportedKind::of(&record.call, comm.map(|comm| &**comm))
+                        {
                             self.unsupported.add(kind, rank, record);
                             let counted = u64::from(communicates(&record.call));
                             self.communication = self.communication.saturating_sub(counted);

@@ -6,7 +6,7 @@ use flitwise_formats::recording::{Call, Collective, Outside, Record};
 
 /// The reason why a call can't be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum UnsupportedKind {
     OneSided,
     File,
     Dynamic,
@@ -25,7 +25,7 @@ const KINDS: [&str; 6] = [
     "that are reductions with scattered results between two groups",
 ];
 
-impl Kind {
+impl UnsupportedKind {
     /// The reason of a call whose communicator is known.
     pub fn of(call: &Call<'_>, comm: Option<&Comm>) -> Option<Self> {
         match call {
@@ -57,7 +57,7 @@ pub(super) struct Unsupported {
 }
 
 impl Unsupported {
-    pub fn add(&mut self, kind: Kind, rank: u32, record: &Record<'_>) {
+    pub fn add(&mut self, kind: UnsupportedKind, rank: u32, record: &Record<'_>) {
         if let Some(found) = self.found.get_mut(kind as usize) {
             let first = || {
                 let name = flitwise_base::quote::cut(&record.function.name);
