@@ -10,7 +10,7 @@ use crate::random::{Purpose, Stream};
 use crate::replay::Repeat;
 use crate::units::Ratio;
 use flitwise_base::quote::quoted;
-use flitwise_base::units::counted;
+use flitwise_base::units::{PS_PER_S, counted};
 use flitwise_formats::limits::MAX_TASKS;
 use flitwise_formats::schedule::{Ran, read as read_jobs};
 use schemars::JsonSchema;
@@ -288,7 +288,7 @@ fn needed(schedule: &RawSchedule, job: &Ran) -> u32 {
 /// `seconds` times `scale` in picoseconds.
 fn scaled_ps(seconds: u64, scale: Option<Ratio>) -> Option<u64> {
     let scale = scale.unwrap_or(Ratio::ONE);
-    let ps = u128::from(seconds) * 1_000_000_000_000;
+    let ps = u128::from(seconds) * u128::from(PS_PER_S);
     let ps = ps.checked_mul(u128::from(scale.num()))? / u128::from(scale.den());
     u64::try_from(ps).ok()
 }

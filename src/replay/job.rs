@@ -7,7 +7,7 @@ use super::mpi::Protocol;
 use super::node::Nodes;
 use super::program::Program;
 use anyhow::ensure;
-use flitwise_base::units::Ratio;
+use flitwise_base::units::{PS_PER_S, Ratio};
 use flitwise_fabric::ids::NicId;
 
 /// One application: a trace and how it is run.
@@ -82,9 +82,6 @@ pub struct IntraNode {
     pub bytes_per_s: Ratio,
 }
 
-/// Picoseconds in a second.
-const PS_PER_S: u128 = 1_000_000_000_000;
-
 impl IntraNode {
     /// Time to copy `bytes` bytes, without the latency; `None` beyond 64 bits.
     #[must_use]
@@ -97,7 +94,7 @@ impl IntraNode {
 pub(super) fn copy_ps(bytes: u64, rate: Ratio) -> Option<u64> {
     // Bytes over bytes per second: 2^64 × 10^12 × den may not fit, so the product with
     // the denominator comes first, checked.
-    let scaled = (u128::from(bytes) * u128::from(rate.den())).checked_mul(PS_PER_S)?;
+    let scaled = (u128::from(bytes) * u128::from(rate.den())).checked_mul(PS_PER_S.into())?;
     u64::try_from(scaled.div_ceil(u128::from(rate.num().max(1)))).ok()
 }
 

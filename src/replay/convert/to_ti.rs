@@ -4,15 +4,13 @@ use super::expand::beside;
 use super::graph::{Brings, Entry, Graph, Key, Losses, Task};
 use super::ideal::Course;
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
-use flitwise_base::units::Ratio;
+use flitwise_base::units::{PS_PER_S, Ratio};
 use flitwise_formats::goal::DependencyKind;
 use flitwise_formats::ti::{
     Action, Alltoallv, Collective, Datatype, Elements, Mode, Request, Requests, write,
 };
 use hashbrown::{HashMap, HashSet};
 use std::io::Write;
-
-const PS_PER_S: f64 = 1e12;
 
 /// The collectives that a TI trace can have: collectives of all ranks, for which their ranks wait at once.
 pub(super) fn kept(graph: &Graph) -> HashSet<Key> {
@@ -62,7 +60,7 @@ pub(super) fn write(
         );
         let mut rank = Rank {
             number,
-            flops_per_ps: host_speed.to_f64() / PS_PER_S,
+            flops_per_ps: host_speed.to_f64() / PS_PER_S as f64,
             out: &mut *out,
             ps: 0,
             held: None,
@@ -76,11 +74,8 @@ pub(super) fn write(
         rank.line(&Action::Init)?;
         for index in order {
             let node = &nodes[index as usize];
-            for after in node
-                .after
-                .iter()
-                .filter(|after| after.kind == DependencyKind::Done)
-            {
+            let after = node.after.iter();
+            for after in after.filter(|after| after.kind == DependencyKind::Done) {
                 let message = match nodes[after.on as usize].task {
                     Task::Send { .. } | Task::Recv { .. } => true,
                     Task::Calc { .. } | Task::Collective(_) => false,

@@ -5,6 +5,7 @@
 
 use super::output::{Change, Message, Output, Track};
 use crate::replay::Doing;
+use crate::units::PS_PER_S;
 use flitwise_formats::sink::Sink;
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -209,8 +210,6 @@ impl Paje {
         Ok(writeln!(self.out, "{kind} {seconds}.{rest:012} {fields}")?)
     }
 }
-
-const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// A name in quotes, which it cannot have itself.
 fn quoted(name: &str) -> String {

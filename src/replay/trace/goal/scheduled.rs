@@ -2,15 +2,13 @@
 
 use crate::mpi::{CommId, Communicator};
 use crate::program::{Contribution, RankId};
-use flitwise_base::units::Ratio;
+use flitwise_base::units::{PS_PER_S, Ratio};
 use flitwise_formats::chakra::Group;
 use flitwise_formats::goal::{Schedule, Task};
 use std::sync::Arc;
 
 /// Picoseconds of a unit of time in a schedule: nanoseconds, by LogGOPSim's convention.
 const PS_PER_UNIT: u64 = 1000;
-
-const PS_PER_S: f64 = 1e12;
 
 /// A schedule with the groups and the speed that tasks of other formats than GOAL refer to.
 #[derive(Clone)]
@@ -61,7 +59,7 @@ impl Scheduled {
         match *task {
             Task::Calc { time } => time.checked_mul(PS_PER_UNIT),
             Task::Work { operations } => {
-                let ps = (operations as f64 / self.speed * PS_PER_S).round();
+                let ps = (operations as f64 / self.speed * PS_PER_S as f64).round();
                 (ps < u64::MAX as f64).then_some(ps as u64)
             }
             Task::Send { .. } | Task::Recv { .. } | Task::Collective { .. } => Some(0),

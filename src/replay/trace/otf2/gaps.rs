@@ -1,5 +1,7 @@
 //! The computation of a rank: the time outside of functions of MPI.
 
+use flitwise_base::units::PS_PER_S;
+
 /// The time between the calls of a rank, in ticks.
 #[derive(Debug)]
 pub(super) struct Gaps {
@@ -18,8 +20,6 @@ pub(super) struct Gaps {
     given_ps: u64,
 }
 
-const PS_PER_SECOND: u128 = 1_000_000_000_000;
-
 impl Gaps {
     pub fn new(ticks_per_second: u64, longest_poll_ps: u64) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl Gaps {
     }
 
     fn ps(&self, ticks: u64) -> Option<u64> {
-        let ps = u128::from(ticks) * PS_PER_SECOND / u128::from(self.ticks_per_second);
+        let ps = u128::from(ticks) * u128::from(PS_PER_S) / u128::from(self.ticks_per_second);
         u64::try_from(ps).ok()
     }
 

@@ -6,7 +6,7 @@
 
 use crate::program::RegionId;
 use crate::trace::regions::Regions;
-use flitwise_base::units::{counted, human_count, human_time};
+use flitwise_base::units::{PS_PER_S, counted, human_count, human_time};
 use flitwise_formats::limits::{MAX_OTF2_DEPTH, MAX_OTF2_VISITS, MAX_REGIONS};
 use flitwise_formats::otf2::Archive;
 use hashbrown::{HashMap, HashSet};
@@ -159,7 +159,7 @@ impl Chosen {
         }
         let visits: u64 = rest.iter().map(|(_, (visited, _))| visited.visits).sum();
         let ticks: u128 = (rest.iter().map(|(_, (one, _))| u128::from(one.ticks))).sum();
-        let ps = ticks * 1_000_000_000_000 / u128::from(ticks_per_second.max(1));
+        let ps = ticks * u128::from(PS_PER_S) / u128::from(ticks_per_second.max(1));
         let mean = u64::try_from(ps / u128::from(visits.max(1))).unwrap_or(u64::MAX);
         chosen.others = (!rest.is_empty()).then(|| {
             format!(

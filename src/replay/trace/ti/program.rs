@@ -5,6 +5,7 @@ use crate::mpi::{Call, CommId, Communicator, RequestId, SendMode, Tag, Until};
 use crate::program::{Action as Does, Op, Place, Program, RankId, StreamId};
 use crate::trace::Reading;
 use anyhow::Context;
+use flitwise_base::units::PS_PER_S;
 use flitwise_formats::ti::{Action, Actions, Elements, Mode, Request, Requests, Trace};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,8 +16,6 @@ const OF_SENDRECV: u64 = 1 << 63;
 
 /// The tag of a `sendRecv`, which has none in the trace.
 const NO_TAG: Tag = Tag(0);
-
-const PS_PER_S: f64 = 1e12;
 
 /// A trace being replayed, read as its ranks progress.
 pub struct TiProgram {
@@ -75,7 +74,7 @@ impl Rank {
     /// The computation since the last call, in picoseconds.
     fn compute_ps(&mut self, speed: Speed) -> anyhow::Result<u64> {
         let seconds = std::mem::take(&mut self.seconds);
-        let ps = (std::mem::take(&mut self.flops) / speed.flops_per_s + seconds) * PS_PER_S;
+        let ps = (std::mem::take(&mut self.flops) / speed.flops_per_s + seconds) * PS_PER_S as f64;
         anyhow::ensure!(
             ps < u64::MAX as f64,
             "{}:{}: a computation that ends beyond the range of time; raise {}",
