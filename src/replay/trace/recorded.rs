@@ -20,6 +20,31 @@ pub(super) enum Cancelled {
     Took(Arc<HashSet<(RankId, u64)>>),
 }
 
+/// The requests that a rank has started, and how many of their outcomes were used.
+#[derive(Default)]
+pub(super) struct Started {
+    pub count: u64,
+    used: usize,
+}
+
+impl Started {
+    /// Starts a request. Returns its outcome, if it is among the `outcomes` of the rank, by the numbers of the requests.
+    pub fn next<T: Copy>(&mut self, outcomes: Option<&[(u64, T)]>) -> Option<T> {
+        let next = outcomes.and_then(|outcomes| outcomes.get(self.used));
+        let outcome = next
+            .filter(|(of, _)| *of == self.count)
+            .map(|&(_, outcome)| outcome);
+        self.count += 1;
+        self.used += usize::from(outcome.is_some());
+        outcome
+    }
+
+    /// The number of the request that started last.
+    pub fn last(&self) -> u64 {
+        self.count.saturating_sub(1)
+    }
+}
+
 /// A comparison of the ranks of a trace, once it was made.
 #[derive(Default)]
 pub(super) struct Comparison(OnceLock<Compared>);

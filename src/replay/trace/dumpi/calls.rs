@@ -12,7 +12,7 @@ use crate::agreement::SPARE;
 use crate::mpi::{Call as Does, RequestId, SendMode, Tag, Until};
 use crate::program::{Action, Op, Place, RankId};
 use crate::trace::Wording;
-use crate::trace::recorded::Cancelled;
+use crate::trace::recorded::{Cancelled, Started};
 use flitwise_formats::dumpi::handle::{ANY_SOURCE, ANY_TAG};
 use flitwise_formats::dumpi::{Call, Comm, Message, Record, Request, Status, Types};
 use hashbrown::HashMap;
@@ -35,9 +35,8 @@ pub(super) struct Caller {
     /// Operations under way: their request here, unless there is nothing to wait for.
     requests: Requests<Option<RequestId>, Option<Persistent>>,
     next_request: u64,
-    /// Sends and receives so far that do not block, and how many outcomes of them were used.
-    started: u64,
-    outcomes: usize,
+    /// Sends and receives that do not block.
+    started: Started,
     gaps: Option<Gaps>,
     place: Place,
     /// Operations of the calls that were read.
@@ -73,8 +72,7 @@ impl Caller {
             constructed: 0,
             requests: Requests::default(),
             next_request: 0,
-            started: 0,
-            outcomes: 0,
+            started: Started::default(),
             gaps: settings.clock.map(|clock| Gaps::new(clock, settings.loops)),
             place: Place::byte(0),
             ready: VecDeque::new(),
@@ -271,15 +269,8 @@ impl Caller {
     /// The outcome of the message that the rank sends or receives next without blocking, if it was looked up. To be called
     /// once for each.
     fn next_outcome(&mut self) -> Option<Outcome> {
-        let number = self.started;
-        self.started += 1;
         let outcomes = self.known.outcomes.get(self.id.index());
-        let next = outcomes.and_then(|outcomes| outcomes.get(self.outcomes));
-        let outcome = next
-            .filter(|(of, _)| *of == number)
-            .map(|&(_, outcome)| outcome);
-        self.outcomes += usize::from(outcome.is_some());
-        outcome
+        self.started.next(outcomes.map(|outcomes| &**outcomes))
     }
 
     fn receive_later(
@@ -287,7 +278,7 @@ impl Caller {
         message: &Envelope,
         outcome: Option<Outcome>,
     ) -> Result<Option<RequestId>, Problem> {
-        let number = self.started.saturating_sub(1);
+        let number = self.started.last();
         let outcome = match (outcome, &self.cancelled) {
             (Some(Outcome::Unknown), Cancelled::Spare) => {
                 self.receive(message, None, Some(RequestId(SPARE + number)))?;

@@ -9,7 +9,7 @@ use super::work::{Problem, Receive, Work};
 use crate::agreement::SPARE;
 use crate::mpi::{Call as Does, RequestId, Until};
 use crate::program::{Action, Op, Place, RankId};
-use crate::trace::recorded::Cancelled;
+use crate::trace::recorded::{Cancelled, Started};
 use flitwise_formats::recording::{
     Call, Completion, Data, How, Message, Mode, Outcome as Said, Peer, Phase, Record, Reference,
     References, Request,
@@ -31,9 +31,7 @@ pub(super) struct Caller {
     /// By thread, the operations of the call that has begun.
     open: Vec<Vec<RequestId>>,
     next_request: u64,
-    /// Requests started so far, and how many outcomes of them were used.
-    started: u64,
-    outcomes: usize,
+    started: Started,
     gaps: Gaps,
     place: Place,
     /// Operations of the calls that were read.
@@ -62,8 +60,7 @@ impl Caller {
             taken: HashMap::new(),
             open: vec![Vec::new(); threads],
             next_request: 0,
-            started: 0,
-            outcomes: 0,
+            started: Started::default(),
             place: Place::byte(0),
             ready: VecDeque::new(),
         }
@@ -102,7 +99,7 @@ impl Caller {
     fn left_out(&mut self, phase: Phase, record: &Record<'_>) -> Result<(), Problem> {
         match starts_at_once(record) {
             Some(at_once) if phase != Phase::End => {
-                self.started += u64::from(at_once);
+                self.started.count += u64::from(at_once);
                 let kept = (!at_once).then(|| Arc::from([]));
                 self.keep(
                     record,
@@ -306,7 +303,7 @@ impl Caller {
         mut work: Work,
         outcome: Option<Outcome>,
     ) -> Result<Option<RequestId>, Problem> {
-        let number = self.started.saturating_sub(1);
+        let number = self.started.last();
         let mut id = RequestId(self.next_request + 1);
         match (&mut work, outcome) {
             (Work::Receive(_, said), Some(Outcome::Unknown)) => match &self.settings.cancelled {
@@ -331,15 +328,8 @@ impl Caller {
 
     /// The outcome of the request that starts next, if it was looked up. To be called once for each.
     fn next_outcome(&mut self) -> Option<Outcome> {
-        let number = self.started;
-        self.started += 1;
         let outcomes = self.known.outcomes.get(self.id.index());
-        let next = outcomes.and_then(|outcomes| outcomes.get(self.outcomes));
-        let outcome = next
-            .filter(|(of, _)| *of == number)
-            .map(|&(_, outcome)| outcome);
-        self.outcomes += usize::from(outcome.is_some());
-        outcome
+        self.started.next(outcomes.map(|outcomes| &**outcomes))
     }
 
     /// A persistent request starts.
