@@ -9,7 +9,7 @@
 //! to. In a program whose ranks wait for one another these chains soon meet: what stays is the path so
 //! far, and a few events per rank.
 
-use super::critical_path::{Leg, LegKind, OnTheWay};
+use super::critical_path::{Leg, LegKind, LegMessage};
 use super::key::Key;
 use super::messages::RankPair;
 use super::node::Parts;
@@ -83,7 +83,7 @@ pub(super) struct Posted {
     pub ranks: RankPair,
     collective: Option<Named>,
     region: Option<RegionId>,
-    pub message: OnTheWay,
+    pub message: LegMessage,
     /// Reports that will come.
     pub reports: u32,
     /// When its last step inside the receiver's node began, in picoseconds.
@@ -93,7 +93,7 @@ pub(super) struct Posted {
 
 impl Posted {
     /// A message that is about to be [posted](Causes::posted).
-    pub(super) fn new(job: u32, ranks: RankPair, message: OnTheWay, reports: u32) -> Self {
+    pub(super) fn new(job: u32, ranks: RankPair, message: LegMessage, reports: u32) -> Self {
         Self {
             job,
             ranks,
@@ -344,7 +344,7 @@ impl Node {
             return None;
         };
         let from_ps = posted.last_step_ps?;
-        let step = OnTheWay {
+        let step = LegMessage {
             parts: Parts {
                 src: message.parts.dst,
                 ..message.parts
@@ -363,7 +363,7 @@ impl Node {
 }
 
 impl Posted {
-    fn leg(&self, kind: impl Fn(OnTheWay) -> LegKind) -> (RankId, Option<String>, LegKind) {
+    fn leg(&self, kind: impl Fn(LegMessage) -> LegKind) -> (RankId, Option<String>, LegKind) {
         let collective = self.collective.map(|named| named.to_string());
         (self.ranks.from, collective, kind(self.message))
     }

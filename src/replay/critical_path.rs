@@ -47,14 +47,14 @@ pub enum LegKind {
     Reduction,
     /// A message goes to another rank, and its arrival causes the next leg. A message that continues inside the node of
     /// its receiver is two of them.
-    Arrival(OnTheWay),
+    Arrival(LegMessage),
     /// A message leaves the NIC, for which its sender waits.
-    Injection(OnTheWay),
+    Injection(LegMessage),
 }
 
 /// A message of a [`Leg`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OnTheWay {
+pub struct LegMessage {
     /// Receiving rank.
     pub to: RankId,
     /// Its parts in the fabric; from a NIC to itself if it stays inside the node.
@@ -70,7 +70,7 @@ pub struct OnTheWay {
     pub late_ps: u64,
 }
 
-impl OnTheWay {
+impl LegMessage {
     /// Whether it does not cross the fabric.
     #[must_use]
     pub fn is_inside_node(&self) -> bool {

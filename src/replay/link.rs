@@ -3,9 +3,9 @@
 use super::causes::Posted;
 use super::collectives::Plan;
 use super::collectives::in_network::Switches;
-use super::critical_path::OnTheWay;
+use super::critical_path::LegMessage;
 use super::job::{IntraNode, SendCompletion};
-use super::messages::{LastStep, Messages, OnItsWay, Purpose, RankPair, Release};
+use super::messages::{InParts, LastStep, Messages, Purpose, RankPair, Release};
 use super::node::{Between, Journey, Nodes, Parts, Seat};
 use super::observer::{Doing, Observer, Sent, StreamOf};
 use super::pairs::PairCounts;
@@ -196,7 +196,7 @@ impl Link {
                 bytes,
                 pair: self.intra_node,
             });
-            let followed = OnItsWay {
+            let followed = InParts {
                 to_inject: parts.count,
                 to_deliver: parts.count,
                 last_step,
@@ -216,7 +216,7 @@ impl Link {
         let Some(causes) = &mut context.queue.causes else {
             return;
         };
-        let message = OnTheWay {
+        let message = LegMessage {
             to: ranks.to,
             parts,
             sl: self.sl,

@@ -122,7 +122,7 @@ pub(super) enum Release {
 
 /// A message that the fabric carries in several parts, or that continues inside the node of its receiver.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OnItsWay {
+pub(super) struct InParts {
     /// Parts of which the fabric has not reported the injection, if it reports that.
     pub to_inject: u32,
     /// Parts that have not arrived.
@@ -152,7 +152,7 @@ pub(super) const MOST_JOBS: usize = 1 << 24;
 pub(super) struct Messages {
     stored: Stored,
     /// Messages in parts or with a last step, by slot.
-    on_their_way: HashMap<u32, OnItsWay>,
+    in_parts: HashMap<u32, InParts>,
     /// Messages in flight, by job.
     of_job: Vec<u64>,
     /// Ticks from creation to delivery of the messages that the fabric carried, by job.
@@ -164,7 +164,7 @@ impl Messages {
     pub(super) fn new(jobs: usize) -> Self {
         Self {
             stored: Stored::default(),
-            on_their_way: HashMap::new(),
+            in_parts: HashMap::new(),
             of_job: vec![0; jobs],
             latencies: vec![Latency::default(); jobs],
         }
@@ -197,8 +197,8 @@ impl Messages {
     }
 
     /// Follows the message in `slot` in parts.
-    pub(super) fn follow(&mut self, slot: u32, parts: OnItsWay) {
-        self.on_their_way.insert(slot, parts);
+    pub(super) fn follow(&mut self, slot: u32, parts: InParts) {
+        self.in_parts.insert(slot, parts);
     }
 
     /// Notes that a part of the message in `slot` was injected. Whether it was the last one.
@@ -213,11 +213,11 @@ impl Messages {
         self.count_down(slot, |parts| &mut parts.to_deliver)
     }
 
-    fn count_down(&mut self, slot: u32, parts: impl FnOnce(&mut OnItsWay) -> &mut u32) -> bool {
-        if self.on_their_way.is_empty() {
+    fn count_down(&mut self, slot: u32, parts: impl FnOnce(&mut InParts) -> &mut u32) -> bool {
+        if self.in_parts.is_empty() {
             return true;
         }
-        let Some(followed) = self.on_their_way.get_mut(&slot) else {
+        let Some(followed) = self.in_parts.get_mut(&slot) else {
             return true;
         };
         let left = parts(followed);
@@ -228,11 +228,11 @@ impl Messages {
     /// The last step that the message in `slot`, which has left the fabric, is to take, by its place in the order of
     /// such steps. Without one its parts are forgotten.
     pub(super) fn last_step(&mut self, slot: u32) -> Option<Act> {
-        if self.on_their_way.is_empty() {
+        if self.in_parts.is_empty() {
             return None;
         }
-        let Some(step) = self.on_their_way.get(&slot)?.last_step else {
-            self.on_their_way.remove(&slot);
+        let Some(step) = self.in_parts.get(&slot)?.last_step else {
+            self.in_parts.remove(&slot);
             return None;
         };
         let InFlight { job, ranks, .. } = self.stored.get(slot)?;
@@ -246,7 +246,7 @@ impl Messages {
 
     /// The message in `slot` takes its last step.
     pub(super) fn take_last_step(&mut self, slot: u32) -> Option<LastStep> {
-        self.on_their_way.remove(&slot)?.last_step
+        self.in_parts.remove(&slot)?.last_step
     }
 
     /// The job that a message in flight belongs to, by its token.

@@ -11,7 +11,7 @@ use crate::fabric::engine::{Engine, RunEnd};
 use crate::fabric::spec::SpecError;
 use crate::fabric::workload::Message;
 use crate::replay::Replay;
-use crate::replay::critical_path::{Leg, LegKind, OnTheWay};
+use crate::replay::critical_path::{Leg, LegKind, LegMessage};
 use crate::replay::outcome::JobOutcome;
 use crate::stop::Stop;
 use anyhow::anyhow;
@@ -84,7 +84,7 @@ pub(super) fn explain(
 }
 
 /// The message of a leg that crosses the fabric.
-fn crosses(leg: &Leg) -> Option<&OnTheWay> {
+fn crosses(leg: &Leg) -> Option<&LegMessage> {
     match &leg.kind {
         LegKind::Arrival(message) | LegKind::Injection(message) => {
             (!message.is_inside_node()).then_some(message)
@@ -116,19 +116,19 @@ fn marks(
     let mut references = References::new(&experiment.fabric).map_err(bad_fabric)?;
     let mut marks = Vec::new();
     for leg in paths.iter().flat_map(|path| &path.legs) {
-        let Some(on_the_way) = crosses(leg) else {
+        let Some(message) = crosses(leg) else {
             continue;
         };
         if marks.len() % LOOK == 0 && stop.is_set() {
             return Ok(None);
         }
-        let &OnTheWay {
+        let &LegMessage {
             parts,
             sl,
             token,
             created,
             ..
-        } = on_the_way;
+        } = message;
         for (src, dst, bytes) in parts.each() {
             let alone = references.of(&Message::new(src, dst, sl, bytes, created));
             let alone = alone.ok_or_else(|| {

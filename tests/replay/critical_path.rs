@@ -8,7 +8,7 @@ use crate::naive::random::{Recipe, case};
 use crate::naive::{Case, End, play, start};
 use flitwise::fabric::workload::Workload;
 use flitwise::replay::SendCompletion;
-use flitwise::replay::critical_path::{Leg, LegKind, OnTheWay};
+use flitwise::replay::critical_path::{Leg, LegKind, LegMessage};
 use flitwise::replay::mpi::Call;
 use flitwise::replay::outcome::JobOutcome;
 use flitwise::replay::program::{Action, CollectiveKind, Event, Op};
@@ -78,7 +78,7 @@ fn check(case: &Case, outcome: &JobOutcome, path: &[Leg]) -> Result<(), TestCase
 }
 
 /// Bytes of the longest part of a message, which ends last.
-fn longest(message: &OnTheWay) -> u64 {
+fn longest(message: &LegMessage) -> u64 {
     let parts = message.parts.each().map(|(_, _, bytes)| bytes);
     parts.max().unwrap_or(0)
 }
