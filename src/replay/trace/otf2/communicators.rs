@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A communicator that several ranks have.
 #[derive(Debug)]
-struct Shared {
+struct SharedComm {
     /// Of one group: it; of two, both, the first one first.
     members: Arc<Communicator>,
     id: CommId,
@@ -17,7 +17,7 @@ struct Shared {
 /// All communicators. Both sides of one between two groups know its messages by one number, and its collectives by another.
 #[derive(Debug)]
 pub(super) struct Communicators {
-    shared: HashMap<u32, Shared>,
+    shared: HashMap<u32, SharedComm>,
     /// Numbers of the communicators that each rank has for itself, by place: the first rank's.
     own: HashMap<u32, u32>,
 }
@@ -57,7 +57,7 @@ impl Communicators {
             }
             Some(take(2).map(|id| {
                 let members = all.into_iter().map(RankId::new).collect();
-                let shared = Shared {
+                let shared = SharedComm {
                     members: Arc::new(Communicator {
                         id: CommId::new(id),
                         members,

@@ -46,11 +46,11 @@ impl Comms {
         let ranks = made.len() as u32;
         let numbers = made.iter().flat_map(|of_rank| of_rank.values());
         let most = numbers.map(|comm| comm.number).max().unwrap_or(0);
-        let mut shared = Shared::default();
+        let mut interner = Interner::default();
         let of_rank = (made.iter())
             .map(|of_rank| {
                 let comms = of_rank.iter();
-                let comms = comms.map(|(&id, comm)| (id, Arc::new(shared.comm(comm, ranks))));
+                let comms = comms.map(|(&id, comm)| (id, Arc::new(interner.comm(comm, ranks))));
                 comms.collect()
             })
             .collect();
@@ -94,13 +94,13 @@ impl Comms {
 
 /// Lists of members that communicators and ranks share.
 #[derive(Default)]
-struct Shared {
+struct Interner {
     /// By the list of the recording.
     lists: HashMap<usize, Arc<[RankId]>>,
     all: HashMap<u32, Arc<Communicator>>,
 }
 
-impl Shared {
+impl Interner {
     fn list(&mut self, ranks: &Ranks) -> Arc<[RankId]> {
         let key = ranks.as_ptr().addr();
         let list = self.lists.entry(key);

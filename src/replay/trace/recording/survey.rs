@@ -82,7 +82,7 @@ pub(super) fn survey(set: &Set, stop: Stop<'_>) -> anyhow::Result<(Check, Option
         marks: survey.marks,
         regions: survey.regions,
     };
-    known.judge(set, &check, stop)?;
+    known.find_unsupported(set, &check, stop)?;
     Ok((check, Some(known)))
 }
 
@@ -148,7 +148,7 @@ impl Survey {
 
 impl Known {
     /// Finds the calls that can't be replayed: in a second pass, when communicators are known, and only if there may be any.
-    fn judge(&mut self, set: &Set, check: &Check, stop: Stop<'_>) -> anyhow::Result<()> {
+    fn find_unsupported(&mut self, set: &Set, check: &Check, stop: Stop<'_>) -> anyhow::Result<()> {
         let may = check.has_outside || self.comms.are_odd();
         for rank in (0..set.ranks()).filter(|_| may) {
             stop.check()?;
