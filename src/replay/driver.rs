@@ -62,22 +62,28 @@ pub struct Replay<'a> {
     pub(super) observer: Option<&'a dyn Observer>,
 }
 
+/// Refuses jobs that make no run together.
+fn check(jobs: &[JobSpec<'_>]) -> anyhow::Result<()> {
+    let endless = |job: &JobSpec<'_>| job.repeat == Repeat::UntilOthersEnd;
+    ensure!(
+        jobs.len() <= MOST_JOBS,
+        "there are {} jobs, but a run has at most 2^24: leave some out",
+        jobs.len()
+    );
+    ensure!(
+        jobs.is_empty() || !jobs.iter().all(endless),
+        "every job repeats until the others end, so none would"
+    );
+    Ok(())
+}
+
 impl<'a> Replay<'a> {
     /// A replay at its start.
     ///
     /// # Errors
     /// If a job or a flow does not fit the fabric.
     pub fn new(spec: ReplaySpec<'a>) -> anyhow::Result<Self> {
-        let endless = |job: &JobSpec| job.repeat == Repeat::UntilOthersEnd;
-        ensure!(
-            spec.jobs.len() <= MOST_JOBS,
-            "there are {} jobs, but a run has at most 2^24: leave some out",
-            spec.jobs.len()
-        );
-        ensure!(
-            spec.jobs.is_empty() || !spec.jobs.iter().all(endless),
-            "every job repeats until the others end, so none would"
-        );
+        check(&spec.jobs)?;
         let levels: Vec<u8> = spec.jobs.iter().map(|job| job.sl).collect();
         let background = Background::with(
             &spec.background,
@@ -127,18 +133,23 @@ impl<'a> Replay<'a> {
             error: None,
             observer: None,
         };
-        for job in 0..replay.jobs.len() as u32 {
-            if !replay.order.waits(job) {
-                replay.start(job, 0);
+        replay.begin();
+        Ok(replay)
+    }
+
+    /// Starts the jobs that wait for no other, and finds the first event.
+    fn begin(&mut self) {
+        for job in 0..self.jobs.len() as u32 {
+            if !self.order.waits(job) {
+                self.start(job, 0);
             }
         }
-        replay.note_end(0);
-        replay.due = replay.find_due();
-        if replay.gaps.is_some() && !replay.finished {
+        self.note_end(0);
+        self.due = self.find_due();
+        if self.gaps.is_some() && !self.finished {
             // The first gap begins there.
-            replay.due = Some(0);
+            self.due = Some(0);
         }
-        Ok(replay)
     }
 
     /// Lets `observer` watch the replay. Call this before its first tick.

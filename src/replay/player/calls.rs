@@ -7,7 +7,7 @@ use crate::members::Entry;
 use crate::messages::{Purpose, RankPair, Release};
 use crate::mpi::{
     Call, Cleared, Communicator, Envelope, Owner, Packet, Pattern, RequestId, SendMode, Sending,
-    Transfer, WaitOutcome,
+    Transfer, Until, WaitOutcome,
 };
 use crate::observer::{MatchedBy, StreamOf};
 use crate::program::{Contribution, Place, RankId};
@@ -32,16 +32,7 @@ impl Player<'_> {
             Call::Wait {
                 ref requests,
                 until,
-            } => {
-                let endpoint = self.ranks[at.rank.index()].endpoint();
-                return Ok(match endpoint.try_wait(requests, until) {
-                    WaitOutcome::Pending => State::InWait,
-                    WaitOutcome::Complete(received) => {
-                        self.received(at, received);
-                        State::Between
-                    }
-                });
-            }
+            } => return Ok(self.wait(at, requests, until)),
             Call::Probe { from, comm, tag } => {
                 let pattern = Pattern { comm, from, tag };
                 return Ok(self.probe(at, pattern));
@@ -86,6 +77,18 @@ impl Player<'_> {
             }
             (Some(_), false) | (None, true) => Ok(State::Between),
             (None, false) => Ok(State::Blocked),
+        }
+    }
+
+    #[inline]
+    fn wait(&mut self, at: StreamOf, requests: &[RequestId], until: Until) -> State {
+        let endpoint = self.ranks[at.rank.index()].endpoint();
+        match endpoint.try_wait(requests, until) {
+            WaitOutcome::Pending => State::InWait,
+            WaitOutcome::Complete(received) => {
+                self.received(at, received);
+                State::Between
+            }
         }
     }
 
@@ -146,9 +149,8 @@ impl Player<'_> {
         let send = if over {
             0
         } else {
-            let to = (to, comm);
             let sending = Sending {
-                to,
+                to: (to, comm),
                 number,
                 bytes,
                 nic,
@@ -163,11 +165,8 @@ impl Player<'_> {
             send,
             rendezvous,
         };
-        let size = if rendezvous {
-            self.protocol.control_bytes
-        } else {
-            bytes
-        };
+        let control = self.protocol.control_bytes;
+        let size = if rendezvous { control } else { bytes };
         self.count(bytes);
         let ranks = RankPair { from: at.rank, to };
         self.post(ranks, size, (packet, nic), release, context)?;

@@ -91,12 +91,11 @@ impl<'a> Player<'a> {
         let rank = |id| Rank::new(id, spec.program.streams(id), start_ps);
         let mut ranks: Vec<Rank> = RankId::all(count).map(rank).collect();
         let switches = plans.switches().map(Arc::clone);
-        for node in switches.iter().flat_map(|switches| switches.nodes()) {
-            for _ in 0..2 {
-                let id = RankId::new(ranks.len() as u32);
-                ranks.push(Rank::new(id, 1, start_ps));
-                seats.push(Seat::first_of(node));
-            }
+        let in_network = switches.iter().flat_map(|switches| switches.nodes());
+        for node in in_network.flat_map(|node| [node; 2]) {
+            let id = RankId::new(ranks.len() as u32);
+            ranks.push(Rank::new(id, 1, start_ps));
+            seats.push(Seat::first_of(node));
         }
         Self {
             name: spec.name,
