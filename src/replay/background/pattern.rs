@@ -104,15 +104,8 @@ impl Pattern {
             let each = if planes > 1 { " on each rail" } else { "" };
             return bad(format!("traffic needs a fabric with at least 2 NICs{each}"));
         }
-        if let Self::Pair { from, to } = self {
-            check_exists(*from, nics)?;
-            check_exists(*to, nics)?;
-            if from == to {
-                return bad(format!(
-                    "{} sends to itself; name two different NICs",
-                    topology.nic_text(*from)
-                ));
-            }
+        if let &Self::Pair { from, to } = self {
+            check_pair(from, to, topology)?;
         }
         let mut stream = Stream::new(seed, Purpose::Pattern, [flow, 0]);
         let targets = self.targets(topology, &mut stream)?;
@@ -227,6 +220,18 @@ fn shift(nics: u32, offset: i64) -> Result<u32, PatternError> {
 
 pub(super) fn bad<T>(problem: String) -> Result<T, PatternError> {
     Err(PatternError(problem))
+}
+
+fn check_pair(from: NicId, to: NicId, topology: &Topology) -> Result<(), PatternError> {
+    check_exists(from, topology.nics())?;
+    check_exists(to, topology.nics())?;
+    if from == to {
+        return bad(format!(
+            "{} sends to itself; name two different NICs",
+            topology.nic_text(from)
+        ));
+    }
+    Ok(())
 }
 
 fn check_exists(nic: NicId, nics: u32) -> Result<(), PatternError> {

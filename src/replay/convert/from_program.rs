@@ -267,7 +267,18 @@ impl Builder {
         }
         let first = rank.nodes.len();
         rank.compute()?;
-        match op.action {
+        self.action(rank, op.action)?;
+        if let Some(label) = op.label
+            && rank.nodes.len() > first
+        {
+            let last = rank.nodes.len() as u32 - 1;
+            rank.labels.insert(label, last);
+        }
+        Ok(())
+    }
+
+    fn action(&mut self, rank: &mut Rank, action: Action) -> anyhow::Result<()> {
+        match action {
             Action::Marker | Action::EnterRegion(_) | Action::LeaveRegion(_) => {}
             Action::Send {
                 id,
@@ -303,12 +314,6 @@ impl Builder {
                 rank.before = vec![After::started(node)];
             }
             Action::Mpi(call) => self.call(rank, *call)?,
-        }
-        if let Some(label) = op.label
-            && rank.nodes.len() > first
-        {
-            let last = rank.nodes.len() as u32 - 1;
-            rank.labels.insert(label, last);
         }
         Ok(())
     }
@@ -361,6 +366,16 @@ impl Builder {
         }
     }
 
+    /// Counts the mode of a send, which becomes a standard one.
+    fn lose(&mut self, mode: SendMode) {
+        let what = match mode {
+            SendMode::Standard => return,
+            SendMode::Buffered => "buffered sends become standard sends",
+            SendMode::Synchronous => "synchronous sends become standard sends",
+        };
+        self.losses.add(1, what);
+    }
+
     fn call(&mut self, rank: &mut Rank, call: Call) -> anyhow::Result<()> {
         match call {
             Call::Send {
@@ -380,16 +395,7 @@ impl Builder {
                     bytes,
                 })?;
                 rank.called(node, request);
-                match mode {
-                    SendMode::Standard => {}
-                    SendMode::Buffered => {
-                        self.losses.add(1, "buffered sends become standard sends");
-                    }
-                    SendMode::Synchronous => {
-                        self.losses
-                            .add(1, "synchronous sends become standard sends");
-                    }
-                }
+                self.lose(mode);
             }
             Call::Receive {
                 from,
@@ -418,9 +424,7 @@ impl Builder {
                     self.losses
                         .add(1, "waits for one of several requests wait for all of them");
                 }
-                for node in active {
-                    rank.waits(After::done(node));
-                }
+                (active.into_iter()).for_each(|node| rank.waits(After::done(node)));
             }
             Call::Probe { .. } => {
                 let what = "probes that found a message are left out: its receive waits for it";

@@ -32,44 +32,44 @@ pub(super) fn contribution(call: &Call<'_>, n: u32, types: &Types) -> Option<Con
         Call::ReduceScatter(c) => CollectiveKind::ReduceScatter {
             blocks: sizes(&c.recvcounts, c.datatype, types),
         },
-        _ => return uneven(call, n, types),
+        _ => return equal(call, n, types).or_else(|| uneven(call, types)),
     };
     Some(Contribution::Known(kind))
 }
 
-/// The same of collectives in which members have blocks.
-fn uneven(call: &Call<'_>, n: u32, types: &Types) -> Option<Contribution> {
+/// The same of collectives in which all members have equal blocks.
+fn equal(call: &Call<'_>, n: u32, types: &Types) -> Option<Contribution> {
     let bytes = |count, datatype| types.bytes(datatype, count).unwrap_or(0);
     let equal = |bytes| vec![bytes; n as usize];
     // Both sides are equal; one of them may be MPI_IN_PLACE.
     let either = |must: u64, may: u64| if must > 0 { must } else { may };
-    Some(match call {
+    let kind = match call {
         Call::Gather(c) => {
             let own = bytes(c.sendcount, c.sendtype);
             let at_root = c.recvcount.zip(c.recvtype);
             let block = at_root.map_or(own, |(count, of)| either(bytes(count, of), own));
-            Contribution::Known(CollectiveKind::Gather {
+            CollectiveKind::Gather {
                 root: number(c.root),
                 blocks: equal(block),
-            })
+            }
         }
         Call::Scatter(c) => {
             let own = bytes(c.recvcount, c.recvtype);
             let at_root = c.sendcount.zip(c.sendtype);
             let block = at_root.map_or(own, |(count, of)| either(bytes(count, of), own));
-            Contribution::Known(CollectiveKind::Scatter {
+            CollectiveKind::Scatter {
                 root: number(c.root),
                 blocks: equal(block),
-            })
+            }
         }
         Call::Allgather(c) => {
             let block = either(
                 bytes(c.recvcount, c.recvtype),
                 bytes(c.sendcount, c.sendtype),
             );
-            Contribution::Known(CollectiveKind::Allgather {
+            CollectiveKind::Allgather {
                 blocks: equal(block),
-            })
+            }
         }
         Call::Alltoall(c) => {
             let block = either(
@@ -77,8 +77,17 @@ fn uneven(call: &Call<'_>, n: u32, types: &Types) -> Option<Contribution> {
                 bytes(c.sendcount, c.sendtype),
             );
             let blocks = vec![AlltoallBlocks::Each(block); n as usize];
-            Contribution::Known(CollectiveKind::Alltoall { blocks })
+            CollectiveKind::Alltoall { blocks }
         }
+        _ => return None,
+    };
+    Some(Contribution::Known(kind))
+}
+
+/// The same of collectives in which each member has a block of its own size.
+fn uneven(call: &Call<'_>, types: &Types) -> Option<Contribution> {
+    let bytes = |count, datatype| types.bytes(datatype, count).unwrap_or(0);
+    Some(match call {
         Call::Allgatherv(c) => Contribution::Known(CollectiveKind::Allgather {
             blocks: sizes(&c.recvcounts, c.recvtype, types),
         }),

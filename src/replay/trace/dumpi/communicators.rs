@@ -218,12 +218,8 @@ impl Resolver {
         self.complete(parent, arrived)
     }
 
-    /// Called when all members have arrived.
-    fn complete(
-        &mut self,
-        parent: Arc<Resolved>,
-        mut arrived: Vec<RankId>,
-    ) -> Result<(), Box<Problem>> {
+    /// Refuses members that call another function than the first one.
+    fn check_functions(&self, arrived: &[RankId]) -> Result<(), Box<Problem>> {
         let of = &arrived[0];
         let function = self.event(*of).map(|event| event.function);
         let other = |rank: &&RankId| self.event(**rank).map(|event| event.function) != function;
@@ -233,6 +229,16 @@ impl Resolver {
             );
             return Err(self.problem(rank, message));
         }
+        Ok(())
+    }
+
+    /// Called when all members have arrived.
+    fn complete(
+        &mut self,
+        parent: Arc<Resolved>,
+        mut arrived: Vec<RankId>,
+    ) -> Result<(), Box<Problem>> {
+        self.check_functions(&arrived)?;
         // In the order of the communicator, its first side first.
         let places: HashMap<RankId, usize> = (parent.own.members.iter())
             .chain(

@@ -12,22 +12,48 @@ use serde_json::json;
 
 pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
     let trace = Trace::read(input, Stop::never())?;
-    let info = Info::read(&trace)?;
+    let mut info = Info::read(&trace)?;
     let traffic = traffic(&trace, info.ranks)?;
-    let computation = Computation(info.flops);
-    let receives = info.recvs + info.sendrecvs;
+    let computation = Computation(std::mem::take(&mut info.flops));
+    let rows = rows(&info, &traffic, &computation);
+    let keys = keys(json!({
+        "format": "TI",
+        "ranks": info.ranks,
+        "actions": info.actions,
+        "actions_by_name": info.by_name,
+        "receives": info.recvs + info.sendrecvs,
+        "receives_of_any": info.any,
+        "collective_calls": info.collectives,
+        "collective_calls_started": info.immediate_collectives,
+        "unknown_sizes": info.unknown_sizes,
+        "polls": info.polls,
+        "sleep_s": info.sleep_seconds,
+        "compute_flops": computation.value(),
+    }));
+    let by_name = info.by_name.iter().map(|(name, &count)| (*name, count));
+    Ok(Summary {
+        ranks: info.ranks,
+        traffic,
+        rows,
+        tables: vec![counts("action", by_name)],
+        keys,
+        further_keys: Default::default(),
+    })
+}
+
+fn rows(info: &Info, traffic: &Traffic, computation: &Computation) -> Vec<(&'static str, String)> {
     let count = human_count;
     let mut rows = vec![
         ("format", "TI".to_owned()),
         ("ranks", count(info.ranks.into())),
         ("actions", count(info.actions)),
-        ("messages", messages(&traffic)),
-        ("bytes", bytes(&traffic)),
+        ("messages", messages(traffic)),
+        ("bytes", bytes(traffic)),
         (
             "receives",
             format!(
                 "{}, {} of any source or tag",
-                count(receives),
+                count(info.recvs + info.sendrecvs),
                 count(info.any)
             ),
         ),
@@ -48,29 +74,7 @@ pub(super) fn summary(input: &Input) -> Result<Summary, Error> {
         let unknown = count(info.unknown_sizes);
         rows.push(("unknown sizes", format!("{unknown}: counted as 0 bytes")));
     }
-    let keys = keys(json!({
-        "format": "TI",
-        "ranks": info.ranks,
-        "actions": info.actions,
-        "actions_by_name": info.by_name,
-        "receives": receives,
-        "receives_of_any": info.any,
-        "collective_calls": info.collectives,
-        "collective_calls_started": info.immediate_collectives,
-        "unknown_sizes": info.unknown_sizes,
-        "polls": info.polls,
-        "sleep_s": info.sleep_seconds,
-        "compute_flops": computation.value(),
-    }));
-    let by_name = info.by_name.iter().map(|(name, &count)| (*name, count));
-    Ok(Summary {
-        ranks: info.ranks,
-        traffic,
-        rows,
-        tables: vec![counts("action", by_name)],
-        keys,
-        further_keys: Default::default(),
-    })
+    rows
 }
 
 /// The messages between pairs of ranks.
