@@ -3,7 +3,6 @@
 
 use crate::config::document::{ConfigError, refused};
 use crate::config::fabric::voq::RawSpeed;
-use crate::config::keys::RawExperiment;
 use crate::fabric::ids::SwitchPort;
 use crate::fabric::spec::{
     Degradation, FabricSpec, Outage, SpecError, TableChange, Tick, flits_per_tick,
@@ -69,13 +68,14 @@ struct Event {
     links: Vec<SwitchPort>,
 }
 
-/// Gives `fabric` its outages and degradations and, with `fabric.reroute_after`, the tables that `engine` computes around them.
+/// Gives `fabric` its outages and degradations and, `reroute_after` them, the tables that `engine` computes around them.
 pub(crate) fn outages(
-    raw: &RawExperiment,
+    events: &[RawEvent],
+    reroute_after: Option<Latency>,
     engine: Option<RoutingEngine>,
     fabric: &mut FabricSpec,
 ) -> Result<(), ConfigError> {
-    let events = raw.event.iter().enumerate();
+    let events = events.iter().enumerate();
     let events = events.map(|(i, event)| resolved(event, format!("event.{i}"), fabric));
     let mut events: Vec<Event> = events.collect::<Result<_, _>>()?;
     // In one tick links come up before they go down.
@@ -93,16 +93,19 @@ pub(crate) fn outages(
     }
     fabric.outages.sort_unstable();
     fabric.degraded.sort_unstable();
-    match raw.fabric.reroute_after {
+    match reroute_after {
         None => Ok(()),
         Some(after) => reroute(after.ticks(fabric.units.tick), engine, fabric),
     }
 }
 
 /// Refuses a time to reroute without an event.
-pub(crate) fn unused(raw: &RawExperiment) -> Result<(), ConfigError> {
+pub(crate) fn unused(
+    events: &[RawEvent],
+    reroute_after: Option<Latency>,
+) -> Result<(), ConfigError> {
     let goes_down = |event: &RawEvent| event.action == Some(RawAction::Down);
-    if raw.fabric.reroute_after.is_none() || raw.event.iter().any(goes_down) {
+    if reroute_after.is_none() || events.iter().any(goes_down) {
         return Ok(());
     }
     let problem =

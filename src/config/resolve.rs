@@ -182,7 +182,8 @@ pub(crate) fn fabric_of(
         fabric.congestion_control = Some(Box::new(parameters));
     }
     power::states(raw.power.as_ref(), &mut fabric)?;
-    event::outages(raw, chosen.engine, &mut fabric)?;
+    let reroute_after = raw.fabric.reroute_after;
+    event::outages(&raw.event, reroute_after, chosen.engine, &mut fabric)?;
     let rate = raw.fabric.bit_error_rate;
     fabric.bit_errors = rate.and_then(|rate| rate.errors(seed));
     Ok((fabric, routing_name, dtable))
@@ -235,7 +236,7 @@ pub(crate) fn unused(
     qos::unused(&raw.qos, fabric.sl2vl.is_some(), usual)?;
     congestion_control::unused(&raw.congestion_control, document, &experiment.fabric.qos)?;
     power::unused(raw.power.as_ref())?;
-    event::unused(raw)?;
+    event::unused(&raw.event, fabric.reroute_after)?;
     for (i, entry) in raw.background.iter().enumerate() {
         background::unused(entry, &format!("background.{i}"))?;
     }
