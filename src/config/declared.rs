@@ -1,6 +1,12 @@
-//! Advice from the declarations of the keys: where a key belongs, and which key of a table takes a word.
+//! What the keys of an experiment say of a document: which tables have kinds, where a key belongs, and which key of a
+//! table takes a word.
 
-use crate::config::document::{ConfigError, value_at};
+use crate::config::document::{ConfigError, Keys, Tagged, kinds_of, refused, suggestion, value_at};
+use crate::config::fabric::keys::FabricPreset;
+use crate::config::fabric::routing::explain_paths;
+use crate::config::fabric::topology::RawTopology;
+use crate::config::fabric::{RawFabric, default_kind};
+use crate::config::keys::RawExperiment;
 use crate::config::schema::experiment_keys;
 use crate::fabric::topology::example;
 use flitwise_base::quote::quoted;
@@ -9,8 +15,53 @@ use toml::de::{DeTable, DeValue};
 /// Most keys of a name that a message lists.
 const LISTED: usize = 3;
 
+impl Keys for RawExperiment {
+    const TAGGED: &'static [Tagged] = &[
+        Tagged {
+            path: "fabric.topology",
+            of: "topology",
+            kinds: kinds_of::<RawTopology>,
+            default: |_| None,
+            beside: "",
+        },
+        Tagged {
+            path: "fabric",
+            of: "switch",
+            kinds: kinds_of::<RawFabric>,
+            default: |table| Some(default_kind(table)),
+            beside: " with a preset of that kind",
+        },
+    ];
+
+    fn check_first(root: &DeTable<'_>) -> Result<(), ConfigError> {
+        let Some(DeValue::String(preset)) = value_at(root, "fabric.preset") else {
+            return Ok(());
+        };
+        let names: Vec<&str> = kinds_of::<FabricPreset>()
+            .iter()
+            .map(|kind| kind.name)
+            .collect();
+        if names.contains(&preset.as_ref()) {
+            return Ok(());
+        }
+        let near = suggestion(preset, &names);
+        refused(
+            "fabric.preset",
+            format!("unknown value {}{near}", quoted(preset)),
+        )
+    }
+
+    fn explain_value(root: &DeTable<'_>, error: &mut ConfigError) {
+        explain_paths(root, error);
+    }
+
+    fn explain_place(root: &DeTable<'_>, error: &mut ConfigError) {
+        explain(root, error);
+    }
+}
+
 /// Explains an unknown key below `root` that belongs to another table, or a word in place of a table.
-pub(crate) fn explain(root: &DeTable<'_>, error: &mut ConfigError) {
+fn explain(root: &DeTable<'_>, error: &mut ConfigError) {
     if error.is_unknown_key() {
         elsewhere(error);
     } else if error.problem.starts_with("wrong type: ")

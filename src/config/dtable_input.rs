@@ -8,9 +8,10 @@ use crate::config::document::{
 use crate::config::fabric;
 use crate::config::fabric::FabricDefaults;
 use crate::config::keys::{DEFAULT_SEED, RawExperiment};
+use crate::config::qos::implied::imply;
 use crate::config::qos::keys::{RawQos, RawScheduler};
 use crate::config::qos::{self, presets, scheduler};
-use crate::config::resolve::{imply, with_sets};
+use crate::config::resolve::with_sets;
 use crate::fabric::qos::dtable_table::{DTableError, DTableParameters, DTableSl};
 use crate::fabric::spec::ServiceLevel;
 use crate::units::{Bytes, Ratio};

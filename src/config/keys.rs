@@ -5,15 +5,9 @@ use crate::config::analysis::RawRequest;
 use crate::config::background::RawBackground;
 use crate::config::baseline::RawBaseline;
 use crate::config::congestion_control::keys::RawCongestionControl;
-use crate::config::declared;
-use crate::config::document::{
-    ConfigError, Document, Keys, Tagged, kinds_of, refused, suggestion, text, value_at,
-};
+use crate::config::document::{ConfigError, Document, refused};
 use crate::config::event::RawEvent;
-use crate::config::fabric::keys::FabricPreset;
-use crate::config::fabric::routing::explain_paths;
-use crate::config::fabric::topology::RawTopology;
-use crate::config::fabric::{RawFabric, default_kind};
+use crate::config::fabric::RawFabric;
 use crate::config::job::keys::RawJob;
 use crate::config::job::vfabric::RawVfabric;
 use crate::config::measure::RawMeasure;
@@ -25,11 +19,9 @@ use crate::config::schedule::RawSchedule;
 use crate::config::series::RawSeries;
 use crate::replay::collectives::Choices;
 use crate::units::Picoseconds;
-use flitwise_base::quote::quoted;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::Path;
-use toml::de::{DeTable, DeValue};
 
 /// Seed of an experiment that has none.
 pub(crate) const DEFAULT_SEED: u64 = 1;
@@ -124,64 +116,6 @@ pub(crate) fn read_experiment(document: &Document<'_>) -> Result<RawExperiment, 
             .map(Path::to_owned);
     }
     Ok(raw)
-}
-
-impl Keys for RawExperiment {
-    const TAGGED: &'static [Tagged] = &[
-        Tagged {
-            path: "fabric.topology",
-            of: "topology",
-            kinds: kinds_of::<RawTopology>,
-            default: |_| None,
-            beside: "",
-        },
-        Tagged {
-            path: "fabric",
-            of: "switch",
-            kinds: kinds_of::<RawFabric>,
-            default: |table| Some(default_switch(table)),
-            beside: " with a preset of that kind",
-        },
-    ];
-
-    fn check_first(root: &DeTable<'_>) -> Result<(), ConfigError> {
-        let Some(DeValue::String(preset)) = value_at(root, "fabric.preset") else {
-            return Ok(());
-        };
-        let names: Vec<&str> = kinds_of::<FabricPreset>()
-            .iter()
-            .map(|kind| kind.name)
-            .collect();
-        if names.contains(&preset.as_ref()) {
-            return Ok(());
-        }
-        let near = suggestion(preset, &names);
-        refused(
-            "fabric.preset",
-            format!("unknown value {}{near}", quoted(preset)),
-        )
-    }
-
-    fn explain_value(root: &DeTable<'_>, error: &mut ConfigError) {
-        explain_paths(root, error);
-    }
-
-    fn explain_place(root: &DeTable<'_>, error: &mut ConfigError) {
-        declared::explain(root, error);
-    }
-}
-
-/// The kind of switch of a `[fabric]` that names none.
-fn default_switch(fabric: &DeTable<'_>) -> &'static str {
-    default_kind(text(fabric, "preset"))
-}
-
-/// The kind of switch of a `[fabric]`.
-pub(crate) fn fabric_kind<'a>(fabric: Option<&'a DeValue<'_>>) -> &'a str {
-    match fabric {
-        Some(DeValue::Table(table)) => text(table, "kind").unwrap_or(default_switch(table)),
-        _ => default_kind(None),
-    }
 }
 
 /// The keys of an experiment that only simulations use.

@@ -9,8 +9,9 @@ use crate::config::fabric::tables::RawForwarding;
 use crate::config::inputs::noting;
 use crate::config::job::Job;
 use crate::config::keys::{RawExperiment, read_experiment};
-use crate::config::origin::Written;
-use crate::config::resolve::{experiment_of, explain_preset, imply, with_sets};
+use crate::config::origin::{Origin, Written};
+use crate::config::qos::implied::{explain_preset, imply};
+use crate::config::resolve::{experiment_of, with_sets};
 use crate::config::study::base::{Base, Override};
 use crate::config::{fabric, keys, origin, resolve, series};
 use crate::replay::Repeat;
@@ -239,6 +240,19 @@ pub(crate) fn written(base: &Base, path: &str, sets: &[String]) -> Result<Writte
     let (document, implied) = with_sets(parsed(&texts, text, base)?, &sets)?;
     let dir = origin::directory(&document, &base.dir);
     Ok(Written::of(&document, path, implied, &dir))
+}
+
+/// Returns the `[origin]` of the file of a static analysis.
+///
+/// # Errors
+/// If there is none, or it is damaged.
+pub fn analysis_origin(path: &Path) -> Result<Origin, ConfigError> {
+    let mut texts = Texts::default();
+    let text = texts.add(path.display().to_string(), read(path)?);
+    let document = Document::parse(&texts, text)?;
+    let raw: RawExperiment = document.read()?;
+    let missing = || ConfigError::new("origin", "is missing; this is no file of an analysis");
+    raw.origin.ok_or_else(missing)
 }
 
 /// The text of `base`, or the table in it that the key names.

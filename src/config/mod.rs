@@ -47,11 +47,11 @@ pub use inputs::{InputFile, noting};
 pub(crate) use json::{Hasher, experiment_hash_with};
 pub use json::{experiment_hash, experiment_json, fabric_json};
 pub(crate) use load::{ParsedBase, resolve_parsed};
-pub use load::{load, resolve_text, resolve_with};
+pub use load::{analysis_origin, load, resolve_text, resolve_with};
 pub use network_file::{
     LoadedNetwork, NetworkSource, load_network, network_kind, network_lines, network_text,
 };
-pub use origin::{Origin, OriginFile, OriginTrace, Written, analysis_origin};
+pub use origin::{Origin, OriginFile, OriginTrace, Written};
 pub use schema::{ExperimentKey, Word, experiment_keys, experiment_schema, study_file_schema};
 pub use series::series_lacks;
 pub use study::base::{Base, Override};

@@ -1,8 +1,7 @@
 //! `[origin]`: the result beside which Flitwise wrote an experiment file, and the keys of such a file.
 
-use crate::config::document::{ConfigError, Document, Texts, emit, quoted_text, read};
-use crate::config::keys::RawExperiment;
-use crate::config::resolve::{implied_preset, imply};
+use crate::config::document::{Document, emit, quoted_text};
+use crate::config::qos::implied::{implied_preset, imply};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -118,19 +117,6 @@ impl Origin {
         }
         text
     }
-}
-
-/// Returns the `[origin]` of the file of a static analysis.
-///
-/// # Errors
-/// If there is none, or it is damaged.
-pub fn analysis_origin(path: &Path) -> Result<Origin, ConfigError> {
-    let mut texts = Texts::default();
-    let text = texts.add(path.display().to_string(), read(path)?);
-    let document = Document::parse(&texts, text)?;
-    let raw: RawExperiment = document.read()?;
-    let missing = || ConfigError::new(ORIGIN, "is missing; this is no file of an analysis");
-    raw.origin.ok_or_else(missing)
 }
 
 /// An experiment in the keys and units of its file, with all overrides applied.

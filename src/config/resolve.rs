@@ -7,8 +7,11 @@ use crate::config::experiment::Experiment;
 use crate::config::fabric::routing::{self, Chosen};
 use crate::config::fabric::{failure, source_routes, tables};
 use crate::config::import::Imported;
-use crate::config::keys::{DEFAULT_SEED, RawExperiment, SATURATED_LIMIT, fabric_kind};
+use crate::config::job::Job;
+use crate::config::keys::{DEFAULT_SEED, RawExperiment, SATURATED_LIMIT};
 use crate::config::measure::RawMeasure;
+use crate::config::node::Node;
+use crate::config::qos::implied::implied_preset;
 use crate::config::qos::remarks::remarks;
 use crate::config::qos::scheduler::Scheduling;
 use crate::config::qos::vls;
@@ -22,17 +25,6 @@ use crate::fabric::spec::{FabricSpec, SchemeKind, VlPolicy};
 use crate::fabric::topology::Topology;
 use crate::replay::collectives::Choices;
 use std::path::Path;
-use toml::Spanned;
-use toml::de::DeValue;
-
-/// The QoS preset that the file itself implies, so that an override of another key
-/// does not change it: with a `[qos]` table `opa-5sl`, without one `single`.
-pub(crate) fn implied_preset(file: &Document<'_>) -> &'static str {
-    match file.get("qos") {
-        Some(_) => "opa-5sl",
-        None => "single",
-    }
-}
 
 /// Applies the `--set` texts `sets` in order. Returns the document, and the QoS preset that it implies without them.
 pub(crate) fn with_sets<'t>(
@@ -44,37 +36,6 @@ pub(crate) fn with_sets<'t>(
         document.set_from_text(set)?;
     }
     Ok((document, implied))
-}
-
-/// Writes the implied preset into a document that, with all that was laid over it,
-/// has neither a preset nor service levels of its own; on `voq` switches it is `ib`.
-pub(crate) fn imply(document: &mut Document<'_>, preset: &'static str) -> Result<(), ConfigError> {
-    let table = matches!(document.get("qos"), None | Some(DeValue::Table(_)));
-    if !table
-        || document.get("qos.preset").is_some()
-        || document.get("qos.service_levels").is_some()
-    {
-        return Ok(());
-    }
-    let preset = fabric::qos_preset(fabric_kind(document.get("fabric"))).unwrap_or(preset);
-    let preset = Spanned::new(0..0, DeValue::String(preset.into()));
-    document.set("qos.preset", preset)
-}
-
-/// Says of an error in `[qos]` that its service levels are of a preset which the file `said` does not name, and which
-/// `document` implies.
-pub(crate) fn explain_preset(
-    said: &Document<'_>,
-    document: &Document<'_>,
-    mut error: ConfigError,
-) -> ConfigError {
-    let is_implied = said.get("qos.preset").is_none() && said.get("qos.service_levels").is_none();
-    let implied = document.get("qos.preset").and_then(DeValue::as_str);
-    if is_implied && error.key.starts_with("qos.") && implied == Some("opa-5sl") {
-        error.problem += "; a [qos] that names no preset has the five service levels of \"opa-5sl\": for one, take \
-                          qos.preset = \"single\"";
-    }
-    error
 }
 
 pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experiment, ConfigError> {
@@ -92,9 +53,7 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
     }
     let node = node::node(raw.node.as_ref())?;
     let fabric = node::in_planes(fabric, &node)?;
-    let entries = job::jobs(raw, &fabric, &node, dir)?;
-    let nics = fabric.topology.nics();
-    let (jobs, left_out) = schedule::jobs(raw, entries, nics, seed, dir)?;
+    let (jobs, left_out) = jobs_of(raw, &fabric, &node, seed, dir)?;
     let fabric = job::network::with_switches(fabric, &node, &jobs)?;
     let background = background::background(&raw.background, &fabric, seed)?;
     let usual = RawMeasure::default();
@@ -130,6 +89,28 @@ pub(crate) fn experiment_of(raw: &RawExperiment, dir: &Path) -> Result<Experimen
         power: power::watts(raw.power.as_ref())?,
         congestion,
     })
+}
+
+/// The jobs, and a remark on those that `[schedule]` leaves out.
+fn jobs_of(
+    raw: &RawExperiment,
+    fabric: &FabricSpec,
+    node: &Node,
+    seed: u64,
+    dir: &Path,
+) -> Result<(Vec<Job>, Option<String>), ConfigError> {
+    let around = job::Around {
+        vfabrics: &raw.vfabric,
+        fabric,
+        node,
+        dir,
+    };
+    let entries = job::jobs(&raw.job, &raw.collectives, &around)?;
+    let nics = fabric.topology.nics();
+    match &raw.schedule {
+        None => Ok((entries, None)),
+        Some(schedule) => schedule::jobs(schedule, &raw.job, &entries, nics, seed, dir),
+    }
 }
 
 /// The fabric, not yet validated, the name of its routing, and its DTable. Files are

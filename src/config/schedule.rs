@@ -3,8 +3,8 @@
 
 use crate::config::document::{ConfigError, read, refused};
 use crate::config::job::Job;
+use crate::config::job::keys::RawJob;
 use crate::config::job::placement::Placement;
-use crate::config::keys::RawExperiment;
 use crate::fabric::ids::NicId;
 use crate::random::{Purpose, Stream};
 use crate::replay::Repeat;
@@ -93,26 +93,24 @@ pub(crate) enum RawChoice {
     Random,
 }
 
-/// The jobs of the schedule of `raw`, if it has one, in the order of their recorded starts, and a remark on jobs that it
-/// leaves out; otherwise the `entries` themselves. `nics`: of the fabric.
+/// The jobs of `schedule`, in the order of their recorded starts, and a remark on jobs that it leaves out. `raw`: the keys
+/// of the `entries`. `nics`: of the fabric.
 pub(crate) fn jobs(
-    raw: &RawExperiment,
-    entries: Vec<Job>,
+    schedule: &RawSchedule,
+    raw: &[RawJob],
+    entries: &[Job],
     nics: u32,
     seed: u64,
     dir: &Path,
 ) -> Result<(Vec<Job>, Option<String>), ConfigError> {
-    let Some(schedule) = &raw.schedule else {
-        return Ok((entries, None));
-    };
-    check(raw, schedule, &entries)?;
+    check(raw, schedule, entries)?;
     let (ran, remark) = recorded(schedule, dir)?;
     let begins_s = |job: &Ran| match schedule.start.unwrap_or(RawStart::Recorded) {
         RawStart::Recorded => job.started_s,
         RawStart::Submitted => job.submitted_s,
     };
     let first_s = ran.iter().map(begins_s).min().unwrap_or(0);
-    let mut machine = Machine::new(nics, schedule.placement, seed);
+    let mut pool = NicPool::new(nics, schedule.placement, seed);
     let mut jobs: Vec<Job> = Vec::with_capacity(ran.len());
     let mut names = HashSet::with_capacity(ran.len());
     for one in &ran {
@@ -121,12 +119,12 @@ pub(crate) fn jobs(
             let problem = format!("job {id} ({}:{}) {problem}", file.display(), one.line);
             ConfigError::new(FILE, problem)
         };
-        let entry = application(schedule, &entries, one).map_err(in_file)?;
+        let entry = application(schedule, entries, one).map_err(in_file)?;
         let name = format!("{}-{}", entry.name, one.id);
         if !names.insert(name.clone()) {
             return Err(in_file("is there twice; leave one out".to_owned()));
         }
-        let taken = machine.take(needed(schedule, one), entry.hosts.as_deref(), one);
+        let taken = pool.take(needed(schedule, one), entry.hosts.as_deref(), one);
         let Taken { nics, after } = taken.map_err(in_file)?;
         let Some(start_ps) = scaled_ps(begins_s(one) - first_s, schedule.time_scale) else {
             let problem = "makes times that are too long; make it less";
@@ -179,35 +177,9 @@ fn recorded(schedule: &RawSchedule, dir: &Path) -> Result<(Vec<Ran>, Option<Stri
     Ok((ran, remark))
 }
 
-/// Checks the names of the jobs that end before job `i` starts, all of which are among the `earlier` ones.
-pub(crate) fn check_after(
-    i: usize,
-    after: Option<&[String]>,
-    earlier: &[Job],
-) -> Result<(), ConfigError> {
-    if after.is_some_and(<[String]>::is_empty) {
-        let problem = "is empty; name a job that ends before, or remove it";
-        return refused(format!("job.{i}.after"), problem);
-    }
-    for (at, name) in after.unwrap_or_default().iter().enumerate() {
-        let problem = match earlier.iter().find(|other| other.name == *name) {
-            None => format!("there is no job {} above this one", quoted(name)),
-            Some(other) if other.repeat == Repeat::UntilOthersEnd => {
-                format!("job {} repeats until the others end", quoted(name))
-            }
-            Some(_) => continue,
-        };
-        return refused(
-            format!("job.{i}.after.{at}"),
-            format!("{problem}; name jobs above it that end"),
-        );
-    }
-    Ok(())
-}
-
 /// Checks the keys of the schedule, and that the entries have none for what it decides.
-fn check(raw: &RawExperiment, schedule: &RawSchedule, entries: &[Job]) -> Result<(), ConfigError> {
-    for (i, job) in raw.job.iter().enumerate() {
+fn check(raw: &[RawJob], schedule: &RawSchedule, entries: &[Job]) -> Result<(), ConfigError> {
+    for (i, job) in raw.iter().enumerate() {
         let decided = [
             ("start", job.start.is_some()),
             ("after", job.after.is_some()),
@@ -293,8 +265,8 @@ fn scaled_ps(seconds: u64, scale: Option<Ratio>) -> Option<u64> {
     u64::try_from(ps).ok()
 }
 
-/// The NICs, by the recorded times.
-struct Machine {
+/// The NICs of the fabric, by the recorded times.
+struct NicPool {
     /// By NIC: the job that has it last, and the second of its end.
     last: Vec<Option<(usize, u64)>>,
     choice: RawChoice,
@@ -308,7 +280,7 @@ struct Taken {
     after: BTreeSet<usize>,
 }
 
-impl Machine {
+impl NicPool {
     fn new(nics: u32, choice: Option<RawChoice>, seed: u64) -> Self {
         Self {
             last: vec![None; nics as usize],

@@ -11,7 +11,7 @@ pub(super) mod tables;
 pub(super) mod topology;
 pub(super) mod voq;
 
-use crate::config::document::{ConfigError, given, kinds_of, refused};
+use crate::config::document::{ConfigError, given, kinds_of, refused, text};
 use crate::config::fabric::hierarchical::{HierarchicalKeys, RawHierarchical};
 use crate::config::fabric::keys::{FabricKeys, FabricPreset, replace};
 use crate::config::fabric::topology::RawTopology;
@@ -33,6 +33,7 @@ use serde::de::Deserializer;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::Path;
+use toml::de::{DeTable, DeValue};
 
 /// The keys that only one kind of switch has.
 #[derive(Debug)]
@@ -87,7 +88,7 @@ fn of_presets(kind: &mut Value) {
     let name = kind["properties"]["kind"]["const"].clone();
     let name = name.as_str().unwrap_or_default();
     let mut presets: Vec<&str> = kinds_of::<FabricPreset>().iter().map(|p| p.name).collect();
-    presets.retain(|preset| default_kind(Some(preset)) == name);
+    presets.retain(|preset| kind_of_preset(Some(preset)) == name);
     let fits = |preset: &Value| {
         let name = preset["const"].as_str();
         name.is_some_and(|name| presets.contains(&name))
@@ -100,7 +101,7 @@ fn of_presets(kind: &mut Value) {
         }
     }
     kind["required"] = json!([]);
-    if default_kind(None) == name {
+    if kind_of_preset(None) == name {
         kind["properties"]["kind"]["default"] = json!(name);
     } else {
         kind["anyOf"] = json!([{ "required": ["kind"] }, { "required": ["preset"] }]);
@@ -121,12 +122,25 @@ impl Default for RawFabric {
     }
 }
 
-/// The kind of switch of a `[fabric]` that names none: the preset's, or the hierarchical one.
-pub(crate) fn default_kind(preset: Option<&str>) -> &'static str {
+/// The kind of switch of a preset; without one, the hierarchical one.
+fn kind_of_preset(preset: Option<&str>) -> &'static str {
     match preset {
         Some(preset) if preset.starts_with("ib-") => "voq",
         Some("sauron") => "input-queued",
         _ => "hierarchical",
+    }
+}
+
+/// The kind of switch of a `[fabric]` that names none.
+pub(crate) fn default_kind(fabric: &DeTable<'_>) -> &'static str {
+    kind_of_preset(text(fabric, "preset"))
+}
+
+/// The kind of switch of a `[fabric]`.
+pub(crate) fn kind_of<'a>(fabric: Option<&'a DeValue<'_>>) -> &'a str {
+    match fabric {
+        Some(DeValue::Table(table)) => text(table, "kind").unwrap_or(default_kind(table)),
+        _ => kind_of_preset(None),
     }
 }
 

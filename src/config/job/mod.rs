@@ -5,19 +5,18 @@ pub(super) mod keys;
 pub(super) mod launcher;
 pub(super) mod network;
 pub(super) mod placement;
+mod trace;
 pub(super) mod vfabric;
 
-use crate::config::document::read::missing_file;
 use crate::config::document::{ConfigError, check_name, refused};
 use crate::config::job::calls::{Calls, Compute, FormatKey, SendCompletion};
 use crate::config::job::keys::{RawJob, RawRepeat, RawSendCompletion};
 use crate::config::job::launcher::Sharing;
 use crate::config::job::placement::{Part, Placement, RawPlacement};
+use crate::config::job::trace::{find_trace, stem};
 use crate::config::job::vfabric::{RawVfabric, check_vfabrics, find_vfabric, sorted_hosts};
-use crate::config::keys::RawExperiment;
 use crate::config::node::Node;
 use crate::config::qos::service_level;
-use crate::config::schedule::check_after;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::{FabricSpec, Qos};
 use crate::fabric::topology::Topology;
@@ -25,10 +24,9 @@ use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::{Allreduce, Bcast};
 use crate::replay::placement::Distribution;
-use crate::replay::trace::{HOST_SPEED, is_trace_directory};
+use crate::replay::trace::HOST_SPEED;
 use crate::units::Ratio;
 use flitwise_base::quote::quoted;
-use flitwise_formats::source::{STDIN, directory};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -120,56 +118,32 @@ pub struct Job {
     pub format_keys: Vec<FormatKey>,
 }
 
-/// The jobs; `dir` is the directory of the experiment file.
+/// The jobs of `raw`, with the algorithms of `collectives` where they choose none.
 pub(crate) fn jobs(
-    all: &RawExperiment,
-    fabric: &FabricSpec,
-    node: &Node,
-    dir: &Path,
+    raw: &[RawJob],
+    collectives: &Choices,
+    around: &Around<'_>,
 ) -> Result<Vec<Job>, ConfigError> {
-    let (raw, vfabrics, general) = (&all.job, &all.vfabric, &all.collectives);
-    check_vfabrics(vfabrics, raw, &fabric.qos, &fabric.topology)?;
-    if raw.is_empty() && *general != Choices::default() {
+    let fabric = around.fabric;
+    check_vfabrics(around.vfabrics, raw, &fabric.qos, &fabric.topology)?;
+    if raw.is_empty() && *collectives != Choices::default() {
         return refused(
             "collectives",
             "there is no job with collectives; remove it or add a [[job]]",
         );
     }
-    check_details(general, general, "collectives")?;
+    check_details(collectives, collectives, "collectives")?;
     let mut jobs: Vec<Job> = Vec::with_capacity(raw.len());
-    for (i, job) in raw.iter().enumerate() {
-        if job.trace.is_empty() {
-            return refused(format!("job.{i}.trace"), "is empty; name a trace");
-        }
-        let name = job.name.clone().unwrap_or_else(|| stem(&job.trace));
-        if name.is_empty() {
-            return refused(
-                format!("job.{i}.name"),
-                "is empty; leave it out to take the name of the trace",
-            );
-        }
-        if job.name.is_some() {
-            check_name(&name, || format!("job.{i}.name"))?;
-        }
-        let taken = |name: &str| jobs.iter().any(|other| other.name == name);
-        let name = match (taken(&name), &job.name) {
-            (false, _) => name,
-            (true, Some(_)) => {
-                return refused(
-                    format!("job.{i}.name"),
-                    format!("two jobs are called {}", quoted(&name)),
-                );
-            }
-            (true, None) => format!("{name}-{i}"),
-        };
+    for (i, one) in raw.iter().enumerate() {
+        let name = name_of(i, one, &jobs)?;
         let key = format!("job.{i}.collectives");
-        let collectives = job.collectives.or(general);
-        check_details(&job.collectives, &collectives, &key)?;
-        let mut job = one_job(i, name, job, vfabrics, fabric, node, dir)?;
+        let collectives = one.collectives.or(collectives);
+        check_details(&one.collectives, &collectives, &key)?;
+        let mut job = around.job(i, name, one)?;
         job.collectives = collectives;
         // Of a trace that exists.
         check_name(&job.name, || format!("job.{i}.name"))?;
-        check_after(i, raw[i].after.as_deref(), &jobs)?;
+        check_after(i, one.after.as_deref(), &jobs)?;
         let same = jobs.iter().find(|other| other.trace == job.trace);
         if let Some(other) = same.filter(|other| other.trace_path != job.trace_path) {
             return refused(
@@ -187,80 +161,136 @@ pub(crate) fn jobs(
     Ok(jobs)
 }
 
-fn one_job(
-    i: usize,
-    name: String,
-    job: &RawJob,
-    vfabrics: &[RawVfabric],
-    fabric: &FabricSpec,
-    node: &Node,
-    dir: &Path,
-) -> Result<Job, ConfigError> {
-    let key = |field: &str| format!("job.{i}.{field}");
-    let vfabric = job
-        .vfabric
-        .as_ref()
-        .map(|v| find_vfabric(v, &name, vfabrics, &key("vfabric")))
-        .transpose()?;
-    let sl = level_of(job, vfabric, &fabric.qos, &key)?;
-    let hosts = vfabric.and_then(|v| v.hosts.as_deref());
-    let hosts = hosts.map(|hosts| sorted_hosts(hosts, &fabric.topology));
-    let hosts = hosts
-        .transpose()
-        .map_err(|problem| ConfigError::new(key("vfabric"), problem))?;
-    let ranks_per_nic = job.ranks_per_nic.unwrap_or(node.spec.places_per_nic);
-    if ranks_per_nic == 0 {
-        return refused(key("ranks_per_nic"), "is 0; at least 1 rank runs on a NIC");
+/// The name of job `i`, which no `earlier` one has.
+fn name_of(i: usize, job: &RawJob, earlier: &[Job]) -> Result<String, ConfigError> {
+    if job.trace.is_empty() {
+        return refused(format!("job.{i}.trace"), "is empty; name a trace");
     }
-    let rate = job.intra_node_bandwidth.map_or(node.bandwidth, |r| r.0);
-    if rate.is_zero() {
+    let name = job.name.clone().unwrap_or_else(|| stem(&job.trace));
+    if name.is_empty() {
         return refused(
-            key("intra_node_bandwidth"),
-            "is 0; messages inside a node would never arrive",
+            format!("job.{i}.name"),
+            "is empty; leave it out to take the name of the trace",
         );
     }
-    Ok(Job {
-        entry: i,
-        scheduled: false,
-        enabled: job.enabled.unwrap_or(true),
-        trace_path: find_trace(job, dir, &key("trace"))?,
-        trace: job.trace.clone(),
-        sl,
-        vfabric: job.vfabric.clone(),
-        placement: placement(
-            job,
-            hosts.as_deref(),
-            &fabric.topology,
-            dir,
-            &key("placement"),
-        )?,
-        hosts,
-        ranks_per_nic,
-        distribution: job.distribution,
-        share_nics: job.share_nics.unwrap_or(false),
-        start_ps: job.start.map_or(0, |t| t.0),
-        after: job.after.clone().unwrap_or_default(),
-        repeat: match job.repeat {
-            None => Repeat::Times(1),
-            Some(RawRepeat::Times(times)) => Repeat::Times(times),
-            Some(RawRepeat::UntilOthersEnd) => Repeat::UntilOthersEnd,
-        },
-        send_completion: send_completion(job),
-        calls: calls::calls(job),
-        compute: calls::compute(job, &key)?,
-        skip_unsupported: job.skip_unsupported.unwrap_or(false),
-        allow_no_communication: job.allow_no_communication.unwrap_or(false),
-        order_streams: job.order_streams.unwrap_or(false),
-        channels: calls::channels(job, &key)?,
-        compute_scale: calls::default_scale(job),
-        host_speed: host_speed(job, &key)?,
-        intra_node_latency_ps: job.intra_node_latency.map_or(node.latency_ps, |t| t.0),
-        intra_node_bandwidth: rate,
-        reduction_cost_ps_per_byte: job.reduction_cost.map_or(Ratio::ZERO, |c| c.0),
-        collectives: job.collectives,
-        format_keys: calls::format_keys(job),
-        name,
-    })
+    if job.name.is_some() {
+        check_name(&name, || format!("job.{i}.name"))?;
+    }
+    let is_taken = earlier.iter().any(|other| other.name == name);
+    match (is_taken, &job.name) {
+        (false, _) => Ok(name),
+        (true, Some(_)) => refused(
+            format!("job.{i}.name"),
+            format!("two jobs are called {}", quoted(&name)),
+        ),
+        (true, None) => Ok(format!("{name}-{i}")),
+    }
+}
+
+/// Checks the names of the jobs that end before job `i` starts, all of which are among the `earlier` ones.
+fn check_after(i: usize, after: Option<&[String]>, earlier: &[Job]) -> Result<(), ConfigError> {
+    if after.is_some_and(<[String]>::is_empty) {
+        let problem = "is empty; name a job that ends before, or remove it";
+        return refused(format!("job.{i}.after"), problem);
+    }
+    for (at, name) in after.unwrap_or_default().iter().enumerate() {
+        let problem = match earlier.iter().find(|other| other.name == *name) {
+            None => format!("there is no job {} above this one", quoted(name)),
+            Some(other) if other.repeat == Repeat::UntilOthersEnd => {
+                format!("job {} repeats until the others end", quoted(name))
+            }
+            Some(_) => continue,
+        };
+        return refused(
+            format!("job.{i}.after.{at}"),
+            format!("{problem}; name jobs above it that end"),
+        );
+    }
+    Ok(())
+}
+
+/// What the jobs are in.
+pub(crate) struct Around<'a> {
+    pub vfabrics: &'a [RawVfabric],
+    pub fabric: &'a FabricSpec,
+    pub node: &'a Node,
+    /// The directory of the experiment file.
+    pub dir: &'a Path,
+}
+
+impl Around<'_> {
+    /// Job `i`, as yet without `collectives` of all jobs.
+    fn job(&self, i: usize, name: String, job: &RawJob) -> Result<Job, ConfigError> {
+        let Self { node, dir, .. } = *self;
+        let topology = &self.fabric.topology;
+        let key = |field: &str| format!("job.{i}.{field}");
+        let (sl, hosts) = self.resources(&name, job, &key)?;
+        let ranks_per_nic = job.ranks_per_nic.unwrap_or(node.spec.places_per_nic);
+        if ranks_per_nic == 0 {
+            return refused(key("ranks_per_nic"), "is 0; at least 1 rank runs on a NIC");
+        }
+        let rate = job.intra_node_bandwidth.map_or(node.bandwidth, |r| r.0);
+        if rate.is_zero() {
+            return refused(
+                key("intra_node_bandwidth"),
+                "is 0; messages inside a node would never arrive",
+            );
+        }
+        Ok(Job {
+            entry: i,
+            scheduled: false,
+            enabled: job.enabled.unwrap_or(true),
+            trace_path: find_trace(job, dir, &key("trace"))?,
+            trace: job.trace.clone(),
+            sl,
+            vfabric: job.vfabric.clone(),
+            placement: placement(job, hosts.as_deref(), topology, dir, &key("placement"))?,
+            hosts,
+            ranks_per_nic,
+            distribution: job.distribution,
+            share_nics: job.share_nics.unwrap_or(false),
+            start_ps: job.start.map_or(0, |t| t.0),
+            after: job.after.clone().unwrap_or_default(),
+            repeat: match job.repeat {
+                None => Repeat::Times(1),
+                Some(RawRepeat::Times(times)) => Repeat::Times(times),
+                Some(RawRepeat::UntilOthersEnd) => Repeat::UntilOthersEnd,
+            },
+            send_completion: send_completion(job),
+            calls: calls::calls(job),
+            compute: calls::compute(job, &key)?,
+            skip_unsupported: job.skip_unsupported.unwrap_or(false),
+            allow_no_communication: job.allow_no_communication.unwrap_or(false),
+            order_streams: job.order_streams.unwrap_or(false),
+            channels: calls::channels(job, &key)?,
+            compute_scale: calls::default_scale(job),
+            host_speed: host_speed(job, &key)?,
+            intra_node_latency_ps: job.intra_node_latency.map_or(node.latency_ps, |t| t.0),
+            intra_node_bandwidth: rate,
+            reduction_cost_ps_per_byte: job.reduction_cost.map_or(Ratio::ZERO, |c| c.0),
+            collectives: job.collectives,
+            format_keys: calls::format_keys(job),
+            name,
+        })
+    }
+
+    /// The service level of a job, and the NICs that its vFabric leaves it.
+    fn resources(
+        &self,
+        name: &str,
+        job: &RawJob,
+        key: &impl Fn(&str) -> String,
+    ) -> Result<(u8, Option<Vec<NicId>>), ConfigError> {
+        let vfabric = job.vfabric.as_ref();
+        let vfabric = vfabric.map(|v| find_vfabric(v, name, self.vfabrics, &key("vfabric")));
+        let vfabric = vfabric.transpose()?;
+        let sl = level_of(job, vfabric, &self.fabric.qos, key)?;
+        let hosts = vfabric.and_then(|v| v.hosts.as_deref());
+        let hosts = hosts.map(|hosts| sorted_hosts(hosts, &self.fabric.topology));
+        let hosts = hosts.transpose();
+        let hosts = hosts.map_err(|problem| ConfigError::new(key("vfabric"), problem))?;
+        Ok((sl, hosts))
+    }
 }
 
 /// The speed at which a rank of the job computes.
@@ -438,53 +468,4 @@ fn check_list(list: &[NicId], hosts: Option<&[NicId]>, topology: &Topology) -> R
         }
     }
     Ok(())
-}
-
-/// Relative to the study file that names it, else to the experiment file, else to the current directory; or
-/// standard input. A pipe will do, and so will the directory of a trace of several files.
-fn find_trace(job: &RawJob, dir: &Path, key: &str) -> Result<PathBuf, ConfigError> {
-    let trace = job.trace.as_str();
-    let here = PathBuf::from(trace);
-    if trace == STDIN {
-        return Ok(here);
-    }
-    let of_study = job.trace_dir.as_ref().map(|dir| dir.join(trace));
-    let recorded = job.trace_file.as_ref().map(|file| dir.join(file));
-    let mut places: Vec<PathBuf> = recorded.into_iter().chain(of_study).collect();
-    places.extend([dir.join(trace), here]);
-    let readable = |path: &&PathBuf| match path.metadata() {
-        Ok(meta) if meta.is_dir() => is_trace_directory(path),
-        meta => meta.is_ok(),
-    };
-    if let Some(found) = places.iter().find(readable) {
-        return Ok(found.clone());
-    }
-    if let Some(found) = places.iter().find(|path| path.is_dir()) {
-        let problem = format!("`{}` {}", found.display(), directory(found));
-        return refused(key, problem);
-    }
-    let beside = match job.trace_dir {
-        Some(_) => "beside the study file nor beside the experiment file",
-        None => "beside the experiment file",
-    };
-    let cure = missing_file(Path::new(trace), &places);
-    let problem = format!(
-        "no trace {}, neither {beside} nor in the current directory{cure}",
-        quoted(trace)
-    );
-    refused(key, problem)
-}
-
-/// `hpl-16` of `traces/hpl-16.vef.gz`, `stdin` of standard input.
-fn stem(trace: &str) -> String {
-    if trace == STDIN {
-        return "stdin".into();
-    }
-    let trace = trace.trim_end_matches('/');
-    let file = trace.rsplit('/').next().unwrap_or(trace);
-    file.split('.')
-        .next()
-        .filter(|s| !s.is_empty())
-        .unwrap_or(file)
-        .to_owned()
 }

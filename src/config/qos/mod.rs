@@ -1,5 +1,6 @@
 //! Resolves `[qos]`: service levels, tables and the scheduler.
 
+pub(super) mod implied;
 pub(super) mod keys;
 pub(super) mod presets;
 pub(super) mod remarks;
