@@ -9,7 +9,7 @@ use crate::explain::{Culprit, Explanation, LinkShare, Part, Parts, Source, phase
 use crate::fabric::stats::LinkEnd;
 use crate::replay::background::Pattern;
 use crate::run::{RunResult, Simulation};
-use crate::units::{human_count, human_time};
+use crate::units::{human_count, human_time, percent_of};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -127,11 +127,6 @@ pub(super) fn far_end(run: &Simulation, share: &LinkShare) -> Option<LinkEnd> {
     let mut links = run.stats.links.iter();
     let link = links.find(|link| link.from == share.from)?;
     Some(link.to)
-}
-
-/// `part` of `whole` in percent, to a tenth.
-fn percent_of(part: u64, whole: u64) -> String {
-    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
 fn link_name(plan: &Plan, run: &Simulation, share: &LinkShare) -> String {

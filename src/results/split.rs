@@ -6,6 +6,7 @@ use crate::fabric::held_up;
 use crate::fabric::spec::FabricSpec;
 use crate::fabric::stats::{FabricStats, LinkStats};
 use crate::run::{RunResult, Simulation, Status};
+use crate::units::percent_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -82,9 +83,9 @@ impl TimeSplit {
         self.computing_ps + self.partners_ps + self.network_ps()
     }
 
-    /// `part` of the execution time in percent.
-    pub(super) fn percent(&self, part_ps: u64) -> f64 {
-        100.0 * part_ps as f64 / self.total_ps().max(1) as f64
+    /// A part of the execution time in percent.
+    pub(super) fn percent(&self, part_ps: u64) -> String {
+        percent_of(part_ps, self.total_ps())
     }
 }
 

@@ -20,7 +20,9 @@ use crate::replay::Repeat;
 use crate::replay::background::BackgroundOutcome;
 use crate::replay::outcome::JobOutcome;
 use crate::run::{RunResult, Simulation, Status};
-use crate::units::{counted, four_digits, human_bytes, human_count, human_time, short_time};
+use crate::units::{
+    counted, four_digits, human_bytes, human_count, human_time, percent, short_time,
+};
 use std::fmt::{self, Write};
 
 /// Links shown; with `explain` four times as many.
@@ -269,7 +271,7 @@ fn job_row(plan: &Plan, result: &RunResult, at: usize, o: &JobOutcome) -> Vec<St
     let split = time_split(plan, result, at);
     let part = |part: fn(&TimeSplit) -> u64| {
         let percent = split.as_ref().map(|split| split.percent(part(split)));
-        percent.map_or_else(|| "-".into(), |percent| format!("{percent:.1} %"))
+        percent.unwrap_or_else(|| "-".into())
     };
     vec![
         o.name.clone(),
@@ -319,13 +321,13 @@ fn write_energy(out: &mut String, plan: &Plan, main: &Simulation) -> fmt::Result
         .map_or_else(String::new, |pj| format!(", {pj:.1} pJ/bit delivered"));
     writeln!(
         out,
-        "energy          {} J, mean {} W{per_bit}; links {} J, {} ({}); links carry nothing {:.1} % of the time",
+        "energy          {} J, mean {} W{per_bit}; links {} J, {} ({}); links carry nothing {} of the time",
         joules(energy.total_j()),
         four_digits(energy.mean_watts()),
         joules(energy.links_j()),
         against_always_up(energy.links_saved()),
         power.policy.name(),
-        100.0 * energy.idle_share(),
+        percent(energy.idle_share()),
     )?;
     let states = [energy.switch_links.ticks, energy.host_links.ticks];
     let sum = |count: fn(&LinkStateTicks) -> u64| states.iter().map(count).sum::<u64>();

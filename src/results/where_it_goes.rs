@@ -5,7 +5,7 @@ use super::split::{TimeSplit, last_job, time_split};
 use crate::config::Plan;
 use crate::replay::outcome::JobOutcome;
 use crate::run::RunResult;
-use crate::units::{Ratio, human_count, number};
+use crate::units::{Ratio, human_count, number, percent_of};
 use std::fmt::{self, Write};
 
 /// A slowdown that differs from 1 by less is hardly any.
@@ -41,7 +41,7 @@ pub(super) fn write_split(out: &mut String, plan: &Plan, result: &RunResult) -> 
 }
 
 fn write_parts(out: &mut String, split: &TimeSplit, of_job: &str) -> fmt::Result {
-    let percent = |ps| format!("{:.1} %", split.percent(ps));
+    let percent = |ps| split.percent(ps);
     writeln!(
         out,
         "where it goes   computing {}, waiting for partners {}, unloaded network {}, contention {} (busy links {}, \
@@ -108,9 +108,8 @@ pub(super) fn computing(o: &JobOutcome, split: Option<&TimeSplit>) -> String {
     if !o.complete {
         return "-".into();
     }
-    let percent = match split {
+    match split {
         Some(split) => split.percent(split.computing_ps),
-        None => 100.0 * o.compute_ps as f64 / o.execution_ps.max(1) as f64,
-    };
-    format!("{percent:.1} %")
+        None => percent_of(o.compute_ps, o.execution_ps),
+    }
 }

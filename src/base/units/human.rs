@@ -143,3 +143,9 @@ pub fn four_digits(value: f64) -> String {
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
+
+/// The share that `part` is of `whole` in percent, to a tenth: `"45.0 %"`.
+#[must_use]
+pub fn percent_of(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
+}

@@ -11,7 +11,7 @@ mod tick;
 
 pub use human::{
     article, counted, four_digits, human_bytes, human_count, human_time, number, percent,
-    short_time, time_unit,
+    percent_of, short_time, time_unit,
 };
 pub use ratio::Ratio;
 pub use tick::TickLength;

@@ -8,6 +8,7 @@ use flitwise::oblivious::{Settings, Spread};
 use flitwise::results::write_table;
 use flitwise::run::{Check, CheckError, Completion, Lengths, Prediction, static_check};
 use flitwise::stop::Stop;
+use flitwise::units::percent;
 use std::fmt::Write;
 
 /// Predicts and simulates the first runs.
@@ -57,10 +58,10 @@ fn runs_text(runs: u64) -> String {
 pub(super) fn write(out: &mut String, check: &Check) {
     let _ = writeln!(
         out,
-        "\nsimulated: {}, messages of {} B, payload {:.1} % of a link",
+        "\nsimulated: {}, messages of {} B, payload {} of a link",
         runs_text(check.runs),
         check.lengths.message_bytes,
-        100.0 * check.payload_efficiency
+        percent(check.payload_efficiency)
     );
     let table = [
         Prediction::HEADER.map(String::from).to_vec(),
@@ -93,13 +94,13 @@ pub(super) fn write(out: &mut String, check: &Check) {
 
 /// Mean with its interval, and extremes.
 fn over_runs(spread: &Spread) -> String {
-    let percent = |value: f64| format!("{:+.2} %", 100.0 * value);
+    let signed = |value: f64| format!("{:+.2} %", 100.0 * value);
     let half = spread.half_width.unwrap_or_default();
     format!(
         "{} ± {:.2} ({} to {})",
-        percent(spread.mean),
+        signed(spread.mean),
         100.0 * half,
-        percent(spread.least),
-        percent(spread.most)
+        signed(spread.least),
+        signed(spread.most)
     )
 }

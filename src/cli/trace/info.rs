@@ -7,7 +7,7 @@ use crate::cli::{CliError, print};
 use clap::Args;
 use flitwise::replay::trace::Summary;
 use flitwise::results::write_table;
-use flitwise::units::{human_bytes, human_count};
+use flitwise::units::{human_bytes, human_count, percent_of};
 use flitwise_formats::source::shown;
 use flitwise_formats::traffic::Traffic;
 use serde_json::{Value, json};
@@ -129,11 +129,10 @@ fn write_text(out: &mut String, file: &Path, summary: &Summary) -> fmt::Result {
 fn write_sizes(out: &mut String, traffic: &Traffic) -> fmt::Result {
     let mut table = vec![row(["message size", "messages", "share"])];
     for (i, &count) in traffic.sizes.iter().enumerate().filter(|&(_, &n)| n > 0) {
-        let share = 100.0 * count as f64 / traffic.messages.max(1) as f64;
         table.push(vec![
             size_label(i),
             human_count(count),
-            format!("{share:.1} %"),
+            percent_of(count, traffic.messages),
         ]);
     }
     write_table(out, &table)

@@ -8,7 +8,7 @@ use crate::report::source::{CongestionSource, Source};
 use crate::results::document::{AnalysedNetwork, RankedCable};
 use crate::run::Check;
 use crate::run::Prediction;
-use crate::units::human_count;
+use crate::units::{human_count, percent};
 
 /// The most connections that a row of a cable names.
 const MOST_FLOWS: usize = 8;
@@ -242,11 +242,11 @@ fn words(check: &Check) -> String {
     let simulated = sum(|c| c.simulated_ps);
     let predicted = sum(|c| c.by_congestion_ps);
     let mut words = format!(
-        "Simulated flit by flit: {} {}, messages of {} B, payload {:.1} % of a link.",
+        "Simulated flit by flit: {} {}, messages of {} B, payload {} of a link.",
         check.runs,
         if check.runs == 1 { "run" } else { "runs" },
         check.lengths.message_bytes,
-        100.0 * check.payload_efficiency
+        percent(check.payload_efficiency)
     );
     if predicted > 0.0 {
         words += &format!(
@@ -256,14 +256,14 @@ fn words(check: &Check) -> String {
         );
     }
     if check.runs > 1 {
-        let percent = |spread: &Spread| {
+        let error = |spread: &Spread| {
             let half = spread.half_width.unwrap_or_default();
             format!("{:+.2} ± {:.2} %", 100.0 * spread.mean, 100.0 * half)
         };
         words += &format!(
             " The error of the mean, run by run, is {} for 1/congestion and {} for the fair share.",
-            percent(&check.over_runs.by_congestion),
-            percent(&check.over_runs.by_fair_share)
+            error(&check.over_runs.by_congestion),
+            error(&check.over_runs.by_fair_share)
         );
     }
     words
