@@ -6,7 +6,7 @@ use super::{CliError, signal};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use flitwise::figure::{EncodeError, Figure, FileFormat, MAX_WIDTH, MIN_WIDTH, encoded};
-use flitwise::report::{Choice, Kind, METRICS, Source, figures_with, kind};
+use flitwise::report::{Choice, FigureKind, METRICS, Source, figures_with, kind};
 use flitwise::results::MissingFeature;
 use flitwise_base::quote::cut;
 use flitwise_formats::sink::{Batch, Sink};
@@ -74,8 +74,8 @@ impl TypedValueParser for KindName {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new(
-            Kind::ALL
-                .map(Kind::name)
+            FigureKind::ALL
+                .map(FigureKind::name)
                 .map(PossibleValue::new)
                 .into_iter(),
         ))

@@ -8,7 +8,7 @@ mod error;
 mod page;
 mod source;
 
-pub use charts::{Choice, Kind, METRICS};
+pub use charts::{Choice, FigureKind, METRICS};
 pub use error::ReportError;
 pub use page::page;
 pub use source::{Source, open};
@@ -19,7 +19,7 @@ use crate::figure::Figure;
 ///
 /// # Errors
 /// If the sources lack the data for it; the error names the command that writes them.
-pub fn figures(kind: Kind, sources: &[Source]) -> Result<Vec<Figure>, ReportError> {
+pub fn figures(kind: FigureKind, sources: &[Source]) -> Result<Vec<Figure>, ReportError> {
     figures_with(kind, sources, &Choice::default())
 }
 
@@ -27,8 +27,8 @@ pub fn figures(kind: Kind, sources: &[Source]) -> Result<Vec<Figure>, ReportErro
 ///
 /// # Errors
 /// If no kind has this name; the error names the kinds that fit the sources.
-pub fn kind(name: &str, sources: &[Source]) -> Result<Kind, ReportError> {
-    let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+pub fn kind(name: &str, sources: &[Source]) -> Result<FigureKind, ReportError> {
+    let found = FigureKind::ALL.into_iter().find(|kind| kind.name() == name);
     found.ok_or_else(|| ReportError(charts::unknown(name, sources)))
 }
 
@@ -37,7 +37,7 @@ pub fn kind(name: &str, sources: &[Source]) -> Result<Kind, ReportError> {
 /// # Errors
 /// As [`figures`], and if there is no axis or metric that was chosen.
 pub fn figures_with(
-    kind: Kind,
+    kind: FigureKind,
     sources: &[Source],
     choice: &Choice,
 ) -> Result<Vec<Figure>, ReportError> {

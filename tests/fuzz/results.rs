@@ -5,7 +5,7 @@ use flitwise::config::{Study, resolve_text};
 use flitwise::figure::Theme;
 use flitwise::oblivious::CONGESTION_SCHEMA;
 use flitwise::quote::message;
-use flitwise::report::{Kind, figures, open, page};
+use flitwise::report::{FigureKind, figures, open, page};
 use flitwise::results::{self, explanation_page, result_json, summary};
 use flitwise::run::{Control, Record, RunResult, Session};
 use flitwise::study::{self, Grid, compare};
@@ -80,7 +80,7 @@ fn shown(dir: &TempDir, file: &str) -> Option<String> {
             return None;
         }
     };
-    for kind in Kind::ALL {
+    for kind in FigureKind::ALL {
         match figures(kind, &sources) {
             Ok(figures) => {
                 for figure in figures {

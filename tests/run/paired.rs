@@ -2,7 +2,7 @@
 
 use super::report::{directory, result, sources_of, write_run};
 use flitwise::figure::Chart;
-use flitwise::report::{Choice, Kind, Source, figures, figures_with, open, page};
+use flitwise::report::{Choice, FigureKind, Source, figures, figures_with, open, page};
 use flitwise::study;
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn a_study_shows_differences_that_are_paired_by_seed() {
     std::fs::write(dir.path().join("study.json"), document).unwrap();
     std::fs::write(dir.path().join("runs.jsonl"), lines).unwrap();
     let sources = open(&[dir.path().to_owned()], &[]).unwrap();
-    let found = figures(Kind::Differences, &sources).unwrap();
+    let found = figures(FigureKind::Differences, &sources).unwrap();
     let [figure] = &found[..] else {
         panic!("{found:?}");
     };
@@ -119,7 +119,7 @@ fn a_single_pair_is_shown_with_its_name_and_ties_are_in_brackets() {
             metric: Some(metric.to_owned()),
             ..Choice::default()
         };
-        let figure = &figures_with(Kind::Differences, &sources, &choice).unwrap()[0];
+        let figure = &figures_with(FigureKind::Differences, &sources, &choice).unwrap()[0];
         let Chart::Bars(bars) = &figure.chart else {
             panic!("no bars");
         };
@@ -163,7 +163,7 @@ fn differences_of_orders_have_no_logarithmic_axis() {
     let files = [("study.json", document.as_str()), ("runs.jsonl", &rows)];
     directory(dir.path(), &files);
     let sources = sources_of(&[dir.path().to_owned()]);
-    let figure = &figures(Kind::Differences, &sources).unwrap()[0];
+    let figure = &figures(FigureKind::Differences, &sources).unwrap()[0];
     let Chart::Bars(bars) = &figure.chart else {
         panic!("no bars");
     };

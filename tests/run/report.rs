@@ -2,7 +2,7 @@
 
 use crate::common::markup::assert_well_formed;
 use flitwise::figure::Chart;
-use flitwise::report::{Kind, Source, figures, open, page};
+use flitwise::report::{FigureKind, Source, figures, open, page};
 use flitwise::{results, study};
 use serde_json::{Value, json};
 use std::fs;
@@ -118,7 +118,9 @@ fn what_is_missing_has_its_command() {
     let sources = sources();
     let page = page(&sources, None).unwrap();
     assert!(page.contains("<code>flitwise run x.toml --explain --out DIR</code>"));
-    let error = figures(Kind::Latency, &sources).unwrap_err().to_string();
+    let error = figures(FigureKind::Latency, &sources)
+        .unwrap_err()
+        .to_string();
     let dir = sources[0].dir().display().to_string();
     assert!(
         error.starts_with(&format!("`{dir}` (a run with jobs) has no curves")),
@@ -136,7 +138,7 @@ fn every_figure_of_an_empty_run_is_missing() {
     let nothing = json!({ "schema": results::SCHEMA }).to_string();
     directory(dir.path(), &[("result.json", &nothing)]);
     let empty = sources_of(&[dir.path().to_owned()]);
-    for kind in Kind::ALL {
+    for kind in FigureKind::ALL {
         assert!(figures(kind, &empty).is_err(), "{kind:?}");
     }
     assert_well_formed(&page(&empty, None).unwrap());
@@ -241,8 +243,10 @@ fn an_analysis_has_candidates_side_by_side_and_its_hot_cables() {
     }
     assert!(!page.contains("-title\">Slowdown</h2>"));
     assert!(!page.contains("No slowdowns"));
-    assert_eq!(figures(Kind::Bandwidth, &sources).unwrap().len(), 1);
-    let error = figures(Kind::Cables, &sources).unwrap_err().to_string();
+    assert_eq!(figures(FigureKind::Bandwidth, &sources).unwrap().len(), 1);
+    let error = figures(FigureKind::Cables, &sources)
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("; there is --kind bandwidth, congestion"),
         "{error}"
@@ -318,9 +322,9 @@ fn a_study_of_one_load_has_bars_of_throughput_latency_and_energy() {
     // The interval of two values that lie 2 apart.
     let half = |factor: f64| 12.706 * factor;
     for (kind, factor, unit) in [
-        (Kind::Throughput, 0.1, "Gb/s"),
-        (Kind::Latency, 1.0, "µs"),
-        (Kind::Energy, 1.0, "pJ/bit"),
+        (FigureKind::Throughput, 0.1, "Gb/s"),
+        (FigureKind::Latency, 1.0, "µs"),
+        (FigureKind::Energy, 1.0, "pJ/bit"),
     ] {
         let figure = &figures(kind, &sources).unwrap()[0];
         let Chart::Bars(bars) = &figure.chart else {
@@ -346,7 +350,7 @@ fn a_study_of_one_load_has_bars_of_throughput_latency_and_energy() {
             }
         }
     }
-    let saved = &figures(Kind::Energy, &sources).unwrap()[1];
+    let saved = &figures(FigureKind::Energy, &sources).unwrap()[1];
     let Chart::Bars(bars) = &saved.chart else {
         panic!("no bars");
     };
@@ -364,7 +368,7 @@ fn bars_do_not_average_loads() {
     let mut rows = study_rows(&["0.4", "0.8"]);
     // One scheme and one policy.
     rows.retain(|row| row["scheme"] == "1q" && row["policy"] == "on-off");
-    let found = figures(Kind::Energy, &study_of(&rows)).unwrap();
+    let found = figures(FigureKind::Energy, &study_of(&rows)).unwrap();
     let [per_bit, saved] = &found[..] else {
         panic!("{found:?}");
     };
@@ -405,7 +409,7 @@ fn a_run_shows_what_draws_its_energy() {
     let dir = tempfile::tempdir().unwrap();
     let both = ["one", "other"].map(|name| dir.path().join(name));
     both.iter().for_each(|dir| write_run(dir, &result));
-    let found = figures(Kind::Energy, &sources_of(&both[..1])).unwrap();
+    let found = figures(FigureKind::Energy, &sources_of(&both[..1])).unwrap();
     let [figure] = &found[..] else {
         panic!("{found:?}");
     };
@@ -428,9 +432,11 @@ fn a_run_shows_what_draws_its_energy() {
         ["links between switches", "links of NICs", "switches"]
     );
     assert_eq!(stacks.stacks[0].parts, [3.0, 1.0, 0.0]);
-    let titles: Vec<String> = (figures(Kind::Energy, &sources_of(&both)).unwrap().iter())
-        .map(|figure| figure.title.clone())
-        .collect();
+    let titles: Vec<String> = (figures(FigureKind::Energy, &sources_of(&both))
+        .unwrap()
+        .iter())
+    .map(|figure| figure.title.clone())
+    .collect();
     assert_eq!(titles.len(), 3, "{titles:?}");
     assert_eq!(titles[0], "Energy");
     for (saved, words) in [
@@ -438,7 +444,7 @@ fn a_run_shows_what_draws_its_energy() {
         (-1.177, "117.7 % more than always up"),
     ] {
         result["energy"]["links_saved"] = json!(saved);
-        let found = figures(Kind::Energy, &run_of(&result)).unwrap();
+        let found = figures(FigureKind::Energy, &run_of(&result)).unwrap();
         assert!(found[0].note.contains(words), "{}", found[0].note);
     }
 }
@@ -461,7 +467,7 @@ fn an_interference_study_is_a_matrix_for_each_scheduler() {
         }
     }
     let sources = study_with(&["scheduler", "job", "beside"], &rows);
-    let found = figures(Kind::Interference, &sources).unwrap();
+    let found = figures(FigureKind::Interference, &sources).unwrap();
     assert_eq!(found.len(), 2);
     for (scheduler, (figure, name)) in found.iter().zip(["rr", "dtable"]).enumerate() {
         assert_eq!(
@@ -488,5 +494,5 @@ fn an_interference_study_is_a_matrix_for_each_scheduler() {
         "{page}"
     );
     // Latencies of messages; the study has none of packets.
-    assert_eq!(figures(Kind::Latency, &sources).unwrap().len(), 1);
+    assert_eq!(figures(FigureKind::Latency, &sources).unwrap().len(), 1);
 }

@@ -2,12 +2,12 @@
 
 use crate::report::{directory, result, sources_of, study_of, study_rows, write_run};
 use flitwise::figure::{Chart, Figure};
-use flitwise::report::{Choice, Kind, Source, figures, figures_with, open, page};
+use flitwise::report::{Choice, FigureKind, Source, figures, figures_with, open, page};
 use flitwise::study;
 use serde_json::{Value, json};
 
 /// The titles of the figures of a kind.
-fn titles(kind: Kind, sources: &[Source]) -> Vec<String> {
+fn titles(kind: FigureKind, sources: &[Source]) -> Vec<String> {
     let figures = figures(kind, sources).unwrap();
     figures.into_iter().map(|figure| figure.title).collect()
 }
@@ -20,8 +20,8 @@ fn each_of_several_results_is_named_in_figures() {
     write_run(&other, &result());
     // Alone, a run needs no name; two runs share a figure, which names both.
     let alone = sources_of(std::slice::from_ref(&run));
-    assert_eq!(titles(Kind::Time, &alone), ["Execution time"]);
-    let both = figures(Kind::Time, &sources_of(&[run.clone(), other])).unwrap();
+    assert_eq!(titles(FigureKind::Time, &alone), ["Execution time"]);
+    let both = figures(FigureKind::Time, &sources_of(&[run.clone(), other])).unwrap();
     let Chart::Bars(bars) = &both[0].chart else {
         panic!("no bars");
     };
@@ -30,7 +30,7 @@ fn each_of_several_results_is_named_in_figures() {
     let mut mixed = sources_of(&[run]);
     mixed.extend(study_of(&study_rows(&["0.4"])));
     mixed[0].set_label("here".to_owned());
-    assert_eq!(titles(Kind::Time, &mixed), ["Execution time: here"]);
+    assert_eq!(titles(FigureKind::Time, &mixed), ["Execution time: here"]);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn axes_and_metrics_are_chosen_or_refused_with_what_there_is() {
             series: series.map(str::to_owned),
             metric: None,
         };
-        figures_with(Kind::Throughput, &sources, &choice)
+        figures_with(FigureKind::Throughput, &sources, &choice)
     };
     let chosen = drawn(Some("topology"), Some("policy")).unwrap();
     let Chart::Bars(bars) = &chosen[0].chart else {
@@ -89,7 +89,7 @@ fn differences_say_what_their_runs_share() {
             &files.each_ref().map(|(name, text)| (*name, text.as_str())),
         );
         let sources = sources_of(&[dir.path().to_owned()]);
-        figures(Kind::Differences, &sources).unwrap()[0]
+        figures(FigureKind::Differences, &sources).unwrap()[0]
             .note
             .clone()
     };
@@ -112,7 +112,7 @@ fn run_with_loads() -> Value {
     result
 }
 
-fn chosen(kind: Kind, sources: &[Source], series: &str) -> Result<Vec<Figure>, String> {
+fn chosen(kind: FigureKind, sources: &[Source], series: &str) -> Result<Vec<Figure>, String> {
     let choice = Choice {
         series: Some(series.to_owned()),
         ..Choice::default()
@@ -134,7 +134,7 @@ fn curves_say_their_axis_their_intervals_and_what_colours_there_are() {
         row["offered_gbit_per_s_per_nic"] = json!(1.0);
     }
     let study = study_of(&loads);
-    for (kind, is_log) in [(Kind::Latency, true), (Kind::Throughput, false)] {
+    for (kind, is_log) in [(FigureKind::Latency, true), (FigureKind::Throughput, false)] {
         for (sources, intervals) in [(&runs, "within one run"), (&study, "over 2 seeds")] {
             let note = &figures(kind, sources).unwrap()[0].note;
             assert_eq!(note.contains("Logarithmic axis."), is_log, "{note}");
@@ -195,7 +195,7 @@ fn texts_fit_any_job_and_name_no_page_of_the_book() {
     }
     let sources = sources_of(&[dir.path().to_owned()]);
     let mut named = 0;
-    for figure in Kind::ALL
+    for figure in FigureKind::ALL
         .into_iter()
         .flat_map(|kind| figures(kind, &sources))
         .flatten()

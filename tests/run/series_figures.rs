@@ -2,7 +2,7 @@
 
 use crate::series::{JOB, TINY, names, plan, rows, run};
 use flitwise::figure::{Chart, Theme};
-use flitwise::report::Kind;
+use flitwise::report::FigureKind;
 use flitwise::results::{SCHEMA, result_json, write_link_files};
 use std::fs;
 
@@ -60,7 +60,7 @@ fn a_report_draws_what_is_beside_the_result() {
     let json = serde_json::to_string(&result_json(&plan, &result)).unwrap();
     fs::write(dir.path().join("result.json"), json).unwrap();
     let sources = flitwise::report::open(&[dir.path().to_owned()], &[]).unwrap();
-    let figures = flitwise::report::figures(Kind::Series, &sources).unwrap();
+    let figures = flitwise::report::figures(FigureKind::Series, &sources).unwrap();
     let drawn = figures[0].draw(1000, Theme::File);
     let beside = fs::read_to_string(dir.path().join("flows.svg")).unwrap();
     // Titles differ.
@@ -117,7 +117,7 @@ fn points_of(name: &str, rows: &[(u64, f64)]) -> Vec<(f64, f64)> {
     fs::write(dir.path().join("result.json"), result).unwrap();
     fs::write(dir.path().join(format!("{name}.csv")), text).unwrap();
     let sources = flitwise::report::open(&[dir.path().to_owned()], &[]).unwrap();
-    let figures = flitwise::report::figures(Kind::Series, &sources).unwrap();
+    let figures = flitwise::report::figures(FigureKind::Series, &sources).unwrap();
     let Chart::Curves(curves) = &figures[0].chart else {
         panic!("no curves");
     };

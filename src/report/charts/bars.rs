@@ -1,8 +1,8 @@
 //! Slowdowns, execution times, energy and more: a bar for each point of a study, or for each job of a run.
 
-use super::measures::{Measure, SLOWDOWN, Unit, measures};
+use super::choice::Choice;
+use super::measures::{Measure, Unit};
 use super::title::titled;
-use super::{Choice, Kind};
 use crate::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure};
 use crate::report::ReportError;
 use crate::report::source::{RunSource, Source, StudySource};
@@ -10,22 +10,17 @@ use crate::results::interval_95;
 use crate::units::time_unit;
 use std::collections::BTreeMap;
 
-/// The bars of a kind; none of a kind that shows something else.
+/// The bars of some measures.
 pub(super) fn figures(
-    kind: Kind,
+    measures: &[Measure],
     sources: &[Source],
     choice: &Choice,
 ) -> Result<Vec<Figure>, ReportError> {
     let mut figures = Vec::new();
-    for measure in measures(kind) {
+    for measure in measures {
         figures.extend(of_measure(sources, *measure, choice)?);
     }
     Ok(figures)
-}
-
-/// The slowdowns of a study by its axes.
-pub(super) fn slowdown_grid(study: &StudySource) -> Grid {
-    grid(&[study], SLOWDOWN, false)
 }
 
 /// Values by the labels on the axes.
@@ -94,7 +89,8 @@ pub(super) fn name_single(figure: &mut Figure, axis: &str, setting: &str) {
     }
 }
 
-fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -> Grid {
+/// The values of studies; `overlaid`: the study is an axis.
+pub(super) fn grid(studies: &[&StudySource], measure: Measure, overlaid: bool) -> Grid {
     let mut names: Vec<String> = studies
         .first()
         .map_or_else(Vec::new, |study| study.axes.clone());

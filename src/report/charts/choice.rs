@@ -1,6 +1,5 @@
 //! The choices that a user makes about a figure: its axes and its metric.
 
-use super::Kind;
 use crate::report::ReportError;
 
 /// The choices about a figure; `None` leaves one to the figure.
@@ -15,29 +14,6 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Refuses choices that a figure of this kind does not have.
-    pub(super) fn check(&self, kind: Kind) -> Result<(), ReportError> {
-        let names = |of: fn(Kind) -> bool| {
-            let kinds = Kind::ALL.into_iter().filter(|kind| of(*kind));
-            kinds.map(Kind::name).collect::<Vec<_>>().join(", ")
-        };
-        let refused = |option: &str, what: &str, kinds: String| {
-            let kind = kind.name();
-            Err(ReportError(format!(
-                "{option}: a figure of --kind {kind} has no {what} to choose; this option fits --kind {kinds}"
-            )))
-        };
-        for (option, chosen) in [("--x", &self.x), ("--series", &self.series)] {
-            if chosen.is_some() && !kind.has_axes() {
-                return refused(option, "axes", names(Kind::has_axes));
-            }
-        }
-        if self.metric.is_some() && kind != Kind::Differences {
-            return refused("--metric", "metric", Kind::Differences.name().to_owned());
-        }
-        Ok(())
-    }
-
     /// The place of the axis that `option` names among `axes`.
     pub(super) fn place(
         option: &str,

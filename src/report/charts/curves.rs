@@ -1,7 +1,9 @@
 //! Throughput and latency over load, overlaid over runs and the points of studies.
 
-use super::Choice;
-use super::bars::seeds;
+use super::bars::{self, seeds};
+use super::choice::Choice;
+use super::measures::{self, Of, Unit};
+use super::subject::{Heading, Subject};
 use crate::figure::{Chart, CurvePoint, Figure};
 use crate::report::ReportError;
 use crate::report::source::{Source, StudyRow, StudySource};
@@ -9,14 +11,71 @@ use crate::results::figure::{ALL, Curve, Measure, OF_RUN, curves, marks, of_run}
 use crate::results::interval_95;
 use std::collections::BTreeMap;
 
+const HEADING: Heading = Heading::of_runs("curves", "Throughput and latency");
+
+pub(super) const THROUGHPUT: Subject = Subject {
+    name: "throughput",
+    heading: HEADING,
+    needs: (
+        "curves: no run has loads",
+        "flitwise run EXP.toml --set 'measure.loads=[0.2, 0.5, 0.8]' --out DIR",
+    ),
+    has_axes: true,
+    draw: |sources, choice| {
+        let bars = bars::figures(&[ACCEPTED], sources, choice)?;
+        Ok([throughput(sources, choice)?, bars].concat())
+    },
+};
+
+pub(super) const LATENCY: Subject = Subject {
+    name: "latency",
+    heading: HEADING,
+    needs: (
+        "curves: no run has loads, and no study has latencies",
+        "flitwise run EXP.toml --set 'measure.loads=[0.2, 0.5, 0.8]' --out DIR",
+    ),
+    has_axes: true,
+    draw: |sources, choice| {
+        let bars = bars::figures(&[OF_MESSAGES, OF_PACKETS], sources, choice)?;
+        Ok([latency(sources, choice)?, bars].concat())
+    },
+};
+
+const ACCEPTED: measures::Measure = measures::Measure {
+    title: "Throughput",
+    axis: "accepted per NIC",
+    column: "throughput_gbit_per_s_per_nic",
+    // Runs have curves instead.
+    field: "",
+    base: 0.0,
+    signed: false,
+    unit: Unit::As("Gb/s"),
+    of: Of::OneLoad,
+};
+const OF_PACKETS: measures::Measure = measures::Measure {
+    title: "Latency of packets",
+    axis: "mean latency in the network",
+    column: "packet_latency_mean_ns",
+    unit: Unit::Nanoseconds,
+    of: Of::JobsOrOneLoad,
+    ..ACCEPTED
+};
+const OF_MESSAGES: measures::Measure = measures::Measure {
+    title: "Latency of messages",
+    axis: "mean end-to-end latency",
+    column: "latency_mean_ns",
+    of: Of::Jobs,
+    ..OF_PACKETS
+};
+
 /// The axis of all curves.
 const LOAD: &str = "load";
 
-pub(super) fn throughput(sources: &[Source], choice: &Choice) -> Result<Vec<Figure>, ReportError> {
+fn throughput(sources: &[Source], choice: &Choice) -> Result<Vec<Figure>, ReportError> {
     figure("Throughput over load", sources, Measure::Throughput, choice)
 }
 
-pub(super) fn latency(sources: &[Source], choice: &Choice) -> Result<Vec<Figure>, ReportError> {
+fn latency(sources: &[Source], choice: &Choice) -> Result<Vec<Figure>, ReportError> {
     figure("Latency over load", sources, Measure::Latency, choice)
 }
 

@@ -1,13 +1,26 @@
 //! Differences from the reference of an axis, paired by seed: bars for the points of a study.
 
-use super::Choice;
 use super::bars::{Grid, figure, name_single};
+use super::choice::Choice;
 use super::measures::{Measure, Of, Unit};
+use super::subject::{Heading, Subject};
+use super::title::titled;
 use crate::figure::Figure;
 use crate::report::ReportError;
 use crate::report::source::{Source, StudyRow, StudySource};
 use crate::study::Pairing;
 use std::collections::BTreeMap;
+
+pub(super) const SUBJECT: Subject = Subject {
+    name: "differences",
+    heading: Heading::of_runs("differences", "Paired differences"),
+    needs: (
+        "paired differences: no study has an axis with several settings",
+        "flitwise run EXP.toml --seeds 1..5 --vary qos.scheduler=rr,sbt --out DIR",
+    ),
+    has_axes: true,
+    draw: figures,
+};
 
 const TIME: Measure = Measure {
     title: "Execution time",
@@ -117,7 +130,7 @@ impl Compared<'_> {
 }
 
 /// The differences of all studies: a figure for each axis, of the chosen metric or of several.
-pub(super) fn figures(sources: &[Source], choice: &Choice) -> Result<Vec<Figure>, ReportError> {
+fn figures(sources: &[Source], choice: &Choice) -> Result<Vec<Figure>, ReportError> {
     match choice.metric.as_deref() {
         Some(name) => of_metric(sources, name, choice),
         None => of_measures(sources, &[TIME, THROUGHPUT, LATENCY, BANDWIDTH], choice),
@@ -266,7 +279,7 @@ fn of_axis(
         }
         _ => format!("{what} against {name} = {reference}"),
     };
-    drawn.title = super::title::titled(&title, &study.label);
+    drawn.title = titled(&title, &study.label);
     drawn.note = format!("Differences, {}. {}", pairing.words(), drawn.note);
     Ok(Some(drawn))
 }

@@ -1,8 +1,20 @@
 //! The distributions of latencies: the part of messages or packets that is not slower than a time.
 
+use super::subject::{Heading, Subject, details};
 use super::title::titled;
 use crate::figure::{Axis, Chart, CurvePanel, CurvePoint, Curves, Figure, Line};
 use crate::report::source::{Distribution, RunSource};
+
+pub(super) const SUBJECT: Subject = Subject {
+    name: "distribution",
+    heading: Heading::of_runs("latencies", "How latencies are distributed"),
+    needs: (
+        "distributions of latencies (latencies.csv)",
+        "flitwise run EXP.toml --out DIR",
+    ),
+    has_axes: false,
+    draw: |sources, _| Ok(figures(&details(sources))),
+};
 
 /// The kinds of latencies, and the names of their panels.
 const KINDS: [(&str, &str); 2] = [
@@ -10,7 +22,7 @@ const KINDS: [(&str, &str); 2] = [
     ("network", "in the network, packets"),
 ];
 
-pub(super) fn figures(runs: &[&RunSource]) -> Vec<Figure> {
+fn figures(runs: &[&RunSource]) -> Vec<Figure> {
     let mut series: Vec<String> = Vec::new();
     let mut panels: Vec<CurvePanel> = Vec::new();
     for (kind, name) in KINDS {

@@ -1,11 +1,55 @@
-//! The energy of runs, by the parts that draw it.
+//! The energy of runs, by the parts that draw it, and of studies.
 
+use super::bars;
+use super::measures::{Measure, Of, Unit};
+use super::subject::{Heading, Subject};
 use super::title::titled;
 use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
 use crate::report::source::{RunSource, Source};
 use crate::results::energy::against_always_up;
 use crate::units::number;
 use serde_json::Value;
+
+pub(super) const SUBJECT: Subject = Subject {
+    name: "energy",
+    heading: Heading::of_runs("energy", "Energy"),
+    needs: (
+        "energy, which needs [power]",
+        "flitwise run EXP.toml --set power.policy=on-off --out DIR",
+    ),
+    has_axes: true,
+    draw: |sources, choice| {
+        let bars = bars::figures(&[PER_BIT, IN_ALL, SAVED], sources, choice)?;
+        Ok([bars, figures(sources)].concat())
+    },
+};
+
+const IN_ALL: Measure = Measure {
+    title: "Energy",
+    axis: "energy",
+    column: "energy_j",
+    // Runs have a figure of their parts instead.
+    field: "",
+    base: 0.0,
+    signed: false,
+    unit: Unit::As("J"),
+    of: Of::Jobs,
+};
+const PER_BIT: Measure = Measure {
+    title: "Energy for each bit delivered",
+    column: "energy_pj_per_bit",
+    unit: Unit::As("pJ/bit"),
+    of: Of::Loads,
+    ..IN_ALL
+};
+const SAVED: Measure = Measure {
+    title: "Energy of links that their power states save",
+    axis: "saved",
+    column: "link_energy_saved",
+    unit: Unit::Share,
+    of: Of::All,
+    ..IN_ALL
+};
 
 /// States of links, as fields and as people call them.
 const STATES: [(&str, &str); 4] = [
@@ -25,7 +69,7 @@ const LINKS: [(&str, &str); 2] = [
 const DEVICES: [(&str, &str); 2] = [("switches_j", "switches"), ("nics_j", "NICs")];
 
 /// The energy of each run by the parts that draw it, and, of several runs, these side by side.
-pub(super) fn figures(sources: &[Source]) -> Vec<Figure> {
+fn figures(sources: &[Source]) -> Vec<Figure> {
     let runs = sources.iter().filter_map(|source| match source {
         Source::Run(run) => Some(&**run),
         Source::Study(_) | Source::Congestion(_) => None,

@@ -1,5 +1,6 @@
 //! The use of the time on the critical path: of the whole, and of ten slices.
 
+use super::subject::{Heading, Subject, each};
 use super::title::{for_job, titled};
 use crate::explain::Part;
 use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
@@ -7,7 +8,18 @@ use crate::report::source::RunSource;
 use crate::units::time_unit;
 use serde_json::Value;
 
-pub(super) fn figures(run: &RunSource) -> Vec<Figure> {
+pub(super) const SUBJECT: Subject = Subject {
+    name: "explanation",
+    heading: Heading::of_runs("why", "Why it takes so long"),
+    needs: (
+        "explanations, which need --explain",
+        "flitwise run EXP.toml --explain --out DIR",
+    ),
+    has_axes: false,
+    draw: |sources, _| Ok(each(sources, figures)),
+};
+
+fn figures(run: &RunSource) -> Vec<Figure> {
     let jobs = run.result["explanation"].as_array().into_iter().flatten();
     jobs.map(|job| figure(run, job)).collect()
 }

@@ -1,19 +1,32 @@
 //! How much each job of an interference study slows each other one down.
 
-use super::bars::{Grid, slowdown_grid};
+use super::bars::Grid;
+use super::slowdown::{self, slowdowns};
+use super::subject::Subject;
 use super::title::titled;
 use crate::figure::{Cell, Chart, Figure, Matrix};
 use crate::report::source::Source;
 
+pub(super) const SUBJECT: Subject = Subject {
+    name: "interference",
+    heading: slowdown::HEADING,
+    needs: (
+        "interference, which needs a study with [interference]",
+        "flitwise study STUDY.toml",
+    ),
+    has_axes: false,
+    draw: |sources, _| Ok(figures(sources)),
+};
+
 /// The axes of the job that is slowed down, and of the job beside it.
 const AXES: [&str; 2] = ["job", "beside"];
 
-pub(super) fn figures(sources: &[Source]) -> Vec<Figure> {
+fn figures(sources: &[Source]) -> Vec<Figure> {
     let studies = sources.iter().filter_map(|source| match source {
         Source::Study(study) => Some(&**study),
         Source::Run(_) | Source::Congestion(_) => None,
     });
-    let grids = studies.map(slowdown_grid);
+    let grids = studies.map(slowdowns);
     grids.filter_map(|grid| of_grid(&grid)).flatten().collect()
 }
 

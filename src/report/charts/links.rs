@@ -1,9 +1,21 @@
 //! How much links are used, drawn on the topology.
 
+use super::subject::{Heading, Subject, each};
 use super::title::titled;
 use crate::figure::{Chart, Figure};
 use crate::report::source::{LinkUse, RunSource};
 use crate::wiring::{Measure, TAGGED, WiredLink, draw};
+
+pub(super) const SUBJECT: Subject = Subject {
+    name: "links",
+    heading: Heading::of_runs("links", "Links"),
+    needs: (
+        "links (links.csv; with series.format = \"parquet\" set it to \"both\")",
+        "flitwise run EXP.toml --out DIR",
+    ),
+    has_axes: false,
+    draw: |sources, _| Ok(each(sources, |run| figure(run).into_iter().collect())),
+};
 
 /// The links that are used most, at most `n`; of equal ones the first.
 pub(crate) fn hottest(run: &RunSource, n: usize) -> Vec<&LinkUse> {
@@ -13,7 +25,7 @@ pub(crate) fn hottest(run: &RunSource, n: usize) -> Vec<&LinkUse> {
     links
 }
 
-pub(super) fn figure(run: &RunSource) -> Option<Figure> {
+fn figure(run: &RunSource) -> Option<Figure> {
     let links: Vec<WiredLink<'_>> = run.links.iter().map(wired).collect();
     let tagged: Vec<WiredLink<'_>> = hottest(run, TAGGED).into_iter().map(wired).collect();
     let measure = Measure {

@@ -1,13 +1,44 @@
 //! Matrices of messages, bytes and waits between groups of ranks.
 
+use super::subject::{Heading, Subject, each};
 use super::title::{for_job, titled};
 use crate::figure::{Cell, Chart, Figure, Matrix};
 use crate::report::source::{Pair, RunSource};
 use crate::units::time_unit;
 
+const HEADING: Heading = Heading::of_runs("communication", "Messages between ranks");
+
+pub(super) const BYTES: Subject = Subject {
+    name: "matrix",
+    heading: HEADING,
+    needs: (
+        "messages between ranks (matrix.csv): no run has a job",
+        "flitwise run EXP.toml --out DIR",
+    ),
+    has_axes: false,
+    draw: |sources, _| Ok(each(sources, |run| figures(run, Measure::Bytes))),
+};
+
+pub(super) const MESSAGES: Subject = Subject {
+    name: "messages",
+    draw: |sources, _| Ok(each(sources, |run| figures(run, Measure::Messages))),
+    ..BYTES
+};
+
+pub(super) const WAITS: Subject = Subject {
+    name: "waits",
+    heading: Heading::of_runs("waits", "Waits between ranks"),
+    needs: (
+        "waits between ranks (waits.csv): no run has a job, or it is of an earlier version",
+        "flitwise run EXP.toml --out DIR",
+    ),
+    has_axes: false,
+    draw: |sources, _| Ok(each(sources, |run| figures(run, Measure::Waits))),
+};
+
 /// The quantity that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Measure {
+enum Measure {
     Bytes,
     Messages,
     Waits,
@@ -49,7 +80,7 @@ impl Measure {
     }
 }
 
-pub(super) fn figures(run: &RunSource, measure: Measure) -> Vec<Figure> {
+fn figures(run: &RunSource, measure: Measure) -> Vec<Figure> {
     let all = measure.of(run);
     let mut jobs: Vec<&str> = all.iter().map(|pair| pair.job.as_str()).collect();
     jobs.dedup();

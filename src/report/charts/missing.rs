@@ -1,13 +1,38 @@
-//! Messages about figures that the sources cannot have: what the sources are, and the kinds that fit them.
+//! Messages about figures that the sources cannot have: what the sources are, and the kinds that fit them; and about
+//! choices that a figure does not have.
 
-use super::{Kind, figures};
+use super::choice::Choice;
+use super::{FigureKind, figures};
 use crate::config::nearest;
+use crate::report::ReportError;
 use crate::report::source::{RunSource, Source, StudyRow, StudySource};
 use flitwise_base::quote::cut;
 
+/// Refuses choices that a figure of this kind does not have.
+pub(super) fn check(choice: &Choice, kind: FigureKind) -> Result<(), ReportError> {
+    let refused = |option: &str, what: &str, kinds: &str| {
+        let kind = kind.name();
+        Err(ReportError(format!(
+            "{option}: a figure of --kind {kind} has no {what} to choose; this option fits --kind {kinds}"
+        )))
+    };
+    for (option, chosen) in [("--x", &choice.x), ("--series", &choice.series)] {
+        if chosen.is_some() && !kind.subject().has_axes {
+            let with_axes = FigureKind::ALL.map(FigureKind::subject);
+            let with_axes = with_axes.iter().filter(|subject| subject.has_axes);
+            let names: Vec<&str> = with_axes.map(|subject| subject.name).collect();
+            return refused(option, "axes", &names.join(", "));
+        }
+    }
+    if choice.metric.is_some() && kind != FigureKind::Differences {
+        return refused("--metric", "metric", FigureKind::Differences.name());
+    }
+    Ok(())
+}
+
 /// The input of a kind, and the command that writes it, with the experiment where it is known.
-pub(in crate::report) fn needs(kind: Kind, sources: &[Source]) -> (&'static str, String) {
-    let (what, command) = kind.needs();
+pub(in crate::report) fn needs(kind: FigureKind, sources: &[Source]) -> (&'static str, String) {
+    let (what, command) = kind.subject().needs;
     let commands = sources.iter().filter_map(|source| match source {
         Source::Run(run) => run.command.as_deref(),
         Source::Congestion(analysis) => analysis.command.as_deref(),
@@ -23,9 +48,9 @@ pub(in crate::report) fn needs(kind: Kind, sources: &[Source]) -> (&'static str,
 }
 
 /// Explains why there is no figure of a kind.
-pub(in crate::report) fn missing(kind: Kind, sources: &[Source]) -> String {
+pub(in crate::report) fn missing(kind: FigureKind, sources: &[Source]) -> String {
     let has = if sources.len() == 1 { "has" } else { "have" };
-    let (what, command) = kind.needs();
+    let (what, command) = kind.subject().needs;
     let fitting = fitting(sources);
     format!(
         "{} {has} no {what}: `{command}`; {fitting}",
@@ -35,7 +60,7 @@ pub(in crate::report) fn missing(kind: Kind, sources: &[Source]) -> String {
 
 /// Explains that no kind has this name.
 pub(in crate::report) fn unknown(name: &str, sources: &[Source]) -> String {
-    let names = Kind::ALL.map(Kind::name);
+    let names = FigureKind::ALL.map(FigureKind::name);
     let meant = match nearest(name, names) {
         Some(near) => format!("did you mean `{near}`? Of"),
         None => "of".to_owned(),
@@ -46,8 +71,12 @@ pub(in crate::report) fn unknown(name: &str, sources: &[Source]) -> String {
 
 /// `there is --kind slowdown, time`.
 fn fitting(sources: &[Source]) -> String {
-    let fits = |kind: &Kind| !figures(*kind, sources).is_empty();
-    let names: Vec<&str> = Kind::ALL.into_iter().filter(fits).map(Kind::name).collect();
+    let fits = |kind: &FigureKind| !figures(*kind, sources).is_empty();
+    let names: Vec<&str> = FigureKind::ALL
+        .into_iter()
+        .filter(fits)
+        .map(FigureKind::name)
+        .collect();
     if names.is_empty() {
         "there is no figure of any kind".to_owned()
     } else {

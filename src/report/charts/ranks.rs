@@ -1,14 +1,26 @@
 //! The activities of ranks over time.
 
+use super::subject::{Heading, Subject, each};
 use super::title::{for_job, titled};
 use crate::figure::{Axis, Chart, Figure, Row, Span, Spans};
 use crate::report::source::{RunSource, Slice};
 use crate::units::time_unit;
 
+pub(super) const SUBJECT: Subject = Subject {
+    name: "timeline",
+    heading: Heading::of_runs("ranks", "What the ranks do"),
+    needs: (
+        "timelines of ranks (ranks.csv), which need --timeline",
+        "flitwise run EXP.toml --timeline FILE.pftrace --out DIR",
+    ),
+    has_axes: false,
+    draw: |sources, _| Ok(each(sources, figures)),
+};
+
 /// The first entries of the legend, so that they have the same colours in all figures.
 const FIRST: [&str; 4] = ["compute", "receive", "send", "wait"];
 
-pub(super) fn figure(run: &RunSource) -> Vec<Figure> {
+fn figures(run: &RunSource) -> Vec<Figure> {
     let mut jobs: Vec<&str> = run.slices.iter().map(|slice| slice.job.as_str()).collect();
     jobs.dedup();
     let one = |job: &str| {

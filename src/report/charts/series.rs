@@ -1,5 +1,6 @@
 //! Time series: bandwidth of flows, waiting data, control levels of sources.
 
+use super::subject::{Heading, Subject, each};
 use super::title::titled;
 use crate::figure::Figure;
 use crate::figure::tables::Key;
@@ -7,6 +8,17 @@ use crate::report::source::{RunSource, Series};
 use crate::results::series::{Colours, Labels, Samples, Sampling, SeriesFigure, unnamed_port};
 use crate::wiring::End;
 use std::io;
+
+pub(super) const SUBJECT: Subject = Subject {
+    name: "cc-series",
+    heading: Heading::of_runs("series", "Over time: flows and congestion control"),
+    needs: (
+        "time series in CSV, which need [series]",
+        "flitwise run EXP.toml --set series.interval=10us --out DIR",
+    ),
+    has_axes: false,
+    draw: |sources, _| Ok(each(sources, figures)),
+};
 
 /// Most lines of a figure: more cannot be told apart in a page.
 const LINES: usize = 6;
@@ -83,7 +95,7 @@ impl Labels for RunSource {
     }
 }
 
-pub(super) fn figures(run: &RunSource) -> Vec<Figure> {
+fn figures(run: &RunSource) -> Vec<Figure> {
     let sampling = sampling(run);
     let mut colours = Colours::default();
     let filled = run

@@ -1,10 +1,48 @@
-//! Where the time goes.
+//! Execution times, and where the time goes.
 
+use super::bars;
+use super::measures::{Measure, Of, Unit};
+use super::subject::{Heading, Subject};
 use super::title::titled;
 use crate::figure::{Axis, Chart, Figure, Stack, Stacks};
 use crate::report::source::{RunSource, Source, StudySource};
 use crate::units::time_unit;
 use serde_json::Value;
+
+const HEADING: Heading = Heading::of_runs("time", "Execution time");
+
+pub(super) const SUBJECT: Subject = Subject {
+    name: "time",
+    heading: HEADING,
+    needs: (
+        "execution times: no run has a job",
+        "flitwise run EXP.toml --out DIR",
+    ),
+    has_axes: true,
+    draw: |sources, choice| bars::figures(&[MEASURE], sources, choice),
+};
+
+pub(super) const SPLIT: Subject = Subject {
+    name: "split",
+    heading: HEADING,
+    needs: (
+        "parts of the time: no run has a job, or all were made with --no-split",
+        "flitwise run EXP.toml --out DIR",
+    ),
+    has_axes: false,
+    draw: |sources, _| Ok(splits(sources)),
+};
+
+const MEASURE: Measure = Measure {
+    title: "Execution time",
+    axis: "execution time",
+    column: "execution_time_ps",
+    field: "execution_time_ps",
+    base: 0.0,
+    signed: false,
+    unit: Unit::Picoseconds,
+    of: Of::All,
+};
 
 /// The parts of the time, as fields and as people call them.
 const PARTS: [(&str, &str); 5] = [
@@ -20,7 +58,7 @@ const MOST: usize = 60;
 /// A name and its parts in picoseconds.
 type Bar = (String, Vec<f64>);
 
-pub(super) fn splits(sources: &[Source]) -> Vec<Figure> {
+fn splits(sources: &[Source]) -> Vec<Figure> {
     let mut figures = Vec::new();
     let mut jobs: Vec<Bar> = Vec::new();
     for source in sources {

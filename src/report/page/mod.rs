@@ -8,64 +8,14 @@ mod section;
 mod tables;
 
 use super::charts;
-use super::charts::Kind;
+use super::charts::FigureKind;
 use super::error::ReportError;
 use super::source::Source;
 use crate::figure::PALETTE_CSS;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, context};
-use section::{Section, of_kind};
+use section::{Section, of_kinds};
 use serde::Serialize;
-
-/// A section that shows figures: its anchor, its head, and the kinds in it.
-type Figures = (&'static str, &'static str, &'static [Kind]);
-
-/// The sections of runs and studies.
-const SECTIONS: [Figures; 12] = [
-    (
-        "slowdown",
-        "Slowdown",
-        &[Kind::Slowdown, Kind::Interference],
-    ),
-    ("time", "Execution time", &[Kind::Time, Kind::Split]),
-    ("differences", "Paired differences", &[Kind::Differences]),
-    (
-        "curves",
-        "Throughput and latency",
-        &[Kind::Throughput, Kind::Latency],
-    ),
-    ("energy", "Energy", &[Kind::Energy]),
-    ("why", "Why it takes so long", &[Kind::Explanation]),
-    ("ranks", "What the ranks do", &[Kind::Timeline]),
-    (
-        "communication",
-        "Messages between ranks",
-        &[Kind::Matrix, Kind::Messages],
-    ),
-    ("waits", "Waits between ranks", &[Kind::Waits]),
-    ("links", "Links", &[Kind::Links]),
-    (
-        "latencies",
-        "How latencies are distributed",
-        &[Kind::Distribution],
-    ),
-    (
-        "series",
-        "Over time: flows and congestion control",
-        &[Kind::Series],
-    ),
-];
-
-/// The sections of static analyses.
-const STATIC_SECTIONS: [Figures; 3] = [
-    (
-        "bandwidth",
-        "Bandwidth and congestion of connections",
-        &[Kind::Bandwidth, Kind::Congestion],
-    ),
-    ("delay", "Longest path through the levels", &[Kind::Delay]),
-    ("cables", "Hot cables", &[Kind::Cables]),
-];
 
 /// A part of the page that is missing, and the command that adds it.
 #[derive(Serialize)]
@@ -83,11 +33,18 @@ pub fn page(sources: &[Source], title: Option<&str>) -> Result<String, ReportErr
     let mut sections: Vec<Section> = vec![facts::overview(sources)];
     let mut missing = Vec::new();
     let analyses = charts::analyses(sources).len();
-    let of_runs = SECTIONS.iter().filter(|_| analyses < sources.len());
-    let is_static = !charts::figures(Kind::Bandwidth, sources).is_empty();
-    let of_analyses = STATIC_SECTIONS.iter().filter(|_| is_static);
-    for &(id, title, kinds) in of_runs.chain(of_analyses) {
-        match of_kind(id, title, kinds, sources) {
+    let has_runs = analyses < sources.len();
+    let is_static = !charts::figures(FigureKind::Bandwidth, sources).is_empty();
+    for kinds in FigureKind::ALL.chunk_by(|a, b| a.heading() == b.heading()) {
+        let heading = kinds[0].heading();
+        if !(if heading.of_analyses {
+            is_static
+        } else {
+            has_runs
+        }) {
+            continue;
+        }
+        match of_kinds(kinds, sources) {
             Some(section) => sections.push(section),
             None if kinds
                 .iter()
@@ -95,7 +52,7 @@ pub fn page(sources: &[Source], title: Option<&str>) -> Result<String, ReportErr
             None => {
                 let (what, command) = charts::needs(kinds[0], sources);
                 missing.push(Missing {
-                    title,
+                    title: heading.title,
                     what,
                     command,
                 });
@@ -103,7 +60,7 @@ pub fn page(sources: &[Source], title: Option<&str>) -> Result<String, ReportErr
         }
     }
     sections.extend(congestion::check(sources));
-    if analyses < sources.len() {
+    if has_runs {
         sections.push(facts::configuration(sources));
     }
     sections.push(facts::commands(sources));

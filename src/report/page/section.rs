@@ -2,8 +2,8 @@
 
 use super::{congestion, explanation, interactions, tables};
 use crate::figure::{Chart, Figure, Theme};
-use crate::report::charts::{Kind, details, of_page};
-use crate::report::source::Source;
+use crate::report::charts::{FigureKind, details, of_page};
+use crate::report::source::{RunSource, Source};
 use serde::Serialize;
 
 /// Width of figures on a wide screen and on paper, in pixels.
@@ -54,67 +54,32 @@ pub(super) struct Text {
     pub closed: bool,
 }
 
-/// The section of some kinds; `None` if there is nothing to show.
-pub(super) fn of_kind(
-    id: &str,
-    title: &str,
-    kinds: &[Kind],
-    sources: &[Source],
-) -> Option<Section> {
+/// The section of kinds with the same heading; `None` if there is nothing to show.
+pub(super) fn of_kinds(kinds: &[FigureKind], sources: &[Source]) -> Option<Section> {
     let found = kinds.iter().flat_map(|kind| of_page(*kind, sources));
     // A single bar adds nothing to the overview, which has no differences.
     let found: Vec<Figure> = found.filter(|figure| !is_single_bar(figure)).collect();
-    let tables = match kinds[0] {
-        Kind::Bandwidth => congestion::figures(sources),
-        Kind::Cables => congestion::hot_cables(sources),
-        Kind::Differences => interactions::tables(sources),
+    let first = kinds[0];
+    let tables = match first {
+        FigureKind::Bandwidth => congestion::figures(sources),
+        FigureKind::Cables => congestion::hot_cables(sources),
+        FigureKind::Differences => interactions::tables(sources),
         _ => Vec::new(),
     };
     if found.is_empty() && tables.is_empty() {
         return None;
     }
+    let heading = first.heading();
     let mut section = Section {
-        id: id.to_owned(),
-        title: title.to_owned(),
+        id: heading.anchor.to_owned(),
+        title: heading.title.to_owned(),
         figures: found.iter().map(shown).collect(),
         tables,
         ..Section::default()
     };
-    if kinds[0] == Kind::Cables && found.is_empty() {
-        let why =
-            "There is no drawing without cables.csv: `--format both` writes it beside Parquet.";
-        section.lead.push(why.to_owned());
-    }
-    let studied = sources
-        .iter()
-        .any(|source| matches!(source, Source::Study(_)));
-    let of_runs = matches!(
-        kinds[0],
-        Kind::Links | Kind::Distribution | Kind::Matrix | Kind::Timeline | Kind::Explanation
-    );
-    if studied && of_runs {
-        section.lead.push(
-            "Of a study its slowest run is shown: the one with the largest slowdown, or without a \
-                           baseline the longest."
-                .to_owned(),
-        );
-    }
-    if kinds[0] == Kind::Differences && section.has_ties() {
-        let ties = "In tables, a difference in brackets is a tie: its interval contains 0.";
-        section.lead.push(ties.to_owned());
-    }
+    section.explain(first, sources);
     for run in details(sources) {
-        match kinds[0] {
-            Kind::Links => section.tables.extend(tables::links(run)),
-            Kind::Explanation => {
-                let compared = explanation::compared(run);
-                let compared = compared.map(|words| format!("{}: {words}", run.label));
-                section.lead.extend(compared);
-                section.tables.extend(explanation::tables(run));
-            }
-            Kind::Distribution => section.tables.extend(tables::latencies(run)),
-            _ => {}
-        }
+        section.add_details(first, run);
     }
     if let [Source::Run(only)] = sources {
         section.leave_out(&only.label);
@@ -123,6 +88,49 @@ pub(super) fn of_kind(
 }
 
 impl Section {
+    /// Adds what is to be known of figures of this kind.
+    fn explain(&mut self, kind: FigureKind, sources: &[Source]) {
+        if kind == FigureKind::Cables && self.figures.is_empty() {
+            let why =
+                "There is no drawing without cables.csv: `--format both` writes it beside Parquet.";
+            self.lead.push(why.to_owned());
+        }
+        let mut sources = sources.iter();
+        let studied = sources.any(|source| matches!(source, Source::Study(_)));
+        let of_runs = matches!(
+            kind,
+            FigureKind::Links
+                | FigureKind::Distribution
+                | FigureKind::Matrix
+                | FigureKind::Timeline
+                | FigureKind::Explanation
+        );
+        if studied && of_runs {
+            let which = "Of a study its slowest run is shown: the one with the largest slowdown, or without a baseline \
+                         the longest.";
+            self.lead.push(which.to_owned());
+        }
+        if kind == FigureKind::Differences && self.has_ties() {
+            let ties = "In tables, a difference in brackets is a tie: its interval contains 0.";
+            self.lead.push(ties.to_owned());
+        }
+    }
+
+    /// Adds the tables of a run.
+    fn add_details(&mut self, kind: FigureKind, run: &RunSource) {
+        match kind {
+            FigureKind::Links => self.tables.extend(tables::links(run)),
+            FigureKind::Explanation => {
+                let compared = explanation::compared(run);
+                let compared = compared.map(|words| format!("{}: {words}", run.label));
+                self.lead.extend(compared);
+                self.tables.extend(explanation::tables(run));
+            }
+            FigureKind::Distribution => self.tables.extend(tables::latencies(run)),
+            _ => {}
+        }
+    }
+
     fn has_ties(&self) -> bool {
         let of_figures = self
             .figures
