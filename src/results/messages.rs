@@ -1,6 +1,7 @@
 //! The table of the messages of all jobs (`docs/reference/timeline.md`), written during the run: in memory are the messages on
 //! their way, and those that arrived and that no operation has taken.
 
+use super::table::extension;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
 use crate::fabric::stats::LinkStats;
@@ -74,17 +75,10 @@ impl MessageFile {
     /// The format that the name of a file asks for: `.csv`, compressed with `.gz` or `.zst` behind it, or `.parquet`.
     #[must_use]
     pub fn format_of_name(path: &Path) -> Option<TableFormat> {
-        let extension = |path: &Path| {
-            let extension = path.extension().and_then(|e| e.to_str());
-            extension.unwrap_or("").to_ascii_lowercase()
-        };
-        match extension(path).as_str() {
+        let (extension, is_packed) = extension(path);
+        match extension.as_str() {
             "csv" => Some(TableFormat::Csv),
-            "parquet" => Some(TableFormat::Parquet),
-            "gz" | "zst" => {
-                let inner = path.file_stem().map(Path::new)?;
-                (extension(inner) == "csv").then_some(TableFormat::Csv)
-            }
+            "parquet" if !is_packed => Some(TableFormat::Parquet),
             _ => None,
         }
     }

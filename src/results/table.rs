@@ -1,7 +1,8 @@
-//! Lays out the text tables that summaries and commands print.
+//! Lays out the text tables that summaries and commands print, and reads the extensions of files.
 
 use flitwise_base::quote::cut;
 use std::fmt::{self, Write};
+use std::path::Path;
 
 /// Appends a table to `out`, with cells [cut](cut) as messages cut text of input: the first column to the left, the others to the right. The first row is the header; a
 /// table with only a header is left out. Every row has as many cells as the header.
@@ -31,4 +32,17 @@ pub fn write_table(out: &mut String, rows: &[Vec<String>]) -> fmt::Result {
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
+}
+
+/// The extension of a file in lower case, before `.gz` or `.zst` if it has one of these, and whether it has.
+pub(super) fn extension(path: &Path) -> (String, bool) {
+    let of = |path: &Path| {
+        let extension = path.extension().and_then(|e| e.to_str());
+        extension.unwrap_or_default().to_ascii_lowercase()
+    };
+    let last = of(path);
+    match path.file_stem() {
+        Some(inner) if last == "gz" || last == "zst" => (of(Path::new(inner)), true),
+        _ => (last, false),
+    }
 }

@@ -15,6 +15,7 @@ mod tracker;
 #[cfg(not(feature = "perfetto"))]
 use super::MissingFeature;
 use super::link_ends::link_end_named;
+use super::table::extension;
 use crate::config::Experiment;
 use crate::fabric::ids::NicId;
 use crate::fabric::spec::Tick;
@@ -44,22 +45,12 @@ impl TimelineFormat {
     /// The format that the name of a file asks for, without its last extension if that is `.gz` or `.zst`.
     #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
-        let is = |path: &Path, wanted: &[&str]| {
-            let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-            wanted.iter().any(|w| extension.eq_ignore_ascii_case(w))
-        };
-        let inner = path.file_stem().map(Path::new);
-        let path = match (is(path, &["gz", "zst"]), inner) {
-            (true, Some(inner)) => inner,
-            _ => path,
-        };
-        [
-            (Self::Perfetto, &["pftrace", "perfetto-trace"][..]),
-            (Self::Paje, &["paje", "trace"]),
-            (Self::Csv, &["csv"]),
-        ]
-        .into_iter()
-        .find_map(|(format, extensions)| is(path, extensions).then_some(format))
+        match extension(path).0.as_str() {
+            "pftrace" | "perfetto-trace" => Some(Self::Perfetto),
+            "paje" | "trace" => Some(Self::Paje),
+            "csv" => Some(Self::Csv),
+            _ => None,
+        }
     }
 }
 
