@@ -114,8 +114,8 @@ pub fn load_network(
         return experiment(fabric, None, String::new());
     };
     let content = text(path, "")?;
-    let kind = Kind::of(&content);
-    if let (Kind::Graph(_) | Kind::Discovery, Some(set)) = (kind, sets.first()) {
+    let kind = FileKind::of(&content);
+    if let (FileKind::Graph(_) | FileKind::Discovery, Some(set)) = (kind, sets.first()) {
         let problem = format!(
             "`{set}` changes a key of an experiment, and {} is {}; leave it out",
             shown(path).display(),
@@ -123,11 +123,11 @@ pub fn load_network(
         );
         return refused("--set", problem);
     }
-    if kind != Kind::Discovery {
+    if kind != FileKind::Discovery {
         refuse_tables(tables)?;
     }
     match kind {
-        Kind::Experiment => {
+        FileKind::Experiment => {
             // A stream can be read once; other files are read again for messages about their encoding.
             let content = match stream_id(path) {
                 Some(_) => content,
@@ -136,7 +136,7 @@ pub fn load_network(
             let fabric = fabric_of_text(Some(path), content.clone(), sets, Needed::Routes)?;
             experiment(fabric, Some(path), content)
         }
-        Kind::Graph(format) => {
+        FileKind::Graph(format) => {
             let read = Network::from_text(&content, format).map_err(|e| in_file(path, e))?;
             Ok(LoadedNetwork {
                 network: read.network,
@@ -148,8 +148,8 @@ pub fn load_network(
                 dumped: None,
             })
         }
-        Kind::Discovery => discovery(&content, path, tables),
-        Kind::Tables => refused(
+        FileKind::Discovery => discovery(&content, path, tables),
+        FileKind::Tables => refused(
             "",
             format!(
                 "{}: these are forwarding tables, and a network needs its cables; name the output of ibnetdiscover, and these \
@@ -171,12 +171,14 @@ pub fn network_text(path: &Path) -> Result<String, ConfigError> {
 /// The form of the network that `text` describes, in words; `None` if the text looks like none but an experiment.
 #[must_use]
 pub fn network_kind(text: &str) -> Option<&'static str> {
-    let kind = Kind::of(text);
+    let kind = FileKind::of(text);
     let is_sure = match kind {
         // Other files begin alike.
-        Kind::Experiment | Kind::Graph(Format::EdgeList) => false,
-        Kind::Graph(Format::GraphMl) => text.contains("<graphml"),
-        Kind::Graph(Format::NodeLink) => text.contains("\"nodes\"") && text.contains("\"source\""),
+        FileKind::Experiment | FileKind::Graph(Format::EdgeList) => false,
+        FileKind::Graph(Format::GraphMl) => text.contains("<graphml"),
+        FileKind::Graph(Format::NodeLink) => {
+            text.contains("\"nodes\"") && text.contains("\"source\"")
+        }
         _ => true,
     };
     is_sure.then(|| kind.name())
@@ -191,8 +193,8 @@ pub fn network_lines(path: &Path, text: &str) -> Option<String> {
             "[fabric]\npreset = \"{preset}\"\ntopology = {{ kind = \"ibnetdiscover\", file = {file} }}{more}"
         )
     };
-    match Kind::of(text) {
-        Kind::Discovery => {
+    match FileKind::of(text) {
+        FileKind::Discovery => {
             let imported = Imported::of_text(text, path, "").ok();
             let preset = imported.and_then(|imported| imported.speeds.preset());
             Some(of_dump(
@@ -201,15 +203,15 @@ pub fn network_lines(path: &Path, text: &str) -> Option<String> {
                 "",
             ))
         }
-        Kind::Tables => {
+        FileKind::Tables => {
             let more = format!("\nforwarding = {}", file(path));
             Some(of_dump(USUAL_PRESET, "\"ibnetdiscover.txt\"", &more))
         }
-        Kind::Graph(_) => Some(format!(
+        FileKind::Graph(_) => Some(format!(
             "[fabric]\ntopology = {{ kind = \"graph\", file = {} }}",
             file(path)
         )),
-        Kind::Experiment => None,
+        FileKind::Experiment => None,
     }
 }
 
@@ -218,7 +220,7 @@ const USUAL_PRESET: &str = "ib-qdr";
 
 /// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Experiment,
     Graph(Format),
     Discovery,
@@ -226,7 +228,7 @@ pub(super) enum Kind {
     Tables,
 }
 
-impl Kind {
+impl FileKind {
     /// Tells by the first words that are no comment.
     fn of(text: &str) -> Self {
         let mut rest = text.trim_start_matches('\u{feff}').trim_start();

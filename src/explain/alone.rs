@@ -93,7 +93,7 @@ impl Workload for Load<'_, '_> {
 }
 
 /// The properties that tell messages apart that are alone: source, destination, service level and bytes.
-type Kind = (NicId, NicId, u8, u64);
+type MessageKey = (NicId, NicId, u8, u64);
 
 /// The times of messages alone, each found once.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ pub(crate) struct References {
     engine: Engine<Tracer>,
     /// Time of an allocation.
     allocation: Tick,
-    known: BTreeMap<Kind, Option<Alone>>,
+    known: BTreeMap<MessageKey, Option<Alone>>,
 }
 
 impl References {
@@ -122,12 +122,12 @@ impl References {
 
     /// The times of `message` alone; `None` if it never arrives.
     pub fn of(&mut self, message: &Message) -> Option<Alone> {
-        let kind = (message.src, message.dst, message.sl, message.bytes);
-        if let Some(known) = self.known.get(&kind) {
+        let key = (message.src, message.dst, message.sl, message.bytes);
+        if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
         let found = self.simulate(message);
-        self.known.insert(kind, found.clone());
+        self.known.insert(key, found.clone());
         found
     }
 

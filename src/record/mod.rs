@@ -13,7 +13,7 @@ pub use stored::{RECORDING_FILE, Stored, is_recording_file};
 
 use choice::Choice;
 use compile::{Compiler, cache, lock};
-use program::{Kind, Program};
+use program::{Linkage, Program};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -143,15 +143,15 @@ impl Program {
             let Some(program) = Self::find(word) else {
                 continue;
             };
-            match program.kind {
-                Kind::Mpi if program.is_privileged() => {
+            match program.linkage {
+                Linkage::Mpi if program.is_privileged() => {
                     return Err(RecordError::SetUid(program.path.display().to_string()));
                 }
-                Kind::Mpi => return Ok(Some(program)),
-                Kind::Static => {
+                Linkage::Mpi => return Ok(Some(program)),
+                Linkage::Static => {
                     fixed.get_or_insert(program.path);
                 }
-                Kind::Other => {}
+                Linkage::Other => {}
             }
         }
         match fixed {

@@ -9,7 +9,7 @@ use std::process::Command;
 
 /// How a program is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Linkage {
     /// It loads a library of MPI.
     Mpi,
     /// It loads nothing.
@@ -22,7 +22,7 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Program {
     pub path: PathBuf,
-    pub kind: Kind,
+    pub linkage: Linkage,
     /// Its libraries of MPI.
     libraries: BTreeSet<PathBuf>,
 }
@@ -36,15 +36,15 @@ impl Program {
         if magic != *b"\x7fELF" {
             return None;
         }
-        let (kind, libraries) = match libraries(&path) {
-            Libraries::None => (Kind::Static, BTreeSet::new()),
-            Libraries::Some(mpi) if mpi.is_empty() => (Kind::Other, mpi),
-            Libraries::Some(mpi) => (Kind::Mpi, mpi),
-            Libraries::Unknown => (Kind::Other, BTreeSet::new()),
+        let (linkage, libraries) = match libraries(&path) {
+            Libraries::None => (Linkage::Static, BTreeSet::new()),
+            Libraries::Some(mpi) if mpi.is_empty() => (Linkage::Other, mpi),
+            Libraries::Some(mpi) => (Linkage::Mpi, mpi),
+            Libraries::Unknown => (Linkage::Other, BTreeSet::new()),
         };
         Some(Self {
             path,
-            kind,
+            linkage,
             libraries,
         })
     }

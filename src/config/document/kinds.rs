@@ -10,14 +10,14 @@ use serde::forward_to_deserialize_any;
 type NameList = &'static [&'static str];
 
 /// A kind by its name in the file, and the keys that it takes.
-pub(crate) struct Kind {
+pub(crate) struct TableKind {
     pub name: &'static str,
     pub keys: NameList,
 }
 
 /// The kinds of `T`, an enum whose variants hold a structure each. The function takes them from
 /// the `Deserialize` of `T`, so no list of keys repeats the structures.
-pub(crate) fn kinds_of<'de, T: Deserialize<'de>>() -> Vec<Kind> {
+pub(crate) fn kinds_of<'de, T: Deserialize<'de>>() -> Vec<TableKind> {
     let names = |variant| {
         let mut names: NameList = &[];
         // This gives no value: the probe takes the names and ends with an error.
@@ -27,7 +27,7 @@ pub(crate) fn kinds_of<'de, T: Deserialize<'de>>() -> Vec<Kind> {
         });
         names
     };
-    let keys = |&name| Kind {
+    let keys = |&name| TableKind {
         name,
         keys: names(Some(name)),
     };

@@ -6,7 +6,7 @@
 //! serde reads it. A key of another kind is then an unknown field.
 
 use crate::config::document::error::{ConfigError, Location, is_argument, refused};
-use crate::config::document::kinds::Kind;
+use crate::config::document::kinds::TableKind;
 use crate::config::document::texts::Texts;
 use crate::config::document::values::{TypeName, child, value_at};
 use toml::Spanned;
@@ -21,7 +21,7 @@ pub(crate) struct Tagged {
     pub path: &'static str,
     /// The thing that has these kinds, as messages name it.
     pub of: &'static str,
-    pub kinds: fn() -> Vec<Kind>,
+    pub kinds: fn() -> Vec<TableKind>,
     /// The kind of a table that names none, if that is allowed.
     pub default: fn(&DeTable<'_>) -> Option<&'static str>,
     /// Advice for messages: what else to change with the kind.

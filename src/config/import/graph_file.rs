@@ -4,7 +4,7 @@
 use super::speeds::FileSpeeds;
 use super::{Imported, text};
 use crate::config::document::{ConfigError, refused};
-use crate::config::network_file::{Kind, in_file};
+use crate::config::network_file::{FileKind, in_file};
 use crate::fabric::ids::{PortId, SwitchId, SwitchPort};
 use crate::fabric::spec::ForwardingTables;
 use crate::fabric::topology::{Names, Topology};
@@ -19,7 +19,7 @@ impl Imported {
     /// The fabric of the graph in the file `path`.
     pub(crate) fn read_graph(path: &Path) -> Result<Self, ConfigError> {
         let text = text(path, KEY)?;
-        let format = match Kind::of_graph(&text) {
+        let format = match FileKind::of_graph(&text) {
             Ok(format) => format,
             Err(kind) => {
                 let problem = format!(
@@ -27,7 +27,7 @@ impl Imported {
                     path.display(),
                     kind.name(),
                     match kind {
-                        Kind::Discovery => ", so take kind = \"ibnetdiscover\"",
+                        FileKind::Discovery => ", so take kind = \"ibnetdiscover\"",
                         _ => "",
                     }
                 );

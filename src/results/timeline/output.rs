@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Writes events. Times are in picoseconds and never decrease. Unless an output shows messages and links, it ignores them.
 pub(super) trait Output: Send {
     /// A rank appears: a track for each of its streams. Tracks are numbered from 0 in this order.
-    fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()>;
+    fn track(&mut self, track: &StreamTrack<'_>) -> anyhow::Result<()>;
     /// The activity of a track ends, or another one begins, or both.
     fn change(&mut self, ps: u64, change: &Change) -> anyhow::Result<()>;
     /// A message leaves.
@@ -33,7 +33,7 @@ pub(super) trait Output: Send {
 }
 
 /// A stream of a rank.
-pub(super) struct Track<'a> {
+pub(super) struct StreamTrack<'a> {
     pub of: StreamOf,
     pub job: &'a str,
     pub nic: NicId,

@@ -5,7 +5,7 @@
 //! The length of the run is not known before its end, so slices begin short; whenever there are too many, each two
 //! become one.
 
-use super::output::{Change, Message, Output, Track};
+use super::output::{Change, Message, Output, StreamTrack};
 use crate::replay::Doing;
 use flitwise_base::quote::csv_cell;
 use flitwise_formats::sink::Sink;
@@ -163,7 +163,7 @@ impl Group {
 }
 
 impl Output for Overview {
-    fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()> {
+    fn track(&mut self, track: &StreamTrack<'_>) -> anyhow::Result<()> {
         let rank = track.of.rank.index() as u32;
         let mut of = Of {
             job: track.job.to_owned(),
@@ -224,7 +224,7 @@ pub(super) struct Both {
 }
 
 impl Output for Both {
-    fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()> {
+    fn track(&mut self, track: &StreamTrack<'_>) -> anyhow::Result<()> {
         self.first.track(track)?;
         self.second.track(track)
     }

@@ -3,7 +3,7 @@
 //! Events have to come in the order of time. So the value of a variable for an interval is written at the end of the
 //! interval, when it is known.
 
-use super::output::{Change, Message, Output, Track};
+use super::output::{Change, Message, Output, StreamTrack};
 use crate::replay::Doing;
 use crate::units::PS_PER_S;
 use flitwise_formats::sink::Sink;
@@ -218,7 +218,7 @@ fn quoted(name: &str) -> String {
 }
 
 impl Output for Paje {
-    fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()> {
+    fn track(&mut self, track: &StreamTrack<'_>) -> anyhow::Result<()> {
         let of = track.of;
         if !self.jobs.contains(&of.job) {
             self.jobs.push(of.job);

@@ -3,7 +3,7 @@
 //! A packet per event; no packet is kept. Readers sort packets by time, so a counter has its value from the beginning
 //! of the interval that the value describes.
 
-use super::output::{Change, Message as Seen, Output, Track};
+use super::output::{Change, Message as Seen, Output, StreamTrack};
 use crate::replay::Doing;
 use flitwise_formats::sink::Sink;
 use prost::Message;
@@ -33,7 +33,7 @@ struct TrackEvent {
     category_iids: Vec<u64>,
     #[prost(message, repeated, tag = "4")]
     debug_annotations: Vec<Annotation>,
-    #[prost(enumeration = "Kind", optional, tag = "9")]
+    #[prost(enumeration = "EventKind", optional, tag = "9")]
     kind: Option<i32>,
     #[prost(uint64, optional, tag = "10")]
     name_iid: Option<u64>,
@@ -49,7 +49,7 @@ struct TrackEvent {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
-enum Kind {
+enum EventKind {
     Unspecified = 0,
     SliceBegin = 1,
     SliceEnd = 2,
@@ -227,7 +227,7 @@ impl Interned {
 }
 
 impl TrackEvent {
-    fn of(kind: Kind, track: u64) -> Self {
+    fn of(kind: EventKind, track: u64) -> Self {
         Self {
             kind: Some(kind.into()),
             track_uuid: Some(track),
@@ -252,7 +252,7 @@ fn category(doing: Doing) -> u64 {
 }
 
 impl Output for Perfetto {
-    fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()> {
+    fn track(&mut self, track: &StreamTrack<'_>) -> anyhow::Result<()> {
         let of = track.of;
         let job = JOB + u64::from(of.job);
         if !self.jobs.contains(&of.job) {
@@ -289,7 +289,7 @@ impl Output for Perfetto {
             let peer = change.peer.map(|peer| annotation(PEER, peer.get().into()));
             let end = TrackEvent {
                 debug_annotations: peer.into_iter().collect(),
-                ..TrackEvent::of(Kind::SliceEnd, track)
+                ..TrackEvent::of(EventKind::SliceEnd, track)
             };
             self.event(ps, None, end)?;
         }
@@ -297,12 +297,12 @@ impl Output for Perfetto {
         let [before, now] = &change.regions;
         if before != now {
             if before.is_some() {
-                self.event(ps, None, TrackEvent::of(Kind::SliceEnd, track))?;
+                self.event(ps, None, TrackEvent::of(EventKind::SliceEnd, track))?;
             }
             if let Some(name) = now {
                 let begin = TrackEvent {
                     category_iids: vec![5],
-                    ..TrackEvent::of(Kind::SliceBegin, track)
+                    ..TrackEvent::of(EventKind::SliceBegin, track)
                 };
                 self.event(ps, Some(name), begin)?;
             }
@@ -312,7 +312,7 @@ impl Output for Perfetto {
         };
         let event = TrackEvent {
             category_iids: vec![category(doing)],
-            ..TrackEvent::of(Kind::SliceBegin, track)
+            ..TrackEvent::of(EventKind::SliceBegin, track)
         };
         self.event(ps, Some(doing.name()), event)
     }
@@ -326,7 +326,7 @@ impl Output for Perfetto {
                 annotation(BYTES, sent.bytes),
                 annotation(PEER, sent.to.get().into()),
             ],
-            ..TrackEvent::of(Kind::Instant, RANK + message.tracks[0] as u64)
+            ..TrackEvent::of(EventKind::Instant, RANK + message.tracks[0] as u64)
         };
         self.event(ps, Some(SEND), event)
     }
@@ -341,7 +341,7 @@ impl Output for Perfetto {
                 annotation(PEER, sent.from.get().into()),
                 annotation(LATENCY_PS, ps.saturating_sub(message.sent_ps)),
             ],
-            ..TrackEvent::of(Kind::Instant, RANK + message.tracks[1] as u64)
+            ..TrackEvent::of(EventKind::Instant, RANK + message.tracks[1] as u64)
         };
         self.event(ps, Some(RECEIVE), event)
     }
@@ -372,7 +372,7 @@ impl Output for Perfetto {
     fn used(&mut self, span: [u64; 2], link: usize, part: f64) -> anyhow::Result<()> {
         let event = TrackEvent {
             double_counter_value: Some(part * 100.0),
-            ..TrackEvent::of(Kind::Counter, LINK + link as u64)
+            ..TrackEvent::of(EventKind::Counter, LINK + link as u64)
         };
         self.event(span[0], None, event)
     }

@@ -1,6 +1,6 @@
 //! The activities of the ranks, as rows.
 
-use super::output::{Change, Output, Track};
+use super::output::{Change, Output, StreamTrack};
 use crate::replay::Doing;
 use flitwise_base::quote::csv_cell;
 use flitwise_formats::sink::Sink;
@@ -42,7 +42,7 @@ impl Slices {
 }
 
 impl Output for Slices {
-    fn track(&mut self, track: &Track<'_>) -> anyhow::Result<()> {
+    fn track(&mut self, track: &StreamTrack<'_>) -> anyhow::Result<()> {
         let of = track.of;
         let mut cells = vec![
             track.job.to_owned(),

@@ -3,7 +3,7 @@
 //! Only the state of a track at the end of a moment counts: a change is passed on when time advances, so that no
 //! activity has length zero.
 
-use super::output::{Change, Message, Output, Track};
+use super::output::{Change, Message, Output, StreamTrack};
 use crate::fabric::ids::NicId;
 use crate::fabric::topology::Names;
 use crate::replay::program::{RankId, StreamId};
@@ -91,7 +91,7 @@ impl Tracker {
 
     fn add(&mut self, of: StreamOf, output: &mut dyn Output) -> anyhow::Result<usize> {
         let job = self.jobs.get(of.job as usize).context(UNKNOWN)?;
-        let track = Track {
+        let track = StreamTrack {
             of,
             job: &job.name,
             nic: *job.nics.get(of.rank.index()).context(UNKNOWN)?,
