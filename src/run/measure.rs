@@ -221,6 +221,42 @@ impl UnderLoad<'_> {
         }
     }
 
+    /// Simulates the warm-up and the window. Also returns the traffic of the flows up to the window, if it is not the
+    /// whole run.
+    fn measured(
+        &mut self,
+        measure: &Measure,
+        load: Ratio,
+    ) -> (RunEnd, Measured, Option<Vec<BackgroundOutcome>>) {
+        let (end, warm_up, steady) = match self.warm_up(measure) {
+            Ok((warm_up, steady)) => (RunEnd::Finished, warm_up, steady),
+            Err(end) => (end, self.engine.progress().tick, None),
+        };
+        // Without a warm-up tick 0 is the first of the window, else the last of the warm-up.
+        let warmed_up = warm_up > 0 || end != RunEnd::Finished;
+        let at_start = warmed_up.then(|| self.replay.background(warm_up));
+        if warmed_up {
+            self.engine.restart_statistics();
+        }
+        let mut batches = Vec::new();
+        let end = match end {
+            RunEnd::Finished => {
+                let first = warm_up + Tick::from(warmed_up);
+                self.loads.in_window = true;
+                self.end = first.saturating_add(measure.window);
+                self.window(first, measure.window, &mut batches)
+            }
+            end => end,
+        };
+        let measured = Measured {
+            load,
+            warm_up,
+            steady,
+            batches,
+        };
+        (end, measured, at_start)
+    }
+
     /// Simulates the `window` ticks from tick `first` on; fills `batches`.
     fn window(&mut self, first: Tick, window: Tick, batches: &mut Vec<WindowBatch>) -> RunEnd {
         let parts = Tick::from(WINDOW_BATCHES);
@@ -272,26 +308,7 @@ pub(super) fn measure_load(
         loads: LoadsDone::new(0, 1, load, false),
         end: measure.max_warm_up.saturating_add(measure.window),
     };
-    let (end, warm_up, steady) = match run.warm_up(measure) {
-        Ok((warm_up, steady)) => (RunEnd::Finished, warm_up, steady),
-        Err(end) => (end, run.engine.progress().tick, None),
-    };
-    // Without a warm-up tick 0 is the first of the window, else the last of the warm-up.
-    let warmed_up = warm_up > 0 || end != RunEnd::Finished;
-    let at_start = warmed_up.then(|| run.replay.background(warm_up));
-    if warmed_up {
-        run.engine.restart_statistics();
-    }
-    let mut batches = Vec::new();
-    let end = match end {
-        RunEnd::Finished => {
-            let first = warm_up + Tick::from(warmed_up);
-            run.loads.in_window = true;
-            run.end = first.saturating_add(measure.window);
-            run.window(first, measure.window, &mut batches)
-        }
-        end => end,
-    };
+    let (end, measured, at_start) = run.measured(measure, load);
     // Sources create messages in any case, so a fabric that is stuck looks like a saturated one.
     let end = match (end, run.engine.find_deadlock()) {
         (RunEnd::Finished, Some(deadlock)) => RunEnd::Deadlock(deadlock),
@@ -308,12 +325,7 @@ pub(super) fn measure_load(
         messages: background.iter().map(|flow| flow.messages).sum(),
         backlog: at_end.iter().map(BackgroundOutcome::backlog).sum(),
         background,
-        measured: Some(Measured {
-            load,
-            warm_up,
-            steady,
-            batches,
-        }),
+        measured: Some(measured),
         congestion: None,
         saturation: None,
         skipped: None,

@@ -139,6 +139,22 @@ impl<'a> Lookout<'a> {
         Some(Limit::new(ticks, experiment.saturated_limit, now, done))
     }
 
+    /// The status of a run that ended with `end`.
+    fn status(
+        &self,
+        end: RunEnd,
+        engine: &Engine,
+        replay: &mut Replay<'_>,
+    ) -> Result<Status, RunError> {
+        if let Some(status) = stopped_by_error(replay)? {
+            return Ok(status);
+        }
+        Ok(match status_of(end, replay, &self.experiment.fabric)? {
+            Status::Interrupted if self.ended_saturated => self.ended_by(engine, replay),
+            status => status,
+        })
+    }
+
     /// The status of a run whose jobs would take too long.
     fn ended_by(&self, engine: &Engine, replay: &Replay) -> Status {
         if self.watch.found().is_some() {
@@ -189,13 +205,7 @@ pub(super) fn run_experiment(
     let mut engine = engine_of(experiment, threads)?;
     let mut lookout = Lookout::new(experiment, traces, run, watched, records);
     let end = simulate(&mut engine, &mut replay, &mut lookout, recording);
-    let status = match stopped_by_error(&mut replay)? {
-        Some(status) => status,
-        None => match status_of(end, &replay, &experiment.fabric)? {
-            Status::Interrupted if lookout.ended_saturated => lookout.ended_by(&engine, &replay),
-            status => status,
-        },
-    };
+    let status = lookout.status(end, &engine, &mut replay)?;
     let mut stats = engine.stats();
     if let Some(timeline) = watched.timeline {
         timeline.links(stats.end_tick, &stats.links);

@@ -76,6 +76,44 @@ pub(super) fn replay_of<'a>(
     stop: Stop<'a>,
 ) -> Result<(Replay<'a>, u64), RunError> {
     let fabric = &experiment.fabric;
+    let (jobs, operations) = jobs_of(experiment, traces, network, stop)?;
+    let replay = Replay::new(ReplaySpec {
+        tick: match network {
+            Network::Fabric | Network::Unloaded => fabric.units.tick,
+            Network::Ideal => TickLength::whole(1),
+        },
+        nics: fabric.topology.nics(),
+        node: experiment.node.clone(),
+        switches: Switches::of(&fabric.topology),
+        queueing: fabric.queueing(),
+        nic_queueing: match network {
+            Network::Fabric => experiment.nic_queueing,
+            // Messages do not meet there, and nothing asks for the next one.
+            Network::Unloaded | Network::Ideal => NicQueueing::Fifo,
+        },
+        seed: experiment.seed,
+        background: match network {
+            Network::Fabric => flows_of(experiment)?,
+            Network::Unloaded | Network::Ideal => Vec::new(),
+        },
+        jobs,
+        background_until,
+        gap_skip: match (network, experiment.background_gap_skip_ps) {
+            (Network::Fabric, Some(ps)) => Some(fabric.units.tick.ticks(ps)),
+            _ => None,
+        },
+    })
+    .map_err(RunError::Failed)?;
+    Ok((replay, operations))
+}
+
+/// The jobs that the run replays, on the NICs of their ranks, and the number of their operations.
+fn jobs_of<'a>(
+    experiment: &Experiment,
+    traces: &Traces,
+    network: Network,
+    stop: Stop<'a>,
+) -> Result<(Vec<JobSpec<'a>>, u64), RunError> {
     let mut ranks = Vec::new();
     for job in &experiment.jobs {
         ranks.push(traces.of(job)?.ranks());
@@ -106,34 +144,7 @@ pub(super) fn replay_of<'a>(
             ..job_spec(job, (nics, &experiment.node), trace, regions, stop)?
         });
     }
-    let replay = Replay::new(ReplaySpec {
-        tick: match network {
-            Network::Fabric | Network::Unloaded => fabric.units.tick,
-            Network::Ideal => TickLength::whole(1),
-        },
-        nics: fabric.topology.nics(),
-        node: experiment.node.clone(),
-        switches: Switches::of(&fabric.topology),
-        queueing: fabric.queueing(),
-        nic_queueing: match network {
-            Network::Fabric => experiment.nic_queueing,
-            // Messages do not meet there, and nothing asks for the next one.
-            Network::Unloaded | Network::Ideal => NicQueueing::Fifo,
-        },
-        seed: experiment.seed,
-        background: match network {
-            Network::Fabric => flows_of(experiment)?,
-            Network::Unloaded | Network::Ideal => Vec::new(),
-        },
-        jobs,
-        background_until,
-        gap_skip: match (network, experiment.background_gap_skip_ps) {
-            (Network::Fabric, Some(ps)) => Some(fabric.units.tick.ticks(ps)),
-            _ => None,
-        },
-    })
-    .map_err(RunError::Failed)?;
-    Ok((replay, operations))
+    Ok((jobs, operations))
 }
 
 /// The factors on computations in the regions of the trace of a job.
