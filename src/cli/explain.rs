@@ -67,17 +67,12 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let target = args.out.as_deref().map(target).transpose()?;
     let stop = signal::stop_on_signal();
     let part = target.map(Target::begin).transpose()?;
-    let series = match &part {
-        Some(part) => series_files(&plan, Some(part.path()))?,
-        None => None,
-    };
-    let (result, against) = simulate(
-        args,
-        (&file, &plan, &sets),
-        other.as_ref(),
-        series.as_ref(),
-        stop,
-    )?;
+    let series = part
+        .as_ref()
+        .map(|part| series_files(&plan, Some(part.path())));
+    let series = series.transpose()?.flatten();
+    let own = (&*file, &plan, &*sets);
+    let (result, against) = simulate(args, own, other.as_ref(), series.as_ref(), stop)?;
     warnings::tell_all(&plan, &result);
     warnings::tell_of_one_thread(args.threads, &plan.experiment);
     if let Some((plan, result)) = &against {
@@ -91,15 +86,10 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
         result: &result,
     };
     let path = args.against.as_deref().unwrap_or(Path::new(""));
-    let name = other.as_ref().map(|(_, plan)| name_of(plan, path));
-    // Two of one name are told apart by their files.
-    let same = name.as_ref() == Some(&own) && path != args.experiment;
-    let name = name.map(|name| {
-        if same {
-            path.display().to_string()
-        } else {
-            name
-        }
+    let name = other.as_ref().map(|(_, plan)| match name_of(plan, path) {
+        // Two of one name are told apart by their files.
+        same if same == own && path != args.experiment => path.display().to_string(),
+        name => name,
     });
     let other = against.as_ref().map(|(plan, result)| ComparedRun {
         name: name.as_deref().unwrap_or_default(),

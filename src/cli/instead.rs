@@ -6,6 +6,7 @@ use flitwise::config::{ConfigError, network_kind, network_lines, network_text};
 use flitwise::results::{ANALYSIS_FILE, EXPERIMENT_FILE, RESULT_FILE};
 use flitwise::study::{SLOWEST_RUN, STUDY_FILE, STUDY_RESULT_FILE};
 use flitwise_formats::source::read_regular_text;
+use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 
 /// The input that a command takes.
@@ -115,67 +116,7 @@ fn of_text(path: &Path, text: &str) -> Option<Found> {
 }
 
 fn explained(command: &str, wanted: Wanted, path: &Path, found: &Found) -> Option<CliError> {
-    let shown = path.display();
-    let named = quoted(&shown.to_string());
-    let (is, cure) = match (found, wanted) {
-        (Found::Experiment, Wanted::Study) => (
-            "is an experiment".to_owned(),
-            format!("`flitwise run {named}` runs it; --seeds and --vary make a study of it"),
-        ),
-        (Found::Experiment, _) | (Found::Network(..), Wanted::Network) => return None,
-        (Found::Study(base), Wanted::Experiment | Wanted::Network | Wanted::Table) => {
-            let base = base.as_ref().map(|base| {
-                let dir = path.parent().unwrap_or(Path::new(""));
-                format!("; its experiment is `{}`", dir.join(base).display())
-            });
-            let base = base.unwrap_or_default();
-            (
-                "is a study".to_owned(),
-                format!("`flitwise study {named}` runs it{base}"),
-            )
-        }
-        (Found::Study(_), Wanted::Study) => return None,
-        (Found::Network(form, Some(lines)), _) => (
-            format!("is {form}"),
-            format!(
-                "write a file with these lines and name that (`flitwise congestion` reads the file itself):\n{lines}"
-            ),
-        ),
-        (Found::Network(form, None), _) => (
-            format!("is {form}"),
-            format!(
-                "`flitwise congestion {named}` analyses it; `flitwise init ib-from-dump` shows how an experiment names one"
-            ),
-        ),
-        (Found::RunDir, _) => (
-            "holds the result of a run".to_owned(),
-            format!("`flitwise run {named}` repeats it{}", experiment_in(path)),
-        ),
-        (Found::AnalysisDir, _) => (
-            "holds a static analysis".to_owned(),
-            format!(
-                "`flitwise congestion {named}` repeats it{}",
-                experiment_in(path)
-            ),
-        ),
-        (Found::StudyDir, _) if command == "explain" => (
-            "holds a study".to_owned(),
-            format!(
-                "`flitwise explain {named}/{SLOWEST_RUN}` explains its slowest run, `flitwise run EXPERIMENT --explain` with \
-                 --set any other"
-            ),
-        ),
-        (Found::StudyDir, _) => (
-            "holds a study".to_owned(),
-            format!(
-                "`flitwise study {named}` repeats it, `flitwise study show {named}` prints its tables"
-            ),
-        ),
-        (Found::Dir, _) => (
-            "is a directory without a result".to_owned(),
-            "name a file, or the directory of --out".to_owned(),
-        ),
-    };
+    let cure = cure(command, wanted, path, found)?;
     let takes = match wanted {
         Wanted::Experiment => "an experiment (docs/reference/experiment.md)",
         Wanted::Study => "a study (docs/reference/study.md)",
@@ -183,8 +124,64 @@ fn explained(command: &str, wanted: Wanted, path: &Path, found: &Found) -> Optio
         Wanted::Table => "an experiment or a [dtable]",
     };
     Some(CliError::BadInput(format!(
-        "`{shown}` {is}, and `{command}` takes {takes}: {cure}"
+        "`{}` {found}, and `{command}` takes {takes}: {cure}",
+        path.display()
     )))
+}
+
+impl Display for Found {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Experiment => "is an experiment",
+            Self::Study(_) => "is a study",
+            Self::Network(form, _) => return write!(f, "is {form}"),
+            Self::RunDir => "holds the result of a run",
+            Self::AnalysisDir => "holds a static analysis",
+            Self::StudyDir => "holds a study",
+            Self::Dir => "is a directory without a result",
+        })
+    }
+}
+
+/// The command for what `path` is; `None` if that is wanted.
+fn cure(command: &str, wanted: Wanted, path: &Path, found: &Found) -> Option<String> {
+    let named = quoted(&path.display().to_string());
+    Some(match (found, wanted) {
+        (Found::Experiment, Wanted::Study) => {
+            format!("`flitwise run {named}` runs it; --seeds and --vary make a study of it")
+        }
+        (Found::Experiment, _) | (Found::Network(..), Wanted::Network) => return None,
+        (Found::Study(base), Wanted::Experiment | Wanted::Network | Wanted::Table) => {
+            let base = base.as_ref().map(|base| {
+                let dir = path.parent().unwrap_or(Path::new(""));
+                format!("; its experiment is `{}`", dir.join(base).display())
+            });
+            let base = base.unwrap_or_default();
+            format!("`flitwise study {named}` runs it{base}")
+        }
+        (Found::Study(_), Wanted::Study) => return None,
+        (Found::Network(_, Some(lines)), _) => format!(
+            "write a file with these lines and name that (`flitwise congestion` reads the file itself):\n{lines}"
+        ),
+        (Found::Network(_, None), _) => format!(
+            "`flitwise congestion {named}` analyses it; `flitwise init ib-from-dump` shows how an experiment names one"
+        ),
+        (Found::RunDir, _) => {
+            format!("`flitwise run {named}` repeats it{}", experiment_in(path))
+        }
+        (Found::AnalysisDir, _) => format!(
+            "`flitwise congestion {named}` repeats it{}",
+            experiment_in(path)
+        ),
+        (Found::StudyDir, _) if command == "explain" => format!(
+            "`flitwise explain {named}/{SLOWEST_RUN}` explains its slowest run, `flitwise run EXPERIMENT --explain` with \
+             --set any other"
+        ),
+        (Found::StudyDir, _) => format!(
+            "`flitwise study {named}` repeats it, `flitwise study show {named}` prints its tables"
+        ),
+        (Found::Dir, _) => "name a file, or the directory of --out".to_owned(),
+    })
 }
 
 /// The place of the experiment of a result.

@@ -151,29 +151,7 @@ fn dot(out: &mut impl Write, spec: &FabricSpec, ports: bool, nics: bool) -> io::
     writeln!(out, "  node [fontname=\"sans-serif\"];")?;
     writeln!(out, "  node [shape=box];")?;
     let drawing = topology.family().drawing();
-    let names = |switches: &Range<SwitchId>| {
-        let switches = SwitchId::within(switches.clone());
-        let names: Vec<String> = switches.map(|s| format!("s{s}")).collect();
-        names.join("; ")
-    };
-    match &drawing {
-        // Roots first, so that they are drawn above.
-        Drawing::Levels(levels) => {
-            for level in levels {
-                writeln!(out, "  {{ rank=same; {}; }}", names(level))?;
-            }
-        }
-        Drawing::Groups(groups) => {
-            for (number, group) in groups.iter().enumerate() {
-                writeln!(out, "  subgraph cluster_{number} {{ {}; }}", names(group))?;
-            }
-        }
-        Drawing::Plain => {
-            for switch in topology.switch_ids() {
-                writeln!(out, "  s{switch};")?;
-            }
-        }
-    }
+    dot_switches(out, topology, &drawing)?;
     let text = |port: PortId| match spec.switch.kind().mport(port) {
         Some(mport) => format!("{port}/{mport}"),
         None => port.to_string(),
@@ -211,6 +189,34 @@ fn dot(out: &mut impl Write, spec: &FabricSpec, ports: bool, nics: bool) -> io::
         }
     }
     writeln!(out, "}}")
+}
+
+/// The switches, those of a level or a group together.
+fn dot_switches(out: &mut impl Write, topology: &Topology, drawing: &Drawing) -> io::Result<()> {
+    let names = |switches: &Range<SwitchId>| {
+        let switches = SwitchId::within(switches.clone());
+        let names: Vec<String> = switches.map(|s| format!("s{s}")).collect();
+        names.join("; ")
+    };
+    match drawing {
+        // Roots first, so that they are drawn above.
+        Drawing::Levels(levels) => {
+            for level in levels {
+                writeln!(out, "  {{ rank=same; {}; }}", names(level))?;
+            }
+        }
+        Drawing::Groups(groups) => {
+            for (number, group) in groups.iter().enumerate() {
+                writeln!(out, "  subgraph cluster_{number} {{ {}; }}", names(group))?;
+            }
+        }
+        Drawing::Plain => {
+            for switch in topology.switch_ids() {
+                writeln!(out, "  s{switch};")?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A list of lines, one per item.

@@ -21,13 +21,14 @@ use flitwise::config::Study;
 use flitwise::results::COMMAND_FILE;
 use flitwise::run::{Control, RunError, Session};
 use flitwise::study::{
-    Engine, Grid, Here, SLOWEST_RUN, STUDY_FILE, Studied, StudyProgress, Unwatched, compare,
-    estimate, json_lines, study_toml, summary_text, write_tables,
+    Engine, Grid, Here, Prepared, SLOWEST_RUN, STUDY_FILE, Studied, StudyProgress, Unwatched,
+    compare, estimate, json_lines, study_toml, summary_text, write_tables,
 };
 use measured::measured;
 use prepare::prepare;
 use slurm::{Following, Slurm, SlurmArgs};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// Arguments of `flitwise study`.
 #[derive(Debug, Args)]
@@ -337,14 +338,7 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
     };
     session = with_records(session, options)?;
     if options.dry_run {
-        let plan = estimate(&prepared, &session);
-        let measured = match plan.left {
-            Some(_) => None,
-            None => measured(&prepared, &session, stop).map_err(bad_run)?,
-        };
-        working::end();
-        not_interrupted("the runs")?;
-        return print(&plan::text(&grid, &plan, measured, threads));
+        return print_plan(&grid, &prepared, &session, stop, threads);
     }
     working::end();
     let text = out
@@ -383,6 +377,24 @@ pub(super) fn execute(study: Study, options: &Options) -> Result<(), CliError> {
         ));
     }
     outcome_of(&studied, options).and(printed)
+}
+
+/// Prints what the study would run, and how long that would take.
+fn print_plan(
+    grid: &Grid,
+    prepared: &[Prepared],
+    session: &Session,
+    stop: &AtomicBool,
+    threads: usize,
+) -> Result<(), CliError> {
+    let plan = estimate(prepared, session);
+    let measured = match plan.left {
+        Some(_) => None,
+        None => measured(prepared, session, stop).map_err(bad_run)?,
+    };
+    working::end();
+    not_interrupted("the runs")?;
+    print(&plan::text(grid, &plan, measured, threads))
 }
 
 /// Prints the tables, and writes them if they have a directory. Returns the result of printing.
