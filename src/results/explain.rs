@@ -290,14 +290,17 @@ fn write_page(
     )?;
     write_table(out, &culprit_rows(&plan.experiment, explained, before))?;
     write_table(out, &link_rows(plan, run, explained))?;
-    let mut ranks: Vec<(String, &Parts)> = Vec::new();
+    write_shares(out, explained)
+}
+
+/// Tables of the path by rank, collective, region and time.
+fn write_shares(out: &mut String, explained: &Explanation) -> fmt::Result {
+    let total = explained.total_ps;
     let mut by_time: Vec<_> = explained.ranks.iter().collect();
     by_time.sort_by_key(|share| Reverse(share.parts.total()));
-    ranks.extend(
-        by_time
-            .iter()
-            .map(|share| (share.rank.to_string(), &share.parts)),
-    );
+    let ranks = by_time.iter();
+    let ranks = ranks.map(|share| (share.rank.to_string(), &share.parts));
+    let ranks: Vec<_> = ranks.collect();
     write_table(out, &share_rows("rank", &ranks, total))?;
     for (what, shares) in [
         ("collective", &explained.collectives),

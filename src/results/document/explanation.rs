@@ -236,6 +236,7 @@ pub(super) fn of_job(
         let (sl, ps) = (sl.to_owned(), share.ps);
         Culprit { from, sl, ps }
     };
+    let link = |share: &LinkShare| at_link(experiment, run, share);
     let rank = |share: &explain::RankShare| RankParts {
         rank: share.rank,
         parts: (&share.parts).into(),
@@ -261,10 +262,7 @@ pub(super) fn of_job(
         late_partners: *late_partners,
         late_partners_ps: *late_partners_ps,
         culprits: culprits.iter().map(culprit).collect(),
-        links: links
-            .iter()
-            .map(|share| at_link(experiment, run, share))
-            .collect(),
+        links: links.iter().map(link).collect(),
         ranks: ranks.iter().map(rank).collect(),
         collectives: collectives.iter().map(collective).collect(),
         regions: regions.iter().map(region).collect(),
