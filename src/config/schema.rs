@@ -2,7 +2,7 @@
 //! the keys: a doc comment is the description, the types give the rest.
 
 use crate::config::keys::RawExperiment;
-use crate::config::study::file::RawStudy;
+use crate::config::study::keys::RawStudy;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};

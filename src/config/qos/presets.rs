@@ -28,35 +28,9 @@ pub(crate) const OPA_5SL: [(&str, [u8; 2], u64, u64, u32); 5] = [
 pub(crate) fn of_preset(preset: QosPreset, classes: u8) -> QosDefaults {
     match preset {
         // One VL for each VL class.
-        QosPreset::Ib => QosDefaults {
-            scheduler: None,
-            service_levels: vec![RawServiceLevel {
-                name: "default".to_owned(),
-                tc: Some(0),
-                scs: (0..classes).collect(),
-                mtu: None,
-                share: Some(Ratio::ONE),
-            }],
-            sc2vl: (0..classes.max(2)).collect(),
-            dtable: RawDTable::default(),
-        },
-        QosPreset::Single => QosDefaults {
-            scheduler: None,
-            service_levels: vec![RawServiceLevel {
-                name: "default".to_owned(),
-                tc: Some(0),
-                // OpaSim's 8 VLs, chosen by destination; one for each VL class if there are several.
-                scs: if classes > 1 {
-                    (0..classes).collect()
-                } else {
-                    (0..8).collect()
-                },
-                mtu: None,
-                share: Some(Ratio::ONE),
-            }],
-            sc2vl: (0..8).collect(),
-            dtable: RawDTable::default(),
-        },
+        QosPreset::Ib => one_level(classes, classes.max(2)),
+        // OpaSim's 8 VLs, chosen by destination; one for each VL class if there are several.
+        QosPreset::Single => one_level(if classes > 1 { classes } else { 8 }, 8),
         QosPreset::Opa5Sl => QosDefaults {
             scheduler: Some(RawScheduler::DTable),
             service_levels: OPA_5SL
@@ -84,6 +58,22 @@ pub(crate) fn of_preset(preset: QosPreset, classes: u8) -> QosDefaults {
                 ),
             },
         },
+    }
+}
+
+/// A single service level on `scs` service channels, of which `sc2vl` have a VL.
+fn one_level(scs: u8, sc2vl: u8) -> QosDefaults {
+    QosDefaults {
+        scheduler: None,
+        service_levels: vec![RawServiceLevel {
+            name: "default".to_owned(),
+            tc: Some(0),
+            scs: (0..scs).collect(),
+            mtu: None,
+            share: Some(Ratio::ONE),
+        }],
+        sc2vl: (0..sc2vl).collect(),
+        dtable: RawDTable::default(),
     }
 }
 

@@ -1,149 +1,16 @@
 //! Reads study files. Every value keeps the place where it was written.
 
 use crate::config::about::About;
-use crate::config::document::{ConfigError, Document, Keys, Texts, TypeName, read};
-use crate::config::keys::RawExperiment;
+use crate::config::document::{ConfigError, Document, Texts, TypeName, read};
 use crate::config::study::base::{Base, Override};
+use crate::config::study::keys::{ListOrRange, RawAxis, RawBase, RawStudy};
 use crate::config::study::range::{distinct, range, seeds};
 use crate::config::study::{Axis, MAX_SEEDS, Setting, Study, UntilCi, label, part};
-use crate::results::TableFormat;
 use flitwise_base::quote::quoted;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::Value;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-/// The keys as written. What varies is read from the document, which knows its places.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawStudy {
-    /// Name of the study and of its directory `NAME.study`.
-    #[schemars(extend("x-default" = "the file's, without `.toml`"))]
-    name: Option<String>,
-    /// The question of the study.
-    ///
-    /// `study.json` keeps it.
-    description: Option<String>,
-    /// Search words.
-    ///
-    /// `study.json` keeps them.
-    #[serde(default)]
-    tags: Vec<String>,
-    /// Base experiment: its file, or a table with its keys.
-    experiment: RawBase,
-    /// A list, or `"A..B"` with both ends.
-    ///
-    /// The seed decides the random placement and the background traffic.
-    #[schemars(extend("x-default" = "the experiment's"))]
-    seeds: Option<ListOrRange<u64>>,
-    /// Values of the experiment, for all runs.
-    #[serde(rename = "set")]
-    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
-    _set: Option<IgnoredAny>,
-    /// Also replays the jobs on the unloaded fabric and the ideal network.
-    ///
-    /// This tells where the time goes.
-    #[schemars(extend("default" = true))]
-    split: Option<bool>,
-    /// False: no baselines of jobs that repeat until the others end.
-    ///
-    /// `[interference]` leaves them out.
-    #[schemars(extend("default" = true))]
-    endless_baselines: Option<bool>,
-    /// Files of the tables: `"csv"`, `"parquet"` or `"both"`.
-    #[schemars(extend("default" = "csv"))]
-    format: Option<TableFormat>,
-    /// Precision such as `"2%"`: adds seeds to points.
-    ///
-    /// A point gets half as many seeds again, at least one, counting on from the largest, until half the interval of
-    /// its execution time is at most this part of the mean. Points that do not vary get none.
-    until_ci: Option<String>,
-    /// Most seeds of a point with `until_ci`.
-    #[schemars(extend("default" = 30))]
-    max_seeds: Option<u64>,
-    /// Axes: lists of values of a key, or of variants; the last one varies fastest.
-    #[serde(default)]
-    axis: Vec<RawAxis>,
-    /// Combinations to leave out: axes with values.
-    ///
-    /// Each axis has a value or a list of values. A combination is left out if all of them apply to it.
-    #[serde(default, rename = "exclude")]
-    #[schemars(with = "Vec<serde_json::Map<String, Value>>")]
-    _exclude: Vec<IgnoredAny>,
-    /// [Matrix](#interference) of jobs beside one another.
-    interference: Option<RawInterference>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-enum RawBase {
-    File(String),
-    Inline(#[schemars(with = "BaseExperiment")] IgnoredAny),
-}
-
-/// An experiment to which a study may add missing keys.
-struct BaseExperiment;
-
-impl JsonSchema for BaseExperiment {
-    fn schema_name() -> Cow<'static, str> {
-        "BaseExperiment".into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let mut schema = RawExperiment::json_schema(generator);
-        let sections = schema.get_mut("properties").and_then(Value::as_object_mut);
-        for section in sections.into_iter().flat_map(|keys| keys.values_mut()) {
-            if let Some(entry) = section.get_mut("items").and_then(Value::as_object_mut) {
-                entry.remove("required");
-            }
-        }
-        schema
-    }
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-enum ListOrRange<T> {
-    List(Vec<T>),
-    Range(String),
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct RawAxis {
-    /// Name of the axis in tables.
-    #[schemars(extend("x-default" = "`key`"))]
-    name: Option<String>,
-    /// Key that varies, as for `--set`.
-    key: Option<String>,
-    /// Its values: a list, or a range `"A..B step C"`.
-    #[schemars(with = "Option<ListOrRange<Value>>")]
-    values: Option<IgnoredAny>,
-    /// In place of `key` and `values`: a table for each variant, with the keys that it sets.
-    #[schemars(with = "Option<BTreeMap<String, serde_json::Map<String, Value>>>")]
-    variants: Option<IgnoredAny>,
-    /// Value or variant that the others are compared with.
-    #[serde(rename = "reference")]
-    #[schemars(extend("x-default" = "the first"))]
-    #[schemars(with = "Option<Value>")]
-    _reference: Option<IgnoredAny>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct RawInterference {
-    /// A job for each row and column of the matrix: its name, and the keys of its `[[job]]`.
-    #[serde(rename = "jobs")]
-    #[schemars(with = "BTreeMap<String, serde_json::Map<String, Value>>")]
-    _jobs: IgnoredAny,
-}
 
 impl Study {
     /// Reads a study file.
@@ -157,8 +24,6 @@ impl Study {
         parse(&path.display().to_string(), &name, &read(path)?, dir)
     }
 }
-
-impl Keys for RawStudy {}
 
 /// The study of a text called `shown` in messages; `dir` is where its experiment is looked for.
 pub(crate) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<Study, ConfigError> {
@@ -203,19 +68,7 @@ pub(crate) fn parse(shown: &str, name: &str, text: &str, dir: &Path) -> Result<S
             "is also the name of the study's directory, so it has no slashes; leave them out";
         return Err(file.error("name", problem));
     }
-    match (raw.max_seeds, &raw.until_ci) {
-        (Some(0), _) => return Err(file.error("max_seeds", "is 0; a point has at least 1 seed")),
-        (Some(_), None) => {
-            let problem = "limits the seeds that `until_ci` adds, but `until_ci` is missing; add it, or list the seeds as `seeds`";
-            return Err(file.error("max_seeds", problem));
-        }
-        _ => {}
-    }
-    if let Some(text) = raw.until_ci {
-        let part = part(&text).map_err(|problem| file.error("until_ci", problem))?;
-        let max_seeds = raw.max_seeds.unwrap_or(MAX_SEEDS);
-        study.until_ci = Some(UntilCi { part, max_seeds });
-    }
+    study.until_ci = file.until_ci(raw.until_ci.as_deref(), raw.max_seeds)?;
     match document.get("set") {
         None => {}
         Some(DeValue::Table(set)) => study.sets = file.overrides("", set)?,
@@ -246,6 +99,27 @@ struct File<'a, 't> {
 impl<'t> File<'_, 't> {
     fn error(&self, key: &str, problem: impl Into<String>) -> ConfigError {
         self.document.locate(ConfigError::new(key, problem))
+    }
+
+    /// The precision for which points get further seeds.
+    fn until_ci(
+        &self,
+        text: Option<&str>,
+        max_seeds: Option<u64>,
+    ) -> Result<Option<UntilCi>, ConfigError> {
+        match (max_seeds, text) {
+            (Some(0), _) => Err(self.error("max_seeds", "is 0; a point has at least 1 seed")),
+            (Some(_), None) => {
+                let problem = "limits the seeds that `until_ci` adds, but `until_ci` is missing; add it, or list the seeds as `seeds`";
+                Err(self.error("max_seeds", problem))
+            }
+            (None, None) => Ok(None),
+            (max_seeds, Some(text)) => {
+                let part = part(text).map_err(|problem| self.error("until_ci", problem))?;
+                let max_seeds = max_seeds.unwrap_or(MAX_SEEDS);
+                Ok(Some(UntilCi { part, max_seeds }))
+            }
+        }
     }
 
     /// A value at the key that it is set for, which is written at `of_key`.

@@ -2,6 +2,7 @@
 
 pub(super) mod base;
 pub(super) mod file;
+pub(super) mod keys;
 pub(super) mod range;
 mod written;
 
