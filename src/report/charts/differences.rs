@@ -219,6 +219,26 @@ fn of_axis(
     measure: Measure,
     choice: &Choice,
 ) -> Result<Option<Figure>, ReportError> {
+    let (grid, pairing) = differences(study, axis, measure);
+    if grid.values.is_empty() {
+        return Ok(None);
+    }
+    let (what, name, reference) = (measure.title, axis.name, axis.reference);
+    let mut drawn = figure(&grid, measure, choice)?;
+    let title = match &grid.axes[axis.at].1[..] {
+        [only] => {
+            name_single(&mut drawn, name, only);
+            format!("{what} with {name} = {only} against {reference}")
+        }
+        _ => format!("{what} against {name} = {reference}"),
+    };
+    drawn.title = titled(&title, &study.label);
+    drawn.note = format!("Differences, {}. {}", pairing.words(), drawn.note);
+    Ok(Some(drawn))
+}
+
+/// The differences from the reference of `axis`, and how the runs are paired.
+fn differences(study: &StudySource, axis: &Compared<'_>, measure: Measure) -> (Grid, Pairing) {
     let complete = |row: &&StudyRow| row.cells["status"] == "complete";
     let is_reference = |row: &StudyRow| {
         let label = row.labels.get(axis.at);
@@ -267,19 +287,5 @@ fn of_axis(
         };
         grid.values.entry(labels).or_default().push(difference);
     }
-    if grid.values.is_empty() {
-        return Ok(None);
-    }
-    let (what, name, reference) = (measure.title, axis.name, axis.reference);
-    let mut drawn = figure(&grid, measure, choice)?;
-    let title = match &grid.axes[axis.at].1[..] {
-        [only] => {
-            name_single(&mut drawn, name, only);
-            format!("{what} with {name} = {only} against {reference}")
-        }
-        _ => format!("{what} against {name} = {reference}"),
-    };
-    drawn.title = titled(&title, &study.label);
-    drawn.note = format!("Differences, {}. {}", pairing.words(), drawn.note);
-    Ok(Some(drawn))
+    (grid, pairing)
 }
