@@ -37,11 +37,12 @@ pub fn page(sources: &[Source], title: Option<&str>) -> Result<String, ReportErr
     let is_static = !charts::figures(FigureKind::Bandwidth, sources).is_empty();
     for kinds in FigureKind::ALL.chunk_by(|a, b| a.heading() == b.heading()) {
         let heading = kinds[0].heading();
-        if !(if heading.of_analyses {
+        let is_asked = if heading.of_analyses {
             is_static
         } else {
             has_runs
-        }) {
+        };
+        if !is_asked {
             continue;
         }
         match of_kinds(kinds, sources) {
