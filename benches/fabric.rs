@@ -158,12 +158,12 @@ fn build(bench: &mut Bench) {
     reset_peak();
     let build = || drop(Engine::new(&experiment(&case).fabric).expect("a fabric"));
     let seconds = Spread::new((0..bench.runs(5)).map(|_| timed(build).0));
+    let peak = peak_mb();
     println!(
-        "{:13} {seconds:.2} s to build, peak {:.0} MB",
-        case.name,
-        peak_mb()
+        "{:13} {seconds:.2} s to build, peak {peak:.0} MB",
+        case.name
     );
-    bench.note(case.name, "s", &seconds);
+    bench.note(case.name, "s", &seconds, Some(peak));
 }
 
 fn simulate(experiment: &Experiment, ticks: Tick) -> FabricStats {
@@ -237,6 +237,6 @@ pub fn run(bench: &mut Bench) {
             stats.flit_hops as f64 / 1e6,
             seconds.median(),
         );
-        bench.note(case.name, "M flit-hops/s", &rates);
+        bench.note(case.name, "M flit-hops/s", &rates, Some(peak));
     }
 }

@@ -5,9 +5,10 @@
 //! cargo run --profile dist --example bench -- fabric 1a      # of the group "fabric", cases with "1a" in their name
 //! ```
 //!
-//! The groups are `fabric`, `replay`, `traces`, `readers` and `stream`; all but `stream`, which takes minutes and
-//! gigabytes, without a word. `--scale` is a factor on the length of each case. `--record` writes what was measured, with
-//! the budgets of `docs/evidence/performance.md`; records by day lie in `benches/records`.
+//! The groups are `fabric`, `replay`, `traces`, `readers`, `peers` (other simulators, see `peers.rs`) and `stream`; all
+//! but `stream`, which takes minutes and gigabytes, without a word. `--scale` is a factor on the length of each case.
+//! `--record` writes what was measured; records by day lie in `benches/records`. From the newest of them a last word
+//! `page` makes the tables and the figure of `docs/evidence/performance.md`.
 
 mod all_to_all;
 #[path = "../formats/tests/dumpi/write.rs"]
@@ -16,7 +17,10 @@ mod dumpi_files;
 mod fabric;
 mod halo;
 mod measure;
+mod page;
+mod peers;
 mod readers;
+mod record;
 mod replay;
 mod stream;
 mod traces;
@@ -31,15 +35,19 @@ static ALLOCATOR: HugePages = HugePages;
 /// A group of cases: its name, whether it runs without being asked for, and what it does.
 type Group = (&'static str, bool, fn(&mut Bench));
 
-const GROUPS: [Group; 5] = [
+const GROUPS: [Group; 6] = [
     ("fabric", true, fabric::run),
     ("replay", true, replay::run),
     ("traces", true, traces::run),
     ("readers", true, readers::run),
+    ("peers", true, peers::run),
     ("stream", false, stream::run),
 ];
 
 fn main() -> std::io::Result<()> {
+    if std::env::args().nth(1).as_deref() == Some("page") {
+        return page::write();
+    }
     let mut bench = Bench::read(&GROUPS.map(|(name, ..)| name));
     for (name, unasked, run) in GROUPS {
         if bench.begin(name, unasked) {

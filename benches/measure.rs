@@ -1,21 +1,10 @@
 //! Arguments of the benchmarks, CPU time, memory, the spread of repetitions, and the record of the results.
 
+use crate::record::{self, Measured};
 use cpu_time::{ProcessTime, ThreadTime};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
-
-/// Budgets of `docs/evidence/performance.md` in the unit of the case: what must be, and the goal.
-const BUDGETS: [(&str, f64, f64); 8] = [
-    ("1a 0.4", 90.0, 120.0),
-    ("1a 0.1", 90.0, 120.0),
-    ("1b 0.7", 125.0, 160.0),
-    ("1f idle 65536", 10.0, 3.0),
-    ("3c 0.4", 160.0, 220.0),
-    ("1e hpl", 1.2, 0.5),
-    ("1g all-to-all", 5.0, 2.6),
-    ("1g halo", 1.0, 0.5),
-];
 
 /// A run of the program: its arguments, and what it has measured.
 pub struct Bench {
@@ -27,7 +16,7 @@ pub struct Bench {
     scale: f64,
     record: Option<PathBuf>,
     group: &'static str,
-    rows: Vec<[String; 8]>,
+    measured: Vec<Measured>,
 }
 
 impl Bench {
@@ -40,7 +29,7 @@ impl Bench {
             scale: 1.0,
             record: None,
             group: "",
-            rows: Vec::new(),
+            measured: Vec::new(),
         };
         let mut given = std::env::args().skip(1);
         while let Some(word) = given.next() {
@@ -78,15 +67,32 @@ impl Bench {
         ((n as f64 * self.scale) as u64).max(1)
     }
 
-    /// Notes what was measured of a case.
-    pub fn note(&mut self, case: &str, unit: &str, values: &Spread) {
-        let budget = BUDGETS.iter().find(|(name, ..)| *name == case);
-        let [must, goal] = [budget.map(|b| b.1), budget.map(|b| b.2)]
-            .map(|value| value.map_or_else(String::new, |value| value.to_string()));
-        let [group, case, unit] = [self.group, case, unit].map(str::to_owned);
-        let [min, median, max] = values.three().map(|value| format!("{value:.4}"));
-        self.rows
-            .push([group, case, unit, min, median, max, must, goal]);
+    /// Notes what was measured of a case of ours; `memory_mb` is its peak, if it was looked at.
+    pub fn note(&mut self, case: &str, unit: &str, values: &Spread, memory_mb: Option<f64>) {
+        self.note_of("Flitwise", case, unit, values, memory_mb);
+    }
+
+    /// The same of a case of another program.
+    pub fn note_of(
+        &mut self,
+        program: &str,
+        case: &str,
+        unit: &str,
+        values: &Spread,
+        memory_mb: Option<f64>,
+    ) {
+        let [minimum, median, maximum] = values.three();
+        let [program, group, case, unit] = [program, self.group, case, unit].map(str::to_owned);
+        self.measured.push(Measured {
+            program,
+            group,
+            case,
+            unit,
+            minimum,
+            median,
+            maximum,
+            memory_mb,
+        });
     }
 
     /// Runs a case that handles `amount` things five times, prints the rates by both clocks, and notes those by CPU time.
@@ -104,7 +110,7 @@ impl Bench {
         let by_cpu = Spread::new(rates.iter().map(|rate| rate.1));
         let median = by_clock.median();
         println!("{case:36} {by_cpu:.1} {unit} by CPU time, {median:.1} by the clock");
-        self.note(case, unit, &by_cpu);
+        self.note(case, unit, &by_cpu, None);
     }
 
     /// Writes the record, if one was asked for.
@@ -112,14 +118,7 @@ impl Bench {
         let Some(file) = self.record else {
             return Ok(());
         };
-        let mut out = csv::Writer::from_path(file)?;
-        out.write_record([
-            "group", "case", "unit", "minimum", "median", "maximum", "must", "goal",
-        ])?;
-        for row in self.rows {
-            out.write_record(row)?;
-        }
-        out.flush()
+        record::write(&file, &self.measured)
     }
 }
 

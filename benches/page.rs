@@ -1,0 +1,261 @@
+//! The tables and the figure of `docs/evidence/performance.md`, from the newest record.
+
+use crate::record::{Measured, newest};
+use flitwise::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure, Theme};
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+
+/// A row of the table of budgets.
+struct Budget {
+    case: &'static str,
+    what: &'static str,
+    /// What must be, and the goal, in the unit of the case. Seconds are upper bounds, rates are lower ones.
+    must: Option<f64>,
+    goal: Option<f64>,
+}
+
+const fn budget(case: &'static str, what: &'static str, must: f64, goal: f64) -> Budget {
+    Budget {
+        case,
+        what,
+        must: Some(must),
+        goal: Some(goal),
+    }
+}
+
+const fn unbounded(case: &'static str, what: &'static str) -> Budget {
+    Budget {
+        case,
+        what,
+        must: None,
+        goal: None,
+    }
+}
+
+const BUDGETS: [Budget; 15] = [
+    budget(
+        "1a 0.4",
+        "`opasim`, 8×8 torus, uniform, load 0.4",
+        90.0,
+        120.0,
+    ),
+    budget("1a 0.1", "the same at 0.1", 90.0, 120.0),
+    budget(
+        "1b 0.7",
+        "`opa-gen1`, 512 NICs, five SLs, DTable, load 0.7",
+        125.0,
+        160.0,
+    ),
+    unbounded("1c tree 64", "`opa-gen1`, 8-ary 2-tree, load 0.4"),
+    unbounded("1c tree 512", "8-ary 3-tree"),
+    unbounded("1c tree 4096", "8-ary 4-tree"),
+    budget(
+        "1f idle 65536",
+        "16-ary 4-tree of 65,536 NICs, read and built",
+        10.0,
+        3.0,
+    ),
+    unbounded("3a 1 %", "648-port Clos network, congestion control, 1 ms"),
+    unbounded(
+        "3b",
+        "1,944 hosts on 36-port QDR switches, half load, 20 us",
+    ),
+    budget("3c 0.4", "the case of 1a on `voq` switches", 160.0, 220.0),
+    unbounded("3c 0.1", "the same at 0.1"),
+    budget(
+        "iq 0.4",
+        "the case of 1a on `input-queued` switches",
+        100.0,
+        100.0,
+    ),
+    budget(
+        "1e hpl",
+        "HPL of 64 ranks on `opa-gen1`, with its baseline",
+        1.2,
+        0.5,
+    ),
+    budget(
+        "1g all-to-all",
+        "100 all-to-alls among 64 ranks, 8×8 torus",
+        5.0,
+        2.6,
+    ),
+    budget("1g halo", "1,000 halo exchanges there", 1.0, 0.5),
+];
+
+/// The cases that other simulators run, too: their name there, and ours of each of our switches.
+const SHARED: [(&str, [Option<&str>; 3]); 3] = [
+    (
+        "8×8 torus, 0.4",
+        [Some("1a 0.4"), Some("3c 0.4"), Some("iq 0.4")],
+    ),
+    ("8×8 torus, 0.1", [Some("1a 0.1"), Some("3c 0.1"), None]),
+    ("512-node tree, 0.4", [Some("1c tree 512"), None, None]),
+];
+const SWITCHES: [&str; 3] = ["hierarchical", "`voq`", "`input-queued`"];
+const US: &str = "Flitwise";
+
+/// A number with three digits that count.
+fn short(value: f64) -> String {
+    let digits = if value >= 99.95 {
+        0
+    } else if value >= 9.995 {
+        1
+    } else if value >= 0.9995 {
+        2
+    } else {
+        3
+    };
+    format!("{value:.digits$}")
+}
+
+fn find<'a>(measured: &'a [Measured], program: &str, case: &str) -> Option<&'a Measured> {
+    (measured.iter()).find(|row| row.program == program && row.case == case)
+}
+
+/// The budgets beside what was obtained; a bound that does not hold is bold.
+fn budgets(measured: &[Measured]) -> String {
+    let mut text = String::from(
+        "| case | what | unit | min / median / max | must | goal | memory |\n|---|---|---|---|---|---|---|\n",
+    );
+    for Budget {
+        case,
+        what,
+        must,
+        goal,
+    } in &BUDGETS
+    {
+        let Some(row) = find(measured, US, case) else {
+            continue;
+        };
+        let [min, median, max] = [row.minimum, row.median, row.maximum].map(short);
+        let bound = |bound: &Option<f64>| {
+            bound.map_or_else(String::new, |bound| {
+                let holds = if row.unit.ends_with("/s") {
+                    row.median >= bound
+                } else {
+                    row.median <= bound
+                };
+                if holds {
+                    format!("{bound}")
+                } else {
+                    format!("**{bound}**")
+                }
+            })
+        };
+        let memory = row
+            .memory_mb
+            .map_or_else(String::new, |mb| format!("{mb:.0} MB"));
+        let (must, goal, unit) = (bound(must), bound(goal), &row.unit);
+        let _ = writeln!(
+            text,
+            "| {case} | {what} | {unit} | {min} / {median} / {max} | {must} | {goal} | {memory} |"
+        );
+    }
+    text
+}
+
+/// Programs that ran shared cases, with the median of each.
+fn programs(measured: &[Measured]) -> Vec<(String, [Option<f64>; SHARED.len()])> {
+    let ours = SWITCHES.iter().enumerate().map(|(at, switch)| {
+        let medians = SHARED.map(|(_, cases)| Some(find(measured, US, cases[at]?)?.median));
+        (format!("{US}, {switch}"), medians)
+    });
+    let mut programs: Vec<_> = ours.collect();
+    let mut others: Vec<&str> = (measured.iter())
+        .filter(|row| row.group == "peers")
+        .map(|row| row.program.as_str())
+        .collect();
+    others.dedup();
+    programs.extend(others.into_iter().map(|program| {
+        let medians = SHARED.map(|(case, _)| Some(find(measured, program, case)?.median));
+        (program.to_owned(), medians)
+    }));
+    programs
+}
+
+fn peers(measured: &[Measured]) -> String {
+    let mut text = String::from("| M flit-hops/s |");
+    for (case, _) in SHARED {
+        let _ = write!(text, " {case} |");
+    }
+    text += "\n|---|---|---|---|\n";
+    for (program, medians) in programs(measured) {
+        let cells = medians.map(|median| median.map_or_else(|| "–".to_owned(), short));
+        let _ = writeln!(text, "| {program} | {} |", cells.join(" | "));
+    }
+    text
+}
+
+fn figure(date: &str, measured: &[Measured]) -> String {
+    let programs = programs(measured);
+    let groups = (SHARED.iter().enumerate()).map(|(at, (case, _))| BarGroup {
+        name: (*case).to_owned(),
+        bars: (programs.iter())
+            .map(|(_, medians)| medians[at].map(|mean| Estimate { mean, half: None }))
+            .collect(),
+    });
+    let bars = Bars {
+        axis: Axis::new("rate", "M flit-hops per CPU second"),
+        log: true,
+        groups: "case".to_owned(),
+        series: programs
+            .iter()
+            .map(|(name, _)| name.replace('`', ""))
+            .collect(),
+        panels: vec![BarPanel {
+            name: String::new(),
+            groups: groups.collect(),
+        }],
+        ..Bars::default()
+    };
+    let figure = Figure {
+        title: "Speed beside other simulators".to_owned(),
+        note: format!("One thread each, on one machine, {date}."),
+        chart: Chart::Bars(bars),
+    };
+    figure.draw(760, Theme::File)
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The files that follow from the newest record, and what they hold: the page and its figure.
+fn files() -> io::Result<[(PathBuf, String); 2]> {
+    let (date, measured) = newest(&root().join("benches/records"))?;
+    let file = root().join("docs/evidence/performance.md");
+    let mut page = std::fs::read_to_string(&file)?;
+    for (name, table) in [("budgets", budgets(&measured)), ("peers", peers(&measured))] {
+        page = replaced(&page, name, &table)
+            .ok_or_else(|| io::Error::other(format!("the page has no table `{name}`")))?;
+    }
+    let drawn = root().join("docs/evidence/performance/speed.svg");
+    Ok([(file, page), (drawn, figure(&date, &measured))])
+}
+
+/// `text` with another table behind the comment with its name.
+fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
+    let begin = format!("<!-- measured: {name} -->\n");
+    let (before, rest) = text.split_once(&begin)?;
+    let behind = rest.find("\n\n").map_or("", |end| &rest[end + 1..]);
+    Some(format!("{before}{begin}{table}{behind}"))
+}
+
+/// Writes the tables and the figure.
+pub fn write() -> io::Result<()> {
+    for (file, text) in files()? {
+        std::fs::write(file, text)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_page_shows_the_newest_record() {
+    for (file, text) in files().unwrap() {
+        let is = std::fs::read_to_string(&file).unwrap();
+        let advice = "`just bench page` makes it from the newest record";
+        assert!(is == text, "{}: {advice}", file.display());
+    }
+}
