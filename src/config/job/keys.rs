@@ -53,10 +53,13 @@ pub(crate) struct RawJob {
     /// each has one, the next ranks on their second NICs; switches without a free NIC are left out.
     #[schemars(extend("default" = "linear"))]
     pub placement: Option<RawPlacement>,
-    /// Ranks per NIC; `ranks_per_node` and `tasks_per_node` are other names of it.
+    /// Ranks per NIC.
     #[schemars(extend("default" = 1))]
-    #[serde(alias = "ranks_per_node", alias = "tasks_per_node")]
     pub ranks_per_nic: Option<u32>,
+    /// The same per node, a multiple of `node.nics`; `tasks_per_node` is another name of it.
+    #[schemars(extend("default" = "`ranks_per_nic` times `node.nics`"))]
+    #[serde(alias = "tasks_per_node")]
+    pub ranks_per_node: Option<u32>,
     /// Consecutive ranks: `"block"` fills each NIC before the next, `"cyclic"` puts one on each NIC in turn.
     #[schemars(extend("x-default" = "`\"block\"`; of `\"round-robin\"` and `\"round-robin-groups\"` `\"cyclic\"`"))]
     pub distribution: Option<Distribution>,

@@ -17,7 +17,63 @@ const MAX_SLOTS: usize = host_list::MOST_HOSTS;
 pub(super) struct Sharing {
     /// Ranks on a host without a number of slots; `None`: not given, 1.
     pub ranks_per_nic: Option<u32>,
+    pub nics_per_node: u32,
     pub distribution: Option<Distribution>,
+}
+
+/// The NICs of hosts.
+struct Hosts<'t> {
+    topology: &'t Topology,
+    /// NICs of a node.
+    nics: u32,
+    /// The hosts named so far, if the topology has no names: they are its nodes in this order.
+    named: Vec<String>,
+    numbered: bool,
+}
+
+impl<'t> Hosts<'t> {
+    fn new(topology: &'t Topology, sharing: Sharing) -> Self {
+        Self {
+            topology,
+            nics: sharing.nics_per_node,
+            named: Vec::new(),
+            numbered: false,
+        }
+    }
+
+    fn nic(&mut self, host: &str) -> Result<NicId, String> {
+        let number = host.parse::<u32>().map(NicId::new);
+        let Some(names) = self.topology.names() else {
+            self.numbered |= number.is_ok();
+            let nic = number.or_else(|_| self.nth(host));
+            if self.numbered && !self.named.is_empty() {
+                return Err(format!(
+                    "{} stands beside numbers of NICs; give all hosts by name or all by number",
+                    quoted(&self.named[0])
+                ));
+            }
+            return nic;
+        };
+        match number {
+            // A host may be called by a number.
+            Ok(number) => Ok(names.find(host).unwrap_or(number)),
+            Err(_) => RawPlace::Name(host.to_owned()).nic(self.topology),
+        }
+    }
+
+    /// The first NIC of the next node, or of the one that the host is already.
+    fn nth(&mut self, host: &str) -> Result<NicId, String> {
+        let known = self.named.iter().position(|named| named == host);
+        let node = known.unwrap_or_else(|| {
+            self.named.push(host.to_owned());
+            self.named.len() - 1
+        });
+        let nic = u32::try_from(node)
+            .ok()
+            .and_then(|node| node.checked_mul(self.nics));
+        nic.map(NicId::new)
+            .ok_or_else(|| "too many hosts".to_owned())
+    }
 }
 
 /// The index of a line that cannot be right, and why.
@@ -29,8 +85,8 @@ struct Slots(Vec<(NicId, usize)>);
 /// Reads what a launcher reads; the first line tells the form.
 ///
 /// - A host file of Open MPI or MPICH: `HOST`, `HOST slots=N` or `HOST:N`; `#` begins a comment. A host is a number
-///   of a NIC, or what its operators call it; in GUIDs and names colons are left alone unless a number follows the
-///   last one.
+///   of a NIC, or what its operators call it; where the topology has no names, hosts with names are its nodes in the
+///   order in which they appear. In GUIDs and names colons are left alone unless a number follows the last one.
 /// - A rank file of Open MPI: `rank N=HOST slot=…`, the slots unread; `+nK` is the NIC K.
 /// - A rank order of Cray MPICH (`MPICH_RANK_ORDER`): `0-3,8,9`.
 ///
@@ -50,7 +106,7 @@ pub(super) fn read(
     let Some((_, first)) = lines.first() else {
         return Err(format!("{}: names no host", path.display()));
     };
-    let read: fn(&[&str], &Topology, Sharing) -> Result<Placement, Wrong> =
+    let read: fn(&[&str], &mut Hosts<'_>, Sharing) -> Result<Placement, Wrong> =
         if rank_of(first).is_some() {
             rank_file
         } else if first.contains([',', '-']) && first.bytes().all(is_of_order) {
@@ -59,7 +115,7 @@ pub(super) fn read(
             host_file
         };
     let texts: Vec<&str> = lines.iter().map(|&(_, line)| line).collect();
-    read(&texts, topology, sharing).map_err(|(at, problem)| {
+    read(&texts, &mut Hosts::new(topology, sharing), sharing).map_err(|(at, problem)| {
         let number = lines.get(at).map_or(0, |&(number, _)| number);
         format!("{}:{number}: {problem}", path.display())
     })
@@ -72,7 +128,8 @@ pub(super) fn slurm(
     sharing: Sharing,
 ) -> Result<Placement, String> {
     let names = host_list::expand(&raw.nodes)?;
-    let nics = names.iter().map(|name| nic(name, topology));
+    let mut hosts = Hosts::new(topology, sharing);
+    let nics = names.iter().map(|name| hosts.nic(name));
     let nics: Vec<NicId> = nics.collect::<Result<_, _>>()?;
     let tasks = match &raw.tasks {
         None => vec![sharing.ranks_per_nic.unwrap_or(1) as usize; nics.len()],
@@ -132,11 +189,11 @@ impl Slots {
     }
 }
 
-fn host_file(lines: &[&str], topology: &Topology, sharing: Sharing) -> Result<Placement, Wrong> {
-    let mut hosts = Slots(Vec::new());
+fn host_file(lines: &[&str], hosts: &mut Hosts<'_>, sharing: Sharing) -> Result<Placement, Wrong> {
+    let mut found = Slots(Vec::new());
     let mut all = 0_usize;
     for (at, line) in lines.iter().enumerate() {
-        let (host, slots) = host_slots(line, topology).map_err(|problem| (at, problem))?;
+        let (host, slots) = host_slots(line, hosts).map_err(|problem| (at, problem))?;
         let slots = slots.or(sharing.ranks_per_nic).unwrap_or(1) as usize;
         all = all.saturating_add(slots);
         if slots == 0 || all > MAX_SLOTS {
@@ -144,9 +201,9 @@ fn host_file(lines: &[&str], topology: &Topology, sharing: Sharing) -> Result<Pl
                 format!("{slots} slots; a host has at least 1, and all hosts at most {MAX_SLOTS}");
             return Err((at, problem));
         }
-        hosts.0.push((host, slots));
+        found.0.push((host, slots));
     }
-    Ok(hosts.placement(sharing.distribution))
+    Ok(found.placement(sharing.distribution))
 }
 
 /// The rank of a line of a rank file, and the rest behind the sign.
@@ -155,7 +212,7 @@ fn rank_of(line: &str) -> Option<(&str, &str)> {
     Some((rank.trim(), host.trim()))
 }
 
-fn rank_file(lines: &[&str], topology: &Topology, sharing: Sharing) -> Result<Placement, Wrong> {
+fn rank_file(lines: &[&str], hosts: &mut Hosts<'_>, sharing: Sharing) -> Result<Placement, Wrong> {
     if sharing.ranks_per_nic.is_some() || sharing.distribution.is_some() {
         let problem = "a rank file places every rank itself; remove ranks_per_nic and distribution";
         return Err((0, problem.into()));
@@ -172,7 +229,7 @@ fn rank_file(lines: &[&str], topology: &Topology, sharing: Sharing) -> Result<Pl
             .ok()
             .and_then(|rank| nics.get_mut(rank))
         {
-            Some(of @ None) => *of = Some(nic(host, topology).map_err(wrong)?),
+            Some(of @ None) => *of = Some(hosts.nic(host).map_err(wrong)?),
             _ => {
                 let last = lines.len() - 1;
                 let problem = format!(
@@ -190,7 +247,7 @@ fn is_of_order(byte: u8) -> bool {
     byte.is_ascii_digit() || matches!(byte, b',' | b'-' | b' ')
 }
 
-fn rank_order(lines: &[&str], _: &Topology, _: Sharing) -> Result<Placement, Wrong> {
+fn rank_order(lines: &[&str], _: &mut Hosts<'_>, _: Sharing) -> Result<Placement, Wrong> {
     let mut ranks = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         for part in line
@@ -218,7 +275,7 @@ fn rank_order(lines: &[&str], _: &Topology, _: Sharing) -> Result<Placement, Wro
 }
 
 /// The NIC of a line of a host file, and its slots.
-fn host_slots(line: &str, topology: &Topology) -> Result<(NicId, Option<u32>), String> {
+fn host_slots(line: &str, hosts: &mut Hosts<'_>) -> Result<(NicId, Option<u32>), String> {
     let slots = |text: &str| {
         let slots = text.trim().parse::<u32>();
         slots.map_err(|_| format!("{} is no number of slots, as in `slots=4`", quoted(text)))
@@ -226,21 +283,12 @@ fn host_slots(line: &str, topology: &Topology) -> Result<(NicId, Option<u32>), S
     if let Some((host, rest)) = line.split_once("slots=") {
         // The rest is for the launcher, such as `max_slots=8`.
         let first = rest.split_whitespace().next().unwrap_or("");
-        return Ok((nic(host.trim(), topology)?, Some(slots(first)?)));
+        return Ok((hosts.nic(host.trim())?, Some(slots(first)?)));
     }
     match line.rsplit_once(':') {
         Some((host, count)) if count.parse::<u32>().is_ok() => {
-            Ok((nic(host.trim(), topology)?, Some(slots(count)?)))
+            Ok((hosts.nic(host.trim())?, Some(slots(count)?)))
         }
-        _ => Ok((nic(line, topology)?, None)),
-    }
-}
-
-fn nic(host: &str, topology: &Topology) -> Result<NicId, String> {
-    match (topology.names(), host.parse::<u32>()) {
-        (None, Ok(number)) => Ok(NicId::new(number)),
-        // A host may be called by a number.
-        (Some(names), Ok(number)) => Ok(names.find(host).unwrap_or(NicId::new(number))),
-        (_, Err(_)) => RawPlace::Name(host.to_owned()).nic(topology),
+        _ => Ok((hosts.nic(line)?, None)),
     }
 }

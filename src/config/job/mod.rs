@@ -219,13 +219,35 @@ pub(crate) struct Around<'a> {
 }
 
 impl Around<'_> {
+    /// How the ranks of a job share NICs, as far as its keys say.
+    fn sharing(&self, job: &RawJob, key: &str) -> Result<Sharing, ConfigError> {
+        let nics = self.node.spec.nics;
+        let per_nic = match job.ranks_per_node {
+            None => job.ranks_per_nic,
+            Some(_) if job.ranks_per_nic.is_some() => {
+                return refused(key, "stands beside ranks_per_nic; remove one");
+            }
+            Some(ranks) if ranks % nics != 0 => {
+                let problem = format!("is {ranks}, no multiple of the {nics} NICs of a node");
+                return refused(key, problem);
+            }
+            Some(ranks) => Some(ranks / nics),
+        };
+        Ok(Sharing {
+            ranks_per_nic: per_nic,
+            nics_per_node: nics,
+            distribution: job.distribution,
+        })
+    }
+
     /// Job `i`, as yet without `collectives` of all jobs.
     fn job(&self, i: usize, name: String, job: &RawJob) -> Result<Job, ConfigError> {
         let Self { node, dir, .. } = *self;
         let topology = &self.fabric.topology;
         let key = |field: &str| format!("job.{i}.{field}");
         let (sl, hosts) = self.resources(&name, job, &key)?;
-        let ranks_per_nic = job.ranks_per_nic.unwrap_or(node.spec.places_per_nic);
+        let sharing = self.sharing(job, &key("ranks_per_node"))?;
+        let ranks_per_nic = sharing.ranks_per_nic.unwrap_or(node.spec.places_per_nic);
         if ranks_per_nic == 0 {
             return refused(key("ranks_per_nic"), "is 0; at least 1 rank runs on a NIC");
         }
@@ -244,7 +266,13 @@ impl Around<'_> {
             trace: job.trace.clone(),
             sl,
             vfabric: job.vfabric.clone(),
-            placement: placement(job, hosts.as_deref(), topology, dir, &key("placement"))?,
+            placement: placement(
+                job,
+                hosts.as_deref(),
+                (topology, sharing),
+                dir,
+                &key("placement"),
+            )?,
             hosts,
             ranks_per_nic,
             distribution: job.distribution,
@@ -399,15 +427,11 @@ fn send_completion(job: &RawJob) -> SendCompletion {
 fn placement(
     job: &RawJob,
     hosts: Option<&[NicId]>,
-    topology: &Topology,
+    (topology, sharing): (&Topology, Sharing),
     dir: &Path,
     key: &str,
 ) -> Result<Placement, ConfigError> {
     let refused = |problem: String| ConfigError::new(key, problem);
-    let sharing = Sharing {
-        ranks_per_nic: job.ranks_per_nic,
-        distribution: job.distribution,
-    };
     let placement = match &job.placement {
         None => return Ok(Placement::Linear),
         Some(RawPlacement::Spread(spread)) => {
