@@ -17,7 +17,7 @@ macro_rules! sources {
 }
 
 /// The files of the library.
-const SOURCES: [(&str, &str); 16] = sources![
+const SOURCES: [(&str, &str); 17] = sources![
     "bytes.c",
     "collectives.c",
     "collectives.h",
@@ -32,6 +32,7 @@ const SOURCES: [(&str, &str); 16] = sources![
     "outside.c",
     "record.h",
     "request.c",
+    "stays.c",
     "stream.c",
     "tuple.c",
 ];

@@ -26,6 +26,9 @@ pub const SESSION: &str = "FLITWISE_RECORD_SESSION";
 /// The variable by which the library marks the processes below a recorded one.
 pub const OWNER: &str = "FLITWISE_RECORD_OWNER";
 
+/// The variable that says that the second argument of `MPI_Pcontrol` names a region.
+pub const NAMES: &str = "FLITWISE_RECORD_NAMES";
+
 /// The reason why a program cannot be recorded.
 #[derive(Debug, Error)]
 #[non_exhaustive]

@@ -51,6 +51,34 @@ fn both_forms_record_the_same() {
     }
 }
 
+/// They would wait for each other for ever.
+#[test]
+fn ranks_without_the_recorder_are_refused() {
+    let _one = alone();
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("pingpong.c", &[]);
+        let (launcher, options) = mpi.launcher.split_first().unwrap();
+        let mut command = lab.command(launcher);
+        command.env("FLITWISE_RECORD_PATIENCE", "2").args(options);
+        command.args([
+            "-n",
+            "1",
+            FLITWISE,
+            "record",
+            "-o",
+            "recording",
+            "--",
+            "./app",
+            ":",
+        ]);
+        let output = command.args(["-n", "1", "./app"]).output().unwrap();
+        assert!(!output.status.success());
+        let errors = errors(&output);
+        assert!(errors.contains("another rank has no recorder"), "{errors}");
+    }
+}
+
 #[test]
 fn an_older_recording_of_more_ranks_leaves_nothing() {
     let _one = alone();

@@ -450,6 +450,10 @@ fn record(b: &mut Bytes<'_>, stream: &mut Stream, made: &mut Made, seen: Seen<'_
             return;
         }
         6 => return stream.notes.push(b.text()),
+        7 => {
+            b.v();
+            return;
+        }
         kind => slots[usize::try_from(kind - 8).unwrap()].clone(),
     };
     let mut t = Bytes(&tuple);

@@ -307,6 +307,43 @@ fn threads() {
     }
 }
 
+/// A replay of the threads' calls in the order of their times does not stall.
+#[test]
+fn threads_that_wait_for_each_other() {
+    let _one = alone();
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("crossing.c", &[]);
+        for _ in 0..3 {
+            succeeded(&lab.record(2, &[]));
+            let mut convert = lab.command(FLITWISE);
+            convert.args(["trace", "convert", "recording", "all.vef", "--force"]);
+            succeeded(&convert.output().unwrap());
+        }
+    }
+}
+
+#[test]
+fn an_error_handler_that_does_not_return() {
+    program("handler.c", 2, |_, _| {});
+}
+
+/// C cannot tell whether `MPI_Pcontrol` has a second argument.
+#[test]
+fn regions_have_names_if_the_user_says_so() {
+    let _one = alone();
+    for mpi in mpis() {
+        let lab = Lab::new(mpi);
+        lab.compile("odd.c", &[]);
+        succeeded(&lab.record_launcher(&[], 2, &[]));
+        for stream in &lab.streams() {
+            let marks = stream.calls.iter().filter(|c| c.name == "MPI_Pcontrol");
+            let fields: Vec<&str> = marks.map(|call| call.fields.trim_end()).collect();
+            assert_eq!(fields, ["1", "-1", "5"]);
+        }
+    }
+}
+
 /// A rank that has a processor of its own shares none, although it may use only one.
 #[test]
 fn processors_are_shared_by_ranks_that_have_no_others() {

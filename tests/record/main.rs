@@ -116,14 +116,14 @@ impl Lab {
         command
     }
 
-    /// `mpirun -n RANKS flitwise record -o recording -- ./app ARGUMENTS`.
+    /// `mpirun -n RANKS flitwise record -o recording --region-names -- ./app ARGUMENTS`.
     fn record(&self, ranks: u32, arguments: &[&str]) -> Output {
         let (launcher, options) = self.mpi.launcher.split_first().unwrap();
         let mut command = self.command(launcher);
         command
             .args(options)
             .args(["-n", &ranks.to_string(), FLITWISE]);
-        command.args(["record", "-o", "recording", "--", "./app"]);
+        command.args(["record", "-o", "recording", "--region-names", "--", "./app"]);
         command.args(arguments).output().unwrap()
     }
 

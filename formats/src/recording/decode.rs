@@ -55,6 +55,7 @@ impl<'a> Call<'a> {
             CallKind::Init => Self::Init(cursor.number()?),
             CallKind::Finalize => Self::Finalize,
             CallKind::Abort => Self::Abort,
+            CallKind::Local => Self::Local,
             CallKind::Control => Self::Control(cursor.signed()?, cursor.text()?),
             CallKind::Outside(outside) => Self::Outside(outside),
         })

@@ -10,7 +10,7 @@ impl Call<'_> {
     /// Adds the fields of a call of a function of this kind.
     pub(super) fn write(&self, kind: CallKind, to: &mut Vec<u8>) {
         match self {
-            Self::Failed | Self::Finalize | Self::Abort | Self::Outside(_) => {}
+            Self::Failed | Self::Finalize | Self::Abort | Self::Local | Self::Outside(_) => {}
             Self::Send(message, ..) => put_message(to, message),
             Self::Receive(message, how, outcome) => {
                 put_message(to, message);

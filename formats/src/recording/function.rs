@@ -208,10 +208,11 @@ pub(super) enum CallKind {
     Finalize,
     Abort,
     Control,
+    Local,
     Outside(Outside),
 }
 
-const KINDS: [(&str, CallKind); 62] = [
+const KINDS: [(&str, CallKind); 63] = [
     ("Send", CallKind::Send(Mode::Standard, How::Blocking)),
     ("Rsend", CallKind::Send(Mode::Standard, How::Blocking)),
     ("Ssend", CallKind::Send(Mode::Synchronous, How::Blocking)),
@@ -310,6 +311,7 @@ const KINDS: [(&str, CallKind); 62] = [
     ("Comm_free", CallKind::FreeComm),
     ("Comm_disconnect", CallKind::FreeComm),
     ("Pcontrol", CallKind::Control),
+    ("Buffer_detach", CallKind::Local),
 ];
 
 impl Function {

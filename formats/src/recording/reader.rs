@@ -266,7 +266,7 @@ impl Reader {
                 cursor.text()?;
                 self.current = Some(Current::Note(start..cursor.pos()));
             }
-            7 => return cursor.fault("a record of a kind that is not known"),
+            7 => self.clock_ns = cursor.number()?,
             _ => {
                 let tuple = tuple(kind, &mut cursor, &mut self.slots)?;
                 self.current = Some(Current::Call {

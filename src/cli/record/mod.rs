@@ -7,7 +7,7 @@ use super::trace::info;
 use super::{CliError, bare_trace, print, signal, tell};
 use clap::{Args, Subcommand};
 use flitwise::record::{
-    DIRECTORY, OWNER, RecordError, Recorder, SESSION, Stored, is_recording_file,
+    DIRECTORY, NAMES, OWNER, RecordError, Recorder, SESSION, Stored, is_recording_file,
 };
 use flitwise::replay::trace::TraceFormat;
 use flitwise::replay::trace::recording::Recording;
@@ -33,6 +33,10 @@ pub struct RecordArgs {
     /// Compiler of the program's MPI, if it is none of mpicc, mpicc.openmpi and mpicc.mpich.
     #[arg(long, value_name = "PROGRAM", global = true)]
     mpicc: Option<PathBuf>,
+    /// The program calls MPI_Pcontrol(1, "NAME") and MPI_Pcontrol(-1, "NAME") where regions begin and end. Without it
+    /// a region has the number of the call as its name: C cannot tell whether there is a second argument.
+    #[arg(long)]
+    region_names: bool,
     /// The program, or a launcher and the program, with arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     words: Vec<OsString>,
@@ -54,7 +58,7 @@ pub(super) fn run(args: &RecordArgs) -> Result<(), CliError> {
     }
     let recorder = Recorder::find(args.mpicc.as_deref(), &args.words).map_err(refused)?;
     match (&args.command, &args.out) {
-        (None, Some(dir)) => record(&recorder, dir, &args.words),
+        (None, Some(dir)) => record(&recorder, dir, args),
         _ => print(&format!("{}\n", recorder.library.display())),
     }
 }
@@ -66,17 +70,20 @@ fn refused(e: RecordError) -> CliError {
     }
 }
 
-fn record(recorder: &Recorder, dir: &Path, words: &[OsString]) -> Result<(), CliError> {
+fn record(recorder: &Recorder, dir: &Path, args: &RecordArgs) -> Result<(), CliError> {
     let target = Target::of_recording(dir)?;
     let before = Stored::read(&target.path);
     let session = temporary::unique();
-    let Some((program, arguments)) = words.split_first() else {
+    let Some((program, arguments)) = args.words.split_first() else {
         return Ok(());
     };
     let mut command = Command::new(program);
     command.args(arguments).env(DIRECTORY, &target.path);
     command.env(SESSION, &session).env_remove(OWNER);
     command.env("LD_PRELOAD", preloaded(&recorder.library));
+    if args.region_names {
+        command.env(NAMES, "1");
+    }
     let status = forward::run(&mut command).map_err(|e| {
         let program = program.display();
         CliError::BadInput(format!("cannot run `{program}`: {e}"))

@@ -14,6 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#define PATIENCE 60 /* seconds in which all ranks leave MPI_Init */
+
 int fw_file_rank, fw_ranks;
 struct fw_overhead fw_overhead;
 unsigned char fw_run[16];
@@ -174,6 +176,23 @@ static int count_processors(fw_mask mask)
     return CPU_COUNT(&set);
 }
 
+/* Waits for all ranks: one without this library would never come. */
+static void meet(void)
+{
+    MPI_Request request;
+    const char *own = getenv("FLITWISE_RECORD_PATIENCE");
+    uint64_t patience = 1000000000ull * (own ? strtoull(own, NULL, 10) : PATIENCE), start = fw_now(FW_WALL);
+    int all = 0;
+    PMPI_Ibarrier(MPI_COMM_WORLD, &request);
+    while (PMPI_Test(&request, &all, MPI_STATUS_IGNORE) == MPI_SUCCESS && !all) {
+        if (fw_now(FW_WALL) - start > patience) {
+            fw_say("another rank has no recorder: start all ranks by `flitwise record`, or give LD_PRELOAD and FLITWISE_RECORD to all of them");
+            PMPI_Abort(MPI_COMM_WORLD, 2);
+        }
+        usleep(200);
+    }
+}
+
 /* Whether this process is to be recorded, as all ranks see it. */
 static int agree(void)
 {
@@ -264,6 +283,7 @@ static void start(struct fw_call *call, int provided, uint64_t cpu, uint64_t wal
     PMPI_Comm_size(MPI_COMM_WORLD, &fw_ranks);
     if (launched_by_another())
         _exit(2);
+    meet();
     if (!agree())
         return;
     gather();
@@ -280,6 +300,7 @@ static void start(struct fw_call *call, int provided, uint64_t cpu, uint64_t wal
     if (fw_file_rank == 0)
         fw_describe(&about, 0);
     pthread_atfork(NULL, in_parent, in_child);
+    fw_watch_signals();
     s->gap_cpu = cpu;
     s->gap_wall = wall - loaded;
     s->inside = inside;
@@ -378,7 +399,7 @@ int MPI_Abort(MPI_Comm comm, int code)
     return next(comm, code);
 }
 
-/* The text that `at` points to, if it is a short printable one: nothing says whether there is an argument at all. */
+/* The text that `at` points to, if it is a short printable one: not every call has a second argument. */
 static int readable(const char *at, char *text, size_t room)
 {
     struct iovec to = {text, room - 1}, from = {(void *)at, room - 1};
@@ -409,12 +430,15 @@ int MPI_Pcontrol(const int region, ...)
     static struct fw_call call = {"MPI_Pcontrol", -1};
     struct fw_stream *s;
     char text[65];
-    const char *name;
+    const char *name = NULL;
     va_list list;
     int rc;
-    va_start(list, region);
-    name = va_arg(list, const char *);
-    va_end(list);
+    /* Only the user knows that there is a second argument. */
+    if (getenv("FLITWISE_RECORD_NAMES")) {
+        va_start(list, region);
+        name = va_arg(list, const char *);
+        va_end(list);
+    }
     if (!next && !(next = (int (*)(const int, ...))fw_next("PMPI_Pcontrol")))
         return MPI_ERR_OTHER;
     s = fw_enter();

@@ -45,6 +45,9 @@ FW_POLL(MPI_Improbe, "MPI_Improbe",
             fw_made_message(s, *message);
         })
 
+/* It waits for the messages of the buffer. */
+FW_CALL(MPI_Buffer_detach, "MPI_Buffer_detach", (void *buf, int *size), (buf, size), , )
+
 /* Partitioned communication. */
 #define PARTITIONED(x, kind)                                                                                           \
     FW_CALL(MPI_##x, "MPI_" #x,                                                                                        \

@@ -44,10 +44,16 @@ struct fw_overhead {
 /* What one thread writes. */
 struct fw_stream {
     int depth, thread, file;
+    const char *frame; /* of the call that is being recorded */
+    volatile int writing; /* a record is not complete */
+    uint64_t clock;    /* the reader's, at the end of the previous call */
     uint64_t cpu, wall;                 /* at the end of the previous call */
+    uint64_t read, behind;              /* when the CPU clock was read, and the part of this reading behind its value */
+    volatile uint64_t *section;         /* of the kernel's restartable sequences: see stays.c; NULL if there are none */
     uint64_t cpu_start, wall_start;     /* at the beginning of the stream */
     uint64_t gap_cpu, gap_wall, inside; /* of this call */
-    uint64_t entered, flushed, block;
+    uint64_t entered, began; /* of this call, without and with the reading of its clocks */
+    uint64_t flushed, block;
     struct fw_bytes out, tuple, runs;
     uint64_t requests, messages; /* made by this thread */
     uint64_t message;            /* code of the one that is being received */
@@ -122,6 +128,25 @@ static inline uint64_t fw_now(clockid_t clock)
 #define FW_WALL CLOCK_MONOTONIC
 #define FW_CPU CLOCK_THREAD_CPUTIME_ID
 
+/* stays.c: whether this thread has had its processor all the time. Then its CPU time has grown like the wall clock, and
+ * the CPU clock, which the kernel tells in half a microsecond, need not be read. */
+#define FW_SHORT 20000u /* nanoseconds for which that is good enough: interrupts count as well */
+#define FW_STALE 100000u
+extern uint64_t fw_section, fw_read_cost;
+void fw_watch(struct fw_stream *s);
+static inline int fw_stayed(const struct fw_stream *s)
+{
+    return s->section && *s->section == fw_section;
+}
+/* Reads the CPU clock. */
+static inline uint64_t fw_read(struct fw_stream *s, uint64_t wall)
+{
+    if (s->section)
+        *s->section = fw_section;
+    s->read = wall;
+    return fw_now(FW_CPU);
+}
+
 /* bytes.c */
 void fw_grow(struct fw_bytes *b, size_t more);
 void fw_text(struct fw_bytes *b, const char *text);
@@ -161,36 +186,61 @@ void fw_begin(struct fw_stream *s, struct fw_call *call, int failed);
 void fw_end(struct fw_stream *s, int poll);
 void fw_finish(struct fw_stream *s, int reason);
 void fw_finish_all(int reason);
+void fw_watch_signals(void);
 void fw_flush(struct fw_stream *s);
 void fw_note(struct fw_stream *s, const char *text);
 int fw_index(struct fw_stream *s, struct fw_call *call);
+
+/* Calls that MPI makes of itself lie deeper in the stack than the call that made them, by more than its FW_ROOM; a call
+ * after an error handler left by longjmp does not, although its arguments may lie on the stack. */
+#define FW_ROOM 256
+#define FW_ARGUMENTS 128
 
 /* The stream of this thread if this call is to be recorded, else NULL. */
 static inline struct fw_stream *fw_enter(void)
 {
     struct fw_stream *s = fw_me;
+    const char *frame = __builtin_frame_address(0);
     if (!fw_active)
         return NULL;
     if (!s && !(s = fw_open()))
         return NULL;
-    if (s->depth || s->file < 0)
+    if (s->file < 0 || (s->depth && frame + FW_ARGUMENTS < s->frame))
         return NULL;
     s->depth = 1;
+    s->frame = frame;
     s->entered = fw_now(FW_WALL);
-    s->gap_cpu = fw_now(FW_CPU) - s->cpu;
     s->gap_wall = s->entered - s->wall;
+    if (s->gap_wall < FW_SHORT && fw_stayed(s)) {
+        s->gap_cpu = s->gap_wall;
+        s->cpu += s->gap_wall + s->behind;
+        s->began = s->entered;
+    } else {
+        uint64_t cpu = fw_read(s, s->entered), from = s->cpu + s->behind + fw_read_cost / 2;
+        s->gap_cpu = cpu > from ? cpu - from : 0;
+        s->cpu = cpu - fw_read_cost / 2;
+        s->began = fw_now(FW_WALL);
+    }
     return s;
 }
 static inline void fw_leave(struct fw_stream *s)
 {
-    s->inside = fw_now(FW_WALL) - s->entered;
+    s->inside = fw_now(FW_WALL) - s->began;
 }
 /* The next call's gap begins here. */
 static inline void fw_resume(struct fw_stream *s)
 {
     s->depth = 0;
-    s->cpu = fw_now(FW_CPU);
+    s->writing = 0;
     s->wall = fw_now(FW_WALL);
+    s->behind = 0;
+    if (s->wall - s->read < FW_STALE && fw_stayed(s)) {
+        s->cpu += s->wall - s->entered;
+    } else {
+        s->cpu = fw_read(s, s->wall);
+        s->wall = fw_now(FW_WALL);
+        s->behind = fw_read_cost / 2;
+    }
 }
 /* Whether a call failed; a truncated or partly failed one has happened. */
 int fw_failed(int rc);
@@ -270,7 +320,9 @@ void fw_describe(const struct fw_description *about, int finalised);
         static int(*next) params;                                                                                      \
         static struct fw_call call = {text, -1};                                                                       \
         struct fw_stream *s;                                                                                           \
+        char room[FW_ROOM];                                                                                            \
         int rc;                                                                                                        \
+        __asm__ volatile("" : : "r"(room) : "memory");                                                                 \
         if (!next && !(next = (int(*) params)fw_next(#psymbol)))                                                       \
             return MPI_ERR_OTHER;                                                                                      \
         s = fw_enter();                                                                                                \

@@ -3,15 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #define BLOCK 65536             /* a block is written when it has so many bytes, */
 #define PERIOD 1000000000u      /* or after so many nanoseconds */
 #define LONGEST 512             /* bytes of a tuple in the dictionary */
+#define DRIFT 100u              /* nanoseconds by which a reader's clock may be wrong if there are several threads */
 #define LOOP 4000u              /* nanoseconds before a poll of a loop, at most: longer ones are computation */
 
-enum { INLINE, DEFINE, REPEAT, NAME, COMM, END, NOTE, FIRST_SLOT = 8 };
+enum { INLINE, DEFINE, REPEAT, NAME, COMM, END, NOTE, TIME, FIRST_SLOT = 8 };
 
 int fw_active;
 __thread struct fw_stream *fw_me __attribute__((tls_model("initial-exec")));
@@ -72,6 +74,9 @@ static void le(unsigned char *to, uint64_t v, int bytes)
         to[i] = (unsigned char)(v >> 8 * i);
 }
 
+/* The time of the monotonic clock's zero. All threads of a rank have the same, whatever sets the system's clock. */
+static uint64_t since_1970;
+
 static void write_header(struct fw_stream *s)
 {
     unsigned char h[80] = "FLITREC\n";
@@ -80,7 +85,7 @@ static void write_header(struct fw_stream *s)
     le(h + 16, (uint64_t)s->thread, 4);
     le(h + 20, (uint64_t)fw_ranks, 4);
     memcpy(h + 24, fw_run, 16);
-    le(h + 40, fw_now(CLOCK_REALTIME), 8);
+    le(h + 40, s->wall_start + since_1970, 8);
     le(h + 48, fw_overhead.cpu, 4);
     le(h + 52, fw_overhead.wall, 4);
     le(h + 56, fw_overhead.inside, 4);
@@ -108,6 +113,8 @@ struct fw_stream *fw_open(void)
     memset(s->buckets, -1, FW_SLOTS * sizeof *s->buckets);
     pthread_mutex_lock(&fw_lock);
     s->thread = threads++;
+    if (!since_1970)
+        since_1970 = fw_now(CLOCK_REALTIME) - fw_now(FW_WALL);
     s->next = streams;
     streams = s;
     pthread_mutex_unlock(&fw_lock);
@@ -123,6 +130,7 @@ struct fw_stream *fw_open(void)
     /* The first gap of the main thread begins with the process, of others with their first call. */
     s->wall_start = s->wall = s->block = s->flushed = fw_now(FW_WALL);
     s->cpu_start = s->cpu = fw_now(FW_CPU);
+    fw_watch(s);
     if (s->thread == 0) {
         fw_calibrate(s);
         /* On a busy machine that may have taken seconds. */
@@ -150,6 +158,8 @@ void fw_flush(struct fw_stream *s)
         s->out.len = 16;
     }
     s->flushed = s->block = fw_now(FW_WALL);
+    if (s->block - s->wall_start > s->clock)
+        s->clock = s->block - s->wall_start;
 }
 
 /* The place of a tuple in the dictionary, or -1. */
@@ -244,6 +254,7 @@ int fw_index(struct fw_stream *s, struct fw_call *call)
 
 void fw_begin(struct fw_stream *s, struct fw_call *call, int failed)
 {
+    s->writing = 1;
     s->tuple.len = 0;
     fw_put(&s->tuple, (uint64_t)fw_index(s, call) * 2 + (failed != 0));
 }
@@ -252,6 +263,18 @@ void fw_begin(struct fw_stream *s, struct fw_call *call, int failed)
 static int follows_work(const struct fw_stream *s)
 {
     return !s->polled || s->gap_cpu > LOOP + fw_overhead.cpu || s->gap_wall > LOOP + fw_overhead.wall;
+}
+
+/* Tells the reader the time at the end of the previous call, if threads are to be put in order by it. */
+static void keep_time(struct fw_stream *s)
+{
+    uint64_t is = s->entered - s->gap_wall - s->wall_start;
+    uint64_t off = is > s->clock ? is - s->clock : s->clock - is;
+    if (threads > 1 && off > DRIFT) {
+        fw_put(&s->out, TIME);
+        fw_put(&s->out, is);
+        s->clock = is;
+    }
 }
 
 void fw_end(struct fw_stream *s, int poll)
@@ -281,9 +304,13 @@ void fw_end(struct fw_stream *s, int poll)
         s->poll_wall += s->gap_wall;
         s->poll_inside += s->inside;
     } else {
+        keep_time(s);
         put_tuple(s, slot, is_new, s->tuple.at, s->tuple.len);
         put_times(s, s->gap_cpu, s->gap_wall, s->inside);
     }
+    s->clock += s->gap_wall + s->inside;
+    if (fw_overhead.call > fw_overhead.wall + fw_overhead.inside)
+        s->clock += fw_overhead.call - fw_overhead.wall - fw_overhead.inside;
     if (s->out.len > BLOCK || s->entered - s->flushed > PERIOD)
         fw_flush(s);
 }
@@ -333,6 +360,26 @@ void fw_finish_all(int reason)
     for (; s; s = s->next)
         if (s == fw_me || s->depth == 0)
             fw_finish(s, reason);
+}
+
+/* Writes what all threads have recorded before a signal ends the process. Those that are recording just now are left out. */
+static void ends_by_signal(int number)
+{
+    for (struct fw_stream *s = streams; fw_active && s; s = s->next)
+        if (!s->writing && s->file >= 0)
+            fw_flush(s);
+    fw_active = 0;
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+void fw_watch_signals(void)
+{
+    static const int deadly[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU};
+    struct sigaction action = {.sa_handler = ends_by_signal, .sa_flags = SA_NODEFER | SA_RESETHAND}, old;
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        if (!sigaction(deadly[i], NULL, &old) && old.sa_handler == SIG_DFL)
+            sigaction(deadly[i], &action, NULL);
 }
 
 static int compare(const void *a, const void *b)
@@ -385,4 +432,5 @@ void fw_calibrate(struct fw_stream *s)
     memset(s->buckets, -1, FW_SLOTS * sizeof *s->buckets);
     memset(s->index, 0, sizeof s->index);
     s->next_slot = s->indices = 0;
+    s->clock = 0;
 }

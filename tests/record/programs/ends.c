@@ -1,4 +1,4 @@
-/* Ends without MPI_Finalize: killed, by MPI_Abort, by exit. The first argument says how. */
+/* Ends without MPI_Finalize: killed, by a signal, by MPI_Abort, by exit. The first argument says how. */
 #include "know.h"
 #include <signal.h>
 #include <string.h>
@@ -14,6 +14,8 @@ int main(int argc, char **argv)
     }
     if (!strcmp(argv[1], "kill"))
         raise(SIGKILL);
+    if (!strcmp(argv[1], "term"))
+        raise(SIGTERM);
     if (!strcmp(argv[1], "abort"))
         MPI_Abort(MPI_COMM_WORLD, 3);
     if (!strcmp(argv[1], "exit"))
