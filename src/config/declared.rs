@@ -1,4 +1,4 @@
-//! What the keys of an experiment say of a document: which tables have kinds, where a key belongs, and which key of a
+//! The view of the keys of an experiment on a document: which tables have kinds, where a key belongs, and which key of a
 //! table takes a word.
 
 use crate::config::document::{ConfigError, Keys, Tagged, kinds_of, refused, suggestion, value_at};

@@ -191,7 +191,7 @@ fn dot(out: &mut impl Write, spec: &FabricSpec, ports: bool, nics: bool) -> io::
     writeln!(out, "}}")
 }
 
-/// The switches, those of a level or a group together.
+/// The switches, each level or group together.
 fn dot_switches(out: &mut impl Write, topology: &Topology, drawing: &Drawing) -> io::Result<()> {
     let names = |switches: &Range<SwitchId>| {
         let switches = SwitchId::within(switches.clone());

@@ -209,7 +209,7 @@ fn check_after(i: usize, after: Option<&[String]>, earlier: &[Job]) -> Result<()
     Ok(())
 }
 
-/// What the jobs are in.
+/// The surroundings of the jobs.
 pub(crate) struct Around<'a> {
     pub vfabrics: &'a [RawVfabric],
     pub fabric: &'a FabricSpec,

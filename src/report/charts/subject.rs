@@ -1,4 +1,4 @@
-//! What each kind of figures says of itself, in the file that draws it.
+//! The description of a kind of figures, which stands in the file that draws it.
 
 use super::choice::Choice;
 use crate::figure::Figure;
