@@ -49,6 +49,7 @@ pub(super) fn expand(
     );
     let mut expanded = Graph {
         unended: graph.unended,
+        has_rendezvous: graph.has_rendezvous,
         ..Graph::default()
     };
     let mut all = Ends::default();

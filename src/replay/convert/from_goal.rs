@@ -14,7 +14,10 @@ const TOO_LONG: &str =
     "a calc of more than 18446744073709551 ns is beyond the range of time; correct it";
 
 pub(super) fn graph(scheduled: &Scheduled, losses: &mut Losses) -> anyhow::Result<Graph> {
-    let mut graph = Graph::default();
+    let mut graph = Graph {
+        has_rendezvous: true,
+        ..Graph::default()
+    };
     let schedule = &scheduled.schedule;
     for rank in 0..schedule.ranks() {
         let mut block = schedule.rank(rank)?;

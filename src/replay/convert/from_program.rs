@@ -395,6 +395,7 @@ impl Builder {
                     bytes,
                 })?;
                 rank.called(node, request);
+                self.graph.has_rendezvous = true;
                 self.lose(mode);
             }
             Call::Receive {

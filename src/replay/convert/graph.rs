@@ -15,6 +15,8 @@ pub(super) struct Graph {
     pub ranks: Vec<Vec<Node>>,
     /// The ranks that end within the region that a slice keeps.
     pub unended: Vec<u32>,
+    /// Sends above the eager threshold wait for their receives.
+    pub has_rendezvous: bool,
 }
 
 /// An operation.

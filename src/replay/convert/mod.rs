@@ -16,6 +16,7 @@ mod to_goal;
 mod to_ti;
 mod to_vef;
 
+use crate::mpi::Protocol;
 use crate::program::RegionId;
 use crate::trace::{Reading, TraceFile};
 use anyhow::{Context, anyhow, ensure};
@@ -25,7 +26,7 @@ use flitwise_base::units::{counted, human_count};
 use flitwise_formats::{Place, Problem, goal};
 use from_program::Marks;
 pub use graph::Edge;
-use graph::{Graph, Losses, Task};
+use graph::{Graph, Losses, Node, Task};
 use hashbrown::HashSet;
 use ideal::{Calcs, Stalled};
 pub use slice::{Part, SliceError, Sliced, is_never_entered, slice, takes_no_time};
@@ -231,7 +232,10 @@ fn put(
     let form = asked.form;
     let unended = graph.unended.clone();
     let kept = match form {
-        Form::Vef3 => to_vef::kept(&graph, &mut losses),
+        Form::Vef3 => {
+            losses.add(long_sends(&graph), NO_RENDEZVOUS);
+            to_vef::kept(&graph, &mut losses)
+        }
         Form::Goal | Form::GoalBinary => HashSet::new(),
         Form::Ti => to_ti::kept(&graph),
     };
@@ -307,6 +311,20 @@ fn counts(graph: &Graph, collectives: u64) -> Written {
         }
     }
     written
+}
+
+const NO_RENDEZVOUS: &str =
+    "sends above the eager threshold of 64,000 bytes no longer wait for their receives";
+
+/// Sends that wait for their receives by the default protocol.
+fn long_sends(graph: &Graph) -> u64 {
+    let threshold = Protocol::default().eager_threshold_bytes;
+    let is_long = |node: &&Node| matches!(node.task, Task::Send { bytes, .. } if bytes > threshold);
+    if graph.has_rendezvous {
+        graph.ranks.iter().flatten().filter(is_long).count() as u64
+    } else {
+        0
+    }
 }
 
 /// Adds the losses of formats in which the operations of a rank have one order.
