@@ -60,6 +60,11 @@ const LAUNCHERS: [(&str, &str); 8] = [
 const TRACE: &str = "VEF3 4 1 0 0 0 0 1000\n0 0 3 100 0 0 -1\n";
 
 fn resolve(cables: &str, more: &str) -> Result<flitwise::config::Plan, String> {
+    let topology = "{ kind = \"ibnetdiscover\", file = \"cables\" }";
+    resolve_on(topology, cables, more)
+}
+
+fn resolve_on(topology: &str, cables: &str, more: &str) -> Result<flitwise::config::Plan, String> {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("cables"), cables).unwrap();
     std::fs::write(dir.path().join("four.vef"), TRACE).unwrap();
@@ -72,9 +77,7 @@ fn resolve(cables: &str, more: &str) -> Result<flitwise::config::Plan, String> {
     }
     std::fs::write(dir.path().join("typo"), "n1\nn9 slots=2\n").unwrap();
     std::fs::write(dir.path().join("slots"), "n1 slots=many\n").unwrap();
-    let text = format!(
-        "[fabric]\nkind = \"voq\"\ntopology = {{ kind = \"ibnetdiscover\", file = \"cables\" }}\n{more}"
-    );
+    let text = format!("[fabric]\nkind = \"voq\"\ntopology = {topology}\n{more}");
     resolve_text("test.toml", &text, dir.path(), &[]).map_err(|e| e.to_string())
 }
 
@@ -183,6 +186,37 @@ fn launchers_place_ranks_in_their_own_forms() {
     }
     let filled = "\"round-robin\"\nranks_per_nic = 2\ndistribution = \"block\"";
     assert_eq!(at(filled), [0, 0, 2, 2]);
+}
+
+/// Where hosts have no names, those of a launcher are the nodes in their order.
+#[test]
+fn hosts_of_launchers_may_have_names_on_any_topology() {
+    let at = |rest: &str| {
+        let job = format!("[[job]]\ntrace = \"four.vef\"\n{rest}");
+        let plan = resolve_on("{ kind = \"single\", nics = 8 }", "", &job)?;
+        let nics = plan.experiment.place(&[4]).map_err(|e| e.to_string())?;
+        Ok::<_, String>(nics[0].iter().map(|nic| nic.get()).collect::<Vec<_>>())
+    };
+    let slurm = "placement = { slurm = { nodes = \"n[7,9],login,n7\", tasks = \"1(x4)\" } }\n";
+    assert_eq!(at(slurm).unwrap(), [0, 1, 2, 0]);
+    let nodes = format!("{slurm}[node]\nnics = 2\n");
+    assert_eq!(at(&nodes).unwrap(), [0, 2, 4, 0]);
+    assert_eq!(
+        at("placement = { file = \"numbers\" }\ntasks_per_node = 2").unwrap(),
+        [3, 3, 1, 1]
+    );
+    let mixed = "placement = { slurm = { nodes = \"3,n1\" } }";
+    let message = at(mixed).unwrap_err();
+    assert!(
+        message.contains("`n1` stands beside numbers of NICs"),
+        "{message}"
+    );
+    let per_node = |ranks: u32| at(&format!("ranks_per_node = {ranks}\n[node]\nnics = 2\n"));
+    assert_eq!(per_node(4).unwrap(), [0, 0, 1, 1]);
+    let message = per_node(3).unwrap_err();
+    assert!(message.contains("no multiple of the 2 NICs"), "{message}");
+    let both = at("ranks_per_node = 2\nranks_per_nic = 2").unwrap_err();
+    assert!(both.contains("stands beside ranks_per_nic"), "{both}");
 }
 
 #[test]
