@@ -91,9 +91,9 @@ fn number(text: &str, words: &str) -> Option<f64> {
     rest[..end.unwrap_or(rest.len())].parse().ok()
 }
 
-/// One sample of the cycles that are wanted, none before it; the fabric empties afterwards.
+/// Half of the cycles before the sample, as it wants a warm-up; the fabric empties afterwards.
 fn booksim_input(case: &Case) -> String {
-    let (load, cycles) = (case.load, case.cycles);
+    let (load, half) = (case.load, case.cycles / 2);
     let fabric = match case.fabric {
         Fabric::Torus => "topology = torus; k = 8; n = 2; routing_function = dim_order;",
         Fabric::Tree => "topology = fattree; k = 8; n = 3; routing_function = nca;",
@@ -102,7 +102,7 @@ fn booksim_input(case: &Case) -> String {
         "{fabric}
 num_vcs = 8; vc_buf_size = 64; hold_switch_for_packet = 1; use_noc_latency = 0; routing_delay = 1;
 traffic = uniform; packet_size = 16; injection_rate_uses_flits = 1; injection_rate = {load};
-sim_type = throughput; warmup_periods = 0; sample_period = {cycles}; max_samples = 1; seed = 1;
+sim_type = throughput; warmup_periods = 1; sample_period = {half}; max_samples = 2; seed = 1;
 "
     )
 }

@@ -317,7 +317,7 @@ fn threads_that_wait_for_each_other() {
         for _ in 0..3 {
             succeeded(&lab.record(2, &[]));
             let mut convert = lab.command(FLITWISE);
-            convert.args(["trace", "convert", "recording", "all.vef", "--force"]);
+            convert.args(["trace", "convert", "recording", "all.vef"]);
             succeeded(&convert.output().unwrap());
         }
     }

@@ -191,7 +191,7 @@ proptest! {
     ) {
         let trace = generate(seed, ranks, 60).file();
         let text = format!(
-            "saturated_limit = 1000\n{}[[job]]\ntrace = {:?}\nstart = \"3us\"\ncompute_scale = 0.000000001\ntasks_per_node = {per_node}\n\
+            "saturated_limit = 1000\n{}[[job]]\ntrace = {:?}\nstart = \"3us\"\ncompute_scale = 0.000000001\nranks_per_nic = {per_node}\n\
              send_completion = \"{sends}\"\n[[background]]\nrate = 0.1\n[baseline]\noverrides = {{ background = [] }}\n",
             FABRICS[fabric], trace.path(),
         );

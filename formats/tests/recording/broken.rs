@@ -44,7 +44,7 @@ fn whole_blocks_that_violate_the_format_are_refused() {
             stream.flush();
         }
     };
-    says(raw(none().v(7)), "a record of a kind that is not known");
+    says(raw(none().v(7)), "a number is cut off");
     says(raw(none().vs([2, 0, 8])), "a repetition of no call");
     says(raw(none().vs([2, 4, 6])), "a repetition of no call");
     says(raw(none().vs([999])), "a repeated tuple that there is not");

@@ -57,7 +57,7 @@ pub(crate) struct RawJob {
     #[schemars(extend("default" = 1))]
     pub ranks_per_nic: Option<u32>,
     /// The same per node, a multiple of `node.nics`; `tasks_per_node` is another name of it.
-    #[schemars(extend("default" = "`ranks_per_nic` times `node.nics`"))]
+    #[schemars(extend("x-default" = "`ranks_per_nic` times `node.nics`"))]
     #[serde(alias = "tasks_per_node")]
     pub ranks_per_node: Option<u32>,
     /// Consecutive ranks: `"block"` fills each NIC before the next, `"cyclic"` puts one on each NIC in turn.

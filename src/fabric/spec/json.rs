@@ -1,4 +1,4 @@
-//! Parts of the JSON of a specification where it is not what the derivation gives, and that of congestion control.
+//! Parts of the JSON of a specification where it is not what the derivation gives, and the JSON of congestion control.
 //! `experiment` in `docs/reference/result.md` describes it. Ids and ports are keys, lists of thousands of numbers one
 //! text each.
 

@@ -215,7 +215,7 @@ pub enum Setting {
     HostSpeed,
     /// [`Reading::compute_time`].
     ComputeTime,
-    /// What a recorder leaves open: [`Reading::poll_gap_ps`], [`Reading::skip_unsupported`] and
+    /// The choices that a recorder leaves open: [`Reading::poll_gap_ps`], [`Reading::skip_unsupported`] and
     /// [`Reading::allow_no_communication`].
     Recorder,
     /// [`Reading::order_streams`].
