@@ -42,13 +42,15 @@ fn a_killed_program_leaves_what_was_written() {
 /// Other signals than SIGKILL let it write.
 #[test]
 fn a_signal_writes_all() {
-    end("term", |lab, _| {
-        for stream in &lab.streams() {
-            let calls = stream.calls.len();
-            assert!((100..=101).contains(&calls), "{calls}");
-            assert_eq!(stream.end, None);
-        }
-    });
+    for signal in ["term", "fault"] {
+        end(signal, |lab, _| {
+            for stream in &lab.streams() {
+                let calls = stream.calls.len();
+                assert!((100..=101).contains(&calls), "{signal}: {calls}");
+                assert_eq!(stream.end, None);
+            }
+        });
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 # FIRST="chrt -f 10" (or nice) puts the measured programs before all others of a busy machine. WORK keeps times and recordings.
 #   measure.sh same [RANKS]     calls.c, and LAMMPS (Debian: lammps, lammps-examples), by sst-dumpi and by us: DUMPI=.../libdumpi.so
 #   measure.sh computation      work.c on 2 ranks and on 16, five times each
+#   measure.sh cost             a call, alone and recorded
 #   measure.sh link             ping-pong and all-reduce of two ranks, measured, recorded and replayed
 set -eu
 here=$(dirname "$(realpath "$0")")
@@ -12,7 +13,7 @@ work=${WORK:-$(mktemp -d)}
 mkdir -p "$work"
 cd "$work"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-for program in calls work pingpong allreduce; do mpicc.openmpi -O2 -w -o $program "$here/$program.c"; done
+for program in calls work pingpong allreduce cost; do mpicc.openmpi -O2 -w -o $program "$here/$program.c"; done
 
 launch() { # RANKS OPTIONS...
     mpirun.openmpi --oversubscribe --mca mpi_yield_when_idle 1 -n "$@"
@@ -52,6 +53,11 @@ computation() {
                 list { printf "%d,%d,%d,%.1f\n", run, ranks, n++, ($1 + 0) / 1e3 }'
         done
     done
+}
+
+cost() {
+    echo "alone:    $(mpirun.openmpi -n 1 ${FIRST:-} ./cost 15) ns"
+    echo "recorded: $(mpirun.openmpi -n 1 ${FIRST:-} "$flitwise" record -o cost-rec -- ./cost 15 2> /dev/null) ns"
 }
 
 # The measured programs run before all others, so that nothing delays them; the least of five runs counts.
@@ -109,6 +115,7 @@ same)
     sed 's/^run.*/run 50/' /usr/share/lammps/examples/melt/in.melt > in.melt || exit 0
     same lammps "${2:-8}" lmp -in "$PWD/in.melt" -log none
     ;;
+cost) cost ;;
 computation) computation | tee "$here/computation.csv" ;;
 link) link | tee "$here/link.csv" ;;
 *) sed -n 2,8p "$0"; exit 2 ;;

@@ -46,7 +46,7 @@ pub struct RecordArgs {
 enum RecordCommand {
     /// Prints the path of the library that records, for LD_PRELOAD or to link a program with.
     #[command(
-        after_help = "Example:\n  FLITWISE_RECORD=DIR LD_PRELOAD=$(flitwise record library) ./app\n  mpicc app.c $(flitwise record library)"
+        after_help = "Example:\n  FLITWISE_RECORD=DIR LD_PRELOAD=$(flitwise record library) ./app\n  mpicc app.c $(flitwise record library)\n\nFLITWISE_RECORD_NAMES=1 is --region-names. Ranks wait FLITWISE_RECORD_PATIENCE seconds (60) for each other after MPI_Init."
     )]
     Library,
 }

@@ -362,23 +362,32 @@ void fw_finish_all(int reason)
             fw_finish(s, reason);
 }
 
-/* Writes what all threads have recorded before a signal ends the process. Those that are recording just now are left out. */
+static struct sigaction earlier[NSIG];
+
+/* Writes what all threads have recorded, and leaves the signal to the handler that was there before. Threads that are
+ * recording just now are left out. */
 static void ends_by_signal(int number)
 {
     for (struct fw_stream *s = streams; fw_active && s; s = s->next)
         if (!s->writing && s->file >= 0)
             fw_flush(s);
     fw_active = 0;
-    signal(number, SIG_DFL);
+    sigaction(number, &earlier[number], NULL);
     raise(number);
 }
 
+/* Faults end the process whoever handles them; MPI does, to print where. Other signals need not end a program that
+ * handles them. */
 void fw_watch_signals(void)
 {
-    static const int deadly[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU};
-    struct sigaction action = {.sa_handler = ends_by_signal, .sa_flags = SA_NODEFER | SA_RESETHAND}, old;
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static const int deadly[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU};
+    struct sigaction action = {.sa_handler = ends_by_signal, .sa_flags = SA_NODEFER};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (!sigaction(faults[i], NULL, &earlier[faults[i]]))
+            sigaction(faults[i], &action, NULL);
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
-        if (!sigaction(deadly[i], NULL, &old) && old.sa_handler == SIG_DFL)
+        if (!sigaction(deadly[i], NULL, &earlier[deadly[i]]) && earlier[deadly[i]].sa_handler == SIG_DFL)
             sigaction(deadly[i], &action, NULL);
 }
 

@@ -16,6 +16,8 @@ int main(int argc, char **argv)
         raise(SIGKILL);
     if (!strcmp(argv[1], "term"))
         raise(SIGTERM);
+    if (!strcmp(argv[1], "fault"))
+        raise(SIGSEGV);
     if (!strcmp(argv[1], "abort"))
         MPI_Abort(MPI_COMM_WORLD, 3);
     if (!strcmp(argv[1], "exit"))
