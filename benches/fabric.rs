@@ -163,7 +163,7 @@ fn build(bench: &mut Bench) {
         "{:13} {seconds:.2} s to build, peak {peak:.0} MB",
         case.name
     );
-    bench.note(case.name, "s", &seconds, Some(peak));
+    bench.note(case.name, "s", &seconds);
 }
 
 fn simulate(experiment: &Experiment, ticks: Tick) -> FabricStats {
@@ -237,6 +237,6 @@ pub fn run(bench: &mut Bench) {
             stats.flit_hops as f64 / 1e6,
             seconds.median(),
         );
-        bench.note(case.name, "M flit-hops/s", &rates, Some(peak));
+        bench.note(case.name, "M flit-hops/s", &rates);
     }
 }

@@ -7,8 +7,8 @@
 //!
 //! The groups are `fabric`, `replay`, `traces`, `readers`, `peers` (other simulators, see `peers.rs`) and `stream`; all
 //! but `stream`, which takes minutes and gigabytes, without a word. `--scale` is a factor on the length of each case.
-//! `--record` writes what was measured; records by day lie in `benches/records`. From the newest of them a last word
-//! `page` makes the tables and the figure of `docs/evidence/performance.md`.
+//! `--record` writes what was measured. Records by day lie in `benches/records`; `just bless tidy` makes the tables and
+//! the figure of `docs/evidence/performance.md` from the newest.
 
 mod all_to_all;
 #[path = "../formats/tests/dumpi/write.rs"]
@@ -17,10 +17,8 @@ mod dumpi_files;
 mod fabric;
 mod halo;
 mod measure;
-mod page;
 mod peers;
 mod readers;
-mod record;
 mod replay;
 mod stream;
 mod traces;
@@ -45,9 +43,6 @@ const GROUPS: [Group; 6] = [
 ];
 
 fn main() -> std::io::Result<()> {
-    if std::env::args().nth(1).as_deref() == Some("page") {
-        return page::write();
-    }
     let mut bench = Bench::read(&GROUPS.map(|(name, ..)| name));
     for (name, unasked, run) in GROUPS {
         if bench.begin(name, unasked) {

@@ -1,10 +1,23 @@
 //! Arguments of the benchmarks, CPU time, memory, the spread of repetitions, and the record of the results.
 
-use crate::record::{self, Measured};
 use cpu_time::{ProcessTime, ThreadTime};
+use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
+
+/// The values of a case, a row of the record.
+#[derive(Serialize)]
+struct Measured {
+    /// `Flitwise` or another simulator.
+    program: String,
+    group: &'static str,
+    case: String,
+    unit: String,
+    minimum: f64,
+    median: f64,
+    maximum: f64,
+}
 
 /// A run of the program: its arguments, and what it has measured.
 pub struct Bench {
@@ -67,22 +80,16 @@ impl Bench {
         ((n as f64 * self.scale) as u64).max(1)
     }
 
-    /// Notes what was measured of a case of ours; `memory_mb` is its peak, if it was looked at.
-    pub fn note(&mut self, case: &str, unit: &str, values: &Spread, memory_mb: Option<f64>) {
-        self.note_of("Flitwise", case, unit, values, memory_mb);
+    /// Keeps the values of a case of ours for the record.
+    pub fn note(&mut self, case: &str, unit: &str, values: &Spread) {
+        self.note_of("Flitwise", case, unit, values);
     }
 
     /// The same of a case of another program.
-    pub fn note_of(
-        &mut self,
-        program: &str,
-        case: &str,
-        unit: &str,
-        values: &Spread,
-        memory_mb: Option<f64>,
-    ) {
+    pub fn note_of(&mut self, program: &str, case: &str, unit: &str, values: &Spread) {
         let [minimum, median, maximum] = values.three();
-        let [program, group, case, unit] = [program, self.group, case, unit].map(str::to_owned);
+        let [program, case, unit] = [program, case, unit].map(str::to_owned);
+        let group = self.group;
         self.measured.push(Measured {
             program,
             group,
@@ -91,7 +98,6 @@ impl Bench {
             minimum,
             median,
             maximum,
-            memory_mb,
         });
     }
 
@@ -110,7 +116,7 @@ impl Bench {
         let by_cpu = Spread::new(rates.iter().map(|rate| rate.1));
         let median = by_clock.median();
         println!("{case:36} {by_cpu:.1} {unit} by CPU time, {median:.1} by the clock");
-        self.note(case, unit, &by_cpu, None);
+        self.note(case, unit, &by_cpu);
     }
 
     /// Writes the record, if one was asked for.
@@ -118,7 +124,11 @@ impl Bench {
         let Some(file) = self.record else {
             return Ok(());
         };
-        record::write(&file, &self.measured)
+        let mut out = csv::Writer::from_path(file)?;
+        for row in self.measured {
+            out.serialize(row)?;
+        }
+        out.flush()
     }
 }
 

@@ -150,7 +150,7 @@ fn caminos_flit_hops(printed: &str, case: &Case) -> Option<f64> {
     Some(accepted * (case.fabric.nodes() * case.cycles) as f64 * hops)
 }
 
-/// What `program` prints about `input`, and the CPU time that it takes in seconds.
+/// Runs `program` with `input`: its CPU time in seconds, and its output.
 fn run_program(program: &str, input: &Path) -> Option<(f64, String)> {
     // `times` of a shell tells the CPU time of its children.
     let shell = Command::new("sh")
@@ -198,7 +198,7 @@ pub fn run(bench: &mut Bench) {
                 continue;
             };
             println!("{:20} {:10} {rates:.2} M flit-hops/s", case.name, peer.name);
-            bench.note_of(peer.name, case.name, "M flit-hops/s", &rates, None);
+            bench.note_of(peer.name, case.name, "M flit-hops/s", &rates);
         }
     }
 }

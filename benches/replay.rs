@@ -209,7 +209,7 @@ fn report(bench: &mut Bench, name: &str, recorded: &[Recorded], mut whole: impl 
         hops as f64 / 1e6,
         recorded[0].execution_ps as f64 * 1e-9,
     );
-    bench.note(name, "CPU s", &all, Some(peak));
+    bench.note(name, "CPU s", &all);
 }
 
 /// Programs in memory.

@@ -65,7 +65,7 @@ pub fn run(bench: &mut Bench) {
                 peak_mb()
             );
             let case = format!("{name} {mb:.0} MB");
-            bench.note(&case, "MB/s", &Spread::new([mb / seconds]), None);
+            bench.note(&case, "MB/s", &Spread::new([mb / seconds]));
         }
     }
 }

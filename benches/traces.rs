@@ -54,7 +54,7 @@ pub fn run(bench: &mut Bench) {
                 };
                 let (recorded, longer) = (of(1), of(100));
                 println!("{name:<42} {recorded:.2}   {longer:.2}");
-                bench.note(&name, "CPU s", &recorded, None);
+                bench.note(&name, "CPU s", &recorded);
             }
         }
     }

@@ -6,13 +6,8 @@ mod bless;
 
 mod docs;
 mod keys;
-#[path = "../../benches/page.rs"]
-#[allow(dead_code, reason = "the benchmarks write it")]
-mod page;
-#[path = "../../benches/record.rs"]
-#[allow(dead_code, reason = "the benchmarks write it")]
-mod record;
 mod seams;
+mod speed;
 mod start;
 mod tables;
 mod words;

@@ -1,16 +1,29 @@
 //! The tables and the figure of `docs/evidence/performance.md`, from the newest record.
 
-use crate::record::{Measured, newest};
+use crate::bless;
 use flitwise::figure::{Axis, BarGroup, BarPanel, Bars, Chart, Estimate, Figure, Theme};
+use flitwise::units::number;
+use serde::Deserialize;
 use std::fmt::Write as _;
-use std::io;
-use std::path::PathBuf;
+use std::path::Path;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// A row of a record, as the benchmarks write it.
+#[derive(Deserialize)]
+struct Measured {
+    program: String,
+    group: String,
+    case: String,
+    unit: String,
+    median: f64,
+}
 
 /// A row of the table of budgets.
 struct Budget {
     case: &'static str,
     what: &'static str,
-    /// What must be, and the goal, in the unit of the case. Seconds are upper bounds, rates are lower ones.
+    /// Two bounds in the unit of the case, the required one and the goal: the most seconds, or the lowest rate.
     bounds: [f64; 2],
 }
 
@@ -46,20 +59,6 @@ const SHARED: [(&str, [Option<&str>; 3]); 3] = [
 const SWITCHES: [&str; 3] = ["hierarchical", "`voq`", "`input-queued`"];
 const US: &str = "Flitwise";
 
-/// A number with three digits that count.
-fn short(value: f64) -> String {
-    let digits = if value >= 99.95 {
-        0
-    } else if value >= 9.995 {
-        1
-    } else if value >= 0.9995 {
-        2
-    } else {
-        3
-    };
-    format!("{value:.digits$}")
-}
-
 fn find<'a>(measured: &'a [Measured], program: &str, case: &str) -> Option<&'a Measured> {
     (measured.iter()).find(|row| row.program == program && row.case == case)
 }
@@ -85,7 +84,7 @@ fn budgets(measured: &[Measured]) -> String {
             }
         });
         let unit = if is_rate { "M" } else { "s" };
-        let median = short(row.median);
+        let median = number(row.median);
         let _ = writeln!(
             text,
             "| {case} | {what} | {median} {unit} | {must} | {goal} |"
@@ -120,7 +119,7 @@ fn peers(measured: &[Measured]) -> String {
     }
     text += "\n|---|---|---|---|\n";
     for (program, medians) in programs(measured) {
-        let cells = medians.map(|median| median.map_or_else(|| "–".to_owned(), short));
+        let cells = medians.map(|median| median.map_or_else(|| "–".to_owned(), number));
         let _ = writeln!(text, "| {program} | {} |", cells.join(" | "));
     }
     text
@@ -156,44 +155,40 @@ fn figure(date: &str, measured: &[Measured]) -> String {
     figure.draw(760, Theme::File)
 }
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// The files that follow from the newest record, and what they hold: the page and its figure.
-fn files() -> io::Result<[(PathBuf, String); 2]> {
-    let (date, measured) = newest(&root().join("benches/records"))?;
-    let file = root().join("docs/evidence/performance.md");
-    let mut page = std::fs::read_to_string(&file)?;
-    for (name, table) in [("budgets", budgets(&measured)), ("peers", peers(&measured))] {
-        page = replaced(&page, name, &table)
-            .ok_or_else(|| io::Error::other(format!("the page has no table `{name}`")))?;
-    }
-    let drawn = root().join("docs/evidence/performance/speed.svg");
-    Ok([(file, page), (drawn, figure(&date, &measured))])
+/// The date of the newest record, and its rows.
+fn newest() -> (String, Vec<Measured>) {
+    let records = std::fs::read_dir(Path::new(ROOT).join("benches/records")).unwrap();
+    let newest = records.map(|entry| entry.unwrap().path()).max().unwrap();
+    let date = newest.file_stem().unwrap().to_string_lossy().into_owned();
+    let rows = csv::Reader::from_path(&newest).unwrap().into_deserialize();
+    (date, rows.map(|row| row.unwrap()).collect())
 }
 
 /// `text` with another table behind the comment with its name.
-fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
+fn replaced(text: &str, name: &str, table: &str) -> String {
     let begin = format!("<!-- measured: {name} -->\n");
-    let (before, rest) = text.split_once(&begin)?;
-    let behind = rest.find("\n\n").map_or("", |end| &rest[end + 1..]);
-    Some(format!("{before}{begin}{table}{behind}"))
-}
-
-/// Writes the tables and the figure.
-pub fn write() -> io::Result<()> {
-    for (file, text) in files()? {
-        std::fs::write(file, text)?;
-    }
-    Ok(())
+    let (before, rest) = text.split_once(&begin).unwrap();
+    let behind = &rest[rest.find("\n\n").unwrap() + 1..];
+    format!("{before}{begin}{table}{behind}")
 }
 
 #[test]
 fn the_page_shows_the_newest_record() {
-    for (file, text) in files().unwrap() {
+    let (date, measured) = newest();
+    let page = Path::new(ROOT).join("docs/evidence/performance.md");
+    let text = std::fs::read_to_string(&page).unwrap();
+    let text = replaced(&text, "budgets", &budgets(&measured));
+    let text = replaced(&text, "peers", &peers(&measured));
+    let drawn = Path::new(ROOT).join("docs/evidence/performance/speed.svg");
+    for (file, wanted) in [(page, text), (drawn, figure(&date, &measured))] {
+        if bless::is_on() {
+            bless::write(&file, &wanted);
+        }
         let is = std::fs::read_to_string(&file).unwrap();
-        let advice = "`just bench page` makes it from the newest record";
-        assert!(is == text, "{}: {advice}", file.display());
+        assert!(
+            is == wanted,
+            "{}: FLITWISE_BLESS=1 writes it",
+            file.display()
+        );
     }
 }
