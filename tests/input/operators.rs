@@ -188,7 +188,7 @@ fn launchers_place_ranks_in_their_own_forms() {
     assert_eq!(at(filled), [0, 0, 2, 2]);
 }
 
-/// Where hosts have no names, those of a launcher are the nodes in their order.
+/// On a topology without names the hosts of a launcher become its nodes, in the order in which the file names them.
 #[test]
 fn hosts_of_launchers_may_have_names_on_any_topology() {
     let at = |rest: &str| {

@@ -296,7 +296,7 @@ pub enum Call<'a> {
     Abort,
     /// `MPI_Pcontrol`: its level, and the text of its second argument if it has one.
     Control(i64, &'a str),
-    /// A call that waits, at most, for what the process does by itself.
+    /// A call that no other rank takes part in, such as `MPI_Buffer_detach`.
     Local,
     /// A call that a replay has no counterpart of.
     Outside(Outside),

@@ -88,7 +88,7 @@ pub(super) fn of_kinds(kinds: &[FigureKind], sources: &[Source]) -> Option<Secti
 }
 
 impl Section {
-    /// Adds what is to be known of figures of this kind.
+    /// Adds the remarks that figures of this kind need.
     fn explain(&mut self, kind: FigureKind, sources: &[Source]) {
         if kind == FigureKind::Cables && self.figures.is_empty() {
             let why =
