@@ -121,7 +121,8 @@ fn nothing(recorder: &Recorder, target: &Target) -> String {
     let (dir, compiler) = (target.shown.display(), recorder.compiler.display());
     format!(
         "nothing was recorded in `{dir}`: the program did not call MPI_Init, is linked with MPI statically, runs in a \
-         container or on other nodes without LD_PRELOAD, or uses another MPI than `{compiler}` (--mpicc)"
+         container or on other nodes without LD_PRELOAD, or uses another MPI than `{compiler}` (--mpicc) or \
+         than the launcher"
     )
 }
 
