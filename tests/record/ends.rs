@@ -1,6 +1,6 @@
 //! Programs that end without `MPI_Finalize`.
 
-use super::{Lab, alone, mpis};
+use super::{FLITWISE, Lab, alone, mpis};
 
 fn end(how: &str, check: impl Fn(&Lab, &std::process::Output)) {
     let _one = alone();
@@ -36,7 +36,17 @@ fn a_killed_program_leaves_what_was_written() {
                 "comm=0 root=null commutative 1*4 1*4"
             );
         }
+        says(lab, "2 streams without an end: the program was killed");
     });
+}
+
+/// `trace info` tells how the program ended.
+fn says(lab: &Lab, end: &str) {
+    let mut info = lab.command(FLITWISE);
+    let info = info.args(["trace", "info", "recording"]).output().unwrap();
+    let info = String::from_utf8_lossy(&info.stdout);
+    let row = info.lines().find(|line| line.starts_with("end "));
+    assert!(row.is_some_and(|row| row.contains(end)), "{info}");
 }
 
 /// Other signals than SIGKILL let it write.
@@ -66,6 +76,7 @@ fn abort_writes_all() {
         assert!(calls.contains(&102), "{calls:?}");
         let last = streams.iter().filter_map(|s| s.calls.last());
         assert!(last.map(|call| &call.name).any(|name| name == "MPI_Abort"));
+        says(lab, "with MPI_Abort");
     });
 }
 
@@ -79,6 +90,7 @@ fn exit_writes_all() {
             .filter(|s| s.end.is_some_and(|end| end[0] == 2));
         let calls: Vec<usize> = exited.map(|s| s.calls.len()).collect();
         assert!(calls.contains(&101), "{calls:?}");
+        says(lab, "without MPI_Finalize");
     });
 }
 

@@ -8,7 +8,7 @@ use crate::trace::{ComputeTime, TraceFile};
 use flitwise_base::quote::cut;
 use flitwise_base::stop::Stop;
 use flitwise_base::units::{human_count, human_time};
-use flitwise_formats::recording::Overhead;
+use flitwise_formats::recording::{Overhead, RankInfo, Reason};
 use flitwise_formats::source::Input;
 use flitwise_formats::traffic::Traffic;
 use serde_json::{Map, Value, json};
@@ -57,9 +57,7 @@ fn rows(
         1 => "1 host".to_owned(),
         n => format!("{} hosts", human_count(n)),
     };
-    let total = |count: fn(&flitwise_formats::recording::RankInfo) -> u64| {
-        human_count(file.check.total(count))
-    };
+    let total = |count: fn(&RankInfo) -> u64| human_count(file.check.total(count));
     let time = |ns: f64| human_time((ns * 1000.0) as u64);
     let mark = |clock: ComputeTime, text: String| {
         if clock == file.clock.clock {
@@ -68,7 +66,7 @@ fn rows(
             text
         }
     };
-    vec![
+    let mut rows = vec![
         (
             "format",
             format!("FLITREC 1, by flitwise {}", cut(&about.flitwise)),
@@ -103,7 +101,33 @@ fn rows(
                 time(overhead.wall_ns.into())
             ),
         ),
-    ]
+    ];
+    rows.extend(early_end(file).map(|end| ("end", end)));
+    rows
+}
+
+/// The sums of the ranks that did not end with `MPI_Finalize`; `None` without any.
+fn early_end(file: &RecordingFile) -> Option<String> {
+    let for_reason = |reason| {
+        file.check
+            .total(|rank| u64::from(rank.reason == Some(reason)))
+    };
+    let ends = [
+        (
+            file.check.total(|rank| rank.cut.into()),
+            "without an end: the program was killed, and its last calls may be missing",
+        ),
+        (for_reason(Reason::Abort), "with MPI_Abort"),
+        (for_reason(Reason::Exit), "without MPI_Finalize"),
+    ];
+    let ends = ends.into_iter().filter(|&(streams, _)| streams > 0);
+    let ends: Vec<String> = ends
+        .map(|(streams, how)| {
+            let plural = if streams == 1 { "" } else { "s" };
+            format!("{} stream{plural} {how}", human_count(streams))
+        })
+        .collect();
+    (!ends.is_empty()).then(|| ends.join("; "))
 }
 
 fn json_keys(
@@ -137,6 +161,7 @@ fn json_keys(
         "compute_wall_ns": wall.value(),
         "compute_cpu_ns": cpu.value(),
         "overhead_call_ns": overhead.call_ns,
+        "streams_cut": check.total(|rank| rank.cut.into()),
     }))
 }
 
