@@ -5,8 +5,9 @@
 macro_rules! define_ids {
     ($($(#[$text:meta])* $name:ident;)+) => {$(
         $(#[$text])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, $crate::serde::Serialize, $crate::serde::Deserialize)]
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, $crate::serde::Serialize, $crate::serde::Deserialize, $crate::schemars::JsonSchema)]
         #[serde(crate = "flitwise_base::serde", transparent)]
+        #[schemars(crate = "flitwise_base::schemars", inline)]
         pub struct $name(u32);
 
         impl $name {

@@ -27,6 +27,6 @@ pub mod random;
 pub mod stop;
 pub mod units;
 
-// For the macro.
+// For the macro of ids.
 #[doc(hidden)]
-pub use serde;
+pub use {schemars, serde};

@@ -11,7 +11,7 @@ use crate::config::experiment::Experiment;
 use crate::config::fabric::{scheduler_json, switch_json};
 use crate::config::job::Job;
 use crate::config::keys::SATURATED_LIMIT;
-use crate::config::node::node_json;
+use crate::config::node::NodeForm;
 use crate::config::power::power_json;
 use crate::fabric::spec::{CongestionControl, FabricSpec, Qos};
 use crate::replay::NodeSpec;
@@ -77,7 +77,7 @@ fn load_of(e: &Experiment) -> Map<String, Value> {
     ]);
     // These are written only where they are on, because the experiment without them has another result.
     if *node != NodeSpec::default() {
-        keys.insert("node".to_owned(), node_json(node));
+        keys.insert("node".to_owned(), json!(NodeForm::of(node)));
     }
     if let Some(ps) = background_gap_skip_ps {
         keys.insert("background_gap_skip_ps".to_owned(), (*ps).into());

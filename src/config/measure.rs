@@ -74,7 +74,8 @@ pub(crate) struct RawMeasure {
 }
 
 /// A measurement of synthetic traffic: warm-up until the fabric is steady, then a window.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Measure {
     /// Factors on the rates of all flows, a run for each; at least one.
@@ -91,6 +92,7 @@ pub struct Measure {
     /// Batches that must agree, at least 2; together at most `warm_up`.
     pub batches: u32,
     /// The largest difference of batches that agree, relative to their mean.
+    #[schemars(extend("unit" = "fraction"))]
     pub tolerance: Ratio,
     /// Ticks of the window, at least 1.
     #[serde(rename = "window_ticks")]

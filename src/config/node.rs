@@ -5,8 +5,7 @@ use crate::fabric::spec::FabricSpec;
 use crate::replay::{NicChoice, NodeGraph, NodeSpec};
 use crate::units::{Bytes, Picoseconds, Rate, Ratio};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 /// Latency inside a node where none is given: 100 ns, without MPI's own work, as on the fabric
 /// (docs/model/replay.md has the sources).
@@ -203,25 +202,56 @@ pub(crate) fn in_planes(fabric: FabricSpec, node: &Node) -> Result<FabricSpec, C
 }
 
 /// `[node]` in results.
-pub(crate) fn node_json(node: &NodeSpec) -> Value {
-    let (choice, threshold) = match node.choice {
-        NicChoice::ByRank => ("by-rank", None),
-        NicChoice::Hash => ("hash", None),
-        NicChoice::Stripe { above_bytes } => ("stripe", Some(above_bytes)),
-    };
-    let links = node.graph.as_ref().map(|graph| {
-        json!({
-            "ends": graph.links(),
-            "latency_ps": graph.latency_ps,
-            "bandwidth_bytes_per_s": graph.bytes_per_s,
-        })
-    });
-    json!({
-        "nics": node.nics,
-        "rails": node.planes,
-        "ranks_per_nic": node.places_per_nic,
-        "nic_choice": choice,
-        "stripe_threshold_bytes": threshold,
-        "links": links,
-    })
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct NodeForm<'a> {
+    /// NICs of a node.
+    nics: u32,
+    /// Planes.
+    rails: u32,
+    /// Places for ranks at each NIC.
+    ranks_per_nic: u32,
+    /// `by-rank`, `hash` or `stripe`.
+    #[schemars(extend("enum" = ["by-rank", "hash", "stripe"]))]
+    nic_choice: &'static str,
+    /// Largest message that is not divided; only for `stripe`.
+    stripe_threshold_bytes: Option<u64>,
+    /// The links inside a node, null: of every two ranks their own.
+    links: Option<NodeLinks<'a>>,
+}
+
+/// The links inside a node, all alike.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct NodeLinks<'a> {
+    /// The ends of each: places of ranks, then switches.
+    ends: &'a [[u32; 2]],
+    /// The latency of a link.
+    latency_ps: u64,
+    /// The bandwidth of a link, in each direction.
+    #[schemars(extend("unit" = "B/s"))]
+    bandwidth_bytes_per_s: Ratio,
+}
+
+impl<'a> NodeForm<'a> {
+    /// The form of `node`.
+    pub fn of(node: &'a NodeSpec) -> Self {
+        let (nic_choice, stripe_threshold_bytes) = match node.choice {
+            NicChoice::ByRank => ("by-rank", None),
+            NicChoice::Hash => ("hash", None),
+            NicChoice::Stripe { above_bytes } => ("stripe", Some(above_bytes)),
+        };
+        Self {
+            nics: node.nics,
+            rails: node.planes,
+            ranks_per_nic: node.places_per_nic,
+            nic_choice,
+            stripe_threshold_bytes,
+            links: node.graph.as_ref().map(|graph| NodeLinks {
+                ends: graph.links(),
+                latency_ps: graph.latency_ps,
+                bandwidth_bytes_per_s: graph.bytes_per_s,
+            }),
+        }
+    }
 }

@@ -44,7 +44,9 @@ define_ids! {
 }
 
 /// A port of a certain switch. Sorts by switch, then by port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 pub struct SwitchPort {
     /// Switch.
     pub switch: SwitchId,

@@ -73,7 +73,10 @@ impl JsonSchema for Ratio {
     fn schema_name() -> Cow<'static, str> {
         "Ratio".into()
     }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        if generator.contract().is_serialize() {
+            return json_schema!({ "type": "string" });
+        }
         or_number(text(&[FRACTION.into()], RATIO_HELP, "1/3"))
     }
 }

@@ -6,10 +6,9 @@ use crate::replay::background::MAX_SIZES;
 use crate::units::{Bytes, Rate, Ratio};
 use flitwise_base::quote::quoted;
 use schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::{Error, IntoDeserializer, SeqAccess};
 use serde::ser::Serializer;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 /// Flits per cycle and NIC, or bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
@@ -111,14 +110,24 @@ pub(crate) fn sizes(
     Ok(mix.iter().map(|part| part.size.0).zip(weights).collect())
 }
 
+/// A size of messages in results.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct SizeForm {
+    /// The size.
+    bytes: u64,
+    /// The part of the messages that has this size.
+    #[schemars(with = "Ratio", extend("unit" = "fraction"))]
+    share: Option<Ratio>,
+}
+
 /// Sizes of messages with their shares.
 pub(crate) fn sizes_json<S: Serializer>(sizes: &[(u64, u64)], s: S) -> Result<S::Ok, S::Error> {
     let weights: u64 = sizes.iter().map(|size| size.1).sum();
-    s.collect_seq(
-        sizes.iter().map(
-            |&(bytes, weight)| json!({ "bytes": bytes, "share": Ratio::new(weight, weights) }),
-        ),
-    )
+    s.collect_seq(sizes.iter().map(|&(bytes, weight)| SizeForm {
+        bytes,
+        share: Ratio::new(weight, weights),
+    }))
 }
 
 impl Forms for RawInjectionRate {

@@ -75,10 +75,12 @@ pub(crate) enum RawTrafficPreset {
 
 /// A synthetic flow. It serialises as an entry of `experiment.background` in `docs/reference/result.md`, but for
 /// the service level, which has a name there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Background {
     /// Service level.
+    #[schemars(with = "String")]
     pub sl: u8,
     /// Offered load in flits per cycle (the time of a flit on the fastest link) and sending NIC,
     /// at most 1; with 0 the flow sends nothing.
@@ -88,9 +90,11 @@ pub struct Background {
     pub injection: Injection,
     /// Sizes of the messages in bytes, each with its weight among all.
     #[serde(rename = "messages", serialize_with = "message::sizes_json")]
+    #[schemars(with = "Vec<message::SizeForm>")]
     pub sizes: Vec<(u64, u64)>,
     /// The sources and destinations of the messages.
     #[serde(serialize_with = "pattern::pattern_json")]
+    #[schemars(with = "pattern::PatternForm<'_>")]
     pub pattern: Pattern,
     /// Start in picoseconds.
     pub start_ps: u64,

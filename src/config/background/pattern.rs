@@ -3,14 +3,14 @@
 use crate::config::background::message::{RawInjectionRate, RawMessage};
 use crate::config::document::{ConfigError, Forms, forms, read_forms, refused};
 use crate::config::place::RawPlace;
+use crate::fabric::ids::NicId;
 use crate::fabric::topology::Topology;
 use crate::replay::background::Pattern;
 use crate::units::{Picoseconds, Ratio};
 use schemars::JsonSchema;
-use serde::Deserialize;
 use serde::de::{Error, IntoDeserializer, MapAccess};
-use serde::ser::{Serialize, Serializer};
-use serde_json::json;
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
 
 /// A pattern by its name, or with its parameters.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
@@ -143,22 +143,76 @@ pub(crate) fn pattern(
     }
 }
 
+/// [`Pattern`] in results: its name, or its parameters.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum PatternForm<'a> {
+    Named(&'static str),
+    With(PatternParameters<'a>),
+}
+
+/// The parameters of a pattern: each pattern has some of them.
+#[derive(Default, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct PatternParameters<'a> {
+    /// The NIC that NIC 0, 1, … sends to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permutation: Option<&'a [NicId]>,
+    /// Of one of `flows`, each an entry: the sending NIC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<NicId>,
+    /// Of one of `flows`, each an entry: the receiving NIC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<NicId>,
+    /// The offset of a neighbour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    neighbour: Option<i64>,
+    /// The shift in groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group_shift: Option<i64>,
+    /// The NIC that is the hotspot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hotspot: Option<NicId>,
+    /// The part of the other NICs that send to the hotspot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("unit" = "fraction"))]
+    fraction: Option<Ratio>,
+}
+
 pub(crate) fn pattern_json<S: Serializer>(pattern: &Pattern, s: S) -> Result<S::Ok, S::Error> {
-    let value = match pattern {
-        Pattern::Uniform => json!("uniform"),
-        Pattern::BitReversal => json!("bit-reversal"),
-        Pattern::BitComplement => json!("bit-complement"),
-        Pattern::Shuffle => json!("shuffle"),
-        Pattern::Transpose => json!("transpose"),
-        Pattern::Tornado => json!("tornado"),
-        Pattern::Permutation => json!("permutation"),
-        Pattern::Neighbour { offset } => json!({ "neighbour": offset }),
-        Pattern::GroupShift { shift } => json!({ "group_shift": shift }),
-        Pattern::Hotspot { node, fraction } => json!({ "hotspot": node, "fraction": fraction }),
-        Pattern::List(list) => json!({ "permutation": list }),
-        Pattern::Pair { from, to } => json!({ "from": from, "to": to }),
+    let none = PatternParameters::default();
+    let form = match *pattern {
+        Pattern::Uniform => PatternForm::Named("uniform"),
+        Pattern::BitReversal => PatternForm::Named("bit-reversal"),
+        Pattern::BitComplement => PatternForm::Named("bit-complement"),
+        Pattern::Shuffle => PatternForm::Named("shuffle"),
+        Pattern::Transpose => PatternForm::Named("transpose"),
+        Pattern::Tornado => PatternForm::Named("tornado"),
+        Pattern::Permutation => PatternForm::Named("permutation"),
+        Pattern::Neighbour { offset } => PatternForm::With(PatternParameters {
+            neighbour: Some(offset),
+            ..none
+        }),
+        Pattern::GroupShift { shift } => PatternForm::With(PatternParameters {
+            group_shift: Some(shift),
+            ..none
+        }),
+        Pattern::Hotspot { node, fraction } => PatternForm::With(PatternParameters {
+            hotspot: Some(node),
+            fraction: Some(fraction),
+            ..none
+        }),
+        Pattern::List(ref list) => PatternForm::With(PatternParameters {
+            permutation: Some(list),
+            ..none
+        }),
+        Pattern::Pair { from, to } => PatternForm::With(PatternParameters {
+            from: Some(from),
+            to: Some(to),
+            ..none
+        }),
     };
-    value.serialize(s)
+    form.serialize(s)
 }
 
 impl Forms for RawPattern {

@@ -2,18 +2,20 @@
 
 use crate::config::document::{ConfigError, refused};
 use crate::config::job::keys::{RawClock, RawJob, RawSendCompletion};
+use crate::config::schema::keys;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::mpi::Protocol;
 use crate::replay::trace::{ComputeTime, POLL_GAP_PS, Setting};
 use crate::units::Ratio;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::ser::Serializer;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// How the MPI calls of a job send. It serialises as `experiment.jobs[].calls` in `docs/reference/result.md`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Calls {
     /// Largest message that is sent before its receive is known.
@@ -25,7 +27,7 @@ pub struct Calls {
 }
 
 /// How a job computes, besides its scale. It serialises into the entry of the job in `docs/reference/result.md`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Compute {
     /// The clock of a DUMPI trace or a recording; `None` for the one that it suggests.
@@ -44,9 +46,11 @@ pub struct Compute {
         rename = "compute_scale_by_region",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
+    #[schemars(transform = keys("<REGION>", "The factor of the region."))]
     pub regions: BTreeMap<String, Ratio>,
     /// The part of itself by which a computation is longer or shorter at most.
     #[serde(rename = "compute_noise")]
+    #[schemars(extend("unit" = "fraction"))]
     pub noise: Ratio,
 }
 
@@ -173,55 +177,88 @@ pub(crate) fn format_keys(job: &RawJob) -> Vec<FormatKey> {
         .collect()
 }
 
-pub(crate) fn repeat_json<S: Serializer>(repeat: &Repeat, s: S) -> Result<S::Ok, S::Error> {
-    match repeat {
-        Repeat::Times(times) => s.serialize_u32(*times),
-        Repeat::UntilOthersEnd => s.serialize_str("until-others-end"),
-    }
+/// [`Repeat`] in results.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum RepeatForm {
+    Times(u32),
+    Until(&'static str),
 }
 
-/// Two keys.
+pub(crate) fn repeat_json<S: Serializer>(repeat: &Repeat, s: S) -> Result<S::Ok, S::Error> {
+    let form = match *repeat {
+        Repeat::Times(times) => RepeatForm::Times(times),
+        Repeat::UntilOthersEnd => RepeatForm::Until("until-others-end"),
+    };
+    form.serialize(s)
+}
+
+/// [`SendCompletion`] in results.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SendForm {
+    /// `handed`, `injected` or `rendezvous`.
+    send_completion: &'static str,
+    /// Largest eager message; only for `rendezvous`.
+    eager_threshold_bytes: Option<u64>,
+}
+
 pub(crate) fn send_completion_json<S: Serializer>(
-    c: &SendCompletion,
+    completion: &SendCompletion,
     s: S,
 ) -> Result<S::Ok, S::Error> {
-    let (name, eager) = match *c {
+    let (name, eager) = match *completion {
         SendCompletion::Handed => ("handed", None),
         SendCompletion::Injected => ("injected", None),
         SendCompletion::Rendezvous { eager_threshold } => ("rendezvous", Some(eager_threshold)),
     };
-    json!({ "send_completion": name, "eager_threshold_bytes": eager }).serialize(s)
+    let form = SendForm {
+        send_completion: name,
+        eager_threshold_bytes: eager,
+    };
+    form.serialize(s)
 }
 
-/// The algorithms chosen by hand, by operation.
+/// The algorithms chosen by hand, by operation; [`Choices`] in results.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct CollectivesForm {
+    #[serde(flatten)]
+    algorithms: Choices,
+    /// Segment of `chain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chain_segment_bytes: Option<u64>,
+    /// Segment of `double-tree`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tree_segment_bytes: Option<u64>,
+    /// Most members of a part of `hierarchical`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<u32>,
+    /// Longest segment of `in-network`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    switch_payload_bytes: Option<u64>,
+    /// Segments of a rank on their way `in-network`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    switch_operations: Option<u32>,
+    /// Most internal links of a switch `in-network`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    switch_links: Option<u32>,
+    /// Time of a segment in a switch `in-network`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    switch_reduction_ps: Option<u64>,
+}
+
 pub(crate) fn collectives_json<S: Serializer>(choices: &Choices, s: S) -> Result<S::Ok, S::Error> {
-    let mut value = json!(choices);
-    if let Value::Object(map) = &mut value {
-        map.retain(|_, algorithm| !algorithm.is_null());
-        let bytes = |bytes: Option<u64>| bytes.map(Value::from);
-        let said = [
-            ("chain_segment_bytes", bytes(choices.segment())),
-            ("tree_segment_bytes", bytes(choices.tree_segment())),
-            ("part", choices.part.map(Value::from)),
-            (
-                "switch_payload_bytes",
-                bytes(choices.switch_payload.map(|bytes| bytes.0)),
-            ),
-            (
-                "switch_operations",
-                choices.switch_operations.map(Value::from),
-            ),
-            ("switch_links", choices.switch_links.map(Value::from)),
-            (
-                "switch_reduction_ps",
-                bytes(choices.switch_reduction.map(|time| time.0)),
-            ),
-        ];
-        for (key, value) in said {
-            map.extend(value.map(|value| (key.to_owned(), value)));
-        }
-    }
-    value.serialize(s)
+    let form = CollectivesForm {
+        algorithms: *choices,
+        chain_segment_bytes: choices.segment(),
+        tree_segment_bytes: choices.tree_segment(),
+        part: choices.part,
+        switch_payload_bytes: choices.switch_payload.map(|bytes| bytes.0),
+        switch_operations: choices.switch_operations,
+        switch_links: choices.switch_links,
+        switch_reduction_ps: choices.switch_reduction.map(|time| time.0),
+    };
+    form.serialize(s)
 }
 
 /// As many as NCCL has.

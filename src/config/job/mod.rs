@@ -27,6 +27,7 @@ use crate::replay::placement::Distribution;
 use crate::replay::trace::HOST_SPEED;
 use crate::units::Ratio;
 use flitwise_base::quote::quoted;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +36,8 @@ const EAGER_THRESHOLD: u64 = 65_536;
 
 /// One application. It serialises as an entry of `experiment.jobs` in `docs/reference/result.md`, but for the
 /// service level, which has a name there.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Job {
     /// Its entry in the file: `job.N`.
@@ -56,17 +58,21 @@ pub struct Job {
     #[serde(skip)]
     pub trace_path: PathBuf,
     /// Service level.
+    #[schemars(with = "String")]
     pub sl: u8,
     /// vFabric that the job named.
     pub vfabric: Option<String>,
     /// NICs that the job may use, ascending; `None` means all.
     pub hosts: Option<Vec<NicId>>,
     /// How ranks are placed on NICs.
+    #[serde(serialize_with = "placement::placement_json")]
+    #[schemars(with = "placement::PlacementForm<'_>")]
     pub placement: Placement,
     /// Whether the job may be placed on NICs that earlier jobs have.
     pub share_nics: bool,
     /// Ranks per NIC.
     #[serde(rename = "tasks_per_node")]
+    #[schemars(extend("unit" = "ranks/NIC"))]
     pub ranks_per_nic: u32,
     /// Distribution of the ranks over these NICs; `None`: the usual one of the placement.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,13 +84,16 @@ pub struct Job {
     pub after: Vec<String>,
     /// How often the trace is run.
     #[serde(serialize_with = "calls::repeat_json")]
+    #[schemars(with = "calls::RepeatForm")]
     pub repeat: Repeat,
     /// When a send is done.
     #[serde(flatten, serialize_with = "calls::send_completion_json")]
+    #[schemars(with = "calls::SendForm")]
     pub send_completion: SendCompletion,
     /// How MPI calls send.
     pub calls: Calls,
     /// Multiplies computations outside of the regions that have a factor of their own.
+    #[schemars(extend("unit" = "fraction"))]
     pub compute_scale: Ratio,
     /// The other changes of computations.
     #[serde(flatten)]
@@ -102,16 +111,20 @@ pub struct Job {
     pub channels: u32,
     /// Flops per second of a rank in a TI trace.
     #[serde(rename = "host_speed_flops_per_s")]
+    #[schemars(extend("unit" = "flops/s"))]
     pub host_speed: Ratio,
     /// Latency of a message between ranks of one NIC, in picoseconds.
     pub intra_node_latency_ps: u64,
     /// Bandwidth of such messages in bytes per second.
     #[serde(rename = "intra_node_bandwidth_bytes_per_s")]
+    #[schemars(extend("unit" = "B/s"))]
     pub intra_node_bandwidth: Ratio,
     /// Cost of a reduction in picoseconds per byte.
+    #[schemars(extend("unit" = "ps/B"))]
     pub reduction_cost_ps_per_byte: Ratio,
     /// Algorithms of collectives chosen by hand.
     #[serde(serialize_with = "calls::collectives_json")]
+    #[schemars(with = "calls::CollectivesForm")]
     pub collectives: Choices,
     /// The keys given for the job that not every format of traces uses.
     #[serde(skip)]

@@ -6,9 +6,9 @@ use crate::fabric::ids::NicId;
 use crate::fabric::topology::Topology;
 use crate::replay::NodeSpec;
 use schemars::{JsonSchema, json_schema};
-use serde::Deserialize;
 use serde::de::{Error, IntoDeserializer, MapAccess, SeqAccess};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 /// How the ranks of a job are placed on NICs.
@@ -120,34 +120,72 @@ fn named(name: Name) -> Placement {
     }
 }
 
-/// The name with its parameters, as in a file.
-impl Serialize for Placement {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let (name, seed) = match self {
-            Self::Linear => ("linear", None),
-            Self::RoundRobin(Part::Group) => ("round-robin-groups", None),
-            Self::RoundRobin(_) => ("round-robin", None),
-            Self::Random { part, seed } => match part {
-                Part::Nic => ("random", *seed),
-                Part::Switch => ("random-switches", *seed),
-                Part::Group => ("random-groups", *seed),
-            },
-            Self::List(nics) => return with(to, "list", nics),
-            Self::Hosts(nics) => return with(to, "hosts", nics),
-            Self::RankOrder(ranks) => return with(to, "rank-order", ranks),
-        };
-        match seed {
-            None => to.serialize_str(name),
-            Some(seed) => with(to, name, &seed),
-        }
-    }
+/// [`Placement`] in results: its name, or the name with its parameters, as in a file.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum PlacementForm<'a> {
+    Named(&'static str),
+    With(PlacementParameters<'a>),
 }
 
-/// `{ name: value }`.
-fn with<S: Serializer>(to: S, name: &str, value: &impl Serialize) -> Result<S::Ok, S::Error> {
-    let mut map = to.serialize_map(Some(1))?;
-    map.serialize_entry(name, value)?;
-    map.end()
+/// The parameters of a placement, of which each has one.
+#[derive(Default, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct PlacementParameters<'a> {
+    /// The NICs of a list or rank file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    list: Option<&'a [NicId]>,
+    /// The seed of a random placement that has one of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    random: Option<u64>,
+    /// The same, of one that draws switches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    random_switches: Option<u64>,
+    /// The same, of one that draws groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    random_groups: Option<u64>,
+    /// The NICs of the slots of a host file or of Slurm's nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hosts: Option<&'a [NicId]>,
+    /// The ranks of a rank order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank_order: Option<&'a [u32]>,
+}
+
+pub(super) fn placement_json<S: Serializer>(
+    placement: &Placement,
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    let mut with = PlacementParameters::default();
+    let name = match placement {
+        Placement::Linear => Some("linear"),
+        Placement::RoundRobin(Part::Group) => Some("round-robin-groups"),
+        Placement::RoundRobin(_) => Some("round-robin"),
+        Placement::Random { part, seed } => {
+            let (name, own) = match part {
+                Part::Nic => ("random", &mut with.random),
+                Part::Switch => ("random-switches", &mut with.random_switches),
+                Part::Group => ("random-groups", &mut with.random_groups),
+            };
+            *own = *seed;
+            seed.is_none().then_some(name)
+        }
+        Placement::List(nics) => {
+            with.list = Some(nics);
+            None
+        }
+        Placement::Hosts(nics) => {
+            with.hosts = Some(nics);
+            None
+        }
+        Placement::RankOrder(ranks) => {
+            with.rank_order = Some(ranks);
+            None
+        }
+    };
+    let form = name.map_or(PlacementForm::With(with), PlacementForm::Named);
+    form.serialize(s)
 }
 
 /// `placement` as written.

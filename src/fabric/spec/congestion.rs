@@ -104,7 +104,8 @@ pub struct CctControl {
 }
 
 /// Settings of one switch port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct PortCongestion {
     /// `Threshold`: weight 0–15, a fill of (16 − weight)/16; 0: never congested.
     #[serde(rename = "Threshold")]
@@ -114,9 +115,11 @@ pub struct PortCongestion {
     pub victim_mask: bool,
     /// `Packet_Size`: smaller packets are not marked, in units of 64 bytes.
     #[serde(rename = "Packet_Size")]
+    #[schemars(extend("unit" = "64 B"))]
     pub packet_size: u8,
     /// `Marking_Rate`: mean number of eligible packets between two marks.
     #[serde(rename = "Marking_Rate")]
+    #[schemars(extend("unit" = "packets"))]
     pub marking_rate: u16,
     /// `Credit_Mask`: credit starvation applies to the port.
     #[serde(rename = "Credit_Mask")]
@@ -127,6 +130,7 @@ pub struct PortCongestion {
     /// `CS_ReturnDelay`: how much later the credits of a packet come back that was granted
     /// to a starved Port VL, in times of the packet on the link that it came by.
     #[serde(rename = "CS_ReturnDelay", serialize_with = "json::return_delay")]
+    #[schemars(with = "String")]
     pub cs_return_delay: CctEntry,
 }
 
@@ -251,13 +255,16 @@ pub enum TimerScope {
 }
 
 /// Parameters of one SL at the NICs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct SlCongestion {
     /// `CCTI_Increase`: added to the index by a BECN.
     #[serde(rename = "CCTI_Increase")]
+    #[schemars(extend("unit" = "level"))]
     pub ccti_increase: u8,
     /// `CCTI_Min`: the index never is below.
     #[serde(rename = "CCTI_Min")]
+    #[schemars(extend("unit" = "level"))]
     pub ccti_min: u8,
     /// `CCTI_Timer` in ticks, at least 1 (the specification counts 1.024 us).
     #[serde(rename = "CCTI_Timer_ticks")]
@@ -265,6 +272,7 @@ pub struct SlCongestion {
     /// `Trigger_Threshold`: a BECN that leaves the index at it or above is an event of the
     /// log; 0: no events.
     #[serde(rename = "Trigger_Threshold")]
+    #[schemars(extend("unit" = "level"))]
     pub trigger_threshold: u8,
 }
 

@@ -9,6 +9,7 @@ use crate::error::error;
 use crate::ids::SwitchPort;
 use crate::topology::Peer;
 use flitwise_base::units::Ratio;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Outages and degradations begin and end before this tick, 2^46: beyond it the engine sees no end.
@@ -17,7 +18,8 @@ pub const MAX_OUTAGE_TICKS: Tick = 1 << 46;
 const KEY: &str = "event";
 
 /// A time in which a cable starts no packet, in neither direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Outage {
     /// The switch port at one of its ends.
     #[serde(flatten)]
@@ -31,7 +33,8 @@ pub struct Outage {
 }
 
 /// A time in which a cable sends at a lower rate, in both directions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Degradation {
     /// The switch port at one of its ends.
     #[serde(flatten)]
@@ -44,6 +47,7 @@ pub struct Degradation {
     pub until: Option<Tick>,
     /// The rate in flits per tick, at most the cable's own.
     #[serde(rename = "flits_per_tick")]
+    #[schemars(extend("unit" = "flits/tick, a fraction"))]
     pub rate: Ratio,
 }
 

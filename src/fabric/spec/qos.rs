@@ -21,7 +21,8 @@ pub struct Qos {
 }
 
 /// One service level.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct ServiceLevel {
     /// Name used in experiments and results, e.g. `CL`.
     pub name: String,

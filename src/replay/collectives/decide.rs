@@ -131,7 +131,7 @@ macro_rules! choices {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct Choices {
-            $($(#[$doc])* pub $field: Option<$type>,)+
+            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $field: Option<$type>,)+
             /// Longest segment of a `"chain"` broadcast, at least 1 byte; by default 16 KiB.
             #[serde(skip_serializing)]
             pub chain_segment: Option<Bytes>,

@@ -1,5 +1,6 @@
 //! JSON Schemas that are derived from the types of documents, and what these types share.
 
+pub(super) use crate::config::schema::keys;
 use crate::config::schema::one_line_each;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -45,6 +46,35 @@ impl<T: JsonSchema> JsonSchema for Named<T> {
     }
 }
 
+/// A type in the form in which it is written, in a type that describes: of these, keys with an `Option` may be absent.
+pub(super) struct Written<T>(std::marker::PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for Written<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Written_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        inlined(
+            SchemaSettings::draft2020_12().for_serialize(),
+            T::json_schema,
+        )
+    }
+}
+
+/// The schema that `of` gives, without references.
+pub(super) fn inlined(
+    settings: SchemaSettings,
+    of: impl Fn(&mut SchemaGenerator) -> Schema,
+) -> Schema {
+    let settings = settings.with(|settings| settings.inline_subschemas = true);
+    of(&mut settings.into_generator())
+}
+
 /// A value of a schema that may be null.
 pub(super) struct Nullable<T>(std::marker::PhantomData<T>);
 
@@ -64,16 +94,6 @@ impl<T: JsonSchema> JsonSchema for Nullable<T> {
         let mut schema = Option::<T>::json_schema(generator);
         schema.insert(NULLABLE.to_owned(), true.into());
         schema
-    }
-}
-
-/// Gives the keys of a [`Named`] object their title and description.
-pub(super) fn keys(title: &'static str, description: &'static str) -> impl Fn(&mut Schema) {
-    move |schema| {
-        if let Some(Value::Object(named)) = schema.get_mut("additionalProperties") {
-            named.insert("title".to_owned(), title.into());
-            named.insert("description".to_owned(), description.into());
-        }
     }
 }
 

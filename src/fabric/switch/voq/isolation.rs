@@ -12,15 +12,19 @@ pub const MAX_ISOLATION_QUEUES: u32 = 64;
 
 /// The congested-flow queues of every (input buffer, VL), and when they are used. Thresholds are in
 /// credits, indexed by VL.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Isolation {
     /// Congested-flow queues, at least 1.
     pub queues: u32,
     /// The normal FIFO holds so much or more: the flow of its head is isolated.
+    #[schemars(extend("unit" = "credits"))]
     pub detect: Vec<u32>,
     /// A congested-flow queue holds so much or more: the sender is told to stop the flow.
+    #[schemars(extend("unit" = "credits"))]
     pub stop: Vec<u32>,
     /// Fill of a congested-flow queue at or below which its stopped flow is released.
+    #[schemars(extend("unit" = "credits"))]
     pub go: Vec<u32>,
 }
 

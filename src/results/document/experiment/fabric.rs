@@ -1,8 +1,9 @@
 //! `experiment.fabric`: the graph and the switches.
 
 use super::Either;
+use crate::fabric::spec::{Degradation, Outage, voq::Isolation};
 use crate::fabric::topology::{kinds, listed};
-use crate::results::document::schema::Nullable;
+use crate::results::document::schema::{Nullable, Written};
 use schemars::JsonSchema;
 
 /// `[fabric]`.
@@ -26,9 +27,9 @@ pub(super) struct Fabric {
     /// Routes of single pairs of NICs, a text each: `SRC DST: SWITCH.PORT …`; absent where none has.
     source_routes: Option<Vec<String>>,
     /// Times in which links are down; absent without events.
-    outages: Option<Vec<Outage>>,
+    outages: Option<Vec<Written<Outage>>>,
     /// Times in which links send at a lower rate; absent without such events.
-    degraded: Option<Vec<Degradation>>,
+    degraded: Option<Vec<Written<Degradation>>>,
     /// The probability that a bit is wrong on a link; absent where none is.
     #[schemars(extend("unit" = "fraction"))]
     bit_error_rate: Option<f64>,
@@ -60,37 +61,6 @@ pub(super) struct Fabric {
     paths_intermediate: Option<String>,
     /// `paths_bias` in whole credits; absent where queues do not decide the paths.
     paths_bias_credits: Option<u64>,
-}
-
-/// A time in which a link starts no packet, in neither direction.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct Outage {
-    /// A switch at one end.
-    switch: u64,
-    /// Its port.
-    port: u64,
-    /// The first tick.
-    from_ticks: u64,
-    /// The first tick after it; null: the link stays down.
-    until_ticks: Nullable<u64>,
-}
-
-/// A time in which a link sends at a lower rate, in both directions.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct Degradation {
-    /// A switch at one end.
-    switch: u64,
-    /// Its port.
-    port: u64,
-    /// The first tick.
-    from_ticks: u64,
-    /// The first tick after it; null: it lasts for good.
-    until_ticks: Nullable<u64>,
-    /// The rate.
-    #[schemars(extend("unit" = "flits/tick, a fraction"))]
-    flits_per_tick: String,
 }
 
 /// Forwarding tables that take over.
@@ -185,7 +155,7 @@ struct Switch {
     /// `voq`: as in the file.
     input_queues: Option<String>,
     /// `voq`: queues for hot flows; absent without.
-    isolation: Option<Isolation>,
+    isolation: Option<Written<Isolation>>,
     /// `voq`: rate of links to NICs.
     #[schemars(extend("unit" = "flits/tick, a fraction"))]
     host_link_flits_per_tick: Option<String>,
@@ -250,23 +220,6 @@ struct Allocator {
     rule: String,
     /// Iterations in a tick.
     iterations: u64,
-}
-
-/// Queues for hot flows.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct Isolation {
-    /// Queues of each input buffer and VL.
-    queues: u64,
-    /// The threshold of each VL, as in the file.
-    #[schemars(extend("unit" = "credits"))]
-    detect: Vec<u64>,
-    /// The threshold of each VL, as in the file.
-    #[schemars(extend("unit" = "credits"))]
-    stop: Vec<u64>,
-    /// The threshold of each VL, as in the file.
-    #[schemars(extend("unit" = "credits"))]
-    go: Vec<u64>,
 }
 
 /// A link that differs.

@@ -5,14 +5,12 @@
 mod congestion;
 mod fabric;
 mod qos;
-mod traffic;
 
 use self::congestion::CongestionControl;
 use self::fabric::Fabric;
 use self::qos::Qos;
-use self::traffic::{Background, Job};
-use super::schema::Nullable;
-use crate::config::{self, experiment_json};
+use super::schema::{Nullable, Written, inlined};
+use crate::config::{self, Background, Job, Measure, NodeForm, experiment_json};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -38,8 +36,7 @@ impl JsonSchema for InterpretedExperiment {
     /// Keys of which the type has an `Option` may be absent: that is what the contract of reading says.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let settings = SchemaSettings::draft2020_12().for_deserialize();
-        let settings = settings.with(|settings| settings.inline_subschemas = true);
-        Experiment::json_schema(&mut settings.into_generator())
+        inlined(settings, Experiment::json_schema)
     }
 }
 
@@ -67,72 +64,19 @@ struct Experiment {
     /// `[congestion_control]`.
     congestion_control: CongestionControl,
     /// The jobs, `[[job]]`.
-    jobs: Vec<Job>,
+    jobs: Vec<Written<Job>>,
     /// The background flows, `[[background]]`.
-    background: Vec<Background>,
+    background: Vec<Written<Background>>,
     /// `[measure]`, null with a job.
-    measure: Nullable<Measure>,
+    measure: Nullable<Written<Measure>>,
     /// As in the file; absent without it.
     background_gap_skip_ps: Option<u64>,
     /// As in the file; absent with the default.
     saturated_limit: Option<u32>,
     /// `[node]`; absent where every NIC is a node.
-    node: Option<Node>,
+    node: Option<Written<NodeForm<'static>>>,
     /// `[power]`; absent without it.
     power: Option<Power>,
-}
-
-/// `[node]`.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct Node {
-    /// As in the file.
-    nics: u64,
-    /// As in the file.
-    rails: u64,
-    /// As in the file.
-    ranks_per_nic: u64,
-    /// As in the file.
-    #[schemars(extend("enum" = ["by-rank", "hash", "stripe"]))]
-    nic_choice: String,
-    /// Only for `stripe`.
-    stripe_threshold_bytes: Nullable<u64>,
-    /// The links inside a node, null: of every two ranks their own.
-    links: Nullable<NodeLinks>,
-}
-
-/// The links inside a node, all alike.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct NodeLinks {
-    /// The ends of each: places of ranks, then switches.
-    ends: Vec<Vec<u64>>,
-    /// The latency of a link.
-    latency_ps: u64,
-    /// The bandwidth of a link, in each direction.
-    #[schemars(extend("unit" = "B/s"))]
-    bandwidth_bytes_per_s: String,
-}
-
-/// `[measure]`.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct Measure {
-    /// Fractions as exact texts.
-    loads: Vec<String>,
-    /// As in the file.
-    warm_up_ticks: u64,
-    /// As in the file.
-    max_warm_up_ticks: u64,
-    /// As in the file.
-    batch_ticks: u64,
-    /// As in the file.
-    batches: u64,
-    /// As in the file, as an exact text.
-    #[schemars(extend("unit" = "fraction"))]
-    tolerance: String,
-    /// As in the file.
-    window_ticks: u64,
 }
 
 /// `[power]`.

@@ -1,6 +1,7 @@
 //! `experiment.qos`: service levels, virtual lanes and schedulers.
 
-use crate::results::document::schema::{Named, Nullable, keys};
+use crate::fabric::spec::ServiceLevel;
+use crate::results::document::schema::{Named, Nullable, Written, keys};
 use schemars::JsonSchema;
 
 /// `[qos]`.
@@ -10,7 +11,7 @@ pub(super) struct Qos {
     /// Virtual lanes.
     vls: u64,
     /// The service levels, in their order.
-    service_levels: Vec<ServiceLevel>,
+    service_levels: Vec<Written<ServiceLevel>>,
     /// VL of each service channel, null where unused.
     sc2vl: Nullable<Vec<Nullable<u64>>>,
     /// SL-to-VL tables, each a text with the VLs of SL 0, 1, ….
@@ -19,20 +20,6 @@ pub(super) struct Qos {
     scheduler: Scheduler,
     /// The queueing scheme; absent where service channels or tables decide the VL.
     vl_policy: Option<VlPolicy>,
-}
-
-/// A service level.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct ServiceLevel {
-    /// Its name.
-    name: String,
-    /// Traffic class.
-    tc: u64,
-    /// Service channels.
-    scs: Vec<u64>,
-    /// MTU.
-    mtu_bytes: u64,
 }
 
 /// SL-to-VL tables.
