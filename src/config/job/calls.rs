@@ -6,12 +6,15 @@ use crate::config::schema::keys;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::mpi::Protocol;
-use crate::replay::trace::{ComputeTime, POLL_GAP_PS, Setting};
+use crate::replay::trace::{ComputeTime, HOST_SPEED, POLL_GAP_PS, Setting};
 use crate::units::Ratio;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::ser::Serializer;
 use std::collections::BTreeMap;
+
+/// Largest eager message where none is given: 64 KiB.
+const EAGER_THRESHOLD: u64 = 65_536;
 
 /// How the MPI calls of a job send. It serialises as `experiment.jobs[].calls` in `docs/reference/result.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -114,6 +117,28 @@ pub(crate) fn compute(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Com
             .map_or_else(BTreeMap::new, |scale| scale.regions.clone()),
         noise,
     })
+}
+
+/// The speed at which a rank of the job computes.
+pub(super) fn host_speed(
+    job: &RawJob,
+    key: &impl Fn(&str) -> String,
+) -> Result<Ratio, ConfigError> {
+    match job.host_speed.unwrap_or(HOST_SPEED) {
+        Ratio::ZERO => refused(key("host_speed"), "is 0; a computation would never end"),
+        speed => Ok(speed),
+    }
+}
+
+/// When a send of the job is done.
+pub(super) fn send_completion(job: &RawJob) -> SendCompletion {
+    match job.send_completion.unwrap_or(RawSendCompletion::Handed) {
+        RawSendCompletion::Handed => SendCompletion::Handed,
+        RawSendCompletion::Injected => SendCompletion::Injected,
+        RawSendCompletion::Rendezvous => SendCompletion::Rendezvous {
+            eager_threshold: job.eager_threshold.map_or(EAGER_THRESHOLD, |b| b.0),
+        },
+    }
 }
 
 /// The settings for the sends of MPI calls.

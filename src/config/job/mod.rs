@@ -10,7 +10,7 @@ pub(super) mod vfabric;
 
 use crate::config::document::{ConfigError, check_name, refused};
 use crate::config::job::calls::{Calls, Compute, FormatKey, SendCompletion};
-use crate::config::job::keys::{RawJob, RawRepeat, RawSendCompletion};
+use crate::config::job::keys::{RawJob, RawRepeat};
 use crate::config::job::launcher::Sharing;
 use crate::config::job::placement::{Part, Placement, RawPlacement};
 use crate::config::job::trace::{find_trace, stem};
@@ -24,15 +24,11 @@ use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::collectives::decide::{Allreduce, Bcast};
 use crate::replay::placement::Distribution;
-use crate::replay::trace::HOST_SPEED;
 use crate::units::Ratio;
 use flitwise_base::quote::quoted;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-
-/// Largest eager message where none is given: 64 KiB.
-const EAGER_THRESHOLD: u64 = 65_536;
 
 /// One application. It serialises as an entry of `experiment.jobs` in `docs/reference/result.md`, but for the
 /// service level, which has a name there.
@@ -297,7 +293,7 @@ impl Around<'_> {
                 Some(RawRepeat::Times(times)) => Repeat::Times(times),
                 Some(RawRepeat::UntilOthersEnd) => Repeat::UntilOthersEnd,
             },
-            send_completion: send_completion(job),
+            send_completion: calls::send_completion(job),
             calls: calls::calls(job),
             compute: calls::compute(job, &key)?,
             skip_unsupported: job.skip_unsupported.unwrap_or(false),
@@ -305,7 +301,7 @@ impl Around<'_> {
             order_streams: job.order_streams.unwrap_or(false),
             channels: calls::channels(job, &key)?,
             compute_scale: calls::default_scale(job),
-            host_speed: host_speed(job, &key)?,
+            host_speed: calls::host_speed(job, &key)?,
             intra_node_latency_ps: job.intra_node_latency.map_or(node.latency_ps, |t| t.0),
             intra_node_bandwidth: rate,
             reduction_cost_ps_per_byte: job.reduction_cost.map_or(Ratio::ZERO, |c| c.0),
@@ -331,14 +327,6 @@ impl Around<'_> {
         let hosts = hosts.transpose();
         let hosts = hosts.map_err(|problem| ConfigError::new(key("vfabric"), problem))?;
         Ok((sl, hosts))
-    }
-}
-
-/// The speed at which a rank of the job computes.
-fn host_speed(job: &RawJob, key: &impl Fn(&str) -> String) -> Result<Ratio, ConfigError> {
-    match job.host_speed.unwrap_or(HOST_SPEED) {
-        Ratio::ZERO => refused(key("host_speed"), "is 0; a computation would never end"),
-        speed => Ok(speed),
     }
 }
 
@@ -425,16 +413,6 @@ fn check_details(said: &Choices, meant: &Choices, key: &str) -> Result<(), Confi
         return refused(format!("{key}.{name}"), problem);
     }
     Ok(())
-}
-
-fn send_completion(job: &RawJob) -> SendCompletion {
-    match job.send_completion.unwrap_or(RawSendCompletion::Handed) {
-        RawSendCompletion::Handed => SendCompletion::Handed,
-        RawSendCompletion::Injected => SendCompletion::Injected,
-        RawSendCompletion::Rendezvous => SendCompletion::Rendezvous {
-            eager_threshold: job.eager_threshold.map_or(EAGER_THRESHOLD, |b| b.0),
-        },
-    }
 }
 
 fn placement(
