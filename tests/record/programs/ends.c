@@ -10,7 +10,9 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     for (int i = 0; i < 100; i++) {
         MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-        usleep(20000);
+        /* Blocks are written every second: only this end loses calls behind the last one. */
+        if (!strcmp(argv[1], "kill"))
+            usleep(20000);
     }
     if (!strcmp(argv[1], "kill"))
         raise(SIGKILL);
