@@ -18,7 +18,7 @@ use flitwise::random::{Purpose, Stream};
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(config(80))]
+    #![proptest_config(config(50))]
 
     #[test]
     fn random_bit_errors_agree(

@@ -269,7 +269,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(config(115))]
+    #![proptest_config(config(80))]
 
     #[test]
     fn sound_fabrics_agree(spec in fabric(Kind::Sound), traffic in traffic()) {

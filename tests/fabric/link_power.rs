@@ -16,7 +16,7 @@ use flitwise_oracles::voq::{End, IbRun};
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(config(75))]
+    #![proptest_config(config(50))]
 
     #[test]
     fn random_power_states_agree(

@@ -28,7 +28,7 @@ fn with_tables(spec: &FabricSpec) -> Option<FabricSpec> {
 }
 
 proptest! {
-    #![proptest_config(config(100))]
+    #![proptest_config(config(60))]
 
     #[test]
     fn random_outages_agree(
