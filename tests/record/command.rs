@@ -394,7 +394,8 @@ fn the_launcher_of_another_mpi_is_refused() {
             .unwrap();
         let message = errors(&output);
         let said = "the launcher started 3 processes, but each is an MPI world of its own";
-        assert_eq!(message.matches(said).count(), 1, "{message}");
+        let times = message.matches(said).count();
+        assert!((1..=3).contains(&times), "{message}");
         assert!(!output.status.success(), "{message}");
         assert!(!lab.at("recording").join("recording.toml").exists());
     }

@@ -97,7 +97,7 @@ fn record(recorder: &Recorder, dir: &Path, args: &RecordArgs) -> Result<(), CliE
         None if before.is_none() && holds_streams(&target.path) => {}
         None => {
             let why = nothing(recorder, &target);
-            if status.success() && !is_further_process() {
+            if status.success() {
                 return Err(CliError::Failed(why));
             }
             tell(format_args!("{why}"));
@@ -108,14 +108,6 @@ fn record(recorder: &Recorder, dir: &Path, args: &RecordArgs) -> Result<(), CliE
     } else {
         end_like(status)
     }
-}
-
-/// Whether a launcher started this process, and process 0 beside it. Open MPI ends a job with the first process that fails, so
-/// process 0 alone fails: it knows more.
-fn is_further_process() -> bool {
-    let ranks = ["OMPI_COMM_WORLD_RANK", "PMI_RANK"];
-    let mut ranks = ranks.into_iter().filter_map(std::env::var_os);
-    ranks.any(|rank| rank != "0")
 }
 
 fn holds_streams(dir: &Path) -> bool {

@@ -255,20 +255,19 @@ static int is_recorded(void)
 /* Whether a launcher started several processes each of which is an MPI world of its own: the launcher is another MPI's. */
 static int launched_by_another(void)
 {
-    static const char *names[][2] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}, {"PMI_SIZE", "PMI_RANK"}};
+    static const char *names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
     char text[200];
     int others = 0;
     for (int i = 0; i < 2; i++) {
-        const char *size = getenv(names[i][0]), *rank = getenv(names[i][1]);
+        const char *size = getenv(names[i]);
         if (fw_ranks > 1 || !size || atoi(size) < 2)
             continue;
         others = 1;
-        if (rank && atoi(rank) == 0) {
-            snprintf(text, sizeof text,
-                     "the launcher started %d processes, but each is an MPI world of its own: take the launcher of the MPI that the program uses",
-                     atoi(size));
-            fw_say(text);
-        }
+        /* Each process says so: a launcher may end the others with the first one that fails. */
+        snprintf(text, sizeof text,
+                 "the launcher started %d processes, but each is an MPI world of its own: take the launcher of the MPI that the program uses",
+                 atoi(size));
+        fw_say(text);
     }
     return others;
 }
