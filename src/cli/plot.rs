@@ -6,7 +6,7 @@ use super::{CliError, signal};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use flitwise::figure::{EncodeError, Figure, FileFormat, MAX_WIDTH, MIN_WIDTH, encoded};
-use flitwise::report::{Choice, FigureKind, METRICS, Source, figures_with, kind};
+use flitwise::report::{Choice, FigureKind, METRICS, Source, figures_with, keep_only, kind};
 use flitwise::results::MissingFeature;
 use flitwise_base::quote::cut;
 use flitwise_formats::sink::{Batch, Sink};
@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  flitwise plot scheduler.study --kind slowdown -o slowdown.pdf\n  \
                   flitwise plot results/tree results/torus --kind latency -o latency.svg --label tree --label torus\n  \
-                  flitwise plot scheduler.study --kind slowdown -o figure.pdf --label rr='round robin' --no-subtitle"
+                  flitwise plot scheduler.study --kind slowdown -o figure.pdf --label rr='round robin' --no-subtitle\n  \
+                  flitwise plot background --kind slowdown -o tree.svg --only fabric=tree --x application"
 )]
 pub struct PlotArgs {
     /// Name of a directory; give one for each directory, in their order [default: the names of the experiments and
@@ -39,6 +40,9 @@ pub struct PlotArgs {
     /// The axis with a colour for each setting [default: the last one of the others]; the rest makes panels.
     #[arg(long, value_name = "AXIS")]
     series: Option<String>,
+    /// Draws only the points of a study with this setting of an axis. Give it several times for several settings or axes.
+    #[arg(long, value_name = "AXIS=SETTING")]
+    only: Vec<String>,
     /// The metric of --kind differences [default: time; without jobs throughput and latency].
     #[arg(long, value_parser = PossibleValuesParser::new(METRICS))]
     metric: Option<String>,
@@ -96,6 +100,7 @@ impl PlotArgs {
         let (renames, names): (Vec<&String>, Vec<&String>) = self.label.iter().partition(is_rename);
         let names: Vec<String> = names.into_iter().cloned().collect();
         let mut sources = self.subjects.open(&names)?;
+        keep_only(&mut sources, &self.only).map_err(bad)?;
         let of_sources: Vec<bool> = renames
             .iter()
             .map(|label| splits(label).any(|(from, to)| rename_source(&mut sources, from, to)))
