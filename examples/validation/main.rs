@@ -2,7 +2,7 @@
 //! for `docs/evidence/validation.md`.
 //!
 //! ```text
-//! cargo run --release --example validation -- run --seeds 30 --threads 2
+//! cargo run --release --example validation -- run --seeds 30 --jobs 2
 //! cargo run --release --example validation -- judge --write
 //! ```
 
@@ -49,9 +49,9 @@ enum Command {
         /// Seeds 1 to N.
         #[arg(long, value_name = "N", default_value_t = 30)]
         seeds: u64,
-        /// Threads of a run.
+        /// Runs at once.
         #[arg(long, default_value_t = 1)]
-        threads: usize,
+        jobs: usize,
     },
     /// Prints the verdicts as Markdown.
     Judge {
@@ -75,7 +75,7 @@ fn main() -> Result<()> {
             fabric,
             allocator,
             seeds,
-            threads,
+            jobs,
         } => {
             let chosen = |point: &grid::Point| {
                 (part.is_empty() || part.contains(&point.part))
@@ -83,7 +83,7 @@ fn main() -> Result<()> {
                     && (allocator.is_empty() || allocator.contains(&point.setting.allocator))
             };
             let points: Vec<_> = grid::all().into_iter().filter(chosen).collect();
-            runs::run(&results, &points, seeds, threads)
+            runs::run(&results, &points, seeds, jobs)
         }
         Command::Judge {
             results,

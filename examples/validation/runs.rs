@@ -6,11 +6,12 @@ use anyhow::{Context, Result, ensure};
 use flitwise::config::{Plan, load};
 use flitwise::results::result_json;
 use flitwise::run::{Control, Status, run_plan};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Columns before those of the service levels.
 pub const HEADER: &str = "allocator,packets,scheduler,trunks,load,seed,warm_up_us,steady,accepted";
@@ -28,12 +29,12 @@ impl Run<'_> {
     }
 
     /// The run as a row of the results.
-    fn row(&self, threads: usize) -> Result<String> {
+    fn row(&self) -> Result<String> {
         let mut sets = self.setting.settings();
         sets.push(format!("seed={}", self.seed));
         let name = format!("configs/validation-{}.toml", self.setting.fabric.file());
         let plan = load(Path::new(&name), &sets)?;
-        Ok(format!("{},{}\n", self.key(), measured(&plan, threads)?))
+        Ok(format!("{},{}\n", self.key(), measured(&plan)?))
     }
 }
 
@@ -42,9 +43,9 @@ pub fn path(results: &Path, fabric: Fabric) -> PathBuf {
     results.join(format!("{}.csv", fabric.file()))
 }
 
-/// Makes the runs of seeds 1 to `seeds` that are not yet in `results`, each with up to `threads` threads, seed by seed,
-/// so that every seed that was begun has all points.
-pub fn run(results: &Path, points: &[Point], seeds: u64, threads: usize) -> Result<()> {
+/// Makes the runs of seeds 1 to `seeds` that are not yet in `results`, `jobs` at once and seed by seed, so that nearly every
+/// seed that was begun has all points. Each has one thread: several runs at once make better use of cores than one in blocks.
+pub fn run(results: &Path, points: &[Point], seeds: u64, jobs: usize) -> Result<()> {
     let mut done = HashSet::new();
     for fabric in Fabric::ALL {
         let rows = old_rows(&path(results, fabric))?;
@@ -56,13 +57,35 @@ pub fn run(results: &Path, points: &[Point], seeds: u64, threads: usize) -> Resu
             .map(move |Point { setting, .. }| Run { setting, seed })
     });
     let missing = |run: &Run<'_>| done.insert((run.setting.fabric.file(), run.key()));
-    for run in runs.filter(missing) {
-        let row = run.row(threads).with_context(|| run.key())?;
-        append(&path(results, run.setting.fabric), &row)?;
-    }
+    let left = Mutex::new(runs.filter(missing).collect::<VecDeque<_>>());
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs)
+            .map(|_| scope.spawn(|| work(&left, results)))
+            .collect();
+        let ends = workers.into_iter().map(|worker| {
+            let end = worker.join();
+            end.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        ends.collect::<Vec<_>>().into_iter().collect::<Result<()>>()
+    })?;
     Fabric::ALL
         .iter()
         .try_for_each(|&fabric| sort(&path(results, fabric)))
+}
+
+/// Makes runs until none is left. After an error no further one begins.
+fn work(left: &Mutex<VecDeque<Run<'_>>>, results: &Path) -> Result<()> {
+    let left = || left.lock().unwrap_or_else(PoisonError::into_inner);
+    let next = || left().pop_front();
+    while let Some(run) = next() {
+        let row = run.row().with_context(|| run.key());
+        let mut left = left();
+        if let Err(e) = row.and_then(|row| append(&path(results, run.setting.fabric), &row)) {
+            left.clear();
+            return Err(e);
+        }
+    }
+    Ok(())
 }
 
 fn key(row: &str) -> String {
@@ -122,8 +145,8 @@ fn sort(csv: &Path) -> Result<()> {
 }
 
 /// The results of a run: the columns behind the key.
-fn measured(plan: &Plan, threads: usize) -> Result<String> {
-    let result = run_plan(plan, &Control::default(), threads)?;
+fn measured(plan: &Plan) -> Result<String> {
+    let result = run_plan(plan, &Control::default(), 1)?;
     let status = &result.main.status;
     if let Status::Stalled(_) = status {
         // Neither a load nor latencies.
