@@ -2,7 +2,7 @@
 
 use super::corpus;
 use super::write::{Order, Packed, rewritten};
-use flitwise_formats::otf2::{Archive, Event, Location, Stamped};
+use flitwise_formats::otf2::{Archive, Event, Location, Stamped, check};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -160,6 +160,7 @@ fn events_are_the_ones_of_otf2_print() {
         ("calls", 459),
         ("mapped", 6),
         ("lost", 22),
+        ("regions", 74),
     ] {
         if let Some(count) = agree(&corpus(name).join("traces.otf2")) {
             assert_eq!(count, events, "{name}");
@@ -177,7 +178,36 @@ fn another_byte_order_says_the_same() {
     }
 }
 
-/// An archive that Score-P wrote, or one of many events, that the environment names.
+/// A million events by the library itself: sixteen ranks that send round a ring.
+#[test]
+fn a_million_events_are_the_ones_of_otf2_print() {
+    const STEPS: u64 = 6250;
+    let dir = tempfile::tempdir().unwrap();
+    let library = Command::new("python3").args(["-c", "import otf2"]).output();
+    if !library.is_ok_and(|output| output.status.success()) {
+        println!("skipped: Python has no module otf2 (PyPI: otf2)");
+        return;
+    }
+    let written = Command::new("python3")
+        .arg(corpus("write.py"))
+        .arg(dir.path())
+        .args(["large", &(16 * 10 * STEPS).to_string()])
+        .status()
+        .unwrap();
+    assert!(written.success());
+    let anchor = dir.path().join("large/traces.otf2");
+    let check = check(&Archive::open(&anchor).unwrap()).unwrap();
+    assert!(check.is_clean(), "{:?}", check.errors.first);
+    let counts = check.counts;
+    assert_eq!((counts.sends, counts.receives), (16 * STEPS, 16 * STEPS));
+    let bytes = (0..STEPS).map(|step| 8 * (step % 5000)).sum::<u64>();
+    assert_eq!(counts.send_bytes, 16 * bytes);
+    if let Some(count) = agree(&anchor) {
+        assert_eq!(count as u64, 16 * 10 * STEPS);
+    }
+}
+
+/// An archive that Score-P wrote, which the environment names.
 #[test]
 fn events_of_another_archive_are_the_ones_of_otf2_print() {
     match std::env::var_os("FLITWISE_OTF2") {
