@@ -30,6 +30,19 @@ fn a_stencil_is_counted() {
     }
 }
 
+/// Counters of the processor are among the events.
+#[test]
+fn an_archive_of_score_p_is_counted() {
+    let (archive, check) = checked(&corpus("score-p"));
+    assert_eq!(archive.anchor().creator, "Score-P 7.1");
+    let counts = check.counts;
+    assert_eq!((counts.sends, counts.receives), (16, 16));
+    // Both ranks send 2^14 to 2^21 bytes.
+    assert_eq!(counts.send_bytes, 2 * ((1 << 22) - (1 << 14)));
+    assert_eq!((check.calls["MPI_Send"], check.calls["MPI_Recv"]), (16, 16));
+    assert!(check.warnings.is_empty() && check.silent.is_empty());
+}
+
 #[test]
 fn every_order_and_packing_is_read() {
     let dir = tempfile::tempdir().unwrap();

@@ -161,6 +161,7 @@ fn events_are_the_ones_of_otf2_print() {
         ("mapped", 6),
         ("lost", 22),
         ("regions", 74),
+        ("score-p", 116),
     ] {
         if let Some(count) = agree(&corpus(name).join("traces.otf2")) {
             assert_eq!(count, events, "{name}");
