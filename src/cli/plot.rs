@@ -6,7 +6,7 @@ use super::{CliError, signal};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use flitwise::figure::{EncodeError, Figure, FileFormat, MAX_WIDTH, MIN_WIDTH, encoded};
-use flitwise::report::{Choice, FigureKind, METRICS, Source, figures_with, keep_only, kind};
+use flitwise::report::{Choice, FigureKind, METRICS, Source, figures_with, kind};
 use flitwise::results::MissingFeature;
 use flitwise_base::quote::cut;
 use flitwise_formats::sink::{Batch, Sink};
@@ -40,7 +40,7 @@ pub struct PlotArgs {
     /// The axis with a colour for each setting [default: the last one of the others]; the rest makes panels.
     #[arg(long, value_name = "AXIS")]
     series: Option<String>,
-    /// Draws only the points of a study with this setting of an axis. Give it several times for several settings or axes.
+    /// Draws only the points of studies with this setting of an axis. Give it several times for several settings or axes.
     #[arg(long, value_name = "AXIS=SETTING")]
     only: Vec<String>,
     /// The metric of --kind differences [default: time; without jobs throughput and latency].
@@ -100,7 +100,6 @@ impl PlotArgs {
         let (renames, names): (Vec<&String>, Vec<&String>) = self.label.iter().partition(is_rename);
         let names: Vec<String> = names.into_iter().cloned().collect();
         let mut sources = self.subjects.open(&names)?;
-        keep_only(&mut sources, &self.only).map_err(bad)?;
         let of_sources: Vec<bool> = renames
             .iter()
             .map(|label| splits(label).any(|(from, to)| rename_source(&mut sources, from, to)))
@@ -109,6 +108,7 @@ impl PlotArgs {
         let choice = Choice {
             x: self.x.clone(),
             series: self.series.clone(),
+            only: self.only.clone(),
             metric: self.metric.clone(),
         };
         let mut figures = figures_with(kind, &sources, &choice).map_err(bad)?;

@@ -11,7 +11,7 @@ mod source;
 pub use charts::{Choice, FigureKind, METRICS};
 pub use error::ReportError;
 pub use page::page;
-pub use source::{Source, keep_only, open};
+pub use source::{Source, open};
 
 use crate::figure::Figure;
 

@@ -40,7 +40,7 @@ fn axes_and_metrics_are_chosen_or_refused_with_what_there_is() {
         let choice = Choice {
             x: x.map(str::to_owned),
             series: series.map(str::to_owned),
-            metric: None,
+            ..Choice::default()
         };
         figures_with(FigureKind::Throughput, &sources, &choice)
     };

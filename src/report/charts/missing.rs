@@ -16,8 +16,12 @@ pub(super) fn check(choice: &Choice, kind: FigureKind) -> Result<(), ReportError
             "{option}: a figure of --kind {kind} has no {what} to choose; this option fits --kind {kinds}"
         )))
     };
-    for (option, chosen) in [("--x", &choice.x), ("--series", &choice.series)] {
-        if chosen.is_some() && !kind.subject().has_axes {
+    for (option, is_chosen) in [
+        ("--x", choice.x.is_some()),
+        ("--series", choice.series.is_some()),
+        ("--only", !choice.only.is_empty()),
+    ] {
+        if is_chosen && !kind.subject().has_axes {
             let with_axes = FigureKind::ALL.map(FigureKind::subject);
             let with_axes = with_axes.iter().filter(|subject| subject.has_axes);
             let names: Vec<&str> = with_axes.map(|subject| subject.name).collect();

@@ -136,5 +136,5 @@ pub(super) fn figures_with(
     choice: &Choice,
 ) -> Result<Vec<Figure>, ReportError> {
     missing::check(choice, kind)?;
-    (kind.subject().draw)(sources, choice)
+    (kind.subject().draw)(&choice.kept(sources)?, choice)
 }

@@ -7,7 +7,7 @@ mod table;
 
 pub use congestion::CongestionSource;
 pub use run::{Distribution, LinkUse, Pair, RunSource, Series, Slice};
-pub use study::{Change, StudyRow, StudySource, keep_only};
+pub use study::{Change, StudyRow, StudySource};
 
 use crate::config::missing_file;
 use crate::report::error::ReportError;
@@ -48,20 +48,6 @@ impl Source {
             Self::Run(run) => run.label = label,
             Self::Study(study) => study.set_label(label),
             Self::Congestion(analysis) => analysis.label = label,
-        }
-    }
-
-    fn study(&self) -> Option<&StudySource> {
-        match self {
-            Self::Study(study) => Some(study),
-            Self::Run(_) | Self::Congestion(_) => None,
-        }
-    }
-
-    fn study_mut(&mut self) -> Option<&mut StudySource> {
-        match self {
-            Self::Study(study) => Some(study),
-            Self::Run(_) | Self::Congestion(_) => None,
         }
     }
 

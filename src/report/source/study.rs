@@ -2,11 +2,10 @@
 
 use super::run::RunSource;
 use super::table::read_rows;
-use super::{Source, command, document};
+use super::{command, document};
 use crate::report::error::ReportError;
 use crate::results::RESULT_FILE;
 use crate::study::{SLOWEST_RUN, STUDY_RESULT_FILE, change_columns};
-use flitwise_base::quote::cut;
 use flitwise_formats::source::read_regular_text;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -117,26 +116,13 @@ impl StudySource {
         self.label = label;
     }
 
-    /// The settings of the axis with this name, in the order of the rows; `None` if there is no such axis.
-    fn settings(&self, axis: &str) -> Option<Vec<&str>> {
-        let at = self.axes.iter().position(|name| name == axis)?;
-        let mut settings = Vec::new();
-        for row in &self.rows {
-            if !settings.contains(&row.labels[at].as_str()) {
-                settings.push(&row.labels[at]);
-            }
-        }
-        Some(settings)
-    }
-
-    /// Keeps the rows that have one of these settings on each axis that they name.
-    fn keep(&mut self, chosen: &[(&str, &str)]) {
+    /// Keeps the rows that have one of the chosen settings of each of its axes that is named.
+    pub(in crate::report) fn keep(&mut self, chosen: &[(&str, &str)]) {
         let axes = &self.axes;
         self.rows.retain(|row| {
-            let mut named = axes.iter().zip(&row.labels);
-            named.all(|(axis, label)| {
-                let mut of_axis = chosen.iter().filter(|(name, _)| name == axis).peekable();
-                of_axis.peek().is_none() || of_axis.any(|(_, setting)| setting == label)
+            axes.iter().zip(&row.labels).all(|(axis, label)| {
+                let is_named = chosen.iter().any(|(named, _)| named == axis);
+                !is_named || chosen.contains(&(axis, label))
             })
         });
     }
@@ -171,63 +157,6 @@ impl StudySource {
             row.labels.join(", ")
         }
     }
-}
-
-/// Keeps the rows of studies with these settings, each given as `AXIS=SETTING`. Several settings of one axis are all kept.
-///
-/// # Errors
-/// If no study has such an axis or setting; the message begins with the option `--only`.
-pub fn keep_only(sources: &mut [Source], chosen: &[String]) -> Result<(), ReportError> {
-    let mut pairs: Vec<(&str, &str)> = Vec::new();
-    for text in chosen {
-        let studies = sources.iter().filter_map(Source::study);
-        pairs.push(setting(text, &studies.collect::<Vec<_>>())?);
-    }
-    sources
-        .iter_mut()
-        .filter_map(Source::study_mut)
-        .for_each(|study| study.keep(&pairs));
-    Ok(())
-}
-
-/// The axis and the setting of `AXIS=SETTING`. Both may have a `=` in them.
-fn setting<'a>(text: &'a str, studies: &[&StudySource]) -> Result<(&'a str, &'a str), ReportError> {
-    let splits = text
-        .match_indices('=')
-        .map(|(at, _)| (&text[..at], &text[at + 1..]));
-    let settings = |axis: &str| {
-        let known = studies.iter().filter_map(|study| study.settings(axis));
-        known.flatten().collect::<Vec<&str>>()
-    };
-    let mut of_axes = splits
-        .filter(|(axis, _)| !settings(axis).is_empty())
-        .peekable();
-    if studies.is_empty() {
-        let text = "--only: there is no study among the directories; leave the option out";
-        return Err(ReportError(text.to_owned()));
-    }
-    let Some(&(axis, _)) = of_axes.peek() else {
-        let mut axes: Vec<&str> = studies
-            .iter()
-            .flat_map(|study| &study.axes)
-            .map(String::as_str)
-            .collect();
-        axes.dedup();
-        return Err(ReportError(format!(
-            "--only: `{}` names no axis of a study; write AXIS=SETTING, with one of the axes {}",
-            cut(text),
-            axes.join(", ")
-        )));
-    };
-    of_axes
-        .find(|(axis, setting)| settings(axis).contains(setting))
-        .ok_or_else(|| {
-            ReportError(format!(
-                "--only: axis {axis} has no setting `{}`; its settings are {}",
-                cut(&text[axis.len() + 1..]),
-                settings(axis).join(", ")
-            ))
-        })
 }
 
 /// Removes what power states of links save if it is 0 in all runs: links that are always on save nothing.
@@ -301,66 +230,15 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn row(labels: &[&str], cells: Value) -> StudyRow {
-        StudyRow {
-            run: 1,
-            point: 1,
-            labels: labels.iter().map(ToString::to_string).collect(),
-            load: None,
-            cells,
-        }
-    }
-
-    #[test]
-    fn settings_are_kept_by_axis() {
-        let study = StudySource {
-            label: String::new(),
-            dir: PathBuf::new(),
-            study: Value::Null,
-            command: None,
-            axes: ["fabric", "a=b"].map(str::to_owned).to_vec(),
-            rows: [["tree", "1"], ["torus", "1"], ["tree", "2"], ["ring", "2"]]
-                .map(|labels| row(&labels, Value::Null))
-                .to_vec(),
-            changes: Vec::new(),
-            detail: None,
-        };
-        let kept = |chosen: &[&str]| {
-            let mut sources = [Source::Study(Box::new(study.clone()))];
-            let chosen: Vec<String> = chosen.iter().map(ToString::to_string).collect();
-            let done = keep_only(&mut sources, &chosen).map_err(|e| e.0);
-            let rows = &sources[0].study().expect("a study").rows;
-            done.map(|()| {
-                rows.iter()
-                    .map(|row| row.labels.concat())
-                    .collect::<Vec<_>>()
-            })
-        };
-        assert_eq!(kept(&[]).map(|rows| rows.len()), Ok(4));
-        let of_axis = kept(&["fabric=tree", "fabric=ring"]);
-        assert_eq!(
-            of_axis,
-            Ok(["tree1", "tree2", "ring2"].map(str::to_owned).to_vec())
-        );
-        let of_two = kept(&["fabric=tree", "a=b=2"]);
-        assert_eq!(of_two, Ok(vec!["tree2".to_owned()]));
-        for (wrong, message) in [
-            (
-                "tree",
-                "--only: `tree` names no axis of a study; write AXIS=SETTING, with one of the axes fabric, a=b",
-            ),
-            (
-                "fabric=star",
-                "--only: axis fabric has no setting `star`; its settings are tree, torus, ring",
-            ),
-        ] {
-            assert_eq!(kept(&[wrong]), Err(message.to_owned()));
-        }
-    }
-
     #[test]
     fn savings_are_left_out_if_no_run_saves() {
-        let row = |saved: f64| row(&[], json!({ "link_energy_saved": saved }));
+        let row = |saved: f64| StudyRow {
+            run: 1,
+            point: 1,
+            labels: Vec::new(),
+            load: None,
+            cells: json!({ "link_energy_saved": saved }),
+        };
         let saved = |mut rows: [StudyRow; 2]| {
             leave_out_zero_savings(&mut rows);
             rows.map(|row| row.number("link_energy_saved"))
