@@ -75,11 +75,13 @@ pub fn run(results: &Path, points: &[Point], seeds: u64, jobs: usize) -> Result<
 
 /// Makes runs until none is left. After an error no further one begins.
 fn work(left: &Mutex<VecDeque<Run<'_>>>, results: &Path) -> Result<()> {
-    let left = || left.lock().unwrap_or_else(PoisonError::into_inner);
-    let next = || left().pop_front();
+    let locked = || left.lock().unwrap_or_else(PoisonError::into_inner);
+    // The lock is given back before the run.
+    let next = || locked().pop_front();
     while let Some(run) = next() {
         let row = run.row().with_context(|| run.key());
-        let mut left = left();
+        // Rows are appended one at a time, too: the first one of a file comes with the header.
+        let mut left = locked();
         if let Err(e) = row.and_then(|row| append(&path(results, run.setting.fabric), &row)) {
             left.clear();
             return Err(e);
