@@ -79,6 +79,7 @@ pub fn metrics() -> Vec<(&'static str, &'static str)> {
 
 /// The columns of `interactions` with means, without `_mean` and `_ci95`, and their titles: of studies of simulated runs, then
 /// of static analyses.
+#[cfg(feature = "report")]
 pub(crate) fn change_columns() -> impl Iterator<Item = (String, String)> {
     let all = [&SIMULATED, &STATIC].into_iter();
     let all = all.flat_map(|metrics| metrics.compared);

@@ -24,10 +24,12 @@ mod written;
 
 pub use compare::compare;
 pub use document::{SCHEMA, study_schema};
+#[cfg(feature = "report")]
 pub(crate) use draw::Pairing;
 pub use estimate::{Estimate, estimate, open_runs};
 pub use execute::{Engine, Here, Prepared, StudyProgress, StudySnapshot, Unwatched};
 pub use grid::{Grid, Point};
+#[cfg(feature = "report")]
 pub(crate) use metrics::change_columns;
 pub use metrics::metrics;
 pub use row::{BackgroundRow, JobRow, RowStatus, RunRow, Value};
