@@ -28,8 +28,9 @@ const NUMBERS: [&str; 17] = [
     "<X>",
 ];
 /// The other ones: texts, names and files.
-const TEXTS: [&str; 24] = [
+const TEXTS: [&str; 25] = [
     "<ARG>",
+    "<AXIS=SETTING>",
     "<AXIS>",
     "<CLOCK>",
     "<DIR>",
