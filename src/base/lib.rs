@@ -24,6 +24,7 @@ pub mod near;
 pub mod place;
 pub mod quote;
 pub mod random;
+pub mod schema;
 pub mod stop;
 pub mod units;
 

@@ -36,7 +36,6 @@ mod series;
 mod study;
 
 pub use about::About;
-pub(crate) use background::Background;
 pub(crate) use document::Texts;
 pub use document::error::{ConfigError, Location};
 pub use document::read::{missing_file, read as read_text, unread};
@@ -45,16 +44,14 @@ pub use experiment::{Baseline, Experiment, LinkSpeeds, Plan};
 pub use fabric_only::{FabricOnly, Tables, load_fabric};
 pub use flitwise_base::near::nearest;
 pub use inputs::{InputFile, noting};
-pub(crate) use job::Job;
+pub(crate) use json::ExperimentForm;
 pub(crate) use json::{Hasher, experiment_hash_with};
 pub use json::{experiment_hash, experiment_json, fabric_json};
 pub(crate) use load::{ParsedBase, resolve_parsed};
 pub use load::{analysis_origin, load, resolve_text, resolve_with};
-pub(crate) use measure::Measure;
 pub use network_file::{
     LoadedNetwork, NetworkSource, load_network, network_kind, network_lines, network_text,
 };
-pub(crate) use node::NodeForm;
 pub use origin::{Origin, OriginFile, OriginTrace, Written};
 pub use schema::{ExperimentKey, Word, experiment_keys, experiment_schema, study_file_schema};
 pub use series::series_lacks;

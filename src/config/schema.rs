@@ -70,16 +70,6 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// Gives the keys of an object whose keys follow from the experiment their title and description.
-pub(crate) fn keys(title: &'static str, description: &'static str) -> impl Fn(&mut Schema) {
-    move |schema| {
-        if let Some(Value::Object(named)) = schema.get_mut("additionalProperties") {
-            named.insert("title".to_owned(), title.into());
-            named.insert("description".to_owned(), description.into());
-        }
-    }
-}
-
 /// Joins the lines of each paragraph of a description.
 pub(crate) fn one_line_each(text: &str) -> String {
     let paragraphs = text.split("\n\n");

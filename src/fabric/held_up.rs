@@ -65,7 +65,7 @@ fn note_own_waits(spec: &FabricSpec, stats: &mut FabricStats) {
             LinkEnd::Port { switch, port } => {
                 let before = turns.get(&SwitchPort::new(switch, port));
                 let before = before.copied().unwrap_or(0);
-                spec.switch.kind().waits_for(link, before)
+                spec.switch.kind().waits_for(link.queue_wait_ticks, before)
             }
         };
     }

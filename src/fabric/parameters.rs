@@ -3,8 +3,8 @@
 //! A preset is a set of such [`Parameters`]; an experiment file changes some of them.
 //! [`Parameters::spec`] converts them into a [`FabricSpec`], in ticks, flits and credits.
 
-pub use super::switch::hierarchical::HierarchicalParameters;
-pub use super::switch::voq::{HcaRate, VoqParameters};
+pub use super::switch::hierarchical::parameters::HierarchicalParameters;
+pub use super::switch::voq::parameters::{HcaRate, IsolationParameters, VoqParameters};
 
 use super::error::error;
 use super::ids::SwitchPort;

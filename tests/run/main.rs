@@ -46,6 +46,8 @@ mod run_results;
 mod saturation;
 mod schedule;
 mod schema;
+mod schema_keys;
+mod schema_page;
 mod series;
 mod series_figures;
 mod simgrid;

@@ -23,7 +23,6 @@ use crate::config::qos::scheduler::Scheduling;
 use crate::fabric::parameters::{Parameters, SwitchParameters};
 use crate::fabric::qos::dtable_table::DTableTable;
 use crate::fabric::spec::FabricSpec;
-use crate::fabric::switch::Switch;
 use crate::fabric::switch::voq::PortStandard;
 use crate::fabric::topology::{Peer, RoutingName, Topology, kinds_with_trunks};
 use crate::units::Ratio;
@@ -359,29 +358,6 @@ pub(crate) fn schedule(
     match p {
         SwitchParameters::Hierarchical(p) => hierarchical::schedule(p, by),
         SwitchParameters::Voq(p) => voq::schedule(p, by).map(|()| None),
-    }
-}
-
-/// The switch as JSON, without what decides which packet a link carries next.
-pub(crate) fn switch_json(switch: &Switch) -> Value {
-    let mut value = json!(switch);
-    if let (Value::Object(keys), Value::Object(stages)) =
-        (&mut value, json!(switch.kind().stages()))
-    {
-        keys.extend(stages);
-    }
-    value
-}
-
-/// The scheduler or arbiter that decides which packet a link carries next.
-pub(crate) fn scheduler_json(switch: &Switch) -> Value {
-    match switch {
-        Switch::Hierarchical(switch) => json!(switch.scheduler),
-        Switch::Voq(switch) => json!({
-            "kind": "ib-vlarb",
-            "vlarb": switch.vlarb,
-            "hca_vlarb": switch.hca.vlarb,
-        }),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use crate::config::document::{ConfigError, refused};
 use crate::config::job::keys::{RawClock, RawJob, RawSendCompletion};
-use crate::config::schema::keys;
 use crate::replay::Repeat;
 use crate::replay::collectives::Choices;
 use crate::replay::mpi::Protocol;
 use crate::replay::trace::{ComputeTime, HOST_SPEED, POLL_GAP_PS, Setting};
 use crate::units::Ratio;
+use flitwise_base::schema::keys;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::ser::Serializer;

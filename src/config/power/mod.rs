@@ -7,18 +7,20 @@ use crate::config::document::{ConfigError, refused};
 use crate::config::power::keys::{PowerPolicy, PowerPreset, RawPower, Watts, WattsPer};
 use crate::fabric::spec::{DownState, FabricSpec, LinkPower, LowState};
 use crate::units::{Latency, Ratio};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 /// Most watts of a part of the fabric: far beyond any hardware, while sums over a fabric stay in range.
 const MAX_WATTS: f64 = 1e9;
 
 /// The power of the parts of a fabric, in watts (`docs/model/energy.md`). It serialises, with the states of links, as
 /// `experiment.power` in `docs/reference/result.md`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Power {
     /// When links go down.
+    // With the states of links.
+    #[serde(skip)]
     pub policy: PowerPolicy,
     /// One direction of a link that is up.
     pub up_watts: f64,
@@ -244,13 +246,34 @@ pub(crate) fn unused(raw: Option<&RawPower>) -> Result<(), ConfigError> {
 }
 
 /// `[power]`: the states of links, if they have any but up, and what they cost.
-pub(crate) fn power_json(power: &Power, fabric: &FabricSpec) -> Value {
-    let mut value = match fabric.link_power.as_deref() {
-        Some(states) => json!(states),
-        None => json!({}),
-    };
-    if let (Value::Object(all), Value::Object(watts)) = (&mut value, json!(power)) {
-        all.extend(watts);
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(deny_unknown_fields)]
+pub(crate) enum PowerForm<'a> {
+    /// Links are always up.
+    Up {
+        /// As in the file.
+        policy: PowerPolicy,
+        #[serde(flatten)]
+        watts: &'a Power,
+    },
+    /// Links go down.
+    States {
+        #[serde(flatten)]
+        states: &'a LinkPower,
+        #[serde(flatten)]
+        watts: &'a Power,
+    },
+}
+
+impl<'a> PowerForm<'a> {
+    pub fn of(watts: &'a Power, fabric: &'a FabricSpec) -> Self {
+        match fabric.link_power.as_deref() {
+            None => Self::Up {
+                policy: watts.policy,
+                watts,
+            },
+            Some(states) => Self::States { states, watts },
+        }
     }
-    value
 }

@@ -4,7 +4,7 @@
 use super::Routes;
 use crate::ids::{NicId, NicPair, PortId, SwitchId, SwitchPort};
 use crate::spec::{Channel, FabricSpec, Hop, LegAt, Tick};
-use crate::switch::{Passage, ZeroLoad};
+use crate::switch::zero_load::{Passage, ZeroLoad};
 use crate::topology::{Peer, Ports};
 use thiserror::Error;
 
@@ -187,7 +187,7 @@ impl<'a, R: Routes> Walk<'a, R> {
             pair,
             target: pair.dst,
             sl,
-            packet: spec.switch.kind().at_zero_load(spec, pair.src, payload),
+            packet: spec.at_zero_load(pair.src, payload),
             channel,
             leg: LegAt::default(),
             class: 0,

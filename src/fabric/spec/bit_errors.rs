@@ -5,6 +5,7 @@
 use super::{FabricSpec, SpecError, Tick};
 use crate::error::error;
 use crate::ids::{PortId, SwitchId};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 const KEY: &str = "fabric.bit_error_rate";
@@ -12,10 +13,11 @@ const KEY: &str = "fabric.bit_error_rate";
 pub const BLOCK_BYTES: u32 = 128;
 
 /// Wrong bits on all links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BitErrors {
-    /// The probability that a bit is wrong, in units of 2^-64.
+    /// The probability that a bit is wrong on a link, in units of 2^-64; in results as a number.
     #[serde(rename = "bit_error_rate", serialize_with = "as_number")]
+    #[schemars(with = "f64", extend("unit" = "fraction"))]
     pub rate: u64,
     /// Seed of the random streams of links.
     #[serde(skip)]

@@ -8,6 +8,7 @@ use crate::ids::{PortId, SwitchId, SwitchPort};
 use crate::spec::{SpecError, Tick, json};
 use crate::topology::{Peer, Topology};
 use flitwise_base::units::Ratio;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -24,7 +25,7 @@ pub const MAX_THRESHOLD: u8 = 15;
 
 /// All parameters of congestion control. They serialise as `experiment.congestion_control` in
 /// `docs/reference/result.md`. Only the service levels differ: here they are a list by SL and have no names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename = "ib")]
 pub struct CongestionControl {
     /// The means by which the destination notifies the source.
@@ -39,7 +40,7 @@ pub struct CongestionControl {
 }
 
 /// The part that marks packets at the switches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "marker", rename_all = "kebab-case")]
 pub enum Marker {
     /// Nothing: no packet is ever marked.
@@ -49,7 +50,7 @@ pub enum Marker {
 }
 
 /// The reaction of a source to notifications.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "source", rename_all = "kebab-case")]
 pub enum SourceControl {
     /// Nothing: they arrive and are counted, and no packet is held.
@@ -59,7 +60,7 @@ pub enum SourceControl {
 }
 
 /// Marking at Port VLs by thresholds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PortVlMarker {
     /// Switch ports that lead to NICs.
     pub host_ports: PortCongestion,
@@ -67,6 +68,7 @@ pub struct PortVlMarker {
     pub switch_ports: PortCongestion,
     /// Ports with settings of their own.
     #[serde(rename = "port", serialize_with = "json::ports")]
+    #[schemars(with = "Vec<json::Port>")]
     pub exceptions: BTreeMap<SwitchPort, PortCongestion>,
     /// The comparison of fill and threshold.
     pub compare: FillComparison,
@@ -79,13 +81,15 @@ pub struct PortVlMarker {
 }
 
 /// Delays from a congestion control table.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CctControl {
     /// The congestion control table, at least 128 entries.
     #[serde(rename = "CCT", serialize_with = "json::cct")]
+    #[schemars(with = "String")]
     pub cct: Vec<CctEntry>,
     /// `CCTI_Limit`: largest index used, below the number of entries.
     #[serde(rename = "CCTI_Limit")]
+    #[schemars(extend("unit" = "level"))]
     pub ccti_limit: u16,
     /// Parameters of each SL.
     pub service_levels: Vec<SlCongestion>,
@@ -104,7 +108,7 @@ pub struct CctControl {
 }
 
 /// Settings of one switch port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct PortCongestion {
     /// `Threshold`: weight 0–15, a fill of (16 − weight)/16; 0: never congested.
@@ -135,9 +139,7 @@ pub struct PortCongestion {
 }
 
 /// Which of the eligible packets of a Port VL are marked.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Marking {
     /// Each with probability 1 / (`Marking_Rate` + 1), from a stream of the Port VL's own.
@@ -148,9 +150,7 @@ pub enum Marking {
 }
 
 /// The comparison of the fill of the queues of a Port VL with its threshold.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FillComparison {
     /// Each queue with the threshold.
@@ -163,7 +163,9 @@ pub enum FillComparison {
 }
 
 /// The packet that carries a BECN.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "json::NotificationKeys")]
+#[schemars(with = "json::NotificationKeys")]
 pub enum Notification {
     /// A congestion notification packet per FECN.
     Cnp {
@@ -177,9 +179,7 @@ pub enum Notification {
 }
 
 /// The owner of an index into the congestion control table.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowLevel {
     /// Each queue pair: source, destination and SL.
@@ -190,9 +190,7 @@ pub enum FlowLevel {
 }
 
 /// Which index holds back a packet of a service level.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SlScope {
     /// The index of its own flow.
@@ -203,9 +201,7 @@ pub enum SlScope {
 }
 
 /// The effect of a BECN on a running timer.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerRestart {
     /// Nothing: only an expiry sets the timer again.
@@ -216,9 +212,7 @@ pub enum TimerRestart {
 }
 
 /// The effect of an increase that would lead beyond `CCTI_Limit`.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CctiBound {
     /// The index becomes `CCTI_Limit`.
@@ -229,9 +223,7 @@ pub enum CctiBound {
 }
 
 /// The time on the link that an entry of the table multiplies.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IrdBase {
     /// The time of the packet just sent.
@@ -242,9 +234,7 @@ pub enum IrdBase {
 }
 
 /// The owner of a `CCTI_Timer`.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerScope {
     /// Each flow; a BECN starts it.
@@ -255,7 +245,7 @@ pub enum TimerScope {
 }
 
 /// Parameters of one SL at the NICs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct SlCongestion {
     /// `CCTI_Increase`: added to the index by a BECN.

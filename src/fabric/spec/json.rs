@@ -7,6 +7,7 @@ use super::congestion::{CctEntry, Notification, PortCongestion};
 use crate::ids::SwitchPort;
 use crate::topology::Link;
 use flitwise_base::units::Ratio;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::ser::Serializer;
 use std::collections::BTreeMap;
@@ -43,51 +44,72 @@ pub(crate) fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
     *setting == T::default()
 }
 
+/// The form of what is one text or a list of texts.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "a type that describes is never constructed")]
+pub(super) enum TextOrList {
+    Text(String),
+    List(Vec<String>),
+}
+
+/// The rate of a link that differs.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Rate {
+    #[serde(flatten)]
+    at: SwitchPort,
+    /// The rate of the link.
+    #[schemars(extend("unit" = "flits/tick, a fraction"))]
+    flits_per_tick: Ratio,
+}
+
 pub(super) fn links<S: Serializer>(
     exceptions: &BTreeMap<SwitchPort, Ratio>,
     s: S,
 ) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Link<'a> {
-        #[serde(flatten)]
-        at: &'a SwitchPort,
-        flits_per_tick: &'a Ratio,
-    }
     s.collect_seq(
         exceptions
             .iter()
-            .map(|(at, flits_per_tick)| Link { at, flits_per_tick }),
+            .map(|(&at, &flits_per_tick)| Rate { at, flits_per_tick }),
     )
+}
+
+/// The latency of a link that differs.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Latency {
+    #[serde(flatten)]
+    at: SwitchPort,
+    /// Time of flight.
+    ticks: Tick,
 }
 
 pub(super) fn latencies<S: Serializer>(
     exceptions: &BTreeMap<SwitchPort, Tick>,
     s: S,
 ) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Link<'a> {
-        #[serde(flatten)]
-        at: &'a SwitchPort,
-        ticks: Tick,
-    }
-    s.collect_seq(exceptions.iter().map(|(at, &ticks)| Link { at, ticks }))
+    s.collect_seq(exceptions.iter().map(|(&at, &ticks)| Latency { at, ticks }))
+}
+
+/// The settings of a port that differs.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Port {
+    #[serde(flatten)]
+    settings: PortCongestion,
+    #[serde(flatten)]
+    at: SwitchPort,
 }
 
 pub(super) fn ports<S: Serializer>(
     exceptions: &BTreeMap<SwitchPort, PortCongestion>,
     s: S,
 ) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Port<'a> {
-        #[serde(flatten)]
-        settings: &'a PortCongestion,
-        #[serde(flatten)]
-        at: &'a SwitchPort,
-    }
     s.collect_seq(
         exceptions
             .iter()
-            .map(|(at, settings)| Port { settings, at }),
+            .map(|(&at, &settings)| Port { settings, at }),
     )
 }
 
@@ -103,23 +125,25 @@ pub(super) fn cct<S: Serializer>(table: &[CctEntry], s: S) -> Result<S::Ok, S::E
     s.serialize_str(&table.iter().map(text).collect::<Vec<_>>().join(" "))
 }
 
-impl Serialize for Notification {
-    /// As two keys, of which `cnp_bytes` is null without CNPs.
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Keys {
-            notification: &'static str,
-            cnp_bytes: Option<u32>,
-        }
-        let (notification, cnp_bytes) = match *self {
-            Self::Cnp { bytes } => ("cnp", Some(bytes)),
-            Self::Ack => ("ack", None),
-            Self::AckNow => ("ack-at-once", None),
+/// The keys of a notification.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct NotificationKeys {
+    /// As in the file.
+    notification: &'static str,
+    /// Length of a CNP; null without CNPs.
+    cnp_bytes: Option<u32>,
+}
+
+impl From<Notification> for NotificationKeys {
+    fn from(notification: Notification) -> Self {
+        let (notification, cnp_bytes) = match notification {
+            Notification::Cnp { bytes } => ("cnp", Some(bytes)),
+            Notification::Ack => ("ack", None),
+            Notification::AckNow => ("ack-at-once", None),
         };
-        Keys {
+        Self {
             notification,
             cnp_bytes,
         }
-        .serialize(s)
     }
 }

@@ -5,20 +5,24 @@ use crate::error::error;
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use crate::topology::{Peer, Topology};
 use flitwise_base::units::Ratio;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Rates of links in flits per tick, above 0 and at most 1; both directions alike.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LinkRates {
     /// Links between a NIC and its switch.
     #[serde(rename = "host_link_flits_per_tick")]
+    #[schemars(extend("unit" = "flits/tick, a fraction"))]
     pub nic: Ratio,
     /// Links between switches.
     #[serde(rename = "link_flits_per_tick")]
+    #[schemars(extend("unit" = "flits/tick, a fraction"))]
     pub switch: Ratio,
     /// Links that differ, by either end.
     #[serde(rename = "links", serialize_with = "json::links")]
+    #[schemars(with = "Vec<json::Rate>")]
     pub exceptions: BTreeMap<SwitchPort, Ratio>,
 }
 
@@ -41,7 +45,7 @@ impl LinkRates {
 }
 
 /// Latencies of links in ticks, each at least 1; both directions alike.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LinkLatency {
     /// FLY: flight over a link between two switches.
     #[serde(rename = "link_ticks")]
@@ -49,12 +53,13 @@ pub struct LinkLatency {
     /// INJ: flight over a link between NIC and switch.
     #[serde(rename = "host_link_ticks")]
     pub nic: Tick,
-    /// Links that differ, by either end.
+    /// Links that differ, by either end; absent where none does.
     #[serde(
         rename = "link_latencies",
         serialize_with = "json::latencies",
         skip_serializing_if = "BTreeMap::is_empty"
     )]
+    #[schemars(with = "Vec<json::Latency>")]
     pub exceptions: BTreeMap<SwitchPort, Tick>,
 }
 

@@ -52,47 +52,54 @@ use super::ids::{PortId, SwitchId, SwitchPort};
 use super::topology::Topology;
 use super::workload::Queueing;
 use flitwise_base::units::Ratio;
-use serde::Serialize;
 
-/// A complete, resolved fabric. It serialises as `experiment.fabric` in `docs/reference/result.md`, with ticks,
-/// flits and credits in its keys. Service levels and congestion control, which have parts of their own
-/// there, serialise apart.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// A complete, resolved fabric. Its parts serialise as in `experiment.fabric` in `docs/reference/result.md`, with ticks,
+/// flits and credits in their keys.
+#[derive(Debug, Clone, PartialEq)]
 pub struct FabricSpec {
     /// Switches, NICs and the links between them.
     pub topology: Topology,
     /// The routing of packets.
-    #[serde(flatten)]
     pub routing: Routing,
     /// Tick, flit, credit and headers.
-    #[serde(flatten)]
     pub units: Units,
     /// Latencies of the links.
-    #[serde(flatten)]
     pub link_latency: LinkLatency,
     /// Service levels, channels and virtual lanes.
-    #[serde(skip)]
     pub qos: Qos,
     /// Kind of the switches and their NICs, with the parameters of this kind.
     pub switch: Switch,
     /// Congestion control, which every kind may have.
-    #[serde(skip)]
     pub congestion_control: Option<Box<CongestionControl>>,
     /// Power states of links; `None`: links are always up.
-    #[serde(skip)]
     pub link_power: Option<Box<LinkPower>>,
     /// Times in which links are down.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
     /// Times in which links send at a lower rate.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<Degradation>,
     /// Wrong bits on links; `None`: there are none.
-    #[serde(flatten)]
     pub bit_errors: Option<BitErrors>,
 }
 
 impl FabricSpec {
+    /// The hierarchical switch, if the fabric has switches of this kind.
+    #[must_use]
+    pub fn hierarchical(&self) -> Option<&Hierarchical> {
+        match &self.switch {
+            Switch::Hierarchical(switch) => Some(switch),
+            _ => None,
+        }
+    }
+
+    /// The InfiniBand switch, if the fabric has switches of this kind.
+    #[must_use]
+    pub fn voq(&self) -> Option<&Voq> {
+        match &self.switch {
+            Switch::Voq(switch) => Some(switch),
+            _ => None,
+        }
+    }
+
     /// Flits of the largest packet of service level `sl`, be it a CNP.
     #[must_use]
     #[cfg_attr(feature = "engine", visibility::make(pub))]

@@ -52,16 +52,17 @@ pub struct Degradation {
 }
 
 /// Forwarding tables that take the place of those before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TableChange {
     /// Headers that are routed in this tick or later follow them.
     #[serde(rename = "from_ticks")]
     pub from: Tick,
-    /// The tables.
+    /// As `forwarding`.
     #[serde(rename = "forwarding")]
     pub tables: ForwardingTables,
-    /// The cables that they lead around, by both ends.
+    /// As `failed_links`, with the links that are down, which the tables lead around.
     #[serde(rename = "failed_links", serialize_with = "json::failed_links")]
+    #[schemars(with = "Vec<String>")]
     pub failed: Vec<crate::topology::Link>,
 }
 

@@ -5,11 +5,13 @@
 
 use super::FabricSpec;
 use crate::ids::{NicId, SwitchId};
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Which paths packets take to their destinations.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "PathKeys")]
+#[schemars(with = "PathKeys")]
 pub enum Paths {
     /// The routing of the topology, or the forwarding tables, straight to the destination.
     #[default]
@@ -32,7 +34,7 @@ pub struct Detours {
 }
 
 /// Which packets take a detour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DetourRule {
     /// All (Valiant, "A scheme for fast parallel communication", SIAM J. Comput. 11, 1982).
@@ -68,7 +70,7 @@ impl DetourRule {
 }
 
 /// The intermediate place of a detour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Intermediate {
     /// To the switch of any NIC.
@@ -175,27 +177,31 @@ impl FabricSpec {
     }
 }
 
-impl Serialize for Paths {
-    /// By names: the seed follows from the seed of the experiment. Fields that the rule does not use are left out.
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut map = s.serialize_map(None)?;
-        match self {
-            Self::Minimal => {}
-            Self::Detours(Detours {
-                rule,
-                intermediate,
-                bias,
-                seed: _,
-            }) => {
-                map.serialize_entry("paths", rule.name())?;
-                if *intermediate != Intermediate::Nic {
-                    map.serialize_entry("paths_intermediate", intermediate)?;
-                }
-                if rule.is_adaptive() {
-                    map.serialize_entry("paths_bias_credits", bias)?;
-                }
-            }
+/// The keys of paths. The seed follows from the seed of the experiment.
+#[derive(Serialize, JsonSchema)]
+struct PathKeys {
+    /// Which packets take a detour; absent where paths are minimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paths: Option<DetourRule>,
+    /// `group`; absent where detours lead to the switches of NICs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paths_intermediate: Option<Intermediate>,
+    /// `paths_bias` in whole credits; absent where queues do not decide the paths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paths_bias_credits: Option<u32>,
+}
+
+impl From<Paths> for PathKeys {
+    fn from(paths: Paths) -> Self {
+        let detours = paths.detours();
+        Self {
+            paths: detours.map(|detours| detours.rule),
+            paths_intermediate: detours
+                .map(|detours| detours.intermediate)
+                .filter(|intermediate| *intermediate != Intermediate::Nic),
+            paths_bias_credits: detours
+                .filter(|detours| detours.rule.is_adaptive())
+                .map(|detours| detours.bias),
         }
-        map.end()
     }
 }

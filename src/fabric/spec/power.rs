@@ -8,6 +8,7 @@ use super::{FabricSpec, Routing, SpecError, Tick};
 use crate::error::error;
 use crate::ids::{PortId, SwitchId};
 use flitwise_base::units::Ratio;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Longest transition, and longest time before a link goes down, in ticks: 2^40, far beyond what
@@ -18,7 +19,7 @@ const MAX_LANES: u32 = 64;
 
 /// Links that go down while they are idle. Each direction of a cable has a state of its own, which
 /// its sender decides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LinkPower {
     /// The capability of a link while it is down.
     #[serde(flatten)]
@@ -39,7 +40,7 @@ pub struct LinkPower {
 }
 
 /// The capability of a link while it is down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case")]
 pub enum DownState {
     /// Nothing: any packet that waits has it go up.
@@ -51,7 +52,7 @@ pub enum DownState {
 }
 
 /// A link with few of its lanes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LowState {
     /// Lanes of a link that is up, at least 2.
     pub lanes: u32,
@@ -64,9 +65,7 @@ pub struct LowState {
 }
 
 /// Which links go down.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ManagedLinks {
     /// All.

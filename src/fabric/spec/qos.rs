@@ -7,7 +7,7 @@ use serde::Serialize;
 pub const MAX_LEVELS: usize = 32;
 
 /// Quality of service: SL → SC → VL (Hiperion, section 2.1).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Qos {
     /// VLs per buffer: the highest VL in use plus one, at most 32.
     pub vls: u8,
@@ -16,7 +16,6 @@ pub struct Qos {
     /// SC2VL: VL of each SC, `None` where the SC is not used; 32 entries.
     pub sc2vl: [Option<u8>; 32],
     /// Which VL a packet takes.
-    #[serde(flatten)]
     pub vl_policy: VlPolicy,
 }
 

@@ -9,11 +9,13 @@
 use super::FabricSpec;
 use crate::ids::{NicId, PortId, SwitchId};
 use crate::topology::{Dragonfly, Peer, Shape};
-use serde::ser::Serializer;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A queueing scheme and its queues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "SchemeKeys")]
+#[schemars(with = "SchemeKeys")]
 pub struct QueueingScheme {
     /// The scheme.
     pub kind: SchemeKind,
@@ -58,7 +60,7 @@ pub enum SchemeKind {
 }
 
 /// The mix of the groups of source and destination, g(S) and g(D), in Flow2SL.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mix {
     /// (g(S) + g(D)) mod Q.
@@ -69,7 +71,7 @@ pub enum Mix {
 }
 
 /// The ports from which IODET takes the queue.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Along {
     /// The dimension of the next hop.
@@ -80,7 +82,7 @@ pub enum Along {
 }
 
 /// The detail from which H2LQ takes the queue.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Detail {
     /// The group of D; within that group the position of its switch.
@@ -181,34 +183,41 @@ impl QueueingScheme {
     }
 }
 
-impl Serialize for QueueingScheme {
-    /// With its rule beside its kind, where it has a choice of rules.
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        #[serde(untagged)]
-        enum Rule {
-            Mix(Mix),
-            Along(Along),
-            Detail(Detail),
-        }
-        #[derive(Serialize)]
-        struct Keys {
-            kind: &'static str,
-            queues: u8,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            escape_queues: Option<u8>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            queue_rule: Option<Rule>,
-        }
-        let Self {
+/// The keys of a scheme.
+#[derive(Serialize, JsonSchema)]
+struct SchemeKeys {
+    /// Its name.
+    kind: &'static str,
+    /// Queues of each service level in each VL class.
+    queues: u8,
+    /// Queues in the escape network of `h2lq` and `sf2lq`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    escape_queues: Option<u8>,
+    /// The rule of `flow2sl`, `iodet` and `h2lq`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_rule: Option<Rule>,
+}
+
+/// The rule of a scheme that has a choice of rules.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Rule {
+    Mix(Mix),
+    Along(Along),
+    Detail(Detail),
+}
+
+impl From<QueueingScheme> for SchemeKeys {
+    fn from(scheme: QueueingScheme) -> Self {
+        let QueueingScheme {
             kind,
             queues,
             escape_queues,
-        } = *self;
-        Keys {
+        } = scheme;
+        Self {
             kind: kind.name(),
             queues,
-            escape_queues: self.has_escape().then_some(escape_queues),
+            escape_queues: scheme.has_escape().then_some(escape_queues),
             queue_rule: match kind {
                 SchemeKind::Flow2sl(mix) => Some(Rule::Mix(mix)),
                 SchemeKind::Iodet(along) => Some(Rule::Along(along)),
@@ -216,7 +225,6 @@ impl Serialize for QueueingScheme {
                 _ => None,
             },
         }
-        .serialize(s)
     }
 }
 

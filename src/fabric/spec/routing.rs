@@ -11,12 +11,13 @@
 use super::{FabricSpec, Paths, SourceRoutes, TableChange, json};
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 use crate::topology::{Link, Peer, Ports, RingTie, Topology};
+use schemars::JsonSchema;
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Which of the parallel links of a trunk a packet takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrunkSelection {
     /// Destination NIC modulo the number of links; keeps the order of a flow.
@@ -29,9 +30,7 @@ pub enum TrunkSelection {
 }
 
 /// Which up-port a packet takes on its way up a tree.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpPorts {
     /// The up-port that the destination selects (D-mod-k); keeps the order of a flow.
@@ -44,29 +43,32 @@ pub enum UpPorts {
 
 /// Routing settings; the algorithm follows from the topology (dimension order
 /// on torus and mesh, DESTRO on trees).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Routing {
     /// Tie-breaking on rings.
     pub ring_tie: RingTie,
     /// Link selection on trunks.
     #[serde(rename = "trunk_selection")]
     pub trunk: TrunkSelection,
-    /// Linear forwarding tables; `None`: the topology's own routing.
+    /// Linear forwarding tables, a text per switch: ports towards NIC 0, 1, …; or the routing that computes them;
+    /// null: the topology's own routing.
     pub forwarding: Option<ForwardingTables>,
-    /// Links that have failed: no packet crosses them. Only forwarding tables lead around them.
+    /// Links that have failed, a text each: `SWITCH.PORT SWITCH.PORT` of both ends. No packet crosses them; only
+    /// forwarding tables lead around them. Absent where none has.
     #[serde(
         rename = "failed_links",
         skip_serializing_if = "Vec::is_empty",
         serialize_with = "json::failed_links"
     )]
+    #[schemars(with = "Vec<String>")]
     pub failed: Vec<Link>,
-    /// Forwarding tables that take over later, in the order of their ticks.
+    /// Tables that take over during the run, in the order of their ticks; absent where none do.
     #[serde(rename = "rerouted", skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<TableChange>,
-    /// Routes of single pairs of NICs.
+    /// Routes of single pairs of NICs, a text each: `SRC DST: SWITCH.PORT …`; absent where none has.
     #[serde(skip_serializing_if = "SourceRoutes::is_empty")]
     pub source_routes: SourceRoutes,
-    /// Selection of up-ports on trees.
+    /// Selection of up-ports on trees; absent where the destination chooses.
     // This and `paths` are left out where they are the usual ones: the JSON is older than they are.
     #[serde(skip_serializing_if = "json::is_default")]
     pub up_ports: UpPorts,
@@ -93,7 +95,8 @@ impl Default for Routing {
 }
 
 /// Linear forwarding tables: the output port for every destination, at every switch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "json::TextOrList")]
 pub struct ForwardingTables {
     /// `[switch][destination NIC]`.
     pub ports: Vec<Vec<PortId>>,

@@ -6,13 +6,15 @@ use super::{FabricSpec, SpecError};
 use crate::error::error;
 use crate::ids::{NicPair, SwitchPort};
 use crate::topology::{Peer, Topology};
+use schemars::JsonSchema;
 use serde::ser::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 const KEY: &str = "fabric.source_routes";
 
 /// By pair: the out-port at each switch, from the switch of the source on. The last leads to the destination.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "Vec<String>")]
 pub struct SourceRoutes(pub BTreeMap<NicPair, Vec<SwitchPort>>);
 
 impl SourceRoutes {

@@ -1,6 +1,7 @@
 //! The units of time and data.
 
 use flitwise_base::units::TickLength;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::ser::Serializer;
 
@@ -8,14 +9,17 @@ use serde::ser::Serializer;
 pub type Tick = u64;
 
 /// Units of time and data, and the headers of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Units {
-    /// Length of one tick, a period of the switch clock (640 ps for 8-byte flits at 12.5 GB/s).
+    /// Length of one tick, a period of the switch clock (640 ps for 8-byte flits at 12.5 GB/s): a whole number, or the
+    /// floating-point number nearest to the fraction (8000/7 ps is 1142.857142857143).
     #[serde(rename = "tick_ps", serialize_with = "tick_ps")]
+    #[schemars(with = "f64")]
     pub tick: TickLength,
     /// Bytes in one flit, at least 1.
     pub flit_bytes: u32,
     /// Flits that one credit stands for, at least 1.
+    #[schemars(extend("unit" = "flits"))]
     pub flits_per_credit: u32,
     /// Header bytes added to the payload of every data packet (0 for Omni-Path).
     pub header_bytes: u32,
@@ -58,7 +62,7 @@ impl Units {
 }
 
 /// Latencies of the stages of a switch in ticks, which every kind has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stages {
     /// SB: storing a flit in an input buffer.
     #[serde(rename = "input_ticks")]

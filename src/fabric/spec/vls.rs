@@ -10,6 +10,8 @@
 use super::{FabricSpec, Qos, QueueingScheme, SchemeKind, json};
 use crate::ids::{NicId, PortId, SwitchId};
 use crate::topology::{Peer, Shape};
+use flitwise_base::schema::keys;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::ser::Serializer;
 use std::collections::BTreeMap;
@@ -46,36 +48,21 @@ impl VlPolicy {
     }
 }
 
-impl Serialize for VlPolicy {
-    /// As two keys: `sl2vl`, null unless tables decide, and `vl_policy`, only where it is a kind of its
-    /// own: the JSON is older than this key.
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Keys<'a> {
-            sl2vl: Option<&'a SlToVl>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            vl_policy: Option<&'a QueueingScheme>,
-        }
-        let (sl2vl, vl_policy) = match self {
-            Self::ServiceChannels => (None, None),
-            Self::SlToVl(tables) => (Some(tables), None),
-            Self::Queueing(scheme) => (None, Some(scheme)),
-        };
-        Keys { sl2vl, vl_policy }.serialize(s)
-    }
-}
-
-/// SL-to-VL tables, each a VL per SL.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// SL-to-VL tables, each a text with the VLs of SL 0, 1, ….
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct SlToVl {
     /// The table of every NIC and port that has none of its own.
     #[serde(serialize_with = "json::line")]
+    #[schemars(with = "String")]
     pub default: Vec<u8>,
     /// Tables of NICs.
     #[serde(serialize_with = "json::lines_by_key")]
+    #[schemars(with = "BTreeMap<String, String>", transform = keys("<HCA>", "The table of an HCA."))]
     pub hcas: BTreeMap<NicId, Vec<u8>>,
     /// Tables of switches, by in-port and out-port.
     #[serde(serialize_with = "json::lines_by_key")]
+    #[schemars(with = "BTreeMap<String, String>", transform = keys("<PORTS>", "The table of a switch, in-port and out-port, as in \"0 0 4\"."))]
     pub ports: BTreeMap<Hop, Vec<u8>>,
 }
 

@@ -5,17 +5,18 @@
 
 pub mod hierarchical;
 pub mod voq;
+pub(crate) mod zero_load;
 
 use self::hierarchical::Hierarchical;
 use self::voq::Voq;
-use super::ids::{NicId, PortId};
-use super::spec::{FabricSpec, Hop, LinkRates, SpecError, Stages, Tick};
-use super::stats::LinkStats;
+use super::ids::PortId;
+use super::spec::{LinkRates, Stages};
 use super::topology::Topology;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A kind of switch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Switch {
     /// Omni-Path: MPorts, central buffers (`docs/model/fabric.md`).
@@ -51,19 +52,6 @@ pub trait SwitchKind {
     /// Latencies of its stages.
     fn stages(&self) -> &Stages;
 
-    /// Checks latencies and speed-ups.
-    ///
-    /// # Errors
-    /// The first problem found, with the experiment-file key to change.
-    fn validate_timing(&self, spec: &FabricSpec) -> Result<(), SpecError>;
-
-    /// Checks everything else. Units, timing, service levels and congestion control of `spec`
-    /// have been checked.
-    ///
-    /// # Errors
-    /// As [`SwitchKind::validate_timing`].
-    fn validate(&self, spec: &FabricSpec) -> Result<(), SpecError>;
-
     /// Rates of the links; `None` if every link moves one flit per tick.
     fn links(&self) -> Option<&LinkRates> {
         None
@@ -93,9 +81,9 @@ pub trait SwitchKind {
     /// Credits of all buffers in a fabric of `topology`.
     fn buffer_credits(&self, topology: &Topology) -> BufferCredits;
 
-    /// Ticks, summed over packets, that packets in a switch waited for the link of a port, whose
-    /// counts are `link`. In input buffers they waited for `in_input_buffers` ticks before a grant.
-    fn waits_for(&self, link: &LinkStats, in_input_buffers: u64) -> u64;
+    /// Ticks, summed over packets, that packets in a switch waited for the link of a port, given the ticks in its queue and
+    /// those in input buffers before a grant.
+    fn waits_for(&self, queue_wait_ticks: u64, in_input_buffers: u64) -> u64;
 
     /// The things that packets in its buffers wait for.
     fn waits(&self) -> Waits<'_>;
@@ -114,31 +102,6 @@ pub trait SwitchKind {
     fn mport(&self, _port: PortId) -> Option<u32> {
         None
     }
-
-    /// A packet with `payload` bytes, alone in the fabric `spec`, on the link from NIC `src`.
-    fn at_zero_load(&self, spec: &FabricSpec, src: NicId, payload: u32) -> Box<dyn ZeroLoad + '_>;
-}
-
-/// A packet that is alone in the fabric. In tick 0 its header leaves the NIC.
-pub trait ZeroLoad {
-    /// Takes the packet over `hop` and the link behind it, of `latency` ticks.
-    fn pass(&mut self, spec: &FabricSpec, hop: Hop, latency: Tick) -> Passage;
-
-    /// Tick in which the header arrives behind the last link.
-    fn header(&self) -> Tick;
-
-    /// Tick in which the tail arrives there.
-    fn tail(&self) -> Tick;
-}
-
-/// The passage of a packet through a switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Passage {
-    /// Tick in which its header leaves the output buffer.
-    pub leaves: Tick,
-    /// Number of the central buffer on its way, if there is one.
-    pub central: Option<u32>,
 }
 
 /// The things that packets in the buffers of a switch wait for.
@@ -170,7 +133,7 @@ pub struct BufferCredits {
 }
 
 /// Which packets a receiving NIC acknowledges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Acks {
     /// None: unreliable transport.

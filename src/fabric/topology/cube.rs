@@ -2,12 +2,11 @@
 
 use super::lattice::Lattice;
 use super::{
-    Advice, ClosedForm, Destination, Family, FamilyInfo, Ports, RingTie, RoutingName, Shape,
-    Topology, host_count,
+    Advice, ClosedForm, Destination, Family, FamilyInfo, Parameters, Ports, RingTie, RoutingName,
+    Shape, Topology, host_count,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
-use serde_json::Value;
 use std::cmp::Ordering;
 
 /// Parameters of a torus or mesh. Dimension 0 varies fastest in switch ids.
@@ -181,9 +180,13 @@ impl Family for Cube {
         self.lattice.name(if self.wrap { "torus" } else { "mesh" })
     }
 
-    fn parameters(&self, _: &Topology) -> Value {
-        self.lattice
-            .parameters(if self.wrap { "torus" } else { "mesh" })
+    fn parameters(&self, _: &Topology) -> Parameters {
+        let of = if self.wrap {
+            Parameters::Torus
+        } else {
+            Parameters::Mesh
+        };
+        of(self.lattice.clone())
     }
 
     /// On a torus two: before and behind the dateline of a ring.

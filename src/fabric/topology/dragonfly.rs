@@ -4,14 +4,13 @@
 
 use super::global_links::GlobalLinks;
 use super::{
-    Arrangement, ClosedForm, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie,
-    RoutingName, Shape, SwitchOrder, Topology, host_count, invalid, missing, port_of,
+    Arrangement, ClosedForm, Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports,
+    RingTie, RoutingName, Shape, SwitchOrder, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 /// The keys of a dragonfly.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -212,8 +211,15 @@ impl Family for Dragonfly {
         self.global.name("dragonfly", self.p, "a")
     }
 
-    fn parameters(&self, _: &Topology) -> Value {
-        self.global.parameters("dragonfly", self.p, "a")
+    fn parameters(&self, _: &Topology) -> Parameters {
+        let global = &self.global;
+        Parameters::Dragonfly {
+            p: self.p,
+            a: self.a,
+            h: global.ports,
+            groups: global.groups,
+            arrangement: global.arrangement,
+        }
     }
 
     fn place(&self, switch: SwitchId) -> Place {

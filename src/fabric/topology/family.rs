@@ -1,10 +1,9 @@
 //! The trait of a family of topologies: everything that differs from family to family. Each
 //! family has its own file and is a variant of [`Shape`](super::Shape).
 
-use super::{Lattice, Ports, Topology};
+use super::{Lattice, Parameters, Ports, Topology};
 use crate::ids::{NicId, PortId, SwitchId};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::ops::Range;
 
 /// Direction taken when both directions round an even ring are equally long.
@@ -132,8 +131,8 @@ pub trait Family {
     /// "torus 4x4, concentration 8, trunk 10".
     fn name(&self) -> String;
 
-    /// The parameters as JSON; an object with at least `kind`.
-    fn parameters(&self, topology: &Topology) -> Value;
+    /// The parameters in results.
+    fn parameters(&self, topology: &Topology) -> Parameters;
 
     /// The lattice of the switches, if they are on one. It answers [`Self::place`], [`Self::group`],
     /// [`Self::coordinate`], [`Self::trunk`] and [`Self::cuts`] of its families.

@@ -5,8 +5,7 @@ use super::text::groups_text;
 use crate::error::SpecError;
 use crate::ids::SwitchPort;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Which group a global port leads to (`docs/model/fabric.md`, section 7). The names are from
@@ -14,7 +13,7 @@ use std::borrow::Cow;
 /// and its implications on routing, 2014, and from Hastings et al.: Comparing global link
 /// arrangements for dragonfly networks, 2015. We could read neither. The palm tree is as
 /// CAMINOS 0.6.3 builds it, which cites the thesis of M. García.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrangement {
     /// To the groups before the switch's own group, the nearest first.
@@ -35,14 +34,27 @@ impl JsonSchema for Arrangement {
     fn schema_name() -> Cow<'static, str> {
         "Arrangement".into()
     }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let one = |name: &str, meaning: &str| json_schema!({ "type": "string", "const": name, "description": meaning });
-        json_schema!({ "oneOf": [
-            one("palm-tree", "To the groups before the switch's own group, the nearest first."),
-            one("absolute", "To the other groups in the order of their numbers."),
+        let mut names = vec![
+            one(
+                "palm-tree",
+                "To the groups before the switch's own group, the nearest first.",
+            ),
+            one(
+                "absolute",
+                "To the other groups in the order of their numbers.",
+            ),
             one("consecutive", "The same as `absolute`."),
-            one("relative", "To the groups after the switch's own group, the nearest first."),
-        ] })
+            one(
+                "relative",
+                "To the groups after the switch's own group, the nearest first.",
+            ),
+        ];
+        if generator.contract().is_serialize() {
+            names.remove(1);
+        }
+        json_schema!({ "oneOf": names })
     }
 }
 
@@ -121,18 +133,6 @@ impl GlobalLinks {
             groups_text(self.groups),
             self.arrangement.name()
         )
-    }
-
-    /// The parameters as JSON, for the same.
-    pub(super) fn parameters(&self, kind: &str, p: u32, letter: &str) -> Value {
-        json!({
-            "kind": kind,
-            "p": p,
-            letter: self.switches,
-            "h": self.ports,
-            "groups": self.groups,
-            "arrangement": self.arrangement.name(),
-        })
     }
 
     /// Links between every two groups; the global ports that are left over stay free.

@@ -1,11 +1,11 @@
 //! Explicit graphs: switches and links as an experiment lists them.
 
 use super::{
-    Destination, Family, FamilyInfo, Peer, Ports, RingTie, RoutingName, Shape, Topology, invalid,
+    Destination, Family, FamilyInfo, Parameters, Peer, Ports, RingTie, RoutingName, Shape,
+    Topology, invalid,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
-use serde_json::{Value, json};
 use std::collections::VecDeque;
 
 /// The two ends of a cable.
@@ -149,7 +149,7 @@ impl Family for Graph {
     }
 
     /// A text per switch, `port:peer` for every port that is connected.
-    fn parameters(&self, topology: &Topology) -> Value {
+    fn parameters(&self, topology: &Topology) -> Parameters {
         let of_switch = |switch: SwitchId| {
             let ports = topology
                 .port_ids()
@@ -162,7 +162,7 @@ impl Family for Graph {
             ports.collect::<Vec<_>>().join(" ")
         };
         let ports: Vec<String> = topology.switch_ids().map(of_switch).collect();
-        json!({ "kind": "graph", "ports": ports })
+        Parameters::Graph { ports }
     }
 }
 

@@ -3,14 +3,13 @@
 //! n-direct s-indirect family of topologies for large-scale interconnection networks, 2016). We could not read the publication.
 
 use super::{
-    Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie, RoutingName, Shape,
-    SwitchOrder, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
+    Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports, RingTie, RoutingName,
+    Shape, SwitchOrder, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 /// The keys of a KNS.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -349,7 +348,7 @@ impl Family for Kns {
         format!("{k}-ary {n}-direct {s}-indirect, concentration {concentration}")
     }
 
-    fn parameters(&self, _: &Topology) -> Value {
+    fn parameters(&self, _: &Topology) -> Parameters {
         let Self {
             k,
             n,
@@ -358,8 +357,13 @@ impl Family for Kns {
             // These follow from the others.
             arity: _,
             stage: _,
-        } = self;
-        json!({ "kind": "kns", "k": k, "n": n, "s": s, "concentration": concentration })
+        } = *self;
+        Parameters::Kns {
+            k,
+            n,
+            s,
+            concentration,
+        }
     }
 
     fn place(&self, switch: SwitchId) -> Place {

@@ -5,8 +5,7 @@ use crate::error::SpecError;
 use crate::ids::SwitchId;
 use flitwise_base::quote::cut;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 /// The keys of a torus, mesh or HyperX.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -28,7 +27,7 @@ pub struct LatticeKeys {
 }
 
 /// The switches of a lattice, with the same number of NIC ports each. Dimension 0 varies fastest in switch ids.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Lattice {
     /// Switches along each dimension.
     pub dimensions: Vec<u32>,
@@ -146,16 +145,6 @@ impl Lattice {
             self.concentration,
             self.trunk
         )
-    }
-
-    /// The parameters as JSON, for the same.
-    pub(super) fn parameters(&self, kind: &str) -> Value {
-        json!({
-            "kind": kind,
-            "dimensions": self.dimensions,
-            "concentration": self.concentration,
-            "trunk": self.trunk,
-        })
     }
 
     /// The coordinates of `switch`.

@@ -4,14 +4,13 @@
 
 use super::global_links::GlobalLinks;
 use super::{
-    Arrangement, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie, RoutingName,
-    Shape, SwitchOrder, Topology, host_count, invalid, missing, port_of,
+    Arrangement, Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports, RingTie,
+    RoutingName, Shape, SwitchOrder, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 /// The keys of a megafly.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -212,8 +211,15 @@ impl Family for Megafly {
         self.global.name("megafly", self.p, "s")
     }
 
-    fn parameters(&self, _: &Topology) -> Value {
-        self.global.parameters("megafly", self.p, "s")
+    fn parameters(&self, _: &Topology) -> Parameters {
+        let global = &self.global;
+        Parameters::Megafly {
+            p: self.p,
+            s: self.s,
+            h: global.ports,
+            groups: global.groups,
+            arrangement: global.arrangement,
+        }
     }
 
     fn place(&self, switch: SwitchId) -> Place {

@@ -26,6 +26,7 @@ mod kns;
 mod lattice;
 mod megafly;
 mod names;
+mod parameters;
 mod planes;
 mod ports;
 mod single;
@@ -50,6 +51,7 @@ pub use kns::{Kns, KnsKeys, KnsSize};
 pub use lattice::{Lattice, LatticeKeys};
 pub use megafly::{Megafly, MegaflyKeys, MegaflySize};
 pub use names::{Names, NicName, SwitchName};
+pub use parameters::Parameters;
 pub use ports::Ports;
 pub use single::Single;
 pub use slim_fly::{SlimFly, SlimFlyKeys};
@@ -60,8 +62,6 @@ use super::error::SpecError;
 use super::ids::{NicId, PortId, SwitchId, SwitchPort};
 use planes::Planes;
 use ports::MAX_RADIX;
-use serde::Serialize;
-use serde::ser::Serializer;
 
 /// The peer of a switch port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -437,29 +437,6 @@ impl Topology {
     fn set_peer(&mut self, of: SwitchPort, peer: Peer) {
         let at = self.port_index(of.switch, of.port);
         self.peers[at] = peer;
-    }
-}
-
-impl Serialize for Topology {
-    /// The parameters of the family, and the sizes. The links follow from them.
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Keys {
-            #[serde(flatten)]
-            family: serde_json::Value,
-            nics: u32,
-            switches: u32,
-            radix: u32,
-        }
-        let (family, radix) = (self.family().parameters(self), self.radix);
-        let (nics, switches) = (self.nics(), self.switches());
-        Keys {
-            family,
-            nics,
-            switches,
-            radix,
-        }
-        .serialize(s)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Equal planes: copies of a topology without links among them, as rails are.
 
-use super::{Destination, Family, Peer, Place, Ports, RingTie, Topology};
+use super::{Destination, Family, Parameters, Peer, Place, Ports, RingTie, Topology};
 use crate::error::SpecError;
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
-use serde_json::Value;
 
 /// Copies of a plane. NIC x is NIC ⌊x / copies⌋ of plane x mod copies; the switches of plane p follow the switches
 /// of plane p − 1.
@@ -97,7 +96,7 @@ impl Family for Planes {
         format!("{} planes, each a {}", self.copies, self.family().name())
     }
 
-    fn parameters(&self, _: &Topology) -> Value {
+    fn parameters(&self, _: &Topology) -> Parameters {
         self.family().parameters(&self.plane)
     }
 

@@ -1,12 +1,11 @@
 //! One switch.
 
 use super::{
-    Advice, Destination, Family, FamilyInfo, Ports, RingTie, RoutingName, Shape, Topology, invalid,
-    port_of,
+    Advice, Destination, Family, FamilyInfo, Parameters, Ports, RingTie, RoutingName, Shape,
+    Topology, invalid, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::SwitchId;
-use serde_json::{Value, json};
 
 /// One switch with all NICs; NIC i at port i.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +56,7 @@ impl Family for Single {
         "single switch".to_owned()
     }
 
-    fn parameters(&self, _: &Topology) -> Value {
-        json!({ "kind": "single" })
+    fn parameters(&self, _: &Topology) -> Parameters {
+        Parameters::Single
     }
 }

@@ -3,14 +3,13 @@
 
 use super::galois::Field;
 use super::{
-    Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie, RoutingName, Shape,
-    SwitchOrder, Topology, host_count, missing, port_of,
+    Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports, RingTie, RoutingName,
+    Shape, SwitchOrder, Topology, host_count, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 /// The keys of a slim fly.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -217,14 +216,14 @@ impl Family for SlimFly {
         )
     }
 
-    fn parameters(&self, _: &Topology) -> Value {
-        // The neighbours follow from q.
-        let Self {
+    fn parameters(&self, _: &Topology) -> Parameters {
+        let &Self {
             q,
             p,
+            // They follow from q.
             neighbours: _,
         } = self;
-        json!({ "kind": "slim-fly", "q": q, "p": p })
+        Parameters::SlimFly { q, p }
     }
 
     /// The switches with the same first two coordinates.

@@ -2,15 +2,14 @@
 //! below the top, `k` ports up.
 
 use super::{
-    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie,
-    RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
+    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports,
+    RingTie, RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use flitwise_base::units::article;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 /// The keys of a k-ary n-tree.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -191,9 +190,9 @@ impl Family for Tree {
         format!("{}-ary {}-tree", self.k, self.n)
     }
 
-    fn parameters(&self, _: &Topology) -> Value {
-        let Self { k, n } = self;
-        json!({ "kind": "k-ary-n-tree", "k": k, "n": n })
+    fn parameters(&self, _: &Topology) -> Parameters {
+        let Self { k, n } = *self;
+        Parameters::KAryNTree { k, n }
     }
 
     fn place(&self, switch: SwitchId) -> Place {

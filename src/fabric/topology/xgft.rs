@@ -4,15 +4,14 @@
 //! permutations on real life fat trees, 2010).
 
 use super::{
-    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, Place, Ports, RingTie,
-    RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
+    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports,
+    RingTie, RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
 use flitwise_base::quote::cut;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 use std::ops::Range;
 
 /// The keys of a generalised fat tree.
@@ -314,7 +313,7 @@ impl Family for Xgft {
         )
     }
 
-    fn parameters(&self, _: &Topology) -> Value {
+    fn parameters(&self, _: &Topology) -> Parameters {
         let Self {
             down,
             up,
@@ -323,8 +322,8 @@ impl Family for Xgft {
             hosts_below: _,
             tops: _,
             first: _,
-        } = self;
-        json!({ "kind": "xgft", "down": down, "up": up, "parallel": parallel })
+        } = self.clone();
+        Parameters::Xgft { down, up, parallel }
     }
 
     fn place(&self, switch: SwitchId) -> Place {

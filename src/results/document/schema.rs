@@ -1,7 +1,7 @@
 //! JSON Schemas that are derived from the types of documents, and what these types share.
 
-pub(super) use crate::config::schema::keys;
 use crate::config::schema::one_line_each;
+pub(super) use flitwise_base::schema::keys;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -43,26 +43,6 @@ impl<T: JsonSchema> JsonSchema for Named<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let named = generator.subschema_for::<T>();
         schemars::json_schema!({ "type": "object", "additionalProperties": named })
-    }
-}
-
-/// A type in the form in which it is written, in a type that describes: of these, keys with an `Option` may be absent.
-pub(super) struct Written<T>(std::marker::PhantomData<T>);
-
-impl<T: JsonSchema> JsonSchema for Written<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("Written_{}", T::schema_name()).into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        inlined(
-            SchemaSettings::draft2020_12().for_serialize(),
-            T::json_schema,
-        )
     }
 }
 

@@ -9,7 +9,7 @@ mod vls;
 pub use super::qos::MAX_LEVELS;
 pub use crate::switch::voq::MAX_DATA_VLS;
 
-use super::{FabricSpec, Notification, SpecError, Stages, Tick, check_ends};
+use super::{FabricSpec, Notification, SpecError, Stages, Switch, Tick, check_ends};
 use crate::error::error;
 use crate::switch::Acks;
 use flitwise_base::units::TickLength;
@@ -71,7 +71,10 @@ impl FabricSpec {
 
     fn validate_all(&self, datelines: bool) -> Result<(), SpecError> {
         self.validate_units()?;
-        self.switch.kind().validate_timing(self)?;
+        match &self.switch {
+            Switch::Hierarchical(switch) => self.validate_hierarchical_timing(&switch.timing)?,
+            Switch::Voq(switch) => self.validate_stages(&switch.stages)?,
+        }
         self.validate_qos(datelines)?;
         self.validate_congestion()?;
         self.validate_forwarding()?;
@@ -79,7 +82,10 @@ impl FabricSpec {
         self.validate_link_power()?;
         self.validate_outages()?;
         self.validate_bit_errors()?;
-        self.switch.kind().validate(self)
+        match &self.switch {
+            Switch::Hierarchical(switch) => self.validate_hierarchical(switch),
+            Switch::Voq(switch) => self.validate_voq(switch),
+        }
     }
 
     /// Checks latencies inside a switch.

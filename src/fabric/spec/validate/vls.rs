@@ -36,8 +36,8 @@ impl FabricSpec {
                 None => String::new(),
                 Some(detours) => format!(" with fabric.paths = \"{}\"", detours.rule.name()),
             };
-            let parameters = self.topology.family().parameters(&self.topology);
-            let kind = parameters["kind"].as_str().unwrap_or("topology");
+            let topology = serde_json::json!(self.topology);
+            let kind = topology["kind"].as_str().unwrap_or("topology");
             let problem = format!(
                 "{queues} queues in each of {classes} VL classes; on kind = \"{kind}\"{paths} dbbm can have at \
                  most {most} in each: set qos.queues = {most}"

@@ -1,22 +1,20 @@
 //! The hierarchical switch of OpaSim and Hiperion as plain data (`docs/model/fabric.md`).
 
 mod central;
-mod parameters;
+pub(crate) mod parameters;
 mod presets;
 mod validate;
-mod zero_load;
+pub(super) mod zero_load;
 
 pub(crate) use self::central::Classes;
-pub use self::parameters::HierarchicalParameters;
 
-use self::zero_load::Header;
-use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
-use crate::ids::{NicId, PortId};
+use super::{BufferCredits, PortVls, SwitchKind, Waits};
+use crate::ids::PortId;
 use crate::spec::json::is_default;
 use crate::spec::qos::MAX_LEVELS;
-use crate::spec::{FabricSpec, SpecError, Stages, Tick};
-use crate::stats::LinkStats;
+use crate::spec::{Stages, Tick};
 use crate::topology::{Peer, Topology};
+use schemars::JsonSchema;
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -59,14 +57,14 @@ pub fn centrals_between(link: CentralLink, in_port: PortId, out_port: PortId) ->
 }
 
 /// The hierarchical switch, with the NICs and the output scheduler that belong to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Hierarchical {
     /// Latencies and rates inside the switch.
     #[serde(flatten)]
     pub timing: Timing,
     /// The rule by which the sources pick a queue.
     pub virtual_allocation: VirtualAllocation,
-    /// When sources and targets allocate.
+    /// The allocator; absent where it is pipelined.
     #[serde(skip_serializing_if = "is_default")]
     pub allocator: Allocator,
     /// Buffer sizes and quotas.
@@ -79,20 +77,23 @@ pub struct Hierarchical {
 }
 
 /// Latencies in ticks and rates in flits per tick (OpaSim, DIAB-18-12-1, Table 1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Timing {
     /// Latencies; a packet crosses one crossbar, of an MPort, or also the central one.
     // In the JSON at the end of the switch, for every kind.
     #[serde(skip)]
     pub stages: Stages,
     /// Flits per tick from an input buffer through its MPort crossbar.
+    #[schemars(extend("unit" = "flits/tick"))]
     pub mport_speedup: u32,
     /// Flits per tick from a central buffer through the central crossbar.
+    #[schemars(extend("unit" = "flits/tick"))]
     pub central_speedup: u32,
 }
 
 /// The allocator of the crossbars (`docs/model/fabric.md` §6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Allocator {
     /// When sources and targets allocate.
     pub rule: AllocationRule,
@@ -126,9 +127,7 @@ impl Allocator {
 }
 
 /// When sources and targets allocate.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationRule {
     /// Hierarchical switches: in every tick; the next allocation overlaps the present transfer.
@@ -169,9 +168,7 @@ impl Serialize for CentralLink {
 
 /// Which of its queues a buffer picks in virtual allocation
 /// (`docs/model/fabric.md` §6).
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VirtualAllocation {
     /// The next one with a ready header that its target can take now.
@@ -199,30 +196,38 @@ impl Quota {
 }
 
 /// A buffer whose credits are shared dynamically between VLs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Pool {
     /// Size of the buffer in credits.
     #[serde(rename = "credits")]
+    #[schemars(extend("unit" = "credits"))]
     pub total: u32,
     /// Quota of each VL, indexed by VL; as many as [`Qos::vls`](crate::spec::Qos::vls).
     #[serde(flatten, serialize_with = "lists_by_vl")]
+    #[schemars(with = "Lists")]
     pub per_vl: Vec<Quota>,
 }
 
-/// A list of each part of the quotas.
+/// Quotas as a list of each part.
+#[derive(Serialize, JsonSchema)]
+struct Lists {
+    /// The part reserved for each VL.
+    #[schemars(extend("unit" = "credits"))]
+    exclusive: Vec<u32>,
+    /// The most that each VL may use.
+    #[schemars(extend("unit" = "credits"))]
+    max: Vec<u32>,
+}
+
 fn lists_by_vl<S: Serializer>(per_vl: &[Quota], s: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Lists {
-        exclusive: Vec<u32>,
-        max: Vec<u32>,
-    }
     let parts = |&Quota { exclusive, max }: &Quota| (exclusive, max);
     let (exclusive, max) = per_vl.iter().map(parts).unzip();
     Lists { exclusive, max }.serialize(s)
 }
 
 /// The division of a central buffer into FIFOs (see `docs/model/fabric.md`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CentralQueues {
     /// One FIFO per (VL, next neighbour or local NICs).
@@ -232,7 +237,7 @@ pub enum CentralQueues {
 }
 
 /// All buffers of the fabric; sizes are per port except the central ones.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Buffers {
     /// NIC send queue.
     pub nic_queue: Pool,
@@ -250,14 +255,16 @@ pub struct Buffers {
     pub central: Pool,
     /// Division of the central buffers into queues.
     pub central_queues: CentralQueues,
-    /// Which central buffer a packet takes.
+    /// Which central buffer a packet takes; absent where the out-port decides.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(with = "String", extend("enum" = ["by-input", "random"]))]
     pub central_link: CentralLink,
 }
 
 /// Output scheduler.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
 pub enum Scheduler {
     /// One packet per VL in turn (OpaSim).
     RrVl,
@@ -269,13 +276,15 @@ pub enum Scheduler {
     /// Deficit table (Hiperion, Algorithm 2).
     #[serde(rename = "dtable")]
     DTable {
-        /// The arbitration table.
+        /// The arbitration table, as [index of the service level, weight in units of 64 B].
         entries: Vec<DTableEntry>,
     },
 }
 
 /// One entry of a DTable arbitration table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "(u8, u32)")]
+#[schemars(with = "(u8, u32)")]
 pub struct DTableEntry {
     /// Service level served by this entry.
     pub sl: u8,
@@ -283,11 +292,9 @@ pub struct DTableEntry {
     pub weight: u32,
 }
 
-impl Serialize for DTableEntry {
-    /// As `[sl, weight]`.
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let Self { sl, weight } = self;
-        (sl, weight).serialize(s)
+impl From<DTableEntry> for (u8, u32) {
+    fn from(entry: DTableEntry) -> Self {
+        (entry.sl, entry.weight)
     }
 }
 
@@ -327,14 +334,6 @@ impl SwitchKind for Hierarchical {
         &self.timing.stages
     }
 
-    fn validate_timing(&self, spec: &FabricSpec) -> Result<(), SpecError> {
-        spec.validate_hierarchical_timing(&self.timing)
-    }
-
-    fn validate(&self, spec: &FabricSpec) -> Result<(), SpecError> {
-        spec.validate_hierarchical(self)
-    }
-
     fn input_credits(&self, vl: usize) -> u32 {
         self.buffers.input.per_vl[vl].max
     }
@@ -362,8 +361,8 @@ impl SwitchKind for Hierarchical {
     }
 
     /// Queue wait begins in the output buffer.
-    fn waits_for(&self, link: &LinkStats, in_input_buffers: u64) -> u64 {
-        in_input_buffers + link.queue_wait_ticks
+    fn waits_for(&self, queue_wait_ticks: u64, in_input_buffers: u64) -> u64 {
+        in_input_buffers + queue_wait_ticks
     }
 
     fn waits(&self) -> Waits<'_> {
@@ -376,20 +375,5 @@ impl SwitchKind for Hierarchical {
 
     fn mport(&self, port: PortId) -> Option<u32> {
         Some(mport(port))
-    }
-
-    fn at_zero_load(&self, spec: &FabricSpec, src: NicId, payload: u32) -> Box<dyn ZeroLoad + '_> {
-        Box::new(Header::start(spec, self, src, payload))
-    }
-}
-
-impl FabricSpec {
-    /// The hierarchical switch, if the fabric has switches of this kind.
-    #[must_use]
-    pub fn hierarchical(&self) -> Option<&Hierarchical> {
-        match &self.switch {
-            Switch::Hierarchical(switch) => Some(switch),
-            _ => None,
-        }
     }
 }

@@ -1,9 +1,8 @@
 //! Presets: parameters of hierarchical switches, from publications and of commercial devices, each
 //! with its source.
 
-use super::{
-    Allocator, CentralLink, CentralQueues, HierarchicalParameters, Scheduler, VirtualAllocation,
-};
+use super::parameters::HierarchicalParameters;
+use super::{Allocator, CentralLink, CentralQueues, Scheduler, VirtualAllocation};
 use crate::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
 use crate::spec::{FabricSpec, SpecError};
 use crate::topology::Topology;

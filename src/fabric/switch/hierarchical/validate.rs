@@ -11,7 +11,7 @@ use crate::spec::{FabricSpec, SpecError};
 
 impl FabricSpec {
     /// Checks the timing, the buffers and the scheduler of hierarchical switches.
-    pub(super) fn validate_hierarchical(&self, switch: &Hierarchical) -> Result<(), SpecError> {
+    pub(crate) fn validate_hierarchical(&self, switch: &Hierarchical) -> Result<(), SpecError> {
         let b = &switch.buffers;
         for (key, pool) in [
             ("fabric.nic_queue", &b.nic_queue),
@@ -27,7 +27,7 @@ impl FabricSpec {
     }
 
     /// Checks latencies and speed-ups.
-    pub(super) fn validate_hierarchical_timing(&self, t: &Timing) -> Result<(), SpecError> {
+    pub(crate) fn validate_hierarchical_timing(&self, t: &Timing) -> Result<(), SpecError> {
         let Timing {
             stages,
             mport_speedup,

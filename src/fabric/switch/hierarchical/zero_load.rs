@@ -4,10 +4,10 @@
 use super::{Hierarchical, centrals_between};
 use crate::ids::NicId;
 use crate::spec::{FabricSpec, Hop, Tick};
-use crate::switch::{Passage, ZeroLoad};
+use crate::switch::zero_load::{Passage, ZeroLoad};
 
 /// The header of a packet.
-pub(super) struct Header<'a> {
+pub(crate) struct Header<'a> {
     switch: &'a Hierarchical,
     /// Tick in which it arrives behind the last link.
     arrives: Tick,

@@ -1,28 +1,26 @@
 //! The InfiniBand switch and its NICs as plain data (`docs/model/infiniband.md`).
 
 mod isolation;
-mod parameters;
+pub(crate) mod parameters;
 mod presets;
 mod validate;
-mod zero_load;
+pub(super) mod zero_load;
 
-pub use self::isolation::{Isolation, IsolationParameters, MAX_ISOLATION_QUEUES};
-pub use self::parameters::{HcaRate, VoqParameters};
-pub use self::validate::MAX_DATA_VLS;
+pub use self::isolation::{Isolation, MAX_ISOLATION_QUEUES};
 pub use super::Acks;
 pub use crate::spec::LinkRates;
 
-use self::zero_load::FlitSchedule;
-use super::{BufferCredits, PortVls, Switch, SwitchKind, Waits, ZeroLoad};
-use crate::ids::NicId;
+use super::{BufferCredits, PortVls, SwitchKind, Waits};
+use crate::spec::Stages;
 use crate::spec::json::is_default;
 use crate::spec::qos::MAX_LEVELS;
-use crate::spec::{FabricSpec, SpecError, Stages};
-use crate::stats::LinkStats;
 use crate::topology::Topology;
 use flitwise_base::units::Ratio;
-use serde::ser::Serializer;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Most data VLs: the sixteenth is for management (IBA 1.2.1, 7.6).
+pub const MAX_DATA_VLS: u8 = 15;
 
 /// The data VLs of a port.
 pub(crate) const fn port_vls(standard: PortStandard) -> PortVls {
@@ -39,7 +37,7 @@ pub(crate) const fn port_vls(standard: PortStandard) -> PortVls {
 }
 
 /// The standard of the ports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortStandard {
     /// InfiniBand: at most 15 VLs and 16 service levels.
@@ -50,7 +48,8 @@ pub enum PortStandard {
 }
 
 /// The allocator by which outputs and in-ports of a crossbar agree on packets (`docs/model/infiniband.md` §6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Allocator {
     /// Which pointers move.
     pub rule: AllocationRule,
@@ -69,9 +68,7 @@ impl Default for Allocator {
 }
 
 /// The rule that moves the pointer of an output to its in-ports, in the first iteration.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllocationRule {
     /// VOQ switches: with a grant that is accepted (McKeown, "The iSLIP scheduling algorithm for input-queued
@@ -83,7 +80,7 @@ pub enum AllocationRule {
 }
 
 /// The InfiniBand switch, and its NICs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Voq {
     /// Latencies inside the switch.
     // In the JSON at the end of the switch, for every kind.
@@ -91,15 +88,15 @@ pub struct Voq {
     pub stages: Stages,
     /// Rate of the crossbar over the rate of the fastest link, at least 1.
     pub crossbar_speedup: u32,
-    /// The standard that limits the VLs of a port.
+    /// The standard that limits the VLs of a port; absent for InfiniBand's.
     #[serde(skip_serializing_if = "is_default")]
     pub port_standard: PortStandard,
-    /// The allocator by which outputs and in-ports agree on packets.
+    /// The allocator by which outputs and in-ports agree on packets; absent for one iteration of iSLIP.
     #[serde(skip_serializing_if = "is_default")]
     pub allocator: Allocator,
     /// The organisation of the packets of a VL in input buffers of switches.
     pub input_queues: InputQueues,
-    /// The isolation of flows, with [`InputQueues::Isolating`].
+    /// Queues for hot flows; absent without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Rates of the links.
@@ -119,9 +116,7 @@ pub struct Voq {
 
 /// The organisation of the packets of a VL in an input buffer of a switch (`docs/model/infiniband.md` §2).
 /// The choice of the VL is separate: [`Qos::vl_policy`](crate::spec::Qos::vl_policy).
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputQueues {
     /// Virtual output queues: the first packet for each (out-port, VL) may request it.
@@ -141,7 +136,7 @@ pub enum InputQueues {
 }
 
 /// Sizes of the buffers in credits.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Buffers {
     /// Output buffer of a NIC.
     #[serde(rename = "nic_queue_credits")]
@@ -157,12 +152,15 @@ pub struct Buffers {
 }
 
 /// A buffer that is divided statically between VLs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct StaticPool {
     /// Size of the buffer in credits.
     #[serde(rename = "credits")]
+    #[schemars(extend("unit" = "credits"))]
     pub total: u32,
     /// Credits of each VL, indexed by VL; as many as [`Qos::vls`](crate::spec::Qos::vls).
+    #[schemars(extend("unit" = "credits"))]
     pub per_vl: Vec<u32>,
 }
 
@@ -178,16 +176,17 @@ impl Voq {
 }
 
 /// Arbiter over VLs, of a switch output or a NIC.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(deny_unknown_fields)]
 pub enum VlArb {
     /// One packet per VL in turn.
     RoundRobin,
     /// The arbitration tables of InfiniBand (IBA 1.2.1, 7.6.9).
     Tables {
-        /// High-priority table, at most 64 entries.
+        /// High-priority table, at most 64 entries: [VL, weight in units of 64 B].
         high: Vec<VlWeight>,
-        /// Low-priority table, at most 64 entries.
+        /// Low-priority table, at most 64 entries: [VL, weight in units of 64 B].
         low: Vec<VlWeight>,
         /// Limit of High Priority: units of 4 KiB that high-priority packets may send
         /// before a low-priority packet gets its turn; 0: one packet, 255: no limit.
@@ -196,7 +195,9 @@ pub enum VlArb {
 }
 
 /// Entry of an arbitration table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "(u8, u8)")]
+#[schemars(with = "(u8, u8)")]
 pub struct VlWeight {
     /// VL served.
     pub vl: u8,
@@ -204,11 +205,9 @@ pub struct VlWeight {
     pub weight: u8,
 }
 
-impl Serialize for VlWeight {
-    /// As `[vl, weight]`.
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let Self { vl, weight } = self;
-        (vl, weight).serialize(s)
+impl From<VlWeight> for (u8, u8) {
+    fn from(entry: VlWeight) -> Self {
+        (entry.vl, entry.weight)
     }
 }
 
@@ -218,13 +217,15 @@ pub const VL_WEIGHT_BYTES: u32 = 64;
 pub const HIGH_LIMIT_BYTES: u32 = 4096;
 
 /// NICs; rates in flits per tick, headers included.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Hca {
     /// Rate at which packets come from the host; `None`: at the rate of the link.
     #[serde(rename = "hca_send_flits_per_tick")]
+    #[schemars(extend("unit" = "flits/tick, a fraction"))]
     pub send_rate: Option<Ratio>,
     /// Rate at which the host takes packets; `None`: as they come.
     #[serde(rename = "hca_sink_flits_per_tick")]
+    #[schemars(extend("unit" = "flits/tick, a fraction"))]
     pub sink_rate: Option<Ratio>,
     /// Arbiter over the VLs of a NIC.
     #[serde(skip)]
@@ -253,14 +254,6 @@ impl SwitchKind for Voq {
 
     fn stages(&self) -> &Stages {
         &self.stages
-    }
-
-    fn validate_timing(&self, spec: &FabricSpec) -> Result<(), SpecError> {
-        spec.validate_stages(&self.stages)
-    }
-
-    fn validate(&self, spec: &FabricSpec) -> Result<(), SpecError> {
-        spec.validate_voq(self)
     }
 
     fn links(&self) -> Option<&LinkRates> {
@@ -299,9 +292,9 @@ impl SwitchKind for Voq {
     }
 
     /// Queue wait begins in the input buffer; in a FIFO, also behind heads that wait for other links.
-    fn waits_for(&self, link: &LinkStats, in_input_buffers: u64) -> u64 {
+    fn waits_for(&self, queue_wait_ticks: u64, in_input_buffers: u64) -> u64 {
         match self.input_queues {
-            InputQueues::VirtualOutput => link.queue_wait_ticks,
+            InputQueues::VirtualOutput => queue_wait_ticks,
             InputQueues::Fifo | InputQueues::PerFlow | InputQueues::Isolating => in_input_buffers,
         }
     }
@@ -314,20 +307,5 @@ impl SwitchKind for Voq {
 
     fn records_fills(&self) -> bool {
         true
-    }
-
-    fn at_zero_load(&self, spec: &FabricSpec, src: NicId, payload: u32) -> Box<dyn ZeroLoad + '_> {
-        Box::new(FlitSchedule::start(spec, self, src, payload))
-    }
-}
-
-impl FabricSpec {
-    /// The InfiniBand switch, if the fabric has switches of this kind.
-    #[must_use]
-    pub fn voq(&self) -> Option<&Voq> {
-        match &self.switch {
-            Switch::Voq(switch) => Some(switch),
-            _ => None,
-        }
     }
 }

@@ -2,8 +2,8 @@
 //! from these.
 
 use super::{
-    Acks, Allocator, Buffers, Hca, InputQueues, IsolationParameters, LinkRates, PortStandard,
-    StaticPool, VlArb, Voq,
+    Acks, Allocator, Buffers, Hca, InputQueues, Isolation, LinkRates, PortStandard, StaticPool,
+    VlArb, Voq,
 };
 use crate::error::error;
 use crate::ids::SwitchPort;
@@ -51,6 +51,48 @@ pub struct VoqParameters {
     pub vlarb: VlArb,
     /// Arbiter over the VLs of a NIC.
     pub hca_vlarb: VlArb,
+}
+
+/// The isolation of flows with thresholds as parts of the VL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IsolationParameters {
+    /// Congested-flow queues of an (input buffer, VL).
+    pub queues: u32,
+    /// See [`Isolation::detect`].
+    pub detect: BufferPart,
+    /// See [`Isolation::stop`].
+    pub stop: BufferPart,
+    /// See [`Isolation::go`].
+    pub go: BufferPart,
+}
+
+impl Default for IsolationParameters {
+    /// Ours: four full queues leave a quarter of the VL to the other flows.
+    fn default() -> Self {
+        let share = |num, den| BufferPart::Share(Ratio::new(num, den).unwrap_or(Ratio::ONE));
+        Self {
+            queues: 4,
+            detect: share(1, 4),
+            stop: share(3, 16),
+            go: share(1, 8),
+        }
+    }
+}
+
+impl IsolationParameters {
+    /// The thresholds in credits of VLs of the sizes `per_vl`. No VL has a threshold of 0 but `go`.
+    fn build(&self, sizes: &Sizes, per_vl: &[u32]) -> Isolation {
+        let part = |part| {
+            let credits = move |&vl: &u32| sizes.credits(part, vl, sizes.packet);
+            per_vl.iter().map(credits)
+        };
+        Isolation {
+            queues: self.queues,
+            detect: part(self.detect).map(|credits| credits.max(1)).collect(),
+            stop: part(self.stop).map(|credits| credits.max(1)).collect(),
+            go: part(self.go).collect(),
+        }
+    }
 }
 
 /// Rate at which a NIC fetches or delivers packets.

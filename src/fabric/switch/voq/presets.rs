@@ -1,7 +1,8 @@
 //! Presets: parameters of InfiniBand switches, from publications and of commercial devices, each
 //! with its source.
 
-use super::{Acks, Allocator, HcaRate, IsolationParameters, PortStandard, VlArb, VoqParameters};
+use super::parameters::{HcaRate, IsolationParameters, VoqParameters};
+use super::{Acks, Allocator, PortStandard, VlArb};
 use crate::parameters::{BufferBytes, CABLE_PS, Parameters, Stages, SwitchParameters};
 use crate::spec::{FabricSpec, SpecError};
 use crate::switch::voq::InputQueues;

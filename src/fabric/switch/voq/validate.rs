@@ -1,14 +1,14 @@
 //! Checks that an InfiniBand fabric can be built and can move every packet.
 
-use super::{PortStandard, StaticPool, VlArb, Voq, port_vls};
+use super::{
+    InputQueues, Isolation, MAX_ISOLATION_QUEUES, PortStandard, StaticPool, VlArb, Voq, port_vls,
+};
 use crate::error::error;
 use crate::spec::validate::MAX_LATENCY_TICKS;
 use crate::spec::{FabricSpec, SpecError, check_ends};
 use crate::switch::PortVls;
 use flitwise_base::units::Ratio;
 
-/// Most data VLs: the sixteenth is for management (IBA 1.2.1, 7.6).
-pub const MAX_DATA_VLS: u8 = 15;
 /// Most service levels (IBA 1.2.1, 7.6.5).
 pub const MAX_SERVICE_LEVELS: usize = 16;
 /// Most entries of an arbitration table (IBA 1.2.1, 7.6.9).
@@ -18,7 +18,7 @@ const MAX_RATE_TERM: u64 = 1 << 40;
 
 impl FabricSpec {
     /// Checks the parts of a `voq` fabric.
-    pub(super) fn validate_voq(&self, voq: &Voq) -> Result<(), SpecError> {
+    pub(crate) fn validate_voq(&self, voq: &Voq) -> Result<(), SpecError> {
         if voq.crossbar_speedup == 0 {
             return error(
                 "fabric.crossbar_speedup",
@@ -191,5 +191,76 @@ fn validate_arbiter(key: &'static str, arbiter: &VlArb, used: &[bool]) -> Result
             format!("VL {vl} is used but has no entry with a weight: it would never send"),
         ),
         None => Ok(()),
+    }
+}
+
+impl FabricSpec {
+    /// Checks the keys that depend on the organisation of a VL in input buffers. `used`: the VLs in use.
+    fn validate_input_queues(&self, used: &[bool], voq: &Voq) -> Result<(), SpecError> {
+        if voq.input_queues == InputQueues::PerFlow && self.congestion_control.is_some() {
+            return error(
+                "fabric.input_queues",
+                "\"per-flow\" leaves congestion control nothing to do, as no flow takes space from another; \
+                 take [congestion_control] out, or other input queues"
+                    .into(),
+            );
+        }
+        let is_isolating = voq.input_queues == InputQueues::Isolating;
+        match &voq.isolation {
+            None if is_isolating => error(
+                "fabric.input_queues",
+                "\"isolating\" needs the sizes of its queues".into(),
+            ),
+            Some(isolation) if is_isolating => isolation.validate(used, &voq.buffers.input.per_vl),
+            Some(_) => error(
+                "fabric.isolation_queues",
+                "only input_queues = \"isolating\" has such queues".into(),
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Isolation {
+    fn validate(&self, used: &[bool], sizes: &[u32]) -> Result<(), SpecError> {
+        if self.queues == 0 || self.queues > MAX_ISOLATION_QUEUES {
+            let problem = format!(
+                "{}; an input buffer has 1 to {MAX_ISOLATION_QUEUES} congested-flow queues for each VL",
+                self.queues
+            );
+            return error("fabric.isolation_queues", problem);
+        }
+        let lists = [
+            ("fabric.isolation_detect", &self.detect),
+            ("fabric.isolation_stop", &self.stop),
+            ("fabric.isolation_go", &self.go),
+        ];
+        for (key, list) in lists {
+            if list.len() != used.len() {
+                let (have, want) = (list.len(), used.len());
+                return error(key, format!("{have} thresholds for {want} VLs"));
+            }
+        }
+        for (vl, _) in used.iter().enumerate().filter(|(_, used)| **used) {
+            let (stop, go, size) = (self.stop[vl], self.go[vl], sizes[vl]);
+            for (key, threshold) in [
+                ("fabric.isolation_detect", self.detect[vl]),
+                ("fabric.isolation_stop", stop),
+            ] {
+                if threshold == 0 || threshold > size {
+                    let problem = format!(
+                        "{threshold} credits on VL {vl}, which has {size}; take 1 to {size}"
+                    );
+                    return error(key, problem);
+                }
+            }
+            if go >= stop {
+                let problem = format!(
+                    "{go} credits on VL {vl}, where flows stop at {stop}; take less, or raise isolation_stop"
+                );
+                return error("fabric.isolation_go", problem);
+            }
+        }
+        Ok(())
     }
 }

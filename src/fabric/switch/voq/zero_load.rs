@@ -5,12 +5,12 @@
 use super::Voq;
 use crate::ids::{NicId, SwitchPort};
 use crate::spec::{FabricSpec, Hop, Tick};
-use crate::switch::{Passage, ZeroLoad};
+use crate::switch::zero_load::{Passage, ZeroLoad};
 use flitwise_base::units::Ratio;
 
 /// The ticks in which the flits of a packet arrive at the present buffer. In tick 0 the header leaves the
 /// NIC.
-pub(super) struct FlitSchedule<'a> {
+pub(crate) struct FlitSchedule<'a> {
     voq: &'a Voq,
     /// Tick in which each flit arrives.
     arrivals: Vec<Tick>,

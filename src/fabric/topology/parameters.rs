@@ -1,0 +1,122 @@
+//! The parameters of a topology in results.
+
+use super::{Arrangement, Lattice, Topology};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::ser::Serializer;
+use std::borrow::Cow;
+
+/// The parameters of each kind of topology, as `experiment.fabric.topology` in `docs/reference/result.md` has them. The
+/// links follow from them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Parameters {
+    /// One switch.
+    Single,
+    /// A torus.
+    Torus(Lattice),
+    /// A mesh.
+    Mesh(Lattice),
+    /// A HyperX.
+    Hyperx(Lattice),
+    /// A k-ary n-tree.
+    KAryNTree {
+        /// Ports down per switch.
+        k: u32,
+        /// Levels.
+        n: u32,
+    },
+    /// A generalised fat tree.
+    Xgft {
+        /// As in the file.
+        down: Vec<u32>,
+        /// As in the file.
+        up: Vec<u32>,
+        /// As in the file.
+        parallel: Vec<u32>,
+    },
+    /// A dragonfly.
+    Dragonfly {
+        /// NICs per switch.
+        p: u32,
+        /// Switches per group.
+        a: u32,
+        /// Global ports per switch.
+        h: u32,
+        /// Groups.
+        groups: u32,
+        /// As in the file.
+        arrangement: Arrangement,
+    },
+    /// A megafly.
+    Megafly {
+        /// NICs per leaf.
+        p: u32,
+        /// Leaves, and spines, per group.
+        s: u32,
+        /// Global ports per spine.
+        h: u32,
+        /// Groups.
+        groups: u32,
+        /// As in the file.
+        arrangement: Arrangement,
+    },
+    /// A Slim Fly.
+    SlimFly {
+        /// Size of the field.
+        q: u32,
+        /// NICs per switch.
+        p: u32,
+    },
+    /// A k-ary n-direct s-indirect network.
+    Kns {
+        /// Routers on a line.
+        k: u32,
+        /// Dimensions.
+        n: u32,
+        /// Stages of a line.
+        s: u32,
+        /// NICs per switch.
+        concentration: u32,
+    },
+    /// A graph.
+    Graph {
+        /// A text per switch, `port:nNIC` or `port:sSWITCH.PORT` for every port in use.
+        ports: Vec<String>,
+    },
+}
+
+/// A topology in results: its parameters and its sizes.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct TopologyForm {
+    #[serde(flatten)]
+    parameters: Parameters,
+    /// The number of NICs.
+    nics: u32,
+    /// The number of switches.
+    switches: u32,
+    /// Ports per switch, surplus ones included.
+    radix: u32,
+}
+
+impl Serialize for Topology {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        TopologyForm {
+            parameters: self.family().parameters(self),
+            nics: self.nics(),
+            switches: self.switches(),
+            radix: self.radix,
+        }
+        .serialize(s)
+    }
+}
+
+impl JsonSchema for Topology {
+    fn schema_name() -> Cow<'static, str> {
+        "Topology".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        TopologyForm::json_schema(generator)
+    }
+}
