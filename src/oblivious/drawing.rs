@@ -2,9 +2,10 @@
 
 use super::graph::NodeId;
 use super::outcome::Outcome;
-use flitwise_fabric::topology::Topology;
-use flitwise_figure::wiring::{End, Measure, TAGGED, WiredLink, draw};
+use flitwise_fabric::topology::{Lattice, Parameters, Topology};
+use flitwise_figure::wiring::{End, Measure, Plan, TAGGED, WiredLink, draw};
 use flitwise_figure::{Chart, Figure};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The mean load of every direction of a cable. `topology` gives the positions of switches; without it they are drawn
@@ -35,13 +36,39 @@ pub fn cables_figure(of: &Outcome<'_>, topology: Option<&Topology>) -> Option<Fi
             }
         })
         .collect();
-    let topology = topology.map_or(Value::Null, |topology| json!(topology));
-    drawn_cables(&topology, &links, of.settings.pattern.has_bytes(), of.label)
+    let plan = topology.map_or(Plan::Graph, |topology| plan_of(&json!(topology)));
+    drawn_cables(&plan, &links, of.settings.pattern.has_bytes(), of.label)
 }
 
-/// The same from links, the fullest first, and a topology as `congestion.json` has it.
+/// How the switches of a topology are arranged in a drawing, given its parameters in results. By levels from the switches with
+/// NICs if there are none, and by levels if they are no parameters.
+#[must_use]
+pub fn plan_of(topology: &Value) -> Plan {
+    match Parameters::deserialize(topology) {
+        Ok(
+            Parameters::Torus(Lattice { dimensions, .. })
+            | Parameters::Mesh(Lattice { dimensions, .. })
+            | Parameters::Hyperx(Lattice { dimensions, .. }),
+        ) => Plan::Grid(dimensions),
+        Ok(Parameters::Dragonfly { a: size, .. } | Parameters::SlimFly { q: size, .. }) => {
+            Plan::Groups(size)
+        }
+        Ok(Parameters::Megafly { s, .. }) => Plan::Groups(s.saturating_mul(2)),
+        Ok(Parameters::Graph { .. }) => Plan::Graph,
+        Ok(
+            Parameters::Single
+            | Parameters::KAryNTree { .. }
+            | Parameters::Xgft { .. }
+            | Parameters::Kns { .. },
+        ) => Plan::Levels,
+        Err(_) if topology.is_null() => Plan::Graph,
+        Err(_) => Plan::Levels,
+    }
+}
+
+/// The same from links, the fullest first.
 pub fn drawn_cables(
-    topology: &Value,
+    plan: &Plan,
     links: &[WiredLink<'_>],
     bytes: bool,
     label: &str,
@@ -57,9 +84,7 @@ pub fn drawn_cables(
         percent: false,
         nics: "hosts",
     };
-    let graph = json!({ "kind": "graph" });
-    let topology = if topology.is_null() { &graph } else { topology };
-    let drawing = draw(topology, links, &tagged, measure)?;
+    let drawing = draw(plan, links, &tagged, measure)?;
     Some(Figure {
         title: if label.is_empty() {
             "Load of the cables".to_owned()

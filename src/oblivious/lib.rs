@@ -55,7 +55,7 @@ pub use charts::{
 };
 pub use deadlock::{Dependencies, Layers};
 pub use delay::{DelayPaths, Delays};
-pub use drawing::{cables_figure, drawn_cables};
+pub use drawing::{cables_figure, drawn_cables, plan_of};
 pub use failure::{Damaged, Failure};
 pub use fair::FairShares;
 pub use from_file::{FromFile, Note};

@@ -27,7 +27,7 @@ pub struct LatticeKeys {
 }
 
 /// The switches of a lattice, with the same number of NIC ports each. Dimension 0 varies fastest in switch ids.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lattice {
     /// Switches along each dimension.
     pub dimensions: Vec<u32>,

@@ -2,13 +2,13 @@
 
 use super::{Arrangement, Lattice, Topology};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Serialize;
 use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// The parameters of each kind of topology, as `experiment.fabric.topology` in `docs/reference/result.md` has them. The
 /// links follow from them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Parameters {
     /// One switch.

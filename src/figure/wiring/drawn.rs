@@ -1,10 +1,9 @@
 //! Links as lines between switches and NICs.
 
-use super::layout::{Layout, Nics, Wires, layout};
+use super::layout::{Layout, Nics, Plan, Wires, layout};
 use super::{End, Measure, WiredLink};
 use crate::{Link, Network, Node};
 use flitwise_base::units::number;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most links that have a number in the drawing.
@@ -23,11 +22,11 @@ pub struct Drawing {
     pub note: String,
 }
 
-/// Draws `links` on `topology`, which is as `result.json` has it; one of the kind `graph`, or of none, is drawn by
-/// levels from the switches with NICs. `tagged` are the links that get numbers, from 1. `None` without a link.
+/// Draws `links` between the switches of a topology that is arranged by `plan`. `tagged` are the links that get numbers,
+/// from 1. `None` without a link.
 #[must_use]
 pub fn draw(
-    topology: &Value,
+    plan: &Plan,
     links: &[WiredLink<'_>],
     tagged: &[WiredLink<'_>],
     measure: Measure<'_>,
@@ -35,7 +34,7 @@ pub fn draw(
     if links.is_empty() {
         return None;
     }
-    let mut drawn = Drawn::new(links, layout(topology, &wires(links)), measure);
+    let mut drawn = Drawn::new(links, layout(plan, &wires(links)), measure);
     for link in links {
         drawn.add(link);
     }

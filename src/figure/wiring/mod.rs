@@ -5,6 +5,7 @@ mod drawn;
 mod layout;
 
 pub use drawn::{Drawing, TAGGED, draw};
+pub use layout::Plan;
 
 /// An end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

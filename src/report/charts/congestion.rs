@@ -5,7 +5,7 @@ use super::measures::{Measure, Of, Unit};
 use super::subject::{Heading, Subject};
 use crate::figure::Figure;
 use crate::oblivious::{
-    Distributions, bandwidth_figure, congestion_figure, delay_figure, drawn_cables,
+    Distributions, bandwidth_figure, congestion_figure, delay_figure, drawn_cables, plan_of,
 };
 use crate::report::source::{CongestionSource, Source};
 
@@ -99,7 +99,12 @@ fn cables(sources: &[Source]) -> Vec<Figure> {
             let name = analysis.series_name(network, alone);
             let links = analysis.cables_of(network);
             let bytes = network.loads_in_bytes;
-            figures.extend(drawn_cables(&network.topology, &links, bytes, &name));
+            figures.extend(drawn_cables(
+                &plan_of(&network.topology),
+                &links,
+                bytes,
+                &name,
+            ));
         }
     }
     figures

@@ -3,6 +3,7 @@
 use super::subject::{Heading, Subject, each};
 use super::title::titled;
 use crate::figure::{Chart, Figure};
+use crate::oblivious::plan_of;
 use crate::report::source::{LinkUse, RunSource};
 use crate::wiring::{Measure, TAGGED, WiredLink, draw};
 
@@ -33,7 +34,7 @@ fn figure(run: &RunSource) -> Option<Figure> {
         percent: true,
         nics: "NICs",
     };
-    let drawing = draw(&run.topology, &links, &tagged, measure)?;
+    let drawing = draw(&plan_of(&run.topology), &links, &tagged, measure)?;
     Some(Figure {
         title: titled("Use of the links", &run.label),
         note: drawing.note,
