@@ -5,7 +5,7 @@ use super::blocks::cut::Cut;
 use super::blocks::{Blocks, Lookahead, lock};
 use super::counters::Counters;
 use super::deadlock::Deadlock;
-use super::hierarchical::{self, Adaptive, BlindAllocation, Control, Controlled, InRounds, Off};
+use super::hierarchical::{self, Control, Controlled, General, Off};
 use super::kernel::SwitchModel;
 use super::outages::DownLink;
 use super::probe::{Unwatched, Watched};
@@ -14,7 +14,7 @@ use super::run::{Driven, Position};
 use super::samplers::Samplers;
 use super::voq::{self, layout};
 use crate::routing::Router;
-use crate::spec::hierarchical::{CentralLink, VirtualAllocation};
+use crate::spec::hierarchical::CentralLink;
 use crate::spec::{FabricSpec, Hierarchical, SpecError, Switch, Voq};
 use crate::stats::FabricStats;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,13 +26,9 @@ pub(super) enum Model {
     Hierarchical(Blocks<hierarchical::Fabric<Off, Unwatched>>),
     /// With congestion control.
     HierarchicalControlled(Blocks<hierarchical::Fabric<Controlled, Unwatched>>),
-    /// With blind virtual allocation; with or without congestion control.
-    HierarchicalBlind(Blocks<hierarchical::Fabric<BlindAllocation, Unwatched>>),
-    /// With allocation in rounds; with or without congestion control.
-    HierarchicalRounds(Blocks<hierarchical::Fabric<InRounds, Unwatched>>),
-    /// With up-ports chosen by their queues, or central buffers by another rule than the usual one; with or without
-    /// congestion control.
-    HierarchicalAdaptive(Blocks<hierarchical::Fabric<Adaptive, Unwatched>>),
+    /// All others: with blind virtual allocation, with allocation in rounds, with up-ports chosen by their queues, or with
+    /// central buffers by another rule than the usual one.
+    HierarchicalGeneral(Blocks<hierarchical::Fabric<General, Unwatched>>),
     /// A plain fabric (`voq::layout::is_plain`), with at most 64 ports per switch.
     VoqPlain(Blocks<voq::Fabric<Unwatched, 0, 1>>),
     /// With one rate, and at most 64 ports per switch.
@@ -41,12 +37,8 @@ pub(super) enum Model {
     Voq3(Blocks<voq::Fabric<Unwatched, 3, 1>>),
     /// With any number of rates and ports within the limits.
     Voq8(Blocks<voq::Fabric<Unwatched, { layout::MAX_RATES }, 2>>),
-    /// Watched, with informed allocation: the most general variant.
-    WatchedHierarchical(Blocks<hierarchical::Fabric<Adaptive, Watched>>),
-    /// Watched, with blind virtual allocation.
-    WatchedBlind(Blocks<hierarchical::Fabric<BlindAllocation, Watched>>),
-    /// Watched, with allocation in rounds.
-    WatchedRounds(Blocks<hierarchical::Fabric<InRounds, Watched>>),
+    /// Watched: the most general variant.
+    WatchedHierarchical(Blocks<hierarchical::Fabric<General, Watched>>),
     /// Watched: the most general variant.
     WatchedVoq(Blocks<voq::Fabric<Watched, { layout::MAX_RATES }, 2>>),
 }
@@ -57,16 +49,12 @@ macro_rules! with_model {
         match $any {
             Model::Hierarchical($model) => $do,
             Model::HierarchicalControlled($model) => $do,
-            Model::HierarchicalBlind($model) => $do,
-            Model::HierarchicalRounds($model) => $do,
-            Model::HierarchicalAdaptive($model) => $do,
+            Model::HierarchicalGeneral($model) => $do,
             Model::VoqPlain($model) => $do,
             Model::Voq1($model) => $do,
             Model::Voq3($model) => $do,
             Model::Voq8($model) => $do,
             Model::WatchedHierarchical($model) => $do,
-            Model::WatchedBlind($model) => $do,
-            Model::WatchedRounds($model) => $do,
             Model::WatchedVoq($model) => $do,
         }
     };
@@ -140,11 +128,6 @@ impl Plan<'_> {
         let blocks = built.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(Blocks::new(blocks, cut, ahead, self.threads))
     }
-}
-
-/// Whether virtual allocation is blind.
-fn is_blind(switch: &Hierarchical) -> bool {
-    switch.virtual_allocation == VirtualAllocation::Blind
 }
 
 /// The steps of a run. [`super::Engine`] has type parameters, so its methods are compiled by each crate that uses them. These
@@ -221,14 +204,12 @@ impl Model {
 
     fn new_hierarchical(plan: Plan<'_>, switch: &Hierarchical) -> Result<Self, SpecError> {
         let spec = plan.spec;
-        if switch.allocator.is_in_rounds() {
-            return plan.hierarchical(switch).map(Self::HierarchicalRounds);
-        }
-        if is_blind(switch) {
-            return plan.hierarchical(switch).map(Self::HierarchicalBlind);
-        }
-        if spec.routing.asks_for_waiting() || switch.buffers.central_link != CentralLink::ByOutput {
-            return plan.hierarchical(switch).map(Self::HierarchicalAdaptive);
+        let is_usual = !switch.allocator.is_in_rounds()
+            && !switch.allocates_blindly()
+            && !spec.routing.asks_for_waiting()
+            && switch.buffers.central_link == CentralLink::ByOutput;
+        if !is_usual {
+            return plan.hierarchical(switch).map(Self::HierarchicalGeneral);
         }
         match spec.congestion_control {
             None => plan.hierarchical(switch).map(Self::Hierarchical),
@@ -256,14 +237,11 @@ impl Model {
     /// As [`Model::new`].
     pub(super) fn watched(spec: &FabricSpec, watcher: Watched) -> Result<Self, SpecError> {
         match &spec.switch {
-            Switch::Hierarchical(switch) if switch.allocator.is_in_rounds() => {
-                watched(spec, switch, watcher).map(Self::WatchedRounds)
-            }
-            Switch::Hierarchical(switch) if is_blind(switch) => {
-                watched(spec, switch, watcher).map(Self::WatchedBlind)
-            }
             Switch::Hierarchical(switch) => {
-                watched(spec, switch, watcher).map(Self::WatchedHierarchical)
+                let router = Arc::new(Router::new(spec));
+                let general = General::of(spec)?;
+                let fabric = hierarchical::Fabric::new(spec, switch, general, watcher, &router)?;
+                Ok(Self::WatchedHierarchical(Blocks::one(fabric)))
             }
             Switch::Voq(switch) => {
                 layout::check_limits(spec, switch)?;
@@ -273,14 +251,4 @@ impl Model {
             }
         }
     }
-}
-
-/// A fabric of hierarchical switches that `watcher` watches.
-fn watched<C: Control>(
-    spec: &FabricSpec,
-    switch: &Hierarchical,
-    watcher: Watched,
-) -> Result<Blocks<hierarchical::Fabric<C, Watched>>, SpecError> {
-    let router = Arc::new(Router::new(spec));
-    hierarchical::Fabric::new(spec, switch, C::of(spec)?, watcher, &router).map(Blocks::one)
 }

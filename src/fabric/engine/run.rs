@@ -350,10 +350,8 @@ impl<M: SwitchModel> Drive<'_, '_, '_, '_, M> {
         let Some(team) = &self.team else {
             return act(&mut [&mut *self.lead], &mut self.samplers, None);
         };
-        let mut others: Vec<_> = team.crew.blocks().iter().map(blocks::lock).collect();
-        let mut all: Vec<&mut M> = Vec::with_capacity(1 + others.len());
-        all.push(self.lead);
-        all.extend(others.iter_mut().map(|block| &mut **block));
+        let mut others = blocks::locked(team.crew.blocks());
+        let mut all = blocks::with_lead_mut(self.lead, &mut others);
         act(&mut all, &mut self.samplers, Some(team.cut))
     }
 }

@@ -161,6 +161,28 @@ pub(in crate::engine) fn lock<M>(block: &Mutex<M>) -> MutexGuard<'_, M> {
     block.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Locks `blocks`, whose threads do not work.
+pub(in crate::engine) fn locked<M>(blocks: &[Mutex<M>]) -> Vec<MutexGuard<'_, M>> {
+    blocks.iter().map(lock).collect()
+}
+
+/// The block of the lead, and the others.
+pub(super) fn with_lead<'a, M>(lead: &'a M, others: &'a [MutexGuard<'_, M>]) -> Vec<&'a M> {
+    let mut all = vec![lead];
+    all.extend(others.iter().map(|block| &**block));
+    all
+}
+
+/// The same, to be changed.
+pub(in crate::engine) fn with_lead_mut<'a, M>(
+    lead: &'a mut M,
+    others: &'a mut [MutexGuard<'_, M>],
+) -> Vec<&'a mut M> {
+    let mut all = vec![lead];
+    all.extend(others.iter_mut().map(|block| &mut **block));
+    all
+}
+
 /// The lead's view of the crew: it opens one step after the other.
 pub(in crate::engine) struct Crew<'s, 'a, M: SwitchModel> {
     shared: &'s SharedState<'a, M>,

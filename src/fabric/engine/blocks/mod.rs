@@ -23,8 +23,8 @@ mod gate;
 pub(super) mod post;
 mod team;
 
-pub(super) use self::crew::lock;
-use self::crew::{Crew, SharedState};
+use self::crew::{Crew, SharedState, with_lead};
+pub(super) use self::crew::{lock, locked, with_lead_mut};
 use self::cut::Cut;
 use self::post::Post;
 pub(super) use self::team::Team;
@@ -38,7 +38,7 @@ use crate::series::Sample;
 use crate::spec::Tick;
 use crate::stats::{FabricStats, LinkEnd, LinkStats};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// The fewest ticks between a cause in one block and its effect in another.
 #[derive(Debug, Clone, Copy)]
@@ -164,29 +164,29 @@ impl<M: SwitchModel> Blocks<M> {
         })
     }
 
+    // What does not depend on the closures is apart, so that it is compiled once for each variant.
+
     /// All blocks, the lead first. No thread may be at work.
     fn with_all<T>(&mut self, act: impl FnOnce(&mut [&mut M]) -> T) -> T {
-        let others = self.others.as_deref_mut();
-        let blocks = others.into_iter().flat_map(|others| &mut others.blocks);
-        let blocks = blocks.map(|block| {
-            let block = block.get_mut();
-            block.unwrap_or_else(std::sync::PoisonError::into_inner)
-        });
-        let mut all: Vec<&mut M> = std::iter::once(&mut *self.lead).chain(blocks).collect();
-        act(&mut all)
+        act(&mut self.all_mut())
+    }
+
+    fn all_mut(&mut self) -> Vec<&mut M> {
+        let mut all = vec![&mut *self.lead];
+        if let Some(others) = self.others.as_deref_mut() {
+            all.extend(others.blocks.iter_mut().map(|block| {
+                let block = block.get_mut();
+                block.unwrap_or_else(std::sync::PoisonError::into_inner)
+            }));
+        }
+        all
     }
 
     /// The same, to be read.
     fn read_all<T>(&self, read: impl FnOnce(&[&M], Option<&Cut>) -> T) -> T {
         let others = self.others.as_deref();
-        let guards: Vec<MutexGuard<'_, M>> = others
-            .into_iter()
-            .flat_map(|others| &others.blocks)
-            .map(lock)
-            .collect();
-        let all: Vec<&M> = std::iter::once(&*self.lead)
-            .chain(guards.iter().map(|guard| &**guard))
-            .collect();
+        let guards = others.map_or_else(Vec::new, |others| locked(&others.blocks));
+        let all = with_lead(&*self.lead, &guards);
         read(&all, others.map(|others| &*others.cut))
     }
 

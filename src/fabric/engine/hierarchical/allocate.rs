@@ -35,7 +35,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             self.request_from_central(self.dirty_centrals[i]);
         }
         self.grant_requests();
-        if C::ROUNDS {
+        if self.control.is_in_rounds() {
             self.iterate();
         }
         self.dirty_inputs.clear();
@@ -79,9 +79,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if !self.input_is_idle(port) {
             return;
         }
-        if C::BLIND {
+        if self.control.is_blind() {
             self.pick_from_input(port);
-        } else if C::ROUNDS {
+        } else if self.control.is_in_rounds() {
             self.begin_round_of_input(port);
         } else {
             self.request_eligible_from_input(port);
@@ -164,9 +164,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if !self.central_is_idle(central) {
             return;
         }
-        if C::BLIND {
+        if self.control.is_blind() {
             self.pick_from_central(central);
-        } else if C::ROUNDS {
+        } else if self.control.is_in_rounds() {
             self.begin_round_of_central(central);
         } else {
             self.request_eligible_from_central(central);

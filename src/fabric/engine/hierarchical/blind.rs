@@ -69,7 +69,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// called before another of its heads becomes ready.
     #[inline(always)]
     pub(super) fn catch_up_input(&mut self, port: InputId) {
-        if !C::BLIND {
+        if !self.control.is_blind() {
             return;
         }
         let input = &mut self.inputs[port.index()];
@@ -83,7 +83,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// As [`catch_up_input`](Self::catch_up_input), for a central buffer.
     #[inline(always)]
     pub(super) fn catch_up_central(&mut self, central: CentralId) {
-        if C::BLIND {
+        if self.control.is_blind() {
             self.move_pointer_of_central(central);
         }
     }

@@ -9,21 +9,27 @@ use crate::engine::nic::QueuePairs;
 use crate::engine::pool::PacketId;
 use crate::error::error;
 use crate::ids::NicId;
-use crate::spec::{CongestionControl, FabricSpec, SpecError, Tick};
+use crate::spec::{CongestionControl, FabricSpec, Hierarchical, SpecError, Tick};
 use flitwise_base::units::Ratio;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
 /// The variant of the fabric, which the compiler knows: whether it has congestion control, whether
-/// virtual allocation is blind or in rounds, and whether routing asks for the queues of outputs. Where
+/// virtual allocation can be blind or in rounds, and whether routing can ask for the queues of outputs. Where
 /// [`get`](Self::get) is always `None`, the compiler drops the code of congestion control.
 pub(in crate::engine) trait Control: Debug {
-    /// Virtual allocation is blind.
-    const BLIND: bool = false;
-    /// Allocation is in rounds.
-    const ROUNDS: bool = false;
     /// Up-ports may be chosen by their queues, and central buffers by any rule.
     const ADAPTIVE: bool = false;
+    /// Whether virtual allocation is blind, in every tick.
+    #[inline(always)]
+    fn is_blind(&self) -> bool {
+        false
+    }
+    /// Whether allocation is in rounds.
+    #[inline(always)]
+    fn is_in_rounds(&self) -> bool {
+        false
+    }
     /// The variant for a fabric.
     ///
     /// # Errors
@@ -104,40 +110,46 @@ pub(super) struct NicCongestion {
     pub was_idle: bool,
 }
 
-/// A variant for everything else: up-ports may be chosen by their queues, central buffers by any rule, there may be
-/// congestion control, and virtual allocation is blind in every tick, blind in rounds, or informed.
+/// Everything else: up-ports may be chosen by their queues, central buffers by any rule, there may be
+/// congestion control, and virtual allocation is blind in every tick, in rounds, or informed.
 #[derive(Debug)]
-pub(in crate::engine) struct General<const BLIND: bool, const ROUNDS: bool>(pub Option<Controlled>);
+pub(in crate::engine) struct General {
+    is_blind: bool,
+    is_in_rounds: bool,
+    control: Option<Controlled>,
+}
 
-/// Blind virtual allocation in every tick. Such fabrics serve for comparisons and need not be fast, so one variant does
-/// for all.
-pub(in crate::engine) type BlindAllocation = General<true, false>;
-
-/// Allocation in rounds.
-pub(in crate::engine) type InRounds = General<false, true>;
-
-/// Informed virtual allocation where up-ports may be chosen by their queues, or central buffers by any rule.
-pub(in crate::engine) type Adaptive = General<false, false>;
-
-impl<const BLIND: bool, const ROUNDS: bool> Control for General<BLIND, ROUNDS> {
-    const BLIND: bool = BLIND;
-    const ROUNDS: bool = ROUNDS;
+impl Control for General {
     const ADAPTIVE: bool = true;
 
+    #[inline(always)]
+    fn is_blind(&self) -> bool {
+        self.is_blind
+    }
+
+    #[inline(always)]
+    fn is_in_rounds(&self) -> bool {
+        self.is_in_rounds
+    }
+
     fn of(spec: &FabricSpec) -> Result<Self, SpecError> {
-        spec.congestion_control
-            .as_deref()
-            .map(|control| Controlled::new(spec, control))
-            .transpose()
-            .map(Self)
+        let control = spec.congestion_control.as_deref();
+        let control = control.map(|control| Controlled::new(spec, control));
+        let switch = spec.hierarchical();
+        let is_in_rounds = switch.is_some_and(|switch| switch.allocator.is_in_rounds());
+        Ok(Self {
+            is_blind: !is_in_rounds && switch.is_some_and(Hierarchical::allocates_blindly),
+            is_in_rounds,
+            control: control.transpose()?,
+        })
     }
 
     fn get(&self) -> Option<&Controlled> {
-        self.0.as_ref()
+        self.control.as_ref()
     }
 
     fn get_mut(&mut self) -> Option<&mut Controlled> {
-        self.0.as_mut()
+        self.control.as_mut()
     }
 }
 

@@ -153,10 +153,10 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         );
         let free_at = credit_return.end + 1;
         input.free_at = free_at;
-        if C::BLIND {
+        if self.control.is_blind() {
             self.blind.granted_input(port);
         }
-        if C::ROUNDS {
+        if self.control.is_in_rounds() {
             self.rounds.granted_input(port);
         }
         let (output, flits, next) = (packet.output, packet.flits, packet.next);
@@ -202,10 +202,10 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         );
         let free_at = credit_return.end + 1;
         from.free_at = free_at;
-        if C::BLIND {
+        if self.control.is_blind() {
             self.blind.granted_central(central);
         }
-        if C::ROUNDS {
+        if self.control.is_in_rounds() {
             self.rounds.granted_central(central);
         }
         let mut waiting = std::mem::take(&mut from.inputs_waiting);

@@ -56,7 +56,7 @@ use self::blind::Blind;
 pub(super) use self::block::lookahead;
 use self::buffers::{CentralBuffers, VlBuffers};
 use self::central_links::CentralLinks;
-pub(super) use self::control::{Adaptive, BlindAllocation, Control, Controlled, InRounds, Off};
+pub(super) use self::control::{Control, Controlled, General, Off};
 use self::fifos::{Fifos, NEAR_VLS};
 use self::links::Links;
 use self::mail::{Arrival, Credits};
@@ -226,6 +226,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let ends = senders.iter().map(|sending| sending.to);
         kernel.power = LinkPowers::new(spec, ports, ends);
         Ok(Self {
+            blind: Blind::new(control.is_blind(), ports, centrals),
             control,
             kernel,
             radix,
@@ -239,7 +240,6 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             centrals: (0..centrals as u32).map(central).collect(),
             far_ready: vec![0; centrals * far_words],
             far_words,
-            blind: Blind::new(C::BLIND, ports, centrals),
             rounds: Rounds::new(switch, ports, centrals),
             central_links: CentralLinks::new(buffers.central_link, ports),
             nics: vec![Nic::default(); nic_count],
@@ -284,7 +284,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     #[inline(always)]
     fn wake(&mut self, event: Event, at: Tick) {
         let at = match event {
-            Event::Input(_) | Event::Central(_) if C::ROUNDS => {
+            Event::Input(_) | Event::Central(_) if self.control.is_in_rounds() => {
                 self.rounds.next(at.max(self.kernel.now + 1))
             }
             _ => at,
@@ -302,7 +302,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Whether sources can allocate in this tick.
     #[inline(always)]
     fn allocates_now(&self) -> bool {
-        !C::ROUNDS || self.rounds.next(self.kernel.now) == self.kernel.now
+        !self.control.is_in_rounds() || self.rounds.next(self.kernel.now) == self.kernel.now
     }
 
     /// Lists an input buffer for phase 5 of this tick, or of the next round.

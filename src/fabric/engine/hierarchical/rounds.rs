@@ -58,7 +58,9 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// The VL that the other VLs of an input buffer wait for: its pick, if the source requests nothing
     /// else.
     pub(super) fn blocking_vl(&self, port: InputId) -> Option<usize> {
-        let keeps = C::ROUNDS && self.rounds.iterations == 1 && self.rounds.inputs[port.index()];
+        let keeps = self.control.is_in_rounds()
+            && self.rounds.iterations == 1
+            && self.rounds.inputs[port.index()];
         let next = usize::from(self.inputs[port.index()].next);
         keeps.then(|| queue_before(next, self.vls))
     }
@@ -66,7 +68,8 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// As [`blocking_vl`](Self::blocking_vl), for a queue of a central buffer.
     pub(super) fn blocking_queue(&self, central: CentralId) -> Option<usize> {
         let at = central.index();
-        let keeps = C::ROUNDS && self.rounds.iterations == 1 && self.rounds.centrals[at];
+        let keeps =
+            self.control.is_in_rounds() && self.rounds.iterations == 1 && self.rounds.centrals[at];
         let next = self.centrals[at].next as usize;
         keeps.then(|| queue_before(next, self.central_buffers.fifos.stride()))
     }

@@ -302,6 +302,11 @@ impl From<DTableEntry> for (u8, u32) {
 pub const DTABLE_UNIT_BYTES: u32 = 64;
 
 impl Hierarchical {
+    /// Whether buffers pick their queues blindly.
+    pub(crate) fn allocates_blindly(&self) -> bool {
+        self.virtual_allocation == VirtualAllocation::Blind
+    }
+
     /// Ticks before a source is free from which it is idle for allocation.
     pub(crate) fn source_overlap(&self) -> Tick {
         match self.allocator.rule {
