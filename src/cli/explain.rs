@@ -1,5 +1,6 @@
 //! `flitwise explain`: why the jobs of an experiment take as long as they do.
 
+use super::clock::Clock;
 use super::instead::{self, Wanted};
 use super::out::{Part, Target};
 use super::progress::Shown;
@@ -42,6 +43,9 @@ pub struct ExplainArgs {
     /// Seed, instead of the file's.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Clock of the computations of all jobs, whose traces must have two: of DUMPI, or recordings [default: auto].
+    #[arg(long, value_name = "CLOCK")]
+    clock: Option<Clock>,
     /// Threads [default: one per processor]: baselines run in parallel with the experiment, and several
     /// threads simulate a large fabric.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -58,6 +62,7 @@ pub struct ExplainArgs {
 pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
+    sets.extend(args.clock.map(Clock::set));
     let (file, _) = repeat::experiment("explain", &args.experiment)?;
     let mut plan = load(&file, &sets)?;
     // A result that is kept is whole.

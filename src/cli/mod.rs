@@ -1,6 +1,7 @@
 //! The command line.
 
 mod bare_trace;
+mod clock;
 mod command_line;
 mod complete;
 mod congestion;

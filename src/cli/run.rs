@@ -1,5 +1,6 @@
 //! `flitwise run`: runs an experiment and its baselines.
 
+use super::clock::Clock;
 use super::explain::explainable;
 use super::instead::{self, Wanted, instead};
 use super::one_run::OneRun;
@@ -54,6 +55,9 @@ pub struct RunArgs {
     /// Seed, instead of the file's.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Clock of the computations of all jobs, whose traces must have two: of DUMPI, or recordings [default: auto].
+    #[arg(long, value_name = "CLOCK")]
+    clock: Option<Clock>,
     /// Threads [default: one per processor]: baselines and the loads of a curve run in parallel with the
     /// experiment, and several threads simulate a large fabric. Results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -131,6 +135,9 @@ fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
     for set in &args.sets {
         study.set(set);
     }
+    if let Some(clock) = args.clock {
+        study.set(&clock.set());
+    }
     if let Some(seed) = args.seed {
         study.set(&format!("seed={seed}"));
     }
@@ -202,6 +209,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
     let (file, repeated) = (file.as_path(), repeated.as_ref());
     let mut sets = args.sets.clone();
     sets.extend(args.seed.map(|seed| format!("seed={seed}")));
+    sets.extend(args.clock.map(Clock::set));
     let plan = plan(args, file, repeated, &sets)?;
     // With other values it is another experiment.
     let repeated = repeated.filter(|_| sets.is_empty());

@@ -1,8 +1,9 @@
 //! Options by which `convert` and `slice` read traces with less information than VEF.
 
+use crate::cli::clock::Clock;
 use crate::cli::tell;
-use clap::{Args, ValueEnum};
-use flitwise::replay::trace::{ComputeTime, Reading, Setting, TraceFormat, Wording};
+use clap::Args;
+use flitwise::replay::trace::{Reading, Setting, TraceFormat, Wording};
 use flitwise::units::{Picoseconds, Ratio};
 use flitwise_formats::source::shown;
 use std::path::Path;
@@ -14,7 +15,7 @@ pub(super) struct ReadingArgs {
     #[arg(long, value_name = "FLOPS", value_parser = flops)]
     host_speed: Option<Ratio>,
     /// Clock of a DUMPI trace or a recording that measures computations [default: auto].
-    #[arg(long, value_name = "CLOCK")]
+    #[arg(long, value_name = "CLOCK", alias = "clock")]
     compute_time: Option<Clock>,
     /// Leaves out calls of a DUMPI or OTF2 trace or a recording that can't be replayed.
     #[arg(long)]
@@ -43,28 +44,13 @@ fn flops(text: &str) -> Result<Ratio, String> {
     })
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Clock {
-    /// The wall clock.
-    Wall,
-    /// The processor time of the rank.
-    Cpu,
-    /// Of a DUMPI trace the first that was recorded; of a recording CPU time if ranks shared processors.
-    Auto,
-}
-
 impl ReadingArgs {
     /// The options as the library takes them.
     pub(super) fn reading(&self) -> Reading {
         let default = Reading::default();
-        let compute_time = self.compute_time.and_then(|clock| match clock {
-            Clock::Wall => Some(ComputeTime::Wall),
-            Clock::Cpu => Some(ComputeTime::Cpu),
-            Clock::Auto => None,
-        });
         Reading {
             host_speed: self.host_speed.unwrap_or(default.host_speed),
-            compute_time,
+            compute_time: self.compute_time.and_then(Clock::time),
             skip_unsupported: self.skip_unsupported,
             allow_no_communication: self.allow_no_communication,
             poll_gap_ps: self.poll_gap.map_or(default.poll_gap_ps, |gap| gap.0),

@@ -36,29 +36,43 @@ pub(super) fn set_in<'t>(
             Spanned::new(value.span(), DeValue::Table(DeTable::new())),
         );
     }
-    let Some(mut next) = table.get_mut(first).map(Spanned::get_mut) else {
+    match table.get_mut(first) {
+        Some(next) => set_below(next, (first, rest), path, part, value),
+        None => Ok(()),
+    }
+}
+
+/// Puts `value` at the path `rest` below `next`, which is called `name`. Elements of lists are named by index; `*` are all.
+fn set_below<'t>(
+    next: &mut Spanned<DeValue<'t>>,
+    (name, rest): (&str, &[&str]),
+    path: &str,
+    part: &dyn Fn(usize) -> Range<usize>,
+    value: Spanned<DeValue<'t>>,
+) -> Result<(), ConfigError> {
+    let Some((index, below)) = rest.split_first() else {
+        *next = value;
         return Ok(());
     };
-    let mut rest = rest;
-    // Walk through lists, whose elements are named by index.
-    while let DeValue::Array(array) = next {
-        let count = array.len();
-        let index = rest[0].parse::<usize>().ok();
-        let Some(index) = index.filter(|&i| i < count) else {
-            return refused(path, no_element(first, index, count));
-        };
-        if rest.len() == 1 {
-            array.as_mut()[index] = value;
-            return Ok(());
-        }
-        next = array.as_mut()[index].get_mut();
-        rest = &rest[1..];
-    }
-    match next {
+    match next.get_mut() {
         DeValue::Table(inner) => set_in(inner, rest, path, part, value),
+        DeValue::Array(array) => {
+            let count = array.len();
+            let mut elements = array.as_mut().iter_mut();
+            if *index == "*" && count > 0 {
+                return elements.try_for_each(|element| {
+                    set_below(element, (name, below), path, part, value.clone())
+                });
+            }
+            let index = index.parse::<usize>().ok();
+            match index.and_then(|index| elements.nth(index)) {
+                Some(element) => set_below(element, (name, below), path, part, value),
+                None => refused(path, no_element(name, index, count)),
+            }
+        }
         other => refused(
             path,
-            format!("{} is {}, not a table", quoted(first), other.type_name()),
+            format!("{} is {}, not a table", quoted(name), other.type_name()),
         ),
     }
 }

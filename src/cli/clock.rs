@@ -1,0 +1,32 @@
+//! The clock that measured the computations of a trace with two clocks.
+
+use clap::ValueEnum;
+use flitwise::replay::trace::ComputeTime;
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Clock {
+    /// The wall clock.
+    Wall,
+    /// The processor time of the rank.
+    Cpu,
+    /// Of a DUMPI trace the first that was recorded; of a recording CPU time if ranks shared processors.
+    Auto,
+}
+
+impl Clock {
+    /// The clock as the library takes it; `None`: it chooses.
+    pub fn time(self) -> Option<ComputeTime> {
+        match self {
+            Self::Wall => Some(ComputeTime::Wall),
+            Self::Cpu => Some(ComputeTime::Cpu),
+            Self::Auto => None,
+        }
+    }
+
+    /// The override of an experiment that gives all of its jobs this clock.
+    pub fn set(self) -> String {
+        let value = self.to_possible_value();
+        let name = value.as_ref().map_or("auto", |value| value.get_name());
+        format!("job.*.compute_time={name}")
+    }
+}
