@@ -43,7 +43,7 @@ pub struct ExplainArgs {
     /// Seed, instead of the file's.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Clock of the computations of all jobs, whose traces must have two: of DUMPI, or recordings [default: auto].
+    /// Clock of computations in DUMPI traces and recordings [default: auto].
     #[arg(long, value_name = "CLOCK")]
     clock: Option<Clock>,
     /// Threads [default: one per processor]: baselines run in parallel with the experiment, and several

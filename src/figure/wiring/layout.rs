@@ -45,9 +45,9 @@ pub enum Plan {
     Levels,
     /// On levels, counted from the switches that have NICs, or on a circle where all switches have some.
     Graph,
-    /// On a grid of so many switches in each dimension, numbered from the first on.
+    /// On a grid of these numbers of switches in each dimension, the first of which varies fastest.
     Grid(Vec<u32>),
-    /// Groups of so many switches with consecutive numbers, on a circle.
+    /// Groups of this number of consecutive switches, on a circle.
     Groups(u32),
 }
 
