@@ -2,7 +2,7 @@
 
 use super::graph::NodeId;
 use super::outcome::Outcome;
-use flitwise_fabric::topology::{Lattice, Parameters, Topology};
+use flitwise_fabric::topology::{Arranged, Parameters, Topology};
 use flitwise_figure::wiring::{End, Measure, Plan, TAGGED, WiredLink, draw};
 use flitwise_figure::{Chart, Figure};
 use serde::Deserialize;
@@ -44,23 +44,11 @@ pub fn cables_figure(of: &Outcome<'_>, topology: Option<&Topology>) -> Option<Fi
 /// NICs if there are none, and by levels if they are no parameters.
 #[must_use]
 pub fn plan_of(topology: &Value) -> Plan {
-    match Parameters::deserialize(topology) {
-        Ok(
-            Parameters::Torus(Lattice { dimensions, .. })
-            | Parameters::Mesh(Lattice { dimensions, .. })
-            | Parameters::Hyperx(Lattice { dimensions, .. }),
-        ) => Plan::Grid(dimensions),
-        Ok(Parameters::Dragonfly { a: size, .. } | Parameters::SlimFly { q: size, .. }) => {
-            Plan::Groups(size)
-        }
-        Ok(Parameters::Megafly { s, .. }) => Plan::Groups(s.saturating_mul(2)),
-        Ok(Parameters::Graph { .. }) => Plan::Graph,
-        Ok(
-            Parameters::Single
-            | Parameters::KAryNTree { .. }
-            | Parameters::Xgft { .. }
-            | Parameters::Kns { .. },
-        ) => Plan::Levels,
+    match Parameters::deserialize(topology).map(Parameters::arranged) {
+        Ok(Arranged::Grid(dimensions)) => Plan::Grid(dimensions),
+        Ok(Arranged::Groups(size)) => Plan::Groups(size),
+        Ok(Arranged::ByLinks) => Plan::Graph,
+        Ok(Arranged::Levels) => Plan::Levels,
         Err(_) if topology.is_null() => Plan::Graph,
         Err(_) => Plan::Levels,
     }

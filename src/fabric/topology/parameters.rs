@@ -86,6 +86,39 @@ pub enum Parameters {
     },
 }
 
+/// How the switches of a topology are arranged in a drawing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Arranged {
+    /// On levels.
+    Levels,
+    /// As its links suggest.
+    ByLinks,
+    /// On a grid of these numbers of switches in each dimension, the first of which varies fastest.
+    Grid(Vec<u32>),
+    /// Groups of this number of consecutive switches, on a circle.
+    Groups(u32),
+}
+
+impl Parameters {
+    /// The arrangement of the switches in a drawing.
+    #[must_use]
+    pub fn arranged(self) -> Arranged {
+        match self {
+            Self::Torus(lattice) | Self::Mesh(lattice) | Self::Hyperx(lattice) => {
+                Arranged::Grid(lattice.dimensions)
+            }
+            Self::Dragonfly { a: size, .. } | Self::SlimFly { q: size, .. } => {
+                Arranged::Groups(size)
+            }
+            Self::Megafly { s, .. } => Arranged::Groups(s.saturating_mul(2)),
+            Self::Graph { .. } => Arranged::ByLinks,
+            Self::Single | Self::KAryNTree { .. } | Self::Xgft { .. } | Self::Kns { .. } => {
+                Arranged::Levels
+            }
+        }
+    }
+}
+
 /// A topology in results: its parameters and its sizes.
 #[derive(Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
