@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn of_equal_lines_the_first_are_drawn() {
         let links: Vec<_> = (0..1000).map(|n| between(n, n + 1, 1.0)).collect();
-        let drawing = draw(&Value::Null, &links, &[], LOADS).unwrap();
+        let drawing = draw(&Plan::Levels, &links, &[], LOADS).unwrap();
         assert_eq!(directions(&drawing), MOST_LINES);
         assert!(drawing.note.ends_with("400 others are left out."));
     }
@@ -352,7 +352,7 @@ mod tests {
     fn numbers_and_parallel_links_are_told() {
         let links = [between(0, 1, 3.0), between(0, 1, 1.0), between(1, 0, 0.0)];
         // The two that are one line both have their numbers.
-        let drawing = draw(&Value::Null, &links, &links[..2], LOADS).unwrap();
+        let drawing = draw(&Plan::Levels, &links, &links[..2], LOADS).unwrap();
         let link = &drawing.network.links[0];
         assert_eq!(link.used, [Some(3.0), Some(0.0)]);
         assert_eq!(link.tags, [vec![1, 2], vec![]]);
@@ -363,6 +363,6 @@ mod tests {
             "2 links, 2 in the mean, most a port 1 → b port 2: 3"
         );
         assert!(drawing.note.contains("Parallel links"));
-        assert_eq!(draw(&Value::Null, &[], &[], LOADS), None);
+        assert_eq!(draw(&Plan::Levels, &[], &[], LOADS), None);
     }
 }
