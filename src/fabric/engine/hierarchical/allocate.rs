@@ -22,24 +22,24 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     pub(super) fn allocate(&mut self) {
         // None of these lists grows while it is processed: a part that is woken now wakes
         // in a later tick.
-        for i in 0..self.dirty_inputs.len() {
+        for i in 0..self.work.dirty_inputs.len() {
             if self.prefetching {
                 self.prefetch_request(i);
             }
-            self.request_from_input(self.dirty_inputs[i]);
+            self.request_from_input(self.work.dirty_inputs[i]);
         }
-        for i in 0..self.dirty_centrals.len() {
+        for i in 0..self.work.dirty_centrals.len() {
             if self.prefetching {
                 self.prefetch_central_request(i);
             }
-            self.request_from_central(self.dirty_centrals[i]);
+            self.request_from_central(self.work.dirty_centrals[i]);
         }
         self.grant_requests();
         if self.control.is_in_rounds() {
             self.iterate();
         }
-        self.dirty_inputs.clear();
-        self.dirty_centrals.clear();
+        self.work.dirty_inputs.clear();
+        self.work.dirty_centrals.clear();
         self.update_congestion_states();
     }
 
@@ -61,14 +61,14 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Phase 6: every requested target grants one source.
     #[inline(always)]
     pub(super) fn grant_requests(&mut self) {
-        for i in 0..self.requested_centrals.len() {
-            self.grant_central(self.requested_centrals[i]);
+        for i in 0..self.work.requested_centrals.len() {
+            self.grant_central(self.work.requested_centrals[i]);
         }
-        self.requested_centrals.clear();
-        for i in 0..self.requested_outputs.len() {
-            self.grant_output(self.requested_outputs[i]);
+        self.work.requested_centrals.clear();
+        for i in 0..self.work.requested_outputs.len() {
+            self.grant_output(self.work.requested_outputs[i]);
         }
-        self.requested_outputs.clear();
+        self.work.requested_outputs.clear();
     }
 
     /// Virtual allocation of an input buffer: picks a VL and requests the target of its
@@ -151,7 +151,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             let central = self.central_between(port, output, || self.picked_of_input(port));
             let to = &mut self.centrals[central.index()];
             if to.requests == 0 {
-                self.requested_centrals.push(central);
+                self.work.requested_centrals.push(central);
             }
             to.requests |= 1 << position;
         }
@@ -270,7 +270,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     fn request_output(&mut self, output: OutputId, position: u32) {
         let to = &mut self.outputs[output.index()];
         if to.requests == 0 {
-            self.requested_outputs.push(output);
+            self.work.requested_outputs.push(output);
         }
         to.requests |= 1 << position;
     }

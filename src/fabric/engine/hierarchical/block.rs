@@ -99,6 +99,6 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     #[inline]
     pub(super) fn header_arrived(&mut self, id: PacketId) {
         let port = InputId::new(self.kernel.packets[id].output.get());
-        self.arrivals.push((port, id));
+        self.work.arrivals.push((port, id));
     }
 }

@@ -153,7 +153,15 @@ pub(super) struct Fabric<C, P> {
     /// Headers that become ready in output buffers: (output, packet).
     output_ready: DelayLine<(OutputId, PacketId)>,
 
-    // Lists of the present tick; empty between ticks.
+    work: Work,
+
+    /// If this is a block of a fabric.
+    post: Option<Box<Post<Arrival, Credits>>>,
+}
+
+/// Lists of the present tick; empty between ticks.
+#[derive(Debug, Default)]
+struct Work {
     dirty_inputs: Vec<InputId>,
     dirty_centrals: Vec<CentralId>,
     dirty_outputs: Vec<OutputId>,
@@ -161,9 +169,6 @@ pub(super) struct Fabric<C, P> {
     requested_centrals: Vec<CentralId>,
     requested_outputs: Vec<OutputId>,
     arrivals: Vec<(InputId, PacketId)>,
-
-    /// If this is a block of a fabric.
-    post: Option<Box<Post<Arrival, Credits>>>,
 }
 
 wheel_events! {
@@ -262,13 +267,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             input_ready: [DelayLine::new(), DelayLine::new()],
             central_ready: DelayLine::new(),
             output_ready: DelayLine::new(),
-            dirty_inputs: Vec::new(),
-            dirty_centrals: Vec::new(),
-            dirty_outputs: Vec::new(),
-            dirty_nics: Vec::new(),
-            requested_centrals: Vec::new(),
-            requested_outputs: Vec::new(),
-            arrivals: Vec::new(),
+            work: Work::default(),
             post: None,
         })
     }
@@ -312,7 +311,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             return self.wake(Event::Input(port), self.kernel.now);
         }
         if !std::mem::replace(&mut self.inputs[port.index()].dirty, true) {
-            self.dirty_inputs.push(port);
+            self.work.dirty_inputs.push(port);
         }
     }
 
@@ -323,7 +322,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             return self.wake(Event::Central(central), self.kernel.now);
         }
         if !std::mem::replace(&mut self.centrals[central.index()].dirty, true) {
-            self.dirty_centrals.push(central);
+            self.work.dirty_centrals.push(central);
         }
     }
 
@@ -331,7 +330,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     #[inline]
     fn touch_nic(&mut self, nic: NicId) {
         if !std::mem::replace(&mut self.nics[nic.index()].dirty, true) {
-            self.dirty_nics.push(nic);
+            self.work.dirty_nics.push(nic);
         }
     }
 }
@@ -372,7 +371,7 @@ impl<C: Control, P: Watcher> SwitchModel for Fabric<C, P> {
             }
             Event::Output(output) => {
                 self.senders[output.index()].wake.arrived(now);
-                self.dirty_outputs.push(output);
+                self.work.dirty_outputs.push(output);
             }
             Event::Nic(nic) => {
                 self.nics[nic.index()].wake.arrived(now);

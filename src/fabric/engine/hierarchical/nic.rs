@@ -49,11 +49,11 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Every listed NIC fills its send queue.
     #[inline]
     pub(super) fn fill_send_queues(&mut self, workload: &mut dyn Workload) {
-        for i in 0..self.dirty_nics.len() {
+        for i in 0..self.work.dirty_nics.len() {
             if self.prefetching {
                 self.prefetch_nic(i);
             }
-            let nic = self.dirty_nics[i];
+            let nic = self.work.dirty_nics[i];
             self.nics[nic.index()].dirty = false;
             if self.control.get().is_some() {
                 self.fill_from_pairs(nic, workload);
@@ -61,7 +61,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
                 self.fill(nic, workload);
             }
         }
-        self.dirty_nics.clear();
+        self.work.dirty_nics.clear();
     }
 
     /// Moves packets to the send queue while the head packet of some SL has quota.

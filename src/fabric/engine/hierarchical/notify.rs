@@ -73,7 +73,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         let output = OutputId::of_nic(nic, self.ports);
         self.packet_waits(output);
         // Phase 7 wakes the output later if its link is busy.
-        self.dirty_outputs.push(output);
+        self.work.dirty_outputs.push(output);
     }
 
     /// Phase 7: sends a CNP, if `output` is a NIC that has one. Returns whether the link is

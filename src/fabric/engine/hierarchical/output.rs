@@ -49,7 +49,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         self.packet_waits(output);
         let free_at = self.link_free_at(output);
         if free_at <= self.kernel.now {
-            self.dirty_outputs.push(output);
+            self.work.dirty_outputs.push(output);
         } else {
             self.wake(Event::Output(output), free_at);
         }
@@ -85,13 +85,13 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Phase 7.
     #[inline]
     pub(super) fn send(&mut self) {
-        for i in 0..self.dirty_outputs.len() {
+        for i in 0..self.work.dirty_outputs.len() {
             if self.prefetching {
                 self.prefetch_sending(i);
             }
-            self.schedule(self.dirty_outputs[i]);
+            self.schedule(self.work.dirty_outputs[i]);
         }
-        self.dirty_outputs.clear();
+        self.work.dirty_outputs.clear();
     }
 
     /// Runs the scheduler of `output` if its link is free. A second call in the same tick

@@ -118,14 +118,14 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Prefetches the data for the NICs behind place `i` of the list of phase 3.
     #[inline]
     pub(super) fn prefetch_nic(&self, i: usize) {
-        if let Some(&nic) = self.dirty_nics.get(i + FAR_PARTS) {
+        if let Some(&nic) = self.work.dirty_nics.get(i + FAR_PARTS) {
             prefetch(&self.nics, nic.index());
             self.send_queues.credits.prefetch_ledger(nic.index(), 0);
         }
-        if let Some(&nic) = self.dirty_nics.get(i + NEAR_PARTS) {
+        if let Some(&nic) = self.work.dirty_nics.get(i + NEAR_PARTS) {
             prefetch(&self.nics[nic.index()].queues, 0);
         }
-        if let Some(&nic) = self.dirty_nics.get(i + NEAR_PARTS / 2) {
+        if let Some(&nic) = self.work.dirty_nics.get(i + NEAR_PARTS / 2) {
             let nic = &self.nics[nic.index()];
             let first = from_on(nic.waiting_sls, nic.next).trailing_zeros() as usize;
             if let Some(queue) = nic.queues.get(first) {
@@ -137,11 +137,11 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Prefetches the data for the inputs behind place `i` of the list of phase 5.
     #[inline]
     pub(super) fn prefetch_request(&self, i: usize) {
-        if let Some(&port) = self.dirty_inputs.get(i + FAR_PARTS) {
+        if let Some(&port) = self.work.dirty_inputs.get(i + FAR_PARTS) {
             prefetch(&self.inputs, port.index());
             self.input_fifos.prefetch_far_heads(port.index());
         }
-        if let Some(&port) = self.dirty_inputs.get(i + NEAR_PARTS)
+        if let Some(&port) = self.work.dirty_inputs.get(i + NEAR_PARTS)
             && let Some(head) = self.first_head(port)
         {
             self.kernel.packets.prefetch(head);
@@ -175,12 +175,12 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             let pointer = central.next.min(64) as u8;
             (central.ready != 0).then(|| first_from(central.ready, pointer) as usize)
         };
-        if let Some(&central) = self.dirty_centrals.get(i + FAR_PARTS)
+        if let Some(&central) = self.work.dirty_centrals.get(i + FAR_PARTS)
             && let Some(queue) = next(central)
         {
             fifos.prefetch_head(central.index(), queue);
         }
-        if let Some(&central) = self.dirty_centrals.get(i + NEAR_PARTS)
+        if let Some(&central) = self.work.dirty_centrals.get(i + NEAR_PARTS)
             && let Some(queue) = next(central)
         {
             let id = fifos.head(&[], central.index(), queue);
@@ -191,7 +191,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Prefetches the data for the outputs behind place `i` of the list of phase 7.
     #[inline]
     pub(super) fn prefetch_sending(&self, i: usize) {
-        if let Some(&output) = self.dirty_outputs.get(i + FAR_PARTS) {
+        if let Some(&output) = self.work.dirty_outputs.get(i + FAR_PARTS) {
             let at = output.index();
             prefetch(&self.senders, at);
             prefetch(&self.outputs, at);
@@ -205,7 +205,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
                 Some(nic) => self.send_queues.credits.prefetch_ledger(nic.index(), 0),
             }
         }
-        if let Some(&output) = self.dirty_outputs.get(i + NEAR_PARTS) {
+        if let Some(&output) = self.work.dirty_outputs.get(i + NEAR_PARTS) {
             // Every one may be a candidate.
             let sender = &self.senders[output.index()];
             let (fifos, buffer) =
@@ -218,7 +218,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
                 self.kernel.packets.prefetch(head);
             }
         }
-        if let Some(&output) = self.dirty_outputs.get(i + NEAR_PARTS / 2)
+        if let Some(&output) = self.work.dirty_outputs.get(i + NEAR_PARTS / 2)
             && let Some(nic) = output.nic(self.ports)
         {
             let sender = &self.senders[output.index()];

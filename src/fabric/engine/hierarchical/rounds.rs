@@ -123,19 +123,19 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// The iterations after the first one. Only sources that are listed can have an eligible head.
     pub(super) fn iterate(&mut self) {
         for _ in 1..self.rounds.iterations {
-            for i in 0..self.dirty_inputs.len() {
-                let port = self.dirty_inputs[i];
+            for i in 0..self.work.dirty_inputs.len() {
+                let port = self.work.dirty_inputs[i];
                 if self.input_is_idle(port) {
                     self.request_eligible_from_input(port);
                 }
             }
-            for i in 0..self.dirty_centrals.len() {
-                let central = self.dirty_centrals[i];
+            for i in 0..self.work.dirty_centrals.len() {
+                let central = self.work.dirty_centrals[i];
                 if self.central_is_idle(central) {
                     self.request_eligible_from_central(central);
                 }
             }
-            if self.requested_centrals.is_empty() && self.requested_outputs.is_empty() {
+            if self.work.requested_centrals.is_empty() && self.work.requested_outputs.is_empty() {
                 return;
             }
             self.grant_requests();

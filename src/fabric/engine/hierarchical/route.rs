@@ -26,12 +26,12 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
         if self.next_hops.by_others() {
             self.route_in_port_order();
         } else {
-            for at in 0..self.arrivals.len() {
-                let (port, id) = self.arrivals[at];
+            for at in 0..self.work.arrivals.len() {
+                let (port, id) = self.work.arrivals[at];
                 let vl = self.route(port, id);
                 self.join_input(port, id, vl);
             }
-            self.arrivals.clear();
+            self.work.arrivals.clear();
             for line in 0..2 {
                 while let Some((port, id)) = self.input_ready[line].pop(self.kernel.now) {
                     self.kernel.observers.counters.counts.events += 1;
@@ -77,7 +77,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
     /// Routes headers in the order of their in-ports, on which the choice among candidates
     /// depends.
     fn route_in_port_order(&mut self) {
-        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let mut arrivals = std::mem::take(&mut self.work.arrivals);
         let from_blocks = arrivals.len();
         for line in 0..2 {
             while let Some(arrival) = self.input_ready[line].pop(self.kernel.now) {
@@ -97,7 +97,7 @@ impl<C: Control, P: Watcher> Fabric<C, P> {
             self.join_input(port, id, vl);
         }
         arrivals.clear();
-        self.arrivals = arrivals;
+        self.work.arrivals = arrivals;
     }
 
     /// Decides out-port, VL and VL class of packet `id` at in-port `port`. Returns the VL of its

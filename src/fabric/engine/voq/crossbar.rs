@@ -38,21 +38,21 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Phase 5: outputs grant.
     #[inline]
     pub(super) fn grant(&mut self) {
-        for i in 0..self.dirty_outputs.len() {
+        for i in 0..self.work.dirty_outputs.len() {
             if self.prefetching {
                 self.prefetch_grants(i);
             }
-            self.grant_from(self.dirty_outputs[i], Shortcut::Allowed);
+            self.grant_from(self.work.dirty_outputs[i], Shortcut::Allowed);
         }
-        self.dirty_outputs.clear();
+        self.work.dirty_outputs.clear();
     }
 
     /// Phase 5 in an iteration but the first: pointers must not move, as a shortcut would.
     pub(super) fn grant_again(&mut self) {
-        for i in 0..self.dirty_outputs.len() {
-            self.grant_from(self.dirty_outputs[i], Shortcut::Forbidden);
+        for i in 0..self.work.dirty_outputs.len() {
+            self.grant_from(self.work.dirty_outputs[i], Shortcut::Forbidden);
         }
-        self.dirty_outputs.clear();
+        self.work.dirty_outputs.clear();
     }
 
     /// Returns the credits for `vl` at the far end of the link of `output`. Applies the credit
@@ -286,7 +286,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let input = in_port.input(port.first_input);
         let grants = &mut self.inputs[input.index()].grants;
         if grants.is_empty() {
-            self.granted_inputs.push(input);
+            self.work.granted_inputs.push(input);
         }
         grants.insert(port.out_port);
     }
@@ -312,8 +312,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// pointer. The other outputs look again in the next tick.
     #[inline]
     pub(super) fn accept(&mut self) {
-        for i in 0..self.granted_inputs.len() {
-            let input = self.granted_inputs[i];
+        for i in 0..self.work.granted_inputs.len() {
+            let input = self.work.granted_inputs[i];
             let state = &mut self.inputs[input.index()];
             let mut grants = std::mem::replace(&mut state.grants, Ports::NONE);
             let first_output = state.first_output;
@@ -332,7 +332,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             }
             self.start_crossing(input, accepted.output(first_output));
         }
-        self.granted_inputs.clear();
+        self.work.granted_inputs.clear();
     }
 
     /// End of phase 6: the marker takes note of this tick.

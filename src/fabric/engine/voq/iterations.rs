@@ -28,7 +28,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 self.grant_again()
             }
             self.accept_in(iteration, allocator.rule);
-            if self.dirty_outputs.is_empty() {
+            if self.work.dirty_outputs.is_empty() {
                 return;
             }
         }
@@ -36,8 +36,8 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
     /// As `accept`. Only the first iteration moves the pointers.
     fn accept_in(&mut self, iteration: Iteration, rule: AllocationRule) {
-        for i in 0..self.granted_inputs.len() {
-            let input = self.granted_inputs[i];
+        for i in 0..self.work.granted_inputs.len() {
+            let input = self.work.granted_inputs[i];
             let state = &mut self.inputs[input.index()];
             let mut grants = std::mem::replace(&mut state.grants, Ports::NONE);
             let (first_output, in_port, pointer) =
@@ -60,7 +60,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 if iteration.is_last {
                     self.wake_output(output, now + 1)
                 } else {
-                    self.dirty_outputs.push(output)
+                    self.work.dirty_outputs.push(output)
                 }
             }
             let output = accepted.output(first_output);
@@ -72,6 +72,6 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 self.links.vl_mut(output, vl).pointer = of_output;
             }
         }
-        self.granted_inputs.clear();
+        self.work.granted_inputs.clear();
     }
 }

@@ -44,7 +44,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
         let messages = &mut self.kernel.messages;
         let cut = self.queue_pairs.cut((nic, vl, place), messages, last);
         if cut.exhausted {
-            self.exhausted.push((nic, key));
+            self.work.exhausted.push((nic, key));
             if self.queue_pairs.remove(nic, vl, place) {
                 self.nics[nic.index()].waiting_vls &= !(1 << vl);
             }

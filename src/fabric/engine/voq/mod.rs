@@ -143,7 +143,15 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     /// Announcements of packets that have not reached their outputs.
     announcements: BTreeSet<(Tick, OutputId)>,
 
-    // Work of the present tick; empty between ticks.
+    work: Work,
+
+    /// If this is a block of a fabric.
+    post: Option<Box<Post<Arrival<L>, Credits<L>>>>,
+}
+
+/// Work of the present tick; empty between ticks.
+#[derive(Debug, Default)]
+struct Work {
     /// Packets whose header becomes ready in phase 4, if the order in which they are routed matters.
     joining: Vec<PacketId>,
     /// Outputs of switches that may grant in phase 5.
@@ -156,9 +164,6 @@ pub(super) struct Fabric<P, const L: usize, const W: usize> {
     new_heads: Vec<PacketId>,
     /// Queue pairs, as (NIC, key), whose last packet was fetched in phase 7.
     exhausted: Vec<(NicId, u32)>,
-
-    /// If this is a block of a fabric.
-    post: Option<Box<Post<Arrival<L>, Credits<L>>>>,
 }
 
 wheel_events! {
@@ -281,12 +286,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             drain,
             units,
             stages: voq.stages,
-            joining: Vec::new(),
-            dirty_outputs: Vec::new(),
-            dirty_nics: Vec::new(),
-            granted_inputs: Vec::new(),
-            new_heads: Vec::new(),
-            exhausted: Vec::new(),
+            work: Work::default(),
             post: None,
         })
     }
@@ -324,7 +324,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     #[inline]
     fn mark_nic_dirty(&mut self, nic: NicId) {
         if !std::mem::replace(&mut self.nics[nic.index()].dirty, true) {
-            self.dirty_nics.push(nic);
+            self.work.dirty_nics.push(nic);
         }
     }
 }
@@ -366,7 +366,7 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
         match event {
             Event::Join(packet) => {
                 if self.routes.depends_on_order() {
-                    self.joining.push(packet);
+                    self.work.joining.push(packet);
                 } else {
                     // No other part can observe that this happens before phase 4.
                     self.join(packet);
@@ -374,7 +374,7 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
             }
             Event::Output(output) => {
                 self.outputs[output.index()].wake.arrived(now);
-                push_quickly(&mut self.dirty_outputs, output);
+                push_quickly(&mut self.work.dirty_outputs, output);
             }
             Event::Nic(nic) => {
                 self.nics[nic.index()].wake.arrived(now);
@@ -396,7 +396,7 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
     /// switches do in phase 7, and all of phase 8.
     #[inline]
     fn act(&mut self, workload: &mut dyn Workload) {
-        if !self.joining.is_empty() {
+        if !self.work.joining.is_empty() {
             self.complete_routing();
         }
         if self.has_flows() {
@@ -406,12 +406,12 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
             Some(allocator) => self.allocate(allocator),
             None => {
                 self.grant();
-                if !self.granted_inputs.is_empty() {
+                if !self.work.granted_inputs.is_empty() {
                     self.accept();
                 }
             }
         }
-        if !self.new_heads.is_empty() {
+        if !self.work.new_heads.is_empty() {
             self.join_behind_heads();
         }
         if self.has_flows() {
@@ -420,7 +420,7 @@ impl<P: Watcher, const L: usize, const W: usize> SwitchModel for Fabric<P, L, W>
         if !Self::PLAIN && self.congestion.is_some() {
             self.update_congestion_states();
         }
-        if !self.dirty_nics.is_empty() {
+        if !self.work.dirty_nics.is_empty() {
             self.send(workload);
         }
     }

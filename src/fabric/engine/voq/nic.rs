@@ -58,29 +58,29 @@ impl Retry {
 impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// Phase 7 of the NICs that may send.
     pub(super) fn send(&mut self, workload: &mut dyn Workload) {
-        for i in 0..self.dirty_nics.len() {
-            let nic = self.dirty_nics[i];
+        for i in 0..self.work.dirty_nics.len() {
+            let nic = self.work.dirty_nics[i];
             self.nics[nic.index()].dirty = false;
             if !self.kernel.packets.is_full() {
                 self.send_from(nic);
             }
         }
-        self.dirty_nics.clear();
+        self.work.dirty_nics.clear();
         self.replenish(workload);
     }
 
     /// Asks the workload for the next message of each queue pair whose last packet was fetched in
     /// this tick. No packet of it could have been fetched earlier, as the send engine is busy.
     fn replenish(&mut self, workload: &mut dyn Workload) {
-        for i in 0..self.exhausted.len() {
-            let (nic, key) = self.exhausted[i];
+        for i in 0..self.work.exhausted.len() {
+            let (nic, key) = self.work.exhausted[i];
             let queue = self.queue_pairs.queue(nic, key);
             if let Some(message) = workload.replenish(self.kernel.now, queue) {
                 self.append(&message);
                 self.wake_nic(nic, self.nics[nic.index()].engine_free.tick);
             }
         }
-        self.exhausted.clear();
+        self.work.exhausted.clear();
     }
 
     /// Phase 7 of a NIC. It is woken when it may be able to send again.

@@ -101,7 +101,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
 
     #[inline(never)]
     fn prefetch_requests(&self, at: usize) {
-        let outputs = &self.dirty_outputs[at..self.dirty_outputs.len().min(at + GROUP)];
+        let outputs = &self.work.dirty_outputs[at..self.work.dirty_outputs.len().min(at + GROUP)];
         for &output in outputs {
             let vl = self.first_waiting_vl(output);
             self.links.prefetch_vl(output, vl);

@@ -184,17 +184,17 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// order of their in-ports.
     #[inline(never)]
     pub(super) fn complete_routing(&mut self) {
-        if self.joining.len() > 1 {
+        if self.work.joining.len() > 1 {
             let packets = &self.kernel.packets;
             // Stable: short packets of one in-port may become ready in the same tick.
-            self.joining.sort_by_key(|&id| packets[id].input);
+            self.work.joining.sort_by_key(|&id| packets[id].input);
         }
-        for at in 0..self.joining.len() {
-            let id = self.joining[at];
+        for at in 0..self.work.joining.len() {
+            let id = self.work.joining[at];
             self.route(id);
             self.join(id);
         }
-        self.joining.clear();
+        self.work.joining.clear();
     }
 
     /// Routes packet `id`, which no switch before has done: see [`Routes::route_ahead`].
@@ -240,7 +240,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             let observers = &mut self.kernel.observers;
             observers.blocked(now, output, 1 << vl, Obstacle::HeadOfLine);
         } else if self.join_voq(id, queue) || self.has_flows() {
-            push_quickly(&mut self.dirty_outputs, output);
+            push_quickly(&mut self.work.dirty_outputs, output);
         }
         if let Some(congestion) = Self::full_only(&mut self.congestion) {
             congestion.joined(queue, flits.into());
@@ -292,7 +292,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
     /// End of phase 6: the packets behind heads of FIFOs that were granted in this tick join their
     /// VoQs. Their outputs look at them from the next tick on.
     pub(super) fn join_behind_heads(&mut self) {
-        let mut new_heads = std::mem::take(&mut self.new_heads);
+        let mut new_heads = std::mem::take(&mut self.work.new_heads);
         for id in new_heads.drain(..) {
             let Packet {
                 input, output, vl, ..
@@ -302,6 +302,6 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
                 self.wake_idle_output(output);
             }
         }
-        self.new_heads = new_heads;
+        self.work.new_heads = new_heads;
     }
 }

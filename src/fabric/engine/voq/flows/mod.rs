@@ -154,7 +154,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             return;
         };
         isolating.sort(&mut self.kernel.packets);
-        self.take_new_heads(|fabric, output| push_quickly(&mut fabric.dirty_outputs, output));
+        self.take_new_heads(|fabric, output| push_quickly(&mut fabric.work.dirty_outputs, output));
     }
 
     /// The end of phase 6. Outputs look at the new heads from the next tick on.
@@ -222,7 +222,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             self.mark_nic_dirty(nic);
             return;
         }
-        push_quickly(&mut self.dirty_outputs, output);
+        push_quickly(&mut self.work.dirty_outputs, output);
         if !notice.stop {
             return;
         }
@@ -259,7 +259,7 @@ impl<P: Watcher, const L: usize, const W: usize> Fabric<P, L, W> {
             && !(is_last && (Self::PLAIN || fifos.are_of_vls()))
         {
             let next = fifos.head_granted((at.0, at.1, dst), of_vls, &mut self.kernel.packets);
-            self.new_heads.extend(next);
+            self.work.new_heads.extend(next);
         }
         if let Some(isolating) = Self::full_only(&mut self.flows).and_then(Flows::isolating) {
             isolating.head_granted(id, at, &mut self.kernel.packets);
