@@ -46,7 +46,7 @@ enum Command {
         /// Allocators to run; all of them without it.
         #[arg(long, value_enum)]
         allocator: Vec<Allocator>,
-        /// Seeds 1 to N.
+        /// Seeds 1 to N; fewer of a setting that comes to a deadlock, which decides.
         #[arg(long, value_name = "N", default_value_t = 30)]
         seeds: u64,
         /// Runs at once.

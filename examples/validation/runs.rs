@@ -17,6 +17,8 @@ use std::sync::{Mutex, PoisonError};
 pub const HEADER: &str = "allocator,packets,scheduler,trunks,load,seed,warm_up_us,steady,accepted";
 /// Columns of [`Setting::key`] and the seed.
 const KEY: usize = 6;
+/// In place of whether the run became steady.
+const DEADLOCK: &str = "deadlock";
 
 struct Run<'a> {
     setting: &'a Setting,
@@ -45,18 +47,24 @@ pub fn path(results: &Path, fabric: Fabric) -> PathBuf {
 
 /// Makes the runs of seeds 1 to `seeds` that are not yet in `results`, `jobs` at once and seed by seed, so that nearly every
 /// seed that was begun has all points. Each has one thread: several runs at once make better use of cores than one in blocks.
+/// A deadlock decides about its setting, which gets no further seeds.
 pub fn run(results: &Path, points: &[Point], seeds: u64, jobs: usize) -> Result<()> {
-    let mut done = HashSet::new();
+    let (mut done, mut decided) = (HashSet::new(), HashSet::new());
     for fabric in Fabric::ALL {
         let rows = old_rows(&path(results, fabric))?;
-        done.extend(rows.iter().map(|row| (fabric.file(), key(row))));
+        done.extend(rows.iter().map(|row| (fabric.file(), columns(row, KEY))));
+        let deadlocks = rows.iter().filter(|row| is_deadlock(row));
+        decided.extend(deadlocks.map(|row| (fabric.file(), columns(row, KEY - 1))));
     }
     let runs = (1..=seeds).flat_map(|seed| {
         points
             .iter()
             .map(move |Point { setting, .. }| Run { setting, seed })
     });
-    let missing = |run: &Run<'_>| done.insert((run.setting.fabric.file(), run.key()));
+    let missing = |run: &Run<'_>| {
+        let file = run.setting.fabric.file();
+        !decided.contains(&(file, run.setting.key())) && done.insert((file, run.key()))
+    };
     let left = Mutex::new(runs.filter(missing).collect::<VecDeque<_>>());
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..jobs)
@@ -82,6 +90,9 @@ fn work(left: &Mutex<VecDeque<Run<'_>>>, results: &Path) -> Result<()> {
         let row = run.row().with_context(|| run.key());
         // Rows are appended one at a time, too: the first one of a file comes with the header.
         let mut left = locked();
+        if row.as_ref().is_ok_and(|row| is_deadlock(row)) {
+            left.retain(|other| other.setting != run.setting);
+        }
         if let Err(e) = row.and_then(|row| append(&path(results, run.setting.fabric), &row)) {
             left.clear();
             return Err(e);
@@ -90,8 +101,14 @@ fn work(left: &Mutex<VecDeque<Run<'_>>>, results: &Path) -> Result<()> {
     Ok(())
 }
 
-fn key(row: &str) -> String {
-    row.split(',').take(KEY).collect::<Vec<_>>().join(",")
+/// The first `count` columns of a row.
+fn columns(row: &str, count: usize) -> String {
+    row.split(',').take(count).collect::<Vec<_>>().join(",")
+}
+
+/// Whether the run of a row ended in a deadlock.
+fn is_deadlock(row: &str) -> bool {
+    row.split(',').nth(KEY + 1) == Some(DEADLOCK)
 }
 
 /// The rows of a file, without its header.
@@ -153,7 +170,7 @@ fn measured(plan: &Plan) -> Result<String> {
     if let Status::Stalled(_) = status {
         // Neither a load nor latencies.
         let levels = names(plan.experiment.fabric.qos.service_levels.len()).len();
-        return Ok(format!("0.0,deadlock,{}", ",,,".repeat(levels)));
+        return Ok(format!("0.0,{DEADLOCK},{}", ",,,".repeat(levels)));
     }
     ensure!(*status == Status::Complete, "{status:?}");
     let curve = result_json(plan, &result).curve;
