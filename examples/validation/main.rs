@@ -49,7 +49,7 @@ enum Command {
         /// Seeds 1 to N; fewer of a setting that comes to a deadlock, which decides.
         #[arg(long, value_name = "N", default_value_t = 30)]
         seeds: u64,
-        /// Runs at once.
+        /// Runs at once, which share the cores.
         #[arg(long, default_value_t = 1)]
         jobs: usize,
     },
