@@ -2,11 +2,11 @@
 
 use super::graph::NodeId;
 use super::outcome::Outcome;
-use flitwise_fabric::topology::{Arranged, Parameters, Topology};
+use flitwise_fabric::topology::{Arranged, FamilyParameters, Topology};
 use flitwise_figure::wiring::{End, Measure, Plan, TAGGED, WiredLink, draw};
 use flitwise_figure::{Chart, Figure};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The mean load of every direction of a cable. `topology` gives the positions of switches; without it they are drawn
 /// by levels from the switches with hosts. `None` if cables were not counted.
@@ -36,22 +36,31 @@ pub fn cables_figure(of: &Outcome<'_>, topology: Option<&Topology>) -> Option<Fi
             }
         })
         .collect();
-    let plan = topology.map_or(Plan::Graph, |topology| plan_of(&json!(topology)));
+    let plan = topology.map_or(Plan::ByLinks, |topology| {
+        plan(topology.parameters().arranged())
+    });
     drawn_cables(&plan, &links, of.settings.pattern.has_bytes(), of.label)
 }
 
-/// How the switches of a topology are arranged in a drawing, given its parameters in results. By levels from the switches with
-/// NICs if there are none, and by levels if they are no parameters.
+/// The plan of a drawing.
+fn plan(arranged: Arranged) -> Plan {
+    match arranged {
+        Arranged::Levels => Plan::Levels,
+        Arranged::ByLinks => Plan::ByLinks,
+        Arranged::Grid(dimensions) => Plan::Grid(dimensions),
+        Arranged::Groups(size) => Plan::Groups(size),
+    }
+}
+
+/// The plan of a drawing of a topology that a result describes; by its links if the result describes none, on levels
+/// if this program does not know it.
 #[must_use]
 pub fn plan_of(topology: &Value) -> Plan {
-    match Parameters::deserialize(topology).map(Parameters::arranged) {
-        Ok(Arranged::Grid(dimensions)) => Plan::Grid(dimensions),
-        Ok(Arranged::Groups(size)) => Plan::Groups(size),
-        Ok(Arranged::ByLinks) => Plan::Graph,
-        Ok(Arranged::Levels) => Plan::Levels,
-        Err(_) if topology.is_null() => Plan::Graph,
-        Err(_) => Plan::Levels,
+    if topology.is_null() {
+        return Plan::ByLinks;
     }
+    let parameters = FamilyParameters::deserialize(topology);
+    parameters.map_or(Plan::Levels, |parameters| plan(parameters.arranged()))
 }
 
 /// The same from links, the fullest first.

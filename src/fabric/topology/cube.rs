@@ -2,14 +2,14 @@
 
 use super::lattice::Lattice;
 use super::{
-    Advice, ClosedForm, Destination, Family, FamilyInfo, Parameters, Ports, RingTie, RoutingName,
-    Shape, Topology, host_count,
+    Advice, ClosedForm, Destination, Family, FamilyInfo, FamilyParameters, Ports, RingTie,
+    RoutingName, Shape, Topology, host_count,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
 use std::cmp::Ordering;
 
-/// Parameters of a torus or mesh. Dimension 0 varies fastest in switch ids.
+/// FamilyParameters of a torus or mesh. Dimension 0 varies fastest in switch ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cube {
     /// The lattice of the switches.
@@ -180,11 +180,11 @@ impl Family for Cube {
         self.lattice.name(if self.wrap { "torus" } else { "mesh" })
     }
 
-    fn parameters(&self, _: &Topology) -> Parameters {
+    fn parameters(&self, _: &Topology) -> FamilyParameters {
         let of = if self.wrap {
-            Parameters::Torus
+            FamilyParameters::Torus
         } else {
-            Parameters::Mesh
+            FamilyParameters::Mesh
         };
         of(self.lattice.clone())
     }

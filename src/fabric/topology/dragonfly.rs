@@ -4,8 +4,9 @@
 
 use super::global_links::GlobalLinks;
 use super::{
-    Arrangement, ClosedForm, Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports,
-    RingTie, RoutingName, Shape, SwitchOrder, Topology, host_count, invalid, missing, port_of,
+    Arrangement, ClosedForm, Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place,
+    Ports, RingTie, RoutingName, Shape, SwitchOrder, Topology, host_count, invalid, missing,
+    port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId, SwitchPort};
@@ -48,7 +49,7 @@ pub struct DragonflySize {
     pub groups: Option<u32>,
 }
 
-/// Parameters of a dragonfly. Switch s of group i is `i a + s`. Its ports: first the NICs, then
+/// FamilyParameters of a dragonfly. Switch s of group i is `i a + s`. Its ports: first the NICs, then
 /// one to each other switch of the group in their order, then the global ports. Global port j
 /// of switch s is number `k = s h + j` of its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,9 +212,9 @@ impl Family for Dragonfly {
         self.global.name("dragonfly", self.p, "a")
     }
 
-    fn parameters(&self, _: &Topology) -> Parameters {
+    fn parameters(&self, _: &Topology) -> FamilyParameters {
         let global = &self.global;
-        Parameters::Dragonfly {
+        FamilyParameters::Dragonfly {
             p: self.p,
             a: self.a,
             h: global.ports,

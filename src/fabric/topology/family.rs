@@ -1,7 +1,7 @@
 //! The trait of a family of topologies: everything that differs from family to family. Each
 //! family has its own file and is a variant of [`Shape`](super::Shape).
 
-use super::{Lattice, Parameters, Ports, Topology};
+use super::{FamilyParameters, Lattice, Ports, Topology};
 use crate::ids::{NicId, PortId, SwitchId};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -132,7 +132,7 @@ pub trait Family {
     fn name(&self) -> String;
 
     /// The parameters in results.
-    fn parameters(&self, topology: &Topology) -> Parameters;
+    fn parameters(&self, topology: &Topology) -> FamilyParameters;
 
     /// The lattice of the switches, if they are on one. It answers [`Self::place`], [`Self::group`],
     /// [`Self::coordinate`], [`Self::trunk`] and [`Self::cuts`] of its families.

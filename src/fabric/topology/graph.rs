@@ -1,7 +1,7 @@
 //! Explicit graphs: switches and links as an experiment lists them.
 
 use super::{
-    Destination, Family, FamilyInfo, Parameters, Peer, Ports, RingTie, RoutingName, Shape,
+    Destination, Family, FamilyInfo, FamilyParameters, Peer, Ports, RingTie, RoutingName, Shape,
     Topology, invalid,
 };
 use crate::error::SpecError;
@@ -149,7 +149,7 @@ impl Family for Graph {
     }
 
     /// A text per switch, `port:peer` for every port that is connected.
-    fn parameters(&self, topology: &Topology) -> Parameters {
+    fn parameters(&self, topology: &Topology) -> FamilyParameters {
         let of_switch = |switch: SwitchId| {
             let ports = topology
                 .port_ids()
@@ -162,7 +162,7 @@ impl Family for Graph {
             ports.collect::<Vec<_>>().join(" ")
         };
         let ports: Vec<String> = topology.switch_ids().map(of_switch).collect();
-        Parameters::Graph { ports }
+        FamilyParameters::Graph { ports }
     }
 }
 

@@ -4,13 +4,13 @@
 
 use super::lattice::Lattice;
 use super::{
-    ClosedForm, Destination, Family, FamilyInfo, Parameters, Ports, RingTie, RoutingName, Shape,
-    Topology, host_count, port_of,
+    ClosedForm, Destination, Family, FamilyInfo, FamilyParameters, Ports, RingTie, RoutingName,
+    Shape, Topology, host_count, port_of,
 };
 use crate::error::SpecError;
 use crate::ids::{PortId, SwitchId};
 
-/// Parameters of a HyperX. Dimension 0 varies fastest in switch ids. The ports of a switch: first the NICs, then
+/// FamilyParameters of a HyperX. Dimension 0 varies fastest in switch ids. The ports of a switch: first the NICs, then
 /// for each dimension a trunk to each other switch of the line, in the order of their coordinates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HyperX {
@@ -110,8 +110,8 @@ impl Family for HyperX {
         self.lattice.name("hyperx")
     }
 
-    fn parameters(&self, _: &Topology) -> Parameters {
-        Parameters::Hyperx(self.lattice.clone())
+    fn parameters(&self, _: &Topology) -> FamilyParameters {
+        FamilyParameters::Hyperx(self.lattice.clone())
     }
 
     fn dimension(&self, _: SwitchId, port: PortId) -> Option<u8> {

@@ -3,7 +3,7 @@
 //! n-direct s-indirect family of topologies for large-scale interconnection networks, 2016). We could not read the publication.
 
 use super::{
-    Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports, RingTie, RoutingName,
+    Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place, Ports, RingTie, RoutingName,
     Shape, SwitchOrder, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
@@ -45,7 +45,7 @@ pub struct KnsSize {
     pub concentration: u32,
 }
 
-/// Parameters of a k-ary n-direct s-indirect topology. Routers come first; dimension 0 varies fastest in their ids. Then
+/// FamilyParameters of a k-ary n-direct s-indirect topology. Routers come first; dimension 0 varies fastest in their ids. Then
 /// come the switches of the lines by dimension, within it by stage, within that by line: a line is numbered by the coordinates
 /// of its routers in the other dimensions. The switches of a line are an `arity`-ary s-tree whose "NICs" are the
 /// routers in the order of their coordinates. Ports of a router: first the NICs, then one for each dimension. Ports of a line's switch:
@@ -348,7 +348,7 @@ impl Family for Kns {
         format!("{k}-ary {n}-direct {s}-indirect, concentration {concentration}")
     }
 
-    fn parameters(&self, _: &Topology) -> Parameters {
+    fn parameters(&self, _: &Topology) -> FamilyParameters {
         let Self {
             k,
             n,
@@ -358,7 +358,7 @@ impl Family for Kns {
             arity: _,
             stage: _,
         } = *self;
-        Parameters::Kns {
+        FamilyParameters::Kns {
             k,
             n,
             s,

@@ -4,7 +4,7 @@
 
 use super::global_links::GlobalLinks;
 use super::{
-    Arrangement, Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports, RingTie,
+    Arrangement, Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place, Ports, RingTie,
     RoutingName, Shape, SwitchOrder, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
@@ -48,7 +48,7 @@ pub struct MegaflySize {
     pub groups: Option<u32>,
 }
 
-/// Parameters of a megafly. Leaf j of group i is switch `2 s i + j`, its spine j is `2 s i + s + j`. Ports of a
+/// FamilyParameters of a megafly. Leaf j of group i is switch `2 s i + j`, its spine j is `2 s i + s + j`. Ports of a
 /// leaf: first the NICs, then one to each spine of the group. Ports of a spine: one to each leaf of the group, then the
 /// global ports. Global port j of spine k is number `k h + j` of its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,9 +211,9 @@ impl Family for Megafly {
         self.global.name("megafly", self.p, "s")
     }
 
-    fn parameters(&self, _: &Topology) -> Parameters {
+    fn parameters(&self, _: &Topology) -> FamilyParameters {
         let global = &self.global;
-        Parameters::Megafly {
+        FamilyParameters::Megafly {
             p: self.p,
             s: self.s,
             h: global.ports,

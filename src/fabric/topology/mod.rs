@@ -51,7 +51,7 @@ pub use kns::{Kns, KnsKeys, KnsSize};
 pub use lattice::{Lattice, LatticeKeys};
 pub use megafly::{Megafly, MegaflyKeys, MegaflySize};
 pub use names::{Names, NicName, SwitchName};
-pub use parameters::{Arranged, Parameters};
+pub use parameters::{Arranged, FamilyParameters};
 pub use ports::Ports;
 pub use single::Single;
 pub use slim_fly::{SlimFly, SlimFlyKeys};

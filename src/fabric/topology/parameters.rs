@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// links follow from them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Parameters {
+pub enum FamilyParameters {
     /// One switch.
     Single,
     /// A torus.
@@ -99,7 +99,7 @@ pub enum Arranged {
     Groups(u32),
 }
 
-impl Parameters {
+impl FamilyParameters {
     /// The arrangement of the switches in a drawing.
     #[must_use]
     pub fn arranged(self) -> Arranged {
@@ -124,7 +124,7 @@ impl Parameters {
 #[schemars(deny_unknown_fields)]
 struct TopologyForm {
     #[serde(flatten)]
-    parameters: Parameters,
+    parameters: FamilyParameters,
     /// The number of NICs.
     nics: u32,
     /// The number of switches.
@@ -133,10 +133,18 @@ struct TopologyForm {
     radix: u32,
 }
 
+impl Topology {
+    /// Its parameters, from which its links follow.
+    #[must_use]
+    pub fn parameters(&self) -> FamilyParameters {
+        self.family().parameters(self)
+    }
+}
+
 impl Serialize for Topology {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         TopologyForm {
-            parameters: self.family().parameters(self),
+            parameters: self.parameters(),
             nics: self.nics(),
             switches: self.switches(),
             radix: self.radix,

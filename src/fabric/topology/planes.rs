@@ -1,6 +1,6 @@
 //! Equal planes: copies of a topology without links among them, as rails are.
 
-use super::{Destination, Family, Parameters, Peer, Place, Ports, RingTie, Topology};
+use super::{Destination, Family, FamilyParameters, Peer, Place, Ports, RingTie, Topology};
 use crate::error::SpecError;
 use crate::ids::{NicId, PortId, SwitchId, SwitchPort};
 
@@ -96,7 +96,7 @@ impl Family for Planes {
         format!("{} planes, each a {}", self.copies, self.family().name())
     }
 
-    fn parameters(&self, _: &Topology) -> Parameters {
+    fn parameters(&self, _: &Topology) -> FamilyParameters {
         self.family().parameters(&self.plane)
     }
 

@@ -1,7 +1,7 @@
 //! One switch.
 
 use super::{
-    Advice, Destination, Family, FamilyInfo, Parameters, Ports, RingTie, RoutingName, Shape,
+    Advice, Destination, Family, FamilyInfo, FamilyParameters, Ports, RingTie, RoutingName, Shape,
     Topology, invalid, port_of,
 };
 use crate::error::SpecError;
@@ -56,7 +56,7 @@ impl Family for Single {
         "single switch".to_owned()
     }
 
-    fn parameters(&self, _: &Topology) -> Parameters {
-        Parameters::Single
+    fn parameters(&self, _: &Topology) -> FamilyParameters {
+        FamilyParameters::Single
     }
 }

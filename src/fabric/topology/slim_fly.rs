@@ -3,7 +3,7 @@
 
 use super::galois::Field;
 use super::{
-    Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports, RingTie, RoutingName,
+    Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place, Ports, RingTie, RoutingName,
     Shape, SwitchOrder, Topology, host_count, missing, port_of,
 };
 use crate::error::SpecError;
@@ -27,7 +27,7 @@ pub struct SlimFlyKeys {
     pub hosts: Option<u32>,
 }
 
-/// Parameters of a slim fly. Switch (0, x, y) is `x q + y`, switch (1, m, c) is `q^2 + m q + c`. Its ports: first
+/// FamilyParameters of a slim fly. Switch (0, x, y) is `x q + y`, switch (1, m, c) is `q^2 + m q + c`. Its ports: first
 /// the NICs, then one to each neighbour in the order of their ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlimFly {
@@ -216,14 +216,14 @@ impl Family for SlimFly {
         )
     }
 
-    fn parameters(&self, _: &Topology) -> Parameters {
+    fn parameters(&self, _: &Topology) -> FamilyParameters {
         let &Self {
             q,
             p,
             // They follow from q.
             neighbours: _,
         } = self;
-        Parameters::SlimFly { q, p }
+        FamilyParameters::SlimFly { q, p }
     }
 
     /// The switches with the same first two coordinates.

@@ -2,7 +2,7 @@
 //! below the top, `k` ports up.
 
 use super::{
-    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports,
+    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place, Ports,
     RingTie, RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
@@ -26,7 +26,7 @@ pub struct TreeKeys {
     pub hosts: Option<u32>,
 }
 
-/// Parameters of a k-ary n-tree. Switch `level * k^(n-1) + w`, level 0 at the
+/// FamilyParameters of a k-ary n-tree. Switch `level * k^(n-1) + w`, level 0 at the
 /// NICs; `w` has the base-`k` digits `w[0] .. w[n-2]`. Ports `0..k` lead down,
 /// `k..2k` up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,9 +190,9 @@ impl Family for Tree {
         format!("{}-ary {}-tree", self.k, self.n)
     }
 
-    fn parameters(&self, _: &Topology) -> Parameters {
+    fn parameters(&self, _: &Topology) -> FamilyParameters {
         let Self { k, n } = *self;
-        Parameters::KAryNTree { k, n }
+        FamilyParameters::KAryNTree { k, n }
     }
 
     fn place(&self, switch: SwitchId) -> Place {

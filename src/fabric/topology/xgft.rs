@@ -4,7 +4,7 @@
 //! permutations on real life fat trees, 2010).
 
 use super::{
-    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, Parameters, Place, Ports,
+    Advice, ClosedForm, Destination, Drawing, Family, FamilyInfo, FamilyParameters, Place, Ports,
     RingTie, RoutingName, Shape, TOO_LARGE, Topology, host_count, invalid, missing, port_of,
 };
 use crate::error::SpecError;
@@ -32,7 +32,7 @@ pub struct XgftKeys {
     pub hosts: Option<u32>,
 }
 
-/// Parameters of an XGFT. Levels count from 1 at the hosts' switches; a switch of level
+/// FamilyParameters of an XGFT. Levels count from 1 at the hosts' switches; a switch of level
 /// l has `down[l-1]` children and `up[l]` parents, `parallel[l-1]` and `parallel[l]`
 /// links to each. Within a level switch `subtree · W(l) + b` is the b-th of the W(l)
 /// tops of a subtree with M(l) hosts. Down ports come first: child c by its i-th link is
@@ -313,7 +313,7 @@ impl Family for Xgft {
         )
     }
 
-    fn parameters(&self, _: &Topology) -> Parameters {
+    fn parameters(&self, _: &Topology) -> FamilyParameters {
         let Self {
             down,
             up,
@@ -323,7 +323,7 @@ impl Family for Xgft {
             tops: _,
             first: _,
         } = self.clone();
-        Parameters::Xgft { down, up, parallel }
+        FamilyParameters::Xgft { down, up, parallel }
     }
 
     fn place(&self, switch: SwitchId) -> Place {

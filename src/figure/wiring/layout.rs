@@ -41,10 +41,10 @@ pub(super) struct Wires {
 /// How the switches of a topology are arranged in a drawing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plan {
-    /// On levels, counted from the switches with the fewest neighbours below them.
+    /// On levels by the distance from the switches with NICs, each level in the order of its numbers.
     Levels,
-    /// On levels, counted from the switches that have NICs, or on a circle where all switches have some.
-    Graph,
+    /// On such levels, switches near their neighbours below; on a circle if most neighbours of switches with NICs have NICs, too.
+    ByLinks,
     /// On a grid of these numbers of switches in each dimension, the first of which varies fastest.
     Grid(Vec<u32>),
     /// Groups of this number of consecutive switches, on a circle.
@@ -60,7 +60,7 @@ pub(super) fn layout(plan: &Plan, wires: &Wires) -> Layout {
         }
         Plan::Groups(0) => circle(wires),
         &Plan::Groups(size) => groups(size, wires),
-        Plan::Graph => levels(wires, true),
+        Plan::ByLinks => levels(wires, true),
         Plan::Levels | Plan::Grid(_) => levels(wires, false),
     }
 }
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_graph_without_levels_is_a_circle() {
         let ring = wires(&[(0, 1), (1, 2), (2, 3), (3, 0)], &[0, 1, 2, 3]);
-        let found = layout(&Plan::Graph, &ring);
+        let found = layout(&Plan::ByLinks, &ring);
         assert_eq!(found.rows, []);
         assert!((found.switches[&0][1] - 0.1).abs() < 1e-9);
     }
