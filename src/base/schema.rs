@@ -12,3 +12,8 @@ pub fn keys(title: &'static str, description: &'static str) -> impl Fn(&mut Sche
         }
     }
 }
+
+/// [`keys`] that are the names of service levels.
+pub fn by_sl(schema: &mut Schema) {
+    keys("<SL>", "The service level of that name.")(schema);
+}

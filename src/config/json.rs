@@ -23,6 +23,7 @@ use crate::fabric::spec::{
 use crate::fabric::topology::{RoutingName, Topology};
 use crate::replay::NodeSpec;
 use crate::replay::background::NicQueueing;
+use flitwise_base::schema::by_sl;
 use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -362,15 +363,15 @@ enum CongestionForm {
     },
 }
 
-/// Makes an object with the names of service levels as keys of the list `service_levels`, wherever it is.
+/// Turns the list `service_levels`, wherever it is, into an object whose keys are names of service levels.
 fn levels_by_name(schema: &mut Schema) {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
-    if let Some(Value::Object(levels)) = properties.and_then(|all| all.get_mut("service_levels")) {
+    let levels = properties.and_then(|all| all.get_mut("service_levels"));
+    if let Some(Ok(levels)) = levels.map(<&mut Schema>::try_from) {
+        let level = levels.remove("items").unwrap_or_default();
         levels.insert("type".to_owned(), "object".into());
-        let mut level = levels.remove("items").unwrap_or_default();
-        level["title"] = "<SL>".into();
-        level["description"] = "The service level of that name.".into();
         levels.insert("additionalProperties".to_owned(), level);
+        by_sl(levels);
     }
     transform_subschemas(&mut levels_by_name, schema);
 }

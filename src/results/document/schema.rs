@@ -1,7 +1,7 @@
 //! JSON Schemas that are derived from the types of documents, and what these types share.
 
 use crate::config::schema::one_line_each;
-pub(super) use flitwise_base::schema::keys;
+pub(super) use flitwise_base::schema::by_sl;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -75,11 +75,6 @@ impl<T: JsonSchema> JsonSchema for Nullable<T> {
         schema.insert(NULLABLE.to_owned(), true.into());
         schema
     }
-}
-
-/// [`keys`] that are the names of service levels.
-pub(super) fn by_sl(schema: &mut Schema) {
-    keys("<SL>", "The service level of that name.")(schema);
 }
 
 /// Gives the numbers of an object that have none this unit.
