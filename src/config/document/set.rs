@@ -81,12 +81,12 @@ fn set_below<'t>(
 fn no_element(name: &str, index: Option<usize>, count: usize) -> String {
     let list = quoted(name);
     match (index, count) {
-        (None, _) => format!(
-            "{list} is a list of {count}: name an element by its index from 0, as in `{}.0`",
+        (_, 0) => format!(
+            "{list} is a list without elements; give all of it: {}=[{{…}}]",
             cut(name)
         ),
-        (Some(_), 0) => format!(
-            "{list} is a list without elements; give all of it: {}=[{{…}}]",
+        (None, _) => format!(
+            "{list} is a list of {count}: name an element by its index from 0, as in `{0}.0`, or all as `{0}.*`",
             cut(name)
         ),
         (Some(index), 1) => format!("{list} has no element {index}, only 0"),
