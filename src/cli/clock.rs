@@ -25,8 +25,11 @@ impl Clock {
 
     /// The override of an experiment that gives all of its jobs this clock.
     pub fn set(self) -> String {
-        let value = self.to_possible_value();
-        let name = value.as_ref().map_or("auto", |value| value.get_name());
+        let name = match self {
+            Self::Wall => "wall",
+            Self::Cpu => "cpu",
+            Self::Auto => "auto",
+        };
         format!("job.*.compute_time={name}")
     }
 }

@@ -106,6 +106,15 @@ pub struct RunArgs {
     explain: bool,
 }
 
+impl RunArgs {
+    /// The overrides of all options that change the experiment.
+    fn overrides(&self) -> Vec<String> {
+        let seed = self.seed.map(|seed| format!("seed={seed}"));
+        let sets = self.sets.iter().cloned();
+        sets.chain(seed).chain(self.clock.map(Clock::set)).collect()
+    }
+}
+
 /// Options on which a result depends.
 const NO_SPLIT: &str = "--no-split";
 const EXPLAIN: &str = "--explain";
@@ -132,14 +141,8 @@ fn run_many(args: &RunArgs, file: &Path) -> Result<(), CliError> {
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let base = Base::of_file(file).map_err(|e| bad_config(Some(file), &e))?;
     let mut study = Study::of(&name, base);
-    for set in &args.sets {
-        study.set(set);
-    }
-    if let Some(clock) = args.clock {
-        study.set(&clock.set());
-    }
-    if let Some(seed) = args.seed {
-        study.set(&format!("seed={seed}"));
+    for set in args.overrides() {
+        study.set(&set);
     }
     if let Some(seeds) = &args.seeds {
         super::study::set_seeds(&mut study, seeds)?;
@@ -207,9 +210,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), CliError> {
         ));
     }
     let (file, repeated) = (file.as_path(), repeated.as_ref());
-    let mut sets = args.sets.clone();
-    sets.extend(args.seed.map(|seed| format!("seed={seed}")));
-    sets.extend(args.clock.map(Clock::set));
+    let sets = args.overrides();
     let plan = plan(args, file, repeated, &sets)?;
     // With other values it is another experiment.
     let repeated = repeated.filter(|_| sets.is_empty());

@@ -15,7 +15,7 @@ pub(super) struct ReadingArgs {
     #[arg(long, value_name = "FLOPS", value_parser = flops)]
     host_speed: Option<Ratio>,
     /// Clock of a DUMPI trace or a recording that measures computations [default: auto].
-    #[arg(long, value_name = "CLOCK", alias = "clock")]
+    #[arg(long, value_name = "CLOCK")]
     compute_time: Option<Clock>,
     /// Leaves out calls of a DUMPI or OTF2 trace or a recording that can't be replayed.
     #[arg(long)]
