@@ -192,3 +192,21 @@ fn measured(plan: &Plan, threads: usize) -> Result<String> {
     }
     Ok(cells)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_deadlocked_gets_no_further_seeds() -> Result<()> {
+        let point = crate::grid::all()[0];
+        let results = tempfile::tempdir()?;
+        let csv = path(results.path(), point.setting.fabric);
+        let rest = format!("0.0,{DEADLOCK},,,,");
+        append(&csv, &format!("{},1,{rest}\n", point.setting.key()))?;
+        let before = std::fs::read_to_string(&csv)?;
+        run(results.path(), &[point], 3, 1)?;
+        assert_eq!(std::fs::read_to_string(&csv)?, before);
+        Ok(())
+    }
+}
