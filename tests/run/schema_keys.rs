@@ -108,7 +108,7 @@ pub fn below(path: &str, key: &str) -> String {
     }
 }
 
-/// The keys of a document, named as those of the schema are.
+/// The keys of a document, by the names in its schema.
 pub fn keys_in(
     value: &Value,
     schema: &Value,

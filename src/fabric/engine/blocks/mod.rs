@@ -164,7 +164,7 @@ impl<M: SwitchModel> Blocks<M> {
         })
     }
 
-    // What does not depend on the closures is apart, so that it is compiled once for each variant.
+    // Functions without closures collect the blocks: the compiler makes one of each for a variant, not one for each closure.
 
     /// All blocks, the lead first. No thread may be at work.
     fn with_all<T>(&mut self, act: impl FnOnce(&mut [&mut M]) -> T) -> T {
