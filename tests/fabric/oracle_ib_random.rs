@@ -82,8 +82,14 @@ proptest! {
             idle.congestion_control = Some(Box::new(control));
             prop_assert_eq!(&told(&idle), &expected);
         }
-        // A table in which every VL has one packet at a time is round robin. A packet without bytes takes no weight.
-        calm.units.header_bytes = calm.units.header_bytes.max(1);
+        // A table in which every VL has one packet at a time is round robin. A packet without bytes
+        // takes no weight, so each has a header; the largest packet must still fit into the buffers.
+        if calm.units.header_bytes == 0 {
+            calm.units.header_bytes = 1;
+            for level in &mut calm.qos.service_levels {
+                level.mtu_bytes -= 1;
+            }
+        }
         let vls = calm.qos.vls;
         let low: Vec<_> = (0..vls).map(|vl| VlWeight { vl, weight: 1 }).collect();
         let tables = VlArb::Tables { high: Vec::new(), low, high_limit: 3 };
