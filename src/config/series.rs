@@ -3,7 +3,7 @@
 use crate::config::document::{ConfigError, refused};
 use crate::fabric::spec::congestion::{Marker, SourceControl};
 use crate::fabric::spec::{FabricSpec, Tick};
-use crate::results::TableFormat;
+use crate::figure::tables::TableFormat;
 use crate::units::Latency;
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 
 use crate::config::document::Keys;
 use crate::config::keys::RawExperiment;
-use crate::results::TableFormat;
+use crate::figure::tables::TableFormat;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::IgnoredAny;

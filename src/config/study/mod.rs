@@ -9,7 +9,7 @@ mod written;
 use crate::config::document::{ConfigError, Texts, VARY, check_name, refused, suggestion};
 use crate::config::study::base::{Base, Override};
 use crate::config::study::range::{seeds, values_of};
-use crate::results::TableFormat;
+use crate::figure::tables::TableFormat;
 use flitwise_base::quote::{cut, quoted};
 use hashbrown::HashSet;
 

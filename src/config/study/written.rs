@@ -5,7 +5,7 @@ use crate::config::load::written;
 use crate::config::origin::{Origin, Written};
 use crate::config::study::base::Override;
 use crate::config::study::{Axis, Setting, Study, label};
-use crate::results::TableFormat;
+use crate::figure::tables::TableFormat;
 use std::fmt::Write;
 use toml::de::DeValue;
 
