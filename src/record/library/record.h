@@ -286,7 +286,7 @@ void fw_put_tag(struct fw_stream *s, int tag);
 void fw_envelope(struct fw_stream *s, MPI_Comm comm, int peer, int tag);
 uint64_t fw_data(struct fw_stream *s, int64_t count, MPI_Datatype type);
 
-/* init.c */
+/* process.c */
 void fw_say(const char *text);
 extern int fw_file_rank, fw_ranks;
 extern struct fw_overhead fw_overhead;
