@@ -3,7 +3,7 @@
 mod cli;
 
 use clap::error::{ContextKind, ContextValue};
-use cli::{execute, parse};
+use cli::{end, execute, parse};
 use flitwise::huge_pages::HugePages;
 use flitwise::quote::cut;
 use std::io::{self, ErrorKind, Write};
@@ -15,7 +15,7 @@ static ALLOCATOR: HugePages = HugePages;
 fn main() -> ExitCode {
     match execute(parse().unwrap_or_else(|e| refuse(e))) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.end(),
+        Err(error) => end(&error),
     }
 }
 

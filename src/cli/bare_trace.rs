@@ -1,7 +1,7 @@
 //! A trace given in place of an experiment: explains how to replay it.
 
-use super::CliError;
 use super::command_line::quoted;
+use super::error::CliError;
 use flitwise_formats::dumpi::Set;
 use flitwise_formats::otf2::Archive;
 use flitwise_formats::recording;

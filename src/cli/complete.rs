@@ -1,6 +1,7 @@
 //! Completion of the arguments of `--set` and `--vary` in shells, which ask the hidden command `flitwise __complete`.
 
-use super::{CliError, print};
+use super::console::print;
+use super::error::CliError;
 use clap::Args;
 use flitwise::config::{ExperimentKey, experiment_keys};
 

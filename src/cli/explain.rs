@@ -1,13 +1,16 @@
 //! `flitwise explain`: why the jobs of an experiment take as long as they do.
 
 use super::clock::Clock;
+use super::console::print;
+use super::error::CliError;
 use super::instead::{self, Wanted};
 use super::out::{Part, Target};
 use super::progress::Shown;
 use super::run::{
     committed, failed, for_output, options_of, outcome_of, say_written, series_files, write_result,
 };
-use super::{CliError, print, repeat, signal, threads, warnings};
+use super::threads::threads;
+use super::{repeat, signal, warnings};
 use clap::Args;
 use flitwise::config::{self, Plan};
 use flitwise::results::{

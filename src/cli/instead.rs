@@ -1,7 +1,8 @@
 //! A file or a directory in place of another kind: says what it is, and which command takes it.
 
+use super::bare_trace;
 use super::command_line::quoted;
-use super::{CliError, bad_config, bare_trace};
+use super::error::{CliError, bad_config};
 use flitwise::config::{ConfigError, network_kind, network_lines, network_text};
 use flitwise::results::{ANALYSIS_FILE, EXPERIMENT_FILE, RESULT_FILE};
 use flitwise::study::{SLOWEST_RUN, STUDY_FILE, STUDY_RESULT_FILE};

@@ -1,8 +1,9 @@
 //! `flitwise list`: the words that experiments take, from the declarations of their keys, the metrics of studies, and the
 //! traces inside the program.
 
+use super::console::{json_text, print};
+use super::error::CliError;
 use super::schema::without_links;
-use super::{CliError, json_text, print};
 use clap::Args;
 use flitwise::config::{ExperimentKey, experiment_keys, nearest};
 use flitwise::study::metrics;

@@ -5,6 +5,8 @@ mod clock;
 mod command_line;
 mod complete;
 mod congestion;
+mod console;
+mod error;
 mod explain;
 mod fabric;
 mod init;
@@ -25,23 +27,17 @@ mod shell;
 mod signal;
 mod study;
 mod style;
+mod threads;
 mod timeline;
 mod trace;
 mod warnings;
 
-use anstream::AutoStream;
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
-use flitwise::config::{ConfigError, unread};
-use flitwise::run::RunError;
-use flitwise_base::quote;
+use console::tell;
+use error::CliError;
 use progress::working;
-use serde::Serialize;
 use std::ffi::OsString;
-use std::fmt;
-use std::io::{self, ErrorKind, Write};
-use std::path::Path;
 use std::process::ExitCode;
-use thiserror::Error;
 
 /// Replays MPI application traces through a flit-exact model of an HPC fabric.
 #[derive(Debug, Parser)]
@@ -147,41 +143,6 @@ impl Command {
     }
 }
 
-/// The reason why a command failed; `main` turns it into an exit code.
-#[derive(Debug, Error)]
-pub enum CliError {
-    /// The user's input is at fault: exit code 2.
-    #[error("{0}")]
-    BadInput(String),
-    /// The run failed: exit code 1.
-    #[error("{0}")]
-    Failed(String),
-    /// A signal ended the run: the process ends itself with the same signal.
-    #[error("{0}")]
-    Interrupted(String),
-}
-
-impl CliError {
-    /// The exit code of the process. If a signal ended the run, it is the code that shells report.
-    fn exit_code(&self) -> u8 {
-        match self {
-            Self::Failed(_) | Self::Interrupted(_) => 1,
-            Self::BadInput(_) => 2,
-        }
-    }
-
-    /// Prints the reason, and ends the process.
-    pub fn end(&self) -> ExitCode {
-        // Unless a signal ends it already.
-        let _whole = signal::hold_off_abort();
-        tell(format_args!("error: {self}"));
-        if let (Self::Interrupted(_), Some(signal)) = (self, signal::first()) {
-            signal::die(signal);
-        }
-        ExitCode::from(self.exit_code())
-    }
-}
-
 /// Parses the command line. A negative number behind an option is its value, so that a message names the option that
 /// refuses it.
 ///
@@ -261,89 +222,15 @@ fn dispatch(command: Command) -> Result<(), CliError> {
     }
 }
 
-/// A trace that cannot be read or written: the trace is at fault, unless a disk is full.
-fn bad_trace(e: &flitwise_formats::Error) -> CliError {
-    if e.is_full_disk() {
-        CliError::Failed(e.to_string())
-    } else {
-        CliError::BadInput(unread(e))
+/// Prints why the command failed, and ends the process.
+pub fn end(error: &CliError) -> ExitCode {
+    // Unless a signal ends it already.
+    let _whole = signal::hold_off_abort();
+    tell(format_args!("error: {error}"));
+    if let (CliError::Interrupted(_), Some(signal)) = (error, signal::first()) {
+        signal::die(signal);
     }
-}
-
-/// The error of a run without a result; `bad_config` places an error of its experiment.
-fn no_result(e: &RunError, bad_config: impl FnOnce(&ConfigError) -> CliError) -> CliError {
-    match e {
-        RunError::Config(e) => bad_config(e),
-        RunError::Trace(trace) => match trace.downcast_ref() {
-            Some(e) => bad_trace(e),
-            None => CliError::BadInput(e.to_string()),
-        },
-        RunError::Interrupted(_) => CliError::Interrupted(e.to_string()),
-        _ => CliError::Failed(e.to_string()),
-    }
-}
-
-/// The number of threads that is asked for, or else of processors.
-fn threads(asked: Option<u16>) -> usize {
-    let available = || std::thread::available_parallelism().map_or(1, usize::from);
-    asked.map_or_else(available, usize::from)
-}
-
-/// Adds the file, if there is one, to an error that names no line.
-fn bad_config(file: Option<&Path>, e: &ConfigError) -> CliError {
-    let place = match (e.location.is_some(), file) {
-        (false, Some(file)) if !e.key.is_empty() && e.key != "--set" => {
-            format!("{}: ", file.display())
-        }
-        _ => String::new(),
-    };
-    CliError::BadInput(format!("{place}{e}"))
-}
-
-/// Writes a line for people to standard error, and ignores failures.
-fn tell(line: fmt::Arguments<'_>) {
-    working::clear();
-    let line = line.to_string();
-    let line = quote::message(&line);
-    let _ = match style::message(&line, &io::stderr()) {
-        Some(styled) => writeln!(AutoStream::auto(io::stderr().lock()), "{styled}"),
-        None => writeln!(io::stderr().lock(), "{line}"),
-    };
-}
-
-/// A document as JSON with indentation, and a newline.
-fn json_text(document: &impl Serialize) -> Result<String, CliError> {
-    let text = serde_json::to_string_pretty(document).map_err(unwritable)?;
-    Ok(text + "\n")
-}
-
-/// The error of a document that JSON cannot express.
-fn unwritable(error: serde_json::Error) -> CliError {
-    CliError::Failed(format!("cannot write the results: {error}"))
-}
-
-/// Writes results to standard output; a closed pipe is no error.
-fn print(text: &str) -> Result<(), CliError> {
-    print_to(io::stdout().lock(), &quote::printed(text))
-}
-
-/// Writes a summary to standard output, with headings that stand out on a terminal.
-fn print_summary(text: &str) -> Result<(), CliError> {
-    let text = quote::printed(text);
-    match style::summary(&text, &io::stdout()) {
-        Some(styled) => print_to(AutoStream::auto(io::stdout().lock()), &styled),
-        None => print_to(io::stdout().lock(), &text),
-    }
-}
-
-fn print_to(mut out: impl Write, text: &str) -> Result<(), CliError> {
-    working::clear();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            Err(CliError::Failed(format!("cannot write the results: {e}")))
-        }
-        _ => Ok(()),
-    }
+    ExitCode::from(error.exit_code())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! One run of an experiment: it is simulated, and its result is written and printed.
 
+use super::console::{print, print_summary};
+use super::error::CliError;
 use super::out::{Part, Target};
 use super::progress::Shown;
 use super::repeat::{Compared, Repeated};
@@ -8,7 +10,7 @@ use super::run::{
     series_files, write_result,
 };
 use super::timeline::Watching;
-use super::{CliError, print, print_summary, warnings};
+use super::warnings;
 use flitwise::config::Plan;
 use flitwise::results::document::Document;
 use flitwise::results::{SeriesFiles, result_json, summary};

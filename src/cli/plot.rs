@@ -1,8 +1,9 @@
 //! `flitwise plot`: figures from the directories of runs, studies and static analyses.
 
+use super::error::CliError;
 use super::out::unwritten;
 use super::report::{Subjects, bad};
-use super::{CliError, signal};
+use super::signal;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use flitwise::figure::{EncodeError, Figure, FileFormat, MAX_WIDTH, MIN_WIDTH, encoded};

@@ -1,8 +1,9 @@
 //! `flitwise qos`: calculates and prints arbitration tables.
 
+use super::console::print;
+use super::error::CliError;
 use super::instead::{Wanted, instead};
 use super::out::{not_an_input, unwritten};
-use super::{CliError, print};
 use clap::{Args, Subcommand};
 use flitwise::config::{ConfigError, DTableInput, dtable_preset, load_dtable};
 use flitwise::results::DTableReport;

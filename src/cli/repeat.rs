@@ -2,9 +2,10 @@
 
 mod compare;
 
+use super::console::tell;
+use super::error::CliError;
 use super::instead::{Wanted, instead};
 use super::out::{ANALYSIS, Owner, RUN};
-use super::{CliError, tell};
 use compare::first_difference;
 use flitwise::config::{InputFile, Origin, Plan};
 use flitwise::results::{

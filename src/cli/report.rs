@@ -1,7 +1,9 @@
 //! `flitwise report`: a page from the directories of runs, studies and static analyses.
 
+use super::bare_trace;
+use super::console::tell;
+use super::error::CliError;
 use super::out::unwritten;
-use super::{CliError, bare_trace, tell};
 use clap::Args;
 use flitwise::report::{ReportError, Source, open, page};
 use flitwise_formats::sink;

@@ -1,17 +1,17 @@
 //! `flitwise run`: runs an experiment and its baselines.
 
 use super::clock::Clock;
+use super::console::{json_text, print, tell};
+use super::error::{CliError, bad_config, no_result, unwritable};
 use super::explain::explainable;
 use super::instead::{self, Wanted, instead};
 use super::one_run::OneRun;
 use super::out::{Part, Target};
 use super::progress::{estimate, working};
 use super::repeat::{self, Repeated, has_option};
+use super::threads::threads;
 use super::timeline::TimelineArgs;
-use super::{
-    CliError, bad_config, command_line, fabric, json_text, no_result, print, signal, tell, threads,
-    unwritable,
-};
+use super::{command_line, fabric, signal};
 use anyhow::Context;
 use clap::Args;
 use flitwise::config::{self, Base, Plan, Study, series_lacks};

@@ -1,6 +1,7 @@
 //! `flitwise schema`: the forms of the JSON that this program writes and of the TOML that it reads, for other programs.
 
-use super::{CliError, json_text, print};
+use super::console::{json_text, print};
+use super::error::CliError;
 use clap::{Args, ValueEnum};
 use flitwise::config::{experiment_schema, study_file_schema};
 use flitwise::results::{comparison_schema, result_schema};

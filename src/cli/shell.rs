@@ -1,7 +1,9 @@
 //! `flitwise completions` and `flitwise man`: the description of the command line for a shell and for `man`.
 
+use super::console::print;
+use super::error::CliError;
 use super::out::{cannot_write, unwritten};
-use super::{Cli, CliError, complete, print, signal};
+use super::{Cli, complete, signal};
 use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;

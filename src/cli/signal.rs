@@ -3,9 +3,9 @@
 //! by the signal itself, so that a shell ends its loop, too. One handler serves all commands, so that none can write a
 //! file without it.
 
+use super::console::tell;
 use super::out::{remove_empty, remove_part};
 use super::progress::terminal;
-use super::tell;
 use flitwise_formats::temporary;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};

@@ -1,7 +1,8 @@
 //! `flitwise run --timeline FILE` and `--messages FILE`.
 
+use super::console::tell;
+use super::error::CliError;
 use super::out::not_an_input;
-use super::{CliError, tell};
 use clap::Args;
 use flitwise::config::Plan;
 use flitwise::results::{

@@ -1,6 +1,6 @@
 //! Warnings about a run: what its traces lack, and keys without effect.
 
-use super::tell;
+use super::console::tell;
 use flitwise::config::{Experiment, LinkSpeeds, Plan};
 use flitwise::fabric::engine::Engine;
 use flitwise::fabric::ids::NicId;

@@ -1,8 +1,9 @@
 //! The networks that are analysed side by side.
 
-use super::{CongestionArgs, Routing};
+use super::args::{CongestionArgs, Routing};
+use crate::cli::console::tell;
+use crate::cli::error::CliError;
 use crate::cli::instead::{self, Wanted};
-use crate::cli::{CliError, tell};
 use flitwise::config::{LoadedNetwork, NetworkSource, load_network};
 use flitwise::fabric::topology::Topology;
 use flitwise::oblivious::{

@@ -1,8 +1,9 @@
 //! `--check`: predictions beside the flit level.
 
-use super::CongestionArgs;
+use super::args::CongestionArgs;
 use super::candidates::Candidate;
-use crate::cli::{CliError, threads};
+use crate::cli::error::CliError;
+use crate::cli::threads::threads;
 use flitwise::config::load_fabric;
 use flitwise::oblivious::{Settings, Spread};
 use flitwise::results::write_table;
@@ -25,7 +26,8 @@ pub(super) fn of(
     }
     // The analysis alone does not check whether the buffers fit.
     let path = args.fabric.as_deref();
-    let fabric = load_fabric(path, &args.sets).map_err(|e| crate::cli::bad_config(path, &e))?;
+    let fabric =
+        load_fabric(path, &args.sets).map_err(|e| crate::cli::error::bad_config(path, &e))?;
     let lengths = Lengths {
         message_bytes: args
             .message

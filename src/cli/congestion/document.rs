@@ -1,6 +1,6 @@
 //! The JSON of `flitwise congestion` (`docs/reference/congestion.md`).
 
-use super::Analysed;
+use super::analysed::Analysed;
 use super::candidates::Candidate;
 use flitwise::oblivious::{CONGESTION_SCHEMA, HotCable, Layers};
 use flitwise::results::document::{

@@ -1,7 +1,9 @@
 //! The files of `flitwise congestion --out`.
 
+use super::analysed::Analysed;
+use super::args::CongestionArgs;
+use super::document;
 use super::repeated::Source;
-use super::{Analysed, CongestionArgs, document};
 use crate::cli::command_line;
 use anyhow::Context;
 use flitwise::figure::{Figure, Theme};

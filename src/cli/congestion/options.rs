@@ -1,9 +1,10 @@
 //! The traffic that is analysed, and the hosts that send it.
 
-use super::CongestionArgs;
+use super::args::CongestionArgs;
 use super::candidates::Candidate;
+use crate::cli::error::{CliError, bad_config, no_result};
 use crate::cli::instead::{self, Wanted};
-use crate::cli::{CliError, bad_config, no_result, signal};
+use crate::cli::signal;
 use clap::{Args, ValueEnum};
 use flitwise::config;
 use flitwise::fabric::ids::NicId;

@@ -1,8 +1,11 @@
 //! `experiment.toml` of a static analysis, and the analysis that it repeats.
 
-use super::{Analysed, CongestionArgs, Options};
+use super::Options;
+use super::analysed::Analysed;
+use super::args::CongestionArgs;
+use crate::cli::error::{CliError, bad_config};
 use crate::cli::instead::{Wanted, instead};
-use crate::cli::{Cli, CliError, bad_config, repeat};
+use crate::cli::{Cli, repeat};
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches};
 use flitwise::config::{Base, InputFile, Origin, analysis_origin};

@@ -1,14 +1,10 @@
 //! `--seeds` and `--vary`: many analyses and their tables, a study without a file (`docs/reference/study.md`).
 
-use super::CongestionArgs;
+use super::args::CongestionArgs;
+use crate::cli::error::{CliError, bad_config};
 use crate::cli::instead::{self, Wanted};
-use crate::cli::{CliError, bad_config, study};
+use crate::cli::study;
 use flitwise::config::{Base, NetworkSource, Study, load_network};
-
-/// Whether the arguments ask for a study.
-pub(super) fn is_asked(args: &CongestionArgs) -> bool {
-    args.seeds.is_some() || !args.vary.is_empty()
-}
 
 pub(super) fn run(args: &CongestionArgs) -> Result<(), CliError> {
     let bad = |problem: String| Err(CliError::BadInput(problem));

@@ -1,7 +1,8 @@
 //! The summary of `flitwise congestion`.
 
+use super::analysed::Analysed;
+use super::args::CongestionArgs;
 use super::candidates::{Damage, Deadlock};
-use super::{Analysed, CongestionArgs};
 use flitwise::oblivious::{Network, NodeKind, Pattern, SpreadRow};
 use flitwise::results::write_table;
 use flitwise::units::{counted, human_count};

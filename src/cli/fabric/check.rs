@@ -1,7 +1,7 @@
 //! `flitwise fabric check`, and the same check before a run, which only warns.
 
 use super::{CheckArgs, CliError, print};
-use crate::cli::json_text;
+use crate::cli::console::json_text;
 use flitwise::fabric::analysis::channels::{Buffer, Channel, ChannelGraph, Credits, Towards};
 use flitwise::fabric::analysis::routes::{RouteAnalysis, RoutingLoop};
 use flitwise::fabric::analysis::{QUICK_STEPS, TooLarge, steps};

@@ -4,7 +4,7 @@ mod document;
 
 use super::route::Route;
 use super::{CliError, InfoArgs, print};
-use crate::cli::json_text;
+use crate::cli::console::json_text;
 use flitwise::config::{FabricOnly, Tables};
 use flitwise::fabric::analysis::bisection::Bisection;
 use flitwise::fabric::analysis::distance::Distances;

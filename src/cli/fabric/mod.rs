@@ -9,8 +9,10 @@ mod route;
 
 pub(super) use check::warning;
 
+use super::console::{print, tell};
+use super::error::CliError;
 use super::instead::{self, Wanted};
-use super::{CliError, print, tell, warnings};
+use super::warnings;
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use flitwise::config::{self, FabricOnly};
 use flitwise::units::Bytes;

@@ -4,11 +4,13 @@ mod templates;
 
 use super::bare_trace::{ranks, tree_for};
 use super::command_line::quoted;
+use super::console::{json_text, print, tell};
+use super::error::CliError;
 use super::out::{cannot_write, unwritten};
 use super::schema::{
     EXPERIMENT_SCHEMA_FILE, STUDY_SCHEMA_FILE, experiment_for_editors, study_for_editors,
 };
-use super::{CliError, json_text, print, signal, tell};
+use super::signal;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use flitwise::config::{load_fabric, missing_file};
@@ -270,6 +272,6 @@ fn nics(template: &'static Template) -> Result<u32, CliError> {
         write(&file.name(), file.bytes).map_err(failed)?;
     }
     let fabric = load_fabric(Some(&experiment), &[]);
-    let fabric = fabric.map_err(|e| super::bad_config(Some(&experiment), &e))?;
+    let fabric = fabric.map_err(|e| super::error::bad_config(Some(&experiment), &e))?;
     Ok(fabric.fabric.topology.nics())
 }

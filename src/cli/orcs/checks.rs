@@ -1,6 +1,7 @@
 //! The output of ORCS about the routes themselves: `--checkinputfile`, `--routequal`, and pairs without a route.
 
-use crate::cli::{CliError, print, tell};
+use crate::cli::console::{print, tell};
+use crate::cli::error::CliError;
 use flitwise::oblivious::{EdgeId, HostId, Lost, Network};
 use std::collections::BTreeMap;
 use std::fmt::Write;

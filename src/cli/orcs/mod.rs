@@ -6,9 +6,12 @@ mod options;
 mod results;
 mod traffic;
 
+use super::console::{print, tell};
+use super::error::{CliError, bad_config};
 use super::out::{not_an_input, unwritten};
 use super::progress::working;
-use super::{CliError, bad_config, print, signal, tell, threads};
+use super::signal;
+use super::threads::threads;
 use flitwise::config;
 use flitwise::oblivious::{
     Analysis, CableCounts, DelayPaths, HostId, Level, Mapping, Network, PathChoice, Pattern,

@@ -2,7 +2,7 @@
 
 use super::options::{Metric, OrcsArgs};
 use super::traffic::Traffic;
-use crate::cli::CliError;
+use crate::cli::error::CliError;
 use flitwise::oblivious::{Analysis, EdgeId, Histogram, HostId, Level, Network};
 use std::collections::BTreeMap;
 use std::fmt::Write;

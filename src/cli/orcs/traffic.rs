@@ -1,7 +1,7 @@
 //! Names of patterns, with their arguments.
 
 use super::OrcsArgs;
-use crate::cli::CliError;
+use crate::cli::error::CliError;
 use flitwise::oblivious::{Pattern, Versus};
 
 /// The names that ORCS has, in the order of its help; the three names of the report stand beside `neighbor`.

@@ -1,6 +1,6 @@
 //! An output that is one of the inputs.
 
-use super::super::CliError;
+use super::super::error::CliError;
 use flitwise_formats::source::shown;
 use std::path::Path;
 

@@ -15,7 +15,7 @@ pub(super) use owner::{ANALYSIS, Owner, RUN};
 pub(super) use part::{Part, remove_empty, remove_part};
 pub(super) use target::Target;
 
-use super::CliError;
+use super::error::CliError;
 use std::fmt::Display;
 use std::path::Path;
 

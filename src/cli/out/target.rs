@@ -3,7 +3,7 @@
 use super::owner::{ANALYSIS, Owner, RECORDING, RUN};
 use super::part::Part;
 use super::{cannot_write, refuse};
-use crate::cli::CliError;
+use crate::cli::error::CliError;
 use flitwise::config::{Plan, experiment_json};
 use flitwise::results::differences;
 use flitwise_base::quote::cut;

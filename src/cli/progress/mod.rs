@@ -7,7 +7,7 @@ pub(super) mod working;
 
 pub(super) use estimate::{Took, estimate, took};
 
-use super::tell;
+use super::console::tell;
 use eta::Eta;
 use flitwise::run::{Progress, Run, SaturatedRun, Snapshot};
 use flitwise::study::{StudyProgress, StudySnapshot};

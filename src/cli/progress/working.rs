@@ -1,7 +1,7 @@
 //! A sign of life of the commands that simulate nothing: after a second a line on a terminal, elsewhere one every 30 s.
 
 use super::{LINE_EVERY, short, style, terminal};
-use crate::cli::tell;
+use crate::cli::console::tell;
 use flitwise::oblivious::{Analysis, Network, Settings};
 use flitwise::stop::Stop;
 use flitwise::units::human_count;

@@ -2,9 +2,11 @@
 
 mod forward;
 
+use super::console::{print, tell};
+use super::error::CliError;
 use super::out::Target;
 use super::trace::info;
-use super::{CliError, bare_trace, print, signal, tell};
+use super::{bare_trace, signal};
 use clap::{Args, Subcommand};
 use flitwise::record::{
     DIRECTORY, NAMES, OWNER, RecordError, Recorder, SESSION, Stored, is_recording_file,

@@ -1,8 +1,10 @@
 //! The directory of a study.
 
 use crate::cli::command_line::quoted;
+use crate::cli::console::tell;
+use crate::cli::error::CliError;
 use crate::cli::out::{remove_part, take_place};
-use crate::cli::{CliError, command_line, signal, tell};
+use crate::cli::{command_line, signal};
 use flitwise::config::Study;
 use flitwise::study::{Prepared, SLOWEST_RUN, STUDY_RESULT_FILE, TABLE_FILES};
 use flitwise_base::quote::cut;

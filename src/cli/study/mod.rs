@@ -6,20 +6,20 @@ mod plan;
 mod prepare;
 mod slowest;
 mod slurm;
+mod source;
 mod tasks;
 
-use super::instead::{self, Wanted};
+use super::console::{print, print_summary, tell};
+use super::error::{CliError, bad_config};
 use super::progress::{Shown, working};
 use super::run::not_interrupted;
-use super::{
-    CliError, bad_config, command_line, no_result, print, print_summary, repeat, signal, tell,
-    threads,
-};
+use super::threads::threads;
+use super::{command_line, repeat, signal};
 use clap::{Args, Subcommand, ValueEnum};
 use dir::StudyDir;
 use flitwise::config::Study;
 use flitwise::results::COMMAND_FILE;
-use flitwise::run::{Control, RunError, Session};
+use flitwise::run::{Control, Session};
 use flitwise::study::{
     Engine, Grid, Here, Prepared, SLOWEST_RUN, STUDY_FILE, Studied, StudyProgress, Unwatched,
     compare, estimate, json_lines, study_toml, summary_text, write_tables,
@@ -27,6 +27,8 @@ use flitwise::study::{
 use measured::measured;
 use prepare::prepare;
 use slurm::{Following, Slurm, SlurmArgs};
+pub(super) use source::set_seeds;
+use source::{Source, bad_run, grid_of};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -89,96 +91,6 @@ enum EngineKind {
     Local,
     /// In job arrays of a Slurm cluster.
     Slurm,
-}
-
-/// A study, and where it is kept.
-#[derive(Debug, Args)]
-struct Source {
-    /// Study file (docs/reference/study.md describes every key), or the directory of a study that has run.
-    #[arg(required = true)]
-    study: Option<PathBuf>,
-    /// Directory for records and tables [default: NAME.study, where NAME is the study's, with - for blanks]. A stopped study
-    /// resumes there.
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Sets a key of the experiment for all runs: background.0.rate=0.1.
-    #[arg(long = "set", value_name = "a.b=c")]
-    sets: Vec<String>,
-    /// Seeds instead of the file's: 1..5 with both ends, or 1,2,7.
-    #[arg(long, value_name = "SEEDS")]
-    seeds: Option<String>,
-}
-
-impl Source {
-    fn named(&self) -> &Path {
-        self.study.as_deref().unwrap_or(Path::new(""))
-    }
-
-    /// The file of the study, which a directory of a study has, too.
-    fn file(&self) -> PathBuf {
-        match self.directory() {
-            Some(dir) => dir.join(STUDY_FILE),
-            None => self.named().to_owned(),
-        }
-    }
-
-    /// The directory that is named in place of a file.
-    fn directory(&self) -> Option<&Path> {
-        let dir = Some(self.named()).filter(|dir| dir.is_dir());
-        dir.filter(|dir| dir.join(STUDY_FILE).is_file())
-    }
-
-    /// The directory whose study is repeated in another one.
-    fn repeats(&self) -> Option<PathBuf> {
-        let (from, to) = (self.directory()?, self.out.as_deref()?);
-        let changed = !self.sets.is_empty() || self.seeds.is_some();
-        let same = from.canonicalize().ok() == to.canonicalize().ok();
-        (!changed && !same).then(|| from.to_owned())
-    }
-
-    fn load(&self) -> Result<Study, CliError> {
-        let file = self.file();
-        let mut study = Study::load(&file)
-            .map_err(|e| instead::error("study", Wanted::Study, Some(&file), &e))?;
-        for set in &self.sets {
-            study.set(set);
-        }
-        if let Some(seeds) = &self.seeds {
-            set_seeds(&mut study, seeds)?;
-        }
-        Ok(study)
-    }
-
-    fn out(&self, study: &Study) -> PathBuf {
-        let default = || dir::usual(&study.name);
-        let here = || self.directory().map(Path::to_owned);
-        self.out.clone().or_else(here).unwrap_or_else(default)
-    }
-
-    /// The command that does tasks of this study in `out`, `jobs` at a time.
-    fn task_command(&self, out: &Path, jobs: u16) -> std::io::Result<Vec<String>> {
-        let absolute = |path: &Path| -> std::io::Result<String> {
-            let path = std::path::absolute(path)?;
-            let text = path.to_str().map(str::to_owned);
-            text.ok_or_else(|| {
-                let shown = path.display();
-                let problem = format!(
-                    "scripts of Slurm name `{shown}`, which is no text in UTF-8; rename it"
-                );
-                std::io::Error::new(std::io::ErrorKind::InvalidInput, problem)
-            })
-        };
-        let mut words = vec![
-            absolute(&std::env::current_exe()?)?,
-            "study".to_owned(),
-            "task".to_owned(),
-            absolute(&self.file())?,
-            format!("--out={}", absolute(out)?),
-            format!("--jobs={jobs}"),
-        ];
-        words.extend(self.sets.iter().map(|set| format!("--set={set}")));
-        Ok(words)
-    }
 }
 
 /// Arguments of a study that runs.
@@ -300,23 +212,6 @@ fn cluster_of(
             Ok(Some((args.slurm.clone(), command.map_err(bad)?)))
         }
     }
-}
-
-/// Gives `study` the seeds of `--seeds`. A single number is easily taken for a number of seeds.
-pub(super) fn set_seeds(study: &mut Study, seeds: &str) -> Result<(), CliError> {
-    study.set_seeds(seeds).map_err(|e| bad_config(None, &e))?;
-    if let [seed] = study.seeds[..]
-        && seed > 1
-    {
-        tell(format_args!(
-            "note: --seeds {seed} is one seed, number {seed}; --seeds 1..{seed} runs {seed} of them"
-        ));
-    }
-    Ok(())
-}
-
-fn grid_of(study: Study) -> Result<Grid, CliError> {
-    Grid::of(study).map_err(|e| bad_config(None, &e))
 }
 
 /// Runs a study, and prints and writes its tables.
@@ -461,10 +356,6 @@ fn with_records(session: Session, options: &Options) -> Result<Session, CliError
             dir.display()
         ))
     })
-}
-
-fn bad_run(e: RunError) -> CliError {
-    no_result(&e, |e| bad_config(None, e))
 }
 
 /// Maps the state of a study with written tables to the exit result of the command.

@@ -1,6 +1,7 @@
 //! The runs of a study before any is simulated: refused, or prepared with their warnings.
 
-use super::super::{CliError, repeat, warnings};
+use super::super::error::CliError;
+use super::super::{repeat, warnings};
 use super::bad_run;
 use flitwise::run::{Control, Session};
 use flitwise::study::{Grid, Prepared, Studied, trace_digests};

@@ -1,8 +1,9 @@
 //! The slowest run of a study, whose details reports show.
 
 use super::bad_run;
+use crate::cli::command_line;
+use crate::cli::error::{CliError, bad_config};
 use crate::cli::run::{options_of, write_result};
-use crate::cli::{CliError, bad_config, command_line};
 use flitwise::config::Study;
 use flitwise::results::{COMMAND_FILE, result_json, summary};
 use flitwise::run::{Control, Session};

@@ -2,7 +2,10 @@
 //! does some (`docs/reference/cluster.md`).
 
 use super::{Source, bad_run, grid_of};
-use crate::cli::{CliError, bad_config, print, signal, tell, threads};
+use crate::cli::console::{print, tell};
+use crate::cli::error::{CliError, bad_config};
+use crate::cli::signal;
+use crate::cli::threads::threads;
 use clap::Args;
 use flitwise::run::{Control, Session};
 use flitwise::study::{Grid, Studied, StudyTask, TaskEnd, distinct_tasks, run_tasks};

@@ -1,7 +1,8 @@
 //! `flitwise trace check`.
 
 use super::opened::{open, refused};
-use crate::cli::{CliError, print};
+use crate::cli::console::print;
+use crate::cli::error::CliError;
 use flitwise::replay::trace::FORMATS;
 use flitwise::replay::trace::verdict::{Count, Verdict};
 use flitwise::units::{counted, human_bytes, human_count};

@@ -4,7 +4,7 @@ use super::broken;
 use super::opened::{Opened, checked, open};
 use super::output::{Output, Written, failed_conversion, or_gone, warn_of};
 use super::reading::ReadingArgs;
-use crate::cli::{CliError, bad_trace};
+use crate::cli::error::{CliError, bad_trace};
 use clap::{Args, ValueEnum};
 use flitwise::convert;
 use flitwise::replay::trace::TraceFormat;

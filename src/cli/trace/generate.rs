@@ -1,7 +1,7 @@
 //! `flitwise trace generate`.
 
 use super::output::{Output, Written, or_gone};
-use crate::cli::CliError;
+use crate::cli::error::CliError;
 use clap::{Args, Subcommand, ValueEnum};
 use flitwise::generate::{Form, GenerateError, Grid, Kernel, Spec};
 use flitwise::units::{Bytes, Picoseconds, Ratio};

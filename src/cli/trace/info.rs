@@ -2,8 +2,9 @@
 
 use super::opened::{open, refused};
 use super::{matrix, plot};
+use crate::cli::console::print;
+use crate::cli::error::CliError;
 use crate::cli::plot::format_of;
-use crate::cli::{CliError, print};
 use clap::Args;
 use flitwise::replay::trace::Summary;
 use flitwise::results::write_table;

@@ -1,6 +1,6 @@
 //! The communication matrix of a trace: the traffic from each rank to each other rank.
 
-use crate::cli::CliError;
+use crate::cli::error::CliError;
 use clap::ValueEnum;
 use flitwise::results::write_table;
 use flitwise::units::{human_bytes, human_count};

@@ -13,7 +13,7 @@ mod reading;
 mod region;
 mod slice;
 
-use super::CliError;
+use super::error::CliError;
 use clap::{Args, Subcommand};
 use flitwise::units::human_count;
 use flitwise_formats::source::shown;

@@ -1,6 +1,6 @@
 //! The trace given to a command, whatever its format.
 
-use crate::cli::{CliError, bad_trace};
+use crate::cli::error::{CliError, bad_trace};
 use flitwise::replay::trace::vef::Vef;
 use flitwise::replay::trace::{
     TraceFile, TraceFormat, check_input, format_of_directory, format_of_file,

@@ -1,6 +1,7 @@
 //! The files to which commands write traces, and the report about them.
 
-use crate::cli::{CliError, bad_trace, print, tell};
+use crate::cli::console::{print, tell};
+use crate::cli::error::{CliError, bad_trace};
 use flitwise::units::{human_bytes, human_count};
 use flitwise_formats::Sink;
 use flitwise_formats::source::shown;

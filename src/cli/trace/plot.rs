@@ -1,7 +1,7 @@
 //! A figure of the messages of a trace: the bytes between ranks, and the sizes of messages.
 
 use super::info::size_class;
-use crate::cli::CliError;
+use crate::cli::error::CliError;
 use crate::cli::out::unwritten;
 use crate::cli::plot::{encoded_bytes, format_of};
 use flitwise::figure::{Axis, BarGroup, BarPanel, Bars, Cell, Chart, Estimate, Figure, Matrix};

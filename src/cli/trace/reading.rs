@@ -1,7 +1,7 @@
 //! Options by which `convert` and `slice` read traces with less information than VEF.
 
 use crate::cli::clock::Clock;
-use crate::cli::tell;
+use crate::cli::console::tell;
 use clap::Args;
 use flitwise::replay::trace::{Reading, Setting, TraceFormat, Wording};
 use flitwise::units::{Picoseconds, Ratio};

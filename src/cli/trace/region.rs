@@ -1,6 +1,7 @@
 //! The region of the program that `flitwise trace slice --mark` keeps.
 
-use crate::cli::{CliError, tell};
+use crate::cli::console::tell;
+use crate::cli::error::CliError;
 use flitwise::convert::{Edge, Edges, is_never_entered, takes_no_time};
 use flitwise::replay::program::RegionId;
 use flitwise::replay::trace::{TraceFile, known_regions};

@@ -5,7 +5,7 @@ use super::opened::{checked, open};
 use super::output::{Output, Written, failed_conversion, or_gone, warn_of};
 use super::reading::ReadingArgs;
 use super::region;
-use crate::cli::{CliError, bad_trace};
+use crate::cli::error::{CliError, bad_trace};
 use clap::{ArgGroup, Args};
 use flitwise::convert::{self, Edges, Form, Part, convert, convert_region, slice};
 use flitwise::replay::program::RegionId;

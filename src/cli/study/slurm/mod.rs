@@ -7,8 +7,9 @@ mod client;
 mod pack;
 mod rounds;
 
+use super::super::console::tell;
+use super::super::error::CliError;
 use super::super::signal;
-use super::super::{CliError, tell};
 use anyhow::anyhow;
 use clap::Args;
 use client::{Client, Submission};

@@ -3,8 +3,8 @@
 //! process ends.
 
 use super::client::Element;
-use crate::cli::CliError;
 use crate::cli::command_line::quoted;
+use crate::cli::error::CliError;
 use flitwise::run::TaskId;
 use flitwise::study::StudyTask;
 use flitwise_formats::sink::{Batch, Sink};
