@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flitwise_base::place::Problem;
 use flitwise_base::stop::Stopped;
 
-use crate::dumpi;
+use crate::dumpi::{ParseError as BinaryError, Problem as BinaryProblem};
 use crate::foreign::Foreign;
 use crate::line_error::LineError;
 use crate::vef::ParseError;
@@ -74,14 +74,14 @@ pub enum ErrorKind {
         error: LineError,
     },
     /// The file of a rank violates the format.
-    #[error("{}: {}", path.display(), dumpi::Problem::of_error(*rank, error))]
+    #[error("{}: {}", path.display(), BinaryProblem::of_error(*rank, error))]
     Binary {
         /// The file.
         path: PathBuf,
         /// The rank.
         rank: u32,
         /// The problem and its place.
-        error: dumpi::ParseError,
+        error: BinaryError,
     },
     /// The files of a trace do not fit together.
     #[error("{}: {problem}", path.display())]
@@ -188,7 +188,7 @@ impl Error {
     }
 
     #[cold]
-    pub(crate) fn binary(path: &Path, rank: u32, error: dumpi::ParseError) -> Self {
+    pub(crate) fn binary(path: &Path, rank: u32, error: BinaryError) -> Self {
         let path = path.to_owned();
         Self(Box::new(ErrorKind::Binary { path, rank, error }))
     }

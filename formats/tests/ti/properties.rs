@@ -1,5 +1,6 @@
 //! Properties of parser, writer and check.
 
+use crate::mutate::mutate;
 use flitwise_formats::PlaceError;
 use flitwise_formats::ti::{
     Action, Alltoallv, Collective, Datatype, Elements, Mode, Parser, Request, Step, Trace,
@@ -238,22 +239,8 @@ fn text(actions: &[(u32, Action)]) -> Vec<u8> {
     out
 }
 
-fn mutate(text: &mut Vec<u8>, edits: &[(usize, u8, u8)]) {
-    const BYTES: &[u8] = b"0123456789 \n-.e#iw";
-    for &(at, how, byte) in edits {
-        if text.is_empty() {
-            return;
-        }
-        let at = at % text.len();
-        let other = BYTES[byte as usize % BYTES.len()];
-        match how % 4 {
-            0 => text[at] = byte,
-            1 => drop(text.remove(at)),
-            2 => text.insert(at, other),
-            _ => text[at] = other,
-        }
-    }
-}
+/// Bytes that the format gives a meaning.
+const LIKELY: &[u8] = b"0123456789 \n-.e#iw";
 
 proptest! {
     #[test]
@@ -286,7 +273,7 @@ proptest! {
         edits in prop::collection::vec(any::<(usize, u8, u8)>(), 0..4),
     ) {
         let mut text = text(&actions);
-        mutate(&mut text, &edits);
+        mutate(&mut text, &edits, LIKELY);
         prop_assert_eq!(parse(&text, RANKS, &sizes), parse(&text, RANKS, WHOLE));
     }
 
@@ -308,7 +295,7 @@ proptest! {
         edits in prop::collection::vec(any::<(usize, u8, u8)>(), 1..12),
     ) {
         let mut text = text(&actions);
-        mutate(&mut text, &edits);
+        mutate(&mut text, &edits, LIKELY);
         let (_dir, path) = file(&text);
         if let Ok(check) = check_file(path) {
             prop_assert!(check.errors.first.len() as u64 <= check.errors.total);

@@ -2,6 +2,8 @@
 
 #[path = "../support/data.rs"]
 mod data;
+#[path = "../support/mutate.rs"]
+mod mutate;
 #[path = "../support/mod.rs"]
 mod support;
 
