@@ -1,6 +1,6 @@
 //! Collectives of the ranks that remain, and as the calls of a recording.
 
-use super::super::even;
+use super::super::written::even;
 use crate::mpi::{CommId, Communicator};
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RankId, RootedBlocks};
 use anyhow::bail;

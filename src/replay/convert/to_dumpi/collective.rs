@@ -1,6 +1,6 @@
 //! Collectives as the calls of DUMPI.
 
-use super::super::even;
+use super::super::written::even;
 use super::{INSTEAD, all_elements, elements};
 use crate::program::{AlltoallBlocks, CollectiveKind, Contribution, RootedBlocks};
 use anyhow::bail;

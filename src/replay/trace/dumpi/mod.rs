@@ -21,7 +21,7 @@ use crate::trace::recorded::{
     Cancelled, Comparison, RecordedProgram, check_communication, check_unsupported,
 };
 use crate::trace::{
-    self, Agreement, ComputeTime, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict,
+    Agreement, ComputeTime, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict, refusal,
 };
 use anyhow::{Context, bail};
 use flitwise_base::stop::Stop;
@@ -63,7 +63,7 @@ impl TraceFormat for Dumpi {
         let check = check_seen(&set, &mut see, stop)?;
         if !check.is_clean() {
             let errors = verdict::located(&set, &check.errors, check.error_total);
-            bail!(trace::refusal(&errors));
+            bail!(refusal(&errors));
         }
         if full {
             bail!(

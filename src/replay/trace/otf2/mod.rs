@@ -14,7 +14,9 @@ mod tests;
 
 use crate::program::{Program, RankId};
 use crate::trace::recorded::{Comparison, RecordedProgram, check_communication, check_unsupported};
-use crate::trace::{self, Agreement, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{
+    Agreement, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict, refusal,
+};
 use anyhow::{Context, anyhow, bail};
 use flitwise_base::stop::Stop;
 use flitwise_formats::otf2::{Archive, Check, Stamped, check_seen};
@@ -43,7 +45,7 @@ impl TraceFormat for Otf2 {
     fn check(&self, input: &Input, stop: Stop<'_>) -> anyhow::Result<Box<dyn TraceFile>> {
         let examined = Examined::of(input, stop)?;
         if !examined.check.is_clean() {
-            bail!(trace::refusal(&examined.check.errors));
+            bail!(refusal(&examined.check.errors));
         }
         Ok(Box::new(examined.file()?))
     }

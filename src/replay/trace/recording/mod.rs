@@ -23,7 +23,7 @@ use crate::trace::recorded::{
     Cancelled, Comparison, RecordedProgram, check_communication, check_unsupported,
 };
 use crate::trace::{
-    self, Agreement, ComputeTime, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict,
+    Agreement, ComputeTime, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict, refusal,
 };
 use anyhow::bail;
 use clock::Clock;
@@ -131,7 +131,7 @@ impl RecordingFile {
     fn of(set: Set, stop: Stop<'_>) -> anyhow::Result<Self> {
         let (check, known) = survey(&set, stop)?;
         let Some(known) = known else {
-            bail!(trace::refusal(&check.errors));
+            bail!(refusal(&check.errors));
         };
         Ok(Self {
             given: set.path().to_owned(),

@@ -3,13 +3,16 @@
 use super::{Lines, VefProgram, summary};
 use crate::program::Program;
 use crate::trace::kept::Kept;
-use crate::trace::{MAX_KEPT, Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
+use crate::trace::{Reading, Setting, Summary, TraceFile, TraceFormat, Verdict};
 use anyhow::bail;
 use flitwise_base::stop::Stop;
 use flitwise_formats::source::Input;
 use flitwise_formats::vef::{Check, Clock, Observer, Reader, Record, Resolved, observe};
 use std::fmt::Write as _;
 use std::path::Path;
+
+/// Most operations of a trace that is kept in memory after it was checked: 40 MB of them.
+const MAX_KEPT: u64 = 500_000;
 
 /// Errors of a trace that the refusal quotes.
 const QUOTED: usize = 5;
