@@ -6,14 +6,13 @@
 //! [`hierarchical`] and [`voq`]. Congestion control, in [`congestion`], belongs to the fabric,
 //! whatever its kind of switch.
 
-mod aggregation;
+mod across;
 pub mod bit_errors;
 pub mod congestion;
 pub(crate) mod json;
 mod links;
 pub mod outages;
 pub mod paths;
-mod planes;
 pub mod power;
 pub mod qos;
 pub mod queueing;

@@ -2,15 +2,11 @@
 //!
 //! The engine's side is `src/fabric/engine/source_routes.rs`, the oracle's is in `tests/oracles/src/routing.rs`.
 
-use super::{FabricSpec, SpecError};
-use crate::error::error;
 use crate::ids::{NicPair, SwitchPort};
 use crate::topology::{Peer, Topology};
 use schemars::JsonSchema;
 use serde::ser::{Serialize, Serializer};
 use std::collections::BTreeMap;
-
-const KEY: &str = "fabric.source_routes";
 
 /// By pair: the out-port at each switch, from the switch of the source on. The last leads to the destination.
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema)]
@@ -102,48 +98,5 @@ impl SourceRoutes {
 impl Serialize for SourceRoutes {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_seq(self.texts())
-    }
-}
-
-impl FabricSpec {
-    /// Checks the routes of single pairs, and that nothing else wants to decide in their place.
-    pub(super) fn validate_source_routes(&self) -> Result<(), SpecError> {
-        let routing = &self.routing;
-        if routing.source_routes.is_empty() {
-            return Ok(());
-        }
-        if let Some(key) = self
-            .key_of_choice()
-            .filter(|_| routing.forwarding.is_none())
-        {
-            let problem = "lets packets choose among paths, and fabric.source_routes names the paths of pairs; remove one \
-                           of the two";
-            return error(key, problem.into());
-        }
-        if self.needs_classes() {
-            let problem = "the VL classes of this topology follow its own routing, and these routes need not; name \
-                           fabric.routing = \"min-hop\", \"updn\", \"ftree\" or \"dfsssp\", or give fabric.forwarding";
-            return error(KEY, problem.into());
-        }
-        if !routing.changes.is_empty() {
-            let problem =
-                "these routes stay when links go down; remove them, or fabric.reroute_after";
-            return error(KEY, problem.into());
-        }
-        let (topology, failed) = (&self.topology, routing.failed_ports());
-        for (&pair, route) in &routing.source_routes.0 {
-            let of_pair = |problem: String| SpecError {
-                key: KEY,
-                problem: format!("the pair {} {}: {problem}", pair.src, pair.dst),
-            };
-            SourceRoutes::check(topology, pair, route).map_err(of_pair)?;
-            if let Some(&at) = route.iter().find(|at| failed.contains(at)) {
-                let (switch, port) = (topology.switch_text(at.switch), topology.port_text(at));
-                return Err(of_pair(format!(
-                    "the link at {port} of {switch} has failed; lead it around"
-                )));
-            }
-        }
-        Ok(())
     }
 }

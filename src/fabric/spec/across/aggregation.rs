@@ -1,7 +1,7 @@
 //! Aggregation nodes in a specification, and what a fabric with them must not have.
 
-use super::{FabricSpec, Paths, SpecError, UpPorts};
 use crate::error::error;
+use crate::spec::{FabricSpec, Paths, SpecError, UpPorts};
 
 impl FabricSpec {
     /// The same with [aggregation nodes](crate::topology::Aggregation) in its switches, each with at most

@@ -1,8 +1,8 @@
 //! A fabric of several planes from the fabric of one.
 
-use super::congestion::Marker;
-use super::{FabricSpec, Paths, SpecError, VlPolicy};
 use crate::error::error;
+use crate::spec::congestion::Marker;
+use crate::spec::{FabricSpec, Paths, SpecError, VlPolicy};
 
 /// The key of the number of planes.
 const KEY: &str = "node.rails";
@@ -19,7 +19,7 @@ impl FabricSpec {
         }
         let marker = self.congestion_control.as_ref().map(|c| &c.marker);
         let own_ports = matches!(marker, Some(Marker::PortVl(m)) if !m.exceptions.is_empty());
-        let own_rates = |links: &super::LinkRates| !links.exceptions.is_empty();
+        let own_rates = |links: &crate::spec::LinkRates| !links.exceptions.is_empty();
         let named = [
             (
                 self.routing.forwarding.is_some(),
